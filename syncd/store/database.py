@@ -34,9 +34,9 @@ class Session(Executes, Protocol):
     @property
     def executemany(self) -> Callable[..., Any]: ...
 
-    @property
-    def stream(self) -> Callable[[str, Sequence[Any]], Iterable[Any]]:
-        """Runs a SELECT whose rows are read while they come: they are never all in memory."""
+    def stream(self, text: str, values: Sequence[Any], /) -> Iterable[Any]:
+        """Run a SELECT whose rows are read while they come: they are never all in memory. The rows end with the transaction, also
+        if they were not all read."""
 
     def begin(self) -> None:
         """Begin a transaction. One that writes waits until no other does; one that reads sees a single moment."""

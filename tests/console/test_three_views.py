@@ -3,6 +3,7 @@
 import json
 import logging
 import signal
+from dataclasses import replace
 from html import unescape
 
 import pytest
@@ -17,6 +18,9 @@ VIEWS = {
     "/runs?feed=acme&state=held": ("runs", "--feed", "acme", "--state", "held"),
     "/runs/1": ("runs", "show", "1"),
     "/runs/2": ("runs", "show", "2"),
+    "/feeds/acme": ("feed", "show", "acme"),
+    "/jobs": ("jobs", "--employer", "Acme Ltd."),
+    "/jobs?q=cook&status=active": ("jobs", "--employer", "Acme Ltd.", "-q", "cook", "--status", "active"),
 }
 
 
@@ -25,6 +29,7 @@ def command(world, capsys, tmp_path):
     """``command("runs")``: what the command prints with ``--json`` about the same store and the same feeds."""
     folder = tmp_path / "config"
     (folder / "feeds.d").mkdir()
+    world.settings = replace(world.settings, feeds=folder / "feeds.d")
     (folder / "feeds.d" / "acme.toml").write_text(f'employer = "{world.board.employer.name}"\n')
     (folder / "syncd.toml").write_text(
         f'timezone = "America/Toronto"\n[store]\nurl = "sqlite:///{tmp_path}/a.db"\n[drop]\nfolder = "{tmp_path}/drop"\n'
@@ -54,6 +59,8 @@ async def test_a_page_its_json_and_the_command_say_the_same(browse, world, comma
     status, by_page = await browser.json(path)
     assert (status, by_page) == (200, command(*VIEWS[path]))
     html = unescape((await browser.get(path))[1])
-    if path != "/runs/1":
+    if "jobs" in path:
+        assert all(f"/jobs/{job['id']}" in html for job in by_page)
+    elif path != "/runs/1":
         assert held.state.value in html
         assert f"/runs/{held.id}" in html

@@ -40,8 +40,7 @@ class Question:
 
 
 async def about_approval(visit: Visit, number: int) -> Question:
-    run, report, shown = await visit.read(lambda tx: _held(tx, number))
-    going = report["wouldArchive"] or {"total": 0, "jobs": []}
+    run, going, shown = await visit.read(lambda tx: _held(tx, number))
     does = [_count(going["total"], "job is archived", "jobs are archived")]
     if run.holds == "all":
         acted = run.counts
@@ -55,8 +54,8 @@ async def about_approval(visit: Visit, number: int) -> Question:
 
 
 async def about_rejection(visit: Visit, number: int) -> Question:
-    run, report, _shown = await visit.read(lambda tx: _held(tx, number))
-    total = (report["wouldArchive"] or {"total": 0})["total"]
+    run, going, _shown = await visit.read(lambda tx: _held(tx, number))
+    total = going["total"]
     if run.holds == "all":
         return Question(run, ["Nothing of the file goes in. All jobs stay as they are."])
     kept = _count(total, "job that the file lacks stays online", "jobs that the file lacks stay online")
@@ -64,10 +63,12 @@ async def about_rejection(visit: Visit, number: int) -> Question:
 
 
 def _held(tx: Tx, number: int) -> tuple[Run, dict[str, Any], ShownPlan]:
+    """Return the run, the jobs that it would archive, and its plan. Raises Conflict if it is not held."""
     run, payload = runs.get(tx, number), results.plan(tx, number)
     if run.state is not RunState.HELD or payload is None:
         raise Conflict(f"run {number} is {run.state}; only a held run can be approved or rejected")
-    return run, whole_report(tx, number, most=0, would_archive=SHOWN), ShownPlan.from_bytes(payload)
+    going = whole_report(tx, number, most=0, would_archive=SHOWN)["wouldArchive"]
+    return run, going or {"total": 0, "jobs": []}, ShownPlan.from_bytes(payload)
 
 
 async def about_revert(visit: Visit, number: int) -> Question:

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, TypeVar
+from weakref import WeakSet
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
@@ -84,15 +85,31 @@ class SqliteSession:
     def __init__(self, driver: sqlite3.Connection, begin: str) -> None:
         """``begin`` is the statement that begins a transaction."""
         self._driver, self._begin = driver, begin
-        self.execute, self.executemany, self.stream = driver.execute, driver.executemany, driver.execute
+        self.execute, self.executemany = driver.execute, driver.executemany
+        #: Cursors that may not be read to their end. SQLite ends the snapshot of a transaction with the last cursor only:
+        #: one that is left open has the connection read the same old snapshot in all its next transactions.
+        self._open: WeakSet[sqlite3.Cursor] = WeakSet()
 
     def begin(self) -> None:
         self.execute(self._begin)
 
+    def stream(self, text: str, values: Sequence[Any]) -> sqlite3.Cursor:
+        cursor = self._driver.execute(text, values)
+        self._open.add(cursor)
+        return cursor
+
+    def _close_cursors(self) -> None:
+        if self._open:
+            for cursor in list(self._open):
+                cursor.close()
+            self._open.clear()
+
     def commit(self) -> None:
+        self._close_cursors()
         self.execute("COMMIT")
 
     def rollback(self) -> None:
+        self._close_cursors()
         if self._driver.in_transaction:  # SQLite ends a transaction by itself when the disk is full
             self.execute("ROLLBACK")
 

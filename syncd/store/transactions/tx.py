@@ -99,7 +99,7 @@ class Tx:
         return rows if statement.make is None else [statement.make(row) for row in rows]
 
     def each(self, statement: Statement[R], /, **values: object) -> Iterator[R]:
-        """Yield the rows, which are not all in memory at once. To be read within the transaction."""
+        """Yield the rows, which are not all in memory at once. To be read within the transaction, but not always to the end."""
         rows = self._session.stream(*self._statements[statement].with_lists(values))
         return iter(rows) if statement.make is None else (statement.make(row) for row in rows)
 

@@ -1,7 +1,8 @@
-"""One daemon and one Chromium for all tests of a module."""
+"""One daemon and one Chromium for all tests of a module. They need TESTS_WHOLE=1: the short suite starts no browser."""
+
+import os
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from tests.e2e.console import world
 
@@ -14,6 +15,10 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def chromium(program):
+    if not os.environ.get("TESTS_WHOLE"):
+        pytest.skip("a browser is started only with TESTS_WHOLE=1")
+    from playwright.sync_api import sync_playwright
+
     path = program("chromium", "chromium-browser", "google-chrome")
     with sync_playwright() as playwright:
         browser = world.launched(playwright, path)

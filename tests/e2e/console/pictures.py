@@ -8,18 +8,20 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import sync_playwright
-
 from tests.e2e.console.world import Looked, Site, launched, site
 
 PICTURES = Path(__file__).parents[3] / "docs" / "pages"
-#: Pages of the documentation, as ``Site.pages`` names them.
-SHOWN = ("overview", "runs", "run-held", "approve", "run-rejected-rows")
+#: Pages of the documentation, as ``Site.pages`` names them, and the size of their pictures.
+SHOWN = (
+    *("overview", "feed-held", "runs", "run-held", "approve", "preview"),
+    *("jobs", "job", "employers", "employer", "service"),
+)
+SIZE = {"width": 720, "height": 390}
 
 
 def take(browser: Any, found: Site, folder: Path, whole: bool) -> None:
     """Write a picture of each page to ``folder``."""
-    looked = Looked(browser, viewport={"width": 1100, "height": 760}, reduced_motion="reduce")
+    looked = Looked(browser, viewport=SIZE, reduced_motion="reduce")
     looked.log_in(found.url)
     for name, path in found.pages().items():
         if not whole and name not in SHOWN:
@@ -27,13 +29,16 @@ def take(browser: Any, found: Site, folder: Path, whole: bool) -> None:
         looked.page.goto(found.url + path)
         for theme in ("light", "dark"):
             looked.page.emulate_media(color_scheme=theme)
-            for width in (1280, 390) if whole else (1100,):
-                looked.page.set_viewport_size({"width": width, "height": 760})
-                looked.page.screenshot(path=folder / f"{name}-{theme}-{width}.png", full_page=whole)
+            for width in (1280, 390) if whole else (SIZE["width"],):
+                looked.page.set_viewport_size({**SIZE, "width": width})
+                size = f"-{width}" if whole else ""
+                looked.page.screenshot(path=folder / f"{name}-{theme}{size}.png", full_page=whole)
     looked.close()
 
 
 def main() -> None:
+    from playwright.sync_api import sync_playwright
+
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
     folder = Path(sys.argv[1]) if sys.argv[1:] else PICTURES
     folder.mkdir(parents=True, exist_ok=True)

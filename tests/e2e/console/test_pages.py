@@ -1,34 +1,53 @@
 """Every page in a real browser: accessible, on a phone too, and without a fault."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
 from tests.e2e.console.world import LONG, TOKEN
 
 pytestmark = pytest.mark.slow
 THEMES = ("light", "dark")
-WIDTHS = (1280, 390)
+WIDTHS = (1280, 720, 390)
 
 
-def test_every_page_is_accessible_and_fits_in_both_themes_and_widths(look, site):
-    page, found = look(log_in=False), []
+def opened(page, site):
+    """Yield the name of each page when it is open. The login comes first, and is used."""
     for name, path in site.pages().items():
         if name == "overview":
             page.get_by_label("Token of the operator").fill(TOKEN)
             page.get_by_role("button", name="Log in").click()
             page.wait_for_url(f"{site.url}/")
-        page.goto(site.url + path)
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 800})
-            wide = page.evaluate("document.documentElement.scrollWidth")
-            if wide > width:
-                found.append(f"{name} is {wide} wide at {width}")
-            for theme in THEMES:
+        answer = page.goto(site.url + path)
+        assert (answer.status, page.get_by_role("heading", level=1).count()) == (200, 1), name
+        yield name
+
+
+def widths(page, name):
+    """Yield each width after the page has got it. Raise if one has to scroll sideways."""
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, f"{name} is {wide} wide at {width}"
+        yield width
+
+
+def test_every_page_is_accessible_and_fits_in_both_themes_and_widths(look, site):
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+
+    page, found = look(log_in=False), []
+    for name in opened(page, site):
+        for width in widths(page, name):
+            for theme in THEMES if width != 720 else ():  # as 1280, but narrow
                 page.emulate_media(color_scheme=theme)
                 for violation in Axe().run(page).response["violations"]:
                     places = [node["target"] for node in violation["nodes"]][:3]
                     found.append(f"{name} {width} {theme}: {violation['id']}: {places}")
     assert found == []
+
+
+def test_every_page_opens_and_fits_without_javascript(look, site):
+    page = look(log_in=False, java_script_enabled=False)
+    for name in opened(page, site):
+        assert list(widths(page, name)) == list(WIDTHS)
 
 
 def test_hostile_text_and_a_long_name_are_text(look, site):

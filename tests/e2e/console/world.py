@@ -14,6 +14,7 @@ TOKEN = "hush-hush"
 #: Arguments of Chromium with which it stays on this machine.
 ARGUMENTS: tuple[str, ...] = (
     "--disable-gpu",
+    "--disable-lcd-text",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -22,7 +23,7 @@ ARGUMENTS += ("--disable-component-update", "--disable-sync")
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 LONG = "jobs-of-all-our-branches-in-every-province-and-territory-" * 3 + "final.csv"
 #: A feed for each way to work: each has a run that waits.
-WAYS = ("mouse", "keyboard", "plain")
+WAYS = ("harbour", "lakeside", "northern")
 #: Events of runs that have ended, or wait for a decision.
 ENDED = ("feed.reconciled", "feed.failed")
 TITLES = ("Welder", "Nurse", "Line cook", "Data analyst", "Bus driver", "Electrician")
@@ -49,6 +50,7 @@ class Site:
         with Store.open(f"sqlite:///{folder}/var/syncd.db", timezone=ZoneInfo("America/Toronto")) as store:
             employer = store.write(lambda tx: employers.add(tx, EMPLOYER))
             self.key = store.write(lambda tx: keys.create(tx, employer.id, "tests"))[1]
+            self.employer = employer.id
         self._daemon = Daemon(self._installation, {"SYNCD_OPERATOR__TOKEN": TOKEN})
         stack.callback(self._daemon.close)
         self._daemon.wait_for("READY=1")
@@ -61,6 +63,7 @@ class Site:
         bad = [[*cells[:7], "no address"] for cells in rows("bad", 3)] + [row("long", "W" * 300)]
         self.deliver("maple", "monday.csv", rows("maple", 40))
         self.partial = self.deliver("maple", LONG, rows("maple", 40, f"Cook {HOSTILE}"[:90]) + bad)
+        self.job = min(job["id"] for job in self._jobs("maple"))
         self.failed = self.deliver("idle", "wrong.xml", [["a"]])
         for name in WAYS:
             self.deliver(name, "monday.csv", rows(name, 30))
@@ -77,25 +80,41 @@ class Site:
 
     def active(self, feed: str) -> dict[str, str]:
         """Return reference → title of the active jobs of a feed, as the API has them."""
-        _, body = self._daemon.request("GET", f"{BASE}/jobs?status=active&pageSize=100", self.key)
-        jobs = [job for job in body["data"] if job["referenceId"].startswith(f"{feed}-")]
-        return {job["referenceId"]: job["title"] for job in jobs}
+        return {job["referenceId"]: job["title"] for job in self._jobs(feed)}
+
+    def _jobs(self, feed: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        for page in (1, 2):
+            path = f"{BASE}/jobs?status=active&pageSize=100&page={page}"
+            found += self._daemon.request("GET", path, self.key)[1]["data"]
+        return [job for job in found if job["referenceId"].startswith(f"{feed}-")]
 
     def pages(self) -> dict[str, str]:
         """Return name → address of each page that a browser can open. A further page is a line here."""
-        held = self.held["mouse"]
+        held = self.held[WAYS[0]]
         return {
             "login": "/login",
             "overview": "/",
             "runs": "/runs",
             "runs-none": "/runs?state=superseded",
-            "run-held": f"/runs/{self.held['keyboard']}",
+            "run-held": f"/runs/{self.held[WAYS[1]]}",
             "run-rejected-rows": f"/runs/{self.partial}",
             "run-failed": f"/runs/{self.failed}",
-            "approve": f"/runs/{self.held['keyboard']}/approve",
-            "reject": f"/runs/{self.held['keyboard']}/reject",
+            "approve": f"/runs/{self.held[WAYS[1]]}/approve",
+            "reject": f"/runs/{self.held[WAYS[1]]}/reject",
             "revert": f"/runs/{held - 1}/revert",
             "again": f"/runs/{held - 1}/again",
+            "feed": "/feeds/maple",
+            "feed-held": f"/feeds/{WAYS[1]}",
+            "feed-degraded": "/feeds/broken",
+            "jobs": "/jobs",
+            "jobs-none": "/jobs?q=zebra",
+            "job": f"/jobs/{self.job + 1}",
+            "job-hostile": f"/jobs/{self.job}",
+            "employers": "/employers",
+            "employer": f"/employers/{self.employer}",
+            "preview": "/preview",
+            "service": "/service",
         }
 
 

@@ -5,9 +5,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
+from sqlmodel import col
 
 from syncd.errors import StoreBusy, StoreClosed
 from syncd.store import Store, Tx, employers
+from syncd.store.statements import Statement
+from syncd.store.tables import EmployerRow
 from tests.store.board import TORONTO
 from tests.stores import locked_error, open_transactions, store_url
 
@@ -48,6 +52,18 @@ async def test_what_was_acknowledged_to_a_task_is_seen_by_its_next_look_up_whate
         await asyncio.gather(*(write_and_look(number) for number in range(8)))
         done = True
     assert all(task.done() for task in lookers)
+
+
+def test_rows_that_are_not_read_to_the_end_do_not_keep_their_moment(store: Store) -> None:
+    """Else all later reads on the same connection would see the store of that moment, for as long as somebody has the rows."""
+    for name in ("Acme", "Zenith"):
+        store.write(partial(employers.add, name=name))
+    every = Statement(sa.select(col(EmployerRow.name)).order_by(col(EmployerRow.name)))
+    unread = [store.read(lambda tx: tx.each(every)) for _ in range(2)]
+    begun = store.read(lambda tx: (rows := tx.each(every), next(rows)))
+    store.write(lambda tx: employers.add(tx, "Moss"))
+    assert [employer.name for employer in store.read(employers.all)] == ["Acme", "Zenith", "Moss"]
+    assert (len(unread), begun[1]) == (2, ("Acme",))
 
 
 async def test_the_snapshot_of_a_turn_ends_with_it(store: Store, path: Path) -> None:
