@@ -13,7 +13,7 @@ from syncd.console import rendering
 from syncd.console.actions import Actions
 from syncd.console.context import ConsoleContext
 from syncd.console.faults import Fault
-from syncd.console.gate import Gate, no_session
+from syncd.console.gate import Gate
 from syncd.console.live import OVERVIEW, LiveViews, Look, faults_of, overview_digest, run_digest
 from syncd.console.pages import (
     decision_pages,
@@ -33,7 +33,7 @@ from syncd.console.previews import Previews
 from syncd.console.sessions import Session, Sessions
 from syncd.console.visit import HTML, Console, Visit, encode
 from syncd.store import Tx
-from syncd.web import JSON, Refusal, add_endpoint, prefers
+from syncd.web import JSON, Refusal, add_endpoint, no_token, prefers
 
 PageHandler = Callable[[Visit], Awaitable[web.StreamResponse]]
 #: A module of ``pages`` has ``ROUTES``: path below the prefix → method → handler.
@@ -179,7 +179,7 @@ def _login(visit: Visit) -> web.Response:
     """Lead a browser to the login, and then back to a page that it may read; a program gets a 401."""
     request = visit.request
     if visit.wants_json:
-        raise no_session()
+        raise no_token()
     path = request.path_qs.removeprefix(visit.context.prefix)
     back = f"?next={quote(path, safe='/')}" if request.method == "GET" and path not in ("", "/") else ""
     return visit.redirect("/login" + back)
