@@ -26,10 +26,15 @@ class Gate:
     ) -> None:
         api, operator = settings.api, settings.operator
         listen = operator.listen or api.listen
-        public = urlsplit(api.public_url).hostname if operator.listen is None else None
+        public = {operator.public_url, api.public_url if operator.listen is None else ""}
         self.sessions = sessions
         self.addresses = Addresses("", "", api.trusted_proxies)
-        self._hosts = {*_LOCAL, *operator.hosts, listen.host.lower(), *([public] if public else [])}
+        self._hosts = {
+            *_LOCAL,
+            *operator.hosts,
+            listen.host.lower(),
+            *(urlsplit(url).hostname or "localhost" for url in public),
+        }
         clocks = {} if clock is None else {"clock": clock}
         self.token = OperatorToken(operator.token, api.trusted_proxies, **clocks)
 

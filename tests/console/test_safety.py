@@ -138,13 +138,14 @@ async def test_a_program_with_the_token_needs_no_session(browse, world, guarded)
         ("localhost", True),
         ("[::1]:8081", True),
         ("ops.example.ca", True),
+        ("outside.example.ca", True),
         ("evil.example", False),
         ("127.0.0.1.evil.example", False),
         ("localhost.evil.example:8081", False),
     ],
 )
 async def test_a_name_of_somebody_else_that_leads_here_shows_nothing(browse, world, host, passes):
-    world.guarded(hosts=("ops.example.ca",))
+    world.guarded(hosts=("ops.example.ca",), public_url="https://outside.example.ca")
     browser = await browse()
     status, page, _ = await browser.get("/login", headers={"Host": host})
     assert (status, "operator.hosts" in page) == ((200, False) if passes else (403, True))
