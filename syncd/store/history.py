@@ -101,6 +101,12 @@ _ENDS = Statement(
         *matching(HistoryRow.run_id)
     )
 )
+_LAST_ACTOR = Statement(
+    sa.select(col(HistoryRow.actor), col(HistoryRow.actor_id))
+    .where(*matching(HistoryRow.run_id))
+    .order_by(_newest)
+    .limit(1)
+)
 _JOBS_OF_RUN = Statement(
     sa.union(
         sa.select(col(HistoryRow.job_id)).where(*matching(HistoryRow.run_id)),
@@ -262,6 +268,12 @@ def first_of_run(tx: Tx, run_id: int) -> int:
     """Return the id of the first change that a run made, 0 if it made none."""
     first, _last = tx.one(_ENDS, run_id=run_id) or (None, None)
     return first or 0
+
+
+def last_actor_of_run(tx: Tx, run_id: int) -> Actor | None:
+    """Return who made the last change of a run: of an approved run the operator. None if it changed nothing."""
+    found = tx.one(_LAST_ACTOR, run_id=run_id)
+    return Actor(ActorKind(found[0]), found[1]) if found else None
 
 
 def actions_of_run(tx: Tx, run_id: int) -> dict[str, int]:

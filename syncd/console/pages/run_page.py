@@ -16,7 +16,7 @@ from aiohttp import web
 
 from syncd.console.live import run_digest
 from syncd.console.visit import Visit
-from syncd.domain import Run, RunKind, RunState
+from syncd.domain import Actor, ActorKind, Run, RunKind, RunState
 from syncd.errors import NotFound, Problem
 from syncd.feeds.native import members_of
 from syncd.store import Tx, history, runs
@@ -69,9 +69,7 @@ def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> 
         "page": page,
         "pages": max(1, -(-total // CHANGES)),
         "can": _can(run, changed=bool(by_action)),
-        "by": next(
-            ({"session": c.entry.actor.id} for c in changes if c.entry.actor.kind == "operator"), None
-        ),
+        "by": _operator(history.last_actor_of_run(tx, number)),
     }
 
 
@@ -87,6 +85,11 @@ def _by_action(tx: Tx, visit: Visit, run: Run) -> dict[str, int]:
             del counted[next(iter(counted))]
         counted[key] = found
     return counted[key]
+
+
+def _operator(actor: Actor | None) -> Actor | None:
+    """Return ``actor`` if it is the operator."""
+    return actor if actor is not None and actor.kind is ActorKind.OPERATOR else None
 
 
 def _can(run: Run, *, changed: bool) -> list[tuple[str, str]]:
