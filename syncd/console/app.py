@@ -11,6 +11,7 @@ from aiohttp.typedefs import Handler
 
 from syncd.console import rendering
 from syncd.console.actions import Actions
+from syncd.console.change_counts import ChangeCounter
 from syncd.console.context import ConsoleContext
 from syncd.console.faults import Fault
 from syncd.console.gate import Gate
@@ -76,7 +77,15 @@ def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None
     gate = gate or Gate(settings, Sessions(settings.operator.token))
     actions, env = Actions(), rendering.make_environment(settings, context.prefix)
     previews = Previews(settings.store.path.parent if settings.store.path is not None else None)
-    console = Console(context, gate, actions, LiveViews(_look(context, actions)), previews, env)
+    console = Console(
+        context,
+        gate,
+        actions,
+        LiveViews(_look(context, actions)),
+        previews,
+        env,
+        ChangeCounter(context.store),
+    )
     for page in PAGES:
         for path, methods in page.ROUTES.items():
             served = {method: _guarded(console, path, handler) for method, handler in methods.items()}
@@ -90,6 +99,7 @@ def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None
     app.on_shutdown.append(console.live.close)
     app.on_cleanup.append(console.actions.close)
     app.on_cleanup.append(console.previews.close)
+    app.on_cleanup.append(console.changes.close)
 
 
 def _look(context: ConsoleContext, actions: Actions) -> Look:
