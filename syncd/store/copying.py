@@ -44,11 +44,12 @@ class Copied(NamedTuple):
 
 
 def copy(source_url: str, target_url: str) -> list[Copied]:
-    """Copy the store at ``source_url``; return what each table has. Raises StoreInUse if a daemon owns one of them, StoreError
-    if the target is not empty."""
+    """Copy the store at ``source_url``; return what each table has. Raises StoreInUse if a daemon owns one of them, StoreTooNew,
+    StoreError if the target is not empty."""
     source = database_at(source_url)
     if not source.exists():
         raise StoreError("there is no store to copy")
+    schema.refuse_newer(source.version())  # before the target is made
     source.lock()
     try:
         with Store.open(target_url, timezone=_UTC, exclusive=True) as target:

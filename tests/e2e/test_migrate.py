@@ -131,10 +131,11 @@ ARGUMENTS = {
     "runs revert": "1 --yes",
     "runs again": "1",
     "jobs": "--employer 1",
+    "store copy": "sqlite:///{base}/var/syncd.db sqlite:///{base}/other.db",
     "export": "--employer 1 --format json -o {base}/out.json",
 }
 #: Commands that need no store, or that replace it.
-OTHERS = {"demo", "feed folder", "feed show", "init", "reload", "restore"}
+OTHERS = {"demo", "feed folder", "feed show", "init", "notify test", "reload", "restore"}
 
 
 def commands() -> Iterator[str]:
@@ -169,10 +170,7 @@ def test_a_command_leaves_the_store_of_a_newer_program_alone(newer: Installation
     arguments = shlex.split(ARGUMENTS[command].format(base=newer.base))
     refused = newer.run(*command.split(), *arguments)
     assert refused.code == FAILED, refused.out
-    assert (
-        f"the store has schema 9999, this program knows up to {schema.HEAD}: use the newer program"
-        in refused.err
-    )
+    assert "has schema 9999, this program" in refused.err
     assert refused.out == ""
     assert state(newer.base) == before
 

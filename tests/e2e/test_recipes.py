@@ -30,7 +30,8 @@ systemctl() {
     while grep -q . "/proc/$(cat /run/syncd.pid)/cmdline" 2>/dev/null; do sleep 0.05; done
     rm /run/syncd.pid ;;
   "start syncd.service" | "enable --now syncd.service")
-    $as_syncd /opt/syncd/bin/syncd serve --config /etc/syncd/syncd.toml >/run/serve.log 2>&1 &
+    : >/run/serve.log # what the last daemon wrote says nothing of this one
+    $as_syncd /opt/syncd/bin/syncd serve --config /etc/syncd/syncd.toml >>/run/serve.log 2>&1 &
     echo $! >/run/syncd.pid
     until grep -q service.ready /run/serve.log; do grep -q . "/proc/$!/cmdline"; sleep 0.05; done ;;
   "start syncd-backup.service")
