@@ -49,6 +49,8 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> tuple[Run, dict[str, Any]]:
     report = whole_report(tx, number, most=0, would_archive=GOING)
+    # a template keeps what it is given; an iterator that is not at its end would keep the reader at this snapshot
+    rejected, warnings, _changes = (report.pop(name) for name in ("rejectedRows", "warnings", "changes"))
     run = runs.get(tx, number)
     counts = visit.console.changes.look(tx, run, exact=action is not None)
     total = counts.total if action is None else counts.by_action.get(action) or 0
@@ -59,8 +61,8 @@ def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> 
         "run": report,
         "live": f"run={number}&seen={run_digest(tx, number, visit.console.actions.going_on(number))}",
         "known_feed": run.feed in visit.context.files(),
-        "kinds": _kinds(report["rejectedRows"]).by_frequency()[:KINDS],
-        "warnings": _noticed(report["warnings"]).by_frequency()[:KINDS],
+        "kinds": _kinds(rejected).by_frequency()[:KINDS],
+        "warnings": _noticed(warnings).by_frequency()[:KINDS],
         "grouped": GROUPED,
         "all_changes": counts.total,
         "by_action": counts.by_action,
