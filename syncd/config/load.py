@@ -233,6 +233,8 @@ def _contradictions(settings: Settings) -> Iterator[str]:
     where = operator.listen or api.listen
     if not where.loopback and not operator.token:
         yield f"operator.listen: {where} can be reached from outside: set operator.token or operator.token_file"
+    elif not operator.token and (proxied := _proxied(settings)):
+        yield f"{proxied}: a proxy lets others reach the operator's pages: set operator.token or operator.token_file"
     if operator.listen == api.listen and where.port != 0:
         yield f'operator.listen: {where} is the API\'s address too; to share it write operator.listen = ""'
     if api.max_head < api.max_line:
@@ -242,3 +244,12 @@ def _contradictions(settings: Settings) -> Iterator[str]:
     if api.rate_limit and api.rate_window < 1:
         yield "api.rate_window: must be at least 1s; Retry-After has whole seconds"
     yield from notify.contradictions(settings.notify)
+
+
+def _proxied(settings: Settings) -> str | None:
+    """Return the setting that says that a proxy is in front of the operator's pages, None if there is none."""
+    operator, api = settings.operator, settings.api
+    given = {"operator.public_url": bool(operator.public_url)}
+    if operator.listen is None:
+        given |= {"api.trusted_proxies": bool(api.trusted_proxies), "api.public_url": bool(api.public_url)}
+    return next((key for key, there in given.items() if there), None)

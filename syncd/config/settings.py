@@ -131,7 +131,7 @@ class Operator:
     token: str = setting(
         TEXT,
         "",
-        "the token that pages and /metrics require; needed unless the address is loopback",
+        "the token that pages and /metrics require; needed unless the address is loopback and no proxy is in front",
         secret=True,
     )
     token_file: Path | None = setting(PATH_OR_NONE, "", "a file that holds the token, instead of token")

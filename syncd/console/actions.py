@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 import structlog
 
@@ -45,14 +45,16 @@ class Actions:
         self._going[number] = name
         future = self._threads.submit(work)
         future.add_done_callback(lambda _: self._going.pop(number, None))
-        try:
-            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), self._wait)
-        except TimeoutError:
-            future.add_done_callback(lambda done: self._remember(number, done))
-            return None
+        waiting = asyncio.wrap_future(future)
+        await asyncio.wait([waiting], timeout=self._wait)
+        if waiting.done():
+            return waiting.result()
+        waiting.add_done_callback(lambda done: self._remember(number, done))
+        return None
 
-    def _remember(self, number: int, done: Future[Run]) -> None:
-        error = done.exception()
+    def _remember(self, number: int, done: asyncio.Future[Run]) -> None:
+        """Keep why an action failed; one that was not begun before the service stopped did not fail."""
+        error = None if done.cancelled() else done.exception()
         if isinstance(error, Exception):
             while len(self._faults) >= REMEMBERED:
                 del self._faults[next(iter(self._faults))]

@@ -11,9 +11,10 @@ from aiohttp.typedefs import Handler
 
 from syncd.console import rendering
 from syncd.console.actions import Actions
+from syncd.console.change_counts import ChangeCounter
 from syncd.console.context import ConsoleContext
 from syncd.console.faults import Fault
-from syncd.console.gate import Gate, no_session
+from syncd.console.gate import Gate
 from syncd.console.live import OVERVIEW, LiveViews, Look, faults_of, overview_digest, run_digest
 from syncd.console.pages import (
     decision_pages,
@@ -33,7 +34,7 @@ from syncd.console.previews import Previews
 from syncd.console.sessions import Session, Sessions
 from syncd.console.visit import HTML, Console, Visit, encode
 from syncd.store import Tx
-from syncd.web import JSON, Refusal, add_endpoint, prefers
+from syncd.web import JSON, Refusal, add_endpoint, no_token, prefers
 
 PageHandler = Callable[[Visit], Awaitable[web.StreamResponse]]
 #: A module of ``pages`` has ``ROUTES``: path below the prefix → method → handler.
@@ -76,7 +77,15 @@ def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None
     gate = gate or Gate(settings, Sessions(settings.operator.token))
     actions, env = Actions(), rendering.make_environment(settings, context.prefix)
     previews = Previews(settings.store.path.parent if settings.store.path is not None else None)
-    console = Console(context, gate, actions, LiveViews(_look(context, actions)), previews, env)
+    console = Console(
+        context,
+        gate,
+        actions,
+        LiveViews(_look(context, actions)),
+        previews,
+        env,
+        ChangeCounter(context.store),
+    )
     for page in PAGES:
         for path, methods in page.ROUTES.items():
             served = {method: _guarded(console, path, handler) for method, handler in methods.items()}
@@ -90,6 +99,7 @@ def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None
     app.on_shutdown.append(console.live.close)
     app.on_cleanup.append(console.actions.close)
     app.on_cleanup.append(console.previews.close)
+    app.on_cleanup.append(console.changes.close)
 
 
 def _look(context: ConsoleContext, actions: Actions) -> Look:
@@ -179,7 +189,7 @@ def _login(visit: Visit) -> web.Response:
     """Lead a browser to the login, and then back to a page that it may read; a program gets a 401."""
     request = visit.request
     if visit.wants_json:
-        raise no_session()
+        raise no_token()
     path = request.path_qs.removeprefix(visit.context.prefix)
     back = f"?next={quote(path, safe='/')}" if request.method == "GET" and path not in ("", "/") else ""
     return visit.redirect("/login" + back)

@@ -12,12 +12,9 @@ from aiohttp import web
 
 from syncd.config import Settings
 from syncd.console.sessions import Session, Sessions
-from syncd.web import Addresses, FailedKeys, Refusal
+from syncd.web import Addresses, OperatorToken, Refusal
 
-#: Wrong tokens from one address, and the seconds in which they are forgotten again.
-WRONG_TOKENS, FORGOTTEN = 10, 900.0
 COOKIE = "syncd_operator"
-_CHALLENGE = {"WWW-Authenticate": 'Bearer realm="operator"'}
 _LOCAL = frozenset({"localhost", "ip6-localhost"})
 
 
@@ -29,12 +26,17 @@ class Gate:
     ) -> None:
         api, operator = settings.api, settings.operator
         listen = operator.listen or api.listen
-        public = urlsplit(api.public_url).hostname if operator.listen is None else None
+        public = {operator.public_url, api.public_url if operator.listen is None else ""}
         self.sessions = sessions
         self.addresses = Addresses("", "", api.trusted_proxies)
-        self._hosts = {*_LOCAL, *operator.hosts, listen.host.lower(), *([public] if public else [])}
+        self._hosts = {
+            *_LOCAL,
+            *operator.hosts,
+            listen.host.lower(),
+            *(urlsplit(url).hostname or "localhost" for url in public),
+        }
         clocks = {} if clock is None else {"clock": clock}
-        self._wrong = FailedKeys(WRONG_TOKENS, FORGOTTEN, what="tokens", **clocks)
+        self.token = OperatorToken(operator.token, api.trusted_proxies, **clocks)
 
     def check_host(self, request: web.Request) -> None:
         """Raise unless the request names this service: a page elsewhere whose name leads here names its own host (DNS
@@ -59,24 +61,12 @@ class Gate:
         ``unauthenticated`` for a wrong token, ``rate_limited`` after too many."""
         if "Authorization" not in request.headers:
             return self.sessions.find(request.cookies.get(COOKIE, ""))
-        sent = request.headers.getall("Authorization")
-        scheme, _, token = sent[0].partition(" ")
-        if len(sent) != 1 or scheme.lower() != "bearer":
-            token = ""
-        self.check_token(request, token.strip())
+        self.token.check_header(request)
         return Session("", None, "")
 
     def visitor(self, request: web.Request) -> Session:
         """Return a session for a browser that has none: where no token is needed it may do everything, else log in."""
         return self.sessions.visitor(request.cookies.get(COOKIE, "") or token_urlsafe(32))
-
-    def check_token(self, request: web.Request, token: str) -> None:
-        """Raise ``unauthenticated`` if this is not the operator's token, ``rate_limited`` after too many wrong ones."""
-        client = self.addresses.client(request)
-        self._wrong.check(client)
-        if not self.sessions.is_token(token):
-            self._wrong.note(client)
-            raise Refusal("unauthenticated", "this is not the operator's token", headers=_CHALLENGE)
 
     def check_form(self, session: Session, sent: object) -> None:
         """Raise unless a form has the CSRF token of its session. A program needs none: a browser never adds its token."""
@@ -96,12 +86,6 @@ class Gate:
             samesite="Strict",
             secure=urlsplit(self.addresses.origin(request)).scheme == "https",
         )
-
-
-def no_session() -> Refusal:
-    """Return the refusal of a program without a token."""
-    detail = "send the operator's token: Authorization: Bearer TOKEN"
-    return Refusal("unauthenticated", detail, headers=_CHALLENGE)
 
 
 def _is_ip(host: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ from aiohttp import web
 from jinja2 import Environment
 
 from syncd.console.actions import Actions
+from syncd.console.change_counts import ChangeCounter
 from syncd.console.context import ConsoleContext
 from syncd.console.gate import Gate
 from syncd.console.live import LiveViews
@@ -28,7 +29,7 @@ _LARGEST = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """What all visits share. ``counted``: changes by action of large runs that have ended."""
+    """What all visits share."""
 
     context: ConsoleContext
     gate: Gate
@@ -36,7 +37,7 @@ class Console:
     live: LiveViews
     previews: Previews
     env: Environment
-    counted: dict[Hashable, dict[str, int]] = field(default_factory=dict)
+    changes: ChangeCounter
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ from syncd.service.watcher import Watcher
 from syncd.store import Store
 from syncd.sync import make_drop_folder
 from syncd.sync.arrival import ArrivalContext, Worker
-from syncd.web import RequestTimes, health_of, make_runner, metrics_of, reload_of
+from syncd.web import OperatorToken, RequestTimes, health_of, make_runner, metrics_of, reload_of
 
 log = structlog.get_logger("syncd.service")
 
@@ -164,14 +164,22 @@ class Daemon:
         app = make_app(self._store, settings, self._catalogue, self._times)
         add_open(app, health_of(self._readiness))
         if operator.listen is None:
-            add_open(app, metrics_of(render, operator.token))
-            add_open(app, reload_of(self._reload, operator.token), "POST")
+            token, proxies = operator.token, settings.trusted_proxies
+            add_open(app, metrics_of(render, OperatorToken(token, proxies)))
+            add_open(app, reload_of(self._reload, OperatorToken(token, proxies)), "POST")
             add_console(app, self._console("/operator"))
         runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
         urls = {"api": await self._listeners.open("api", runner, settings.listen)}
         if operator.listen is not None:
             console = self._console("")
-            app = make_operator_app(self._readiness, render, self._reload, operator.token, console)
+            app = make_operator_app(
+                self._readiness,
+                render,
+                self._reload,
+                operator.token,
+                console,
+                trusted_proxies=settings.trusted_proxies,
+            )
             runner = make_runner(app, settings, shutdown_timeout=OPERATOR_REQUESTS)
             urls["operator"] = await self._listeners.open("operator", runner, operator.listen)
         return urls

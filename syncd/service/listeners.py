@@ -6,7 +6,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from aiohttp import web
 
@@ -14,6 +14,7 @@ from syncd.config import Address
 from syncd.console import ConsoleContext, add_console
 from syncd.errors import ConfigError
 from syncd.web import (
+    OperatorToken,
     ReadinessCheck,
     Reload,
     RenderMetrics,
@@ -87,15 +88,20 @@ def make_operator_app(
     reload: Reload,
     token: str,
     console: ConsoleContext | None = None,
+    *,
+    trusted_proxies: Iterable[str] = (),
 ) -> web.Application:
     """Return the application with ``/healthz``, ``/readyz``, ``/metrics``, ``/reload`` and, with ``console``, the pages.
 
-    ``render`` makes the metrics; for these and for ``reload`` the ``token`` is needed if it is not empty. Other requests
-    get the same errors as on the API's address."""
+    ``render`` makes the metrics; for these and for ``reload`` the ``token`` is needed if it is not empty; wrong ones are
+    counted by the address that ``trusted_proxies`` report. Other requests get the same errors as on the API's address."""
     app = web.Application(middlewares=[envelope()])
-    for path, handler in {**health_of(readiness), **metrics_of(render, token)}.items():
+    for path, handler in {
+        **health_of(readiness),
+        **metrics_of(render, OperatorToken(token, trusted_proxies)),
+    }.items():
         add_endpoint(app, path, {"GET": handler})
-    for path, handler in reload_of(reload, token).items():
+    for path, handler in reload_of(reload, OperatorToken(token, trusted_proxies)).items():
         add_endpoint(app, path, {"POST": handler})
     if console is not None:
         add_console(app, console)

@@ -7,6 +7,7 @@ reading a job.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
@@ -246,16 +247,14 @@ def owned_active(
 _COUNT_ACTIVE = Statement(
     sa.select(sa.func.count()).select_from(FeedJob).where(*_of_feed, col(FeedJob.active))
 )
-_active = (
-    sa.select(col(FeedJob.feed_id), sa.func.count().label("n"))
-    .where(col(FeedJob.active))
-    .group_by(col(FeedJob.feed_id))
-    .subquery()
-)
 _ACTIVE_BY_FEED = Statement(
-    sa.select(col(FeedRow.name), sa.func.sum(_active.c.n))
-    .join(_active, _active.c.feed_id == col(FeedRow.id))
-    .group_by(col(FeedRow.name))
+    sa.select(
+        col(FeedRow.name),
+        sa.select(sa.func.count())
+        .select_from(FeedJob)
+        .where(col(FeedJob.feed_id) == col(FeedRow.id), col(FeedJob.active))
+        .scalar_subquery(),
+    ).where(among(FeedRow.name, "names"))
 )
 
 
@@ -264,9 +263,12 @@ def count_active(tx: Tx, feed_id: int) -> int:
     return tx.scalar(_COUNT_ACTIVE, feed_id=feed_id) or 0
 
 
-def active_by_feed(tx: Tx) -> dict[str, int]:
-    """Return how many active jobs each feed owns, by its name; a feed that owns none may be missing."""
-    return dict(tx.all(_ACTIVE_BY_FEED))
+def active_by_feed(tx: Tx, names: Collection[str]) -> Counter[str]:
+    """Return how many active jobs each of these feeds owns, by its name. Reads an index entry for each of their jobs."""
+    found: Counter[str] = Counter()
+    for name, number in tx.all(_ACTIVE_BY_FEED, names=list(names)) if names else ():
+        found[name] += number
+    return found
 
 
 def release(tx: Tx, job_ids: Sequence[int], *, run_id: int | None = None) -> None:

@@ -20,14 +20,15 @@ from syncd.web.monitoring import (
     ReadinessCheck,
     Reload,
     RenderMetrics,
-    RequestTimes,
     health_of,
     metrics_of,
     reload_of,
 )
 from syncd.web.negotiation import JSON, Compressor, prefers
+from syncd.web.operator_token import OperatorToken, no_token
 from syncd.web.problems import CODES, Refusal
 from syncd.web.rate_limits import FailedKeys, KeyLimit
+from syncd.web.request_times import RequestTimes
 from syncd.web.server import STOPPING, allow_body, make_runner, retire
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "FailedKeys",
     "Guard",
     "KeyLimit",
+    "OperatorToken",
     "ReadinessCheck",
     "Refusal",
     "Reload",
@@ -59,6 +61,7 @@ __all__ = [
     "health_of",
     "make_runner",
     "metrics_of",
+    "no_token",
     "prefers",
     "problems",
     "read_object",

@@ -19,8 +19,8 @@ from aiohttp.typedefs import Handler, Middleware
 from syncd.web import problems
 from syncd.web.addresses import Addresses
 from syncd.web.aiohttp_internals import asks_for_upgrade
-from syncd.web.monitoring import RequestTimes
 from syncd.web.problems import Refusal
+from syncd.web.request_times import RequestTimes
 
 _OVERRIDES = frozenset({"PUT", "DELETE"})
 #: Runs before the handler: lets the request pass (None), returns the answer in its place, or raises.

@@ -142,6 +142,15 @@ def test_all_faults_are_reported_at_once_with_file_and_key(home):
         ("[limits]\nrows = true", "whole number"),
         ("[operator]\nlisten = '0.0.0.0:8081'", "set operator.token or operator.token_file"),
         ("[operator]\nlisten = '127.0.0.1:8080'", 'operator.listen = ""'),
+        (
+            "[api]\ntrusted_proxies = ['10.0.0.1']\n[operator]\nlisten = ''",
+            "api.trusted_proxies: a proxy lets",
+        ),
+        (
+            "[api]\npublic_url = 'https://x.ca'\n[operator]\nlisten = ''",
+            "api.public_url: a proxy lets others",
+        ),
+        ("[operator]\npublic_url = 'https://x.ca'", "set operator.token or operator.token_file"),
         ("[operator]\ntoken = 'a'\ntoken_file = 'b'", "only one of them"),
         ("[operator]\ntoken_file = 'none'", "No such file"),
         ("api = [", "syncd.toml"),
@@ -149,6 +158,19 @@ def test_all_faults_are_reported_at_once_with_file_and_key(home):
 )
 def test_a_wrong_value_is_refused_with_what_it_must_be(home, toml, words):
     assert words in "\n".join(faults(write(home, toml)))
+
+
+@pytest.mark.parametrize(
+    "toml",
+    [
+        "[api]\ntrusted_proxies = ['10.0.0.1']\npublic_url = 'https://x.ca'",  # the pages have an address of their own
+        "[api]\ntrusted_proxies = ['10.0.0.1']\n[operator]\nlisten = ''\ntoken = 'hush'",
+        "[operator]\npublic_url = 'https://x.ca'\ntoken = 'hush'",
+        "[operator]\nlisten = ''",
+    ],
+)
+def test_pages_behind_a_proxy_need_a_token_and_others_on_loopback_none(home, toml):
+    load_settings(write(home, toml), {})
 
 
 def test_the_environment_wins_over_the_file(home):

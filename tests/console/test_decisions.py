@@ -41,6 +41,25 @@ async def test_a_held_run_is_shown_read_and_approved(browse, world, held):
     assert (status, "only a held run can be approved" in page) == (409, True)
 
 
+async def test_a_run_says_who_approved_it_on_each_page_of_its_changes(browse, world):
+    feed = world.feeds["acme"]
+    world.board.deliver(feed, world.board.rows(1, 30))
+    world.board.deliver(feed, world.board.rows(31, 90))
+    browser = await browse()
+    assert "Approved by" not in (await browser.get("/runs/2"))[1]
+    assert (await browser.submit("/runs/2/approve"))[0] == 303
+    assert actors(world, 2) > {("run", 2)}  # sixty new jobs came first
+    (number,) = (number for kind, number in actors(world, 2) if kind == "operator")
+    who = f"<dt>Approved by</dt><dd>the operator, session {number:06d}</dd>"
+    for page in (1, 2):
+        assert who in (await browser.get(f"/runs/2?page={page}"))[1]
+    await browser.submit("/runs/2/revert")
+    assert (
+        f"<dt>Reverted by</dt><dd>the operator, session {number:06d}</dd>"
+        in (await browser.get("/runs/3"))[1]
+    )
+
+
 async def test_a_rejected_run_archives_nothing(browse, world, held):
     browser = await browse()
     assert "22 jobs that the file lacks stay online." in (await browser.get("/runs/2/reject"))[1]

@@ -1,5 +1,6 @@
 """What the pages show, to people and to programs."""
 
+import asyncio
 import re
 from base64 import b64encode
 from datetime import date, timedelta
@@ -10,6 +11,7 @@ import pytest
 
 from syncd.api import make_app
 from syncd.config import Api
+from syncd.console.change_counts import LARGE
 from syncd.console.charts import bar, job_chart
 from syncd.console.formats import duration, lateness, shown, when
 from syncd.feeds.configuration import FeedFile
@@ -44,6 +46,22 @@ async def test_feeds_that_need_a_look_come_first(browse, world, clock):
     assert 'aria-label="The last 1 run: 1 succeeded"' in page
 
 
+async def test_each_page_of_feeds_has_their_active_jobs(browse, world):
+    for number in range(40):
+        world.feed(f"feed{number:02}")
+    world.board.deliver(world.feeds["feed00"], world.board.rows(1, 3))
+    world.board.deliver(world.feeds["feed39"], world.board.rows(4, 5))
+    browser = await browse()
+    pages = [(await browser.get(f"/?page={page}"))[1] for page in (1, 2)]
+    found = [re.findall(r'data-label="Active jobs">(\d+)<', page) for page in pages]
+    assert found == [["0", "3", *["0"] * 38], ["2"]]
+    listed = (await browser.json("/"))[1]
+    assert {feed["name"]: feed["activeJobs"] for feed in listed if feed["activeJobs"]} == {
+        "feed00": 3,
+        "feed39": 2,
+    }
+
+
 async def test_runs_are_listed_by_feed_and_state_in_pages(browse, world):
     other = world.feed("other")
     for number in range(3):
@@ -76,6 +94,19 @@ async def test_a_run_shows_its_changes_field_by_field_and_by_action(browse, worl
     assert ("r61" in created, "Baker" in created) == (True, False)
     second = (await browser.get("/runs/1?page=2"))[1]
     assert (second.count("<td>created"), "Page 2 of 2" in second) == (10, True)
+
+
+async def test_the_first_page_of_a_large_run_does_not_wait_for_the_numbers_of_its_changes(browse, world):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, LARGE))
+    browser = await browse()
+    page = (await browser.get("/runs/1"))[1]
+    assert ("Changes: 10,000" in page, ">created</a>" in page, "Page 1 of 200" in page) == (True, True, True)
+    async with asyncio.timeout(30):
+        while ">created 10,000</a>" not in page:
+            page = (await browser.get("/runs/1"))[1]
+    filtered = (await browser.get("/runs/1?action=created&page=200"))[1]
+    assert filtered.count("<td>created") == 50
+    assert (await browser.get("/runs/1?action=archived"))[1].count("<td>archived") == 0
 
 
 async def test_rejected_rows_are_grouped_by_kind_and_value(browse, world):

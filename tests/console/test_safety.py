@@ -4,7 +4,9 @@ import re
 from dataclasses import replace
 
 import pytest
+from aiohttp import FormData
 
+from syncd.console.app import PAGES
 from syncd.console.sessions import LIFETIME, Sessions
 from syncd.sync.run import SourceFile
 from tests.console.conftest import TOKEN, csrf_of
@@ -138,13 +140,14 @@ async def test_a_program_with_the_token_needs_no_session(browse, world, guarded)
         ("localhost", True),
         ("[::1]:8081", True),
         ("ops.example.ca", True),
+        ("outside.example.ca", True),
         ("evil.example", False),
         ("127.0.0.1.evil.example", False),
         ("localhost.evil.example:8081", False),
     ],
 )
 async def test_a_name_of_somebody_else_that_leads_here_shows_nothing(browse, world, host, passes):
-    world.guarded(hosts=("ops.example.ca",))
+    world.guarded(hosts=("ops.example.ca",), public_url="https://outside.example.ca")
     browser = await browse()
     status, page, _ = await browser.get("/login", headers={"Host": host})
     assert (status, "operator.hosts" in page) == ((200, False) if passes else (403, True))
@@ -175,6 +178,35 @@ async def test_a_form_needs_the_csrf_token_of_its_own_session(browse, world, gua
         status, page, _ = await browser.post("/runs/2/approve", fields)
         assert (status, "open it again" in page) == (403, True)
     assert world.board.saved(2).state == "held"
+
+
+#: Each address of the pages that changes something.
+POSTS = sorted(
+    path.replace("{name}", "acme").replace("{number}", "1").replace("{key}", "1")
+    for page in PAGES
+    for path, methods in page.ROUTES.items()
+    if "POST" in methods
+)
+
+
+@pytest.mark.parametrize("path", POSTS)
+async def test_no_address_takes_a_form_of_another_site(browse, world, path):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 3))
+    browser = await browse()
+    csrf = csrf_of((await browser.get("/preview"))[1])
+    evil = {"Origin": "https://evil.example"}
+
+    def form(**fields):
+        found = FormData(fields, default_to_multipart=path == "/preview")
+        if path == "/preview":
+            found.add_field("file", b"[]", filename="jobs.json")
+        return found
+
+    assert (await browser.post(path, form(), headers={}))[0] == 403
+    assert (await browser.post(path, form(csrf="0" * 32), headers={}))[0] == 403
+    assert (await browser.post(path, form(csrf=csrf), headers=evil))[0] == 403
+    assert (await browser.post(path, form(csrf=csrf), headers={"Host": "evil.example"}))[0] == 403
+    assert (await browser.post(path, form(csrf=csrf)))[0] != 403  # the same form from a page of ours
 
 
 async def test_every_answer_keeps_the_browser_safe(browse, world):

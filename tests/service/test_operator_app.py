@@ -1,5 +1,7 @@
 """The operator's own address: health, metrics with the token, and refusals like those of the API."""
 
+import asyncio
+
 import pytest
 from pytest_aiohttp.plugin import AiohttpClient
 
@@ -96,3 +98,28 @@ async def test_a_reload_needs_the_token_and_comes_from_no_page(operator, state):
     assert "reloaded" not in state
     answer = await operator.post("/reload", headers=token)
     assert (answer.status, (await answer.json())["feeds"], state["reloaded"]) == (200, ["acme"], True)
+
+
+async def test_after_ten_wrong_tokens_an_address_has_to_wait_at_each_door_alone(operator, state):
+    async def ask(method, path, token):
+        return await operator.request(method, path, headers={"Authorization": f"Bearer {token}"})
+
+    for _ in range(20):
+        assert (await operator.get("/metrics")).status == 401  # no token is not a wrong token
+    for _ in range(10):
+        assert (await ask("GET", "/metrics", "wrong")).status == 401
+    answer = await ask("GET", "/metrics", "hush-hush")
+    assert (answer.status, int(answer.headers["Retry-After"]) > 0) == (429, True)
+    assert "too many wrong tokens" in (await answer.json(content_type=None))["detail"]
+    for _ in range(10):
+        assert (await ask("POST", "/reload", "hush-hush")).status == 200
+        assert (await ask("POST", "/reload", "wrong")).status == 401
+    assert (await ask("POST", "/reload", "hush-hush")).status == 429
+
+
+@pytest.mark.parametrize("sent", [b"Bearer \xff", b"Bearer \xed\xa0\x80", "Bearer \u00e9".encode()])
+async def test_a_token_that_is_not_text_is_a_wrong_one(operator, sent):
+    reader, writer = await asyncio.open_connection(operator.host, operator.port)
+    writer.write(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: " + sent + b"\r\n\r\n")
+    assert (await reader.readline()).split()[1] == b"401"
+    writer.close()

@@ -25,7 +25,7 @@ async def log_in(visit: Visit) -> web.StreamResponse:
     sent, following = str(visit.form.get("token", "")), _inside(str(visit.form.get("next", "")))
     client = gate.addresses.client(request)
     try:
-        gate.check_token(request, sent.strip())
+        gate.token.check(request, sent.strip())
     except Refusal as refusal:
         log.warning(Event.OPERATOR_LOGIN, session=None, client=client, refused=refusal.code)
         if refusal.code != "unauthenticated":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, timedelta, tzinfo
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
@@ -12,9 +14,10 @@ from syncd.console.charts import DAYS
 from syncd.console.formats import plural
 from syncd.console.live import faults_of, overview_digest
 from syncd.console.visit import Visit
+from syncd.feeds.configuration import FeedFile
 from syncd.store import Tx, job_days, run_strips, runs
 from syncd.sync.report import run_json
-from syncd.sync.report.views import feeds_view
+from syncd.sync.report.views import count_active_jobs, feed_states, feeds_view
 
 #: Runs in the strip of a feed, feeds on a page, and decisions that are listed.
 STRIP, FEEDS, DECISIONS = 30, 40, 20
@@ -34,20 +37,23 @@ class FeedLine:
 async def overview(visit: Visit) -> web.StreamResponse:
     """Answer the overview; as JSON what ``syncd feed list --json`` prints."""
     if visit.wants_json:
-        return visit.json(await visit.read(lambda tx: _feeds(tx, visit)))
+        return visit.json(await visit.read(lambda tx: feeds_view(tx, *_asked(visit))))
     page = visit.number("page")
     return visit.page("overview.html.j2", **await visit.read(lambda tx: _found(tx, visit, page)))
 
 
-def _feeds(tx: Tx, visit: Visit) -> list[dict[str, Any]]:
+def _asked(visit: Visit) -> tuple[Collection[FeedFile], Path, tzinfo]:
+    """Return what the views of feeds ask for."""
     settings = visit.context.settings
-    return feeds_view(tx, visit.context.files().values(), settings.drop.folder, settings.timezone)
+    return visit.context.files().values(), settings.drop.folder, settings.timezone
 
 
 def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
-    found = sorted(_feeds(tx, visit), key=_urgency)
+    found = sorted(feed_states(tx, *_asked(visit)), key=_urgency)
     pages = max(1, -(-len(found) // FEEDS))
     page = min(page, pages)
+    shown = found[(page - 1) * FEEDS : page * FEEDS]
+    count_active_jobs(tx, shown)
     held = [run_json(run) for run in runs.waiting(tx)]
     today = tx.now.today
     return {
@@ -55,7 +61,7 @@ def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
         "held": held[:DECISIONS],
         "more_held": max(0, len(held) - DECISIONS),
         "going": [run_json(run) for run in runs.unfinished(tx)],
-        "feeds": [_line(tx, feed) for feed in found[(page - 1) * FEEDS : page * FEEDS]],
+        "feeds": [_line(tx, feed) for feed in shown],
         "feeds_total": len(found),
         "troubled": sum(_urgency(feed)[0] < len(_ORDER) for feed in found),
         "page": page,

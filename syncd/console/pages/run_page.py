@@ -16,7 +16,7 @@ from aiohttp import web
 
 from syncd.console.live import run_digest
 from syncd.console.visit import Visit
-from syncd.domain import Run, RunKind, RunState
+from syncd.domain import Actor, ActorKind, Run, RunKind, RunState
 from syncd.errors import NotFound, Problem
 from syncd.feeds.native import members_of
 from syncd.store import Tx, history, runs
@@ -28,8 +28,6 @@ from syncd.web import JSON
 
 #: Changes on a page; rejected rows and warnings that are grouped; jobs that would be archived; kinds that are shown.
 CHANGES, GROUPED, GOING, KINDS = 50, 5000, 100, 50
-#: The fewest changes of a run whose numbers are kept, and of how many runs.
-WORTH_KEEPING, KEPT = 10_000, 100
 #: Bytes of a report that are kept in memory, and those that are sent at once.
 MEMORY, BLOCK = 1 << 20, 1 << 18
 
@@ -40,53 +38,47 @@ async def show(visit: Visit) -> web.StreamResponse:
     if visit.wants_json:
         return await _stream(visit, number, page)
     action = visit.text("action")[:20] or None
-    found = await visit.read(lambda tx: _found(tx, visit, number, page, action))
+    run, found = await visit.read(lambda tx: _found(tx, visit, number, page, action))
     actions = visit.console.actions
+    if None in found["by_action"].values():
+        visit.console.changes.begin(run)
     return visit.page(
         "run.html.j2", fault=actions.fault_of(number), action_now=actions.going_on(number), **found
     )
 
 
-def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> dict[str, Any]:
+def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> tuple[Run, dict[str, Any]]:
     report = whole_report(tx, number, most=0, would_archive=GOING)
+    # a template keeps what it is given; an iterator that is not at its end would keep the reader at this snapshot
+    rejected, warnings, _changes = (report.pop(name) for name in ("rejectedRows", "warnings", "changes"))
     run = runs.get(tx, number)
-    by_action = _by_action(tx, visit, run)
-    total = sum(by_action.values()) if action is None else by_action.get(action, 0)
+    counts = visit.console.changes.look(tx, run, exact=action is not None)
+    total = counts.total if action is None else counts.by_action.get(action) or 0
     changes = history.part_of_run(tx, number, page=page, page_size=CHANGES, action=action)
     member = members_of(visit.context.catalogue)
-    return {
+    return run, {
         "now": tx.now.instant,
         "run": report,
         "live": f"run={number}&seen={run_digest(tx, number, visit.console.actions.going_on(number))}",
         "known_feed": run.feed in visit.context.files(),
-        "kinds": _kinds(report["rejectedRows"]).by_frequency()[:KINDS],
-        "warnings": _noticed(report["warnings"]).by_frequency()[:KINDS],
+        "kinds": _kinds(rejected).by_frequency()[:KINDS],
+        "warnings": _noticed(warnings).by_frequency()[:KINDS],
         "grouped": GROUPED,
-        "by_action": by_action,
+        "all_changes": counts.total,
+        "by_action": counts.by_action,
         "changes": [(change.entry, fields_json(change.fields, member)) for change in changes],
         "action": action,
         "changes_total": total,
         "page": page,
         "pages": max(1, -(-total // CHANGES)),
-        "can": _can(run, changed=bool(by_action)),
-        "by": next(
-            ({"session": c.entry.actor.id} for c in changes if c.entry.actor.kind == "operator"), None
-        ),
+        "can": _can(run, changed=bool(counts.total)),
+        "by": _operator(history.last_actor_of_run(tx, number)),
     }
 
 
-def _by_action(tx: Tx, visit: Visit, run: Run) -> dict[str, int]:
-    """Return action → number of changes. To count a million takes a second, so what a run that has ended did is kept for the
-    next pages of it."""
-    counted, key = visit.console.counted, (run.id, run.state, run.ended_at, run.attempt)
-    if key not in counted:
-        found = history.actions_of_run(tx, run.id)
-        if not run.state.ended or sum(found.values()) < WORTH_KEEPING:
-            return found
-        while len(counted) >= KEPT:
-            del counted[next(iter(counted))]
-        counted[key] = found
-    return counted[key]
+def _operator(actor: Actor | None) -> Actor | None:
+    """Return ``actor`` if it is the operator."""
+    return actor if actor is not None and actor.kind is ActorKind.OPERATOR else None
 
 
 def _can(run: Run, *, changed: bool) -> list[tuple[str, str]]:

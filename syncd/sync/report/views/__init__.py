@@ -1,6 +1,8 @@
 """What commands, the operator's pages and ``--json`` show of feeds, runs and plans: each is made here, once."""
 
 from syncd.sync.report.views.feed_views import (
+    count_active_jobs,
+    feed_states,
     feed_view,
     feeds_view,
     mapping_lines,
@@ -12,6 +14,8 @@ from syncd.sync.report.views.run_views import CHANGES_PAGE, plan_view, revert_vi
 
 __all__ = [
     "CHANGES_PAGE",
+    "count_active_jobs",
+    "feed_states",
     "feed_view",
     "feeds_view",
     "job_view",
