@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
 from syncd.errors import StoreBusy, StoreError
 from syncd.store.database import Executes
 from syncd.store.postgres.connections import Connection
-from syncd.store.postgres.errors import store_errors
+from syncd.store.postgres.errors import DRIVER_ERRORS, store_errors
 
 T = TypeVar("T")
 
@@ -20,6 +20,7 @@ T = TypeVar("T")
 _NOTICE = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
 _PROCESS = "SELECT pg_backend_pid()"
 _LOCK = "SELECT pg_try_advisory_lock($1)"
+_UNLOCK = "SELECT pg_advisory_unlock($1)"
 _HELD = (
     "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND pid = $1"
     " AND (classid::bigint << 32 | objid::bigint) = $2"
@@ -58,6 +59,8 @@ class NamedLocks:
                 yield True
             finally:
                 held.remove(found)
+                with suppress(*DRIVER_ERRORS):  # now: the server notices the end of a connection a moment later
+                    driver.execute(_UNLOCK, (found.key,))
 
     @property
     def _held(self) -> list[Held]:
