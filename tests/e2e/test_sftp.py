@@ -14,7 +14,11 @@ import pytest
 import syncd
 from tests.e2e.conftest import TIMEOUT, csv_text, row, wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who makes users")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not os.environ.get("TESTS_WHOLE"), reason="takes minutes; TESTS_WHOLE=1 runs it"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who makes users"),
+]
 ROOT = Path(syncd.__file__).parents[1]
 GUIDE = (ROOT / "docs" / "operations.md").read_text()
 UNIT = (ROOT / "systemd" / "syncd.service").read_text()

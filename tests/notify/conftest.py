@@ -57,7 +57,9 @@ class Office:
                 "email_to": more.get("email_to", "ops@example.ca"),
             }
         environ = {f"SYNCD_NOTIFY__{name.upper()}": value for name, value in values.items()}
-        return load_settings(None, {**environ, "SYNCD_OPERATOR__PUBLIC_URL": PAGES})
+        return load_settings(
+            None, {**environ, "SYNCD_OPERATOR__PUBLIC_URL": PAGES, "SYNCD_OPERATOR__TOKEN": "of the pages"}
+        )
 
     def notifier(self, settings, *, degraded=dict, trusts=lambda now: True):
         """A notifier that has begun; what is written from now on is sent."""

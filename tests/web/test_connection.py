@@ -70,7 +70,7 @@ async def test_a_request_that_cannot_be_parsed_is_answered_with_a_problem(api: A
         b"GET http://other.example/x HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET //x HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET /?%zz=%ff HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /x?%zz=%ff HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /x HTTP/1.0\r\n\r\n",
         b"GET /x HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
         b"GET /x HTTP/1.1\r\nHost: x\r\nExpect: nonsense\r\n\r\n",

@@ -59,7 +59,9 @@ class NamedLocks:
                 yield True
             finally:
                 held.remove(found)
-                with suppress(*DRIVER_ERRORS):  # now: the server notices the end of a connection a moment later
+                with suppress(
+                    *DRIVER_ERRORS
+                ):  # now: the server notices the end of a connection a moment later
                     driver.execute(_UNLOCK, (found.key,))
 
     @property

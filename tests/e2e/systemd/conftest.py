@@ -34,7 +34,13 @@ def recipe(name):
 
 
 @pytest.fixture(scope="session")
-def wheels(tmp_path_factory):
+def whole():
+    if not os.environ.get("TESTS_WHOLE"):
+        pytest.skip("takes minutes; as root, TESTS_WHOLE=1 runs it")
+
+
+@pytest.fixture(scope="session")
+def wheels(tmp_path_factory, whole):
     """The packages that the lock files pin, for Debian's Python."""
     folder = tmp_path_factory.mktemp("wheels")
     locks = [
@@ -57,10 +63,8 @@ def wheels(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def machine(tmp_path_factory, program):
+def machine(tmp_path_factory, program, whole):
     """A machine that has a clone of the repository in /clone, and nothing of syncd beside it."""
-    if not os.environ.get("TESTS_WHOLE"):
-        pytest.skip("takes minutes; as root, TESTS_WHOLE=1 runs it")
     assert os.geteuid() == 0, "only root can boot a systemd"
     for name in PROGRAMS:
         program(name)
