@@ -11,6 +11,7 @@ from syncd.cli.app import app
 from syncd.store import employers, keys
 from tests.console.conftest import TOKEN, csrf_of
 from tests.console.test_safety import EVIL
+from tests.stores import store_url
 
 KEY = re.compile(r"syncd_[\w-]{43}")
 
@@ -190,7 +191,7 @@ async def test_a_program_gets_what_the_commands_print(browse, world, monkeypatch
     assert (status, json.loads(text)) == (201, {"id": 2, "name": "Other", "plan": "standard"})
     status, text, _ = await browser.post("/employers", {"name": "Other"}, headers=headers)
     assert (status, json.loads(text)["code"]) == (409, "conflict")
-    monkeypatch.setenv("SYNCD_STORE__URL", f"sqlite:///{world.board.folder}/a.db")
+    monkeypatch.setenv("SYNCD_STORE__URL", store_url(world.board.folder / "a.db"))
     for path, command in (("/employers", ["employer", "list"]), ("/employers/1/keys", ["key", "list"])):
         answered = await (await browser.get(path, headers=headers))[2].json()
         assert answered == json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from syncd.cli.app import app
 from syncd.store import employers
 from tests.console.test_safety import EVIL
+from tests.stores import store_url
 
 
 async def references(browser, query):
@@ -62,7 +63,7 @@ async def test_a_program_gets_what_the_command_prints(browse, world, monkeypatch
     world.board.deliver(world.feeds["acme"], world.board.rows(1, 3))
     browser = await browse()
     page = (await browser.json("/jobs"))[1]
-    monkeypatch.setenv("SYNCD_STORE__URL", f"sqlite:///{world.board.folder}/a.db")
+    monkeypatch.setenv("SYNCD_STORE__URL", store_url(world.board.folder / "a.db"))
     printed = CliRunner().invoke(app, ["jobs", "--employer", "1", "--json"])
     assert page == json.loads(printed.stdout)
     assert len(page) == 3

@@ -10,6 +10,7 @@ import pytest
 import structlog
 
 from syncd.cli.entry import run
+from tests.stores import store_url
 
 #: Address of a page → the command that prints the same.
 VIEWS = {
@@ -32,7 +33,7 @@ def command(world, capsys, tmp_path):
     world.settings = replace(world.settings, feeds=folder / "feeds.d")
     (folder / "feeds.d" / "acme.toml").write_text(f'employer = "{world.board.employer.name}"\n')
     (folder / "syncd.toml").write_text(
-        f'timezone = "America/Toronto"\n[store]\nurl = "sqlite:///{tmp_path}/a.db"\n[drop]\nfolder = "{tmp_path}/drop"\n'
+        f'timezone = "America/Toronto"\n[store]\nurl = "{store_url(tmp_path / "a.db")}"\n[drop]\nfolder = "{tmp_path}/drop"\n'
     )
 
     def call(*arguments):
