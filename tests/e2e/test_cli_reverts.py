@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import sys
+from contextlib import closing
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -192,7 +193,7 @@ def test_a_revert_that_was_cut_off_is_continued(acme, monkeypatch):
 
 def test_the_store_of_an_older_version_has_runs_that_can_be_reverted(acme):
     """Runs of before owners were remembered: their jobs are put back all the same."""
-    with sqlite3.connect(acme.base / "var" / "syncd.db") as store:
+    with closing(sqlite3.connect(acme.base / "var" / "syncd.db")) as store, store:
         store.execute("DELETE FROM run_owner")
     assert acme.run("runs", "revert", "2").code == 0
     assert jobs(acme)["R-9"] == ("Welder 9", "active")
