@@ -1,9 +1,12 @@
 """The fixtures of all tests, and the profile of Hypothesis that the gate uses."""
 
+import logging
 import os
 import shutil
+import signal
 
 import pytest
+import structlog
 from hypothesis import settings
 
 from tests import stores
@@ -29,6 +32,18 @@ def program():
         return found
 
     return find
+
+
+@pytest.fixture(autouse=True)
+def _process():
+    """Restores what a command that runs in the process of the tests sets up: the log, and what SIGHUP does."""
+    root = logging.getLogger()
+    handlers, level, on_reload = root.handlers[:], root.level, signal.getsignal(signal.SIGHUP)
+    yield
+    structlog.reset_defaults()
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    signal.signal(signal.SIGHUP, on_reload)
 
 
 @pytest.fixture(scope="session", autouse=True)

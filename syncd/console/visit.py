@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, TypeVar
 
 import msgspec
@@ -22,6 +23,7 @@ from syncd.store import Tx
 from syncd.web import JSON, Refusal, prefers
 
 T = TypeVar("T")
+Choice = TypeVar("Choice", bound=StrEnum)
 HTML = "text/html"
 encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
 _LARGEST = 2**31 - 1
@@ -93,6 +95,13 @@ class Visit:
         if not (sent.isascii() and sent.isdecimal() and 1 <= int(sent[:10]) <= most and len(sent) <= 10):
             raise Refusal("invalid_parameter", f"{name} has to be a whole number from 1 to {most}")
         return int(sent)
+
+    def choice(self, name: str, kinds: type[Choice]) -> Choice | None:
+        """Return a parameter of the address that is one of ``kinds``; None if it is not there. Raises ``invalid_parameter``."""
+        sent = self.text(name)
+        if sent and sent not in list(kinds):
+            raise Refusal("invalid_parameter", f"{name} has to be one of {', '.join(kinds)}")
+        return kinds(sent) if sent else None
 
     def run_number(self) -> int:
         """Return the number of the run in the path. Raises ``not_found``."""

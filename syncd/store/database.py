@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +15,17 @@ from syncd.domain import Status
 from syncd.store.statements import Statements
 
 T = TypeVar("T")
+
+
+@contextmanager
+def translating(
+    kinds: tuple[type[BaseException], ...], translated: Callable[[BaseException], BaseException]
+) -> Iterator[None]:
+    """Raise errors of these kinds as what ``translated`` returns for them."""
+    try:
+        yield
+    except kinds as error:
+        raise translated(error) from error
 
 
 class Executes(Protocol):

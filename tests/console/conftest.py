@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass, field, replace
-from zoneinfo import ZoneInfo
 
 import pytest
 from aiohttp.test_utils import BaseTestServer
@@ -12,34 +11,14 @@ from syncd.config import Settings, load_settings
 from syncd.console import ConsoleContext
 from syncd.feeds.configuration import FeedFile
 from syncd.service.listeners import make_operator_app
-from syncd.store import Store
 from syncd.sync.arrival import ArrivalContext
 from syncd.sync.run import Feed
-from tests.clock import Clock
-from tests.stores import store_url
 from tests.sync.board import Board
+from tests.sync.board_fixtures import board_fixture, clock_fixture, store_fixture  # noqa: F401
 
 TOKEN = "hush-hush"
 CSRF = re.compile(r'name="csrf" value="(\w+)"')
 FIELD = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def store(tmp_path, clock):
-    with Store.open(
-        store_url(f"{tmp_path}/a.db"), clock=clock, timezone=ZoneInfo("America/Toronto")
-    ) as store:
-        yield store
-
-
-@pytest.fixture
-def board(store, clock, tmp_path):
-    return Board(store, clock, tmp_path)
 
 
 @dataclass

@@ -1,13 +1,10 @@
 """A page, its JSON and the command with ``--json`` say the same (docs/operations.md "JSON output")."""
 
 import json
-import logging
-import signal
 from dataclasses import replace
 from html import unescape
 
 import pytest
-import structlog
 
 from syncd.cli.entry import run
 from tests.stores import store_url
@@ -43,13 +40,7 @@ def command(world, capsys, tmp_path):
         assert code == 0, shown.err
         return json.loads(shown.out)
 
-    handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
-    on_reload = signal.getsignal(signal.SIGHUP)
-    yield call
-    signal.signal(signal.SIGHUP, on_reload)
-    structlog.reset_defaults()
-    logging.getLogger().handlers[:] = handlers
-    logging.getLogger().setLevel(level)
+    return call
 
 
 @pytest.mark.parametrize("path", VIEWS)

@@ -5,7 +5,6 @@ import csv
 import http.client
 import io
 import json
-import logging
 import multiprocessing
 import os
 import runpy
@@ -21,7 +20,6 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-import structlog
 
 from syncd.api import make_app
 from syncd.api.context import CONTEXT
@@ -253,8 +251,6 @@ def cli(capsys, monkeypatch):
     for name in os.environ:
         if name.startswith("SYNCD_"):
             monkeypatch.delenv(name)
-    handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
-    on_reload = signal.getsignal(signal.SIGHUP)
 
     def call(*arguments):
         capsys.readouterr()
@@ -262,11 +258,7 @@ def cli(capsys, monkeypatch):
         shown = capsys.readouterr()
         return Result(code, shown.out, shown.err)
 
-    yield call
-    signal.signal(signal.SIGHUP, on_reload)
-    structlog.reset_defaults()
-    logging.getLogger().handlers[:] = handlers
-    logging.getLogger().setLevel(level)
+    return call
 
 
 @pytest.fixture

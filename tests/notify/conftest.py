@@ -5,38 +5,16 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-import structlog
 
 from syncd.config import load_settings
 from syncd.domain import Notice, NoticeEvent
 from syncd.notify import Notifier, Sending, ways_of
-from syncd.store import Store, notices
-from tests.clock import ZONE, Clock
+from syncd.store import notices
+from tests.clock import ZONE
 from tests.notify.receivers import SECRET
-from tests.stores import store_url
-from tests.sync.board import Board
+from tests.sync.board_fixtures import board_fixture, clock_fixture, logged_fixture, store_fixture  # noqa: F401
 
 PAGES = "https://syncd.example.ca"
-
-
-@pytest.fixture
-def clock():
-    """The clock of ``store``."""
-    return Clock()
-
-
-@pytest.fixture
-def store(tmp_path, clock):
-    """An empty store."""
-    with Store.open(store_url(f"{tmp_path}/a.db"), clock=clock, timezone=ZONE) as store:
-        yield store
-
-
-@pytest.fixture
-def logged():
-    """The events that are logged during the test, as dicts."""
-    with structlog.testing.capture_logs() as events:
-        yield events
 
 
 class Office:
@@ -102,9 +80,3 @@ class Office:
 def office(store, clock, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return Office(store, clock)
-
-
-@pytest.fixture
-def board(store, clock, tmp_path):
-    """An employer with feeds, in the same store."""
-    return Board(store, clock, tmp_path)

@@ -20,18 +20,13 @@ from syncd import logs
 @pytest.fixture
 def written():
     """A function that sets the log up and gives the stream."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
 
     def set_up(form="json", level="info"):
         stream = io.StringIO()
         logs.set_up(form, level, stream)
         return stream
 
-    yield set_up
-    structlog.reset_defaults()
-    root.handlers[:] = handlers
-    root.setLevel(level)
+    return set_up
 
 
 def test_an_event_is_one_line_of_json_with_time_level_and_name_in_front(written):
@@ -231,15 +226,10 @@ def test_the_journal_gets_the_level_as_the_priority_of_the_line(tmp_path, monkey
     with (tmp_path / "journal").open("w") as stream:
         found = os.fstat(stream.fileno())
         monkeypatch.setenv("JOURNAL_STREAM", f"{found.st_dev}:{found.st_ino if leads_there else 1}")
-        handlers = logging.getLogger().handlers[:]
-        try:
-            logs.set_up("json", "debug", stream)
-            log = structlog.get_logger()
-            for level in ("debug", "info", "warning", "error", "exception", "critical"):
-                getattr(log, level)(logs.Event.FEED_HELD)
-        finally:
-            structlog.reset_defaults()
-            logging.getLogger().handlers[:] = handlers
+        logs.set_up("json", "debug", stream)
+        log = structlog.get_logger()
+        for level in ("debug", "info", "warning", "error", "exception", "critical"):
+            getattr(log, level)(logs.Event.FEED_HELD)
     lines = (tmp_path / "journal").read_text().splitlines()
     marks = ["<7>", "", "<4>", "<3>", "<3>", "<2>"] if leads_there else [""] * 6
     assert [line.partition("{")[0] for line in lines] == marks

@@ -16,7 +16,7 @@ from syncd.domain import Policy, Run, RunKind, RunState
 from syncd.errors import Conflict, NotFound
 from syncd.store import Tx, results, runs
 from syncd.sync.arrival import Worker, decide, revert
-from syncd.sync.report import ShownPlan, run_json, whole_report
+from syncd.sync.report import ShownPlan, run_json, would_archive_of
 from syncd.sync.report.views import plan_view, revert_view
 from syncd.sync.run import Feed, Planned, PlannedChange, RevertPlan, kept_file, plan_revert
 
@@ -67,7 +67,7 @@ def _held(tx: Tx, number: int) -> tuple[Run, dict[str, Any], ShownPlan]:
     run, payload = runs.get(tx, number), results.plan(tx, number)
     if run.state is not RunState.HELD or payload is None:
         raise Conflict(f"run {number} is {run.state}; only a held run can be approved or rejected")
-    going = whole_report(tx, number, most=0, would_archive=SHOWN)["wouldArchive"]
+    going = would_archive_of(tx, run, SHOWN)
     return run, going or {"total": 0, "jobs": []}, ShownPlan.from_bytes(payload)
 
 

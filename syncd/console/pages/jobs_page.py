@@ -27,7 +27,7 @@ _ABOVE = frozenset({"id", "employer", "title", "description", "status"})
 
 async def list_jobs(visit: Visit) -> web.StreamResponse:
     """Answer the jobs of one employer; as JSON what ``syncd jobs --json`` prints, page by page. Raises NotFound (employer)."""
-    q, status = visit.text("q") or None, _status(visit.text("status"))
+    q, status = visit.text("q") or None, visit.choice("status", Status)
     if q is not None and len(q) > LONGEST_TEXT:
         raise Refusal("invalid_parameter", f"q has more than {LONGEST_TEXT} characters")
     limit, page = visit.number("limit", PAGE, MOST), visit.number("page")
@@ -68,15 +68,6 @@ def _owner(tx: Tx, wanted: str, *, several: bool) -> Employer | None:
     if len(everyone) > 1 and not several:
         raise Refusal("invalid_parameter", "employer: give the name or the id of one of them")
     return everyone[0] if everyone else None
-
-
-def _status(sent: str) -> Status | None:
-    if not sent:
-        return None
-    try:
-        return Status(sent)
-    except ValueError:
-        raise Refusal("invalid_parameter", f"status has to be one of {', '.join(Status)}") from None
 
 
 async def show(visit: Visit) -> web.StreamResponse:

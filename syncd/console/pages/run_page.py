@@ -49,7 +49,7 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> tuple[Run, dict[str, Any]]:
     report = whole_report(tx, number, most=0, would_archive=GOING)
-    # a template keeps what it is given; an iterator that is not at its end would keep the reader at this snapshot
+    # iterators, which end with the transaction: the template gets what is grouped here
     rejected, warnings, _changes = (report.pop(name) for name in ("rejectedRows", "warnings", "changes"))
     run = runs.get(tx, number)
     counts = visit.console.changes.look(tx, run, exact=action is not None)

@@ -11,7 +11,6 @@ from syncd.domain import RunState
 from syncd.errors import NotFound
 from syncd.store import runs
 from syncd.sync.report import run_json
-from syncd.web import Refusal
 
 #: Runs on a page, unless ``limit`` asks for others.
 PAGE, MOST = 50, 1000
@@ -19,7 +18,7 @@ PAGE, MOST = 50, 1000
 
 async def list_runs(visit: Visit) -> web.StreamResponse:
     """Answer the list; as JSON what ``syncd runs --json`` prints. Raises NotFound for a feed that has never been there."""
-    feed, state = visit.text("feed") or None, _state(visit.text("state"))
+    feed, state = visit.text("feed") or None, visit.choice("state", RunState)
     limit, page = visit.number("limit", PAGE, MOST), visit.number("page")
     total, found = await visit.read(lambda tx: runs.page(tx, feed, state, page=page, page_size=limit))
     names = sorted(visit.context.files())
@@ -42,15 +41,6 @@ async def list_runs(visit: Visit) -> web.StreamResponse:
         states=[state.value for state in RunState],
         query=urlencode(chosen),
     )
-
-
-def _state(sent: str) -> RunState | None:
-    if not sent:
-        return None
-    try:
-        return RunState(sent)
-    except ValueError:
-        raise Refusal("invalid_parameter", f"state has to be one of {', '.join(RunState)}") from None
 
 
 ROUTES = {"/runs": {"GET": list_runs}}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from syncd.store.file_locks import take_lock
 
 _PREFIX, _SUFFIX = ".syncd-draft-", ".tmp"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -38,7 +39,7 @@ def _make_locked(parent: Path) -> tuple[Path, int]:
             raise OSError(error.errno, error.strerror, str(parent)) from error
         with suppress(FileNotFoundError):
             lock = os.open(folder, _FOLDER)
-            if _locked(lock) and folder.exists():
+            if take_lock(lock) and folder.exists():
                 return folder, lock
             os.close(lock)
 
@@ -48,18 +49,10 @@ def _remove_unused(folder: Path) -> None:
     with suppress(OSError):
         lock = os.open(folder, _FOLDER)
         try:
-            if os.fstat(lock).st_uid == os.geteuid() and _locked(lock):
+            if os.fstat(lock).st_uid == os.geteuid() and take_lock(lock):
                 shutil.rmtree(folder, ignore_errors=True)
         finally:
             os.close(lock)
-
-
-def _locked(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def flush(path: Path) -> None:

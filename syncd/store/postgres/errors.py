@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 import psycopg
 from psycopg import errors
 from sqlalchemy.exc import DBAPIError
 
 from syncd.errors import StoreBusy, StoreError
+from syncd.store.database import translating
 
 #: What the driver raises, directly and through SQLAlchemy.
 DRIVER_ERRORS = (psycopg.Error, DBAPIError)
@@ -55,10 +55,6 @@ def is_conflict(error: BaseException) -> bool:
     return isinstance(error, errors.UniqueViolation)
 
 
-@contextmanager
-def store_errors() -> Iterator[None]:
-    """Raise errors of the driver as StoreErrors."""
-    try:
-        yield
-    except DRIVER_ERRORS as error:
-        raise translated(error) from error
+def store_errors() -> AbstractContextManager[None]:
+    """Return a block that raises errors of the driver as StoreErrors."""
+    return translating(DRIVER_ERRORS, translated)

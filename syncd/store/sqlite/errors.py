@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from sqlalchemy.exc import DBAPIError
 
 from syncd.errors import StoreBusy, StoreError
+from syncd.store.database import translating
 
 #: Primary result codes that pass: by waiting, with more space, or when the operator acts.
 _PASSING = {
@@ -54,10 +54,6 @@ def primary_code(error: BaseException) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-@contextmanager
-def store_errors() -> Iterator[None]:
-    """Raise errors of the driver as StoreErrors."""
-    try:
-        yield
-    except DRIVER_ERRORS as error:
-        raise translated(error) from error
+def store_errors() -> AbstractContextManager[None]:
+    """Return a block that raises errors of the driver as StoreErrors."""
+    return translating(DRIVER_ERRORS, translated)

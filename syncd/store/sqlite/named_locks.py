@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from syncd.errors import StoreError
+from syncd.store.file_locks import take_lock
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -22,17 +22,9 @@ def named_lock(folder: Path, name: str) -> Iterator[bool]:
     _make_private(folder)
     fd = os.open(folder / f"{name}.lock", _FILE, 0o600)
     try:
-        yield _locked(fd)
+        yield take_lock(fd)
     finally:
         os.close(fd)  # the file stays: a process that waits for it would have the lock of a removed file
-
-
-def _locked(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _make_private(folder: Path) -> None:

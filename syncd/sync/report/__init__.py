@@ -8,6 +8,7 @@ from syncd.sync.report.reports import (
     for_partner,
     partner_report,
     whole_report,
+    would_archive_of,
     write_json,
 )
 from syncd.sync.report.run_json import (
@@ -46,5 +47,6 @@ __all__ = [
     "warning_json",
     "whole_report",
     "would_archive_json",
+    "would_archive_of",
     "write_json",
 ]

@@ -89,7 +89,7 @@ def whole_report(
         **run_json(run),
         "phases": {name: round(seconds, 3) for name, seconds in run.phases.items()},
         **filtered_json(run),
-        "wouldArchive": _would_archive(tx, run, would_archive),
+        "wouldArchive": would_archive_of(tx, run, would_archive),
         "rejectedRows": map(rejected_json, results.rejected_rows(tx, run_id)),
         **unknown_json(results.unknown(tx, run_id)),
         "warnings": map(warning_json, results.warnings(tx, run_id)),
@@ -139,8 +139,8 @@ def write_json(report: dict[str, Any], write: Callable[[bytes], object], *, line
     write(b"\n}\n" if lines else b"}\n")
 
 
-def _would_archive(tx: Tx, run: Run, most: int | None) -> dict[str, Any] | None:
-    """Return what a held run waits to archive, None for any other run."""
+def would_archive_of(tx: Tx, run: Run, most: int | None) -> dict[str, Any] | None:
+    """Return what a held run waits to archive, the first ``most`` jobs of it listed (None: all); None for any other run."""
     payload = results.plan(tx, run.id) if run.state is RunState.HELD else None
     if payload is None:
         return None

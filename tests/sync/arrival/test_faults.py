@@ -35,6 +35,16 @@ def wait_until_due(arrival: Arrival) -> None:
     arrival.worker.tick()
 
 
+def try_five_times(arrival: Arrival, faulty: FaultyImporter, *, restarts: bool) -> None:
+    """Have the worker try five times, in a new process each or when it is due."""
+    for _ in range(5):
+        if restarts:
+            arrival.restart(faulty)
+            arrival.worker.tick()
+        else:
+            wait_until_due(arrival)
+
+
 @pytest.mark.parametrize("name", [*ERRORS, "MemoryError"])
 @pytest.mark.parametrize("restarts", [False, True])
 def test_an_error_that_is_caught_is_not_a_death(arrival: Arrival, name: str, restarts: bool) -> None:
@@ -45,12 +55,7 @@ def test_an_error_that_is_caught_is_not_a_death(arrival: Arrival, name: str, res
     arrival.restart(faulty)
     with capture_logs() as logs:
         arrival.run_files()
-        for _ in range(5):
-            if restarts:
-                arrival.restart(faulty)
-                arrival.worker.tick()
-            else:
-                wait_until_due(arrival)
+        try_five_times(arrival, faulty, restarts=restarts)
     assert {entry["event"] for entry in logs} >= {"feed.waiting"}
     assert "feed.fault" not in {entry["event"] for entry in logs}
     assert arrival.worker.waiting or arrival.worker.degraded
@@ -92,12 +97,7 @@ def test_a_fault_of_syncd_itself_does_not_make_a_file_a_poison_file(arrival: Arr
     faulty = FaultyImporter(arrival.board.importer, *[RuntimeError("a bug")] * 5)
     arrival.restart(faulty)
     arrival.run_files()
-    for _ in range(5):
-        if restarts:
-            arrival.restart(faulty)
-            arrival.worker.tick()
-        else:
-            wait_until_due(arrival)
+    try_five_times(arrival, faulty, restarts=restarts)
     assert arrival.states() == ["succeeded"]
 
 

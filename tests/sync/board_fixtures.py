@@ -1,0 +1,39 @@
+"""The fixtures of tests outside of ``tests/sync`` that need a board: a conftest imports them."""
+
+from zoneinfo import ZoneInfo
+
+import pytest
+import structlog
+
+from syncd.store import Store
+from tests.clock import Clock
+from tests.stores import store_url
+from tests.sync.board import Board
+
+
+@pytest.fixture(name="clock")
+def clock_fixture():
+    """The clock of ``store``."""
+    return Clock()
+
+
+@pytest.fixture(name="store")
+def store_fixture(tmp_path, clock):
+    """An empty store."""
+    with Store.open(
+        store_url(f"{tmp_path}/a.db"), clock=clock, timezone=ZoneInfo("America/Toronto")
+    ) as opened:
+        yield opened
+
+
+@pytest.fixture(name="board")
+def board_fixture(store, clock, tmp_path):
+    """An employer with feeds, in the same store."""
+    return Board(store, clock, tmp_path)
+
+
+@pytest.fixture(name="logged")
+def logged_fixture():
+    """The events that are logged during the test, as dicts."""
+    with structlog.testing.capture_logs() as events:
+        yield events
