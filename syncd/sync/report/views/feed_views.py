@@ -8,8 +8,9 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
+from syncd.domain import Run
 from syncd.feeds.configuration import FeedConfig, FeedFile, MappingLine, mapping_in_force
-from syncd.store import Tx, feed_jobs, feeds, runs
+from syncd.store import Tx, feed_jobs, feeds, run_strips, runs
 from syncd.sync.report import instant_json, run_json
 from syncd.values import span_in_words
 
@@ -62,9 +63,8 @@ def _view(
 ) -> dict[str, Any]:
     """``reason``: why the state of the feed is not ``ok``, None if it is."""
     config = file.config
-    newest = runs.list(tx, file.name, 1) if tx is not None else []
-    success = runs.last_success(tx, file.name) if tx is not None else None
-    expected = next_expected(tx, config) if tx is not None and config is not None else None
+    newest, success, delivered = (None,) * 3 if tx is None else run_strips.last_runs(tx, file.name)
+    expected = _expected_after(delivered, config) if config is not None else None
     state, reason = _state(tx, file, paused, expected, zone)
     return {
         "name": file.name,
@@ -72,7 +72,7 @@ def _view(
         "preset": config.preset if config is not None else None,
         "mode": config.policy.mode if config is not None else None,
         "folder": str(drop / file.name),
-        "lastRun": run_json(newest[0]) if newest else None,
+        "lastRun": run_json(newest) if newest is not None else None,
         "lastSuccess": instant_json(success.ended_at) if success is not None else None,
         "nextExpected": instant_json(expected),
         "activeJobs": 0,
@@ -83,9 +83,13 @@ def _view(
 
 def next_expected(tx: Tx, config: FeedConfig) -> datetime | None:
     """Return until when a file of the feed is expected; None before the first one, and where the feed expects none."""
+    return _expected_after(runs.last_file(tx, config.name), config) if config.expect_every else None
+
+
+def _expected_after(last: Run | None, config: FeedConfig) -> datetime | None:
+    """Return ``next_expected`` where ``last`` is the newest run of a file of the feed."""
     if not config.expect_every:
         return None
-    last = runs.last_file(tx, config.name)
     return last.claimed_at + config.expect_every if last is not None and last.claimed_at is not None else None
 
 
