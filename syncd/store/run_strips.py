@@ -11,8 +11,7 @@ from sqlmodel import col
 
 from syncd.domain import Run, RunKind
 from syncd.store import runs
-from syncd.store.statements import Statement
-from syncd.store.tables import FeedRow, RunRow
+from syncd.store.model import FeedRow, RunRow, Statement
 from syncd.store.transactions import Tx
 
 #: Runs that are read at first: mostly each of ``LastRuns`` is one of these.

@@ -143,7 +143,8 @@ class Looked:
             self.complaints.append(f"{self.page.url}: {message.text}")
 
     def _asked(self, request: Any) -> None:
-        if urlsplit(request.url).hostname != "127.0.0.1":
+        asked = urlsplit(request.url)
+        if asked.scheme != "file" and asked.hostname != "127.0.0.1":
             self.complaints.append(f"{self.page.url} asks {request.url}")
 
     def log_in(self, url: str) -> None:
