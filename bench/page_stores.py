@@ -121,7 +121,9 @@ def _add_runs(store: Store, clock: _Clock, ids: list[tuple[int, int]], count: in
     step = timedelta(days=_DAYS) / count
     for number in range(count):
         feed_id, owner = ids[number % FEEDS]
-        state = RunState.HELD if number >= count - HELD else _STATES[(number // FEEDS + number) % len(_STATES)]
+        state = (
+            RunState.HELD if number >= count - HELD else _STATES[(number // FEEDS + number) % len(_STATES)]
+        )
         found.append(store.write(partial(_add_run, feed_id=feed_id, owner=owner, number=number, state=state)))
         clock.now += step
         if number % max(1, count // _DAYS) == 0:
@@ -156,7 +158,9 @@ def _add_run(tx: Tx, feed_id: int, owner: int, number: int, state: RunState) -> 
 def _rejected(count: int) -> list[RejectedRow]:
     """Return refused rows of some kinds: values that no catalogue has, and addresses that are all different."""
     problems = (
-        lambda n: Problem("/positionType", "unknown_value", "no position type has this name", f"Type {n % 40}"),
+        lambda n: Problem(
+            "/positionType", "unknown_value", "no position type has this name", f"Type {n % 40}"
+        ),
         lambda n: Problem("/locations/0/description", "unknown_place", "no place has this name", f"Town {n}"),
         lambda n: Problem("/applicationUrl", "invalid_format", "not an http or https address", f"htp:/x/{n}"),
         lambda n: Problem("/title", "required", "title is missing"),
@@ -189,7 +193,9 @@ def _fill_large(store: Store, run: Run) -> None:
     counts = RunCounts(
         read=changed + REJECTED, updated=changed, rejected=REJECTED, archived=changed // 10, warnings=WARNINGS
     )
-    warnings = [FeedWarning("cut", f"title cut to {n % 90} characters", n, f"R-{n:07d}") for n in range(WARNINGS)]
+    warnings = [
+        FeedWarning("cut", f"title cut to {n % 90} characters", n, f"R-{n:07d}") for n in range(WARNINGS)
+    ]
     unknown = {"positionType": [(f"Type {n}", 250) for n in range(40)]}
 
     def fill(tx: Tx) -> None:
@@ -217,7 +223,9 @@ def _fill_held(store: Store, run: Run) -> None:
 
     def fill(tx: Tx) -> None:
         missing = feed_jobs.owned_active(tx, _feed_of(tx, run), 0, MISSING)
-        plan = ShownPlan("p" * 64, "a" * 64, "s" * 64, run.reason or "", "f" * 64, [job for job, _ in missing])
+        plan = ShownPlan(
+            "p" * 64, "a" * 64, "s" * 64, run.reason or "", "f" * 64, [job for job, _ in missing]
+        )
         results.set_plan(tx, run.id, plan.to_bytes())
 
     store.write(fill)

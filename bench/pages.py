@@ -84,7 +84,9 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--jobs", type=int, default=1_000_000)
     parser.add_argument("--runs", type=int, default=10_000)
-    parser.add_argument("--times", type=int, default=15, help="each page is asked so often after the first time")
+    parser.add_argument(
+        "--times", type=int, default=15, help="each page is asked so often after the first time"
+    )
     parser.add_argument("--only", default="", help="only pages whose line has this word")
     parser.add_argument("--folder", type=Path, help="keep the stores here, and use those that are here")
     return parser.parse_args()
@@ -164,7 +166,15 @@ def _pages(numbers: Numbers, jobs: int, runs: int) -> dict[str, tuple[str, bool]
         "employer": "/employers/1",
         "service": "/service",
     }
-    forms = ("overview", "feed", "runs", "run, held", "jobs", "jobs, q that all have", "job with 1,000 changes")
+    forms = (
+        "overview",
+        "feed",
+        "runs",
+        "run, held",
+        "jobs",
+        "jobs, q that all have",
+        "job with 1,000 changes",
+    )
     forms += ("employers", "employer", "service", "approve?")
     asked = {name: (path, False) for name, path in found.items()}
     return asked | {f"{name} (JSON)": (found[name], True) for name in forms}
@@ -210,7 +220,9 @@ def _watch(site: Site, numbers: Numbers) -> None:
 
 def _view(site: Site, path: str) -> http.client.HTTPConnection:
     connection = http.client.HTTPConnection("127.0.0.1", site.server.port, timeout=60)
-    connection.request("GET", f"/operator{path}", headers={"Accept": "text/event-stream", "Cookie": site.cookie})
+    connection.request(
+        "GET", f"/operator{path}", headers={"Accept": "text/event-stream", "Cookie": site.cookie}
+    )
     assert connection.getresponse().status == 200
     return connection
 

@@ -159,7 +159,6 @@ def _titled(tx: Tx, going: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str
     """Yield each job with its present referenceId and title; both are None for a job that was deleted meanwhile."""
     for start in range(0, len(going), _BATCH):
         batch = going[start : start + _BATCH]
-        found = jobs.by_ids(tx, [job_id for job_id, _ in batch])
+        found = jobs.names(tx, [job_id for job_id, _ in batch])
         for job_id, why in batch:
-            job = found.get(job_id)
-            yield job_id, job.reference_id if job else None, job.title if job else None, why
+            yield job_id, *found.get(job_id, (None, None)), why
