@@ -10,7 +10,7 @@ from typing import Any
 
 from syncd.domain import Run
 from syncd.feeds.configuration import FeedConfig, FeedFile, MappingLine, mapping_in_force
-from syncd.store import Tx, feed_jobs, feeds, run_strips, runs
+from syncd.store import Tx, feed_jobs, feeds, run_strips
 from syncd.sync.report import instant_json, run_json
 from syncd.values import span_in_words
 
@@ -27,11 +27,13 @@ def feeds_view(
 
 
 def feed_states(
-    tx: Tx | None, files: Iterable[FeedFile], drop: Path, zone: tzinfo | None = None
+    tx: Tx | None, files: Collection[FeedFile], drop: Path, zone: tzinfo | None = None
 ) -> list[dict[str, Any]]:
     """Return the feeds as ``feeds_view`` does, with 0 as ``activeJobs``: to count these reads an index entry for each job."""
-    paused = feeds.paused(tx) if tx is not None else {}
-    return [_view(tx, file, drop, zone, paused) for file in files]
+    if tx is None:
+        return [_view(tx, file, drop, zone, paused={}, last=run_strips.NONE) for file in files]
+    paused, last = feeds.paused(tx), run_strips.last_runs(tx, [file.name for file in files])
+    return [_view(tx, file, drop, zone, paused=paused, last=last[file.name]) for file in files]
 
 
 def count_active_jobs(tx: Tx, found: Iterable[dict[str, Any]]) -> None:
@@ -59,11 +61,17 @@ def feed_view(tx: Tx | None, file: FeedFile, drop: Path, zone: tzinfo | None = N
 
 
 def _view(
-    tx: Tx | None, file: FeedFile, drop: Path, zone: tzinfo | None, paused: Mapping[str, str]
+    tx: Tx | None,
+    file: FeedFile,
+    drop: Path,
+    zone: tzinfo | None,
+    *,
+    paused: Mapping[str, str],
+    last: run_strips.LastRuns,
 ) -> dict[str, Any]:
     """``reason``: why the state of the feed is not ``ok``, None if it is."""
     config = file.config
-    newest, success, delivered = (None,) * 3 if tx is None else run_strips.last_runs(tx, file.name)
+    newest, success, delivered = last
     expected = _expected_after(delivered, config) if config is not None else None
     state, reason = _state(tx, file, paused, expected, zone)
     return {
@@ -83,7 +91,7 @@ def _view(
 
 def next_expected(tx: Tx, config: FeedConfig) -> datetime | None:
     """Return until when a file of the feed is expected; None before the first one, and where the feed expects none."""
-    return _expected_after(runs.last_file(tx, config.name), config) if config.expect_every else None
+    return _expected_after(run_strips.last_file(tx, config.name), config) if config.expect_every else None
 
 
 def _expected_after(last: Run | None, config: FeedConfig) -> datetime | None:
