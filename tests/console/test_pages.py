@@ -3,6 +3,7 @@
 import asyncio
 import re
 from base64 import b64encode
+from dataclasses import replace
 from datetime import date, timedelta
 from hashlib import sha256
 from html import unescape
@@ -14,8 +15,9 @@ from syncd.config import Api
 from syncd.console.change_counts import LARGE
 from syncd.console.charts import bar, job_chart
 from syncd.console.formats import duration, lateness, shown, when
+from syncd.domain import RunState
 from syncd.feeds.configuration import FeedFile
-from syncd.store import feeds, job_days
+from syncd.store import feeds, job_days, runs
 from tests.clock import START, ZONE
 
 
@@ -60,6 +62,25 @@ async def test_each_page_of_feeds_has_their_active_jobs(browse, world):
         "feed00": 3,
         "feed24": 2,
     }
+
+
+async def test_a_page_of_the_overview_stays_small_with_many_feeds_and_runs(browse, world):
+    def add_runs(tx):
+        for name in names:
+            feed_id = feeds.feed_id(tx, name, world.board.employer.id)
+            for _ in range(40):
+                run = runs.begin(tx, feed_id, world.board.employer.id, "jobs.xml", 1, None)
+                reason = "100,000 of 850,000 active jobs are missing, more than 25 %"
+                runs.save(tx, replace(run, state=RunState.SUPERSEDED, reason=reason, ended_at=tx.now.instant))
+
+    names = [f"partner-with-a-long-name-{number:03}" for number in range(60)]
+    for name in names:
+        world.feed(name)
+    world.board.store.write(add_runs)
+    browser = await browse()
+    content = (await browser.get("/"))[1]
+    assert content.count('title="') == 24 * 30  # of the feeds on the page, acme has no runs
+    assert len(content.encode()) < 100_000
 
 
 async def test_runs_are_listed_by_feed_and_state_in_pages(browse, world):
