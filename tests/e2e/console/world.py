@@ -21,7 +21,7 @@ ARGUMENTS: tuple[str, ...] = (
 )
 ARGUMENTS += ("--disable-component-update", "--disable-sync")
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
-LONG = "jobs-of-all-our-branches-in-every-province-and-territory-" * 3 + "final.csv"
+LONG = "jobs_of_all_our_branches_in_every_province_and_territory_" * 3 + "final.csv"
 #: A feed for each way to work: each has a run that waits.
 WAYS = ("harbour", "lakeside", "northern")
 #: Events of runs that have ended, or wait for a decision.
