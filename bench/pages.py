@@ -153,7 +153,7 @@ def _pages(numbers: Numbers, jobs: int, runs: int) -> dict[str, tuple[str, bool]
         "run, large": run,
         "run, large, updated alone": f"{run}?action=updated",
         "run, large, archived, page 100": f"{run}?action=archived&page=100",
-        "run, large, last page": f"{run}?page=2000",
+        "run, large, last page": f"{run}?page=4000",
         "run that created all": "/runs/1",
         "run that created all, last page": f"/runs/1?page={last}",
         "run, held": f"/runs/{numbers.held}",
@@ -180,16 +180,8 @@ def _pages(numbers: Numbers, jobs: int, runs: int) -> dict[str, tuple[str, bool]
         "employer": "/employers/1",
         "service": "/service",
     }
-    forms = (
-        "overview",
-        "feed",
-        "runs",
-        "run, held",
-        "jobs",
-        "jobs, q that all have",
-        "job with 1,000 changes",
-    )
-    forms += ("employers", "employer", "service", "approve?")
+    forms = ["overview", "feed", "runs", "run, held", "approve?", "jobs", "jobs, q that all have"]
+    forms += ["job with 1,000 changes", "employers", "employer", "service"]
     asked = {name: (path, False) for name, path in found.items()}
     return asked | {f"{name} (JSON)": (found[name], True) for name in forms}
 
