@@ -85,7 +85,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1_000_000)
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument(
-        "--times", type=int, default=15, help="each page is asked so often after the first time"
+        "--times", type=int, default=15, help="times that each page is asked after the first time"
     )
     parser.add_argument("--only", default="", help="only pages whose line has this word")
     parser.add_argument("--folder", type=Path, help="keep the stores here, and use those that are here")
