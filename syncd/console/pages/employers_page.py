@@ -111,12 +111,16 @@ async def show_employer(visit: Visit, number: int, fault: Fault | None = None) -
     if visit.wants_json:
         return visit.json({**employer_json(employer), "keys": [key_json(info) for info in found]})
     now = visit.context.store.now().instant
-    found.sort(key=lambda info: (not info.live(now), -info.id))
+    live = {info.id for info in found if info.live(now)}
+    found.sort(key=lambda info: (info.id not in live, -info.id))
     return visit.page(
         "employer.html.j2",
         status_of(fault),
         employer=employer_json(employer),
-        keys=[(info, info.state(now)) for info in found[(page - 1) * KEYS : page * KEYS]],
+        keys=[
+            (info, info.state(now), info.successor_id in live)
+            for info in found[(page - 1) * KEYS : page * KEYS]
+        ],
         total=len(found),
         page=page,
         pages=max(1, -(-len(found) // KEYS)),

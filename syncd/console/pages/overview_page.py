@@ -21,7 +21,7 @@ from syncd.sync.report.views import count_active_jobs, feed_states, feeds_view
 
 #: Runs in the strip of a feed, feeds on a page, and decisions that are listed.
 STRIP, FEEDS, DECISIONS = 30, 40, 20
-#: Run or feed state → its place in the order of feeds; all others come last, by name.
+#: States of feeds in the order of the page; all others come last, by name.
 _ORDER = ("held", "degraded", "failed", "overdue", "paused")
 
 
@@ -74,9 +74,8 @@ def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
 
 
 def _urgency(feed: dict[str, Any]) -> tuple[int, str]:
-    states = (feed["lastRun"]["state"] if feed["lastRun"] else "", feed["state"])
-    places = [_ORDER.index(state) for state in states if state in _ORDER]
-    return min(places, default=len(_ORDER)), feed["name"]
+    place = _ORDER.index(feed["state"]) if feed["state"] in _ORDER else len(_ORDER)
+    return place, feed["name"]
 
 
 def _line(tx: Tx, feed: dict[str, Any]) -> FeedLine:
