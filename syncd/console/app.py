@@ -13,7 +13,7 @@ from syncd.console import rendering
 from syncd.console.actions import Actions
 from syncd.console.change_counts import ChangeCounter
 from syncd.console.context import ConsoleContext
-from syncd.console.faults import Fault
+from syncd.console.faults import Fault, problem_of
 from syncd.console.gate import Gate
 from syncd.console.live import OVERVIEW, LiveViews, Look, faults_of, overview_digest, run_digest
 from syncd.console.pages import (
@@ -32,7 +32,7 @@ from syncd.console.pages import (
 )
 from syncd.console.previews import Previews
 from syncd.console.sessions import Session, Sessions
-from syncd.console.visit import HTML, Console, Visit, encode
+from syncd.console.visit import HTML, Console, Visit
 from syncd.store import Tx
 from syncd.web import JSON, Refusal, add_endpoint, no_token, prefers
 
@@ -136,7 +136,7 @@ def _guarded(console: Console, path: str, handler: PageHandler) -> Handler:
 
     async def serve(request: web.Request) -> web.StreamResponse:
         gate = console.gate
-        gate.check_host(request)
+        gate.hosts.check(request)
         gate.check_origin(request)
         session = gate.session(request)
         visit = Visit(console, request, session or Session("", None, ""))
@@ -176,8 +176,7 @@ def _served(console: Console, handler: Handler) -> Handler:
 
 def _failed(visit: Visit, fault: Fault) -> web.Response:
     if visit.wants_json or "Authorization" in visit.request.headers:
-        headers: Mapping[str, str] = {**fault.headers, "Content-Type": "application/problem+json"}
-        return web.Response(body=encode(fault.problem), status=fault.status, headers=headers)
+        return problem_of(fault)
     response = visit.page("error.html.j2", fault.status, fault=fault)
     response.headers.update(
         {name: value for name, value in fault.headers.items() if name != "WWW-Authenticate"}
