@@ -61,7 +61,9 @@ async def test_a_page_its_json_and_the_command_say_the_same(browse, world, comma
         assert f"/runs/{held.id}" in html
 
 
-async def test_the_state_of_a_feed_is_the_same_word_in_all_views_and_names_what_waits(browse, world, command, clock):
+async def test_the_state_of_a_feed_is_the_same_word_in_all_views_and_names_what_waits(
+    browse, world, command, clock
+):
     """Feeds in each state that a feed can be in."""
     board, waits = world.board, "run 2 waits for a decision: "
     folder = world.settings.feeds

@@ -85,6 +85,7 @@ def _found(tx: Tx, visit: Visit, file: FeedFile, page: int) -> dict[str, Any]:
     job = _newest_job(tx, feed.id) if feed is not None else None
     return {
         "now": tx.now.instant,
+        "live": visit.console.digests.address(tx, ("feed", file.name)),
         "feed": feed_view(tx, file, settings.drop.folder, settings.timezone),
         "paused": file.name in feeds.paused(tx),
         "held": [run.id for run in runs.waiting(tx) if run.feed == file.name],

@@ -11,8 +11,8 @@ from typing import Any
 from aiohttp import web
 
 from syncd.console.charts import DAYS
+from syncd.console.digests import OVERVIEW
 from syncd.console.formats import plural
-from syncd.console.live import faults_of, overview_digest
 from syncd.console.visit import Visit
 from syncd.feeds.configuration import FeedFile
 from syncd.store import Tx, job_days, run_strips, runs
@@ -69,7 +69,7 @@ def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
         "jobs": job_days.by_status(tx),
         "days": _days(tx, today),
         "today": today,
-        "live": f"seen={overview_digest(tx, faults_of(visit.context))}",
+        "live": visit.console.digests.address(tx, OVERVIEW),
     }
 
 
