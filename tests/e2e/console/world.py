@@ -60,7 +60,9 @@ class Site:
             employer = store.write(lambda tx: employers.add(tx, EMPLOYER))
             store.write(lambda tx: employers.add(tx, "Bäcker & Söhne", unlimited=False))
             self.key = store.write(lambda tx: keys.create(tx, employer.id, "tests"))[1]
-            self.old_key = store.write(lambda tx: keys.create(tx, employer.id, "the board of last year"))[0].id
+            self.old_key = store.write(lambda tx: keys.create(tx, employer.id, "the board of last year"))[
+                0
+            ].id
             store.write(lambda tx: keys.revoke(tx, self.old_key))
             self.employer = employer.id
         remember_jobs(database)
