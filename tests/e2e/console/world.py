@@ -162,7 +162,7 @@ class Site:
     def forms(self) -> dict[str, Callable[[Any], None]]:
         """Return name → what leads a browser, which has logged in, to a page that answers a form."""
         return {
-            "previewed": lambda page: self._preview(page, "maple", rows("maple", 30) + [row("bad", "")]),
+            "previewed": lambda page: self._preview(page, "maple", [*rows("maple", 30), row("bad", "")]),
             "drafted": lambda page: self._preview(page, "", rows("new", 3)),
             "key-made": self._make_key,
             "refused": self._refused,
