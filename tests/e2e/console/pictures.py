@@ -32,7 +32,7 @@ def take(browser: Any, found: Site, folder: Path, whole: bool) -> None:
             looked.page.set_viewport_size(SIZE)
             lead(looked.page)
             _take_one(looked.page, name, folder, whole)
-    looked.context.close()
+    looked.close()
 
 
 def _take_one(page: Any, name: str, folder: Path, whole: bool) -> None:

@@ -52,7 +52,7 @@ class Site:
         self._installation = Installation(folder, None)
         for name in (*WAYS, "maple", "idle", "quiet", "prairie"):
             self._installation.feed(name)
-        self._installation.feed("late", f'employer = "{EMPLOYER}"\nexpect_every = "1s"\n')
+        self._installation.feed("late", f'employer = "{EMPLOYER}"\nexpect_every = "2s"\n')
         (self._installation.feeds / "acme.toml").unlink()
         self._installation.feed("broken", "employer = 3\n")
         database = folder / "var" / "syncd.db"
@@ -194,7 +194,7 @@ def remember_jobs(database: Path) -> None:
     found = [
         ((today - timedelta(days=ago)).isoformat(), status, number)
         for ago in range(1, 90)
-        for status, number in (("active", 150 - ago + 12 * (ago % 7 < 2)), ("archived", 2 * (90 - ago)))
+        for status, number in (("active", 140 - ago + 9 * (ago % 7 < 2)), ("draft", 0), ("archived", 0))
     ]
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.executemany("INSERT INTO job_day (day, status, n) VALUES (?, ?, ?)", found)
@@ -221,7 +221,8 @@ class Looked:
         self.page.on("request", self._asked)
 
     def _said(self, message: Any) -> None:
-        if message.type in {"error", "warning"}:
+        refused = "status of 409 (Conflict)" in message.text  # a form that is shown again with what is wrong
+        if message.type in {"error", "warning"} and not refused:
             self.complaints.append(f"{self.page.url}: {message.text}")
 
     def _asked(self, request: Any) -> None:
@@ -237,7 +238,7 @@ class Looked:
     def close(self) -> None:
         """Raise if anything happened that must not."""
         self.context.close()
-        assert self.complaints == []
+        assert self.complaints == [], self.complaints
 
 
 def launched(playwright: Any, program: str) -> Any:
