@@ -154,6 +154,21 @@ async def test_a_name_of_somebody_else_that_leads_here_shows_nothing(browse, wor
 
 
 @pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/metrics"), ("GET", "/healthz"), ("GET", "/readyz"), ("POST", "/reload")]
+)
+async def test_addresses_for_programs_are_served_for_the_same_names_as_the_pages(browse, world, method, path):
+    world.guarded(hosts=("ops.example.ca",))
+    client = (await browse()).client
+    for host in ("127.0.0.1:8081", "localhost", "OPS.example.ca"):
+        assert (await client.request(method, path, headers={"Host": host})).status == 200
+    for host in ("evil.example", "127.0.0.1.evil.example"):
+        answer = await client.request(method, path, headers={"Host": host})
+        problem = await answer.json(content_type="application/problem+json")
+        assert (answer.status, problem["code"]) == (403, "forbidden_host")
+    assert (await client.request(method, path, headers={"Host": "no host"})).status == 400
+
+
+@pytest.mark.parametrize(
     "origin", ["https://evil.example", "null", "http://127.0.0.1:1", "http://localhost.evil"]
 )
 async def test_a_page_of_another_origin_can_send_nothing(browse, world, origin):

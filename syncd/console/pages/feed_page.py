@@ -15,7 +15,7 @@ from syncd.errors import NotFound, UnusableFolder
 from syncd.feeds.configuration import FeedFile, MappingLine
 from syncd.feeds.native import members_of
 from syncd.logs import Event
-from syncd.store import Tx, feed_jobs, jobs, runs
+from syncd.store import Tx, feed_jobs, feeds, jobs, runs
 from syncd.sync.arrival import look_into, pause, resume
 from syncd.sync.report import instant_json, run_json
 from syncd.sync.report.views import feed_view, mapping_lines, mapping_view
@@ -85,8 +85,10 @@ def _found(tx: Tx, visit: Visit, file: FeedFile, page: int) -> dict[str, Any]:
     job = _newest_job(tx, feed.id) if feed is not None else None
     return {
         "now": tx.now.instant,
+        "live": visit.console.digests.address(tx, ("feed", file.name)),
         "feed": feed_view(tx, file, settings.drop.folder, settings.timezone),
-        "faults": file.faults,
+        "paused": file.name in feeds.paused(tx),
+        "held": [run.id for run in runs.waiting(tx) if run.feed == file.name],
         "runs": [run_json(run) for run in found],
         "going": [run_json(run) for run in runs.unfinished(tx) if run.feed == file.name],
         "total": total,

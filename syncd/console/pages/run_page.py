@@ -14,7 +14,6 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from syncd.console.live import run_digest
 from syncd.console.visit import Visit
 from syncd.domain import Actor, ActorKind, Run, RunKind, RunState
 from syncd.errors import NotFound, Problem
@@ -59,7 +58,7 @@ def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> 
     return run, {
         "now": tx.now.instant,
         "run": report,
-        "live": f"run={number}&seen={run_digest(tx, number, visit.console.actions.going_on(number))}",
+        "live": visit.console.digests.address(tx, ("run", str(number))),
         "known_feed": run.feed in visit.context.files(),
         "kinds": _kinds(rejected).by_frequency()[:KINDS],
         "warnings": _noticed(warnings).by_frequency()[:KINDS],
