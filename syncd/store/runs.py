@@ -34,8 +34,6 @@ from syncd.store.model import (
 from syncd.store.transactions import Tx, existing
 
 _STOPPED = "stopped"
-#: Runs that are read first to find the last success.
-_NEWEST = 5
 #: The checkpoint of a run that has not begun to read its file.
 _QUEUED = "queued"
 
@@ -265,12 +263,7 @@ def last_file(tx: Tx, feed: str) -> Run | None:
 
 
 def last_success(tx: Tx, feed: str) -> Run | None:
-    """Return the newest run of the feed with that name whose file was taken: mostly one of its newest runs, which are found
-    faster than all successes."""
-    newest = list(tx, feed, _NEWEST)
-    found = next((run for run in newest if run.is_success), None)
-    if found is not None or len(newest) < _NEWEST:
-        return found
+    """Return the newest run of the feed with that name whose file was taken."""
     states = [RunState.SUCCEEDED.value, RunState.PARTIAL.value, RunState.UNCHANGED.value]
     return next((run for run in tx.each(_SUCCESSES, feed=feed, states=states) if run.is_success), None)
 
