@@ -91,6 +91,7 @@ class Generator:
                 "changed",
                 "corrected",
                 "held",
+                "part",
                 "moved",
                 "jump",
                 "fault",
@@ -119,6 +120,10 @@ class Generator:
                 decision = (pick.choice(["approve", "approve", "reject"]), feed)
                 between = [self._step(nested=False)] if pick.random() < 0.5 else []
                 story += [("drop", feed, "a.json", ("json", [], 1.0), "write"), *again, *between, decision]
+            case "part":  # of the feed comes while nothing of a held file was applied
+                part = pick.choice(["corrected", "corrected", "json"])
+                story += [("drop", feed, "a.json", ("json", [], 1.0), "write"), *again]
+                story += [("drop", feed, "b.json", (part, [self._row()], 1.0), "write"), *again]
             case "moved":  # what a person approves is another thing by then
                 reference = pick.choice(rows)[0]
                 story += [
