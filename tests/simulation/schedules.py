@@ -96,6 +96,8 @@ class Generator:
                 "jump",
                 "fault",
                 "cut",
+                "cut off",
+                "import",
                 "revert",
                 "paused",
                 "many",
@@ -140,6 +142,13 @@ class Generator:
                     ("wait", 5),
                     *again,
                 ]
+            case "cut off":  # where jobs are missing
+                story += [("at", 50 + self._calls() % 500, ("die",))]
+                story += [("drop", feed, "a.json", ("json", rows[1:], 1.0), "write"), *end, ("wait", 10)]
+            case "import":  # of a newer file, before the service continues what it left
+                died = ("at", self._calls() % 300, ("die",))
+                story += [died, ("drop", feed, "a.json", ("json", rows[1:], 1.0), "write"), *end, ("wait", 3)]
+                story += [("import", feed, ("json", [*rows[1:], self._row()], 1.0)), ("wait", 5)]
             case "revert":  # and the file comes again; sometimes the revert is cut off or reverted
                 more = [*rows[1:], self._row()]
                 cut = [("at", self._calls() % 200, ("die",))] if pick.random() < 0.4 else []
