@@ -34,7 +34,7 @@ CATALOGUE = Catalogue.default()
 #: The employers: that of all feeds but one, and that of the feed ``foreign``, whose jobs have the same references.
 EMPLOYER, OTHER_EMPLOYER = "Acme Ltd.", "Bolt Inc."
 #: The feeds: name -> settings. Those of the property test of the law, one with markers, one whose guard has its usual limits,
-#: one with grace, and one of the other employer.
+#: one with grace, one that keeps edits, and one of the other employer.
 FEEDS = {
     "north": "",
     "south": "",
@@ -43,6 +43,7 @@ FEEDS = {
     "marked": 'marker = ".done"',
     "guarded": "",
     "patient": "grace = 2",
+    "keeping": 'on_api_edit = "keep"',
     "foreign": "",
 }
 _NEVER = Threshold(100, 10**9)

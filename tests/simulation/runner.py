@@ -35,18 +35,33 @@ class Runner:
         steps, why = self._shortened(seed, steps, why)
         return f"seed {seed}, steps:\n{pformat(steps, width=120)}\n\n{why}"
 
+    def finds(self, seed: int) -> str | None:
+        """Return what the schedule of the seed finds broken; None also where the simulation itself failed."""
+        steps = Generator(seed).steps()
+        try:
+            self._carry_out(seed, steps)
+        except Broken as error:
+            return str(error)
+        except Exception:  # it is no finding
+            return None
+        return None
+
     def attempt(self, seed: int, steps: list[Step]) -> str | None:
         """Carry out these steps. Return what is broken."""
-        place = self._folder / "schedule"
         try:
-            Simulation(self._template, place, feeds_of(steps), seed).run(steps)
+            self._carry_out(seed, steps)
         except Broken as error:
             return str(error)
         except Exception:  # a fault of the simulation itself
             return traceback.format_exc()
+        return None
+
+    def _carry_out(self, seed: int, steps: list[Step]) -> None:
+        place = self._folder / "schedule"
+        try:
+            Simulation(self._template, place, feeds_of(steps), seed).run(steps)
         finally:
             shutil.rmtree(place)
-        return None
 
     def _shortened(self, seed: int, steps: list[Step], why: str) -> tuple[list[Step], str]:
         """Leave out steps as long as something is broken all the same."""
