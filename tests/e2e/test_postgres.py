@@ -6,7 +6,6 @@ import json
 import os
 import random
 import signal
-import subprocess
 import threading
 import time
 
@@ -16,8 +15,7 @@ from syncd.store import Store, employers, jobs, keys, runs
 from syncd.sync.files import DRAFT
 from tests.clock import ZONE
 from tests.e2e.conftest import Daemon, Installation, csv_text, row, wait_until
-from tests.e2e.test_sftp import recipe
-from tests.stores import POSTGRES, program, server
+from tests.stores import POSTGRES, server
 from tests.test_bench import run as bench
 
 pytestmark = [
@@ -260,47 +258,6 @@ def test_a_store_is_copied_to_the_server_and_served_from_there(installation, sta
     installation.settings(f'[store]\nurl = "{database}"\n')
     os.chmod(installation.config, 0o600)
     assert start().request("GET", "/api/v1.1/jobs", key)[0] == 200
-
-
-def test_a_store_on_a_server_is_backed_up_and_restored_by_its_own_tools(installation, database):
-    installation.settings(f'[store]\nurl = "{database}"\n')
-    os.chmod(installation.config, 0o600)
-    assert installation.run("employer", "add", EMPLOYER).code == 0
-    tools = "syncd: a store on PostgreSQL is backed up with pg_dump, and restored with pg_restore"
-    found = installation.run("backup", installation.base / "a.db")
-    assert (found.code, found.err) == (1, f"{tools}\n")
-    found = installation.run("restore", installation.config, "--yes")
-    assert (found.code, found.err) == (1, f"{tools}\n")
-    assert installation.run("migrate").code == 0
-    name = database.partition("?")[0].rpartition("/")[2]
-    server().sql("UPDATE alembic_version SET version_num = '0008'", name)
-    assert installation.run("migrate", "--plan", "--json").json["from"] == "0008"
-    found = installation.run("migrate")
-    assert (found.code, found.err) == (
-        1,
-        f"{tools}: do that, then start the daemon, which migrates the store\n",
-    )
-    assert server().sql("SELECT version_num FROM alembic_version", name) == [("0008",)]
-    assert not list(installation.base.rglob("*.tmp"))
-
-
-def test_a_dump_is_restored_to_a_database_that_the_next_version_can_migrate(tmp_path):
-    server().sql("CREATE ROLE app LOGIN")
-    server().sql("CREATE DATABASE syncd OWNER app")
-    url = server().url("syncd").replace("//syncd@", "//app@")
-    with Store.open(url, timezone=ZONE) as store:
-        store.write(lambda tx: employers.add(tx, EMPLOYER))
-    steps = recipe("dump") + recipe("restore dump")
-    steps = steps.replace("/var/lib/postgresql", str(tmp_path)).replace("--owner syncd", "--owner app")
-    programs = os.path.dirname(os.path.realpath(program("pg_restore")))
-    names = {"PGHOST": str(server().folder), "PGUSER": "syncd", "PATH": f"{programs}:{os.environ['PATH']}"}
-    subprocess.run(["/bin/sh", "-ec", steps], check=True, env=names)
-    with Store.open(url, timezone=ZONE) as store:
-        assert [employer.name for employer in store.read(employers.all)] == [EMPLOYER]
-        store.write(lambda tx: tx.execute("CREATE TABLE of_the_next_version (id int)"))
-    for database in ("syncd", "syncd_old"):
-        server().sql(f"DROP DATABASE {database}")
-    server().sql("DROP ROLE app")
 
 
 @pytest.mark.parametrize(
