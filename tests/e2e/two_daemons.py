@@ -252,7 +252,7 @@ def of_feeds(url: str) -> dict[str, dict[str, Any]]:
             name: value for name, value in msgspec.to_builtins(job).items() if name not in _OWN
         }
         for job in found
-        if str(job.reference_id).startswith("F")
+        if (job.reference_id or "").startswith("F")
     }
 
 
