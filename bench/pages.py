@@ -166,7 +166,7 @@ def _pages(numbers: Numbers, jobs: int, runs: int) -> dict[str, tuple[str, bool]
         "employer": "/employers/1",
         "service": "/service",
     }
-    forms = (
+    forms: tuple[str, ...] = (
         "overview",
         "feed",
         "runs",

@@ -171,7 +171,7 @@ def command(*arguments: object) -> Result:
 
 def _content(version: int) -> str:
     rows = [row(f"F-{n}", f"Job {n}", f"<p>Version {version} of the job.</p>") for n in range(ROWS)]
-    return Installation.csv_text(rows)
+    return str(Installation.csv_text(rows))
 
 
 def _installed(base: Path) -> tuple[Installation, str]:
@@ -320,7 +320,7 @@ def _versions(base: Path) -> dict[str, int]:
         owner = store.read(lambda tx: employers.find(tx, EMPLOYER))
         found = store.read(lambda tx: jobs.after(tx, owner.id, 0, 10_000))
         own = {job.reference_id or "": job.title for job in found if "Title" in job.title}
-        texts = {job.reference_id or "": job.description for job in found} | own
+        texts = {job.reference_id or "": job.description or "" for job in found} | own
         return {reference: int(text.split()[1]) for reference, text in texts.items()}
 
 

@@ -227,7 +227,11 @@ def check(store: Store, clients: Sequence[Client], drop: Path, load: Load) -> in
         job.reference_id: job for job in store.read(lambda tx: jobs.after(tx, employer.id, 0, 1_000_000))
     }
     for feed in range(load.feeds):
-        active = {ref for ref, job in state.items() if ref.startswith(f"F{feed}-") and job.status == "active"}
+        active = {
+            ref
+            for ref, job in state.items()
+            if (ref or "").startswith(f"F{feed}-") and job.status == "active"
+        }
         assert active == {f"F{feed}-{n}" for n in range(load.files - 1, load.files + 29)}
         left = [path.name for path in (drop / f"feed{feed}" / ".claimed").iterdir()]
         assert [

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec.structs
 import pytest
 
-from syncd.domain import RunState, feed_rows
+from syncd.domain import RunState, Update, decide_missing, decide_revert, feed_rows
 from syncd.service import clock_check
-from syncd.store import feed_jobs, job_writer, runs
+from syncd.store import feed_jobs, job_writer, jobs, runs
 from syncd.sync import files, folders
 from syncd.sync.arrival import claims, decisions, delivery, feed_queue, inbox, worker
 from syncd.sync.report import ShownPlan
@@ -226,7 +226,7 @@ def _edit_does_not_touch(patch: Patch) -> None:
             for job_id in known:
                 tx.many(job_writer._TOUCH, [(False, True, job_id)])
 
-    patch.setattr(job_writer, "_WRITE", {**job_writer._WRITE, job_writer.Update: update})
+    patch.setattr(job_writer, "_WRITE", {**job_writer._WRITE, Update: update})
 
 
 @_fault("A job that a feed archived as missing stays the feed's.")
@@ -235,8 +235,8 @@ def _archived_job_keeps_its_owner(patch: Patch) -> None:
 
 
 def _archive_and_keep(tx: Any, *, feed: Any, ids: Any, actor: Any, run_id: int) -> int:
-    found = applier.jobs.by_ids(tx, ids)
-    changes = [c for job in found.values() if isinstance(c := applier.decide_missing(job), applier.Update)]
+    found = jobs.by_ids(tx, ids)
+    changes = [c for job in found.values() if isinstance(c := decide_missing(job), Update)]
     job_writer.apply(tx, changes, actor, run_id=run_id)
     return len(changes)
 
@@ -269,7 +269,7 @@ def _approval_of_what_was_not_shown(patch: Patch) -> None:
 
 @_fault("A revert does not put the close date back.")
 def _revert_forgets_a_field(patch: Patch) -> None:
-    real = reverting.decide_revert
+    real = decide_revert
 
     def decide(current: Any, changes: Any, now: Any) -> Any:
         def without(change: Any) -> Any:
