@@ -147,8 +147,7 @@ def _successes(tx: Tx, feeds: Mapping[str, Feed]) -> Metric:
         "When the feed's last file was taken, in seconds since 1970.",
         labels=("feed",),
     )
-    for name in feeds:
-        run = run_strips.last_runs(tx, name).success
+    for name, (_newest, run, _file) in run_strips.last_runs(tx, feeds).items():
         if run is not None and run.ended_at is not None:
             found.add_metric((name,), run.ended_at.timestamp())
     return found

@@ -27,12 +27,17 @@ def feeds_view(
 
 
 def feed_states(
-    tx: Tx | None, files: Iterable[FeedFile], drop: Path, zone: tzinfo | None = None
+    tx: Tx | None, files: Collection[FeedFile], drop: Path, zone: tzinfo | None = None
 ) -> list[dict[str, Any]]:
     """Return the feeds as ``feeds_view`` does, with 0 as ``activeJobs``: to count these reads an index entry for each job."""
-    paused = feeds.paused(tx) if tx is not None else {}
-    held = {run.feed: run for run in runs.waiting(tx)} if tx is not None else {}
-    return [_view(tx, file, drop, zone, paused, held.get(file.name)) for file in files]
+    if tx is None:
+        return [_view(tx, file, drop, zone, paused={}, held=None, last=run_strips.NONE) for file in files]
+    paused, last = feeds.paused(tx), run_strips.last_runs(tx, [file.name for file in files])
+    held = {run.feed: run for run in runs.waiting(tx)}
+    return [
+        _view(tx, file, drop, zone, paused=paused, held=held.get(file.name), last=last[file.name])
+        for file in files
+    ]
 
 
 def count_active_jobs(tx: Tx, found: Iterable[dict[str, Any]]) -> None:
@@ -59,18 +64,20 @@ def feed_view(tx: Tx | None, file: FeedFile, drop: Path, zone: tzinfo | None = N
     return found
 
 
-def _view(  # noqa: PLR0917
+def _view(
     tx: Tx | None,
     file: FeedFile,
     drop: Path,
     zone: tzinfo | None,
+    *,
     paused: Mapping[str, str],
     held: Run | None,
+    last: run_strips.LastRuns,
 ) -> dict[str, Any]:
     """``held``: the run of the feed that waits for a decision. Of several states of the feed the first one counts; ``reason``
     has why it is in each."""
     config = file.config
-    newest, success, delivered = (None,) * 3 if tx is None else run_strips.last_runs(tx, file.name)
+    newest, success, delivered = last
     expected = _expected_after(delivered, config) if config is not None else None
     found = [*_states(file, paused, held, newest)]
     if tx is not None and config is not None and expected is not None and tx.now.instant > expected:
@@ -92,7 +99,7 @@ def _view(  # noqa: PLR0917
 
 def next_expected(tx: Tx, config: FeedConfig) -> datetime | None:
     """Return until when a file of the feed is expected; None before the first one, and where the feed expects none."""
-    return _expected_after(runs.last_file(tx, config.name), config) if config.expect_every else None
+    return _expected_after(run_strips.last_file(tx, config.name), config) if config.expect_every else None
 
 
 def _expected_after(last: Run | None, config: FeedConfig) -> datetime | None:
