@@ -13,7 +13,7 @@ from syncd.sync.run import SourceFile
 from tests.console.conftest import TOKEN
 
 #: Each ends an element, an attribute, a script or a comment, and would then do something.
-TAGS = '"\'><img src=x onerror=alert(1)><script>alert(1)</script>'
+TAGS = "\"'><img src=x onerror=alert(1)><script>alert(1)</script>"
 TEXTS = (TAGS, "--></textarea></title><svg/onload=alert(1)>", "{{1231*4567}}{% raw %}${1231*4567}\u202egnp")
 #: Elements of the pages; an attacker's would be another, or have another attribute.
 ATTRIBUTES = re.compile("on|style$|srcdoc$|formaction$")
@@ -49,7 +49,11 @@ def spoil(world, text):
     board, row = world.board, world.board.row
     short = text[:60]
     board.deliver(world.feeds["acme"], board.rows(1, 30))
-    fields = {"title": text, "description": f"<p>{text}</p>", "applicationUrl": f"https://example.com/?{text}"}
+    fields = {
+        "title": text,
+        "description": f"<p>{text}</p>",
+        "applicationUrl": f"https://example.com/?{text}",
+    }
     rows = [
         row(short, title=text, description=f"<p>{text}</p>"),
         row("A-2", applicationEmail=text),
@@ -106,7 +110,9 @@ async def test_hostile_text_in_an_address_is_text_in_the_answer(browse, world, p
     if "login" in path:
         world.guarded()
     browser = await browse()
-    sent = f"%0d%0aSet-Cookie:%20evil=1%0d%0a{TAGS}".replace("<", "%3C").replace(">", "%3E").replace('"', "%22")
+    sent = (
+        f"%0d%0aSet-Cookie:%20evil=1%0d%0a{TAGS}".replace("<", "%3C").replace(">", "%3E").replace('"', "%22")
+    )
     status, page, answer = await browser.get(
         path.format(sent.replace("/", "%2F")), headers={"Accept": "text/html"}
     )

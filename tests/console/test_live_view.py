@@ -65,15 +65,15 @@ async def test_a_run_learns_what_concerns_it_and_nothing_else(browse, world):
 
 
 async def test_the_overview_learns_what_time_alone_changes(browse, world, clock):
-    world.feed("late", 'expect_every = "1d"')
+    world.feed("late", 'expect_every = "3h"')
     world.board.deliver(world.feeds["late"], world.board.rows(1, 3))
     browser = await browse()
     page = (await browser.get("/"))[1]
-    assert re.search(r"<time datetime=[^>]+ data-relative>in 1 day</time>", page)
+    assert re.search(r"<time datetime=[^>]+ data-relative>in 3 hours</time>", page)
     stream = await listen(browser, live_address(page))
-    clock.forward(hours=3)
+    clock.forward(hours=2)
     assert await silent(stream)  # the page renews relative times by itself
-    clock.forward(hours=22)  # it is overdue, and another day
+    clock.forward(hours=2)
     await event(stream)
     page = (await browser.get("/"))[1]
     assert (">overdue</span>" in page, "1 hour ago</time>" in page) == (True, True)
