@@ -6,7 +6,8 @@ import re
 import pytest
 
 from syncd.console import digests, live
-from syncd.store import feeds
+from syncd.domain import RunProgress
+from syncd.store import feeds, runs
 from tests.console.conftest import csrf_of
 
 
@@ -51,6 +52,20 @@ async def test_the_overview_learns_of_runs_and_pauses(browse, world):
     assert await silent(stream)
 
 
+async def test_the_overview_learns_how_far_a_run_is(browse, world):
+    feed, source = world.feeds["acme"], world.board.file(world.board.rows(1, 3))
+    world.board.begin(feed, source)
+    browser = await browse()
+    stream = await listen(browser, live_address((await browser.get("/"))[1]))
+    world.board.store.write(lambda tx: runs.set_progress(tx, 1, RunProgress("reading", 12, 0.37)))
+    await event(stream)
+    page = (await browser.get("/"))[1]
+    assert ("Running now" in page, "reading, 37 %" in page) == (True, True)
+    assert 'value="0.37" aria-label="Progress of run 1">37 %</progress>' in page
+    shown = (await browser.json("/runs/1"))[1]
+    assert shown["progress"] == {"phase": "reading", "records": 12, "share": 0.37}
+
+
 async def test_a_run_learns_what_concerns_it_and_nothing_else(browse, world):
     feed = world.feeds["acme"]
     world.board.deliver(feed, world.board.rows(1, 30))
@@ -65,15 +80,15 @@ async def test_a_run_learns_what_concerns_it_and_nothing_else(browse, world):
 
 
 async def test_the_overview_learns_what_time_alone_changes(browse, world, clock):
-    world.feed("late", 'expect_every = "1d"')
+    world.feed("late", 'expect_every = "3h"')
     world.board.deliver(world.feeds["late"], world.board.rows(1, 3))
     browser = await browse()
     page = (await browser.get("/"))[1]
-    assert re.search(r"<time datetime=[^>]+ data-relative>in 1 day</time>", page)
+    assert re.search(r"<time datetime=[^>]+ data-relative>in 3 hours</time>", page)
     stream = await listen(browser, live_address(page))
-    clock.forward(hours=3)
+    clock.forward(hours=2)
     assert await silent(stream)  # the page renews relative times by itself
-    clock.forward(hours=22)  # it is overdue, and another day
+    clock.forward(hours=2)
     await event(stream)
     page = (await browser.get("/"))[1]
     assert (">overdue</span>" in page, "1 hour ago</time>" in page) == (True, True)
