@@ -214,6 +214,4 @@ def remove(folder: Path) -> None:
 def end_backends(backends: set[int]) -> None:
     """End these processes of the PostgreSQL server, and wait for their ends: their locks are free then."""
     numbers = ", ".join(map(str, backends))
-    server().sql(
-        f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE pid IN ({numbers})"
-    )
+    server().sql(f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE pid IN ({numbers})")
