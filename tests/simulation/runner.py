@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import tempfile
 import time
@@ -13,7 +12,7 @@ from pathlib import Path
 from pprint import pformat
 from typing import Any
 
-from tests.simulation.engine import FEEDS, template
+from tests.simulation.engine import FEEDS, remove, template
 from tests.simulation.schedules import Generator
 from tests.simulation.simulation import Broken, Simulation, Step
 
@@ -61,7 +60,7 @@ class Runner:
         try:
             Simulation(self._template, place, feeds_of(steps), seed).run(steps)
         finally:
-            shutil.rmtree(place)
+            remove(place)
 
     def _shortened(self, seed: int, steps: list[Step], why: str) -> tuple[list[Step], str]:
         """Leave out steps as long as something is broken all the same."""

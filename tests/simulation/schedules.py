@@ -94,6 +94,7 @@ class Generator:
                 "part",
                 "moved",
                 "jump",
+                "back",
                 "fault",
                 "cut",
                 "cut off",
@@ -169,6 +170,12 @@ class Generator:
                     ("fault", pick.choice(["EIO", "ENOSPC", "EDQUOT"]), 5, pick.choice([0.1, 0.3]), None)
                 ]
                 story += [self._edit(reference) for reference in self._references] + [("wait", 10)]
+            case "back":  # goes the clock, to a day on which the date of a row has not passed
+                dated = [
+                    [(reference, "Cook", "One", days, None) for reference, *_ in rows] for days in (-1, 19)
+                ]
+                first, same = (("drop", feed, "a.json", ("json", rows, 1.0), "write") for rows in dated)
+                story = [("jump", 20 * 86400), first, *again, ("jump", -20 * 86400), same, *again]
             case "jump":  # and perhaps back
                 days = pick.choice([20, 90])
                 story += [("jump", days * 86400), ("wait", pick.choice([65, 300]))]

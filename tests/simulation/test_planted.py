@@ -9,8 +9,10 @@ import pytest
 
 from tests.simulation.planted import FAULTS, found_by
 from tests.simulation.runner import Runner, runner
+from tests.stores import sqlite_only
 
 pytestmark = [
+    sqlite_only,  # the seeds are of schedules on SQLite
     pytest.mark.slow,
     pytest.mark.skipif(
         not os.environ.get("TESTS_WHOLE"), reason="two minutes long: with TESTS_WHOLE=1 alone"
