@@ -37,6 +37,10 @@ SEED = 20261122
 _OWN = {"id", "published_at"}
 
 
+#: The file of each feed. Nothing is held, though the files of half a year come within minutes.
+_FEED = f'employer = "{EMPLOYER}"\nmax_archive = {{ percent = 100, jobs = 1000000 }}\n'
+
+
 @dataclass(frozen=True)
 class Load:
     """What the daemons get: ``files`` for each of ``feeds``. ``pause``: seconds between two kills, at least and at most.
@@ -68,7 +72,7 @@ class Host:
         self.installation.settings(f'folder = "{base.parent / "drop"}"\n[store]\nurl = "{url}"\n')
         (self.installation.feeds / "acme.toml").unlink()
         for number in range(feeds):
-            self.installation.feed(f"feed{number}")
+            self.installation.feed(f"feed{number}", _FEED)
         self.daemon: Daemon | None = None
 
     def start(self) -> None:
@@ -227,7 +231,11 @@ def check(store: Store, clients: Sequence[Client], drop: Path, load: Load) -> in
         job.reference_id: job for job in store.read(lambda tx: jobs.after(tx, employer.id, 0, 1_000_000))
     }
     for feed in range(load.feeds):
-        active = {ref for ref, job in state.items() if ref.startswith(f"F{feed}-") and job.status == "active"}
+        active = {
+            ref
+            for ref, job in state.items()
+            if (ref or "").startswith(f"F{feed}-") and job.status == "active"
+        }
         assert active == {f"F{feed}-{n}" for n in range(load.files - 1, load.files + 29)}
         left = [path.name for path in (drop / f"feed{feed}" / ".claimed").iterdir()]
         assert [
