@@ -44,12 +44,12 @@ _FEED = f'employer = "{EMPLOYER}"\nmax_archive = {{ percent = 100, jobs = 100000
 @dataclass(frozen=True)
 class Load:
     """What the daemons get: ``files`` for each of ``feeds``. ``pause``: seconds between two kills, at least and at most.
-    ``patience``: seconds that a file may take."""
+    ``limit``: seconds that a file may take."""
 
     feeds: int
     files: int
     pause: tuple[float, float]
-    patience: float = 90
+    limit: float = 90
 
 
 @dataclass
@@ -158,7 +158,7 @@ class Partner(threading.Thread):
             name = f"day{number}.csv"
             (self.folder / f".{name}.tmp").write_text(content(self.feed, number))
             (self.folder / f".{name}.tmp").rename(self.folder / name)
-            end = time.monotonic() + self.load.patience
+            end = time.monotonic() + self.load.limit
             while not any((self.folder / "done").glob(f"*-{name}")):
                 if time.monotonic() > end:
                     self.fault = f"{self.folder}/{name} is not done"
