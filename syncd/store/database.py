@@ -189,6 +189,8 @@ class Database(Protocol):
     #: What the driver raises.
     errors: tuple[type[BaseException], ...]
     statements: Statements
+    #: Whether to open it as a writer changes something, also if nothing is written then.
+    opening_writes: bool
     #: What the name of a backup in a folder ends with.
     backup_ending: str
 

@@ -37,15 +37,19 @@ SEED = 20261122
 _OWN = {"id", "published_at"}
 
 
+#: The file of each feed. Nothing is held, though the files of half a year come within minutes.
+_FEED = f'employer = "{EMPLOYER}"\nmax_archive = {{ percent = 100, jobs = 1000000 }}\n'
+
+
 @dataclass(frozen=True)
 class Load:
     """What the daemons get: ``files`` for each of ``feeds``. ``pause``: seconds between two kills, at least and at most.
-    ``patience``: seconds that a file may take."""
+    ``limit``: seconds that a file may take."""
 
     feeds: int
     files: int
     pause: tuple[float, float]
-    patience: float = 90
+    limit: float = 90
 
 
 @dataclass
@@ -68,7 +72,7 @@ class Host:
         self.installation.settings(f'folder = "{base.parent / "drop"}"\n[store]\nurl = "{url}"\n')
         (self.installation.feeds / "acme.toml").unlink()
         for number in range(feeds):
-            self.installation.feed(f"feed{number}")
+            self.installation.feed(f"feed{number}", _FEED)
         self.daemon: Daemon | None = None
 
     def start(self) -> None:
@@ -154,7 +158,7 @@ class Partner(threading.Thread):
             name = f"day{number}.csv"
             (self.folder / f".{name}.tmp").write_text(content(self.feed, number))
             (self.folder / f".{name}.tmp").rename(self.folder / name)
-            end = time.monotonic() + self.load.patience
+            end = time.monotonic() + self.load.limit
             while not any((self.folder / "done").glob(f"*-{name}")):
                 if time.monotonic() > end:
                     self.fault = f"{self.folder}/{name} is not done"

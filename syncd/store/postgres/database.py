@@ -45,6 +45,7 @@ class PostgresDatabase:
     """The store in a database of a server. Any number of daemons may use it at once, so nobody owns it."""
 
     errors: tuple[type[BaseException], ...] = DRIVER_ERRORS
+    opening_writes = False
     backup_ending = ".dump"
     is_backup = staticmethod(backups.is_backup)
     translated = staticmethod(translated)
@@ -68,7 +69,8 @@ class PostgresDatabase:
 
     def lock(self) -> None: ...
 
-    def unlock(self) -> None: ...
+    def unlock(self) -> None:
+        self._locks.close()
 
     def exists(self) -> bool:
         session = self.reader()

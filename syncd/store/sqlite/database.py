@@ -138,6 +138,7 @@ class SqliteDatabase:
     the store."""
 
     errors: tuple[type[BaseException], ...] = DRIVER_ERRORS
+    opening_writes = True
     backup_ending = ".db"
     is_backup = staticmethod(is_backup)
     translated = staticmethod(translated)
