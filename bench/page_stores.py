@@ -34,7 +34,7 @@ from syncd.store import Store, Tx, employers, feed_jobs, feeds, job_days, job_wr
 from syncd.sync.report import ShownPlan
 
 FEEDS, RUNS = 200, 10_000
-#: Of the large run, if the employer has so many jobs; of a held run; and the rows of the large run that were refused.
+#: Of the large run, if the employer has that many jobs; of a held run; and the rows of the large run that were refused.
 CHANGES, MISSING, REJECTED, WARNINGS = 100_000, 100_000, 10_000, 5_000
 #: Runs that wait for a decision.
 HELD = 25
