@@ -189,8 +189,10 @@ class Database(Protocol):
     #: What the driver raises.
     errors: tuple[type[BaseException], ...]
     statements: Statements
-    #: Why this program makes no backup of it; empty: it does.
-    no_backup: str
+    #: Whether to open it as a writer changes something, also if nothing is written then.
+    opening_writes: bool
+    #: What the name of a backup in a folder ends with.
+    backup_ending: str
 
     @property
     def index(self) -> SearchIndex: ...
@@ -243,6 +245,12 @@ class Database(Protocol):
     def version(self) -> str | None:
         """Return the version of the store's schema, without writing anything; None if there is no store yet. Raises
         StoreError."""
+
+    def be_alone(self) -> None:
+        """Raise StoreBusy if another process uses the store, where ``lock`` does not show it."""
+
+    def is_backup(self, path: Path) -> bool:
+        """Return whether the file is a backup, or what is left of one. Raises OSError."""
 
     def backup(self, target: Path, at: datetime) -> Backup:
         """Write a backup, as of one moment and for this user alone, to the new file ``target`` while the store is in use; read

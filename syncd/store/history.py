@@ -83,7 +83,10 @@ _ENTRY = Columns(
     HistoryEntry,
     HistoryRow,
     at=instant_of,
-    actor=((HistoryRow.actor, HistoryRow.actor_id), lambda kind, id: Actor(ActorKind(kind), id)),
+    actor=(
+        (HistoryRow.actor, HistoryRow.actor_id, HistoryRow.request_id),
+        lambda kind, id, request_id: Actor(ActorKind(kind), id, request_id),
+    ),
     old=(HistoryRow.before, lambda text: None if text is None else _decode(text)),
 )
 _newest = col(HistoryRow.id).desc()

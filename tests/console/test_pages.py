@@ -277,7 +277,8 @@ def test_times_are_in_the_zone_of_the_service_with_the_exact_instant_on_hover(in
 
 
 def test_values_are_one_line():
-    assert lateness("2026-11-16T18:00:00Z", START) == "in 1 hour"
+    late = '<time datetime="2026-11-16T18:00:00Z" data-relative>in 1 hour</time>'
+    assert lateness("2026-11-16T18:00:00Z", START) == late
     assert shown([{"description": "Toronto, ON"}, {"id": 1, "name": "Welding"}]) == "Toronto, ON, Welding"
     assert shown(None) == "none"
     assert (

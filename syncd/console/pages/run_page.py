@@ -13,7 +13,6 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from syncd.console.live import run_digest
 from syncd.console.visit import Visit
 from syncd.domain import Actor, ActorKind, Run, RunKind, RunState
 from syncd.errors import NotFound
@@ -61,7 +60,7 @@ def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> 
         "more_lookup": max(0, len(lookup) - LINES),
         "most_values": VALUES,
         "cut": CUT,
-        "live": f"run={number}&seen={run_digest(tx, number, visit.console.actions.going_on(number))}",
+        "live": visit.console.digests.address(tx, ("run", str(number))),
         "known_feed": run.feed in visit.context.files(),
         "kinds": _kinds(tx, number).by_frequency()[:KINDS],
         "warnings": _noticed(tx, number).by_frequency()[:KINDS],

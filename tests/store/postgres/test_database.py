@@ -103,6 +103,32 @@ def test_one_process_at_a_time_has_a_named_lock(open_store: OpenStore) -> None:
         assert now
 
 
+def test_a_lock_takes_the_connection_of_the_one_before(store: Store, path: Path) -> None:
+    def processes() -> list[int]:
+        found = rows_in(
+            path,
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%advisory%lock($1)'",
+        )
+        return [pid for (pid,) in found]
+
+    for name in ("acme", "other", "acme"):
+        with locks.feed_lock(store, name) as mine:
+            assert mine
+    [kept] = processes()
+    rows_in(path, f"SELECT pg_terminate_backend({kept}, 5000)")
+    with locks.feed_lock(store, "acme") as mine:
+        assert mine
+    [another] = processes()
+    assert another != kept
+    with pytest.raises(KeyError), locks.feed_lock(store, "acme"):
+        raise KeyError  # whatever fails while it is held, it is given up
+    assert processes() == []
+    with locks.feed_lock(store, "acme") as mine:
+        assert mine
+    store.close()
+    assert processes() == []
+
+
 def test_what_a_thread_writes_under_a_lock_that_is_lost_is_refused(store: Store, path: Path) -> None:
     def add(name: str) -> Employer:
         return store.write(lambda tx: employers.add(tx, name))
