@@ -15,7 +15,7 @@ from syncd.console.context import ConsoleContext
 from syncd.domain import Run
 from syncd.errors import NotFound
 from syncd.store import Tx, employers, feeds, job_days, keys, runs
-from syncd.sync.report.views import feed_states, next_expected
+from syncd.sync.report.views import feed_states, overdue_feeds
 
 #: What a page shows: a kind of ``KINDS`` and which one, or ``OVERVIEW``.
 Topic = tuple[str, str]
@@ -63,14 +63,13 @@ class Digests:
     def _overview(self, tx: Tx, _name: str) -> object:
         newest, files = runs.list(tx, limit=1), self._context.files()
         configs = [file.config for file in files.values() if file.config is not None]
-        expected = [(config.name, next_expected(tx, config)) for config in configs if config.expect_every]
         return (
             newest and newest[0].id,
             [_figures(run) for run in runs.unfinished(tx)],
             [(run.id, run.reason) for run in runs.waiting(tx)],
             sorted(feeds.paused(tx).items()),
             sorted((name, file.faults) for name, file in files.items()),
-            [name for name, until in expected if until is not None and tx.now.instant > until],
+            sorted(overdue_feeds(tx, configs)),
             self._counted(tx),
         )
 

@@ -18,7 +18,7 @@ from syncd.domain import Run
 from syncd.service.refresher import RefreshResult
 from syncd.store import Store, Tx, employers, jobs, outbox, run_strips, runs
 from syncd.store import feeds as stored_feeds
-from syncd.sync.report.views import next_expected
+from syncd.sync.report.views import overdue_feeds
 from syncd.sync.run import Feed
 from syncd.web import RequestTimes
 
@@ -96,7 +96,8 @@ class _Gauges(Collector):
         yield from self._store.read(
             lambda tx: [_jobs(tx), _successes(tx, feeds), _progress(tx), _notifications(tx)]
         )
-        paused, overdue = self._store.read(lambda tx: (stored_feeds.paused(tx), _overdue(tx, feeds)))
+        configs = [feed.config for feed in feeds.values()]
+        paused, overdue = self._store.read(lambda tx: (stored_feeds.paused(tx), overdue_feeds(tx, configs)))
         for name, about, those in (
             ("degraded", "1 while the feed's file or folder cannot be used, else 0.", degraded),
             ("paused", "1 while the feed is paused, else 0.", paused),
@@ -106,12 +107,6 @@ class _Gauges(Collector):
             for feed in sorted({*feeds, *degraded}):
                 found.add_metric((feed,), feed in those)
             yield found
-
-
-def _overdue(tx: Tx, feeds: Mapping[str, Feed]) -> set[str]:
-    """Return the feeds whose next file should have come."""
-    expected = {name: next_expected(tx, feed.config) for name, feed in feeds.items()}
-    return {name for name, until in expected.items() if until is not None and tx.now.instant > until}
 
 
 def _jobs(tx: Tx) -> Metric:

@@ -7,7 +7,7 @@ from syncd.sync.report.views.feed_views import (
     feeds_view,
     mapping_lines,
     mapping_view,
-    next_expected,
+    overdue_feeds,
 )
 from syncd.sync.report.views.job_views import job_view
 from syncd.sync.report.views.run_views import CHANGES_PAGE, plan_view, revert_view, run_view
@@ -21,7 +21,7 @@ __all__ = [
     "job_view",
     "mapping_lines",
     "mapping_view",
-    "next_expected",
+    "overdue_feeds",
     "plan_view",
     "revert_view",
     "run_view",

@@ -97,13 +97,17 @@ def _view(
     }
 
 
-def next_expected(tx: Tx, config: FeedConfig) -> datetime | None:
-    """Return until when a file of the feed is expected; None before the first one, and where the feed expects none."""
-    return _expected_after(run_strips.last_file(tx, config.name), config) if config.expect_every else None
+def overdue_feeds(tx: Tx, configs: Iterable[FeedConfig]) -> set[str]:
+    """Return the names of the feeds whose next file should have come."""
+    expecting = {config.name: config for config in configs if config.expect_every}
+    last = run_strips.last_runs(tx, expecting)
+    expected = {name: _expected_after(last[name].file, config) for name, config in expecting.items()}
+    return {name for name, until in expected.items() if until is not None and tx.now.instant > until}
 
 
 def _expected_after(last: Run | None, config: FeedConfig) -> datetime | None:
-    """Return ``next_expected`` where ``last`` is the newest run of a file of the feed."""
+    """Return until when a file of the feed is expected after ``last``, the newest run of one; None before the first one, and
+    where the feed expects none."""
     if not config.expect_every:
         return None
     return last.claimed_at + config.expect_every if last is not None and last.claimed_at is not None else None
