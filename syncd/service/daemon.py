@@ -26,7 +26,7 @@ from syncd.logs import Event, flush
 from syncd.notify import DegradedFeeds
 from syncd.service import exposure, stores
 from syncd.service.clock_check import ClockCheck
-from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer
+from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer, reload_feeds
 from syncd.service.housekeeping import DEGRADED, HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing, repeat
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
@@ -261,14 +261,16 @@ class Daemon:
         feeds stay as they were."""
         async with self._reloading:
             try:
-                found = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalogue)
+                found = await asyncio.to_thread(
+                    reload_feeds, self._store, self._settings, self._catalogue, self._configured
+                )
             except (SyncdError, OSError) as error:
                 faults = list(getattr(error, "faults", ())) or [str(error)]
                 kept = "the feeds as they were"
                 log.error(Event.SERVICE_RELOADED, kept=kept, faults=faults)  # noqa: TRY400 - the faults say it all
                 self._notifier.status("reload refused: " + faults[0])
                 return _reloaded(self._configured, faults)
-            self._configured = found = found.after(self._configured)
+            self._configured = found
             self._sync.change_feeds(found.feeds, found.degraded)
             log.info(Event.SERVICE_RELOADED, feeds=list(found.feeds), degraded=list(found.degraded))
             return _reloaded(found, [])

@@ -80,8 +80,7 @@ def spoil(world, text):
 async def test_hostile_text_is_text_on_every_page(browse, world, text):
     spoil(world, text)
     browser = await browse()
-    todo = ["/", "/runs/2", "/jobs?employer=2", "/employers/2", "/feeds/bare", "/service"]
-    seen: set[str] = set()
+    todo, seen = ["/", "/runs/2", "/jobs?employer=2", "/employers/2", "/feeds/bare", "/service"], set[str]()
     while todo and len(seen) < 120:
         path = todo.pop()
         if path in seen or path.startswith(("/static/", "/metrics", "/readyz")):

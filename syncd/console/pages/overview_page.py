@@ -20,7 +20,7 @@ from syncd.sync.report import run_json
 from syncd.sync.report.views import count_active_jobs, feed_states, feeds_view
 
 #: Runs in the strip of a feed, feeds on a page, and decisions that are listed.
-STRIP, FEEDS, DECISIONS = 30, 40, 20
+STRIP, FEEDS, DECISIONS = 30, 25, 20
 #: States of feeds in the order of the page; all others come last, by name.
 _ORDER = ("held", "degraded", "failed", "overdue", "paused")
 

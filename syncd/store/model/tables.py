@@ -179,7 +179,7 @@ class JobSearchStale(Table, table=True):
 class HistoryRow(Table, table=True):
     """One change of one job. Outlives the job and the run: neither is a foreign key. ``version`` is the job's
     after the change; ``before`` the values of the fields that changed (none for a create); ``state``, now and then,
-    those of all fields before the change."""
+    those of all fields before the change; ``request_id`` that of a request to the API."""
 
     __table_args__ = (
         Index(None, "job_id", "id"),
@@ -198,6 +198,7 @@ class HistoryRow(Table, table=True):
     action: str = Field(max_length=12)
     before: str | None = Field(default=None, sa_type=Text)
     state: str | None = Field(default=None, sa_type=Text)
+    request_id: str | None = Field(default=None, max_length=128)
 
 
 class FeedRow(Table, table=True):

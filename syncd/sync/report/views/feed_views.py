@@ -10,7 +10,7 @@ from typing import Any
 
 from syncd.domain import Run, RunState
 from syncd.feeds.configuration import FeedConfig, FeedFile, MappingLine, mapping_in_force
-from syncd.store import Tx, feed_jobs, feeds, runs
+from syncd.store import Tx, feed_jobs, feeds, run_strips, runs
 from syncd.sync.report import instant_json, run_json
 from syncd.values import span_in_words
 
@@ -27,12 +27,17 @@ def feeds_view(
 
 
 def feed_states(
-    tx: Tx | None, files: Iterable[FeedFile], drop: Path, zone: tzinfo | None = None
+    tx: Tx | None, files: Collection[FeedFile], drop: Path, zone: tzinfo | None = None
 ) -> list[dict[str, Any]]:
     """Return the feeds as ``feeds_view`` does, with 0 as ``activeJobs``: to count these reads an index entry for each job."""
-    paused = feeds.paused(tx) if tx is not None else {}
-    held = {run.feed: run for run in runs.waiting(tx)} if tx is not None else {}
-    return [_view(tx, file, drop, zone, paused, held.get(file.name)) for file in files]
+    if tx is None:
+        return [_view(tx, file, drop, zone, paused={}, held=None, last=run_strips.NONE) for file in files]
+    paused, last = feeds.paused(tx), run_strips.last_runs(tx, [file.name for file in files])
+    held = {run.feed: run for run in runs.waiting(tx)}
+    return [
+        _view(tx, file, drop, zone, paused=paused, held=held.get(file.name), last=last[file.name])
+        for file in files
+    ]
 
 
 def count_active_jobs(tx: Tx, found: Iterable[dict[str, Any]]) -> None:
@@ -59,21 +64,22 @@ def feed_view(tx: Tx | None, file: FeedFile, drop: Path, zone: tzinfo | None = N
     return found
 
 
-def _view(  # noqa: PLR0917
+def _view(
     tx: Tx | None,
     file: FeedFile,
     drop: Path,
     zone: tzinfo | None,
+    *,
     paused: Mapping[str, str],
     held: Run | None,
+    last: run_strips.LastRuns,
 ) -> dict[str, Any]:
     """``held``: the run of the feed that waits for a decision. Of several states of the feed the first one counts; ``reason``
     has why it is in each."""
     config = file.config
-    newest = runs.list(tx, file.name, 1) if tx is not None else []
-    success = runs.last_success(tx, file.name) if tx is not None else None
-    expected = next_expected(tx, config) if tx is not None and config is not None else None
-    found = [*_states(file, paused, held, newest[0] if newest else None)]
+    newest, success, delivered = last
+    expected = _expected_after(delivered, config) if config is not None else None
+    found = [*_states(file, paused, held, newest)]
     if tx is not None and config is not None and expected is not None and tx.now.instant > expected:
         found.append(("overdue", _lateness(config, expected, zone)))
     return {
@@ -82,7 +88,7 @@ def _view(  # noqa: PLR0917
         "preset": config.preset if config is not None else None,
         "mode": config.policy.mode if config is not None else None,
         "folder": str(drop / file.name),
-        "lastRun": run_json(newest[0]) if newest else None,
+        "lastRun": run_json(newest) if newest is not None else None,
         "lastSuccess": instant_json(success.ended_at) if success is not None else None,
         "nextExpected": instant_json(expected),
         "activeJobs": 0,
@@ -93,9 +99,13 @@ def _view(  # noqa: PLR0917
 
 def next_expected(tx: Tx, config: FeedConfig) -> datetime | None:
     """Return until when a file of the feed is expected; None before the first one, and where the feed expects none."""
+    return _expected_after(run_strips.last_file(tx, config.name), config) if config.expect_every else None
+
+
+def _expected_after(last: Run | None, config: FeedConfig) -> datetime | None:
+    """Return ``next_expected`` where ``last`` is the newest run of a file of the feed."""
     if not config.expect_every:
         return None
-    last = runs.last_file(tx, config.name)
     return last.claimed_at + config.expect_every if last is not None and last.claimed_at is not None else None
 
 
