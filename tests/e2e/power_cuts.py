@@ -11,8 +11,9 @@ acknowledged before each moment. A disk after a power cut at a moment of this li
 - New files, renames and removed files are there up to the last flush of anything that had returned, and from there on up to
   one at random: file systems with a journal (ext4, XFS, btrfs) keep their order.
 
-The cuts are at random moments near flushes of the store. For each, SQLite checks the store; all PUTs that were answered and all
-runs that were reported must be in it. Then a daemon is started on the copy, and must take all files to their ends.
+The cuts are at random moments: near flushes of the store, near answers, and near any write to the store. For each, SQLite
+checks the store; all PUTs that were answered and all runs that were reported must be in it. Then a daemon is started on the
+copy, and must take all files to their ends.
 
 A cut is not made in the middle of the daemon's start, and what the disk itself does wrong is not simulated. The files that
 partners send are on the disk before the start."""
@@ -43,6 +44,8 @@ from tests.e2e.conftest import BASE, EMPLOYER, Daemon, Installation, Result, cle
 #: Cuts of one daemon's life, clients, files of the feed that runs all of them, and rows in each file.
 CUTS, CLIENTS, FILES, ROWS = 25, 3, 12, 120
 SECTOR = 512
+#: The lines of the list between what a cut is near to and the cut.
+NEAR = -6, 6
 _CALLS = (
     "pwrite64,write,fsync,fdatasync,ftruncate,openat,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,"
     "link,linkat,sendto,sendmsg"
@@ -392,11 +395,9 @@ def cut(folder: Path, cuts: int, seed: int, figures: Figures) -> None:
     before = folder / "before"
     shutil.copytree(installation.base, before)
     calls, sent = _traced(installation, key)
-    store = str(installation.base / "var" / "syncd.db")
-    ready = next(call.ended for call in calls if _is_ready(call))
-    near = [c.ended for c in calls if c.name == "fdatasync" and c.path.startswith(store) and c.ended > ready]
+    moments = _moments(calls, installation.base)
     for number in range(cuts):
-        moment = chance.choice(near) + chance.randint(-12, 12)
+        moment = chance.choice(chance.choice(moments)) + chance.randint(*NEAR)
         disk = Disk(before, installation.base, folder / "cut" / "base", moment, chance)
         disk.make(calls)
         known = Acknowledged.before(moment, calls)
@@ -411,6 +412,20 @@ def cut(folder: Path, cuts: int, seed: int, figures: Figures) -> None:
         figures.runs += len(known.runs)
         figures.in_a_run += len(known.runs) < FILES + 3
         shutil.rmtree(folder / "cut")
+
+
+def _moments(calls: list[Call], base: Path) -> list[list[int]]:
+    """Return, since the daemon was ready, when the store was flushed, when answers were sent, and when anything was written to
+    the store."""
+    store = str(base / "var" / "syncd.db")
+    ready = next(call.ended for call in calls if _is_ready(call))
+    later = [call for call in calls if call.begun > ready]
+    flushed = [call.ended for call in later if call.name == "fdatasync" and call.path.startswith(store)]
+    answered = [
+        call.begun for call in later if any(data.startswith(b"HTTP/1.1 20") for data in call.arguments)
+    ]
+    written = [call.ended for call in later if call.name == "pwrite64" and call.path.startswith(store)]
+    return [flushed, answered, written]
 
 
 def _is_ready(call: Call) -> bool:

@@ -73,7 +73,7 @@ class Generator:
         found: list[Step] = []
         for _ in range(self._random.randint(4, 18)):
             found += self._story() if self._random.random() < 0.12 else [self._step(nested=False)]
-        return found
+        return found + (self._approval_beside_the_service() if self._random.random() < 0.2 else [])
 
     # -- steps that belong together ------------------------------------------------------------------------------
 
@@ -182,6 +182,29 @@ class Generator:
                 story += [("jump", -days * 86400)] if pick.random() < 0.5 else []
         at = pick.randrange(1, len(story))
         return [*story[:at], *([self._step(nested=False)] if pick.random() < 0.5 else []), *story[at:]]
+
+    def _approval_beside_the_service(self) -> list[Step]:
+        """A person approves what is held while a newer file comes, which the service runs at that moment."""
+        pick = self._random
+        feed = pick.choice(self._feeds)
+        rows = [(reference, "Cook", "One", None, None) for reference in self._references]
+        end = [("marker", feed, "a.json")] if feed == "marked" else []
+
+        def drop(rows: list[ShortRow]) -> list[Step]:
+            return [("drop", feed, "a.json", ("json", rows, 1.0), "rename"), *end]
+
+        meanwhile = ("at", pick.randrange(1, 120), ("turn", 3))
+        waits: list[Step] = [("wait", 5)]
+        return [
+            *drop(rows),
+            *waits,
+            *drop([]),
+            *waits,
+            *drop(rows[:-1]),
+            meanwhile,
+            ("approve", feed),
+            *waits,
+        ]
 
     def _step(self, *, nested: bool) -> Step:
         pick = self._random

@@ -134,10 +134,10 @@ class Simulation:
     def _stop(self) -> None:
         self.service.stop(at_once=self._struck is None)
 
-    def _turn(self) -> None:
-        """The service works while a command does."""
+    def _turn(self, seconds: float = 0.0) -> None:
+        """The service works while a command does: once, or for a time."""
         if self.service.daemon is not None and self._struck is not self.service.process:
-            self.service.tick()
+            self.service.wait(seconds) if seconds else self.service.tick()
 
     def _thread(self) -> None:
         """Another thread of the service works while one does."""
