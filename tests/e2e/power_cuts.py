@@ -174,7 +174,8 @@ def command(*arguments: object) -> Result:
 
 def _content(version: int) -> str:
     rows = [row(f"F-{n}", f"Job {n}", f"<p>Version {version} of the job.</p>") for n in range(ROWS)]
-    return Installation.csv_text(rows)
+    text: str = Installation.csv_text(rows)
+    return text
 
 
 def _installed(base: Path) -> tuple[Installation, str]:
@@ -322,9 +323,11 @@ def _versions(base: Path) -> dict[str, int]:
     with Store.open(f"sqlite:///{base}/var/syncd.db", timezone=ZoneInfo("America/Toronto")) as store:
         owner = store.read(lambda tx: employers.find(tx, EMPLOYER))
         found = store.read(lambda tx: jobs.after(tx, owner.id, 0, 10_000))
-        own = {job.reference_id or "": job.title for job in found if "Title" in job.title}
-        texts = {job.reference_id or "": job.description for job in found} | own
-        return {reference: int(text.split()[1]) for reference, text in texts.items()}
+        versions = {}
+        for job in found:
+            text = job.title if job.title.startswith("Title") else job.description or ""
+            versions[job.reference_id or ""] = int(text.split()[1])
+        return versions
 
 
 def check(copy: Copy, known: Acknowledged, sent: dict[str, int]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec.structs
 import pytest
 
-from syncd.domain import RunState, feed_rows
+from syncd.domain import RunState, Update, decide_revert, feed_rows
 from syncd.service import clock_check
 from syncd.store import feed_jobs, job_writer, runs
 from syncd.sync import files, folders
@@ -226,19 +226,12 @@ def _edit_does_not_touch(patch: Patch) -> None:
             for job_id in known:
                 tx.many(job_writer._TOUCH, [(False, True, job_id)])
 
-    patch.setattr(job_writer, "_WRITE", {**job_writer._WRITE, job_writer.Update: update})
+    patch.setattr(job_writer, "_WRITE", {**job_writer._WRITE, Update: update})
 
 
 @_fault("A job that a feed archived as missing stays the feed's.")
 def _archived_job_keeps_its_owner(patch: Patch) -> None:
-    patch.setattr(applier, "_archive", _archive_and_keep)
-
-
-def _archive_and_keep(tx: Any, *, feed: Any, ids: Any, actor: Any, run_id: int) -> int:
-    found = applier.jobs.by_ids(tx, ids)
-    changes = [c for job in found.values() if isinstance(c := applier.decide_missing(job), applier.Update)]
-    job_writer.apply(tx, changes, actor, run_id=run_id)
-    return len(changes)
+    patch.setattr(feed_jobs, "release", lambda tx, job_ids, run_id=None: None)
 
 
 @_fault(
@@ -269,8 +262,6 @@ def _approval_of_what_was_not_shown(patch: Patch) -> None:
 
 @_fault("A revert does not put the close date back.")
 def _revert_forgets_a_field(patch: Patch) -> None:
-    real = reverting.decide_revert
-
     def decide(current: Any, changes: Any, now: Any) -> Any:
         def without(change: Any) -> Any:
             if change.before is None:
@@ -278,7 +269,7 @@ def _revert_forgets_a_field(patch: Patch) -> None:
             left = {name: value for name, value in change.before.items() if not name.startswith("close_")}
             return msgspec.structs.replace(change, before=left)
 
-        return real(current, [without(change) for change in changes], now)
+        return decide_revert(current, [without(change) for change in changes], now)
 
     patch.setattr(reverting, "decide_revert", decide)
 

@@ -187,7 +187,7 @@ class Generator:
         """A person approves what is held while a newer file comes, which the service runs at that moment."""
         pick = self._random
         feed = pick.choice(self._feeds)
-        rows = [(reference, "Cook", "One", None, None) for reference in self._references]
+        rows: list[ShortRow] = [(reference, "Cook", "One", None, None) for reference in self._references]
         end = [("marker", feed, "a.json")] if feed == "marked" else []
 
         def drop(rows: list[ShortRow]) -> list[Step]:
