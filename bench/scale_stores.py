@@ -16,7 +16,8 @@ from zoneinfo import ZoneInfo
 
 from bench.servers import DESCRIPTION
 from syncd.domain import CloseOrigin, Job, Location, Status
-from syncd.store import Store, Tx, employers, job_columns, job_writer, keys
+from syncd.store import Store, Tx, employers, job_writer, keys
+from syncd.store.model import job_columns
 
 EMPLOYER = "Bench"
 #: A word in one title of 20, and a word in seven jobs of an employer, whatever the number of its jobs.

@@ -43,7 +43,7 @@ ADDITIONS = (
         "    workplace: str | None = None\n    openings: int | None = None\n",
     ),
     (
-        "store/tables.py",
+        "store/model/tables.py",
         "\n\nclass JobTotal(",
         "    workplace: str | None = Field(default=None, max_length=20)\n    openings: int | None = None\n",
     ),

@@ -9,12 +9,8 @@ from typing import Annotated, Literal
 import typer
 
 from syncd import __version__
-from syncd.cli.account_commands import employers, keys
-from syncd.cli.feed_commands import feeds
-from syncd.cli.notify_commands import notifications
+from syncd.cli.commands import employers, feeds, keys, notifications, runs, store
 from syncd.cli.options import GROUP, Config, Employer, FeedName, File, Json, Status
-from syncd.cli.run_commands import runs
-from syncd.cli.store_commands import store
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 failed; 2 the command line cannot be understood; 3 an import that is held, or something that"

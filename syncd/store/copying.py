@@ -19,9 +19,8 @@ from sqlalchemy import bindparam
 from syncd.errors import StoreError
 from syncd.store import schema
 from syncd.store.database import Database
-from syncd.store.statements import Statement
+from syncd.store.model import JobSearchStale, Statement, metadata
 from syncd.store.store import Store, database_at
-from syncd.store.tables import JobSearchStale, metadata
 from syncd.store.transactions import Tx
 
 _PAGE = 2_000

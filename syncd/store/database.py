@@ -12,7 +12,7 @@ from typing import IO, Any, Protocol, TypeVar
 import sqlalchemy as sa
 
 from syncd.domain import Status
-from syncd.store.statements import Statements
+from syncd.store.model import Statements
 
 T = TypeVar("T")
 

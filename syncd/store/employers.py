@@ -9,9 +9,7 @@ from sqlmodel import col
 
 from syncd.domain import Employer
 from syncd.errors import Conflict, Invalid, NotFound, Problem
-from syncd.store.columns import Columns
-from syncd.store.statements import Statement, creating, matching, updating
-from syncd.store.tables import EmployerRow
+from syncd.store.model import Columns, EmployerRow, Statement, creating, matching, updating
 from syncd.store.transactions import Tx, existing
 
 MAX_NAME = 128

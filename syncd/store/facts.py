@@ -8,9 +8,7 @@ import msgspec
 from sqlmodel import col, select
 
 from syncd.domain import Catalogue
-from syncd.store.columns import instant_of, micros, to_json
-from syncd.store.statements import Statement, matching, replacing
-from syncd.store.tables import FactRow
+from syncd.store.model import FactRow, Statement, instant_of, matching, micros, replacing, to_json
 from syncd.store.transactions import Tx
 
 _GET = Statement(select(col(FactRow.value)).where(*matching(FactRow.name)))

@@ -20,8 +20,13 @@ from sqlmodel import col, select
 
 from syncd.domain import Ownership, Status
 from syncd.store import run_owners
-from syncd.store.columns import to_json
-from syncd.store.statements import (
+from syncd.store.model import (
+    FeedJob,
+    FeedMiss,
+    FeedRow,
+    FeedSent,
+    HistoryRow,
+    JobRow,
     Statement,
     adding,
     among,
@@ -31,9 +36,9 @@ from syncd.store.statements import (
     matching,
     replacing,
     rewriting,
+    to_json,
     updating,
 )
-from syncd.store.tables import FeedJob, FeedMiss, FeedRow, FeedSent, HistoryRow, JobRow
 from syncd.store.transactions import Tx
 
 _decode = msgspec.json.Decoder(dict[str, str]).decode

@@ -11,9 +11,19 @@ from sqlmodel import col, select
 
 from syncd.domain import ActorKind, Status
 from syncd.store import feed_jobs
-from syncd.store.columns import clean, micros
-from syncd.store.statements import Statement, creating, matching, updating
-from syncd.store.tables import FeedJob, FeedRow, HistoryRow, JobRow, RunRow
+from syncd.store.model import (
+    FeedJob,
+    FeedRow,
+    HistoryRow,
+    JobRow,
+    RunRow,
+    Statement,
+    clean,
+    creating,
+    matching,
+    micros,
+    updating,
+)
 from syncd.store.transactions import Tx
 
 _FIND = Statement(select(FeedRow.id).where(*matching(FeedRow.name, FeedRow.employer_id)))

@@ -17,10 +17,21 @@ from sqlmodel import col, select
 
 from syncd.domain import CHANGEABLE, Actor, ActorKind, Job
 from syncd.store import jobs
-from syncd.store.columns import Columns, instant_of, micros
-from syncd.store.job_columns import PRIVATE, attributes_of
-from syncd.store.statements import Statement, among, matching
-from syncd.store.tables import FeedRow, HistoryRow, KeyRow, RunOwner, RunRow
+from syncd.store.model import (
+    PRIVATE,
+    Columns,
+    FeedRow,
+    HistoryRow,
+    KeyRow,
+    RunOwner,
+    RunRow,
+    Statement,
+    among,
+    attributes_of,
+    instant_of,
+    matching,
+    micros,
+)
 from syncd.store.transactions import Tx
 
 #: A change to a version that this divides is kept with the whole job from before it.

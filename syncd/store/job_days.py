@@ -9,8 +9,7 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.store import jobs
-from syncd.store.statements import Statement, matching, replacing
-from syncd.store.tables import JobDay
+from syncd.store.model import JobDay, Statement, matching, replacing
 from syncd.store.transactions import Tx
 
 _SINCE = Statement(

@@ -29,10 +29,22 @@ from syncd.domain import (
     Update,
     unique_locations,
 )
-from syncd.store import history, job_columns, places
-from syncd.store.columns import micros
-from syncd.store.statements import Statement, adding, deleting, inserting, matching, updating
-from syncd.store.tables import FeedJob, FeedRow, HistoryRow, JobRow, JobTotal
+from syncd.store import history, places
+from syncd.store.model import (
+    FeedJob,
+    FeedRow,
+    HistoryRow,
+    JobRow,
+    JobTotal,
+    Statement,
+    adding,
+    deleting,
+    inserting,
+    job_columns,
+    matching,
+    micros,
+    updating,
+)
 from syncd.store.transactions import StaleDecision, Tx
 
 _HISTORY = inserting(HistoryRow)

@@ -12,11 +12,19 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import CHANGEABLE, HEADER_MEMBERS, JOB_MEMBERS, FieldKind, Job, Status, fields_of, fold
-from syncd.store.columns import Columns, micros
 from syncd.store.database import Window
-from syncd.store.job_columns import JOB, columns_of
-from syncd.store.statements import Statement, among, matching
-from syncd.store.tables import EmployerRow, JobRow, JobTotal
+from syncd.store.model import (
+    JOB,
+    Columns,
+    EmployerRow,
+    JobRow,
+    JobTotal,
+    Statement,
+    among,
+    columns_of,
+    matching,
+    micros,
+)
 from syncd.store.transactions import Tx
 
 #: Longer than any folded title and referenceId: what is longer is in none.

@@ -14,9 +14,20 @@ from sqlmodel import col
 
 from syncd.errors import Conflict
 from syncd.store import employers
-from syncd.store.columns import Columns, instant_of, kept, micros, optional_instant
-from syncd.store.statements import Statement, creating, given, matching, updating
-from syncd.store.tables import EmployerRow, KeyRow
+from syncd.store.model import (
+    Columns,
+    EmployerRow,
+    KeyRow,
+    Statement,
+    creating,
+    given,
+    instant_of,
+    kept,
+    matching,
+    micros,
+    optional_instant,
+    updating,
+)
 from syncd.store.transactions import Tx, existing
 
 PREFIX = "syncd_"

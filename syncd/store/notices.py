@@ -15,9 +15,21 @@ from sqlmodel import col, select
 
 from syncd.domain import TROUBLES_OF_FILES, HoldScope, Notice, NoticeEvent, Run, RunState, notice_of
 from syncd.store import runs
-from syncd.store.columns import Columns, instant_of, kept, micros, optional
-from syncd.store.statements import Statement, among, creating, deleting
-from syncd.store.tables import FeedRow, NoticeRow, OutboxRow, RunRow
+from syncd.store.model import (
+    Columns,
+    FeedRow,
+    NoticeRow,
+    OutboxRow,
+    RunRow,
+    Statement,
+    among,
+    creating,
+    deleting,
+    instant_of,
+    kept,
+    micros,
+    optional,
+)
 from syncd.store.transactions import Tx
 from syncd.values import span_in_words
 

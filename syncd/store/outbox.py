@@ -15,9 +15,21 @@ from sqlmodel import col, select
 
 from syncd.domain import Notice
 from syncd.store import facts, notices
-from syncd.store.columns import Columns, clean, instant_of, micros, optional_instant
-from syncd.store.statements import Statement, creating, deleting, matching, updating
-from syncd.store.tables import FactRow, NoticeRow, OutboxRow
+from syncd.store.model import (
+    Columns,
+    FactRow,
+    NoticeRow,
+    OutboxRow,
+    Statement,
+    clean,
+    creating,
+    deleting,
+    instant_of,
+    matching,
+    micros,
+    optional_instant,
+    updating,
+)
 from syncd.store.transactions import Tx
 
 #: The most notices that wait for one receiver; of more the oldest are dropped.

@@ -21,8 +21,7 @@ from syncd import place_data
 from syncd.domain import JobInput, Location, Place, place_aliases, place_key, place_words
 from syncd.store import facts
 from syncd.store.database import Session
-from syncd.store.statements import Statement, TextContains, inserting, matching, replacing
-from syncd.store.tables import PlaceRow
+from syncd.store.model import PlaceRow, Statement, TextContains, inserting, matching, replacing
 from syncd.store.transactions import Tx
 
 #: Added places count from here; every GeoNames id is below.

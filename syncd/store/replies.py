@@ -12,9 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam
 from sqlmodel import col
 
-from syncd.store.columns import Columns, micros, to_json
-from syncd.store.statements import Statement, matching, replacing
-from syncd.store.tables import ReplyRow
+from syncd.store.model import Columns, ReplyRow, Statement, matching, micros, replacing, to_json
 from syncd.store.transactions import Tx
 
 #: How long an answer is kept.

@@ -11,9 +11,22 @@ from sqlmodel import col, select
 
 from syncd.domain import FeedWarning, RejectedRow, UnknownValues
 from syncd.errors import Problem
-from syncd.store.columns import Columns, clean, kept, kept_row, to_json
-from syncd.store.statements import Statement, deleting, inserting, matching, replacing
-from syncd.store.tables import RunPlan, RunRejected, RunUnknown, RunWarning
+from syncd.store.model import (
+    Columns,
+    RunPlan,
+    RunRejected,
+    RunUnknown,
+    RunWarning,
+    Statement,
+    clean,
+    deleting,
+    inserting,
+    kept,
+    kept_row,
+    matching,
+    replacing,
+    to_json,
+)
 from syncd.store.transactions import Tx
 
 _found = msgspec.json.Decoder(dict[str, list[tuple[str, int]]]).decode

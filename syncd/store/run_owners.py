@@ -9,8 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam
 from sqlmodel import col
 
-from syncd.store.statements import Statement, among, matching
-from syncd.store.tables import FeedJob, FeedSent, JobRow, RunOwner
+from syncd.store.model import FeedJob, FeedSent, JobRow, RunOwner, Statement, among, matching
 from syncd.store.transactions import Tx
 
 

@@ -8,8 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam
 from sqlmodel import col
 
-from syncd.store.statements import Statement
-from syncd.store.tables import FeedRow, RunRow
+from syncd.store.model import FeedRow, RunRow, Statement
 from syncd.store.transactions import Tx
 
 _STRIP = Statement(

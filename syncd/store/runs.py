@@ -14,9 +14,23 @@ from sqlmodel import col, select
 
 from syncd.domain import HoldScope, Run, RunCounts, RunKind, RunProgress, RunState
 from syncd.errors import NotFound
-from syncd.store.columns import Columns, kept, kept_row, micros, optional, optional_instant
-from syncd.store.statements import Statement, among, creating, deleting, matching, updating
-from syncd.store.tables import EmployerRow, FeedRow, RunRow
+from syncd.store.model import (
+    Columns,
+    EmployerRow,
+    FeedRow,
+    RunRow,
+    Statement,
+    among,
+    creating,
+    deleting,
+    kept,
+    kept_row,
+    matching,
+    micros,
+    optional,
+    optional_instant,
+    updating,
+)
 from syncd.store.transactions import Tx, existing
 
 _STOPPED = "stopped"

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from syncd.errors import StoreTooNew
 from syncd.store.database import Database, Session
-from syncd.store.statements import Statement
+from syncd.store.model import Statement
 from syncd.store.transactions import Tx
 
 MIGRATIONS = Path(__file__).parent / "migrations"

@@ -9,8 +9,7 @@ from syncd.notify import DegradedFeeds
 from syncd.service.clock_check import ClockCheck
 from syncd.service.housekeeping import Housekeeping
 from syncd.store import notices, outbox
-from syncd.store.statements import Statement
-from syncd.store.tables import NoticeRow
+from syncd.store.model import NoticeRow, Statement
 
 _ALL = Statement(select(NoticeRow.event, NoticeRow.feed).order_by(col(NoticeRow.id)))
 

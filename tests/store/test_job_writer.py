@@ -25,7 +25,8 @@ from syncd.domain import (
     Update,
 )
 from syncd.errors import StoreError
-from syncd.store import Store, employers, history, job_columns, jobs
+from syncd.store import Store, employers, history, jobs
+from syncd.store.model import job_columns
 from syncd.store.sqlite.database import statements
 from syncd.store.transactions import StaleDecision
 from tests.clock import Clock

@@ -14,8 +14,7 @@ from sqlmodel import col, select
 
 from syncd.domain import RunKind, RunState
 from syncd.store.database import Database
-from syncd.store.statements import Statement
-from syncd.store.tables import EmployerRow, FeedRow, HistoryRow, KeyRow, RunRow
+from syncd.store.model import EmployerRow, FeedRow, HistoryRow, KeyRow, RunRow, Statement
 from syncd.store.transactions import Tx
 
 

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from syncd.store.tables import metadata
+from syncd.store.model import metadata
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 with context.begin_transaction():

@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.operators import in_op, not_in_op
 
-from syncd.store.statements import ConstantsInText, Statements, TextContains
+from syncd.store.model import ConstantsInText, Statements, TextContains
 
 _DRIVER = "postgresql.syncd"
 #: How a value is compared with those of an array.

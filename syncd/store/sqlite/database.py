@@ -23,13 +23,12 @@ from sqlalchemy.pool import NullPool
 from syncd.errors import StoreBusy, StoreError, StoreInUse
 from syncd.store.backups import draft_folder
 from syncd.store.database import Backup, Executes, Session
+from syncd.store.model import ConstantsInText, Statements, TextContains, metadata
 from syncd.store.sqlite.backups import SqliteReplacement, copy_store, unpack, version_of
 from syncd.store.sqlite.checkpoint import SqliteCheckpoints
 from syncd.store.sqlite.errors import DRIVER_ERRORS, is_conflict, store_errors, translated
 from syncd.store.sqlite.named_locks import named_lock
 from syncd.store.sqlite.search_index import TrigramIndex
-from syncd.store.statements import ConstantsInText, Statements, TextContains
-from syncd.store.tables import metadata
 
 T = TypeVar("T")
 

@@ -11,8 +11,7 @@ from sqlmodel import col
 from syncd.domain import Location, Moment
 from syncd.errors import NotFound, StoreError
 from syncd.store.database import Database, Session
-from syncd.store.statements import Statement, given
-from syncd.store.tables import CounterRow
+from syncd.store.model import CounterRow, Statement, given
 
 R = TypeVar("R")
 T = TypeVar("T")

@@ -50,6 +50,18 @@ def test_every_page_opens_and_fits_without_javascript(look, site):
         assert list(widths(page, name)) == list(WIDTHS)
 
 
+def test_the_report_for_the_partner_fits_a_phone(look, site, tmp_path):
+    """It is downloaded and opened as a file, as from an e-mail."""
+    page = look()
+    page.goto(f"{site.url}/runs/{site.partial}")
+    with page.expect_download() as started:
+        page.evaluate("path => { location.href = path }", f"/runs/{site.partial}/report.html")
+    started.value.save_as(tmp_path / "report.html")
+    page.goto(f"file://{tmp_path}/report.html")
+    assert LONG in page.locator("body").inner_text()
+    assert list(widths(page, "report")) == list(WIDTHS)
+
+
 def test_hostile_text_and_a_long_name_are_text(look, site):
     page = look()
     page.on("dialog", lambda dialog: pytest.fail(dialog.message))

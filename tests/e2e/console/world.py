@@ -21,7 +21,7 @@ ARGUMENTS: tuple[str, ...] = (
 )
 ARGUMENTS += ("--disable-component-update", "--disable-sync")
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
-LONG = "jobs-of-all-our-branches-in-every-province-and-territory-" * 3 + "final.csv"
+LONG = "jobs_of_all_our_branches_in_every_province_and_territory_" * 3 + "final.csv"
 #: A feed for each way to work: each has a run that waits.
 WAYS = ("harbour", "lakeside", "northern")
 #: Events of runs that have ended, or wait for a decision.
@@ -143,7 +143,8 @@ class Looked:
             self.complaints.append(f"{self.page.url}: {message.text}")
 
     def _asked(self, request: Any) -> None:
-        if urlsplit(request.url).hostname != "127.0.0.1":
+        asked = urlsplit(request.url)
+        if asked.scheme != "file" and asked.hostname != "127.0.0.1":
             self.complaints.append(f"{self.page.url} asks {request.url}")
 
     def log_in(self, url: str) -> None:

@@ -10,8 +10,7 @@ from sqlmodel import col
 
 from syncd.errors import StoreBusy, StoreClosed
 from syncd.store import Store, Tx, employers
-from syncd.store.statements import Statement
-from syncd.store.tables import EmployerRow
+from syncd.store.model import EmployerRow, Statement
 from tests.store.board import TORONTO
 from tests.stores import locked_error, open_transactions, store_url
 

@@ -12,8 +12,7 @@ import pytest
 
 from syncd.errors import NotFound, StoreBusy, StoreClosed, StoreOverloaded
 from syncd.store import Store, Tx, employers
-from syncd.store.statements import inserting
-from syncd.store.tables import FactRow
+from syncd.store.model import FactRow, inserting
 from tests.stores import locked_error, open_transactions, rows_in
 
 PUT = (

@@ -5,8 +5,7 @@ from sqlmodel import col, select
 
 from syncd.domain import NoticeEvent, RunState
 from syncd.store import notices
-from syncd.store.statements import Statement
-from syncd.store.tables import NoticeRow
+from syncd.store.model import NoticeRow, Statement
 from tests.sync.arrival.arrivals import Arrival, Died
 
 _ALL = Statement(

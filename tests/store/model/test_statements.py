@@ -9,8 +9,14 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.store import Store, Tx
-from syncd.store.sqlite.database import statements
-from syncd.store.statements import (
+from syncd.store.model import (
+    CounterRow,
+    EmployerRow,
+    FactRow,
+    FeedJob,
+    JobRow,
+    JobTotal,
+    PlaceRow,
     Statement,
     TextContains,
     adding,
@@ -25,7 +31,7 @@ from syncd.store.statements import (
     rewriting,
     updating,
 )
-from syncd.store.tables import CounterRow, EmployerRow, FactRow, FeedJob, JobRow, JobTotal, PlaceRow
+from syncd.store.sqlite.database import statements
 
 
 def text_of(statement: Statement[Any]) -> str:

@@ -32,9 +32,9 @@ from syncd.domain import (
     decimal_text,
     flat,
 )
-from syncd.store.columns import Columns, instant_of, micros, optional, to_json
-from syncd.store.statements import Statement, picker, updating
-from syncd.store.tables import JobRow
+from syncd.store.model.columns import Columns, instant_of, micros, optional, to_json
+from syncd.store.model.statements import Statement, picker, updating
+from syncd.store.model.tables import JobRow
 
 _decode_locations = msgspec.json.Decoder(list[tuple[int, str, str, str]]).decode
 _decode_ids = msgspec.json.Decoder(tuple[int, ...]).decode

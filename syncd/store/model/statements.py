@@ -22,7 +22,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.selectable import TypedReturnsRows
 from sqlmodel import col
 
-from syncd.store.tables import Table, metadata
+from syncd.store.model.tables import Table, metadata
 
 R = TypeVar("R")
 Ts = TypeVarTuple("Ts")

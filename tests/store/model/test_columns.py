@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from syncd.store.columns import Columns
-from syncd.store.tables import EmployerRow, KeyRow
+from syncd.store.model import Columns, EmployerRow, KeyRow
 
 
 class Key(NamedTuple):

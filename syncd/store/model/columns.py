@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from sqlalchemy.orm import InstrumentedAttribute
 from sqlmodel import col
 
-from syncd.store.statements import R
-from syncd.store.tables import Table
+from syncd.store.model.statements import R
+from syncd.store.model.tables import Table
 
 T = TypeVar("T")
 
