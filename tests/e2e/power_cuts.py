@@ -235,7 +235,9 @@ class Disk:
 
     def make(self, calls: list[Call]) -> None:
         flushes = [c for c in calls if c.name in ("fsync", "fdatasync") and c.ended < self._moment]
-        flushed = {call.path: call.begun for call in flushes}
+        flushed: dict[str, int] = {}
+        for call in flushes:  # two threads may flush a file at once
+            flushed[call.path] = max(call.begun, flushed.get(call.path, -1))
         changes = [call for call in calls if call.begun < self._moment and self._place(call) is not None]
         # What concerns names is in order: sure up to the last flush, and from there on up to any of the others.
         sure = max((call.begun for call in flushes), default=-1)
@@ -444,8 +446,9 @@ def main() -> int:
     options = parser.parse_args()
     figures = Figures()
     for life, done in enumerate(range(0, options.cuts, CUTS)):
-        with tempfile.TemporaryDirectory(prefix="syncd-power-cuts-") as folder:
-            cut(Path(folder), min(CUTS, options.cuts - done), options.seed + life, figures)
+        folder = tempfile.mkdtemp(prefix="syncd-power-cuts-")  # it stays if a check fails
+        cut(Path(folder), min(CUTS, options.cuts - done), options.seed + life, figures)
+        shutil.rmtree(folder)
         print(figures, flush=True)
     return 0
 

@@ -22,7 +22,7 @@ SETTLED = 900.0
 #: The longest time in seconds for which the service does not trust the clock.
 UNTRUSTED = 3600.0
 #: The most calls of a schedule; usual are some ten thousand.
-CALLS = 200_000
+CALLS = 100_000
 
 
 class Broken(AssertionError):
