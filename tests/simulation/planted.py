@@ -84,7 +84,7 @@ def _older_file_over_newer(patch: Patch) -> None:
 
 
 @_fault(
-    "A good file gives way to a newer one as soon as that one has ended, also if it could not be used.", 12
+    "A good file gives way to a newer one as soon as that one has ended, also if it could not be used.", 30
 )
 def _good_file_lost_behind_a_broken_one(patch: Patch) -> None:
     def gives_way(tx: Any, number: int) -> bool | None:
@@ -209,7 +209,7 @@ def _named_job_archived(patch: Patch) -> None:
     patch.setattr(planner, "name_rejected", lambda progress: None)
 
 
-@_fault("Of two rows with one referenceId the first is applied, not the last.", 11)
+@_fault("Of two rows with one referenceId the first is applied, not the last.", 16)
 def _first_of_two_rows_wins(patch: Patch) -> None:
     def waves(rows: Any) -> Any:
         first: dict[str, Any] = {}
