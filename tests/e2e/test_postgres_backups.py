@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import stat
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from alembic.config import Config
 
 from syncd.cli.output import DONE, FAILED, HELD
 from syncd.store import Store, database_at, employers, schema
+from syncd.store.postgres.named_locks import key_of
 from tests.clock import ZONE
 from tests.e2e.conftest import EMPLOYER, Installation, clean_environ, csv_text, row
 from tests.stores import POSTGRES, program, server
@@ -203,6 +205,28 @@ def test_what_a_killed_restore_left_is_removed_by_the_next(acme: Installation) -
     assert acme.run("restore", acme.base / "copy.dump", "--yes").code == DONE
     assert rows() == backed_up
     assert not [name for name in databases() if "restoring" in name]
+
+
+def test_two_restores_at_once_are_one(acme: Installation) -> None:
+    key = key_of("restore acme")
+    with contextlib.closing(psycopg.connect(server().url("postgres"))) as other:
+        other.execute("SELECT pg_advisory_lock(%s)", (key,))
+        refused = acme.run("restore", acme.base / "copy.dump", "--yes")
+    assert (refused.code, refused.err) == (1, "syncd: another process restores the database acme\n")
+
+
+def test_a_backup_that_cannot_be_written_leaves_the_one_before(acme: Installation) -> None:
+    path = acme.base / "copy.dump"
+    before = path.read_bytes()
+    command = [sys.executable, "-m", "syncd", "--config", str(acme.config), "backup", str(path)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=clean_environ(), check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (FAILED, 1), done.stderr
+    assert "pg_dump failed: " in done.stderr
+    assert path.read_bytes() == before
+    assert not list(acme.base.glob(".syncd-*"))
 
 
 def test_a_user_who_may_not_make_a_database_gets_to_know_it(acme: Installation) -> None:
