@@ -228,6 +228,10 @@ class Server:
         self.sql(f"CREATE DATABASE {name} TEMPLATE {template}")
         return name
 
+    def drop(self, path: Path) -> None:
+        """Remove the database for ``path``."""
+        self.sql(f"DROP DATABASE {self._names.pop(path)} WITH (FORCE)")
+
     def forget(self, paths: set[Path]) -> None:
         """Take the databases of all paths but ``paths`` back."""
         for path in self._names.keys() - paths:

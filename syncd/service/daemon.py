@@ -18,7 +18,7 @@ import structlog
 
 from syncd.api import add_open, make_app
 from syncd.config import Settings
-from syncd.console import ConsoleContext, add_console
+from syncd.console import ConsoleContext, add_console, for_known_hosts
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
 from syncd.feeds.configuration import FeedFile
@@ -165,8 +165,10 @@ class Daemon:
         add_open(app, health_of(self._readiness))
         if operator.listen is None:
             token, proxies = operator.token, settings.trusted_proxies
-            add_open(app, metrics_of(render, OperatorToken(token, proxies)))
-            add_open(app, reload_of(self._reload, OperatorToken(token, proxies)), "POST")
+            metrics = metrics_of(render, OperatorToken(token, proxies))
+            reload = reload_of(self._reload, OperatorToken(token, proxies))
+            add_open(app, for_known_hosts(self._settings, metrics))
+            add_open(app, for_known_hosts(self._settings, reload), "POST")
             add_console(app, self._console("/operator"))
         runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
         urls = {"api": await self._listeners.open("api", runner, settings.listen)}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Protocol, TypeVar
@@ -85,6 +86,11 @@ class Window:
         skip = (page - 1) * size
         return cls(skip, max(0, min(size, total - skip)), total)
 
+    @classmethod
+    def of_first(cls, most: int, page: int, size: int) -> Window:
+        """Return the window of a page of the first ``most`` jobs of a list of more: it is counted from its beginning."""
+        return replace(cls.of(most, page, size), total=sys.maxsize)
+
     @property
     def backwards(self) -> bool:
         return self._after < self.skip
@@ -112,9 +118,11 @@ class Search(Protocol):
         page: int,
         size: int,
         among: int,
+        most: int | None = None,
     ) -> tuple[int, list[int]]:
         """Return how many of the employer's jobs have ``term``, and the ids of those on ``page``, in the order of
-        lists. ``term`` is folded; ``among``: how many jobs the employer has."""
+        lists. ``term`` is folded; ``among``: how many jobs the employer has. ``most``: of more jobs the first ``most`` are
+        the list, and ``most`` + 1 is returned: the others are not counted."""
 
 
 class SearchIndex(Protocol):

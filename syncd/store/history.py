@@ -248,8 +248,7 @@ class RunChange:
 
 def page_of_run(tx: Tx, run_id: int, *, page: int, page_size: int) -> tuple[int, list[RunChange]]:
     """Return the number of changes that a run made, and those of ``page``, from 1, in order."""
-    total = sum(actions_of_run(tx, run_id).values())
-    return total, part_of_run(tx, run_id, page=page, page_size=page_size)
+    return count_of_run(tx, run_id), part_of_run(tx, run_id, page=page, page_size=page_size)
 
 
 def part_of_run(

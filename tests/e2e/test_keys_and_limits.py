@@ -165,29 +165,44 @@ while True:
 """
 
 
+#: Rounds of the test below: a burst of other work hits few of them.
+ROUNDS = 9
+
+
 @pytest.mark.slow
 def test_200_clients_at_a_byte_a_second_do_not_slow_the_others_down(acme, start):
     daemon = start()
     body = {"title": "Cook", "locations": [{"description": "Calgary, AB"}], "categories": [{"id": 1}]}
     assert daemon.request("POST", f"{BASE}/jobs", acme.key, body)[0] == 201
     latencies(daemon, acme.key, 500)
-    alone = latencies(daemon, acme.key, 1_000)
     command = [sys.executable, "-c", DRIP, *daemon.address().split(":"), acme.key]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as slow:
         try:
             assert slow.stdout is not None
             assert slow.stdout.readline() == "dripping\n"
-            end, together = time.monotonic() + 2.5, []
-            while time.monotonic() < end:
-                together += latencies(daemon, acme.key, 100)
+            rounds = [beside_and_alone(daemon, acme.key, slow) for _ in range(ROUNDS)]
             assert slow.poll() is None, "a slow client was cut off before its time"
         finally:
             slow.kill()
-    alone += latencies(daemon, acme.key, 1_000)
-    print(f"alone {describe(alone)}, beside 200 slow clients {describe(together)}")
-    assert len(together) >= 300
-    assert statistics.median(together) < 2 * statistics.median(alone)
-    assert quantile(together) < 2 * quantile(alone) + 5  # for the scheduler of a busy machine
+    for together, alone in rounds:
+        print(f"beside 200 slow clients {describe(together)}, while they wait {describe(alone)}")
+    assert sum(len(together) for together, _ in rounds) >= 300
+    slower = [statistics.median(together) / statistics.median(alone) for together, alone in rounds]
+    assert statistics.median(slower) < 2
+    later = [quantile(together) - 2 * quantile(alone) for together, alone in rounds]
+    assert statistics.median(later) < 5, "5 ms are for the scheduler"
+
+
+def beside_and_alone(daemon, key, slow):
+    """Return the milliseconds of reads while the slow clients send, and of as many right after, while they do not: what else
+    the machine does at that time slows both down."""
+    end, together = time.monotonic() + 2.5 / ROUNDS, []
+    while time.monotonic() < end:
+        together += latencies(daemon, key, 50)
+    slow.send_signal(signal.SIGSTOP)
+    alone = latencies(daemon, key, len(together))
+    slow.send_signal(signal.SIGCONT)
+    return together, alone
 
 
 def quantile(values):

@@ -1,26 +1,39 @@
 """python -m tests.simulation --seeds 1-50000 [--processes 2]
+python -m tests.simulation --planted [FAULT ...] [--seeds 1-1000]
 
-Runs the schedules of many seeds, and prints each that fails with the steps that it needs."""
+The first runs the schedules of many seeds, and prints each that fails with the steps that it needs. The second plants faults
+in the product, one at a time (all of them, or those that are named), and prints for each the seed that finds it."""
 
 from __future__ import annotations
 
 import argparse
 import multiprocessing
 import sys
+import time
 
-from tests.simulation.runner import run_many
+from tests.simulation.planted import FAULTS, PlantedFault, found_by
+from tests.simulation.runner import Runner, run_many, runner
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", required=True, help="the first and the last, as 1-50000, or one")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seeds", default="1-1000", help="the first and the last, as 1-50000, or one")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--planted", nargs="*", choices=[[], *FAULTS], metavar="FAULT")
     options = parser.parse_args()
     first, _, last = options.seeds.partition("-")
     seeds = range(int(first), int(last or first) + 1)
+    if options.planted is None:
+        return _run(seeds, options.processes)
+    return _plant([FAULTS[name] for name in options.planted or FAULTS], seeds)
+
+
+def _run(seeds: range, processes: int) -> int:
     context = multiprocessing.get_context("spawn")
     failures: multiprocessing.SimpleQueue[str | None] = context.SimpleQueue()
-    parts = [seeds[n :: options.processes] for n in range(options.processes)]
+    parts = [seeds[n::processes] for n in range(processes)]
     workers = [context.Process(target=run_many, args=(part, failures)) for part in parts if part]
     for worker in workers:
         worker.start()
@@ -34,6 +47,30 @@ def main() -> int:
             print(f"{broken}\n{'-' * 80}", flush=True)
     print(f"{len(seeds)} schedules, {failed} failed")
     return min(failed, 1)
+
+
+def _plant(faults: list[PlantedFault], seeds: range) -> int:
+    with runner() as schedules:
+        missed = [fault.name for fault in faults if not _is_found(fault, schedules, seeds)]
+    print(f"{len(faults)} faults planted, {len(missed)} not found {' '.join(missed)}")
+    return min(len(missed), 1)
+
+
+def _is_found(fault: PlantedFault, schedules: Runner, seeds: range) -> bool:
+    """Print the first seed that finds the fault, and return whether one does."""
+    start = time.monotonic()
+    for number, seed in enumerate(seeds, 1):
+        broken = found_by(fault, schedules, seed)
+        if broken is not None:
+            line = broken.partition("\n")[0][:150]
+            seconds = time.monotonic() - start
+            print(
+                f"{fault.name}: seed {seed}, {number} schedules, {seconds:.0f} s\n    {fault.what}\n    {line}",
+                flush=True,
+            )
+            return True
+    print(f"{fault.name}: not found in {len(seeds)} schedules\n    {fault.what}", flush=True)
+    return False
 
 
 if __name__ == "__main__":

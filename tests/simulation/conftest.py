@@ -6,8 +6,10 @@ import os
 
 import pytest
 
-#: Schedules in the test command, and where the whole of the tests is asked for.
-SCHEDULES, WHOLE = 200, 1000
+from tests.stores import POSTGRES
+
+#: Schedules in the test command, where the whole of the tests is asked for, and on PostgreSQL, where each takes a second.
+SCHEDULES, WHOLE, ON_POSTGRES = 200, 1000, 50
 #: Schedules that one test runs.
 BLOCK = 25
 
@@ -22,6 +24,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "seeds" in metafunc.fixturenames:
         seed = metafunc.config.getoption("--seed", None)
         usual = WHOLE if os.environ.get("TESTS_WHOLE") else SCHEDULES
+        usual = ON_POSTGRES if POSTGRES else usual
         count = metafunc.config.getoption("--schedules", None) or usual
         first = range(1, count + 1, BLOCK)
         blocks = (

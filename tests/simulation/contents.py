@@ -69,7 +69,7 @@ def content_of(short: Short, today: date) -> Content:
             return Content(as_csv(plain).encode(), plain)
         case "corrected":
             return Content(
-                _json([{"syncd_errors": "/title required", **row} for row in rows]), rows, whole=False
+                _json([{"syncd_errors": "/title required", **row} for row in rows]), rows, whole=not rows
             )
         case _:
             return Content(_json(rows), rows)

@@ -20,21 +20,22 @@ from syncd.service.clock_check import ClockCheck
 from syncd.service.refresher import Refresher
 from syncd.store import Store, employers, feeds
 from syncd.store import store as store_module
+from syncd.store.postgres import connections
+from syncd.store.postgres import database as postgres_database
 from syncd.store.sqlite import checkpoint
-from syncd.store.sqlite import database as database_module
-from syncd.store.sqlite.database import statements
+from syncd.store.sqlite import database as sqlite_database
 from syncd.store.transactions import Writer
 from syncd.store.transactions import writer as writer_module
 from syncd.sync.arrival import ArrivalContext, Worker
 from syncd.sync.run import Feed, Importer, RunContext, applier, ending, planner, reading
 from tests.clock import ZONE, Clock
-from tests.stores import store_url
+from tests.stores import POSTGRES, copy_store, server, store_url
 
 CATALOGUE = Catalogue.default()
 #: The employers: that of all feeds but one, and that of the feed ``foreign``, whose jobs have the same references.
 EMPLOYER, OTHER_EMPLOYER = "Acme Ltd.", "Bolt Inc."
 #: The feeds: name -> settings. Those of the property test of the law, one with markers, one whose guard has its usual limits,
-#: one with grace, and one of the other employer.
+#: one with grace, one that keeps edits, and one of the other employer.
 FEEDS = {
     "north": "",
     "south": "",
@@ -43,10 +44,12 @@ FEEDS = {
     "marked": 'marker = ".done"',
     "guarded": "",
     "patient": "grace = 2",
+    "keeping": 'on_api_edit = "keep"',
     "foreign": "",
 }
 _NEVER = Threshold(100, 10**9)
-_STATEMENTS = statements()
+_DATABASE = postgres_database if POSTGRES else sqlite_database
+_STATEMENTS = _DATABASE.statements()
 
 
 def employer_of(feed: str) -> str:
@@ -79,7 +82,8 @@ def without_threads() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(writer_module, "threading", _Namespace(threading, Thread=_NoThread))
         patched.setattr(store_module, "Writer", InlineWriter)
-        patched.setattr(database_module, "statements", lambda: _STATEMENTS)
+        patched.setattr(_DATABASE, "statements", lambda: _STATEMENTS)
+        patched.setattr(connections, "PAUSE", 0.0)  # in real seconds
         patched.setattr(checkpoint, "ROWS", 10**9)
         for module, name in ((planner, "BATCH"), (ending, "REJECTED_BATCH"), (applier, "ALONE")):
             patched.setattr(module, name, 2)
@@ -196,5 +200,18 @@ def template(folder: Path) -> Path:
 
 def install(template_folder: Path, folder: Path) -> None:
     """Make a new installation in ``folder``."""
-    folder.mkdir(parents=True)
-    shutil.copytree(template_folder, folder / "store")
+    (folder / "store").mkdir(parents=True)
+    copy_store(template_folder / "syncd.db", folder / "store" / "syncd.db")
+
+
+def remove(folder: Path) -> None:
+    """Remove the installation in ``folder``."""
+    shutil.rmtree(folder)
+    if POSTGRES:
+        server().drop(folder / "store" / "syncd.db")
+
+
+def end_backends(backends: set[int]) -> None:
+    """End these processes of the PostgreSQL server, and wait for their ends: their locks are free then."""
+    numbers = ", ".join(map(str, backends))
+    server().sql(f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE pid IN ({numbers})")

@@ -10,6 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
+from psycopg import errors
+
 from tests.simulation.layer import Call
 
 _NAMES = ("stat", "lstat", "listdir", "mkdir", "rename", "unlink", "utime", "open")
@@ -44,6 +47,16 @@ _SQL = {
     "EMFILE": (sqlite3.SQLITE_CANTOPEN, "unable to open database file"),
     "BUSY": (sqlite3.SQLITE_BUSY, "database is locked"),
 }
+#: What a server answers. That a file of the server cannot be read or flushed is one error to its clients.
+_SERVER: dict[str, type[psycopg.Error]] = {
+    "ENOSPC": errors.DiskFull,
+    "EDQUOT": errors.DiskFull,
+    "EROFS": errors.ReadOnlySqlTransaction,
+    "EIO": errors.IoError,
+    "EACCES": psycopg.OperationalError,
+    "EMFILE": errors.TooManyConnections,
+    "BUSY": errors.LockNotAvailable,
+}
 
 
 @dataclass
@@ -70,6 +83,8 @@ class Fault:
         if name not in CALLS[self.name] or self.over or self.random.random() >= self.share:
             return
         if name.startswith("sql"):
+            if self.folder is None and "server" in options:
+                raise _SERVER[self.name]("the server reports an error")
             if self.folder is None:
                 code, text = _SQL[self.name]
                 error = sqlite3.OperationalError(text)

@@ -3,12 +3,13 @@ or be the call before which the process dies.
 
 What goes through it, for the one thread that simulates: the functions of ``os`` (Python's ``pathlib`` and ``tempfile`` use
 them too), ``open``, ``renameat2``, and the connections of ``sqlite3`` (opening one, the beginning and the end of a
-transaction, each statement that writes). The files are real files in a temporary folder.
+transaction, each statement that writes), in the same way those of psycopg. The files are real files in a temporary folder.
 
 What it cannot show: what the kernel and SQLite do inside one call. A process that dies leaves what its calls have written, as
-after SIGKILL; a power cut, which loses what was not flushed, is not simulated, and a dead process's transaction is rolled
-back by SQLite itself. Locks and leases never fail. Worker processes and threads are not simulated: the store's writer runs in
-the thread of its caller.
+after SIGKILL; a power cut, which loses what was not flushed, is not simulated (tests/e2e/power_cuts.py makes some), and a dead
+process's transaction is rolled back by SQLite itself. Of a PostgreSQL server only the errors that it reports are simulated, not
+its own files, its end, or the loss of a connection. Locks and leases never fail. Worker processes and threads are not
+simulated: the store's writer runs in the thread of its caller.
 
 What differs from run to run on a real system is made the same: the order of ``os.listdir``, random names, the times of files
 (a clock of the simulation), the pauses between tries."""
@@ -32,6 +33,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 from weakref import WeakSet
+
+import psycopg
 
 #: The calls on names and on descriptors that are steps. What is not here never fails.
 _BY_NAME = (
@@ -66,6 +69,8 @@ class Process:
         self.descriptors: set[int] = set()
         self.files: WeakSet[LayerFile] = WeakSet()
         self.connections: WeakSet[LayerConnection] = WeakSet()
+        #: The processes of the PostgreSQL server that work for it.
+        self.backends: set[int] = set()
         self.writing = 0
 
 
@@ -80,6 +85,8 @@ class Layer:
         self.process: Process | None = None
         self.calls = 0
         self.before: Callable[[Call], None] = lambda call: None
+        #: Ends processes of the PostgreSQL server, with their locks and transactions.
+        self.end_backends: Callable[[set[int]], None] = lambda backends: None
         self._wall, self._salt = wall, str(seed).encode()
         self._random = random.Random(f"names {seed}")
         self._count = 0
@@ -105,6 +112,8 @@ class Layer:
             with suppress(sqlite3.ProgrammingError):  # it is closed
                 sqlite3.Connection.rollback(connection)
             sqlite3.Connection.close(connection)
+        if process.backends:
+            self.end_backends(process.backends)
         for file in list(process.files):
             io.FileIO.close(file)
             process.descriptors.discard(file.number)
@@ -248,6 +257,16 @@ class Layer:
         connection.belong(self, self.process)
         return connection
 
+    def connect_server(self, *args: Any, **options: Any) -> Any:
+        """``psycopg.connect``."""
+        if self.process is None:
+            return _real["psycopg"](*args, **options)
+        self.step("sql connect", (), {"server": True})
+        connection = _real["psycopg"](*args, **{**options, "cursor_factory": ServerCursor})
+        connection.layer, connection.process = self, self.process
+        self.process.backends.add(connection.info.backend_pid)
+        return connection
+
     def token(self, size: int) -> str:
         """``secrets.token_hex``."""
         return self._random.randbytes(size).hex()
@@ -332,6 +351,38 @@ class LayerConnection(sqlite3.Connection):
             raise
 
 
+class ServerCursor(psycopg.RawCursor[Any]):
+    """A cursor of a simulated process on a connection to a PostgreSQL server."""
+
+    def execute(self, query: Any, *args: Any, **options: Any) -> Any:
+        if query.endswith("COMMIT"):
+            self._call("sql commit")
+        elif query.startswith("BEGIN"):
+            self._call("sql read" if "READ ONLY" in query else "sql begin")
+        elif query.startswith(_WRITES):
+            self._call("sql write")
+        elif self._process.dead:
+            raise Died
+        found = super().execute(query, *args, **options)
+        if query.endswith("COMMIT") or query.startswith(("BEGIN", "ROLLBACK")):
+            self._process.writing = query.startswith("BEGIN") and "READ ONLY" not in query
+        return found
+
+    def executemany(self, *args: Any, **options: Any) -> None:
+        self._call("sql write")
+        super().executemany(*args, **options)
+
+    @property
+    def _process(self) -> Process:
+        process: Process = self.connection.process  # type: ignore[attr-defined]
+        return process
+
+    def _call(self, name: str) -> None:
+        if self._process.dead:
+            raise Died
+        self.connection.layer.step(name, (), {"server": True})  # type: ignore[attr-defined]
+
+
 class _Stat:
     """What ``os.stat`` returns, with the times of the simulated clock."""
 
@@ -347,6 +398,7 @@ class _Stat:
 
 _real: dict[str, Callable[..., Any]] = {name: getattr(os, name) for name in (*_STEPS, "open", "close")}
 _real |= {"io.open": io.open, "connect": sqlite3.connect, "time": time.time, "token_hex": secrets.token_hex}
+_real |= {"psycopg": psycopg.connect}
 
 
 @contextmanager
@@ -368,6 +420,7 @@ def installed(layer: Layer) -> Iterator[None]:
         (io, "open", layer.open_file),
         (builtins, "open", layer.open_file),
         (sqlite3, "connect", layer.connect),
+        (psycopg, "connect", layer.connect_server),
         (time, "time", layer.now),
         (secrets, "token_hex", layer.token),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from syncd.store import Store, Tx, employers, feed_jobs, feeds, history, jobs, r
 from tests.clock import Clock
 from tests.simulation.contents import Content
 from tests.simulation.engine import EMPLOYER, Engine
-from tests.simulation.model import Model, Reconciliation, World, agreement, state_of
+from tests.simulation.model import EDITED, KEEPING, Model, Reconciliation, Sent, World, agreement, state_of
 from tests.simulation.not_yet import NOT_YET
 
 #: The least number of deaths after which a file is not tried again.
@@ -263,8 +263,14 @@ class Ledger:
         """Take over what the revert left, and check it where nobody else changed a job since the run that was reverted."""
         after, undone = self._jobs_of(run.employer_id), run.reverts or 0
         owners = self._owners_of(after)
-        worlds = {reference: _world_of(job, owners.get(job.id)) for reference, job in after.items()}
-        self._model(run).reverted(run.id, worlds)
+        changed = self._inspector.read(
+            lambda tx: {entry.job_id: set(entry.old or ()) for entry in history.of_run(tx, run.id)}
+        )
+        worlds = {}
+        for reference, job in after.items():
+            world = _world_of(job, owners.get(job.id))
+            worlds[reference] = world._replace(sent=self._sent_before(job, world, changed.get(job.id, ())))
+        self._model(run).reverted(run.id, worlds, {ref for ref, job in after.items() if job.id in changed})
         died = run.state is RunState.FAILED and "attempts in a row died" in (run.reason or "")
         assert died or run.state in (RunState.SUCCEEDED, RunState.PARTIAL), f"revert {run.id} is {run.state}"
         picture = self._pictures.get(undone)
@@ -288,6 +294,16 @@ class Ledger:
                 continue
             was, now = state_of(before, None), state_of(job, None)
             assert was == now, f"{reference} was {was} before run {undone}; after revert {run.id} it is {now}"
+
+    def _sent_before(self, job: Job, world: World, changed: Collection[str]) -> Sent:
+        """Return what the owner of the job last sent, without the fields that a revert ``changed``: its next row decides on
+        them."""
+        if world.owner not in KEEPING:
+            return frozenset()
+        feed = next(number for number, name in self._names.items() if name == world.owner)
+        known = self._inspector.read(lambda tx: feed_jobs.ownership(tx, feed, [job.id], edits=True))
+        sent = known[job.id].sent or {}
+        return frozenset((name, sent[name]) for name in EDITED.keys() & sent.keys() - set(changed))
 
     def _jobs_of(self, employer: int) -> dict[str, Job]:
         found = self._inspector.read(lambda tx: jobs.after(tx, employer, 0, 1000))
@@ -433,8 +449,18 @@ class Ledger:
                 assert not later, f"run {number} of {seen.run.feed} is held, though run {later} came later"
 
     def _check_superseded(self) -> None:
-        """A file that was never run gave its place to a newer or later one of which something was applied."""
+        """A file that was never run gave its place to a newer or later one of which something was applied. A held run of which
+        nothing was applied gave its place to a file that carries the whole feed."""
         for seen in self.runs.values():
+            if seen.run.state is RunState.SUPERSEDED and seen.usable and not seen.proved:
+                others = [
+                    s for s in self.runs.values() if s.run.feed == seen.run.feed and s.run.id > seen.run.id
+                ]
+                assert any(o.is_whole and o.usable for o in others) or any(
+                    o.run.reverts == seen.run.id for o in others
+                ), (
+                    f"run {seen.run.id} of {seen.run.feed}, of which nothing was applied, was superseded by a part"
+                )
             if seen.run.state is RunState.SUPERSEDED and not seen.usable:
                 others = [s for s in self.runs.values() if s.run.feed == seen.run.feed and s is not seen]
                 newer = [s for s in others if s.age > seen.age or s.claimed > seen.claimed]

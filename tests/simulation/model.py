@@ -10,7 +10,7 @@ What a row and a request result in is decided by the model of the property test 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from syncd.domain import (
     Status,
     check_body,
     decide,
+    field_digests,
 )
 from syncd.errors import Invalid
 from tests.clock import Clock
@@ -43,6 +44,11 @@ APPLIED, ARCHIVED, WITHOUT_ARCHIVING = "applied", "archived", "without archiving
 #: The feeds that archive a job only when the second file in a row lacks it. They may spare it for longer: files that were
 #: held or not read count as the documents say, which the model does not follow.
 PATIENT = ("patient",)
+#: The feeds that leave what a person changed until their own value changes, and the fields that a person can change here.
+KEEPING = ("keeping",)
+EDITED = {"title": "title", "description": "description", "closeDate": "close_date", "status": "status"}
+#: Digests by field of what a feed last sent for a job.
+Sent = frozenset[tuple[str, str]]
 
 
 #: Gets what the run has done in a world, and returns whether its outcome is possible there.
@@ -51,7 +57,8 @@ Agreement = Callable[[frozenset[str]], bool]
 
 class World(NamedTuple):
     """One state of one job. ``owner``: the feed's name; ``why``, ``origin`` as in the model of the law; ``runs``: what the runs
-    that go on have done to it. ``lacked``: the runs of a feed with grace whose files lacked the job since one had it."""
+    that go on have done to it. ``lacked``: the runs of a feed with grace whose files lacked the job since one had it. ``sent``:
+    what its owner last sent, if that feed keeps edits."""
 
     job: Job | None = None
     owner: str | None = None
@@ -59,6 +66,7 @@ class World(NamedTuple):
     origin: str | None = None
     runs: frozenset[tuple[int, str]] = frozenset()
     lacked: frozenset[int] = frozenset()
+    sent: Sent = frozenset()
 
     @property
     def state(self) -> tuple[object, ...]:
@@ -136,12 +144,37 @@ class _Side(ModelSide):
 
     def __init__(self, reference: str, world: World, clock: Clock) -> None:
         self.reference, self.one, self._lacked = reference, _OneJob(clock, world.job), world.lacked
+        self._sent, self._accepted = world.sent, False
         kept = ((reference, value) for value in (world.owner, world.why, world.origin))
         owner, why, origin = ({name: value} if value is not None else {} for name, value in kept)
         super().__init__(self.one, clock, owner, why, origin)  # type: ignore[arg-type]
 
     def row(self, feed: str, row: Row) -> None:
-        self._row(feed, self.reference, dict(row))
+        keeps = feed in KEEPING and self.owner.get(self.reference) == feed
+        self._accepted = False
+        self._row(feed, self.reference, self._without_edited(row) if keeps else dict(row))
+        if self._accepted and feed in KEEPING:
+            self._sent = sent_of(row)
+
+    def put(self, body: Row, *, why: str = "person", origin: str = "chosen") -> int:
+        answer = super().put(body, why=why, origin=origin)
+        self._accepted = answer < 300
+        return answer
+
+    def _without_edited(self, row: Row) -> Row:
+        """Return the row without the fields that the feed sends as last time and that have another value by now."""
+        job, left = self.one.job, dict(row)
+        try:
+            sent = sent_of(row)
+        except Invalid:
+            return left
+        by_service = self.why.get(self.reference) not in (None, "person")
+        for name, digest in sent & self._sent:
+            if job is None or digest == field_digests({name: getattr(job, EDITED[name])})[name]:
+                continue
+            if not (name == "status" and job.status is Status.ARCHIVED and by_service):
+                del left[name]
+        return left
 
     def has_it(self) -> None:
         """The file of a feed with grace has the job."""
@@ -155,7 +188,14 @@ class _Side(ModelSide):
 
     def world(self, runs: frozenset[tuple[int, str]]) -> World:
         owner, why, origin = (found.get(self.reference) for found in (self.owner, self.why, self.origin))
-        return World(self.one.job, owner, why, origin, runs, self._lacked)
+        sent = self._sent if owner in KEEPING else frozenset()
+        return World(self.one.job, owner, why, origin, runs, self._lacked, sent)
+
+
+def sent_of(row: Row) -> Sent:
+    """Return what a row sends for the fields that a person can change. Raises Invalid."""
+    fields = check_body(row, _CATALOGUE).fields
+    return frozenset(field_digests({name: fields[name] for name in EDITED.keys() & fields.keys()}).items())
 
 
 @dataclass
@@ -250,12 +290,15 @@ class Model:
                     if (run.run, ARCHIVED) in after.runs and not run.rest:
                         self._add(reference, self._applied(run, reference, world, archiving=False))
 
-    def reverted(self, run_id: int, jobs: dict[str, World]) -> None:
-        """The revert has ended. ``jobs`` are those of the store now."""
+    def reverted(self, run_id: int, jobs: dict[str, World], changed: Collection[str]) -> None:
+        """The revert has ended. ``jobs`` are those of the store now, ``changed`` the references of those that it changed."""
         self.loose.discard(run_id)
         for reference, worlds in self.worlds.items():
             now = jobs.get(reference, World())
-            after = [now._replace(runs=world.runs, lacked=world.lacked) for world in worlds.values()]
+            after = []
+            for world in worlds.values():
+                sent = now.sent if reference in changed or world.owner != now.owner else world.sent
+                after.append(now._replace(runs=world.runs, lacked=world.lacked, sent=sent))
             self._keep(reference, after, f"reverted by run {run_id}")
         self.settle()
 
@@ -274,7 +317,8 @@ class Model:
     # -- worlds ---------------------------------------------------------------------------------------------------
 
     def _add(self, reference: str, world: World) -> None:
-        key = (world.state, world.job.publish_date if world.job else None, world.runs, world.lacked)
+        published = world.job.publish_date if world.job else None
+        key = (world.state, published, world.runs, world.lacked, world.sent)
         self.worlds[reference].setdefault(key, world)
 
     def _keep(self, reference: str, after: list[World], what: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import tempfile
 import time
@@ -13,7 +12,7 @@ from pathlib import Path
 from pprint import pformat
 from typing import Any
 
-from tests.simulation.engine import FEEDS, template
+from tests.simulation.engine import FEEDS, remove, template
 from tests.simulation.schedules import Generator
 from tests.simulation.simulation import Broken, Simulation, Step
 
@@ -35,18 +34,33 @@ class Runner:
         steps, why = self._shortened(seed, steps, why)
         return f"seed {seed}, steps:\n{pformat(steps, width=120)}\n\n{why}"
 
+    def finds(self, seed: int) -> str | None:
+        """Return what the schedule of the seed finds broken; None also where the simulation itself failed."""
+        steps = Generator(seed).steps()
+        try:
+            self._carry_out(seed, steps)
+        except Broken as error:
+            return str(error)
+        except Exception:  # not a finding
+            return None
+        return None
+
     def attempt(self, seed: int, steps: list[Step]) -> str | None:
         """Carry out these steps. Return what is broken."""
-        place = self._folder / "schedule"
         try:
-            Simulation(self._template, place, feeds_of(steps), seed).run(steps)
+            self._carry_out(seed, steps)
         except Broken as error:
             return str(error)
         except Exception:  # a fault of the simulation itself
             return traceback.format_exc()
-        finally:
-            shutil.rmtree(place)
         return None
+
+    def _carry_out(self, seed: int, steps: list[Step]) -> None:
+        place = self._folder / "schedule"
+        try:
+            Simulation(self._template, place, feeds_of(steps), seed).run(steps)
+        finally:
+            remove(place)
 
     def _shortened(self, seed: int, steps: list[Step], why: str) -> tuple[list[Step], str]:
         """Leave out steps as long as something is broken all the same."""

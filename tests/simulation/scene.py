@@ -16,7 +16,7 @@ import structlog
 from syncd.errors import SyncdError
 from syncd.store import Store
 from tests.clock import Clock
-from tests.simulation.engine import Engine, install
+from tests.simulation.engine import Engine, end_backends, install
 from tests.simulation.layer import Died, Layer, Process
 from tests.simulation.ledger import Ledger
 
@@ -37,6 +37,7 @@ class Scene:
         self.clock, self.monotonic = Clock(), 1000.0
         self.engine = Engine(folder, feeds, self.clock, lambda: self.monotonic, self.pass_time)
         self.layer = Layer(seed, lambda: int(self.clock().timestamp() * 1e9))
+        self.layer.end_backends = end_backends
         self.log: Counter[str] = Counter()
         self.broken: AssertionError | None = None
         self._jumped_at = self._doubted_until = 0.0

@@ -91,10 +91,14 @@ class Generator:
                 "changed",
                 "corrected",
                 "held",
+                "part",
                 "moved",
                 "jump",
+                "back",
                 "fault",
                 "cut",
+                "cut off",
+                "import",
                 "revert",
                 "paused",
                 "many",
@@ -119,6 +123,10 @@ class Generator:
                 decision = (pick.choice(["approve", "approve", "reject"]), feed)
                 between = [self._step(nested=False)] if pick.random() < 0.5 else []
                 story += [("drop", feed, "a.json", ("json", [], 1.0), "write"), *again, *between, decision]
+            case "part":  # of the feed comes while nothing of a held file was applied
+                part = pick.choice(["corrected", "corrected", "json"])
+                story += [("drop", feed, "a.json", ("json", [], 1.0), "write"), *again]
+                story += [("drop", feed, "b.json", (part, [self._row()], 1.0), "write"), *again]
             case "moved":  # what a person approves is another thing by then
                 reference = pick.choice(rows)[0]
                 story += [
@@ -135,6 +143,13 @@ class Generator:
                     ("wait", 5),
                     *again,
                 ]
+            case "cut off":  # where jobs are missing
+                story += [("at", 50 + self._calls() % 500, ("die",))]
+                story += [("drop", feed, "a.json", ("json", rows[1:], 1.0), "write"), *end, ("wait", 10)]
+            case "import":  # of a newer file, before the service continues what it left
+                died = ("at", self._calls() % 300, ("die",))
+                story += [died, ("drop", feed, "a.json", ("json", rows[1:], 1.0), "write"), *end, ("wait", 3)]
+                story += [("import", feed, ("json", [*rows[1:], self._row()], 1.0)), ("wait", 5)]
             case "revert":  # and the file comes again; sometimes the revert is cut off or reverted
                 more = [*rows[1:], self._row()]
                 cut = [("at", self._calls() % 200, ("die",))] if pick.random() < 0.4 else []
@@ -155,6 +170,12 @@ class Generator:
                     ("fault", pick.choice(["EIO", "ENOSPC", "EDQUOT"]), 5, pick.choice([0.1, 0.3]), None)
                 ]
                 story += [self._edit(reference) for reference in self._references] + [("wait", 10)]
+            case "back":  # goes the clock, to a day on which the date of a row has not passed
+                dated = [
+                    [(reference, "Cook", "One", days, None) for reference, *_ in rows] for days in (-1, 19)
+                ]
+                first, same = (("drop", feed, "a.json", ("json", rows, 1.0), "write") for rows in dated)
+                story = [("jump", 20 * 86400), first, *again, ("jump", -20 * 86400), same, *again]
             case "jump":  # and perhaps back
                 days = pick.choice([20, 90])
                 story += [("jump", days * 86400), ("wait", pick.choice([65, 300]))]

@@ -21,6 +21,8 @@ Step = tuple[Any, ...]
 SETTLED = 900.0
 #: The longest time in seconds for which the service does not trust the clock.
 UNTRUSTED = 3600.0
+#: The most calls of a schedule; usual are some ten thousand.
+CALLS = 200_000
 
 
 class Broken(AssertionError):
@@ -166,6 +168,10 @@ class Simulation:
     def _before_call(self, call: Call) -> None:
         process = self.scene.layer.process
         assert process is not None
+        if self.scene.layer.calls > CALLS:
+            self.scene.fail(AssertionError("the service works without an end"))
+            process.dead = True
+            raise Died
         while (step := self._next_armed(process)) is not None:
             self._strike(step, process)
         if self._faults:

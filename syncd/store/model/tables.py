@@ -71,7 +71,7 @@ class EmployerRow(Table, table=True):
 
 
 class KeyRow(Table, table=True):
-    """An API key: never the key itself, only its SHA-256."""
+    """An API key: never the key itself, only its SHA-256. ``successor_id``: the key that was made to take its place."""
 
     __tablename__ = "api_key"
     __table_args__ = {"sqlite_autoincrement": True}
@@ -84,6 +84,7 @@ class KeyRow(Table, table=True):
     last_used_at: int | None = Field(default=None, sa_type=BigInteger)
     expires_at: int | None = Field(default=None, sa_type=BigInteger)
     revoked_at: int | None = Field(default=None, sa_type=BigInteger)
+    successor_id: int | None = None
 
 
 class PlaceRow(Table, table=True):

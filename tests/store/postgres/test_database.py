@@ -213,6 +213,11 @@ def test_a_search_finds_what_contains_the_term_with_and_without_the_index(
         )
         assert {header.id for header in found} == {job.id for job in made if term in job.title}
         assert total == len(found)
+        few, newest = store.read(
+            lambda tx: jobs.page(tx, board.employer.id, q=term, status=None, page=1, page_size=9, most=1)
+        )
+        assert few == min(total, 2)
+        assert [header.id for header in newest] == [header.id for header in found[:1]]
 
 
 def test_the_index_is_made_again_when_the_store_is_opened_and_done_without_where_the_server_lacks_it(

@@ -19,6 +19,7 @@ from syncd.domain import Run
 from syncd.store import Store, results
 from syncd.sync.run import RejectsWriter, Stopped, reading
 from syncd.sync.validation import ValidatedRow, pool, worker_connection
+from syncd.sync.validation.worker_connection import WorkerConnection
 from syncd.sync.validation.worker_process import rows_in
 from tests.clock import ZONE
 from tests.stores import store_url
@@ -258,6 +259,13 @@ def sync_events(logs: Sequence[Mapping[str, Any]]) -> list[str]:
     return [entry["event"] for entry in logs if entry["event"].startswith("sync.")]
 
 
+class BusyConnection(WorkerConnection):
+    """A connection whose process has two batches at any time, however slow it is: the run waits for its answer."""
+
+    def has_answer(self) -> bool:
+        return not self.has_room or super().has_answer()
+
+
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
 def test_a_worker_process_that_fails_does_not_change_the_result(
     board: Board,
@@ -266,17 +274,18 @@ def test_a_worker_process_that_fails_does_not_change_the_result(
     monkeypatch: pytest.MonkeyPatch,
     sent: signal.Signals,
 ) -> None:
-    monkeypatch.setattr(worker_connection, "ANSWER", 0.5)
+    monkeypatch.setattr(pool, "WorkerConnection", BusyConnection)
 
     def send_signal(answer: bytes) -> list[ValidatedRow]:
         if workers.batches == 5:
             os.kill(workers.started[0].pid, sent)
+            monkeypatch.setattr(worker_connection, "ANSWER", 0.5)
         return workers.rows_in(answer)
 
     monkeypatch.setattr(pool, "rows_in", send_signal)
     with capture_logs() as logs:
         assert_same_result(board, other, as_xml(mixed_rows(board)))
-    assert 5 < workers.batches < 12
+    assert workers.batches in (6, 7), "of the batches that it had when it failed, it may have answered one"
     assert sync_events(logs) == ["sync.helper_lost"]
 
 
