@@ -319,7 +319,7 @@ async def test_the_pages_of_a_list_keep_its_limit(browse, world):
 async def test_the_page_of_a_run_stays_small_however_much_was_wrong_and_changed(browse, world):
     board, long = world.board, "x" * 400
     board.deliver(world.feeds["acme"], board.rows(1, 60))
-    changed = {
+    changed: dict[str, object] = {
         "description": f"<p>{long * 5}</p>",
         "salary": {"amount": 20, "period": {"id": 5}},
     }
