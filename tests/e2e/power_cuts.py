@@ -11,8 +11,9 @@ acknowledged before each moment. A disk after a power cut at a moment of this li
 - New files, renames and removed files are there up to the last flush of anything that had returned, and from there on up to
   one at random: file systems with a journal (ext4, XFS, btrfs) keep their order.
 
-The cuts are at random moments near flushes of the store. For each, SQLite checks the store; all PUTs that were answered and all
-runs that were reported must be in it. Then a daemon is started on the copy, and must take all files to their ends.
+The cuts are at random moments: near flushes of the store, near answers, and near any write to the store. For each, SQLite
+checks the store; all PUTs that were answered and all runs that were reported must be in it. Then a daemon is started on the
+copy, and must take all files to their ends.
 
 A cut is not made in the middle of the daemon's start, and what the disk itself does wrong is not simulated. The files that
 partners send are on the disk before the start."""
@@ -43,6 +44,8 @@ from tests.e2e.conftest import BASE, EMPLOYER, Daemon, Installation, Result, cle
 #: Cuts of one daemon's life, clients, files of the feed that runs all of them, and rows in each file.
 CUTS, CLIENTS, FILES, ROWS = 25, 3, 12, 120
 SECTOR = 512
+#: The lines of the list between what a cut is near to and the cut.
+NEAR = -6, 6
 _CALLS = (
     "pwrite64,write,fsync,fdatasync,ftruncate,openat,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,"
     "link,linkat,sendto,sendmsg"
@@ -171,7 +174,8 @@ def command(*arguments: object) -> Result:
 
 def _content(version: int) -> str:
     rows = [row(f"F-{n}", f"Job {n}", f"<p>Version {version} of the job.</p>") for n in range(ROWS)]
-    return str(Installation.csv_text(rows))
+    text: str = Installation.csv_text(rows)
+    return text
 
 
 def _installed(base: Path) -> tuple[Installation, str]:
@@ -231,7 +235,9 @@ class Disk:
 
     def make(self, calls: list[Call]) -> None:
         flushes = [c for c in calls if c.name in ("fsync", "fdatasync") and c.ended < self._moment]
-        flushed = {call.path: call.begun for call in flushes}
+        flushed: dict[str, int] = {}
+        for call in flushes:  # two threads may flush a file at once
+            flushed[call.path] = max(call.begun, flushed.get(call.path, -1))
         changes = [call for call in calls if call.begun < self._moment and self._place(call) is not None]
         # What concerns names is in order: sure up to the last flush, and from there on up to any of the others.
         sure = max((call.begun for call in flushes), default=-1)
@@ -319,9 +325,11 @@ def _versions(base: Path) -> dict[str, int]:
     with Store.open(f"sqlite:///{base}/var/syncd.db", timezone=ZoneInfo("America/Toronto")) as store:
         owner = store.read(lambda tx: employers.find(tx, EMPLOYER))
         found = store.read(lambda tx: jobs.after(tx, owner.id, 0, 10_000))
-        own = {job.reference_id or "": job.title for job in found if "Title" in job.title}
-        texts = {job.reference_id or "": job.description or "" for job in found} | own
-        return {reference: int(text.split()[1]) for reference, text in texts.items()}
+        versions = {}
+        for job in found:
+            text = job.title if job.title.startswith("Title") else job.description or ""
+            versions[job.reference_id or ""] = int(text.split()[1])
+        return versions
 
 
 def check(copy: Copy, known: Acknowledged, sent: dict[str, int]) -> None:
@@ -392,11 +400,9 @@ def cut(folder: Path, cuts: int, seed: int, figures: Figures) -> None:
     before = folder / "before"
     shutil.copytree(installation.base, before)
     calls, sent = _traced(installation, key)
-    store = str(installation.base / "var" / "syncd.db")
-    ready = next(call.ended for call in calls if _is_ready(call))
-    near = [c.ended for c in calls if c.name == "fdatasync" and c.path.startswith(store) and c.ended > ready]
+    moments = _moments(calls, installation.base)
     for number in range(cuts):
-        moment = chance.choice(near) + chance.randint(-12, 12)
+        moment = chance.choice(chance.choice(moments)) + chance.randint(*NEAR)
         disk = Disk(before, installation.base, folder / "cut" / "base", moment, chance)
         disk.make(calls)
         known = Acknowledged.before(moment, calls)
@@ -413,6 +419,20 @@ def cut(folder: Path, cuts: int, seed: int, figures: Figures) -> None:
         shutil.rmtree(folder / "cut")
 
 
+def _moments(calls: list[Call], base: Path) -> list[list[int]]:
+    """Return, since the daemon was ready, when the store was flushed, when answers were sent, and when anything was written to
+    the store."""
+    store = str(base / "var" / "syncd.db")
+    ready = next(call.ended for call in calls if _is_ready(call))
+    later = [call for call in calls if call.begun > ready]
+    flushed = [call.ended for call in later if call.name == "fdatasync" and call.path.startswith(store)]
+    answered = [
+        call.begun for call in later if any(data.startswith(b"HTTP/1.1 20") for data in call.arguments)
+    ]
+    written = [call.ended for call in later if call.name == "pwrite64" and call.path.startswith(store)]
+    return [flushed, answered, written]
+
+
 def _is_ready(call: Call) -> bool:
     return call.name == "write" and any(b'"service.ready"' in argument for argument in call.arguments)
 
@@ -426,8 +446,9 @@ def main() -> int:
     options = parser.parse_args()
     figures = Figures()
     for life, done in enumerate(range(0, options.cuts, CUTS)):
-        with tempfile.TemporaryDirectory(prefix="syncd-power-cuts-") as folder:
-            cut(Path(folder), min(CUTS, options.cuts - done), options.seed + life, figures)
+        folder = tempfile.mkdtemp(prefix="syncd-power-cuts-")  # it stays if a check fails
+        cut(Path(folder), min(CUTS, options.cuts - done), options.seed + life, figures)
+        shutil.rmtree(folder)
         print(figures, flush=True)
     return 0
 

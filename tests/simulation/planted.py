@@ -13,9 +13,9 @@ from typing import Any
 import msgspec.structs
 import pytest
 
-from syncd.domain import RunState, Update, decide_missing, decide_revert, feed_rows
+from syncd.domain import RunState, Update, decide_revert, feed_rows
 from syncd.service import clock_check
-from syncd.store import feed_jobs, job_writer, jobs, runs
+from syncd.store import feed_jobs, job_writer, runs
 from syncd.sync import files, folders
 from syncd.sync.arrival import claims, decisions, delivery, feed_queue, inbox, worker
 from syncd.sync.report import ShownPlan
@@ -65,14 +65,16 @@ def found_by(fault: PlantedFault, runner: Runner, seed: int) -> str | None:
 
 
 @_fault(
-    "A held run of which nothing was applied is superseded by any later file, also by one that has only some rows."
+    "A held run of which nothing was applied is superseded by any later file, also by one that has only some rows.",
+    43,
 )
 def _held_superseded_by_any_file(patch: Patch) -> None:
     patch.setattr(ending, "takes_place", lambda run, held, whole: run.state is not RunState.FAILED)
 
 
 @_fault(
-    "An older file that waited for a newer one has its turn as soon as that one has ended, and is applied over it."
+    "An older file that waited for a newer one has its turn as soon as that one has ended, and is applied over it.",
+    3,
 )
 def _older_file_over_newer(patch: Patch) -> None:
     def gives_way(tx: Any, number: int) -> bool | None:
@@ -81,7 +83,9 @@ def _older_file_over_newer(patch: Patch) -> None:
     patch.setattr(feed_queue, "_gives_way", gives_way)
 
 
-@_fault("A good file gives way to a newer one as soon as that one has ended, also if it could not be used.")
+@_fault(
+    "A good file gives way to a newer one as soon as that one has ended, also if it could not be used.", 30
+)
 def _good_file_lost_behind_a_broken_one(patch: Patch) -> None:
     def gives_way(tx: Any, number: int) -> bool | None:
         return True if runs.get(tx, number).state.ended else None
@@ -90,13 +94,14 @@ def _good_file_lost_behind_a_broken_one(patch: Patch) -> None:
 
 
 @_fault(
-    "An import does not finish what a dead process left claimed: the daemon runs the older file afterwards."
+    "An import does not finish what a dead process left claimed: the daemon runs the older file afterwards.",
+    89,
 )
 def _import_before_what_was_left(patch: Patch) -> None:
     patch.setattr(feed_queue.FeedQueue, "finish", lambda self, feed: iter(()))
 
 
-@_fault("A claim that failed half-way removes what it had renamed, and the next try finds nothing.")
+@_fault("A claim that failed half-way removes what it had renamed, and the next try finds nothing.", 207)
 def _claim_retry_loses_the_file(patch: Patch) -> None:
     real = claims.Claims.claim
 
@@ -112,22 +117,22 @@ def _claim_retry_loses_the_file(patch: Patch) -> None:
     patch.setattr(claims.Claims, "claim", claim)
 
 
-@_fault("A claimed file whose run had not begun when the process died stays in .claimed/ for ever.")
+@_fault("A claimed file whose run had not begun when the process died stays in .claimed/ for ever.", 62)
 def _file_left_in_claimed(patch: Patch) -> None:
     patch.setattr(feed_queue.FeedQueue, "_has_settled", lambda self, file: False)
 
 
-@_fault("A file is taken although a process has it open for writing.")
+@_fault("A file is taken although a process has it open for writing.", 1)
 def _half_a_file_taken(patch: Patch) -> None:
     patch.setattr(inbox, "open_for_writing", lambda fd: False)
 
 
-@_fault("The files of a paused feed are run.")
+@_fault("The files of a paused feed are run.", 16)
 def _paused_feed_runs(patch: Patch) -> None:
     patch.setattr(feed_queue.FeedQueue, "_is_paused", lambda self, feed: False)
 
 
-@_fault("A feed whose folder cannot be used ends the turns of all feeds.")
+@_fault("A feed whose folder cannot be used ends the turns of all feeds.", 16)
 def _degraded_feed_blocks_others(patch: Patch) -> None:
     def tick(self: worker.Worker) -> list[Any]:
         self.wake()
@@ -142,13 +147,14 @@ def _degraded_feed_blocks_others(patch: Patch) -> None:
 # -- crashes and faults ---------------------------------------------------------------------------------------------
 
 
-@_fault("An error that was caught, such as a full disk, counts as the death of the attempt.")
+@_fault("An error that was caught, such as a full disk, counts as the death of the attempt.", 165)
 def _full_disk_counted_as_death(patch: Patch) -> None:
     patch.setattr(delivery.DeliveryRunner, "_note_end_of_attempt", lambda self, claimed, run, error: None)
 
 
 @_fault(
-    "What a file lacks is counted for grace when it is planned, so that a run that is cut off and resumed counts twice."
+    "What a file lacks is counted for grace when it is planned, so that a run that is cut off and resumed counts twice.",
+    62,
 )
 def _grace_counted_twice_after_a_resume(patch: Patch) -> None:
     real, real_missed = planner.make_plan, feed_jobs.missed
@@ -163,18 +169,19 @@ def _grace_counted_twice_after_a_resume(patch: Patch) -> None:
     patch.setattr(feed_jobs, "missed", lambda tx, feed_id, job_ids: None)
 
 
-@_fault("A run that ended before its file was filed is run once more by the next start.")
+@_fault("A run that ended before its file was filed is run once more by the next start.", 3)
 def _run_twice_after_a_death(patch: Patch) -> None:
     patch.setattr(runs, "by_claimed", lambda tx, feed_id, claimed_name: None)
 
 
-@_fault("A clock that was set far ahead is trusted: jobs are closed.")
+@_fault("A clock that was set far ahead is trusted: jobs are closed.", 50)
 def _clock_ahead_closes(patch: Patch) -> None:
     patch.setattr(clock_check.ClockCheck, "_check_jump", lambda self, now: None)
 
 
 @_fault(
-    "After the clock was set back, the same bytes are not read again, although the date decides otherwise now."
+    "After the clock was set back, the same bytes are not read again, although the date decides otherwise now.",
+    306,
 )
 def _clock_back_changes_nothing(patch: Patch) -> None:
     patch.setattr(runs, "clock_went_back", lambda tx, feed_id: False)
@@ -184,7 +191,8 @@ def _clock_back_changes_nothing(patch: Patch) -> None:
 
 
 @_fault(
-    "The missing jobs of the employer are archived, whichever feed they are of, and also those that the API made."
+    "The missing jobs of the employer are archived, whichever feed they are of, and also those that the API made.",
+    4,
 )
 def _unowned_job_archived(patch: Patch) -> None:
     real = feed_jobs.owned_active
@@ -196,12 +204,12 @@ def _unowned_job_archived(patch: Patch) -> None:
     patch.setattr(applier, "is_own", lambda feed, job, owner: True)
 
 
-@_fault("A row that is rejected does not name its job, which is archived as missing.")
+@_fault("A row that is rejected does not name its job, which is archived as missing.", 162)
 def _named_job_archived(patch: Patch) -> None:
     patch.setattr(planner, "name_rejected", lambda progress: None)
 
 
-@_fault("Of two rows with one referenceId the first is applied, not the last.")
+@_fault("Of two rows with one referenceId the first is applied, not the last.", 16)
 def _first_of_two_rows_wins(patch: Patch) -> None:
     def waves(rows: Any) -> Any:
         first: dict[str, Any] = {}
@@ -214,7 +222,8 @@ def _first_of_two_rows_wins(patch: Patch) -> None:
 
 
 @_fault(
-    "A change through the API does not mark the job as touched, so that the next file takes its row as known."
+    "A change through the API does not mark the job as touched, so that the next file takes its row as known.",
+    16,
 )
 def _edit_does_not_touch(patch: Patch) -> None:
     real = job_writer._update
@@ -229,20 +238,14 @@ def _edit_does_not_touch(patch: Patch) -> None:
     patch.setattr(job_writer, "_WRITE", {**job_writer._WRITE, Update: update})
 
 
-@_fault("A job that a feed archived as missing stays the feed's.")
+@_fault("A job that a feed archived as missing stays the feed's.", 1)
 def _archived_job_keeps_its_owner(patch: Patch) -> None:
-    patch.setattr(applier, "_archive", _archive_and_keep)
-
-
-def _archive_and_keep(tx: Any, *, feed: Any, ids: Any, actor: Any, run_id: int) -> int:
-    found = jobs.by_ids(tx, ids)
-    changes = [c for job in found.values() if isinstance(c := decide_missing(job), Update)]
-    job_writer.apply(tx, changes, actor, run_id=run_id)
-    return len(changes)
+    patch.setattr(feed_jobs, "release", lambda tx, job_ids, run_id=None: None)
 
 
 @_fault(
-    "Fields that a person changed are overwritten by a feed that keeps edits, although it sends what it sent before."
+    "Fields that a person changed are overwritten by a feed that keeps edits, although it sends what it sent before.",
+    122,
 )
 def _kept_edit_overwritten(patch: Patch) -> None:
     patch.setattr(feed_rows, "_keep_edits", lambda fields, current, known: None)
@@ -252,7 +255,8 @@ def _kept_edit_overwritten(patch: Patch) -> None:
 
 
 @_fault(
-    "A person's approval does not wait for the feed's lock: a run that was superseded meanwhile is applied."
+    "A person's approval does not wait for the feed's lock: a run that was superseded meanwhile is applied.",
+    6,
 )
 def _approval_beside_another_run(patch: Patch) -> None:
     @contextmanager
@@ -262,15 +266,13 @@ def _approval_beside_another_run(patch: Patch) -> None:
     patch.setattr(decisions, "awaited", unlocked)
 
 
-@_fault("An approval applies what the file would do now, not what a person was shown.")
+@_fault("An approval applies what the file would do now, not what a person was shown.", 9)
 def _approval_of_what_was_not_shown(patch: Patch) -> None:
     patch.setattr(ShownPlan, "differs", lambda self, now, everything: None)
 
 
-@_fault("A revert does not put the close date back.")
+@_fault("A revert does not put the close date back.", 22)
 def _revert_forgets_a_field(patch: Patch) -> None:
-    real = decide_revert
-
     def decide(current: Any, changes: Any, now: Any) -> Any:
         def without(change: Any) -> Any:
             if change.before is None:
@@ -278,12 +280,12 @@ def _revert_forgets_a_field(patch: Patch) -> None:
             left = {name: value for name, value in change.before.items() if not name.startswith("close_")}
             return msgspec.structs.replace(change, before=left)
 
-        return real(current, [without(change) for change in changes], now)
+        return decide_revert(current, [without(change) for change in changes], now)
 
     patch.setattr(reverting, "decide_revert", decide)
 
 
-@_fault("A revert that was cut off is not continued.")
+@_fault("A revert that was cut off is not continued.", 311)
 def _revert_not_continued(patch: Patch) -> None:
     patch.setattr(feed_queue, "continue_reverts", lambda ctx, feed, employer_id: iter(()))
     patch.setattr(worker, "continue_reverts", lambda ctx, feed, employer_id: iter(()))
@@ -291,7 +293,8 @@ def _revert_not_continued(patch: Patch) -> None:
 
 
 @_fault(
-    "A revert leaves what the feed last sent: its next row takes what was put back for the edit of a person."
+    "A revert leaves what the feed last sent: its next row takes what was put back for the edit of a person.",
+    770,
 )
 def _revert_keeps_what_was_sent(patch: Patch) -> None:
     patch.setattr(feed_jobs, "forget_sent", lambda tx, fields: None)

@@ -73,7 +73,7 @@ class Generator:
         found: list[Step] = []
         for _ in range(self._random.randint(4, 18)):
             found += self._story() if self._random.random() < 0.12 else [self._step(nested=False)]
-        return found
+        return found + (self._approval_beside_the_service() if self._random.random() < 0.2 else [])
 
     # -- steps that belong together ------------------------------------------------------------------------------
 
@@ -144,14 +144,19 @@ class Generator:
                     *again,
                 ]
             case "cut off":  # where jobs are missing
-                story += [("at", 50 + self._calls() % 500, ("die",))]
-                story += [("drop", feed, "a.json", ("json", rows[1:], 1.0), "write"), *end, ("wait", 10)]
+                plain: list[ShortRow] = [(name, "Cook", "One", None, None) for name in self._references]
+                story[0] = ("drop", feed, "a.json", ("json", plain, 1.0), "rename")
+                first_death = 40 + int(15 * pick.uniform(0, 11))
+                story += [("at", first_death + 150 * n, ("die",)) for n in range(3)]
+                story += [("drop", feed, "a.json", ("json", plain[1:], 1.0), "write"), *end, ("wait", 10)]
             case "import":  # of a newer file, before the service continues what it left
                 died = ("at", self._calls() % 300, ("die",))
                 story += [died, ("drop", feed, "a.json", ("json", rows[1:], 1.0), "write"), *end, ("wait", 3)]
                 story += [("import", feed, ("json", [*rows[1:], self._row()], 1.0)), ("wait", 5)]
             case "revert":  # and the file comes again; sometimes the revert is cut off or reverted
                 more = [*rows[1:], self._row()]
+                if feed == "keeping":  # what was put back is not the edit of a person
+                    more = [(row[0], "Changed", *row[2:]) for row in rows]
                 cut = [("at", self._calls() % 200, ("die",))] if pick.random() < 0.4 else []
                 story += [("drop", feed, "a.json", ("json", more, 1.0), "write"), *again, *cut]
                 story += [("revert", feed, 0), ("wait", 5)]
@@ -182,6 +187,29 @@ class Generator:
                 story += [("jump", -days * 86400)] if pick.random() < 0.5 else []
         at = pick.randrange(1, len(story))
         return [*story[:at], *([self._step(nested=False)] if pick.random() < 0.5 else []), *story[at:]]
+
+    def _approval_beside_the_service(self) -> list[Step]:
+        """A person approves what is held while a newer file comes, which the service runs at that moment."""
+        pick = self._random
+        feed = pick.choice(self._feeds)
+        rows: list[ShortRow] = [(reference, "Cook", "One", None, None) for reference in self._references]
+        end = [("marker", feed, "a.json")] if feed == "marked" else []
+
+        def drop(rows: list[ShortRow]) -> list[Step]:
+            return [("drop", feed, "a.json", ("json", rows, 1.0), "rename"), *end]
+
+        meanwhile = ("at", pick.randrange(1, 120), ("turn", 3))
+        waits: list[Step] = [("wait", 5)]
+        return [
+            *drop(rows),
+            *waits,
+            *drop([]),
+            *waits,
+            *drop(rows[:-1]),
+            meanwhile,
+            ("approve", feed),
+            *waits,
+        ]
 
     def _step(self, *, nested: bool) -> Step:
         pick = self._random

@@ -22,7 +22,7 @@ SETTLED = 900.0
 #: The longest time in seconds for which the service does not trust the clock.
 UNTRUSTED = 3600.0
 #: The most calls of a schedule; usual are some ten thousand.
-CALLS = 200_000
+CALLS = 100_000
 
 
 class Broken(AssertionError):
@@ -134,10 +134,10 @@ class Simulation:
     def _stop(self) -> None:
         self.service.stop(at_once=self._struck is None)
 
-    def _turn(self) -> None:
-        """The service works while a command does."""
+    def _turn(self, seconds: float = 0.0) -> None:
+        """The service works while a command does: once, or for a time."""
         if self.service.daemon is not None and self._struck is not self.service.process:
-            self.service.tick()
+            self.service.wait(seconds) if seconds else self.service.tick()
 
     def _thread(self) -> None:
         """Another thread of the service works while one does."""
