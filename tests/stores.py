@@ -128,7 +128,8 @@ class Server:
     """A PostgreSQL server in a temporary folder. It loses what it has not written if the machine stops: it is for
     tests."""
 
-    def __init__(self) -> None:
+    def __init__(self, primary: Server | None = None) -> None:
+        """``primary``: the server whose replica this one is (its name for that is ``standby``); None: of its own."""
         self._names: dict[Path, str] = {}
         self._free: list[str] = []
         #: How often each database was used.
@@ -141,12 +142,24 @@ class Server:
             nobody = pwd.getpwnam("nobody")
             self.user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
             os.chown(self.folder, nobody.pw_uid, nobody.pw_gid)
+        if primary is None:
+            self._make()
+        else:
+            self._copy(primary)
+        self.start()
+
+    def _make(self) -> None:
         # An order of texts that differs from that of code points, to show that the store does not depend on it.
         self._run(
             "initdb", "-U", "syncd", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C.UTF-8",
             "--locale-provider=icu", "--icu-locale=en-CA", "-D", str(self.folder / "data"),
         )  # fmt: skip
-        self.start()
+
+    def _copy(self, primary: Server) -> None:
+        self._run(
+            "pg_basebackup", "-d", f"host={primary.folder} user=syncd application_name=standby",
+            "-D", str(self.folder / "data"), "--write-recovery-conf", "--checkpoint=fast", "--no-sync",
+        )  # fmt: skip
 
     def _run(self, *command: str) -> None:
         subprocess.run(

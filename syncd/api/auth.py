@@ -36,11 +36,14 @@ _CHALLENGE = {"WWW-Authenticate": 'API-Key realm="jobs"'}
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """An authenticated key and its employer. ``actor`` names it in the history."""
+    """An authenticated key and its employer."""
 
     key_id: int
     employer: Employer
-    actor: Actor
+
+    def acting(self, request_id: str) -> Actor:
+        """Return who makes a change by a request, for the history."""
+        return Actor(ActorKind.KEY, self.key_id, request_id)
 
 
 class KeyRing:
@@ -82,7 +85,7 @@ class KeyRing:
             if info is None:
                 return None
             employer = employers.get(tx, info.employer_id)
-            return Principal(info.id, employer, Actor(ActorKind.KEY, info.id)), tx.now.instant
+            return Principal(info.id, employer), tx.now.instant
 
         found = self._store.read(find)
         if found is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,22 +19,37 @@ _STARTERS = (_PACKAGE / "cli" / "starter", _PACKAGE.parent / "config")
 
 
 def init(folder: Path, as_json: bool) -> None:
-    """Make settings, examples of feed files and the drop folder in ``folder``, and print what comes next. Raises Conflict if a
-    file of an installation is there already, OSError."""
+    """Make settings, examples of feed files and the drop folder in ``folder``, and print what comes next. Goes on where it was
+    killed before. Raises Conflict if another file of an installation is there, or all of it; OSError."""
     base = folder.absolute()
     files = {base / "config" / name: content for name, content in _starters()}
-    there = [path for path in files if path.exists()]
-    if there:
-        raise Conflict(f"{there[0]} exists; nothing was written")
-    (base / "config" / "feeds.d").mkdir(parents=True, exist_ok=True)
-    for path, content in files.items():
-        with path.open("xb") as file:
-            file.write(content)
+    missing = [path for path, content in files.items() if not _is_there(path, content)]
     config = base / "config" / "syncd.toml"
+    if not missing and load_settings(config, {}).drop.folder.exists():
+        raise Conflict(f"{config} exists; nothing was written")
+    (base / "config" / "feeds.d").mkdir(parents=True, exist_ok=True)
+    for path in missing:
+        _write(path, files[path])
     settings = load_settings(config, {})
     make_drop_folder(settings.drop.folder)
     found = {"config": str(config), "feeds": str(settings.feeds), "drop": str(settings.drop.folder)}
     print_result(as_json, found, _next_steps(config, settings.feeds))
+
+
+def _is_there(path: Path, content: bytes) -> bool:
+    """Return whether the file is there, as it would be written. Raises Conflict if it is another one."""
+    if not os.path.lexists(path):
+        return False
+    if path.is_symlink() or not path.is_file() or path.read_bytes() != content:
+        raise Conflict(f"{path} exists; nothing was written")
+    return True
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file, whole or not at all. Raises OSError."""
+    draft = path.with_name(f".{path.name}.tmp")
+    draft.write_bytes(content)
+    draft.rename(path)
 
 
 def _starters() -> Iterator[tuple[str, bytes]]:

@@ -56,6 +56,13 @@ Number = Annotated[
 ]
 
 
+def named_path(text: str) -> Path:
+    """Return a path. An empty text, as from a variable of a shell that is not set, would be the present folder."""
+    if not text:
+        raise typer.BadParameter("the path is empty")
+    return Path(text)
+
+
 def time_span(text: str) -> timedelta:
     """Return a time span such as 90d, or 0."""
     from syncd.values import duration

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from syncd.config import notify
+from syncd.config.kinds import Address
 from syncd.config.settings import BY_KEY, SETTINGS, Catalogues, Settings
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError
@@ -247,9 +249,18 @@ def _contradictions(settings: Settings) -> Iterator[str]:
 
 
 def _proxied(settings: Settings) -> str | None:
-    """Return the setting that says that a proxy is in front of the operator's pages, None if there is none."""
+    """Return the setting that says that a proxy is in front of the operator's pages, None if there is none. An outside address
+    of this machine alone, such as ``http://localhost:8081``, says no such thing."""
     operator, api = settings.operator, settings.api
-    given = {"operator.public_url": bool(operator.public_url)}
+    given = {"operator.public_url": _is_outside(operator.public_url)}
     if operator.listen is None:
-        given |= {"api.trusted_proxies": bool(api.trusted_proxies), "api.public_url": bool(api.public_url)}
+        given |= {
+            "api.trusted_proxies": bool(api.trusted_proxies),
+            "api.public_url": _is_outside(api.public_url),
+        }
     return next((key for key, there in given.items() if there), None)
+
+
+def _is_outside(url: str) -> bool:
+    """Return whether an address, if there is one, leads to more than this machine."""
+    return bool(url) and not Address(urlsplit(url).hostname or "", 0).loopback

@@ -126,7 +126,9 @@ class Operator:
         'pages, health and metrics; "": on the API\'s address, pages below /operator/',
     )
     public_url: str = setting(
-        PUBLIC_URL, "", "the outside address when behind a proxy, for links; empty: as listen says"
+        PUBLIC_URL,
+        "",
+        "the outside address when behind a proxy, for links; empty: as listen says; needs a token unless it is loopback",
     )
     token: str = setting(
         TEXT,

@@ -3,7 +3,7 @@ safe."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable
 from urllib.parse import quote
 
 from aiohttp import web
@@ -13,9 +13,10 @@ from syncd.console import rendering
 from syncd.console.actions import Actions
 from syncd.console.change_counts import ChangeCounter
 from syncd.console.context import ConsoleContext
-from syncd.console.faults import Fault
+from syncd.console.digests import Digests
+from syncd.console.faults import Fault, problem_of
 from syncd.console.gate import Gate
-from syncd.console.live import OVERVIEW, LiveViews, Look, faults_of, overview_digest, run_digest
+from syncd.console.live import LiveViews
 from syncd.console.pages import (
     decision_pages,
     employers_page,
@@ -32,8 +33,7 @@ from syncd.console.pages import (
 )
 from syncd.console.previews import Previews
 from syncd.console.sessions import Session, Sessions
-from syncd.console.visit import HTML, Console, Visit, encode
-from syncd.store import Tx
+from syncd.console.visit import HTML, Console, Visit
 from syncd.web import JSON, Refusal, add_endpoint, no_token, prefers
 
 PageHandler = Callable[[Visit], Awaitable[web.StreamResponse]]
@@ -77,11 +77,13 @@ def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None
     gate = gate or Gate(settings, Sessions(settings.operator.token))
     actions, env = Actions(), rendering.make_environment(settings, context.prefix)
     previews = Previews(settings.store.path.parent if settings.store.path is not None else None)
+    digests = Digests(context, actions)
     console = Console(
         context,
         gate,
         actions,
-        LiveViews(_look(context, actions)),
+        LiveViews(digests.look),
+        digests,
         previews,
         env,
         ChangeCounter(context.store),
@@ -100,20 +102,6 @@ def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None
     app.on_cleanup.append(console.actions.close)
     app.on_cleanup.append(console.previews.close)
     app.on_cleanup.append(console.changes.close)
-
-
-def _look(context: ConsoleContext, actions: Actions) -> Look:
-    """Return the function that looks at the store for all live views."""
-
-    def digests(tx: Tx, topics: Collection[int], faults: Mapping[str, Collection[str]]) -> dict[int, str]:
-        found = {number: run_digest(tx, number, actions.going_on(number)) for number in topics if number}
-        return found | ({OVERVIEW: overview_digest(tx, faults)} if OVERVIEW in topics else {})
-
-    async def look(topics: Collection[int]) -> Mapping[int, str]:
-        faults = faults_of(context)
-        return await context.store.read_async(lambda tx: digests(tx, topics, faults))
-
-    return look
 
 
 def _nothing_here(console: Console) -> Handler:
@@ -136,7 +124,7 @@ def _guarded(console: Console, path: str, handler: PageHandler) -> Handler:
 
     async def serve(request: web.Request) -> web.StreamResponse:
         gate = console.gate
-        gate.check_host(request)
+        gate.hosts.check(request)
         gate.check_origin(request)
         session = gate.session(request)
         visit = Visit(console, request, session or Session("", None, ""))
@@ -176,8 +164,7 @@ def _served(console: Console, handler: Handler) -> Handler:
 
 def _failed(visit: Visit, fault: Fault) -> web.Response:
     if visit.wants_json or "Authorization" in visit.request.headers:
-        headers: Mapping[str, str] = {**fault.headers, "Content-Type": "application/problem+json"}
-        return web.Response(body=encode(fault.problem), status=fault.status, headers=headers)
+        return problem_of(fault)
     response = visit.page("error.html.j2", fault.status, fault=fault)
     response.headers.update(
         {name: value for name, value in fault.headers.items() if name != "WWW-Authenticate"}

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import msgspec
 import structlog
+from aiohttp import web
 
 from syncd.errors import (
     ConfigError,
@@ -74,3 +76,9 @@ class Fault:
         """The error as ``application/problem+json``."""
         names = ("title", "status", "detail", "code")
         return {"type": "about:blank", **{name: getattr(self, name) for name in names}}
+
+
+def problem_of(fault: Fault) -> web.Response:
+    """Return the answer to a program."""
+    headers = {**fault.headers, "Content-Type": "application/problem+json"}
+    return web.Response(body=msgspec.json.encode(fault.problem), status=fault.status, headers=headers)

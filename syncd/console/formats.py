@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 #: State of a run or feed → (tone, word). The tone decides colour and shape.
 STATES = {
-    "claimed": ("busy", "waiting its turn"),
+    "claimed": ("busy", "claimed"),
     "reading": ("busy", "reading"),
     "applying": ("busy", "applying"),
     "archiving": ("busy", "archiving"),
@@ -80,12 +80,13 @@ def when(instant: str | None, zone: tzinfo, now: datetime) -> Markup:
     return Markup('<time datetime="{}" title="{}">{}</time>').format(iso, iso, f"{day} {local:%H:%M}")
 
 
-def lateness(instant: str | None, now: datetime) -> str:
-    """Return how long ago an instant was, or in how long it will be."""
+def lateness(instant: str | None, now: datetime) -> Markup:
+    """Return how long ago an instant was, or in how long it will be. A live page renews it as time goes by."""
     if instant is None:
-        return ""
+        return Markup()
     seconds = (now - datetime.fromisoformat(instant)).total_seconds()
-    return f"{duration(seconds)} ago" if seconds >= 0 else f"in {duration(-seconds)}"
+    words = f"{duration(seconds)} ago" if seconds >= 0 else f"in {duration(-seconds)}"
+    return Markup('<time datetime="{}" data-relative>{}</time>').format(instant, words)
 
 
 def shown(value: Any) -> str:

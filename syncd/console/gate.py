@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable
 from hmac import compare_digest
 from secrets import token_urlsafe
@@ -11,11 +10,11 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from syncd.config import Settings
+from syncd.console.hosts import KnownHosts
 from syncd.console.sessions import Session, Sessions
 from syncd.web import Addresses, OperatorToken, Refusal
 
 COOKIE = "syncd_operator"
-_LOCAL = frozenset({"localhost", "ip6-localhost"})
 
 
 class Gate:
@@ -25,27 +24,11 @@ class Gate:
         self, settings: Settings, sessions: Sessions, clock: Callable[[], int] | None = None
     ) -> None:
         api, operator = settings.api, settings.operator
-        listen = operator.listen or api.listen
-        public = {operator.public_url, api.public_url if operator.listen is None else ""}
         self.sessions = sessions
+        self.hosts = KnownHosts(settings)
         self.addresses = Addresses("", "", api.trusted_proxies)
-        self._hosts = {
-            *_LOCAL,
-            *operator.hosts,
-            listen.host.lower(),
-            *(urlsplit(url).hostname or "localhost" for url in public),
-        }
         clocks = {} if clock is None else {"clock": clock}
         self.token = OperatorToken(operator.token, api.trusted_proxies, **clocks)
-
-    def check_host(self, request: web.Request) -> None:
-        """Raise unless the request names this service: a page elsewhere whose name leads here names its own host (DNS
-        rebinding). It cannot name an IP address."""
-        host = urlsplit(self.addresses.origin(request)).hostname or ""
-        if host not in self._hosts and not _is_ip(host):
-            raise Refusal(
-                "forbidden_host", f"the pages are not at {host}; add it to operator.hosts", close=True
-            )
 
     def check_origin(self, request: web.Request) -> None:
         """Raise if a page of another origin sends the request. Programs send no Origin, browsers do with each form."""
@@ -86,11 +69,3 @@ class Gate:
             samesite="Strict",
             secure=urlsplit(self.addresses.origin(request)).scheme == "https",
         )
-
-
-def _is_ip(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host.strip("[]"))
-    except ValueError:
-        return False
-    return True

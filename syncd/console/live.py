@@ -9,29 +9,24 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from hashlib import blake2b
 
-from syncd.console.context import ConsoleContext
-from syncd.domain import Run
-from syncd.errors import NotFound, StoreError
-from syncd.store import Tx, feeds, runs
+from syncd.console.digests import Topic
+from syncd.errors import StoreError
 from syncd.web import Refusal
 
 #: Seconds between two looks, for up to ``SHARED`` views: with more of them a look comes later, as each change has all of them
 #: load their pages. Seconds after which a line is sent to a view where nothing changes; the most views.
 LOOK, SHARED, SILENCE, MOST = 1.0, 10, 15.0, 200
-#: What the overview shows; any other topic is the number of a run.
-OVERVIEW = 0
 
 #: Returns topic → digest of what its page shows now.
-Look = Callable[[Collection[int]], Awaitable[Mapping[int, str]]]
+Look = Callable[[Collection[Topic]], Awaitable[Mapping[Topic, str]]]
 
 
 @dataclass(eq=False, slots=True)
 class View:
     """One page that is open. ``seen``: the digest of what it shows; ``is_gone``: whether its browser has left."""
 
-    topic: int
+    topic: Topic
     seen: str
     is_gone: Callable[[], bool]
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -58,7 +53,7 @@ class LiveViews:
         return len(self._views)
 
     @contextmanager
-    def opened(self, topic: int, seen: str, is_gone: Callable[[], bool]) -> Iterator[View]:
+    def opened(self, topic: Topic, seen: str, is_gone: Callable[[], bool]) -> Iterator[View]:
         """Have a view informed while the block runs. Raises ``overloaded`` if there are too many."""
         if len(self._views) >= MOST:
             raise Refusal("overloaded", f"{MOST} live views are open; reload the page instead")
@@ -87,40 +82,9 @@ class LiveViews:
                 self._inform(found)
             await asyncio.sleep(LOOK * max(1.0, len(self._views) / SHARED))
 
-    def _inform(self, found: Mapping[int, str]) -> None:
+    def _inform(self, found: Mapping[Topic, str]) -> None:
         for view in self._views:
             now = found.get(view.topic, view.seen)
             if now != view.seen or view.is_gone():
                 view.seen = now
                 view.news.set()
-
-
-def faults_of(context: ConsoleContext) -> dict[str, Collection[str]]:
-    """Return feed → what is wrong with it, of those that have a fault."""
-    return {name: file.faults for name, file in context.files().items() if file.faults}
-
-
-def overview_digest(tx: Tx, faults: Mapping[str, Collection[str]]) -> str:
-    """Return the digest of what the overview shows of runs and feeds. ``faults``: feed → what is wrong with it."""
-    newest = runs.list(tx, limit=1)
-    going = [_figures(run) for run in runs.unfinished(tx)]
-    held = [(run.id, run.reason) for run in runs.waiting(tx)]
-    return _digest(
-        newest and newest[0].id, going, held, sorted(feeds.paused(tx).items()), sorted(faults.items())
-    )
-
-
-def run_digest(tx: Tx, number: int, action: str | None) -> str:
-    """Return the digest of what the page of a run shows. ``action``: what the operator does to it now."""
-    try:
-        return _digest(_figures(runs.get(tx, number)), action)
-    except NotFound:
-        return ""
-
-
-def _figures(run: Run) -> tuple[object, ...]:
-    return run.id, run.state.value, run.attempt, run.holds, run.reason, run.counts, run.progress
-
-
-def _digest(*shown: object) -> str:
-    return blake2b(repr(shown).encode("utf-8", "replace"), digest_size=12).hexdigest()

@@ -14,6 +14,7 @@ from jinja2 import Environment
 from syncd.console.actions import Actions
 from syncd.console.change_counts import ChangeCounter
 from syncd.console.context import ConsoleContext
+from syncd.console.digests import Digests
 from syncd.console.gate import Gate
 from syncd.console.live import LiveViews
 from syncd.console.navigation import section_of
@@ -37,6 +38,7 @@ class Console:
     gate: Gate
     actions: Actions
     live: LiveViews
+    digests: Digests
     previews: Previews
     env: Environment
     changes: ChangeCounter

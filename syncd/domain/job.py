@@ -149,7 +149,9 @@ class ActorKind(StrEnum):
 
 class Actor(Struct, frozen=True):
     """Who makes a change, for the history: an API key or a feed run by its id, the service, or the operator, whose
-    ``id`` is the number of the session in the operator's pages; None: a command."""
+    ``id`` is the number of the session in the operator's pages; None: a command. ``request_id`` is that of the request to the
+    API that makes the change."""
 
     kind: ActorKind
     id: int | None = None
+    request_id: str | None = None

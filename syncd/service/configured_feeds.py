@@ -47,7 +47,8 @@ def feed_files(settings: Settings, catalogue: Catalogue) -> dict[str, FeedFile]:
 
 def load_feeds(store: Store, settings: Settings, catalogue: Catalogue) -> ConfiguredFeeds:
     """Return the feeds as their files are now. Feeds that are no longer configured own no job from now on; a degraded feed
-    is still configured. Raises ConfigError for a folder that cannot be read, StoreError."""
+    is still configured. If the folder itself is missing, that says nothing of any feed: then all keep their jobs. Raises
+    ConfigError for a folder that cannot be read, StoreError."""
     found = ConfiguredFeeds({}, {})
     for name, file in feed_files(settings, catalogue).items():
         found.files[name] = file
@@ -56,10 +57,25 @@ def load_feeds(store: Store, settings: Settings, catalogue: Catalogue) -> Config
         except ConfigError as error:
             found.files[name] = replace(file, faults=error.faults)
             found.degraded[name] = "; ".join(error.faults)
+    if not settings.feeds.exists():
+        return found
     released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, {*found.feeds, *found.degraded}))
     if released:
         log.warning(Event.FEED_RELEASED, jobs=released, reason="their feed is no longer configured")
     return found
+
+
+def reload_feeds(
+    store: Store, settings: Settings, catalogue: Catalogue, before: ConfiguredFeeds
+) -> ConfiguredFeeds:
+    """Return the feeds as ``load_feeds`` does, and the degraded ones as they were configured ``before``. Raises ConfigError for
+    a folder that cannot be read, or is missing and was not before; StoreError."""
+    found = load_feeds(store, settings, catalogue)
+    if before.files and not found.files and not settings.feeds.exists():
+        raise ConfigError(
+            [f"{settings.feeds}: the folder is missing; an empty one means that there are no feeds"]
+        )
+    return found.after(before)
 
 
 def feed_file(settings: Settings, catalogue: Catalogue, name: str) -> FeedFile:

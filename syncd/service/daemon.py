@@ -18,7 +18,7 @@ import structlog
 
 from syncd.api import add_open, make_app
 from syncd.config import Settings
-from syncd.console import ConsoleContext, add_console
+from syncd.console import ConsoleContext, add_console, for_known_hosts
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
 from syncd.feeds.configuration import FeedFile
@@ -26,7 +26,7 @@ from syncd.logs import Event, flush
 from syncd.notify import DegradedFeeds
 from syncd.service import exposure, stores
 from syncd.service.clock_check import ClockCheck
-from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer
+from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer, reload_feeds
 from syncd.service.housekeeping import DEGRADED, HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing, repeat
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
@@ -165,8 +165,10 @@ class Daemon:
         add_open(app, health_of(self._readiness))
         if operator.listen is None:
             token, proxies = operator.token, settings.trusted_proxies
-            add_open(app, metrics_of(render, OperatorToken(token, proxies)))
-            add_open(app, reload_of(self._reload, OperatorToken(token, proxies)), "POST")
+            metrics = metrics_of(render, OperatorToken(token, proxies))
+            reload = reload_of(self._reload, OperatorToken(token, proxies))
+            add_open(app, for_known_hosts(self._settings, metrics))
+            add_open(app, for_known_hosts(self._settings, reload), "POST")
             add_console(app, self._console("/operator"))
         runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
         urls = {"api": await self._listeners.open("api", runner, settings.listen)}
@@ -259,14 +261,16 @@ class Daemon:
         feeds stay as they were."""
         async with self._reloading:
             try:
-                found = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalogue)
+                found = await asyncio.to_thread(
+                    reload_feeds, self._store, self._settings, self._catalogue, self._configured
+                )
             except (SyncdError, OSError) as error:
                 faults = list(getattr(error, "faults", ())) or [str(error)]
                 kept = "the feeds as they were"
                 log.error(Event.SERVICE_RELOADED, kept=kept, faults=faults)  # noqa: TRY400 - the faults say it all
                 self._notifier.status("reload refused: " + faults[0])
                 return _reloaded(self._configured, faults)
-            self._configured = found = found.after(self._configured)
+            self._configured = found
             self._sync.change_feeds(found.feeds, found.degraded)
             log.info(Event.SERVICE_RELOADED, feeds=list(found.feeds), degraded=list(found.degraded))
             return _reloaded(found, [])

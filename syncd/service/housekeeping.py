@@ -14,7 +14,7 @@ import structlog
 from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded, SyncdError
 from syncd.logs import Event
 from syncd.service.clock_check import ClockCheck
-from syncd.store import Store, Tx, feeds, history, job_days, notices, outbox, replies, runs
+from syncd.store import Store, Tx, feeds, history, job_days, notices, outbox, replies, run_strips, runs
 from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")
@@ -78,7 +78,7 @@ class Housekeeping:
         every = feed.config.expect_every
         if not every:
             return
-        found = self._store.read(lambda tx: runs.last_file(tx, feed.name))
+        found = self._store.read(lambda tx: run_strips.last_file(tx, feed.name))
         last = found.claimed_at if found is not None else None
         start = last or self._since
         if now - max(start, self._reported.get(feed.name, start)) > every:

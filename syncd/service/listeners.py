@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from aiohttp import web
 
 from syncd.config import Address
-from syncd.console import ConsoleContext, add_console
+from syncd.console import ConsoleContext, add_console, for_known_hosts
 from syncd.errors import ConfigError
 from syncd.web import (
     OperatorToken,
@@ -94,15 +94,16 @@ def make_operator_app(
     """Return the application with ``/healthz``, ``/readyz``, ``/metrics``, ``/reload`` and, with ``console``, the pages.
 
     ``render`` makes the metrics; for these and for ``reload`` the ``token`` is needed if it is not empty; wrong ones are
-    counted by the address that ``trusted_proxies`` report. Other requests get the same errors as on the API's address."""
+    counted by the address that ``trusted_proxies`` report. With ``console`` all are served for the host names of the pages
+    alone. Other requests get the same errors as on the API's address."""
     app = web.Application(middlewares=[envelope()])
-    for path, handler in {
-        **health_of(readiness),
-        **metrics_of(render, OperatorToken(token, trusted_proxies)),
-    }.items():
-        add_endpoint(app, path, {"GET": handler})
-    for path, handler in reload_of(reload, OperatorToken(token, trusted_proxies)).items():
-        add_endpoint(app, path, {"POST": handler})
+    for method, handlers in (
+        ("GET", {**health_of(readiness), **metrics_of(render, OperatorToken(token, trusted_proxies))}),
+        ("POST", reload_of(reload, OperatorToken(token, trusted_proxies))),
+    ):
+        known = handlers if console is None else for_known_hosts(console.settings, handlers)
+        for path, handler in known.items():
+            add_endpoint(app, path, {method: handler})
     if console is not None:
         add_console(app, console)
     if console is None or console.prefix:  # without a prefix the pages answer for every other address

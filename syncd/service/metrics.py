@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 
 from syncd.domain import Run
 from syncd.service.refresher import RefreshResult
-from syncd.store import Store, Tx, employers, jobs, outbox, runs
+from syncd.store import Store, Tx, employers, jobs, outbox, run_strips, runs
 from syncd.store import feeds as stored_feeds
 from syncd.sync.report.views import next_expected
 from syncd.sync.run import Feed
@@ -147,8 +147,7 @@ def _successes(tx: Tx, feeds: Mapping[str, Feed]) -> Metric:
         "When the feed's last file was taken, in seconds since 1970.",
         labels=("feed",),
     )
-    for name in feeds:
-        run = runs.last_success(tx, name)
+    for name, (_newest, run, _file) in run_strips.last_runs(tx, feeds).items():
         if run is not None and run.ended_at is not None:
             found.add_metric((name,), run.ended_at.timestamp())
     return found

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Protocol, TypeVar
@@ -85,6 +86,11 @@ class Window:
         skip = (page - 1) * size
         return cls(skip, max(0, min(size, total - skip)), total)
 
+    @classmethod
+    def of_first(cls, most: int, page: int, size: int) -> Window:
+        """Return the window of a page of the first ``most`` jobs of a list of more: it is counted from its beginning."""
+        return replace(cls.of(most, page, size), total=sys.maxsize)
+
     @property
     def backwards(self) -> bool:
         return self._after < self.skip
@@ -112,9 +118,11 @@ class Search(Protocol):
         page: int,
         size: int,
         among: int,
+        most: int | None = None,
     ) -> tuple[int, list[int]]:
         """Return how many of the employer's jobs have ``term``, and the ids of those on ``page``, in the order of
-        lists. ``term`` is folded; ``among``: how many jobs the employer has."""
+        lists. ``term`` is folded; ``among``: how many jobs the employer has. ``most``: of more jobs the first ``most`` are
+        the list, and ``most`` + 1 is returned: the others are not counted."""
 
 
 class SearchIndex(Protocol):
@@ -181,8 +189,10 @@ class Database(Protocol):
     #: What the driver raises.
     errors: tuple[type[BaseException], ...]
     statements: Statements
-    #: Why this program makes no backup of it; empty: it does.
-    no_backup: str
+    #: Whether to open it as a writer changes something, also if nothing is written then.
+    opening_writes: bool
+    #: What the name of a backup in a folder ends with.
+    backup_ending: str
 
     @property
     def index(self) -> SearchIndex: ...
@@ -235,6 +245,12 @@ class Database(Protocol):
     def version(self) -> str | None:
         """Return the version of the store's schema, without writing anything; None if there is no store yet. Raises
         StoreError."""
+
+    def be_alone(self) -> None:
+        """Raise StoreBusy if another process uses the store, where ``lock`` does not show it."""
+
+    def is_backup(self, path: Path) -> bool:
+        """Return whether the file is a backup, or what is left of one. Raises OSError."""
 
     def backup(self, target: Path, at: datetime) -> Backup:
         """Write a backup, as of one moment and for this user alone, to the new file ``target`` while the store is in use; read

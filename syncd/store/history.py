@@ -83,7 +83,10 @@ _ENTRY = Columns(
     HistoryEntry,
     HistoryRow,
     at=instant_of,
-    actor=((HistoryRow.actor, HistoryRow.actor_id), lambda kind, id: Actor(ActorKind(kind), id)),
+    actor=(
+        (HistoryRow.actor, HistoryRow.actor_id, HistoryRow.request_id),
+        lambda kind, id, request_id: Actor(ActorKind(kind), id, request_id),
+    ),
     old=(HistoryRow.before, lambda text: None if text is None else _decode(text)),
 )
 _newest = col(HistoryRow.id).desc()
@@ -245,8 +248,7 @@ class RunChange:
 
 def page_of_run(tx: Tx, run_id: int, *, page: int, page_size: int) -> tuple[int, list[RunChange]]:
     """Return the number of changes that a run made, and those of ``page``, from 1, in order."""
-    total = sum(actions_of_run(tx, run_id).values())
-    return total, part_of_run(tx, run_id, page=page, page_size=page_size)
+    return count_of_run(tx, run_id), part_of_run(tx, run_id, page=page, page_size=page_size)
 
 
 def part_of_run(

@@ -212,7 +212,9 @@ def _keep_history(
     for change, job in zip(changes, stored, strict=True):
         if not isinstance(change, Unchanged):
             version, *what = _entry(change, job, actor)
-            rows.append((job.id, job.employer_id, job.reference_id, version, at, *by, *what))
+            rows.append(
+                (job.id, job.employer_id, job.reference_id, version, at, *by, *what, actor.request_id)
+            )
     tx.many(_HISTORY, rows)
 
 

@@ -61,6 +61,7 @@ _SHOWN_BY_ID = Statement(_SHOWN.select().where(*matching(JobRow.id), *_own), _SH
 _BY_REFERENCE = Statement(_SELECT.where(*_own, *matching(JobRow.reference_id)), JOB.make)
 _BY_REFERENCES = Statement(_SELECT.where(*_own, among(JobRow.reference_id, "references")), JOB.make)
 _BY_IDS = Statement(_SELECT.where(among(JobRow.id, "ids")), JOB.make)
+_NAMES = Statement(select(JobRow.id, col(JobRow.reference_id), JobRow.title).where(among(JobRow.id, "ids")))
 _HEADERS = Statement(_HEADER.select().where(among(JobRow.id, "ids")), _HEADER.make)
 _after = _SELECT.where(*_own, col(JobRow.id) > bindparam("after")).order_by(col(JobRow.id)).limit(_limit)
 _AFTER = Statement(_after, JOB.make)
@@ -102,6 +103,12 @@ def by_ids(tx: Tx, job_ids: Sequence[int]) -> dict[int, Job]:
     return {job.id: job for job in tx.all(_BY_IDS, ids=job_ids)} if job_ids else {}
 
 
+def names(tx: Tx, job_ids: Sequence[int]) -> dict[int, tuple[str | None, str]]:
+    """Return (referenceId, title) of those that exist, of any employer, by id. Meant for batches of up to 500."""
+    found = tx.all(_NAMES, ids=job_ids) if job_ids else ()
+    return {job_id: (reference, title) for job_id, reference, title in found}
+
+
 def shared_urls(tx: Tx, employer_id: int, urls: Sequence[str]) -> set[str]:
     """Return those of the URLs at which candidates apply to more than one active job of the employer. Meant for batches
     of up to 500: each reads all of the employer's jobs."""
@@ -136,13 +143,21 @@ _TOTALS = Statement(select(JobTotal.employer_id, JobTotal.status, JobTotal.n))
 
 
 def page(
-    tx: Tx, employer_id: int, *, q: str | None, status: Status | None, page: int, page_size: int
+    tx: Tx,
+    employer_id: int,
+    *,
+    q: str | None,
+    status: Status | None,
+    page: int,
+    page_size: int,
+    most: int | None = None,
 ) -> tuple[int, list[JobView]]:
     """Return how many match, and the headers of ``page``, from 1: newest publication first, then higher id
     (docs/specification.md 4.7).
 
     ``q``: substring of title or referenceId, without case and accents, every character literal; empty is
-    none."""
+    none. ``most``: with ``q``, of more jobs than ``most`` only these are listed, and ``most`` + 1 is returned; to count all
+    that match may take long."""
     if not q:
         total = count(tx, employer_id, status)
         found = _ids_in(tx, employer_id, status, Window.of(total, page, page_size))
@@ -150,7 +165,9 @@ def page(
         return 0, []
     else:
         among = count(tx, employer_id)
-        total, found = tx.search.find(tx, employer_id, term, status, page=page, size=page_size, among=among)
+        total, found = tx.search.find(
+            tx, employer_id, term, status, page=page, size=page_size, among=among, most=most
+        )
     headers = {header.id: header for header in tx.all(_HEADERS, ids=found)} if found else {}
     return total, [headers[job_id] for job_id in found]
 

@@ -35,7 +35,7 @@ PREFIX = "syncd_"
 
 @dataclass(frozen=True, slots=True)
 class KeyInfo:
-    """A key without its secret. Instants are UTC; ``employer`` is the name."""
+    """A key without its secret. Instants are UTC; ``employer`` is the name; ``successor_id`` is the key of its last rotation."""
 
     id: int
     employer_id: int
@@ -45,6 +45,7 @@ class KeyInfo:
     last_used_at: datetime | None
     expires_at: datetime | None
     revoked_at: datetime | None
+    successor_id: int | None
 
     def live(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
@@ -81,7 +82,7 @@ _REVOKE = Statement(
     .where(*matching(KeyRow.id), col(KeyRow.revoked_at).is_(None))
     .values(given(KeyRow.revoked_at))
 )
-_EXPIRE = updating(KeyRow.expires_at, where=[KeyRow.id])
+_REPLACE = updating(KeyRow.expires_at, KeyRow.successor_id, where=[KeyRow.id])
 
 
 def create(
@@ -133,15 +134,26 @@ def revoke(tx: Tx, key_id: int) -> KeyInfo:
 def rotate(tx: Tx, key_id: int, grace: timedelta, expires_at: datetime | None = None) -> tuple[KeyInfo, str]:
     """Return a successor with the employer and label of a live key, which itself ends after ``grace`` (never later
     than it would have). Without ``expires_at`` the successor lasts as long as its predecessor was made for.
-    Raises NotFound, Conflict (the key is expired or revoked)."""
+    Raises NotFound, Conflict (see ``rotatable``)."""
+    old, now = rotatable(tx, key_id), tx.now.instant
+    if expires_at is None and old.expires_at is not None:
+        expires_at = now + (old.expires_at - old.created_at)
+    new, plain = create(tx, old.employer_id, old.label, expires_at)
+    ends = min(now + grace, old.expires_at or now + grace)
+    tx.run(_REPLACE, id=key_id, expires_at=micros(ends), successor_id=new.id)
+    return new, plain
+
+
+def rotatable(tx: Tx, key_id: int) -> KeyInfo:
+    """Return the key if it can be rotated. Raises NotFound, Conflict: it is expired or revoked, or it has a successor that is
+    live, as after a second rotation at the same moment."""
     old, now = get(tx, key_id), tx.now.instant
     if not old.live(now):
         raise Conflict(f"key {key_id} is {old.state(now)}; make a new one: syncd key create")
-    if expires_at is None and old.expires_at is not None:
-        expires_at = now + (old.expires_at - old.created_at)
-    ends = min(now + grace, old.expires_at or now + grace)
-    tx.run(_EXPIRE, id=key_id, expires_at=micros(ends))
-    return create(tx, old.employer_id, old.label, expires_at)
+    if old.successor_id is not None and get(tx, old.successor_id).live(now):
+        detail = f"key {key_id} was rotated before: key {old.successor_id} is its successor"
+        raise Conflict(f"{detail}; rotate or revoke that one")
+    return old
 
 
 def _digest(plain: str) -> bytes:

@@ -1,21 +1,44 @@
-"""The newest runs of a feed at one look: their states alone."""
+"""The last runs of feeds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam
+from sqlalchemy.orm import aliased
 from sqlmodel import col
 
-from syncd.store.model import FeedRow, RunRow, Statement
+from syncd.domain import Run, RunKind, RunState
+from syncd.store import runs
+from syncd.store.model import FeedRow, RunRow, Statement, among
 from syncd.store.transactions import Tx
 
+#: Runs that are read at first of a feed whose newest took no file.
+_NEWEST = 5
+_newest_first = col(RunRow.id).desc()
+_of_feed = col(FeedRow.name) == bindparam("feed")
+_each = aliased(RunRow)
+_newest_id = sa.select(sa.func.max(col(_each.id))).where(col(_each.feed_id) == col(FeedRow.id))
+_NEWEST_OF_EACH = Statement(
+    runs.SELECT.where(among(FeedRow.name, "feeds"), col(RunRow.id) == _newest_id.scalar_subquery()).order_by(
+        col(RunRow.id)
+    ),
+    runs.RUN.make,
+)
+_LAST_FILE = Statement(
+    runs.SELECT.where(_of_feed, col(RunRow.kind) == RunKind.FILE.value).order_by(_newest_first).limit(1),
+    runs.RUN.make,
+)
+_SUCCESSES = Statement(
+    runs.SELECT.where(_of_feed, among(RunRow.state, "states")).order_by(_newest_first), runs.RUN.make
+)
 _STRIP = Statement(
     sa.select(col(RunRow.id), col(RunRow.state))
     .join(FeedRow, col(FeedRow.id) == RunRow.feed_id)
-    .where(col(FeedRow.name) == bindparam("feed"))
-    .order_by(col(RunRow.id).desc())
+    .where(_of_feed)
+    .order_by(_newest_first)
     .limit(bindparam("limit"))
 )
 
@@ -23,3 +46,50 @@ _STRIP = Statement(
 def strip(tx: Tx, feed: str, limit: int) -> Sequence[tuple[int, str]]:
     """Return (id, state) of the newest runs of the feed with that name, newest first."""
     return tx.all(_STRIP, feed=feed, limit=limit)
+
+
+class LastRuns(NamedTuple):
+    """Of the runs of a feed: the newest, the newest whose file was taken, and the newest of a file."""
+
+    newest: Run | None
+    success: Run | None
+    file: Run | None
+
+
+#: Of a feed without runs.
+NONE = LastRuns(None, None, None)
+
+
+def last_runs(tx: Tx, feeds: Collection[str]) -> dict[str, LastRuns]:
+    """Return the last runs of each of the feeds with these names. A feed whose newest run took a file costs no statement of
+    its own."""
+    found = newest(tx, feeds)
+    return {feed: _last_runs(tx, found[feed]) if feed in found else NONE for feed in feeds}
+
+
+def _last_runs(tx: Tx, newest: Run) -> LastRuns:
+    if newest.is_success:
+        return LastRuns(newest, newest, newest)
+    found = runs.list(tx, newest.feed, _NEWEST)
+    success = next((run for run in found if run.is_success), None)
+    file = next((run for run in found if run.kind is RunKind.FILE), None)
+    if len(found) == _NEWEST:
+        success = success or last_success(tx, newest.feed)
+        file = file or last_file(tx, newest.feed)
+    return LastRuns(newest, success, file)
+
+
+def newest(tx: Tx, feeds: Collection[str]) -> dict[str, Run]:
+    """Return the newest run of each of the feeds with these names that has one."""
+    return {run.feed: run for run in tx.all(_NEWEST_OF_EACH, feeds=[*feeds])} if feeds else {}
+
+
+def last_file(tx: Tx, feed: str) -> Run | None:
+    """Return the newest run of a file of the feed with that name."""
+    return tx.one(_LAST_FILE, feed=feed)
+
+
+def last_success(tx: Tx, feed: str) -> Run | None:
+    """Return the newest run of the feed with that name whose file was taken."""
+    states = [RunState.SUCCEEDED.value, RunState.PARTIAL.value, RunState.UNCHANGED.value]
+    return next((run for run in tx.each(_SUCCESSES, feed=feed, states=states) if run.is_success), None)

@@ -34,8 +34,6 @@ from syncd.store.model import (
 from syncd.store.transactions import Tx, existing
 
 _STOPPED = "stopped"
-#: Runs that are read first to find the last success.
-_NEWEST = 5
 #: The checkpoint of a run that has not begun to read its file.
 _QUEUED = "queued"
 
@@ -44,7 +42,7 @@ _progress = optional(msgspec.json.Decoder(RunProgress).decode)
 _phases = msgspec.json.Decoder(dict[str, float]).decode
 _filtered_by = msgspec.json.Decoder(dict[str, int]).decode
 
-_RUN = Columns(
+RUN = Columns(
     Run,
     RunRow,
     feed=FeedRow.name,
@@ -72,8 +70,8 @@ class OpenRun(NamedTuple):
 
 
 _OPEN_RUN = Columns(OpenRun, RunRow, state=RunState)
-_SELECT = (
-    _RUN.select()
+SELECT = (
+    RUN.select()
     .join(FeedRow, col(FeedRow.id) == RunRow.feed_id)
     .join(EmployerRow, col(EmployerRow.id) == RunRow.employer_id)
 )
@@ -87,18 +85,12 @@ _applied = sa.and_(
     ),
 )
 _of_feed = matching(RunRow.feed_id)
-_GET = Statement(_SELECT.where(*matching(RunRow.id)), _RUN.make)
+_GET = Statement(SELECT.where(*matching(RunRow.id)), RUN.make)
 _LAST = Statement(
-    _SELECT.where(*_of_feed, among(RunRow.state, "states"), among(RunRow.kind, "kinds"))
+    SELECT.where(*_of_feed, among(RunRow.state, "states"), among(RunRow.kind, "kinds"))
     .order_by(_newest)
     .limit(1),
-    _RUN.make,
-)
-_LAST_FILE = Statement(
-    _SELECT.where(col(FeedRow.name) == bindparam("feed"), col(RunRow.kind) == RunKind.FILE.value)
-    .order_by(_newest)
-    .limit(1),
-    _RUN.make,
+    RUN.make,
 )
 
 
@@ -109,30 +101,26 @@ def _pages() -> dict[tuple[bool, bool], tuple[Statement[tuple[int]], Statement[R
         feed_id = select(FeedRow.id).where(col(FeedRow.name) == bindparam("feed"))
         of_feed = [col(RunRow.feed_id).in_(feed_id)] if by_feed else []
         limits = [*of_feed, *(matching(RunRow.state) if by_state else [])]
-        page = _SELECT.where(*limits).order_by(_newest).limit(bindparam("limit")).offset(bindparam("skip"))
+        page = SELECT.where(*limits).order_by(_newest).limit(bindparam("limit")).offset(bindparam("skip"))
         counted = sa.select(sa.func.count()).select_from(RunRow).where(*limits)
-        found[by_feed, by_state] = Statement(counted), Statement(page, _RUN.make)
+        found[by_feed, by_state] = Statement(counted), Statement(page, RUN.make)
     return found
 
 
 _PAGES = _pages()
-_SUCCESSES = Statement(
-    _SELECT.where(col(FeedRow.name) == bindparam("feed"), among(RunRow.state, "states")).order_by(_newest),
-    _RUN.make,
-)
-_IN_STATES = Statement(_SELECT.where(among(RunRow.state, "states")).order_by(col(RunRow.id)), _RUN.make)
+_IN_STATES = Statement(SELECT.where(among(RunRow.state, "states")).order_by(col(RunRow.id)), RUN.make)
 _CLAIMED = Statement(
-    _SELECT.where(*matching(RunRow.feed_id, RunRow.claimed_name)).order_by(_newest).limit(1), _RUN.make
+    SELECT.where(*matching(RunRow.feed_id, RunRow.claimed_name)).order_by(_newest).limit(1), RUN.make
 )
 _OPEN = Statement(_OPEN_RUN.select().where(*_of_feed, among(RunRow.state, "states")), _OPEN_RUN.make)
 _HELD = Statement(
-    _SELECT.where(col(FeedRow.name) == bindparam("feed"), *matching(RunRow.state)).order_by(col(RunRow.id)),
-    _RUN.make,
+    SELECT.where(col(FeedRow.name) == bindparam("feed"), *matching(RunRow.state)).order_by(col(RunRow.id)),
+    RUN.make,
 )
 _CLAIMED_NAME = Statement(select(col(RunRow.claimed_name)).where(*matching(RunRow.id)))
-_APPLIED = Statement(_SELECT.where(*_of_feed, _applied).order_by(_newest), _RUN.make)
+_APPLIED = Statement(SELECT.where(*_of_feed, _applied).order_by(_newest), RUN.make)
 _APPLIED_FILE = Statement(
-    _SELECT.where(*_of_feed, *matching(RunRow.sha256), _applied).order_by(_newest), _RUN.make
+    SELECT.where(*_of_feed, *matching(RunRow.sha256), _applied).order_by(_newest), RUN.make
 )
 _LATEST_TIMES = Statement(
     select(sa.func.max(col(RunRow.claimed_at)), sa.func.max(col(RunRow.ended_at))).where(*_of_feed)
@@ -257,22 +245,6 @@ def last(
     """Return the feed's newest run in one of ``states`` and of one of ``kinds``."""
     values = {"states": [state.value for state in states], "kinds": [kind.value for kind in kinds]}
     return tx.one(_LAST, feed_id=feed_id, **values) if states else None
-
-
-def last_file(tx: Tx, feed: str) -> Run | None:
-    """Return the newest run of a file of the feed with that name."""
-    return tx.one(_LAST_FILE, feed=feed)
-
-
-def last_success(tx: Tx, feed: str) -> Run | None:
-    """Return the newest run of the feed with that name whose file was taken: mostly one of its newest runs, which are found
-    faster than all successes."""
-    newest = list(tx, feed, _NEWEST)
-    found = next((run for run in newest if run.is_success), None)
-    if found is not None or len(newest) < _NEWEST:
-        return found
-    states = [RunState.SUCCEEDED.value, RunState.PARTIAL.value, RunState.UNCHANGED.value]
-    return next((run for run in tx.each(_SUCCESSES, feed=feed, states=states) if run.is_success), None)
 
 
 def list(tx: Tx, feed: str | None = None, limit: int = 50, state: RunState | None = None) -> Sequence[Run]:

@@ -117,7 +117,8 @@ class Store:
             return Moment(instant, instant.astimezone(timezone).date())
 
         database = database_at(url, lock_url=lock_url, prepare=prepare)
-        schema.refuse_newer(database.version())  # before anything is written, also beside the store
+        if database.opening_writes:
+            schema.refuse_newer(database.version())
         if exclusive:
             database.lock()
         try:

@@ -8,6 +8,7 @@ from syncd.web.conditional import UNCONDITIONAL, answer, conditions_of, tag_of
 from syncd.web.cors import Cors
 from syncd.web.envelope import (
     KEY_ID,
+    REQUEST_ID,
     Guard,
     RequestLog,
     add_endpoint,
@@ -35,6 +36,7 @@ __all__ = [
     "CODES",
     "JSON",
     "KEY_ID",
+    "REQUEST_ID",
     "STOPPING",
     "UNCONDITIONAL",
     "Addresses",

@@ -166,6 +166,8 @@ def test_a_wrong_value_is_refused_with_what_it_must_be(home, toml, words):
         "[api]\ntrusted_proxies = ['10.0.0.1']\npublic_url = 'https://x.ca'",  # the pages have an address of their own
         "[api]\ntrusted_proxies = ['10.0.0.1']\n[operator]\nlisten = ''\ntoken = 'hush'",
         "[operator]\npublic_url = 'https://x.ca'\ntoken = 'hush'",
+        "[operator]\npublic_url = 'http://localhost:9000'",  # the end of a tunnel: still this machine alone
+        "[operator]\npublic_url = 'http://[::1]:9000'",
         "[operator]\nlisten = ''",
     ],
 )

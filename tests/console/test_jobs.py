@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from syncd.cli.app import app
+from syncd.console.pages import jobs_page
 from syncd.store import employers
 from tests.console.test_safety import EVIL
 from tests.stores import store_url
@@ -37,6 +38,25 @@ async def test_jobs_are_found_by_employer_text_and_status_in_pages(browse, world
     assert "No jobs yet" in page
     pager = re.findall(r'rel="next" href="([^"]+)"', (await browser.get("/jobs?q=cook&status=active"))[1])
     assert pager == ["/jobs?employer=Acme+Ltd.&amp;q=cook&amp;status=active&amp;page=2"]
+
+
+async def test_of_a_text_that_very_many_jobs_have_the_newest_are_listed_and_a_program_gets_all(
+    browse, world, monkeypatch
+):
+    monkeypatch.setattr(jobs_page, "FOUND", 60)
+    feed, row = world.feeds["acme"], world.board.row
+    world.board.deliver(feed, [*(row(f"c{n}", title="Cook") for n in range(70)), row("b", title="Baker")])
+    browser = await browse()
+    every = [job["referenceId"] for job in (await browser.json("/jobs?q=cook&limit=100"))[1]]
+    assert len(every) == 70
+    assert await references(browser, "?q=cook&page=2") == every[50:60]
+    assert await references(browser, "?q=cook&page=3") == []
+    page = (await browser.get("/jobs?q=cook"))[1]
+    assert "More than 60 jobs; the newest 60 are listed here." in page
+    assert "Page 1 of 2" in page
+    for query, number in (("?q=baker", "1 job"), ("", "71 jobs"), ("?page=2", "71 jobs")):
+        page = (await browser.get(f"/jobs{query}"))[1]
+        assert f'<p class="soft">{number}</p>' in page
 
 
 @pytest.mark.parametrize(

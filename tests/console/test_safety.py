@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 from aiohttp import FormData
 
-from syncd.console.app import PAGES
+from syncd.console.app import PAGES, POLICY
 from syncd.console.sessions import LIFETIME, Sessions
+from syncd.store import keys
 from syncd.sync.run import SourceFile
 from tests.console.conftest import TOKEN, csrf_of
 
@@ -109,6 +110,21 @@ async def test_after_ten_wrong_tokens_an_address_has_to_wait_and_others_go_on(br
     assert (await inside.get("/"))[0] == 200  # a session is not a guess
 
 
+async def test_behind_a_proxy_the_wrong_tokens_of_one_client_keep_no_other_out(browse, world, guarded):
+    api = world.settings.api
+    world.settings = replace(world.settings, api=replace(api, trusted_proxies=("127.0.0.0/8",)))
+    browser = await browse()
+    csrf = csrf_of((await browser.get("/login"))[1])
+
+    async def log_in(client, token):
+        headers = {"Origin": browser.origin, "X-Forwarded-For": client}
+        return (await browser.post("/login", {"csrf": csrf, "token": token}, headers=headers))[0]
+
+    assert [await log_in("203.0.113.1", "wrong") for _ in range(12)] == [401] * 10 + [429] * 2
+    assert await log_in("203.0.113.1", TOKEN) == 429
+    assert await log_in("203.0.113.2", TOKEN) == 303
+
+
 @pytest.mark.parametrize("sent", ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", "Bearer h\u00e9"])
 async def test_a_program_needs_the_token(browse, world, guarded, sent):
     browser = await browse()
@@ -151,6 +167,21 @@ async def test_a_name_of_somebody_else_that_leads_here_shows_nothing(browse, wor
     browser = await browse()
     status, page, _ = await browser.get("/login", headers={"Host": host})
     assert (status, "operator.hosts" in page) == ((200, False) if passes else (403, True))
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/metrics"), ("GET", "/healthz"), ("GET", "/readyz"), ("POST", "/reload")]
+)
+async def test_addresses_for_programs_are_served_for_the_same_names_as_the_pages(browse, world, method, path):
+    world.guarded(hosts=("ops.example.ca",))
+    client = (await browse()).client
+    for host in ("127.0.0.1:8081", "localhost", "OPS.example.ca"):
+        assert (await client.request(method, path, headers={"Host": host})).status == 200
+    for host in ("evil.example", "127.0.0.1.evil.example"):
+        answer = await client.request(method, path, headers={"Host": host})
+        problem = await answer.json(content_type="application/problem+json")
+        assert (answer.status, problem["code"]) == (403, "forbidden_host")
+    assert (await client.request(method, path, headers={"Host": "no host"})).status == 400
 
 
 @pytest.mark.parametrize(
@@ -207,6 +238,33 @@ async def test_no_address_takes_a_form_of_another_site(browse, world, path):
     assert (await browser.post(path, form(csrf=csrf), headers=evil))[0] == 403
     assert (await browser.post(path, form(csrf=csrf), headers={"Host": "evil.example"}))[0] == 403
     assert (await browser.post(path, form(csrf=csrf)))[0] != 403  # the same form from a page of ours
+
+
+#: Each address of the pages that a browser can open.
+GETS = sorted(
+    path.replace("{name}", "acme").replace("{number}", "1").replace("{key}", "1").replace("{employer}", "1")
+    for page in PAGES
+    for path, methods in page.ROUTES.items()
+    if "GET" in methods and path != "/live"
+)
+
+
+@pytest.mark.parametrize("prepared", [True, False])
+async def test_every_address_has_the_headers_of_safety(browse, world, prepared):
+    if prepared:
+        world.board.deliver(world.feeds["acme"], world.board.rows(1, 3))
+        world.board.store.write(lambda tx: keys.create(tx, 1))
+    browser = await browse()
+    for path in (*GETS, "/nowhere", "/static/0/nothing.css"):
+        answer = (await browser.get(path, headers={"Accept": "text/html"}))[2]
+        assert answer.status < 500
+        assert answer.headers["Content-Security-Policy"] == POLICY
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.headers["X-Frame-Options"] == "DENY"
+        if answer.content_type != "text/html":
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        if path.endswith(("/file", "report.html")) and prepared:
+            assert answer.headers["Content-Disposition"].startswith("attachment;")
 
 
 async def test_every_answer_keeps_the_browser_safe(browse, world):

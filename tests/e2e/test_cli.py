@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -149,6 +150,39 @@ def test_init_makes_an_installation_that_is_ready(cli, tmp_path, monkeypatch):
         "feeds": f"{tmp_path}/here/config/feeds.d",
         "drop": f"{tmp_path}/here/feeds/drop",
     }
+
+
+def test_init_goes_on_where_it_was_killed_and_leaves_other_files_alone(cli, tmp_path):
+    home = tmp_path / "home"
+    assert cli("init", home).code == 0
+    files = sorted(path for path in (home / "config").rglob("*") if path.is_file())
+    contents = {path: path.read_bytes() for path in files}
+    for kept in range(len(files)):  # killed after that many
+        shutil.rmtree(home / "feeds", ignore_errors=True)
+        for path in files[kept:]:
+            path.unlink()
+        (home / "config" / ".syncd.toml.tmp").write_text("[api]\nlis")
+        assert cli("init", home).code == 0
+        assert {
+            path: path.read_bytes() for path in (home / "config").rglob("*") if path.is_file()
+        } == contents
+    shutil.rmtree(home / "feeds")
+    assert cli("init", home).code == 0
+    files[-1].unlink()
+    files[0].write_text("# mine\n")
+    refused = cli("init", home)
+    assert (refused.code, refused.err) == (1, f"syncd: {files[0]} exists; nothing was written\n")
+    assert not files[-1].exists()
+
+
+@pytest.mark.parametrize("command", [("init",), ("backup",), ("restore",), ("backup", "--keep", "2")])
+def test_an_empty_path_is_a_usage_error(acme, monkeypatch, command):
+    monkeypatch.chdir(acme.base)
+    before = sorted(acme.base.rglob("*"))
+    refused = acme.run(*command, "")
+    assert (refused.code, refused.out) == (2, "")
+    assert "the path is empty" in refused.err
+    assert sorted(acme.base.rglob("*")) == before
 
 
 def test_an_employer_gets_another_name_and_the_feeds_that_have_the_old_one_are_named(acme):

@@ -1,31 +1,21 @@
 """Daemons on one PostgreSQL and one drop folder: killed, and with a server that crashes, they have the result of one."""
 
-import contextlib
-import http.client
-import json
 import os
-import random
-import signal
-import subprocess
-import threading
 import time
 
 import pytest
 
-from syncd.store import Store, employers, jobs, keys, runs
-from syncd.sync.files import DRAFT
+from syncd.store import Store, employers, keys
 from tests.clock import ZONE
-from tests.e2e.conftest import Daemon, Installation, csv_text, row, wait_until
-from tests.e2e.test_sftp import recipe
-from tests.stores import POSTGRES, program, server
+from tests.e2e import store_copies, two_daemons
+from tests.e2e.two_daemons import BODY, EMPLOYER, Host, Load, ask
+from tests.stores import POSTGRES, server
 from tests.test_bench import run as bench
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not POSTGRES, reason="needs TESTS_STORE=postgres"),
 ]
-FEEDS, FILES, KILLS, SEED = 6, 8, 8, 20261122
-EMPLOYER = "Acme Ltd."
 
 
 @pytest.fixture
@@ -36,38 +26,16 @@ def database():
     server().sql(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-class Host:
-    """A daemon on a machine of its own, as far as it knows: settings and log are its own, store and drop folder shared."""
-
-    def __init__(self, base, cli, url):
-        base.joinpath("a").mkdir(parents=True)
-        self.installation = Installation(base / "a", cli)
-        self.installation.settings(f'folder = "{base.parent / "drop"}"\n[store]\nurl = "{url}"\n')
-        (self.installation.feeds / "acme.toml").unlink()
-        for number in range(FEEDS):
-            self.installation.feed(f"feed{number}")
-        self.daemon: Daemon | None = None
-
-    def start(self):
-        self.daemon = Daemon(self.installation)
-        self.daemon.wait_for("READY=1")
-
-    def kill(self):
-        assert self.daemon is not None
-        self.daemon.close()
-
-
 @pytest.fixture
 def hosts(tmp_path, cli, database):
     """Two hosts with an employer. Their daemons are ended after the test."""
     (tmp_path / "drop").mkdir()
-    found = [Host(tmp_path / name, cli, database) for name in ("one", "two")]
+    found = [Host(tmp_path / name, database, 0, cli) for name in ("one", "two")]
     with Store.open(database, timezone=ZONE) as store:
         store.write(lambda tx: employers.add(tx, EMPLOYER))
     yield found
     for host in found:
-        if host.daemon is not None:
-            host.kill()
+        host.kill()
 
 
 @pytest.fixture
@@ -77,130 +45,10 @@ def key(hosts, database):
         return store.write(lambda tx: keys.create(tx, employer.id))
 
 
-BODY = {
-    "locations": [{"description": "Halifax, NS"}],
-    "categories": [{"id": 1}],
-    "description": "<p>x</p>",
-    "applicantRoutingType": {"id": 1},
-    "applicationEmail": "a@example.ca",
-    "positionType": {"id": 1},
-}
-
-
-def ask(host, method, path, key, body=None, **headers):
-    """Return (status, headers, JSON) of an answer; the status is 0 if there is none."""
-    try:
-        connection = http.client.HTTPConnection(host.daemon.address(), timeout=20)
-        with contextlib.closing(connection):
-            sent = {"API-Key": key, "Content-Type": "application/json", **headers}
-            connection.request(method, f"/api/v1.1{path}", json.dumps(body) if body else None, sent)
-            answer = connection.getresponse()
-            content = answer.read()
-            return answer.status, answer.headers, json.loads(content) if content else None
-    except (OSError, http.client.HTTPException, IndexError):
-        return 0, {}, None
-
-
-class Client(threading.Thread):
-    """Puts jobs that no feed knows, to one host and the other, and remembers what was acknowledged."""
-
-    def __init__(self, hosts, key, number):
-        super().__init__(daemon=True)
-        self.hosts, self.key, self.number = hosts, key, number
-        self.halt, self.acknowledged, self.statuses = threading.Event(), {}, set()
-        self.pending = {}
-
-    def run(self):
-        chance, count = random.Random(self.number), 0
-        while not self.halt.is_set():
-            count += 1
-            reference = f"api-{self.number}-{chance.randrange(20)}"
-            title = f"Title {count}"
-            self.pending.setdefault(reference, []).append(title)
-            host = chance.choice(self.hosts)
-            body = {"referenceId": reference, "title": title, **BODY}
-            status, _, _ = ask(host, "PUT", "/jobs", self.key, body)
-            self.statuses.add(status)
-            if status in (200, 201):
-                self.acknowledged[reference] = title
-                self.pending[reference] = [title]
-
-
-def content(feed, number):
-    """The file of a feed: some rows are new, changed or missing in each."""
-    return csv_text(
-        [row(f"F{feed}-{n}", f"Job {n} of {number if n % 3 == 0 else 0}") for n in range(number, number + 30)]
-    )
-
-
-class Partner(threading.Thread):
-    """Drops the files of a feed, each once the one before is filed."""
-
-    def __init__(self, drop, feed):
-        super().__init__(daemon=True)
-        self.folder, self.feed = drop / f"feed{feed}", feed
-
-    def run(self):
-        self.folder.mkdir(exist_ok=True)
-        for number in range(FILES):
-            name = f"day{number}.csv"
-            (self.folder / f".{name}.tmp").write_text(content(self.feed, number))
-            (self.folder / f".{name}.tmp").rename(self.folder / name)
-            done = self.folder / "done"
-            wait_until(lambda done=done, name=name: any(done.glob(f"*-{name}")), f"{self.folder}/{name}")
-
-
-def test_killed_and_with_a_server_that_crashes_two_daemons_have_the_result_of_one(
-    hosts, key, database, tmp_path
-):
-    chance = random.Random(SEED)
-    for host in hosts:
-        host.start()
-    partners = [Partner(tmp_path / "drop", feed) for feed in range(FEEDS)]
-    clients = [Client(hosts, key[1], number) for number in range(2)]
-    for thread in (*partners, *clients):
-        thread.start()
-    for turn in range(KILLS):
-        time.sleep(chance.uniform(0.3, 1.5))
-        host = chance.choice(hosts)
-        host.kill()
-        if turn in (2, 5):
-            server().stop(signal.SIGQUIT if turn == 2 else signal.SIGINT)
-            server().start()
-        host.start()
-    for partner in partners:
-        partner.join(90)
-        assert not partner.is_alive(), f"files of feed {partner.feed} are not done"
-    for client in clients:
-        client.halt.set()
-        client.join(30)
-        assert client.statuses <= {0, 200, 201, 503}, client.statuses
-    with Store.open(database, timezone=ZONE) as store:
-        check(store, clients, tmp_path / "drop")
-
-
-def check(store, clients, drop):
-    employer = store.read(lambda tx: employers.find(tx, EMPLOYER))
-    found = store.read(lambda tx: runs.list(tx, limit=10_000))
-    ended = sorted((run.feed, run.file) for run in found if run.state in ("succeeded", "partial"))
-    assert ended == sorted((f"feed{feed}", f"day{day}.csv") for feed in range(FEEDS) for day in range(FILES))
-    assert len(found) == len(ended)
-    state = {job.reference_id: job for job in store.read(lambda tx: jobs.after(tx, employer.id, 0, 10_000))}
-    for feed in range(FEEDS):
-        active = {ref for ref, job in state.items() if ref.startswith(f"F{feed}-") and job.status == "active"}
-        assert active == {f"F{feed}-{n}" for n in range(FILES - 1, FILES + 29)}
-        left = [path.name for path in (drop / f"feed{feed}" / ".claimed").iterdir()]
-        assert [
-            name for name in left if not name.startswith(DRAFT)
-        ] == []  # drafts are removed after a minute
-    for client in clients:
-        assert client.acknowledged
-        for reference, title in client.acknowledged.items():
-            assert state[reference].title in client.pending[reference], (reference, title)
-    counted: dict[tuple[int, str], int] = {}
-    for job in state.values():
-        counted[job.employer_id, job.status.value] = counted.get((job.employer_id, job.status.value), 0) + 1
-    assert {k: n for k, n in store.read(jobs.totals).items() if n} == counted
+def test_killed_and_with_a_server_that_crashes_two_daemons_have_the_result_of_one(tmp_path):
+    """``python -m tests.e2e.two_daemons`` does it at length."""
+    found = two_daemons.try_out(tmp_path, Load(feeds=6, files=8, pause=(0.3, 1.5)))
+    assert found.restarts == 2
 
 
 def test_what_one_daemon_answers_the_other_knows_at_once(hosts, key, database, until):
@@ -262,45 +110,14 @@ def test_a_store_is_copied_to_the_server_and_served_from_there(installation, sta
     assert start().request("GET", "/api/v1.1/jobs", key)[0] == 200
 
 
-def test_a_store_on_a_server_is_backed_up_and_restored_by_its_own_tools(installation, database):
-    installation.settings(f'[store]\nurl = "{database}"\n')
-    os.chmod(installation.config, 0o600)
-    assert installation.run("employer", "add", EMPLOYER).code == 0
-    tools = "syncd: a store on PostgreSQL is backed up with pg_dump, and restored with pg_restore"
-    found = installation.run("backup", installation.base / "a.db")
-    assert (found.code, found.err) == (1, f"{tools}\n")
-    found = installation.run("restore", installation.config, "--yes")
-    assert (found.code, found.err) == (1, f"{tools}\n")
-    assert installation.run("migrate").code == 0
-    name = database.partition("?")[0].rpartition("/")[2]
-    server().sql("UPDATE alembic_version SET version_num = '0008'", name)
-    assert installation.run("migrate", "--plan", "--json").json["from"] == "0008"
-    found = installation.run("migrate")
-    assert (found.code, found.err) == (
-        1,
-        f"{tools}: do that, then start the daemon, which migrates the store\n",
-    )
-    assert server().sql("SELECT version_num FROM alembic_version", name) == [("0008",)]
-    assert not list(installation.base.rglob("*.tmp"))
-
-
-def test_a_dump_is_restored_to_a_database_that_the_next_version_can_migrate(tmp_path):
-    server().sql("CREATE ROLE app LOGIN")
-    server().sql("CREATE DATABASE syncd OWNER app")
-    url = server().url("syncd").replace("//syncd@", "//app@")
-    with Store.open(url, timezone=ZONE) as store:
-        store.write(lambda tx: employers.add(tx, EMPLOYER))
-    steps = recipe("dump") + recipe("restore dump")
-    steps = steps.replace("/var/lib/postgresql", str(tmp_path)).replace("--owner syncd", "--owner app")
-    programs = os.path.dirname(os.path.realpath(program("pg_restore")))
-    names = {"PGHOST": str(server().folder), "PGUSER": "syncd", "PATH": f"{programs}:{os.environ['PATH']}"}
-    subprocess.run(["/bin/sh", "-ec", steps], check=True, env=names)
-    with Store.open(url, timezone=ZONE) as store:
-        assert [employer.name for employer in store.read(employers.all)] == [EMPLOYER]
-        store.write(lambda tx: tx.execute("CREATE TABLE of_the_next_version (id int)"))
-    for database in ("syncd", "syncd_old"):
-        server().sql(f"DROP DATABASE {database}")
-    server().sql("DROP ROLE app")
+def test_a_store_that_went_to_the_server_and_back_is_equal_row_by_row(tmp_path):
+    """``python -m tests.e2e.store_copies`` does it with 100,000 jobs."""
+    counts, _ = store_copies.try_out(tmp_path, 300)
+    assert counts["job"] == 300
+    assert (
+        counts["history"] == 300 + 200 - 10 + 30
+    )  # created, changed twice (but for those missing), archived
+    assert counts["run"] == 3
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,31 @@ def test_good_feeds_are_renewed_and_a_bad_one_is_named(installation, start, relo
     assert daemon.request("GET", "/readyz")[0] == 200
 
 
+def test_while_the_folder_of_feed_files_is_missing_each_feed_keeps_its_jobs(
+    installation, start, reload, until, make_row
+):
+    key = installation.employer_with_key()
+    daemon = start()
+    installation.drop("jobs.csv", [make_row(f"A-{n}") for n in range(1, 6)])
+    until(installation.done(1, "jobs.csv").exists)
+    installation.feeds.rename(installation.base / "gone")
+    found = reload(daemon)
+    assert (found.code, found.out) == (1, "nothing was reloaded\n")
+    assert "feeds.d: the folder is missing" in found.err
+    daemon.close()
+    daemon = start()  # without feeds, until the folder is back
+    assert daemon.events("feed.released") == []
+    (installation.base / "gone").rename(installation.feeds)
+    assert reload(daemon, "--json").json["feeds"] == ["acme"]
+    installation.drop("jobs.csv", [make_row(f"A-{n}") for n in range(2, 6)])
+    until(installation.done(2, "jobs.csv").exists)
+    listed = daemon.request("GET", "/api/v1.1/jobs?status=archived", key)[1]
+    assert [job["referenceId"] for job in listed["data"]] == ["A-1"]  # its feed still owns it
+    (installation.feeds / "acme.toml").unlink()
+    assert reload(daemon).code == 0
+    assert [event["jobs"] for event in daemon.wait_for_event("feed.released")] == [4]
+
+
 def test_on_the_address_of_the_api_it_needs_the_operators_token(installation, start, reload, monkeypatch):
     text = installation.config.read_text().replace('[operator]\nlisten = "127.0.0.1:0"', "[operator]")
     installation.config.write_text(text.replace("[operator]", '[operator]\nlisten = ""\ntoken = "hush-hush"'))

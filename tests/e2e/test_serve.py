@@ -1,5 +1,6 @@
 """`syncd serve` as systemd and its users see it."""
 
+import json
 import os
 import re
 import shutil
@@ -240,3 +241,20 @@ def test_systemd_finds_nothing_wrong_with_the_units(unit, tmp_path):
         check=False,
     )
     assert (found.stdout, found.stderr) == ("", "")
+
+
+def test_the_request_that_changed_a_job_is_in_its_history(installation, start):
+    key = installation.employer_with_key()
+    daemon = start()
+    body = {"referenceId": "a", "title": "Welder", "locations": [{"description": "Toronto, ON"}]}
+    status, job = daemon.request("PUT", "/api/v1.1/jobs", key, {**body, "categories": [{"id": 1}]})
+    assert status == 201
+    [logged] = [
+        line["request_id"] for line in daemon.wait_for_event("api.request") if line["method"] == "PUT"
+    ]
+    shown = json.loads(daemon.text(f"/jobs/{job['id']}", {"Accept": "application/json"}, "operator"))
+    assert [step["requestId"] for step in shown["history"]] == [logged]
+    page = daemon.text(f"/jobs/{job['id']}", which="operator")
+    assert f"request <code>{logged}</code>" in page
+    entry = daemon.request("GET", f"/api/v1.1/jobs/{job['id']}/history", key)[1]["data"][0]
+    assert "requestId" not in entry  # the API answers what its specification has

@@ -15,6 +15,7 @@ from tests.golden.golden import MASK, comments_masked, masked
 _PASSING = {
     "api_key": ("digest", "last_used_at"),
     "run": ("claimed_name", "phases"),
+    "history": ("request_id",),
 }
 _PROSE = {"run": ("reason", "withheld"), "run_warning": ("detail",)}
 #: Table → columns of JSON that contains prose.

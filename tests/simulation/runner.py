@@ -41,7 +41,7 @@ class Runner:
             self._carry_out(seed, steps)
         except Broken as error:
             return str(error)
-        except Exception:  # it is no finding
+        except Exception:  # not a finding
             return None
         return None
 

@@ -1,5 +1,6 @@
 """Employers and the life of an API key."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 from hashlib import sha256
@@ -153,3 +154,26 @@ def test_a_dead_key_has_no_successor(store: Store, employer: Employer, clock: Cl
     with pytest.raises(NotFound):
         store.write(lambda tx: keys.rotate(tx, 99, DAY))
     assert len(store.read(keys.all)) == 2
+
+
+def test_two_rotations_of_one_key_at_once_make_one_successor(store: Store, employer: Employer) -> None:
+    old, _ = store.write(lambda tx: keys.create(tx, employer.id, "board"))
+
+    def rotated(_: int) -> int | str:
+        try:
+            return store.write(lambda tx: keys.rotate(tx, old.id, DAY))[0].id
+        except Conflict as error:
+            return str(error)
+
+    with ThreadPoolExecutor(2) as threads:
+        found = sorted(threads.map(rotated, range(2)), key=str)
+    assert found == [2, "key 1 was rotated before: key 2 is its successor; rotate or revoke that one"]
+    assert len(store.read(keys.all)) == 2
+
+
+def test_a_key_whose_successor_has_ended_is_rotated_again(store: Store, employer: Employer) -> None:
+    old, _ = store.write(lambda tx: keys.create(tx, employer.id, "board"))
+    lost, _ = store.write(lambda tx: keys.rotate(tx, old.id, DAY))
+    store.write(lambda tx: keys.revoke(tx, lost.id))
+    heir, _ = store.write(lambda tx: keys.rotate(tx, old.id, DAY))
+    assert (heir.id, store.read(lambda tx: keys.get(tx, old.id)).successor_id) == (3, 3)

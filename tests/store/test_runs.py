@@ -24,7 +24,7 @@ from syncd.domain import (
     UnknownValues,
 )
 from syncd.errors import NotFound, Problem
-from syncd.store import Store, feeds, history, keys, replies, results, runs
+from syncd.store import Store, feeds, history, keys, replies, results, run_strips, runs
 from tests.clock import Clock
 from tests.store.board import Board
 
@@ -284,14 +284,14 @@ def test_a_reply_is_kept_for_its_key_and_time(store: Store, employer: Employer, 
 
 
 def test_a_run_of_which_no_row_went_in_is_not_the_last_success(store: Store, begin: Begin, end: End) -> None:
-    assert store.read(lambda tx: runs.last_success(tx, "acme")) is None
+    assert store.read(lambda tx: run_strips.last_success(tx, "acme")) is None
     taken = end(begin(), RunState.PARTIAL, counts=RunCounts(read=9, created=1, rejected=8))
     end(begin(), RunState.PARTIAL, counts=RunCounts(read=9, rejected=9))
     end(begin(), RunState.FAILED)
-    assert store.read(lambda tx: runs.last_success(tx, "acme")) == taken
+    assert store.read(lambda tx: run_strips.last_success(tx, "acme")) == taken
     same = end(begin(), RunState.UNCHANGED)
-    assert store.read(lambda tx: runs.last_success(tx, "acme")) == same
+    assert store.read(lambda tx: run_strips.last_success(tx, "acme")) == same
     empty = end(begin(), RunState.SUCCEEDED)
     end(begin(kind=RunKind.REVERT), RunState.SUCCEEDED, counts=RunCounts(read=1, updated=1))
-    assert store.read(lambda tx: runs.last_success(tx, "acme")) == empty
-    assert store.read(lambda tx: runs.last_success(tx, "other")) is None
+    assert store.read(lambda tx: run_strips.last_success(tx, "acme")) == empty
+    assert store.read(lambda tx: run_strips.last_success(tx, "other")) is None

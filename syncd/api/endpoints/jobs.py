@@ -11,10 +11,10 @@ from syncd.api import idempotency
 from syncd.api.context import CONTEXT, PRINCIPAL
 from syncd.api.parameters import ListQuery, path_id
 from syncd.api.payloads import JSON_LD, Renderer, Shape, encode
-from syncd.domain import CHANGEABLE, ActorKind, Employer, Job, JobInput, check_body, check_reference
+from syncd.domain import CHANGEABLE, Actor, ActorKind, Employer, Job, JobInput, check_body, check_reference
 from syncd.errors import NotFound
 from syncd.store import Tx, history, jobs, upsert
-from syncd.web import JSON, UNCONDITIONAL, answer, conditions_of, prefers, read_object, tag_of
+from syncd.web import JSON, REQUEST_ID, UNCONDITIONAL, answer, conditions_of, prefers, read_object, tag_of
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ async def create_job(request: web.Request) -> web.Response:
         conditions.allow_write(None)
 
         def work(tx: Tx) -> tuple[bytes, dict[str, str]]:
-            job = upsert.create(tx, who.employer.id, sent, who.actor)
+            job = upsert.create(tx, who.employer.id, sent, _actor(request))
             shown = context.render.job(job, who.employer)
             headers = {**_JSON, "Location": f"{address}/{job.id}", "ETag": tag_of(shown)}
             keep(tx, 201, headers, shown)
@@ -86,7 +86,7 @@ async def update_job(request: web.Request) -> web.Response:
     sent = await _sent(request, addressed=job_id)
     who = request[PRINCIPAL]
     job = await _write(
-        request, lambda tx: upsert.update(tx, who.employer.id, job_id, sent, who.actor, check=check_job)
+        request, lambda tx: upsert.update(tx, who.employer.id, job_id, sent, _actor(request), check=check_job)
     )
     return _job(request, job)
 
@@ -97,7 +97,7 @@ async def put_job_by_reference(request: web.Request) -> web.Response:
     sent = await _sent(request, by_reference=True)
     who = request[PRINCIPAL]
     job, created = await _write(
-        request, lambda tx: upsert.put(tx, who.employer.id, sent, who.actor, check=check_job)
+        request, lambda tx: upsert.put(tx, who.employer.id, sent, _actor(request), check=check_job)
     )
     return _job(request, job, 201, Location=f"{address}/{job.id}") if created else _job(request, job)
 
@@ -106,7 +106,9 @@ async def delete_job(request: web.Request) -> web.Response:
     """Delete the job with an id (docs/specification.md 4.5)."""
     job_id, check_job = path_id(request, "job"), _precondition(request)
     who = request[PRINCIPAL]
-    await _write(request, lambda tx: upsert.delete(tx, who.employer.id, job_id, who.actor, check=check_job))
+    await _write(
+        request, lambda tx: upsert.delete(tx, who.employer.id, job_id, _actor(request), check=check_job)
+    )
     return web.Response(status=204)
 
 
@@ -116,9 +118,14 @@ async def delete_job_by_reference(request: web.Request) -> web.Response:
     reference = check_reference(await read_object(request, request.app[CONTEXT].settings))
     await _write(
         request,
-        lambda tx: upsert.delete_reference(tx, who.employer.id, reference, who.actor, check=check_job),
+        lambda tx: upsert.delete_reference(tx, who.employer.id, reference, _actor(request), check=check_job),
     )
     return web.Response(status=204)
+
+
+def _actor(request: web.Request) -> Actor:
+    """Return who makes a change by this request."""
+    return request[PRINCIPAL].acting(request[REQUEST_ID])
 
 
 async def _sent(

@@ -14,9 +14,8 @@ from syncd.cli.stores.contents import backup_json, backup_text
 from syncd.config import Settings, load_settings
 from syncd.errors import StoreError
 from syncd.service import stores
-from syncd.store import backups, database_at, schema, utc_now
+from syncd.store import Database, backups, schema, utc_now
 
-_SQLITE = b"SQLite format 3\x00"
 #: What the names of the files beside a store end with.
 _BESIDE = ("-wal", "-shm", "-journal", ".lock")
 
@@ -32,8 +31,8 @@ def backup(config: Path | None, as_json: bool, target: Path, keep: int | None) -
     database = stores.database_of(settings)
     schema.refuse_newer(database.version())
     at = utc_now()
-    path = target / backups.name_at(at) if is_folder else target
-    _refuse_others(path, settings)
+    path = target / backups.name_at(at, database) if is_folder else target
+    _refuse_others(path, settings, database)
     made = backups.write(database, path, at)
     removed = backups.remove_oldest(target, keep, path) if keep is not None else []
     found = {"file": str(path), **backup_json(made), "removed": [str(old) for old in removed]}
@@ -41,7 +40,7 @@ def backup(config: Path | None, as_json: bool, target: Path, keep: int | None) -
     print_result(as_json, found, "\n".join([*lines, *(f"removed {old}" for old in removed)]))
 
 
-def _refuse_others(path: Path, settings: Settings) -> None:
+def _refuse_others(path: Path, settings: Settings, database: Database) -> None:
     """Raise StoreError if a backup at ``path`` would replace something that is not a backup, or be taken for a part of a
     store."""
     store = next((part for part in _stores_of(path) if part.exists()), None)
@@ -57,7 +56,7 @@ def _refuse_others(path: Path, settings: Settings) -> None:
         raise StoreError(f"{path} is not a regular file; name another file, or a folder")
     if any(path.with_name(path.name + ending).exists() for ending in _BESIDE):
         raise StoreError(f"{path} is a store that is in use; name another file, or a folder")
-    if not _may_be_backup(path):
+    if not database.is_backup(path):
         raise StoreError(f"{path} is not a backup, and is not replaced; name another file, or a folder")
 
 
@@ -66,14 +65,3 @@ def _stores_of(path: Path) -> Iterator[Path]:
     for ending in _BESIDE:
         if path.name.endswith(ending) and path.name != ending:
             yield path.with_name(path.name.removesuffix(ending))
-
-
-def _may_be_backup(path: Path) -> bool:
-    """Return whether the file is a store. A database that cannot be read counts: a damaged backup is to be replaced."""
-    with path.open("rb") as file:
-        if file.read(len(_SQLITE)) != _SQLITE:
-            return False
-    try:
-        return database_at(f"sqlite:///{path.absolute()}").version() is not None
-    except StoreError:
-        return True

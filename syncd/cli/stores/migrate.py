@@ -8,7 +8,6 @@ from pathlib import Path
 from syncd.cli.output import print_result
 from syncd.cli.store_access import become_owner, require_store
 from syncd.config import Settings, load_settings
-from syncd.errors import StoreError
 from syncd.service import stores
 from syncd.store import Database, backups, schema, utc_now
 
@@ -42,12 +41,9 @@ def _migrate(settings: Settings, database: Database) -> Path | None:
     try:
         kept = None
         if database.version() is not None:
-            if database.no_backup:
-                raise StoreError(
-                    f"{database.no_backup}: do that, then start the daemon, which migrates the store"
-                )
             at = utc_now()
-            kept = _beside(settings, f"before-migration-{at:%Y%m%dT%H%M%S.%fZ}")
+            kept = _place_for(settings, f"before-migration-{at:%Y%m%dT%H%M%S.%fZ}")
+            database.be_alone()
             backups.write(database, kept, at)
         stores.open_store(settings).close()
     finally:
@@ -55,10 +51,12 @@ def _migrate(settings: Settings, database: Database) -> Path | None:
     return kept
 
 
-def _beside(settings: Settings, ending: str) -> Path:
-    """Return the path of a file beside the store."""
+def _place_for(settings: Settings, ending: str) -> Path:
+    """Return the path of a backup: beside the store, or, of one on a server, where a store in a file is by default."""
     store = settings.store.path
-    assert store is not None  # of another store there is no backup
+    if store is None:
+        store = settings.base / "var" / "syncd.dump"
+        store.parent.mkdir(mode=0o700, exist_ok=True)
     return store.with_name(f"{store.name}.{ending}")
 
 

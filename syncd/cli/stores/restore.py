@@ -113,5 +113,6 @@ def _outro(made: Backup, kept: Path | str | None) -> str:
     if made.schema != schema.HEAD:
         lines.append(f"it has schema {made.schema}: the next command migrates it to {schema.HEAD}")
     if kept is not None:
-        lines.append(f"the store as it was: {kept}; remove it when it is not needed any more")
+        where = kept if isinstance(kept, Path) else f"the database {kept}"
+        lines.append(f"the store as it was: {where}; remove it when it is not needed any more")
     return "\n".join(lines)

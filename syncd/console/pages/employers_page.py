@@ -107,16 +107,22 @@ async def show(visit: Visit) -> web.StreamResponse:
 async def show_employer(visit: Visit, number: int, fault: Fault | None = None) -> web.Response:
     """Answer the page of an employer; ``fault``: what was wrong with a form that it has."""
     page = visit.number("page")
-    employer, found, active = await visit.read(lambda tx: _found(tx, number))
+    employer, found, active, live_address = await visit.read(lambda tx: _found(tx, visit, number))
     if visit.wants_json:
         return visit.json({**employer_json(employer), "keys": [key_json(info) for info in found]})
     now = visit.context.store.now().instant
-    found.sort(key=lambda info: (not info.live(now), -info.id))
+    live = {info.id for info in found if info.live(now)}
+    found.sort(key=lambda info: (info.id not in live, -info.id))
+    form_is_wrong = fault is not None  # the page would be loaded again without what was sent
     return visit.page(
         "employer.html.j2",
         status_of(fault),
+        **({} if form_is_wrong else {"live": live_address}),
         employer=employer_json(employer),
-        keys=[(info, info.state(now)) for info in found[(page - 1) * KEYS : page * KEYS]],
+        keys=[
+            (info, info.state(now), info.successor_id in live)
+            for info in found[(page - 1) * KEYS : page * KEYS]
+        ],
         total=len(found),
         page=page,
         pages=max(1, -(-len(found) // KEYS)),
@@ -127,9 +133,10 @@ async def show_employer(visit: Visit, number: int, fault: Fault | None = None) -
     )
 
 
-def _found(tx: Tx, number: int) -> tuple[Employer, list[keys.KeyInfo], int]:
-    found = keys_of(tx, number)
-    return employers.get(tx, number), found, jobs.count(tx, number, Status.ACTIVE)
+def _found(tx: Tx, visit: Visit, number: int) -> tuple[Employer, list[keys.KeyInfo], int, str]:
+    """Return an employer, its keys, the number of its active jobs, and where its page listens."""
+    found, live = keys_of(tx, number), visit.console.digests.address(tx, ("employer", str(number)))
+    return employers.get(tx, number), found, jobs.count(tx, number, Status.ACTIVE), live
 
 
 def keys_of(tx: Tx, number: int) -> list[keys.KeyInfo]:

@@ -15,7 +15,7 @@ from syncd.errors import NotFound, UnusableFolder
 from syncd.feeds.configuration import FeedFile, MappingLine
 from syncd.feeds.native import members_of
 from syncd.logs import Event
-from syncd.store import Tx, feed_jobs, jobs, runs
+from syncd.store import Tx, feed_jobs, feeds, jobs, runs
 from syncd.sync.arrival import look_into, pause, resume
 from syncd.sync.report import instant_json, run_json
 from syncd.sync.report.views import feed_view, mapping_lines, mapping_view
@@ -24,8 +24,8 @@ from syncd.web import Refusal
 
 log = structlog.get_logger("syncd.console")
 
-#: Runs on a page, files of the folder that are listed, lines of the mapping, and characters of why a feed is paused.
-RUNS, FILES, LINES, WHY = 25, 100, 400, 500
+#: Runs on a page, jobs and files of the folder that are listed, lines of the mapping, and characters of why a feed is paused.
+RUNS, JOBS, FILES, LINES, WHY = 25, 10, 100, 400, 500
 
 
 async def show(visit: Visit) -> web.StreamResponse:
@@ -82,26 +82,30 @@ def _found(tx: Tx, visit: Visit, file: FeedFile, page: int) -> dict[str, Any]:
     settings = visit.context.settings
     total, found = runs.page(tx, file.name, None, page=page, page_size=RUNS)
     feed = visit.context.feeds().get(file.name)
-    job = _newest_job(tx, feed.id) if feed is not None else None
+    owned = _active_jobs(tx, feed.id) if feed is not None else []
     return {
         "now": tx.now.instant,
+        "live": visit.console.digests.address(tx, ("feed", file.name)),
         "feed": feed_view(tx, file, settings.drop.folder, settings.timezone),
-        "faults": file.faults,
+        "paused": file.name in feeds.paused(tx),
+        "held": [run.id for run in runs.waiting(tx) if run.feed == file.name],
         "runs": [run_json(run) for run in found],
         "going": [run_json(run) for run in runs.unfinished(tx) if run.feed == file.name],
         "total": total,
         "page": page,
         "pages": max(1, -(-total // RUNS)),
         "rejected": rejected_rows(tx, file.name),
-        "sample": _samples(visit, job) if job is not None else {},
-        "sample_of": job and (job.reference_id or str(job.id)),
+        "jobs": owned,
+        "sample": _samples(visit, owned[0]) if owned else {},
+        "sample_of": (owned[0].reference_id or str(owned[0].id)) if owned else None,
     }
 
 
-def _newest_job(tx: Tx, feed_id: int) -> Job | None:
-    """Return an active job of the feed."""
-    owned = feed_jobs.owned_active(tx, feed_id, 0, 1)
-    return jobs.by_ids(tx, [owned[0][0]]).get(owned[0][0]) if owned else None
+def _active_jobs(tx: Tx, feed_id: int) -> list[Job]:
+    """Return some active jobs that the feed owns, by id."""
+    numbers = [job_id for job_id, _missed in feed_jobs.owned_active(tx, feed_id, 0, JOBS)]
+    found = jobs.by_ids(tx, numbers)
+    return [found[number] for number in numbers if number in found]
 
 
 def _samples(visit: Visit, job: Job) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from aiohttp import web
 
 from syncd.console import live
+from syncd.console.digests import KINDS, OVERVIEW, Topic
 from syncd.console.visit import Visit
 from syncd.web import Refusal
 
@@ -19,10 +20,9 @@ _HEADERS = {
 
 
 async def stream(visit: Visit) -> web.StreamResponse:
-    """Send the digest of what the page shows whenever it changes: of the overview, or of the ``run``. ``seen``: the digest
-    that the page has. The stream ends with the session, the browser or the service."""
-    request, views = visit.request, visit.console.live
-    topic = visit.number("run") if visit.text("run") else live.OVERVIEW
+    """Send the digest of what the page shows whenever it changes: of the overview, or of the ``run``, ``feed`` or ``employer``.
+    ``seen``: the digest that the page has. The stream ends with the session, the browser or the service."""
+    request, views, topic = visit.request, visit.console.live, _topic(visit)
     seen = request.headers.get("Last-Event-ID", "") or visit.text("seen")
     if request.method != "GET":
         raise Refusal("method_not_allowed", "this address takes GET", headers={"Allow": "GET"})
@@ -40,6 +40,14 @@ async def stream(visit: Visit) -> web.StreamResponse:
         if not _is_gone(request):
             await response.write_eof()
     return response
+
+
+def _topic(visit: Visit) -> Topic:
+    """Raises ``invalid_parameter``."""
+    kind = next((kind for kind in KINDS if visit.text(kind)), "")
+    if kind in ("run", "employer"):
+        return kind, str(visit.number(kind))
+    return (kind, visit.text(kind)[:100]) if kind else OVERVIEW
 
 
 def _is_gone(request: web.Request) -> bool:

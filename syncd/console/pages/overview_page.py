@@ -11,8 +11,8 @@ from typing import Any
 from aiohttp import web
 
 from syncd.console.charts import DAYS
+from syncd.console.digests import OVERVIEW
 from syncd.console.formats import plural
-from syncd.console.live import faults_of, overview_digest
 from syncd.console.visit import Visit
 from syncd.feeds.configuration import FeedFile
 from syncd.store import Tx, job_days, run_strips, runs
@@ -20,8 +20,8 @@ from syncd.sync.report import run_json
 from syncd.sync.report.views import count_active_jobs, feed_states, feeds_view
 
 #: Runs in the strip of a feed, feeds on a page, and decisions that are listed.
-STRIP, FEEDS, DECISIONS = 30, 40, 20
-#: Run or feed state → its place in the order of feeds; all others come last, by name.
+STRIP, FEEDS, DECISIONS = 30, 25, 20
+#: States of feeds in the order of the page; all others come last, by name.
 _ORDER = ("held", "degraded", "failed", "overdue", "paused")
 
 
@@ -69,14 +69,13 @@ def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
         "jobs": job_days.by_status(tx),
         "days": _days(tx, today),
         "today": today,
-        "live": f"seen={overview_digest(tx, faults_of(visit.context))}",
+        "live": visit.console.digests.address(tx, OVERVIEW),
     }
 
 
 def _urgency(feed: dict[str, Any]) -> tuple[int, str]:
-    states = (feed["lastRun"]["state"] if feed["lastRun"] else "", feed["state"])
-    places = [_ORDER.index(state) for state in states if state in _ORDER]
-    return min(places, default=len(_ORDER)), feed["name"]
+    place = _ORDER.index(feed["state"]) if feed["state"] in _ORDER else len(_ORDER)
+    return place, feed["name"]
 
 
 def _line(tx: Tx, feed: dict[str, Any]) -> FeedLine:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import PurePath
@@ -14,13 +13,12 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from syncd.console.live import run_digest
 from syncd.console.visit import Visit
 from syncd.domain import Actor, ActorKind, Run, RunKind, RunState
-from syncd.errors import NotFound, Problem
+from syncd.errors import NotFound
 from syncd.feeds.native import members_of
-from syncd.store import Tx, history, runs
-from syncd.sync.report import Kinds, fields_json, whole_report, write_json
+from syncd.store import Tx, history, results, runs
+from syncd.sync.report import Kinds, fields_json, summary, unknown_json, write_json
 from syncd.sync.report.files import write_page
 from syncd.sync.report.views import run_view
 from syncd.sync.run import kept_file
@@ -48,9 +46,6 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> tuple[Run, dict[str, Any]]:
-    report = whole_report(tx, number, most=0, would_archive=GOING)
-    # iterators, which end with the transaction: the template gets what is grouped here
-    rejected, warnings, _changes = (report.pop(name) for name in ("rejectedRows", "warnings", "changes"))
     run = runs.get(tx, number)
     counts = visit.console.changes.look(tx, run, exact=action is not None)
     total = counts.total if action is None else counts.by_action.get(action) or 0
@@ -58,11 +53,11 @@ def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> 
     member = members_of(visit.context.catalogue)
     return run, {
         "now": tx.now.instant,
-        "run": report,
-        "live": f"run={number}&seen={run_digest(tx, number, visit.console.actions.going_on(number))}",
+        "run": summary(tx, run, GOING) | unknown_json(results.unknown(tx, number)),
+        "live": visit.console.digests.address(tx, ("run", str(number))),
         "known_feed": run.feed in visit.context.files(),
-        "kinds": _kinds(rejected).by_frequency()[:KINDS],
-        "warnings": _noticed(warnings).by_frequency()[:KINDS],
+        "kinds": _kinds(tx, number).by_frequency()[:KINDS],
+        "warnings": _noticed(tx, number).by_frequency()[:KINDS],
         "grouped": GROUPED,
         "all_changes": counts.total,
         "by_action": counts.by_action,
@@ -91,17 +86,17 @@ def _can(run: Run, *, changed: bool) -> list[tuple[str, str]]:
     return found
 
 
-def _kinds(rows: Iterator[dict[str, Any]]) -> Kinds:
+def _kinds(tx: Tx, number: int) -> Kinds:
     found = Kinds()
-    for row in islice(rows, GROUPED):
-        found.add_errors(row["record"], [Problem(**error) for error in row["errors"]])
+    for errors in results.some_errors(tx, number, GROUPED):
+        found.add_errors(0, errors)
     return found
 
 
-def _noticed(rows: Iterator[dict[str, Any]]) -> Kinds:
+def _noticed(tx: Tx, number: int) -> Kinds:
     found = Kinds()
-    for row in islice(rows, GROUPED):
-        found.add_warning(row["code"], row["detail"], row["record"])
+    for warning in islice(results.warnings(tx, number), GROUPED):
+        found.add_warning(warning.code, warning.detail, warning.record)
     return found
 
 

@@ -10,14 +10,12 @@ from syncd.errors import StoreError
 from syncd.store.backups.drafts import draft_folder, flush
 from syncd.store.database import Backup, Database
 
-_NAME = re.compile(r"syncd-\d{8}T\d{6}\.\d{6}Z\.db")
+_NAME = re.compile(r"syncd-\d{8}T\d{6}\.\d{6}Z\.(db|dump)")
 
 
 def write(database: Database, target: Path, at: datetime) -> Backup:
     """Write a verified backup of the store to ``target``, while the store is in use: when this returns it is on disk, and
     until then ``target`` is what it was before. ``at`` is the present instant. Raises StoreError, OSError."""
-    if database.no_backup:
-        raise StoreError(database.no_backup)
     if not target.parent.is_dir():
         raise StoreError(f"{target.parent} is not a folder: make it first, for syncd's user alone")
     with draft_folder(target.parent) as folder:
@@ -29,9 +27,9 @@ def write(database: Database, target: Path, at: datetime) -> Backup:
     return made
 
 
-def name_at(at: datetime) -> str:
+def name_at(at: datetime, database: Database) -> str:
     """Return the name that a backup of this instant has in a folder. Names sort by their instants."""
-    return f"syncd-{at:%Y%m%dT%H%M%S.%fZ}.db"
+    return f"syncd-{at:%Y%m%dT%H%M%S.%fZ}{database.backup_ending}"
 
 
 def remove_oldest(folder: Path, keep: int, newest: Path) -> list[Path]:

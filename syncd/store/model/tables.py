@@ -71,7 +71,7 @@ class EmployerRow(Table, table=True):
 
 
 class KeyRow(Table, table=True):
-    """An API key: never the key itself, only its SHA-256."""
+    """An API key: never the key itself, only its SHA-256. ``successor_id``: the key that was made to take its place."""
 
     __tablename__ = "api_key"
     __table_args__ = {"sqlite_autoincrement": True}
@@ -84,6 +84,7 @@ class KeyRow(Table, table=True):
     last_used_at: int | None = Field(default=None, sa_type=BigInteger)
     expires_at: int | None = Field(default=None, sa_type=BigInteger)
     revoked_at: int | None = Field(default=None, sa_type=BigInteger)
+    successor_id: int | None = None
 
 
 class PlaceRow(Table, table=True):
@@ -178,7 +179,7 @@ class JobSearchStale(Table, table=True):
 class HistoryRow(Table, table=True):
     """One change of one job. Outlives the job and the run: neither is a foreign key. ``version`` is the job's
     after the change; ``before`` the values of the fields that changed (none for a create); ``state``, now and then,
-    those of all fields before the change."""
+    those of all fields before the change; ``request_id`` that of a request to the API."""
 
     __table_args__ = (
         Index(None, "job_id", "id"),
@@ -197,6 +198,7 @@ class HistoryRow(Table, table=True):
     action: str = Field(max_length=12)
     before: str | None = Field(default=None, sa_type=Text)
     state: str | None = Field(default=None, sa_type=Text)
+    request_id: str | None = Field(default=None, max_length=128)
 
 
 class FeedRow(Table, table=True):

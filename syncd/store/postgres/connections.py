@@ -51,13 +51,19 @@ class Connector:
         self._prepare = prepare
         self._failed: tuple[float, str] | None = None
 
-    def connect(self) -> Connection:
-        """Return a connection outside of a transaction. Raises StoreBusy, psycopg.Error."""
+    @property
+    def database(self) -> str:
+        return str(self._given["dbname"])
+
+    def connect(self, database: str | None = None) -> Connection:
+        """Return a connection outside of a transaction, to the database ``database`` of the server or to that of the address.
+        Raises StoreBusy, psycopg.Error."""
         failed = self._failed
         if failed is not None and time.monotonic() < failed[0]:
             raise StoreBusy(f"the store cannot be used now: the server cannot be reached ({failed[1]})")
+        given = self._given if database is None else {**self._given, "dbname": database}
         try:
-            driver = psycopg.connect(**self._given, autocommit=True, cursor_factory=psycopg.RawCursor)  # type: ignore[arg-type]
+            driver = psycopg.connect(**given, autocommit=True, cursor_factory=psycopg.RawCursor)  # type: ignore[arg-type]
         except psycopg.Error as error:
             self._failed = time.monotonic() + PAUSE, str(error).strip().partition("\n")[0]
             raise

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import IO
 
 import psycopg
 import sqlalchemy as sa
+from psycopg.conninfo import make_conninfo
 from sqlalchemy.pool import NullPool
 
 from syncd.errors import StoreError
 from syncd.store.database import Backup, Executes, Replacement, Session
+from syncd.store.postgres import backups
 from syncd.store.postgres.connections import Connection, Connector, Server
 from syncd.store.postgres.dialect import MIGRATION_URL, statements
 from syncd.store.postgres.errors import DRIVER_ERRORS, is_conflict, store_errors, translated
 from syncd.store.postgres.named_locks import NamedLocks
+from syncd.store.postgres.restoring import be_alone, unpacked
 from syncd.store.postgres.search import PostgresIndex
 from syncd.store.postgres.session import BEGIN_READ, BEGIN_WRITE, WRITER_LOCK, PostgresSession
 
@@ -42,7 +45,9 @@ class PostgresDatabase:
     """The store in a database of a server. Any number of daemons may use it at once, so nobody owns it."""
 
     errors: tuple[type[BaseException], ...] = DRIVER_ERRORS
-    no_backup = "a store on PostgreSQL is backed up with pg_dump, and restored with pg_restore"
+    opening_writes = False
+    backup_ending = ".dump"
+    is_backup = staticmethod(backups.is_backup)
     translated = staticmethod(translated)
     is_conflict = staticmethod(is_conflict)
 
@@ -51,19 +56,21 @@ class PostgresDatabase:
         self.index = PostgresIndex()
         try:
             self._connector = Connector(server.url, prepare=server.prepare)
-            locks = Connector(server.lock_url or server.url, prepare=False)
+            self._direct = Connector(server.lock_url or server.url, prepare=False)
         except psycopg.ProgrammingError:  # its text may have the password
             form = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
             raise StoreError(
                 f"the address of the store is not {form}, with special characters as %XX"
             ) from None
 
-        self._locks = NamedLocks(locks.connect)
+        self._server = server
+        self._locks = NamedLocks(self._direct.connect)
         self.named_lock, self.under_locks = self._locks.lock, self._locks.under_locks
 
     def lock(self) -> None: ...
 
-    def unlock(self) -> None: ...
+    def unlock(self) -> None:
+        self._locks.close()
 
     def exists(self) -> bool:
         session = self.reader()
@@ -134,11 +141,24 @@ class PostgresDatabase:
             session.close()
         return None if found is None else str(*found)
 
+    def be_alone(self) -> None:
+        with store_errors(), closing(self._direct.connect()) as driver:
+            be_alone(driver, self._direct.database)
+
     def backup(self, target: Path, at: datetime) -> Backup:
-        raise StoreError(self.no_backup)
+        with store_errors(), closing(self._direct.connect()) as driver:
+            return backups.back_up(driver, target, at)
 
     def unpack(self, source: IO[bytes]) -> AbstractContextManager[Replacement]:
-        raise StoreError(self.no_backup)
+        """What is unpacked is a database beside that of the store."""
+        return unpacked(self._direct.connect, self._direct.database, source, self._beside)
+
+    def _beside(self, name: str) -> PostgresDatabase:
+        """Return the store in another database of the server."""
+        server = self._server
+        return PostgresDatabase(
+            Server(make_conninfo(server.lock_url or server.url, dbname=name), prepare=False)
+        )
 
 
 def _check_version(session: PostgresSession) -> None:

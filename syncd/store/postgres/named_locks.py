@@ -1,11 +1,14 @@
 """Locks with names: advisory locks of the server, each held on a connection of its own. Who loses the connection loses the
-lock, and another process may have it at once. So what a thread writes while it holds a lock is refused once that is lost."""
+lock, and another process may have it at once. So what a thread writes while it holds a lock is refused once that is lost.
+
+A connection is kept for the next lock when its own is given up, because a process looks at each of its feeds again and
+again."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,6 +21,8 @@ T = TypeVar("T")
 
 #: The server notices within half a minute that the machine of a connection is gone, and gives up its locks.
 _NOTICE = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
+#: Connections that are kept at most.
+_KEPT = 4
 _PROCESS = "SELECT pg_backend_pid()"
 _LOCK = "SELECT pg_try_advisory_lock($1)"
 _UNLOCK = "SELECT pg_advisory_unlock($1)"
@@ -40,15 +45,15 @@ class NamedLocks:
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self._connect = connect
+        #: Connections without a lock.
+        self._free: list[Connection] = []
         self._of_thread = threading.local()
 
     @contextmanager
     def lock(self, name: str) -> Iterator[bool]:
         """Yield whether this process now has the lock ``name``: False while another has it. The lock is given up when the
         block ends, or the connection. Raises StoreError."""
-        with store_errors():
-            driver = self._connect()
-        with closing(driver):
+        with self._connection() as driver:
             found = _locked(driver, name)
             if found is None:
                 yield False
@@ -59,10 +64,46 @@ class NamedLocks:
                 yield True
             finally:
                 held.remove(found)
-                with suppress(
-                    *DRIVER_ERRORS
-                ):  # now: the server notices the end of a connection a moment later
+                try:
                     driver.execute(_UNLOCK, (found.key,))
+                except DRIVER_ERRORS:  # with its connection it loses the lock
+                    driver.close()
+
+    @contextmanager
+    def _connection(self) -> Iterator[Connection]:
+        """Yield a connection that is for the caller alone. It is kept, unless something failed: then it may have a lock, or
+        lead to a server that is not the one in use."""
+        with store_errors():
+            driver = self._kept() or self._connect()
+        try:
+            yield driver
+        except BaseException:
+            driver.close()
+            raise
+        if driver.closed or len(self._free) >= _KEPT:
+            driver.close()
+        else:
+            self._free.append(driver)
+
+    def _kept(self) -> Connection | None:
+        """Return a connection that was kept and still works, None if there is none."""
+        for driver in self._taken():
+            with suppress(*DRIVER_ERRORS):
+                driver.execute("SELECT 1")
+                return driver
+            driver.close()
+        return None
+
+    def _taken(self) -> Iterator[Connection]:
+        """Yield the connections that are kept, each to one caller alone."""
+        with suppress(IndexError):
+            while True:
+                yield self._free.pop()
+
+    def close(self) -> None:
+        """Close the connections that are kept."""
+        for driver in self._taken():
+            driver.close()
 
     @property
     def _held(self) -> list[Held]:

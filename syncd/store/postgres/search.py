@@ -33,6 +33,7 @@ class PostgresSearch:
         page: int,
         size: int,
         among: int,
+        most: int | None = None,
     ) -> tuple[int, list[int]]:
         where = "employer_id = $1 AND search LIKE $2"
         values: tuple[object, ...] = (employer_id, f"%{term.translate(_LITERAL)}%")
@@ -44,8 +45,10 @@ class PostgresSearch:
             found: Iterable[tuple[int]] = tx.execute(sql, values, prepare=False)
             return found
 
-        ((total,),) = rows(f"SELECT count(*) FROM job WHERE {where}")
-        window = Window.of(total, page, size)
+        limit = "" if most is None else f" LIMIT {most + 1}"
+        ((total,),) = rows(f"SELECT count(*) FROM (SELECT 1 FROM job WHERE {where}{limit}) AS found")
+        beyond = most is not None and total > most
+        window = Window.of_first(total - 1, page, size) if beyond else Window.of(total, page, size)
         if not window.take:
             return total, []
         order = "published_at, id" if window.backwards else "published_at DESC, id DESC"

@@ -10,7 +10,6 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -19,11 +18,12 @@ from typing import IO
 import msgspec
 
 from syncd.errors import StoreBusy, StoreError
-from syncd.store.backups import flush
+from syncd.store.backups import Contents, Note, encode_note, flush, read_note
 from syncd.store.database import Backup, Database
 from syncd.store.sqlite.errors import primary_code, store_errors
 from syncd.store.sqlite.search_index import TABLES as INDEX_TABLES
 
+_MAGIC = b"SQLite format 3\x00"
 #: The row of the table ``setting`` that has the note.
 _NOTE = "backup"
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
@@ -42,15 +42,6 @@ _NOT_WRITTEN = (
     sqlite3.SQLITE_READONLY,
 )
 _encode = msgspec.msgpack.Encoder().encode
-
-
-class _Note(msgspec.Struct):
-    """What a backup says about itself. ``rows``: table → how many it has."""
-
-    at: datetime
-    rows: dict[str, int]
-    digest: str
-    format: str = "syncd.backup/1"
 
 
 def version_of(path: Path) -> str | None:
@@ -74,9 +65,21 @@ def copy_store(path: Path, target: Path, at: datetime) -> Backup:
         with _writing(), closing(_connected(target, "mode=rw")) as copy:
             source.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
-            note = _Note(at, before.rows, before.digest)
-            copy.execute(_PUT_NOTE, (_NOTE, msgspec.json.encode(note).decode()))
+            note = Note(at, before.rows, before.digest)
+            copy.execute(_PUT_NOTE, (_NOTE, encode_note(note).decode()))
     return read_backup(target)
+
+
+def is_backup(path: Path) -> bool:
+    """Return whether the file has a store in it. A database that cannot be read counts: a damaged backup is to be
+    replaced."""
+    with path.open("rb") as file:
+        if file.read(len(_MAGIC)) != _MAGIC:
+            return False
+    try:
+        return version_of(path.absolute()) is not None
+    except StoreError:
+        return True
 
 
 def read_backup(path: Path) -> Backup:
@@ -94,19 +97,13 @@ def read_backup(path: Path) -> Backup:
             now = _contents(connection)
     except sqlite3.Error as error:
         raise StoreError(f"the file is not a backup, or is damaged ({error}); use another one") from error
-    note = _read_note(*value) if value is not None else None
-    if note is not None and (note.rows, note.digest) != (now.rows, now.digest):
-        raise StoreError(f"the backup is not as it was made: {_difference(note, now)}; use another one")
+    note = read_note(*value) if value is not None else None
+    if note is not None:
+        note.verify(now)
     return Backup(schema, now.rows, now.digest, note.at if note else None, path.stat().st_size)
 
 
-@dataclass(frozen=True, slots=True)
-class _Contents:
-    rows: dict[str, int]
-    digest: str
-
-
-def _contents(connection: sqlite3.Connection) -> _Contents:
+def _contents(connection: sqlite3.Connection) -> Contents:
     """Return how many rows each table has, and the SHA-256 of all rows. Left out are the note, and the search index, which has
     nothing that the jobs do not have."""
     digest, rows = sha256(), dict[str, int]()
@@ -122,29 +119,13 @@ def _contents(connection: sqlite3.Connection) -> _Contents:
             digest.update(_encode(row))
             rows[name] += 1
     connection.text_factory = str
-    return _Contents(rows, digest.hexdigest())
+    return Contents(rows, digest.hexdigest())
 
 
 def _order(connection: sqlite3.Connection, table: str) -> str:
     """Return the columns of the primary key, ``rowid`` if the table has none."""
     found = connection.execute("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", (table,))
     return ", ".join(f'"{name}"' for (name,) in found) or "rowid"
-
-
-def _read_note(value: str) -> _Note:
-    try:
-        return msgspec.json.decode(value, type=_Note)
-    except msgspec.MsgspecError as error:
-        raise StoreError(f"the backup is not as it was made: its note cannot be read ({error})") from error
-
-
-def _difference(note: _Note, now: _Contents) -> str:
-    """Return in words the first table that has not as many rows as the note says; else that rows are not as they were."""
-    for name in sorted({*note.rows, *now.rows}):
-        was, has = note.rows.get(name, 0), now.rows.get(name, 0)
-        if was != has:
-            return f"the table {name} has {has} rows, and had {was}"
-    return "something in its rows was changed (a fault of a disk, or somebody used it as a store)"
 
 
 def _version(connection: sqlite3.Connection) -> str | None:

@@ -24,7 +24,7 @@ from syncd.errors import StoreBusy, StoreError, StoreInUse
 from syncd.store.backups import draft_folder
 from syncd.store.database import Backup, Executes, Session
 from syncd.store.model import ConstantsInText, Statements, TextContains, metadata
-from syncd.store.sqlite.backups import SqliteReplacement, copy_store, unpack, version_of
+from syncd.store.sqlite.backups import SqliteReplacement, copy_store, is_backup, unpack, version_of
 from syncd.store.sqlite.checkpoint import SqliteCheckpoints
 from syncd.store.sqlite.errors import DRIVER_ERRORS, is_conflict, store_errors, translated
 from syncd.store.sqlite.named_locks import named_lock
@@ -138,7 +138,9 @@ class SqliteDatabase:
     the store."""
 
     errors: tuple[type[BaseException], ...] = DRIVER_ERRORS
-    no_backup = ""
+    opening_writes = True
+    backup_ending = ".db"
+    is_backup = staticmethod(is_backup)
     translated = staticmethod(translated)
     is_conflict = staticmethod(is_conflict)
 
@@ -175,6 +177,8 @@ class SqliteDatabase:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+    def be_alone(self) -> None: ...
 
     def named_lock(self, name: str) -> AbstractContextManager[bool]:
         """Return the lock ``name``, which is a file in the folder ``syncd.db.locks`` beside ``syncd.db``."""

@@ -9,6 +9,8 @@ There are three ways to find them, and each gives the same answer:
 - *walk*: through the list from its nearer end until the page is full. Best for a common term; the index has
   counted, so it is known how far that should be, and a walk of three times that is given up for one of the others.
 
+Where no more than ``most`` jobs are asked for, and more have the term, these are counted no further, and walked to.
+
 What the index lacks, jobs that are new to it or have changed since, is looked at one by one. One that turns out
 damaged is not asked again, and what it was asked for is found by a scan.
 """
@@ -54,6 +56,7 @@ _BEHIND = (
     " + (SELECT count(*) FROM (SELECT 1 FROM job_search_stale WHERE employer_id = :employer LIMIT :most))"
 )
 _MATCHING = "job_search MATCH :phrase AND job_search.rowid BETWEEN :first AND :last"
+_PLACES = f"SELECT 1 FROM job_search WHERE {_MATCHING}"
 _COUNT = (
     f"SELECT (SELECT count(*) FROM job_search WHERE {_MATCHING})"
     " - (SELECT count(*) FROM job_search_stale"
@@ -111,25 +114,37 @@ class IndexSearch:
         page: int,
         size: int,
         among: int,
+        most: int | None = None,
     ) -> tuple[int, list[int]]:
         question = Question(tx, employer_id, term, status, among)
         mark, damage = None if self.damage is not None else question.mark(), None
         if mark is not None:
             try:
-                return _with_index(question, mark, page, size)
+                return _with_index(question, mark, page, size, most)
             except FAILURES as error:
                 if not is_damage(error):
                     raise
                 damage = error
-        total = question.count_by_scan()
-        found = question.scan(Window.of(total, page, size))
+        total, found = _with_scan(question, page, size, most)
         if damage is not None:
             self.found_damaged(damage)  # only now: had the scan failed, too, it would not be the index
         return total, found
 
 
-def _with_index(question: Question, mark: int, page: int, size: int) -> tuple[int, list[int]]:
-    total = question.count_by_index(mark)
+def _with_scan(question: Question, page: int, size: int, most: int | None) -> tuple[int, list[int]]:
+    if most is None:
+        total = question.count_by_scan()
+        return total, question.scan(Window.of(total, page, size))
+    first = question.scan(Window(0, most + 1, most + 1))  # once through the list instead of twice
+    return len(first), first[:most][(page - 1) * size : page * size]
+
+
+def _with_index(
+    question: Question, mark: int, page: int, size: int, most: int | None
+) -> tuple[int, list[int]]:
+    total = most + 1 if most is not None and question.more_have(most) else question.count_by_index(mark)
+    if most is not None and total > most:
+        return most + 1, question.scan(Window.of_first(most, page, size))
     window = Window.of(total, page, size)
     found = question.walk(window)
     if found is None:
@@ -216,6 +231,15 @@ class Question:
         return found[::-1] if window.backwards else found
 
     # -- index -------------------------------------------------------------------------------------------
+
+    def more_have(self, most: int) -> bool:
+        """Return whether surely more than ``most`` jobs have the term: the index has more places with it, also without those
+        of jobs that have changed since."""
+        if self._long:
+            return False
+        stale = self._number("SELECT count(*) FROM job_search_stale WHERE employer_id = :employer")
+        limit = most + stale + 1
+        return self._number(f"SELECT count(*) FROM ({_PLACES} LIMIT :limit)", limit=limit) == limit
 
     def count_by_index(self, mark: int) -> int:
         if self._long:

@@ -68,8 +68,9 @@ class Kinds:
         found = [(self._kind(field_of(p.pointer), p.code, record), p) for p in problems]
         for kind in {id(kind): kind for kind, _ in found}.values():
             kind.rows += 1
-            for text, value in {(p.detail, _text(p.value)) for of, p in found if of is kind}:
-                self._count(kind, text, value)
+        causes = {(id(kind), p.detail, _text(p.value)): kind for kind, p in found}
+        for (_, text, value), kind in causes.items():
+            self._count(kind, text, value)
         return found
 
     def add_warning(self, code: str, detail: str, record: int | None = None) -> Kind:

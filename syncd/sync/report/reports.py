@@ -83,13 +83,8 @@ def whole_report(
 ) -> dict[str, Any]:
     """Return all that is known of a run. Its rejected rows, warnings and changes are iterators, to be read to the end within
     the transaction. ``most`` changes and ``would_archive`` jobs are listed (None: all). Raises NotFound."""
-    run = runs.get(tx, run_id)
     return {
-        "format": FORMAT,
-        **run_json(run),
-        "phases": {name: round(seconds, 3) for name, seconds in run.phases.items()},
-        **filtered_json(run),
-        "wouldArchive": would_archive_of(tx, run, would_archive),
+        **summary(tx, runs.get(tx, run_id), would_archive),
         "rejectedRows": map(rejected_json, results.rejected_rows(tx, run_id)),
         **unknown_json(results.unknown(tx, run_id)),
         "warnings": map(warning_json, results.warnings(tx, run_id)),
@@ -97,6 +92,17 @@ def whole_report(
             change_json(c.action, c.reference_id, c.job_id, c.before or ())
             for c in islice(history.of_run(tx, run_id), most)
         ),
+    }
+
+
+def summary(tx: Tx, run: Run, would_archive: int | None) -> dict[str, Any]:
+    """Return the part of ``whole_report`` before its rejected rows."""
+    return {
+        "format": FORMAT,
+        **run_json(run),
+        "phases": {name: round(seconds, 3) for name, seconds in run.phases.items()},
+        **filtered_json(run),
+        "wouldArchive": would_archive_of(tx, run, would_archive),
     }
 
 
@@ -113,7 +119,7 @@ def partner_report(tx: Tx, run_id: int, rejected_file: str | None) -> dict[str, 
         "reason": for_partner(run.reason or "") if of_file else None,
         "withheld": for_partner(run.withheld) if run.withheld else None,
         "rejectedFile": rejected_file,
-        "changesTotal": sum(history.actions_of_run(tx, run_id).values()),
+        "changesTotal": history.count_of_run(tx, run_id),
     }
 
 
@@ -153,7 +159,6 @@ def _titled(tx: Tx, going: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str
     """Yield each job with its present referenceId and title; both are None for a job that was deleted meanwhile."""
     for start in range(0, len(going), _BATCH):
         batch = going[start : start + _BATCH]
-        found = jobs.by_ids(tx, [job_id for job_id, _ in batch])
+        found = jobs.names(tx, [job_id for job_id, _ in batch])
         for job_id, why in batch:
-            job = found.get(job_id)
-            yield job_id, job.reference_id if job else None, job.title if job else None, why
+            yield job_id, *found.get(job_id, (None, None)), why

@@ -5,15 +5,17 @@ Names are in camelCase, instants in UTC with ``Z``."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-from syncd.domain import FeedWarning, RejectedRow, Run, UnknownValues
+from syncd.domain import FeedWarning, RejectedRow, Run, RunCounts, UnknownValues
 from syncd.errors import Problem
 
 #: The most characters of a value at fault.
 VALUE = 300
+_COUNTS = [field.name for field in fields(RunCounts)]
 
 
 def run_json(run: Run) -> dict[str, Any]:
@@ -23,7 +25,7 @@ def run_json(run: Run) -> dict[str, Any]:
         **particulars(run),
         "claimedAt": instant_json(run.claimed_at),
         "endedAt": instant_json(run.ended_at),
-        "counts": asdict(run.counts),
+        "counts": {name: getattr(run.counts, name) for name in _COUNTS},
         **({"progress": asdict(run.progress)} if run.progress and not run.state.ended else {}),
         **{name: number for name, number in links.items() if number is not None},
     }
@@ -116,6 +118,7 @@ def instant_json(moment: datetime | None) -> str | None:
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z") if moment else None
 
 
+@lru_cache(1000)
 def field_of(pointer: str) -> str:
     """Return a pointer without positions: ``/locations/0/description`` → ``/locations/description``."""
     return "/".join(step for step in pointer.split("/") if not step.isdigit()) or "/"

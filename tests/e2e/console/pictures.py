@@ -14,7 +14,7 @@ PICTURES = Path(__file__).parents[3] / "docs" / "pages"
 #: Pages of the documentation, as ``Site.pages`` names them, and the size of their pictures.
 SHOWN = (
     *("overview", "feed-held", "runs", "run-held", "approve", "preview"),
-    *("jobs", "job", "employers", "employer", "service"),
+    *("jobs", "job", "employers", "employer", "service", "previewed"),
 )
 SIZE = {"width": 720, "height": 390}
 
@@ -24,16 +24,24 @@ def take(browser: Any, found: Site, folder: Path, whole: bool) -> None:
     looked = Looked(browser, viewport=SIZE, reduced_motion="reduce")
     looked.log_in(found.url)
     for name, path in found.pages().items():
-        if not whole and name not in SHOWN:
-            continue
-        looked.page.goto(found.url + path)
-        for theme in ("light", "dark"):
-            looked.page.emulate_media(color_scheme=theme)
-            for width in (1280, 390) if whole else (SIZE["width"],):
-                looked.page.set_viewport_size({**SIZE, "width": width})
-                size = f"-{width}" if whole else ""
-                looked.page.screenshot(path=folder / f"{name}-{theme}{size}.png", full_page=whole)
+        if whole or name in SHOWN:
+            looked.page.goto(found.url + path)
+            _take_one(looked.page, name, folder, whole)
+    for name, lead in found.forms().items():
+        if whole or name in SHOWN:
+            looked.page.set_viewport_size(SIZE)
+            lead(looked.page)
+            _take_one(looked.page, name, folder, whole)
     looked.close()
+
+
+def _take_one(page: Any, name: str, folder: Path, whole: bool) -> None:
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        for width in (1280, 390) if whole else (SIZE["width"],):
+            page.set_viewport_size({**SIZE, "width": width})
+            size = f"-{width}" if whole else ""
+            page.screenshot(path=folder / f"{name}-{theme}{size}.png", full_page=whole)
 
 
 def main() -> None:

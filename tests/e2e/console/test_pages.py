@@ -19,6 +19,10 @@ def opened(page, site):
         answer = page.goto(site.url + path)
         assert (answer.status, page.get_by_role("heading", level=1).count()) == (200, 1), name
         yield name
+    for name, lead in site.forms().items():
+        page.set_viewport_size({"width": 1280, "height": 800})
+        lead(page)
+        yield name
 
 
 def widths(page, name):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.e2e.console.world import TOKEN, WAYS
+from tests.e2e.conftest import EMPLOYER
+from tests.e2e.console.world import TOKEN, WAYS, rows
 
 pytestmark = pytest.mark.slow
 
@@ -18,8 +19,17 @@ class Mouse:
     def use(self, role, name):
         self.page.get_by_role(role, name=name, exact=True).first.click()
 
+    def write(self, label, text):
+        self.page.get_by_label(label).fill(text)
+
+    def choose(self, label, option):
+        self.page.get_by_label(label).select_option(option)
+
+    def upload(self, label, path):
+        self.page.get_by_label(label).set_input_files(path)
+
     def log_in(self):
-        self.page.get_by_label("Token of the operator").fill(TOKEN)
+        self.write("Token of the operator", TOKEN)
         self.use("button", "Log in")
 
 
@@ -33,16 +43,31 @@ class Keyboard(Mouse):
     """Works without a mouse: Tab until the thing has the focus, then Enter."""
 
     def use(self, role, name):
-        wanted = self.page.get_by_role(role, name=name, exact=True).first
+        self._reach(self.page.get_by_role(role, name=name, exact=True).first)
+        self.page.keyboard.press("Enter")
+
+    def write(self, label, text):
+        self._reach(self.page.get_by_label(label))
+        self.page.keyboard.type(text)
+
+    def choose(self, label, option):
+        self._reach(self.page.get_by_label(label))
+        self.page.keyboard.type(option)
+
+    def upload(self, label, path):
+        self._reach(self.page.get_by_label(label))
+        with self.page.expect_file_chooser() as chooser:
+            self.page.keyboard.press("Enter")
+        chooser.value.set_files(path)
+
+    def _reach(self, wanted):
         for _ in range(150):
             if wanted.evaluate("it => it === document.activeElement"):
-                assert wanted.evaluate("it => getComputedStyle(it).outlineStyle") != "none", (
-                    "no visible focus"
-                )
-                self.page.keyboard.press("Enter")
+                shown = wanted.evaluate("it => getComputedStyle(it).outlineStyle")
+                assert shown != "none", "no visible focus"
                 return
             self.page.keyboard.press("Tab")
-        pytest.fail(f"Tab never reaches {name}")
+        pytest.fail(f"Tab never reaches {wanted}")
 
     def log_in(self):
         self.page.keyboard.type(TOKEN)  # the field has the focus
@@ -95,3 +120,75 @@ def test_a_held_run_is_seen_understood_approved_and_reverted(look, site, feed, w
     page.wait_for_url(f"{site.url}/login")
     page.goto(f"{site.url}/runs/{number}")
     assert "/login" in page.url
+
+
+@pytest.mark.parametrize(("number", "way"), [*enumerate((Mouse, Keyboard, Plain), 1)])
+def test_a_file_is_previewed_a_key_made_and_used_and_a_feed_paused(look, site, number, way):
+    page, second, third = look(log_in=False, **way.options), look(), look()
+    third.goto(f"{site.url}/employers/{site.employer}")
+    for other in (second, third):
+        other.evaluate("window.kept = true")  # neither is loaded again
+    line = second.get_by_role("row", name="prairie")
+    page.goto(f"{site.url}/")
+    operator = way(page)
+    operator.log_in()
+    page.wait_for_url(f"{site.url}/")
+
+    operator.use("link", "Preview")
+    page.wait_for_url(f"{site.url}/preview")
+    operator.choose("Feed", "prairie")
+    operator.upload("File", site.file("more.csv", rows("prairie", 14 + number)))
+    operator.use("button", "Preview")
+    page.get_by_role("heading", name="more.csv as a file of prairie").wait_for()
+    assert "1 created" in page.locator(".headline").inner_text()
+    assert len(site.active("prairie")) == 13 + number
+    operator.use("button", "Apply")
+    page.wait_for_url(f"{site.url}/runs/*")
+    assert (state(page), len(site.active("prairie"))) == ("succeeded", 14 + number)
+    line.locator(f'a[href="/runs/{page.url.rpartition("/")[2]}"]').wait_for()
+
+    operator.use("link", "Employers")
+    page.wait_for_url(f"{site.url}/employers")
+    operator.use("link", EMPLOYER)
+    page.wait_for_url(f"{site.url}/employers/{site.employer}")
+    operator.write("What it is for", way.__name__)
+    operator.use("button", "Create key")
+    key = page.locator("pre.secret").inner_text()
+    made = third.get_by_role("row", name=way.__name__)
+    assert made.locator("[data-label='Last used']").inner_text() == "never"
+    assert site.put_job(key, f"key-{number}") == 201
+
+    operator.use("link", "Overview")
+    page.wait_for_url(f"{site.url}/")
+    operator.use("link", "prairie")
+    page.wait_for_url(f"{site.url}/feeds/prairie")
+    operator.write("Why it is paused", f"paused by {way.__name__}")
+    operator.use("button", "Pause")
+    page.get_by_role("button", name="Resume").wait_for()
+    line.get_by_text(f"paused by {way.__name__}").wait_for()
+    operator.use("button", "Resume")
+    page.get_by_role("button", name="Pause").wait_for()
+    line.locator(".state.good", has_text="ok").wait_for()
+
+    made.locator("[data-label='Last used'] time").wait_for(timeout=60_000)  # it is written twice a minute
+    assert [other.evaluate("window.kept") for other in (second, third)] == [True, True]
+
+
+def test_what_somebody_writes_stays_while_the_page_renews_itself_and_times_go_on(look, site):
+    page = look()
+    page.goto(f"{site.url}/employers/{site.employer}")
+    page.get_by_label("What it is for").press_sequentially("half a lab")
+    second = look()
+    second.goto(f"{site.url}/employers/{site.employer}")
+    second.get_by_label("What it is for").fill("another")
+    second.get_by_role("button", name="Create key").click()
+    page.get_by_role("row", name="another").wait_for()
+    page.keyboard.type("el")
+    assert page.get_by_label("What it is for").input_value() == "half a label"
+
+    page.clock.install()
+    page.goto(f"{site.url}/")
+    ago = page.get_by_role("row", name="late").locator("time[data-relative]")
+    before = ago.inner_text()
+    page.clock.fast_forward("02:05:00")
+    assert (before != "2 hours ago", ago.inner_text()) == (True, "2 hours ago")

@@ -1,14 +1,18 @@
 """A daemon with a history worth looking at, and browsers that look: what the tests of the pages and the pictures share."""
 
 import os
-from contextlib import ExitStack, contextmanager
+import sqlite3
+from collections.abc import Callable
+from contextlib import ExitStack, closing, contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from syncd.store import Store, employers, keys
-from tests.e2e.conftest import BASE, EMPLOYER, Daemon, Installation, row, wait_until
+from syncd.store import Store, employers, feeds, keys
+from tests.e2e.conftest import BASE, EMPLOYER, Daemon, Installation, csv_text, row, wait_until
+from tests.sync.board import Board
 
 TOKEN = "hush-hush"
 #: Arguments of Chromium with which it stays on this machine.
@@ -26,6 +30,7 @@ LONG = "jobs_of_all_our_branches_in_every_province_and_territory_" * 3 + "final.
 WAYS = ("harbour", "lakeside", "northern")
 #: Events of runs that have ended, or wait for a decision.
 ENDED = ("feed.reconciled", "feed.failed")
+ZONE = ZoneInfo("America/Toronto")
 TITLES = ("Welder", "Nurse", "Line cook", "Data analyst", "Bus driver", "Electrician")
 
 
@@ -39,18 +44,28 @@ def rows(name: str, count: int, title: str | None = None) -> list[list[str]]:
 
 class Site:
     """A daemon whose pages ask for the token, with runs of every kind. Feeds: ``WAYS``, each with a held run; ``maple``, with
-    rejected rows, hostile text and a long file name; ``broken``, which is degraded; ``idle``, whose only run failed."""
+    rejected rows, hostile text and a long file name; ``broken``, which is degraded; ``idle``, whose only run failed; ``late``,
+    which is overdue; ``quiet``, which is paused; ``prairie``, whose files change nothing that somebody has to look at."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self._folder = folder
         self._installation = Installation(folder, None)
-        for name in (*WAYS, "maple", "idle"):
+        for name in (*WAYS, "maple", "idle", "quiet", "prairie"):
             self._installation.feed(name)
+        self._installation.feed("late", f'employer = "{EMPLOYER}"\nexpect_every = "2s"\n')
         (self._installation.feeds / "acme.toml").unlink()
         self._installation.feed("broken", "employer = 3\n")
-        with Store.open(f"sqlite:///{folder}/var/syncd.db", timezone=ZoneInfo("America/Toronto")) as store:
+        database = folder / "var" / "syncd.db"
+        with Store.open(f"sqlite:///{database}", timezone=ZONE) as store:
             employer = store.write(lambda tx: employers.add(tx, EMPLOYER))
+            store.write(lambda tx: employers.add(tx, "Bäcker & Söhne", unlimited=False))
             self.key = store.write(lambda tx: keys.create(tx, employer.id, "tests"))[1]
+            self.old_key = store.write(lambda tx: keys.create(tx, employer.id, "the board of last year"))[
+                0
+            ].id
+            store.write(lambda tx: keys.revoke(tx, self.old_key))
             self.employer = employer.id
+        remember_jobs(database)
         self._daemon = Daemon(self._installation, {"SYNCD_OPERATOR__TOKEN": TOKEN})
         stack.callback(self._daemon.close)
         self._daemon.wait_for("READY=1")
@@ -64,15 +79,39 @@ class Site:
         self.deliver("maple", "monday.csv", rows("maple", 40))
         self.partial = self.deliver("maple", LONG, rows("maple", 40, f"Cook {HOSTILE}"[:90]) + bad)
         self.job = min(job["id"] for job in self._jobs("maple"))
-        self.failed = self.deliver("idle", "wrong.xml", [["a"]])
+        self.failed = self.deliver("idle", "wrong.xml", "<jobs><job>")
+        self.deliver("late", "monday.csv", rows("late", 4))
+        self.pause("quiet", "they change their system until Friday")
+        for day in range(6):
+            self.deliver("prairie", f"day-{day}.csv", rows("prairie", 9 + day))
         for name in WAYS:
             self.deliver(name, "monday.csv", rows(name, 30))
             self.held[name] = self.deliver(name, "tuesday.csv", rows(name, 8, "Baker"))
 
-    def deliver(self, feed: str, name: str, content: list[list[str]]) -> int:
-        """Drop a file, wait for its run, and return the number of the run."""
+    def pause(self, feed: str, why: str) -> None:
+        """Pause a feed, as a command does beside the daemon."""
+        with Store.open(f"sqlite:///{self._folder}/var/syncd.db", timezone=ZONE) as store:
+            store.write(lambda tx: feeds.pause(tx, feed, why))
+
+    def file(self, name: str, content: list[list[str]]) -> Path:
+        """Return a file of these rows outside of the drop folder."""
+        path = self._folder / name
+        path.write_text(csv_text(content))
+        return path
+
+    def put_job(self, key: str, reference: str) -> int:
+        """Create a job through the API; return the status of the answer."""
+        body = {**Board.row(reference), "title": "Baker"}
+        return int(self._daemon.request("PUT", f"{BASE}/jobs", key, body)[0])
+
+    def deliver(self, feed: str, name: str, content: list[list[str]] | str) -> int:
+        """Drop a file of these rows, or of this text, wait for its run, and return the number of the run."""
         before = len(self._ended())
-        self._installation.drop(name, content, feed)
+        if isinstance(content, str):
+            (self._folder / name).write_text(content)
+            (self._folder / name).rename(self._installation.drop_folder / feed / name)
+        else:
+            self._installation.drop(name, content, feed)
         return int(wait_until(lambda: self._ended()[before:], f"the run of {name}")[0]["run"])
 
     def _ended(self) -> list[dict[str, Any]]:
@@ -113,9 +152,52 @@ class Site:
             "job-hostile": f"/jobs/{self.job}",
             "employers": "/employers",
             "employer": f"/employers/{self.employer}",
+            "employer-none": "/employers/2",
+            "key-rotate": f"/employers/{self.employer}/keys/1/rotate",
+            "key-revoke": f"/employers/{self.employer}/keys/1/revoke",
             "preview": "/preview",
             "service": "/service",
         }
+
+    def forms(self) -> dict[str, Callable[[Any], None]]:
+        """Return name → what leads a browser, which has logged in, to a page that answers a form."""
+        return {
+            "previewed": lambda page: self._preview(page, "maple", [*rows("maple", 30), row("bad", "")]),
+            "drafted": lambda page: self._preview(page, "", rows("new", 3)),
+            "key-made": self._make_key,
+            "refused": self._refused,
+        }
+
+    def _preview(self, page: Any, feed: str, content: list[list[str]]) -> None:
+        page.goto(f"{self.url}/preview")
+        page.get_by_label("Feed").select_option(feed)
+        page.get_by_label("File").set_input_files(self.file("wednesday.csv", content))
+        page.get_by_role("button", name="Preview").click()
+        page.get_by_role("heading", name="wednesday.csv").wait_for()
+
+    def _make_key(self, page: Any) -> None:
+        page.goto(f"{self.url}/employers/2")
+        page.get_by_label("What it is for").fill("the job board")
+        page.get_by_role("button", name="Create key").click()
+        page.locator("pre.secret").wait_for()
+
+    def _refused(self, page: Any) -> None:
+        page.goto(f"{self.url}/employers")
+        page.get_by_label("Name").fill(EMPLOYER)
+        page.get_by_role("button", name="Add employer").click()
+        page.get_by_role("alert").wait_for()
+
+
+def remember_jobs(database: Path) -> None:
+    """Have the store know the numbers of jobs of the last 90 days, as if the daemon had run so long."""
+    today = datetime.now(ZONE).date()
+    found = [
+        ((today - timedelta(days=ago)).isoformat(), status, number)
+        for ago in range(1, 90)
+        for status, number in (("active", 140 - ago + 9 * (ago % 7 < 2)), ("draft", 0), ("archived", 0))
+    ]
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.executemany("INSERT INTO job_day (day, status, n) VALUES (?, ?, ?)", found)
 
 
 @contextmanager
@@ -139,7 +221,8 @@ class Looked:
         self.page.on("request", self._asked)
 
     def _said(self, message: Any) -> None:
-        if message.type in {"error", "warning"}:
+        refused = "status of 409 (Conflict)" in message.text  # a form that is shown again with what is wrong
+        if message.type in {"error", "warning"} and not refused:
             self.complaints.append(f"{self.page.url}: {message.text}")
 
     def _asked(self, request: Any) -> None:
@@ -156,7 +239,7 @@ class Looked:
     def close(self) -> None:
         """Raise if anything happened that must not."""
         self.context.close()
-        assert self.complaints == []
+        assert self.complaints == [], self.complaints
 
 
 def launched(playwright: Any, program: str) -> Any:

@@ -103,6 +103,32 @@ def test_one_process_at_a_time_has_a_named_lock(open_store: OpenStore) -> None:
         assert now
 
 
+def test_a_lock_takes_the_connection_of_the_one_before(store: Store, path: Path) -> None:
+    def processes() -> list[int]:
+        found = rows_in(
+            path,
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%advisory%lock($1)'",
+        )
+        return [pid for (pid,) in found]
+
+    for name in ("acme", "other", "acme"):
+        with locks.feed_lock(store, name) as mine:
+            assert mine
+    [kept] = processes()
+    rows_in(path, f"SELECT pg_terminate_backend({kept}, 5000)")
+    with locks.feed_lock(store, "acme") as mine:
+        assert mine
+    [another] = processes()
+    assert another != kept
+    with pytest.raises(KeyError), locks.feed_lock(store, "acme"):
+        raise KeyError  # whatever fails while it is held, it is given up
+    assert processes() == []
+    with locks.feed_lock(store, "acme") as mine:
+        assert mine
+    store.close()
+    assert processes() == []
+
+
 def test_what_a_thread_writes_under_a_lock_that_is_lost_is_refused(store: Store, path: Path) -> None:
     def add(name: str) -> Employer:
         return store.write(lambda tx: employers.add(tx, name))
@@ -187,6 +213,11 @@ def test_a_search_finds_what_contains_the_term_with_and_without_the_index(
         )
         assert {header.id for header in found} == {job.id for job in made if term in job.title}
         assert total == len(found)
+        few, newest = store.read(
+            lambda tx: jobs.page(tx, board.employer.id, q=term, status=None, page=1, page_size=9, most=1)
+        )
+        assert few == min(total, 2)
+        assert [header.id for header in newest] == [header.id for header in found[:1]]
 
 
 def test_the_index_is_made_again_when_the_store_is_opened_and_done_without_where_the_server_lacks_it(

@@ -143,6 +143,34 @@ def test_every_way_to_search_finds_what_a_plain_look_finds(
         expected = len(whole), whole[(page - 1) * PAGE : page * PAGE]
         for way, found in every_way(store, employer, q, status, page).items():
             assert found == expected, (way, q, status, page)
+        for most in (1, 4):
+            expected = min(len(whole), most + 1), whole[:most][(page - 1) * PAGE : page * PAGE]
+            assert first(store, employer, q, status, page, most=most) == expected, (q, status, page, most)
+
+
+def first(
+    store: Store, employer: Employer, q: str, status: Status | None, page: int, *, most: int
+) -> tuple[int, list[int]]:
+    """A page of the first ``most`` jobs."""
+    total, headers = store.read(
+        lambda tx: jobs.page(tx, employer.id, q=q, status=status, page=page, page_size=PAGE, most=most)
+    )
+    return total, [header.id for header in headers]
+
+
+@pytest.mark.usefixtures("eager")
+def test_of_a_term_that_more_jobs_have_than_are_listed_the_rest_is_not_counted(
+    board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        board.create(title=f"Baker {number}")
+    index_all(store)
+    board.update(board.create(title="Baker"), title="Miller")
+    monkeypatch.delattr(search.Question, "count_by_index")
+    monkeypatch.delattr(search.Question, "count_by_scan")
+    assert first(store, employer, "baker", None, 1, most=7)[0] == 8
+    assert len(first(store, employer, "baker", None, 3, most=7)[1]) == 1
+    assert first(store, employer, "ba", None, 4, most=7) == (8, [])
 
 
 def test_the_index_is_asked_for_three_characters_of_an_employer_with_many_jobs(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime, tzinfo
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
+from syncd.domain import Run, RunState
 from syncd.feeds.configuration import FeedConfig, FeedFile, MappingLine, mapping_in_force
-from syncd.store import Tx, feed_jobs, feeds, runs
+from syncd.store import Tx, feed_jobs, feeds, run_strips, runs
 from syncd.sync.report import instant_json, run_json
 from syncd.values import span_in_words
 
@@ -26,11 +27,17 @@ def feeds_view(
 
 
 def feed_states(
-    tx: Tx | None, files: Iterable[FeedFile], drop: Path, zone: tzinfo | None = None
+    tx: Tx | None, files: Collection[FeedFile], drop: Path, zone: tzinfo | None = None
 ) -> list[dict[str, Any]]:
     """Return the feeds as ``feeds_view`` does, with 0 as ``activeJobs``: to count these reads an index entry for each job."""
-    paused = feeds.paused(tx) if tx is not None else {}
-    return [_view(tx, file, drop, zone, paused) for file in files]
+    if tx is None:
+        return [_view(tx, file, drop, zone, paused={}, held=None, last=run_strips.NONE) for file in files]
+    paused, last = feeds.paused(tx), run_strips.last_runs(tx, [file.name for file in files])
+    held = {run.feed: run for run in runs.waiting(tx)}
+    return [
+        _view(tx, file, drop, zone, paused=paused, held=held.get(file.name), last=last[file.name])
+        for file in files
+    ]
 
 
 def count_active_jobs(tx: Tx, found: Iterable[dict[str, Any]]) -> None:
@@ -58,52 +65,66 @@ def feed_view(tx: Tx | None, file: FeedFile, drop: Path, zone: tzinfo | None = N
 
 
 def _view(
-    tx: Tx | None, file: FeedFile, drop: Path, zone: tzinfo | None, paused: Mapping[str, str]
+    tx: Tx | None,
+    file: FeedFile,
+    drop: Path,
+    zone: tzinfo | None,
+    *,
+    paused: Mapping[str, str],
+    held: Run | None,
+    last: run_strips.LastRuns,
 ) -> dict[str, Any]:
-    """``reason``: why the state of the feed is not ``ok``, None if it is."""
+    """``held``: the run of the feed that waits for a decision. Of several states of the feed the first one counts; ``reason``
+    has why it is in each."""
     config = file.config
-    newest = runs.list(tx, file.name, 1) if tx is not None else []
-    success = runs.last_success(tx, file.name) if tx is not None else None
-    expected = next_expected(tx, config) if tx is not None and config is not None else None
-    state, reason = _state(tx, file, paused, expected, zone)
+    newest, success, delivered = last
+    expected = _expected_after(delivered, config) if config is not None else None
+    found = [*_states(file, paused, held, newest)]
+    if tx is not None and config is not None and expected is not None and tx.now.instant > expected:
+        found.append(("overdue", _lateness(config, expected, zone)))
     return {
         "name": file.name,
         "employer": config.employer if config is not None else None,
         "preset": config.preset if config is not None else None,
         "mode": config.policy.mode if config is not None else None,
         "folder": str(drop / file.name),
-        "lastRun": run_json(newest[0]) if newest else None,
+        "lastRun": run_json(newest) if newest is not None else None,
         "lastSuccess": instant_json(success.ended_at) if success is not None else None,
         "nextExpected": instant_json(expected),
         "activeJobs": 0,
-        "state": state,
-        "reason": reason,
+        "state": found[0][0] if found else "ok",
+        "reason": "; ".join(reason for _state, reason in found) or None,
     }
 
 
 def next_expected(tx: Tx, config: FeedConfig) -> datetime | None:
     """Return until when a file of the feed is expected; None before the first one, and where the feed expects none."""
+    return _expected_after(run_strips.last_file(tx, config.name), config) if config.expect_every else None
+
+
+def _expected_after(last: Run | None, config: FeedConfig) -> datetime | None:
+    """Return ``next_expected`` where ``last`` is the newest run of a file of the feed."""
     if not config.expect_every:
         return None
-    last = runs.last_file(tx, config.name)
     return last.claimed_at + config.expect_every if last is not None and last.claimed_at is not None else None
 
 
-def _state(
-    tx: Tx | None,
-    file: FeedFile,
-    paused: Mapping[str, str],
-    expected: datetime | None,
-    zone: tzinfo | None,
-) -> tuple[str, str | None]:
-    """Return the state of a feed, and why it is not ``ok``. Of several states the first counts: degraded, paused,
-    overdue."""
+def _states(
+    file: FeedFile, paused: Mapping[str, str], held: Run | None, newest: Run | None
+) -> Iterator[tuple[str, str]]:
+    """Yield each state that the feed is in and why, the one first that concerns the operator most."""
     if file.faults:
-        return "degraded", "; ".join(file.faults)
+        yield "degraded", "; ".join(file.faults)
+    if held is not None:
+        yield "held", f"run {held.id} waits for a decision: {held.reason}"
     if file.name in paused:
-        return "paused", paused[file.name] or "paused; nobody said why"
-    every = file.config.expect_every if file.config is not None else None
-    if tx is not None and every and expected is not None and tx.now.instant > expected:
-        last = (expected - every).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S")
-        return "overdue", f"the last file came at {last}, one is expected every {span_in_words(every)}"
-    return "ok", None
+        yield "paused", paused[file.name] or "paused; nobody said why"
+    if newest is not None and newest.state is RunState.FAILED:
+        yield "failed", f"run {newest.id} failed: {newest.reason}"
+
+
+def _lateness(config: FeedConfig, expected: datetime, zone: tzinfo | None) -> str:
+    """Return why a feed is overdue."""
+    every = config.expect_every or timedelta(0)
+    last = (expected - every).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S")
+    return f"the last file came at {last}, one is expected every {span_in_words(every)}"

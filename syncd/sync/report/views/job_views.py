@@ -62,5 +62,6 @@ def _step(step: history.HistoryStep, member: Callable[[str, object], object]) ->
             "label": step.by,
         },
         "run": run,
+        "requestId": actor.request_id,
         "changes": [{"field": name, "before": old, "after": new} for name, old, new in changed if old != new],
     }

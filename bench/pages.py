@@ -1,0 +1,237 @@
+"""Measure the operator's pages with 1,000,000 jobs, 200 feeds and 10,000 runs in the store.
+
+    .venv/bin/python bench/pages.py [--jobs 1000000] [--runs 10000] [--times 15] [--only WORD] [--folder DIR]
+
+One store has one feed that owns all jobs, the other 200 feeds of as many employers with the same number each. They are made
+first (``page_stores.py``): about 4 GB and ten minutes each for a million jobs; they are deleted at the end unless ``--folder``
+keeps them. Each page is asked of ``syncd serve`` as it is delivered, over loopback, on one connection, one after another.
+"First" is the first request of a page after the start of the daemon; "worst" is that of the others. CPU is that of all threads
+of the daemon, per request: on a busy machine it says more than the time. Goal: each page under 200 ms and 100 KB; 50 live views
+that are open while nothing happens under 5 % of a core. A line over a goal has a "!".
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+import argparse
+import http.client
+import json
+import shutil
+import statistics
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from time import perf_counter
+from urllib.parse import urlencode
+
+from bench import page_stores, servers
+from bench.page_stores import FEEDS, Numbers, name_of
+from bench.scale_stores import COMMON, EMPLOYER, RARE
+from bench.servers import Server
+
+#: Milliseconds, bytes, and share of a core with 50 live views.
+MOST_MS, MOST_BYTES, MOST_SHARE = 200, 100_000, 0.05
+VIEWS, SECONDS = 50, 20
+#: Title of a store → its number of employers.
+STORES = {"one feed owns all jobs": 1, "200 feeds": FEEDS}
+
+
+@dataclass
+class Site:
+    """The pages of a running daemon, and the cookie of a browser."""
+
+    server: Server
+    cookie: str = ""
+
+    def __post_init__(self) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=120)
+        self.cookie = (self.ask("/login")[1] or "").partition(";")[0]
+
+    def ask(self, path: str, *, as_json: bool = False) -> tuple[bytes, str | None]:
+        """Return the content of a page, and the cookie that came with it."""
+        headers = {"Accept": "application/json" if as_json else "text/html", "Cookie": self.cookie}
+        self.connection.request("GET", f"/operator{path}", headers=headers)
+        answer = self.connection.getresponse()
+        content = answer.read()
+        assert answer.status in {200, 303}, (path, answer.status, content[:500])
+        return content, answer.getheader("Set-Cookie")
+
+
+def main() -> None:
+    options = _options()
+    with tempfile.TemporaryDirectory(prefix="syncd-pages-") as folder:
+        for title, employers in STORES.items():
+            place = (options.folder or Path(folder)) / title.replace(" ", "-")
+            numbers = _made(place, options.jobs, employers, options.runs)
+            site = Site(Server.syncd(place, servers.free_port()))
+            try:
+                _settle(site.server)
+                print(f"\n{title}: {options.jobs:,} jobs, {options.runs:,} runs\n")
+                _measure(site, _pages(numbers, options.jobs // employers, options.runs), options)
+                if not options.only:
+                    _watch(site, numbers)
+            finally:
+                site.server.stop()
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--jobs", type=int, default=1_000_000)
+    parser.add_argument("--runs", type=int, default=10_000)
+    parser.add_argument(
+        "--times", type=int, default=15, help="each page is asked so often after the first time"
+    )
+    parser.add_argument("--only", default="", help="only pages whose line has this word")
+    parser.add_argument("--folder", type=Path, help="keep the stores here, and use those that are here")
+    return parser.parse_args()
+
+
+def _made(place: Path, jobs: int, employers: int, runs: int) -> Numbers:
+    """Return the numbers of the store at ``place``, which is made if it is not there whole."""
+    kept = place / "numbers"
+    if not kept.exists():
+        shutil.rmtree(place, ignore_errors=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        started = perf_counter()
+        numbers = page_stores.make(place, jobs, employers, runs)
+        print(f"{place.name} made in {perf_counter() - started:.0f} s", file=sys.stderr)
+        kept.write_text(json.dumps(asdict(numbers)))
+    return Numbers(**json.loads(kept.read_text()))
+
+
+def _settle(server: Server) -> None:
+    """Wait until the daemon has done what it does after its start: it has used no CPU for three seconds."""
+    for _ in range(100):
+        before = server.cpu()
+        time.sleep(3)
+        if server.cpu() - before < 0.1:
+            return
+    raise SystemExit("the daemon does not come to rest")
+
+
+# --- the pages ---------------------------------------------------------------------------------------------
+
+
+def _pages(numbers: Numbers, jobs: int, runs: int) -> dict[str, tuple[str, bool]]:
+    """Return the line of each page → its address and whether JSON is asked for. ``jobs``: of the first employer."""
+    feed, run, last = f"/feeds/{name_of(0)}", f"/runs/{numbers.large}", -(-jobs // 50)
+
+    def listed(**query: str | int) -> str:
+        return "/jobs?" + urlencode({"employer": f"{EMPLOYER} 0", **query})
+
+    found = {
+        "overview": "/",
+        "overview, last feeds": f"/?page={-(-FEEDS // 40)}",
+        "feed": feed,
+        "feed, last runs": f"{feed}?page={max(1, runs // FEEDS // 25)}",
+        "runs": "/runs",
+        "runs, last page": f"/runs?page={max(1, runs // 50)}",
+        "runs of a feed": f"/runs?feed={name_of(1)}",
+        "runs, succeeded, late page": f"/runs?state=succeeded&page={max(1, runs // 100)}",
+        "runs, held": "/runs?state=held",
+        "runs of a feed, failed": f"/runs?feed={name_of(1)}&state=failed",
+        "run, large": run,
+        "run, large, updated alone": f"{run}?action=updated",
+        "run, large, archived, page 100": f"{run}?action=archived&page=100",
+        "run, large, last page": f"{run}?page=2000",
+        "run that created all": "/runs/1",
+        "run that created all, last page": f"/runs/1?page={last}",
+        "run, held": f"/runs/{numbers.held}",
+        "approve?": f"/runs/{numbers.held}/approve",
+        "reject?": f"/runs/{numbers.held}/reject",
+        "preview": "/preview",
+        "jobs": listed(),
+        "jobs, last page": listed(page=last),
+        "jobs, middle page": listed(page=max(1, last // 2)),
+        "jobs, drafts": listed(status="draft"),
+        "jobs, q that all have": listed(q="R-0"),
+        "jobs, q that all have, active": listed(q="R-0", status="active"),
+        "jobs, q that all have, last page": listed(q="R-0", page=last),
+        "jobs, q that 5 in 100 have": listed(q=COMMON),
+        "jobs, q that seven have": listed(q=RARE),
+        "jobs, q that one has": listed(q="R-0000777"),
+        "jobs, q that none has": listed(q="astronaut"),
+        "jobs, q of two characters": listed(q="oo"),
+        "jobs, q of one character, archived": listed(q="e", status="archived"),
+        "job": f"/jobs/{numbers.job + 1}",
+        "job with 1,000 changes": f"/jobs/{numbers.job}",
+        "job with 1,000 changes, last page": f"/jobs/{numbers.job}?page=50",
+        "employers": "/employers",
+        "employer": "/employers/1",
+        "service": "/service",
+    }
+    forms: tuple[str, ...] = (
+        "overview",
+        "feed",
+        "runs",
+        "run, held",
+        "jobs",
+        "jobs, q that all have",
+        "job with 1,000 changes",
+    )
+    forms += ("employers", "employer", "service", "approve?")
+    asked = {name: (path, False) for name, path in found.items()}
+    return asked | {f"{name} (JSON)": (found[name], True) for name in forms}
+
+
+def _measure(site: Site, pages: dict[str, tuple[str, bool]], options: argparse.Namespace) -> None:
+    print("| page | first ms | median ms | worst ms | CPU ms | KB | |\n|---|---|---|---|---|---|---|")
+    for name, (path, as_json) in pages.items():
+        if options.only not in name:
+            continue
+        times, before, content = [], 0.0, b""
+        for number in range(options.times + 1):
+            started = perf_counter()
+            content, _ = site.ask(path, as_json=as_json)
+            times.append((perf_counter() - started) * 1e3)
+            if not number:
+                before = site.server.cpu()
+        cpu = (site.server.cpu() - before) / options.times * 1e3
+        first, *later = times
+        over = min(first, *later) >= MOST_MS or (len(content) >= MOST_BYTES and not as_json)
+        print(
+            f"| {name} | {first:.0f} | {statistics.median(later):.0f} | {max(later):.0f} | {cpu:.0f}"
+            f" | {len(content) / 1e3:.1f} | {'!' if over or statistics.median(later) >= MOST_MS else ''} |",
+            flush=True,
+        )
+
+
+# --- live views --------------------------------------------------------------------------------------------
+
+
+def _watch(site: Site, numbers: Numbers) -> None:
+    """Print the share of a core that the daemon uses while nothing happens, without and with live views."""
+    idle = _share(site.server)
+    topics = ["/live?seen=x", f"/live?run={numbers.large}&seen=x", f"/live?run={numbers.held}&seen=x"]
+    views = [_view(site, topics[number % 2 and 1 + number % 4 // 2]) for number in range(VIEWS)]
+    time.sleep(6)  # each has sent what it shows by then
+    share = _share(site.server)
+    for view in views:
+        view.close()
+    over = " !" if share - idle >= MOST_SHARE else ""
+    print(f"\nWhile nothing happens: {idle:.1%} of a core; with {VIEWS} live views {share:.1%}{over}")
+
+
+def _view(site: Site, path: str) -> http.client.HTTPConnection:
+    connection = http.client.HTTPConnection("127.0.0.1", site.server.port, timeout=60)
+    connection.request(
+        "GET", f"/operator{path}", headers={"Accept": "text/event-stream", "Cookie": site.cookie}
+    )
+    assert connection.getresponse().status == 200
+    return connection
+
+
+def _share(server: Server) -> float:
+    before, started = server.cpu(), perf_counter()
+    time.sleep(SECONDS)
+    return (server.cpu() - before) / (perf_counter() - started)
+
+
+if __name__ == "__main__":
+    main()
