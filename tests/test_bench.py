@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-SCRIPTS = ("http", "import", "load", "readers", "scale")
+SCRIPTS = ("http", "import", "load", "pages", "readers", "scale")
 
 
 def run(script: str, *arguments: str) -> str:
@@ -58,3 +58,11 @@ def test_the_scale_bench_finds_the_same_in_every_store(tmp_path: Path) -> None:
     common = [row for row in rows if row[0].startswith("common q (5")]
     assert [int(number.replace(",", "")) // 10 for number in common[0][4:]] == [49, 59]
     assert len({cell for row in rows if row[0] == "q in none" for cell in row[4:]}) == 1
+
+
+@pytest.mark.slow
+def test_the_bench_of_the_pages_asks_each_page_in_both_stores(tmp_path: Path) -> None:
+    options = ("--jobs", "400", "--runs", "400", "--times", "1", "--only", "run", "--folder", str(tmp_path))
+    lines = run("pages", *options).splitlines()
+    rows = [line.split("|")[1].strip() for line in lines if line.startswith("| ") and "page |" not in line]
+    assert len(rows) == 2 * len(set(rows)) > 20

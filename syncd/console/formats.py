@@ -89,8 +89,8 @@ def lateness(instant: str | None, now: datetime) -> Markup:
     return Markup('<time datetime="{}" data-relative>{}</time>').format(instant, words)
 
 
-def shown(value: Any) -> str:
-    """Return the value of a field, as JSON has it, as one line."""
+def shown(value: Any, longest: int = _LONGEST) -> str:
+    """Return the value of a field, as JSON has it, as one line of up to ``longest`` characters."""
     match value:
         case None:
             text = "none"
@@ -103,11 +103,11 @@ def shown(value: Any) -> str:
             text = str(value.get("description") or value.get("name") or ", ".join(parts))
         case _:
             text = str(value)
-    if len(text) <= _LONGEST or (
-        len(text) == _LONGEST + 1 and text.endswith("…")
+    if len(text) <= longest or (
+        len(text) == longest + 1 and text.endswith("…")
     ):  # the store has cut it already
         return text
-    return f"{text[:_LONGEST]}… ({len(text):,} characters)"
+    return f"{text[:longest]}… ({len(text):,} characters)"
 
 
 def instant(moment: datetime) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import NamedTuple
 
 import sqlalchemy as sa
@@ -34,18 +34,30 @@ _LAST_FILE = Statement(
 _SUCCESSES = Statement(
     runs.SELECT.where(_of_feed, among(RunRow.state, "states")).order_by(_newest_first), runs.RUN.make
 )
-_STRIP = Statement(
-    sa.select(col(RunRow.id), col(RunRow.state))
-    .join(FeedRow, col(FeedRow.id) == RunRow.feed_id)
-    .where(_of_feed)
-    .order_by(_newest_first)
-    .limit(bindparam("limit"))
+_first_shown = (
+    sa.select(col(_each.id))
+    .where(col(_each.feed_id) == col(FeedRow.id))
+    .order_by(col(_each.id).desc())
+    .limit(1)
+    .offset(bindparam("before"))
+)
+_STRIPS = Statement(
+    sa.select(col(FeedRow.name), col(RunRow.id), col(RunRow.state))
+    .join(RunRow, col(RunRow.feed_id) == FeedRow.id)
+    .where(
+        among(FeedRow.name, "feeds"),
+        col(RunRow.id) >= sa.func.coalesce(_first_shown.scalar_subquery(), 0),
+    )
+    .order_by(col(RunRow.id))
 )
 
 
-def strip(tx: Tx, feed: str, limit: int) -> Sequence[tuple[int, str]]:
-    """Return (id, state) of the newest runs of the feed with that name, newest first."""
-    return tx.all(_STRIP, feed=feed, limit=limit)
+def strips(tx: Tx, feeds: Collection[str], limit: int) -> dict[str, list[tuple[int, str]]]:
+    """Return (id, state) of the newest ``limit`` runs of each of the feeds with these names, oldest first."""
+    found: dict[str, list[tuple[int, str]]] = {feed: [] for feed in feeds}
+    for feed, number, state in tx.all(_STRIPS, feeds=[*feeds], before=limit - 1) if feeds else ():
+        found[feed].append((number, state))
+    return {feed: numbers[-limit:] for feed, numbers in found.items()}
 
 
 class LastRuns(NamedTuple):

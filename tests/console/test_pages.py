@@ -3,6 +3,7 @@
 import asyncio
 import re
 from base64 import b64encode
+from dataclasses import replace
 from datetime import date, timedelta
 from hashlib import sha256
 from html import unescape
@@ -14,8 +15,10 @@ from syncd.config import Api
 from syncd.console.change_counts import LARGE
 from syncd.console.charts import bar, job_chart
 from syncd.console.formats import duration, lateness, shown, when
+from syncd.domain import FeedWarning, RejectedRow, RunState, UnknownValues
+from syncd.errors import Problem
 from syncd.feeds.configuration import FeedFile
-from syncd.store import feeds, job_days
+from syncd.store import feeds, job_days, results, runs
 from tests.clock import START, ZONE
 
 
@@ -62,6 +65,25 @@ async def test_each_page_of_feeds_has_their_active_jobs(browse, world):
     }
 
 
+async def test_a_page_of_the_overview_stays_small_with_many_feeds_and_runs(browse, world):
+    def add_runs(tx):
+        for name in names:
+            feed_id = feeds.feed_id(tx, name, world.board.employer.id)
+            for _ in range(40):
+                run = runs.begin(tx, feed_id, world.board.employer.id, "jobs.xml", 1, None)
+                reason = "100,000 of 850,000 active jobs are missing, more than 25 %"
+                runs.save(tx, replace(run, state=RunState.SUPERSEDED, reason=reason, ended_at=tx.now.instant))
+
+    names = [f"partner-with-a-long-name-{number:03}" for number in range(60)]
+    for name in names:
+        world.feed(name)
+    world.board.store.write(add_runs)
+    browser = await browse()
+    content = (await browser.get("/"))[1]
+    assert content.count('title="') == 24 * 30  # of the feeds on the page, acme has no runs
+    assert len(content.encode()) < 100_000
+
+
 async def test_runs_are_listed_by_feed_and_state_in_pages(browse, world):
     other = world.feed("other")
     for number in range(3):
@@ -92,20 +114,20 @@ async def test_a_run_shows_its_changes_field_by_field_and_by_action(browse, worl
     assert "<dt>title</dt><dd><del>Cook r1</del> → <ins>Baker</ins></dd>" in page
     created = (await browser.get("/runs/2?action=created"))[1]
     assert ("r61" in created, "Baker" in created) == (True, False)
-    second = (await browser.get("/runs/1?page=2"))[1]
-    assert (second.count("<td>created"), "Page 2 of 2" in second) == (10, True)
+    last = (await browser.get("/runs/1?page=3"))[1]
+    assert (last.count("<td>created"), "Page 3 of 3" in last) == (10, True)
 
 
 async def test_the_first_page_of_a_large_run_does_not_wait_for_the_numbers_of_its_changes(browse, world):
     world.board.deliver(world.feeds["acme"], world.board.rows(1, LARGE))
     browser = await browse()
     page = (await browser.get("/runs/1"))[1]
-    assert ("Changes: 10,000" in page, ">created</a>" in page, "Page 1 of 200" in page) == (True, True, True)
+    assert ("Changes: 10,000" in page, ">created</a>" in page, "Page 1 of 400" in page) == (True, True, True)
     async with asyncio.timeout(30):
         while ">created 10,000</a>" not in page:
             page = (await browser.get("/runs/1"))[1]
-    filtered = (await browser.get("/runs/1?action=created&page=200"))[1]
-    assert filtered.count("<td>created") == 50
+    filtered = (await browser.get("/runs/1?action=created&page=400"))[1]
+    assert filtered.count("<td>created") == 25
     assert (await browser.get("/runs/1?action=archived"))[1].count("<td>archived") == 0
 
 
@@ -292,3 +314,35 @@ async def test_the_pages_of_a_list_keep_its_limit(browse, world):
     for number in range(3):
         world.board.deliver(world.feeds["acme"], world.board.rows(1, number + 1))
     assert "/runs?limit=2&amp;page=2" in (await (await browse()).get("/runs?limit=2"))[1]
+
+
+async def test_the_page_of_a_run_stays_small_however_much_was_wrong_and_changed(browse, world):
+    board, long = world.board, "x" * 400
+    board.deliver(world.feeds["acme"], board.rows(1, 60))
+    changed: dict[str, object] = {
+        "description": f"<p>{long * 5}</p>",
+        "salary": {"amount": 20, "period": {"id": 5}},
+    }
+    changed |= {"confidential": True, "applicationEmail": "other@example.com", "positionType": {"id": 2}}
+    run = board.deliver(world.feeds["acme"], board.rows(1, 60, **changed))
+    rejected = [
+        RejectedRow(
+            n, n, None, (Problem(f"/field{n % 30}", "invalid_format", f"{n} is wrong: {long}", f"{n}{long}"),)
+        )
+        for n in range(900)
+    ]
+    unknown = UnknownValues(
+        {"positionType": [("Type", 9)]}, "\n".join(f'"{n} {long[:150]}" = ""' for n in range(900))
+    )
+
+    def spoil(tx):
+        results.add_rejected(tx, run.id, rejected)
+        results.add_warnings(tx, run.id, [FeedWarning(f"w{n % 30}", f"{n}{long}", n) for n in range(900)])
+        results.set_unknown(tx, run.id, unknown)
+
+    board.store.write(spoil)
+    page = (await (await browse()).get(f"/runs/{run.id}"))[1]
+    assert page.count("<ins>") == 25 * 5
+    assert "The 10 most frequent of 30; the report has more." in page
+    assert f"800 lines more: <code>syncd runs show {run.id}</code>" in page
+    assert len(page.encode()) < 100_000

@@ -2,10 +2,13 @@
 
 import contextlib
 import os
+import resource
+import shutil
 import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -15,8 +18,10 @@ from alembic.config import Config
 
 from syncd.cli.output import DONE, FAILED, HELD
 from syncd.store import Store, database_at, employers, schema
+from syncd.store.postgres.named_locks import key_of
 from tests.clock import ZONE
 from tests.e2e.conftest import EMPLOYER, Installation, clean_environ, csv_text, row
+from tests.e2e.store_copies import syncd
 from tests.stores import POSTGRES, program, server
 
 pytestmark = [
@@ -29,28 +34,47 @@ TABLES = (
 )
 
 
-@pytest.fixture
-def app():
-    """A user who may make databases, and is nothing else; the name of a database of this user. What they leave is removed."""
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A backup of the database ``made``: a store with two jobs, which a run has made. Its owner is the user ``app``, who may make
+    databases and nothing else."""
     server().sql("CREATE ROLE app LOGIN CREATEDB")
-    before = databases()
-    server().sql("CREATE DATABASE acme OWNER app TEMPLATE template0 ENCODING 'UTF8'")
-    yield server().url("acme").replace("//syncd@", "//app@")
-    for name in databases() - before:
-        server().sql(f"DROP DATABASE {name} WITH (FORCE)")
+    server().sql("CREATE DATABASE made OWNER app TEMPLATE template0 ENCODING 'UTF8'")
+    installation = Installation(tmp_path_factory.mktemp("made"), None)
+    installation.settings(f'[store]\nurl = "{url_of("made")}"\n')
+    os.chmod(installation.config, 0o600)
+    syncd("--config", installation.config, "employer", "add", EMPLOYER)
+    path = installation.base / "jobs.csv"
+    path.write_text(csv_text([row("A-1"), row("A-2")]))
+    syncd("--config", installation.config, "import", path, "--feed", "acme")
+    syncd("--config", installation.config, "backup", installation.base / "copy.dump")
+    yield installation.base / "copy.dump"
+    server().sql("DROP DATABASE made")
     server().sql("DROP ROLE app")
 
 
 @pytest.fixture
-def acme(installation: Installation, app: str) -> Installation:
-    """An installation with two jobs, which a run has made, and a backup of it, ``copy.dump``."""
+def app(made: Path) -> Iterator[str]:
+    """The address of a copy of the database ``made``. It is removed afterwards, with all others that are there then."""
+    server().sql("ALTER ROLE app CREATEDB")
+    before = databases()
+    server().sql("CREATE DATABASE acme OWNER app TEMPLATE made")
+    yield url_of("acme")
+    for name in databases() - before:
+        server().sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def acme(installation: Installation, app: str, made: Path) -> Installation:
+    """An installation with that store, and a backup of it, ``copy.dump``."""
     installation.settings(f'[store]\nurl = "{app}"\n')
     os.chmod(installation.config, 0o600)
-    assert installation.run("employer", "add", EMPLOYER).code == 0
-    feed_file(installation, ["A-1", "A-2"])
-    made = installation.run("backup", installation.base / "copy.dump")
-    assert made.code == 0, made.err
+    shutil.copy(made, installation.base / "copy.dump")
     return installation
+
+
+def url_of(name: str) -> str:
+    return server().url(name).replace("//syncd@", "//app@")
 
 
 def databases() -> set[str]:
@@ -203,6 +227,28 @@ def test_what_a_killed_restore_left_is_removed_by_the_next(acme: Installation) -
     assert acme.run("restore", acme.base / "copy.dump", "--yes").code == DONE
     assert rows() == backed_up
     assert not [name for name in databases() if "restoring" in name]
+
+
+def test_two_restores_at_once_are_one(acme: Installation) -> None:
+    key = key_of("restore acme")
+    with contextlib.closing(psycopg.connect(server().url("postgres"))) as other:
+        other.execute("SELECT pg_advisory_lock(%s)", (key,))
+        refused = acme.run("restore", acme.base / "copy.dump", "--yes")
+    assert (refused.code, refused.err) == (1, "syncd: another process restores the database acme\n")
+
+
+def test_a_backup_that_cannot_be_written_leaves_the_one_before(acme: Installation) -> None:
+    path = acme.base / "copy.dump"
+    before = path.read_bytes()
+    command = [sys.executable, "-m", "syncd", "--config", str(acme.config), "backup", str(path)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=clean_environ(), check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (FAILED, 1), done.stderr
+    assert "pg_dump failed: " in done.stderr
+    assert path.read_bytes() == before
+    assert not list(acme.base.glob(".syncd-*"))
 
 
 def test_a_user_who_may_not_make_a_database_gets_to_know_it(acme: Installation) -> None:

@@ -10,6 +10,8 @@ import sqlite3
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from contextlib import closing
 from pathlib import Path
 
@@ -71,8 +73,15 @@ def test_an_operator_without_an_address_has_the_metrics_on_that_of_the_api(insta
     daemon = start({"SYNCD_OPERATOR__LISTEN": "", "SYNCD_OPERATOR__TOKEN": "hush-hush"})
     status, problem = daemon.request("GET", "/metrics")
     assert (status, problem["code"]) == (401, "unauthenticated")
-    assert "process_open_fds" in daemon.text("/metrics", {"Authorization": "Bearer hush-hush"})
+    token = {"Authorization": "Bearer hush-hush"}
+    assert "process_open_fds" in daemon.text("/metrics", token)
     assert daemon.events("api.request") == []
+    evil = {"Host": "evil.example"}  # a page elsewhere whose name leads here
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(
+            urllib.request.Request(f"http://{daemon.address()}/metrics", headers=token | evil)
+        )
+    assert "alive" in daemon.text("/healthz", evil)  # the API's own address has any name
 
 
 def test_the_jobs_of_a_file_are_soon_in_the_search_index(installation, start, make_row, until):

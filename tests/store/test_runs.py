@@ -24,7 +24,7 @@ from syncd.domain import (
     UnknownValues,
 )
 from syncd.errors import NotFound, Problem
-from syncd.store import Store, feeds, history, keys, replies, results, run_strips, runs
+from syncd.store import Store, employers, feeds, history, keys, replies, results, run_strips, runs
 from tests.clock import Clock
 from tests.store.board import Board
 
@@ -295,3 +295,35 @@ def test_a_run_of_which_no_row_went_in_is_not_the_last_success(store: Store, beg
     end(begin(kind=RunKind.REVERT), RunState.SUCCEEDED, counts=RunCounts(read=1, updated=1))
     assert store.read(lambda tx: run_strips.last_success(tx, "acme")) == empty
     assert store.read(lambda tx: run_strips.last_success(tx, "other")) is None
+
+
+@pytest.mark.parametrize("later", [0, 1, 9])
+def test_the_last_runs_of_feeds_are_those_that_each_feed_has_by_itself(
+    store: Store, begin: Begin, end: End, later: int
+) -> None:
+    """However many runs came after the one that took a file."""
+    end(begin(), RunState.SUCCEEDED)
+    failed = [end(begin(), RunState.FAILED) for _ in range(later)]
+    newest = end(begin(kind=RunKind.REVERT), RunState.SUCCEEDED)
+    found = store.read(lambda tx: run_strips.last_runs(tx, ["acme", "other"]))
+    success = store.read(lambda tx: run_strips.last_success(tx, "acme"))
+    file = store.read(lambda tx: run_strips.last_file(tx, "acme"))
+    assert found == {"acme": (newest, success, file), "other": (None, None, None)}
+    assert file == (failed[-1] if failed else success)
+    assert success is not None
+    assert store.read(lambda tx: run_strips.last_runs(tx, [])) == {}
+
+
+def test_the_newest_runs_of_feeds_are_shown_also_of_one_that_moved_to_another_employer(
+    store: Store, begin: Begin, end: End
+) -> None:
+    first = end(begin(), RunState.FAILED)
+    second = end(begin(), RunState.SUCCEEDED)
+    other = store.write(lambda tx: employers.add(tx, "Other"))
+    moved = store.write(lambda tx: feeds.feed_id(tx, "acme", other.id))
+    third = store.write(lambda tx: runs.begin(tx, moved, other.id, "a.xml", 1, "0b-a.xml"))
+    shown = [(first.id, "failed"), (second.id, "succeeded"), (third.id, "claimed")]
+    for limit in (1, 2, 3, 9):
+        strips = store.read(lambda tx: run_strips.strips(tx, ["acme", "none"], limit))  # noqa: B023
+        assert strips == {"acme": shown[-limit:], "none": []}
+    assert store.read(lambda tx: run_strips.last_runs(tx, ["acme"]))["acme"].newest == third

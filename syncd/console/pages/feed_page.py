@@ -25,7 +25,7 @@ from syncd.web import Refusal
 log = structlog.get_logger("syncd.console")
 
 #: Runs on a page, jobs and files of the folder that are listed, lines of the mapping, and characters of why a feed is paused.
-RUNS, JOBS, FILES, LINES, WHY = 25, 10, 100, 400, 500
+RUNS, JOBS, FILES, LINES, WHY = 25, 10, 100, 200, 500
 
 
 async def show(visit: Visit) -> web.StreamResponse:

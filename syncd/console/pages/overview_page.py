@@ -54,6 +54,7 @@ def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
     page = min(page, pages)
     shown = found[(page - 1) * FEEDS : page * FEEDS]
     count_active_jobs(tx, shown)
+    strips = run_strips.strips(tx, [feed["name"] for feed in shown], STRIP)
     held = [run_json(run) for run in runs.waiting(tx)]
     today = tx.now.today
     return {
@@ -61,7 +62,7 @@ def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
         "held": held[:DECISIONS],
         "more_held": max(0, len(held) - DECISIONS),
         "going": [run_json(run) for run in runs.unfinished(tx)],
-        "feeds": [_line(tx, feed) for feed in shown],
+        "feeds": [_line(feed, strips[feed["name"]]) for feed in shown],
         "feeds_total": len(found),
         "troubled": sum(_urgency(feed)[0] < len(_ORDER) for feed in found),
         "page": page,
@@ -78,8 +79,7 @@ def _urgency(feed: dict[str, Any]) -> tuple[int, str]:
     return place, feed["name"]
 
 
-def _line(tx: Tx, feed: dict[str, Any]) -> FeedLine:
-    strip = list(reversed(run_strips.strip(tx, feed["name"], STRIP)))
+def _line(feed: dict[str, Any], strip: list[tuple[int, str]]) -> FeedLine:
     counted: dict[str, int] = {}
     for _number, state in strip:
         counted[state] = counted.get(state, 0) + 1

@@ -18,14 +18,15 @@ from syncd.domain import Actor, ActorKind, Run, RunKind, RunState
 from syncd.errors import NotFound
 from syncd.feeds.native import members_of
 from syncd.store import Tx, history, results, runs
-from syncd.sync.report import Kinds, fields_json, summary, unknown_json, write_json
+from syncd.sync.report import Kinds, fields_json, summary, write_json
 from syncd.sync.report.files import write_page
 from syncd.sync.report.views import run_view
 from syncd.sync.run import kept_file
 from syncd.web import JSON
 
-#: Changes on a page; rejected rows and warnings that are grouped; jobs that would be archived; kinds that are shown.
-CHANGES, GROUPED, GOING, KINDS = 50, 5000, 100, 50
+#: Changes on a page; rejected rows and warnings that are grouped; jobs that would be archived; kinds, values of a kind and
+#: lookup lines that are shown; characters of a value.
+CHANGES, GROUPED, GOING, KINDS, VALUES, LINES, CUT = 25, 5000, 100, 20, 10, 100, 100
 #: Bytes of a report that are kept in memory, and those that are sent at once.
 MEMORY, BLOCK = 1 << 20, 1 << 18
 
@@ -51,9 +52,14 @@ def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> 
     total = counts.total if action is None else counts.by_action.get(action) or 0
     changes = history.part_of_run(tx, number, page=page, page_size=CHANGES, action=action)
     member = members_of(visit.context.catalogue)
+    lookup = results.unknown(tx, number).toml.splitlines()
     return run, {
         "now": tx.now.instant,
-        "run": summary(tx, run, GOING) | unknown_json(results.unknown(tx, number)),
+        "run": summary(tx, run, GOING),
+        "lookup": lookup[:LINES],
+        "more_lookup": max(0, len(lookup) - LINES),
+        "most_values": VALUES,
+        "cut": CUT,
         "live": visit.console.digests.address(tx, ("run", str(number))),
         "known_feed": run.feed in visit.context.files(),
         "kinds": _kinds(tx, number).by_frequency()[:KINDS],

@@ -12,6 +12,7 @@ from typing import IO
 
 import psycopg
 from psycopg import sql
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from syncd.errors import StoreBusy, StoreError
 from syncd.store.backups import Note
@@ -32,6 +33,9 @@ _USERS = (
     "SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND pid <> pg_backend_pid()"
     " AND coalesce(backend_type, 'client backend') = 'client backend'"
 )
+#: Seconds in which a connection that was closed must be gone.
+_CLOSING = 2.0
+_IN_USE = "another process is connected to the database {}: stop all daemons and end it first"
 _LOCK = "SELECT pg_try_advisory_lock($1)"
 
 
@@ -99,14 +103,19 @@ class Place:
         self._driver.execute(statement.as_string(self._driver))
 
 
-_IN_USE = "another process is connected to the database {}: stop all daemons and end it first"
-
-
 def be_alone(driver: Connection, name: str) -> None:
-    """Raise StoreBusy if another process than that of ``driver`` is connected to the database ``name``."""
-    ((users,),) = driver.execute(_USERS, (name,))
-    if users:
-        raise StoreBusy(_IN_USE.format(name))
+    """Raise StoreBusy if another process than that of ``driver`` is connected to the database ``name``. One that has just
+    closed its connection may take a moment to be gone."""
+    for attempt in Retrying(
+        retry=retry_if_exception_type(StoreBusy),
+        stop=stop_after_delay(_CLOSING),
+        wait=wait_fixed(0.05),
+        reraise=True,
+    ):
+        with attempt:
+            ((users,),) = driver.execute(_USERS, (name,))
+            if users:
+                raise StoreBusy(_IN_USE.format(name))
 
 
 class PostgresReplacement:

@@ -84,3 +84,17 @@ def test_going_through_pages_of_changes_loads_the_part_that_changes(look, site):
     assert page.evaluate("window.kept") is True
     page.go_back()
     page.get_by_text("Page 1 of").wait_for()
+
+
+def test_in_print_a_page_is_its_content_alone(look, site):
+    page = look()
+    page.goto(f"{site.url}/runs/{site.held['lakeside']}")
+    assert page.locator(".scroll").first.evaluate("it => getComputedStyle(it).maxHeight") != "none"
+    page.emulate_media(media="print", color_scheme="dark")
+    for name in (".top", ".foot", ".buttons", ".tabs"):
+        assert not page.locator(name).first.is_visible(), name
+    assert page.get_by_role("heading", name="Why it waits").is_visible()
+    assert page.locator(".scroll").first.evaluate("it => getComputedStyle(it).maxHeight") == "none"
+    ink = page.locator("body").evaluate("it => getComputedStyle(it).color")
+    card = page.locator(".card").first.evaluate("it => getComputedStyle(it).backgroundColor")
+    assert (ink, card) == ("rgb(0, 0, 0)", "rgb(255, 255, 255)")
