@@ -69,8 +69,8 @@ class Process:
         self.descriptors: set[int] = set()
         self.files: WeakSet[LayerFile] = WeakSet()
         self.connections: WeakSet[LayerConnection] = WeakSet()
-        #: The processes of the PostgreSQL server that work for it.
-        self.backends: set[int] = set()
+        #: Its connections to a PostgreSQL server, by the number of the server's process.
+        self.backends: dict[int, psycopg.Connection[Any]] = {}
         self.writing = 0
 
 
@@ -112,8 +112,10 @@ class Layer:
             with suppress(sqlite3.ProgrammingError):  # it is closed
                 sqlite3.Connection.rollback(connection)
             sqlite3.Connection.close(connection)
+        for connected in process.backends.values():
+            connected.close()
         if process.backends:
-            self.end_backends(process.backends)
+            self.end_backends(set(process.backends))
         for file in list(process.files):
             io.FileIO.close(file)
             process.descriptors.discard(file.number)
@@ -264,7 +266,7 @@ class Layer:
         self.step("sql connect", (), {"server": True})
         connection = _real["psycopg"](*args, **{**options, "cursor_factory": ServerCursor})
         connection.layer, connection.process = self, self.process
-        self.process.backends.add(connection.info.backend_pid)
+        self.process.backends[connection.info.backend_pid] = connection
         return connection
 
     def token(self, size: int) -> str:
