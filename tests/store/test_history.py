@@ -104,7 +104,11 @@ def test_an_entry_has_what_changed_also_where_the_whole_job_is_kept(
     store: Store, employer: Employer, states: list[Job]
 ) -> None:
     entries = changes_of(store, employer.id, states[0].id)
-    kept = store.read(lambda tx: tx.execute("SELECT version FROM history WHERE state IS NOT NULL ORDER BY version").fetchall())
+    kept = store.read(
+        lambda tx: tx.execute(
+            "SELECT version FROM history WHERE state IS NOT NULL ORDER BY version"
+        ).fetchall()
+    )
     assert [row[0] for row in kept] == [history.WHOLE_EVERY * n for n in (1, 2, 3)]
     [entry] = [entry for entry in entries if entry.version == history.WHOLE_EVERY]
     before, after = states[history.WHOLE_EVERY - 2 : history.WHOLE_EVERY]
