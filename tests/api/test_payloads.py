@@ -1,7 +1,7 @@
 """The answer of a read, which is made without a Job, is that of a write, byte for byte."""
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
@@ -75,7 +75,7 @@ def employer(store: Store) -> Employer:
     return store.write(lambda tx: employers.add(tx, "Acme Ltd."))
 
 
-@settings(max_examples=150, deadline=timedelta(seconds=2), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(posting=postings)
 def test_a_job_read_for_an_answer_is_rendered_as_the_job_itself(
     store: Store, employer: Employer, posting: Job
