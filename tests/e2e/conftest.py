@@ -238,6 +238,14 @@ def wait_until(condition, what="it"):
     return found
 
 
+def let_all_users_reach(folder, mode=0o755):
+    """Give ``mode`` to the folder and to each one above it that the tests made."""
+    for place in (folder, *folder.parents):
+        if place == Path(tempfile.gettempdir()):
+            return
+        place.chmod(mode)
+
+
 def clean_environ():
     """Return the environment without settings of syncd and without an address of systemd."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("SYNCD_", "NOTIFY_"))}

@@ -18,7 +18,7 @@ from syncd.cli.app import app
 from syncd.cli.options import State
 from syncd.domain import RunState
 from syncd.store import Store
-from tests.e2e.conftest import row
+from tests.e2e.conftest import let_all_users_reach, row
 
 
 @pytest.fixture
@@ -448,9 +448,7 @@ def test_a_closed_pipe_is_not_an_error(acme):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_root_becomes_the_owner_of_the_stores_folder(acme):
-    for folder in (acme.base, *acme.base.parents):
-        if folder.stat().st_uid == os.geteuid() and folder.is_relative_to("/tmp"):
-            folder.chmod(0o755)
+    let_all_users_reach(acme.base)
     os.chown(acme.base / "var", 65534, 65534)
     pid = os.fork()
     if pid == 0:
@@ -469,9 +467,7 @@ def test_root_becomes_the_owner_of_the_stores_folder(acme):
 def test_a_copy_by_root_belongs_to_the_owner_of_its_folder(acme):
     from syncd.cli.store_copy import copy_store
 
-    for folder in (acme.base, *acme.base.parents):
-        if folder.stat().st_uid == os.geteuid() and folder.is_relative_to("/tmp"):
-            folder.chmod(0o755)
+    let_all_users_reach(acme.base)
     source, copy = acme.base / "var" / "syncd.db", acme.base / "var" / "copy.db"
     addresses = f"sqlite:///{source}", f"sqlite:///{copy}"
     copy_store(*addresses, as_json=True)  # imports what the other user may not be able to read

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import syncd
-from tests.e2e.conftest import wait_until
+from tests.e2e.conftest import let_all_users_reach, wait_until
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who gives folders to groups")
 #: The user and the first group of the daemon where root is another one.
@@ -33,9 +33,7 @@ def folder(installation):
 def daemon_user(installation):
     """Give the installation to a user who is not root, and let all users get to it."""
     assert installation.run("employer", "add", "Acme Ltd.").code == 0
-    for place in (installation.base, *installation.base.parents):
-        if place.stat().st_uid == 0 and place.is_relative_to("/tmp"):
-            place.chmod(0o755)
+    let_all_users_reach(installation.base)
     installation.base.chmod(0o700)
     for place in (installation.base, *installation.base.rglob("*")):
         os.chown(place, DAEMON, DAEMON)
@@ -142,9 +140,7 @@ def test_a_feed_s_folder_is_opened_again_and_to_another_group(daemon_user, folde
 def test_the_daemon_leaves_a_folder_open_that_was_opened(installation, start, make_row, folder):
     installation.employer_with_key()
     assert installation.run("feed", "folder", "acme", "--group", "users").code == 0
-    for place in folder.parent.parents:
-        if place.is_relative_to("/tmp") and place.stat().st_uid == 0 and place.name != "tmp":
-            place.chmod(0o711)
+    let_all_users_reach(folder.parent.parent, 0o711)
     partner = ("setpriv", "--reuid=12345", f"--regid={PARTNERS.gr_gid}", "--clear-groups")
     (folder / "done").rmdir()
     daemon = start()
@@ -248,9 +244,7 @@ def reachable(installation, start, folder, make_row):
     wait_until((folder / "done" / "1-jobs.csv").is_file, "the file in done/")
     assert daemon.stop() == 0
     daemon.close()
-    for place in (*folder.parents,):
-        if place.stat().st_uid == os.geteuid() and place.is_relative_to("/tmp") and place != folder.parent:
-            place.chmod(0o755)
+    let_all_users_reach(folder.parent.parent)
     return installation
 
 
