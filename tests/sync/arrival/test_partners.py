@@ -4,7 +4,6 @@ import itertools
 import json
 import os
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -94,11 +93,7 @@ def put_thing(path: Path, kind: str, private_file: Path) -> tuple[Any, ...]:
             if kind == "full folder":
                 (path / "thing").write_bytes(b"the partner's own")
         case "socket":
-            here = os.getcwd()
-            os.chdir(path.parent)  # the address of a socket may not be longer than 107 bytes
-            with socket.socket(socket.AF_UNIX) as server:
-                server.bind(path.name)
-            os.chdir(here)
+            os.mknod(path, stat.S_IFSOCK | 0o600)
         case "hard link":
             os.link(private_file, path)
     return state_of(path)
