@@ -12,6 +12,7 @@ from tests.e2e.systemd.service import Service
 
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs" / "deploy" / "debian.md").read_text()
+OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
 #: What a clone has that an installation needs.
 CLONE = [
     "syncd", "systemd", "config", "feeds/samples", "docs", "pyproject.toml", "README.md", "LICENSE", "NOTICE",
@@ -26,9 +27,9 @@ PIP = {
 }
 
 
-def recipe(name):
+def recipe(name, guide=GUIDE):
     """Return the lines of a recipe of the guide."""
-    found = re.search(rf"<!-- recipe: {name} -->\n```sh\n(.*?)```", GUIDE, re.DOTALL)
+    found = re.search(rf"<!-- recipe: {name} -->\n```\w+\n(.*?)```", guide, re.DOTALL)
     assert found is not None, name
     return found[1]
 

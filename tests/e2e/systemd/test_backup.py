@@ -1,25 +1,15 @@
 """The nightly backup of docs/operations.md on a machine with a real systemd: the unit does its work with its few rights."""
 
-import re
-
 import pytest
 
-from tests.e2e.systemd.conftest import ROOT
+from tests.e2e.systemd.conftest import OPERATIONS, recipe
 
 pytestmark = pytest.mark.slow
 BACKUPS = "/var/backups/syncd"
 
 
-def nightly_backup():
-    """Return the lines of the recipe."""
-    guide = (ROOT / "docs" / "operations.md").read_text()
-    found = re.search(r"<!-- recipe: nightly backup -->\n```sh\n(.*?)```", guide, re.DOTALL)
-    assert found is not None
-    return found[1]
-
-
 def test_the_recipe_makes_a_backup_and_sets_the_timer(service):
-    service.machine.shell("cd /clone\n" + nightly_backup())
+    service.machine.shell("cd /clone\n" + recipe("nightly backup", OPERATIONS))
     [name] = service.run("ls", BACKUPS).split()
     assert service.run("stat", "-c", "%U %a", f"{BACKUPS}/{name}").split() == ["syncd", "600"]
     assert service.run("systemctl", "is-enabled", "syncd-backup.timer").strip() == "enabled"

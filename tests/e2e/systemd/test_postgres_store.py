@@ -1,0 +1,65 @@
+"""A store on PostgreSQL with a real systemd: docs/operations.md "PostgreSQL", with the units and their few rights."""
+
+import pytest
+
+from tests.e2e.conftest import row
+from tests.e2e.systemd.conftest import OPERATIONS, recipe
+from tests.e2e.systemd.service import Service
+from tests.stores import program
+
+pytestmark = pytest.mark.slow
+URL = "postgresql://syncd:secret@127.0.0.1:5499/syncd"
+BACKUPS = "/var/backups/syncd"
+UNIT = "syncd-backup.service"
+#: A server of the machine's own, as Debian's package would set it up: one role with a password, and its database.
+SERVER = """
+install -d -o nobody -g nogroup -m 0700 /var/lib/server
+as_nobody() {{ setpriv --reuid=nobody --regid=nogroup --clear-groups "$@"; }}
+cd /var/lib/server
+as_nobody {initdb} -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync -D data >/dev/null
+systemd-run --unit=server --uid=nobody --gid=nogroup -p WorkingDirectory=/var/lib/server \\
+  {postgres} -D data -p 5499 -c listen_addresses=127.0.0.1 -c unix_socket_directories=/var/lib/server
+until {psql} -qh /var/lib/server -p 5499 -U postgres -c 'SELECT 1' >/dev/null 2>&1; do sleep 0.1; done
+"""
+
+
+def sql(machine, statement, database="postgres"):
+    """Run a statement as the administrator of the server; return what it prints."""
+    command = [program("psql"), "-qAth", "/var/lib/server", "-p", "5499", "-U", "postgres", "-c", statement]
+    return machine.run(*command, database).stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def on_postgres(installed):
+    """The service with its store on a server of PostgreSQL."""
+    programs = {name: program(name) for name in ("initdb", "postgres", "psql")}
+    installed.shell(SERVER.format(**programs))
+    sql(installed, "CREATE ROLE syncd LOGIN PASSWORD 'secret'")
+    sql(installed, "CREATE DATABASE syncd OWNER syncd TEMPLATE template0 ENCODING 'UTF8'")
+    installed.run("systemctl", "stop", "syncd.socket", "syncd.service")
+    installed.shell(f'sed -i \'s|^url = "sqlite:.*|url = "{URL}"|\' /etc/syncd/syncd.toml')
+    installed.run("systemctl", "start", "syncd.socket", "syncd.service")
+    return Service(installed)
+
+
+def test_the_service_keeps_its_jobs_there(on_postgres):
+    on_postgres.drop("jobs.csv", [row("A-1"), row("A-2")])
+    assert on_postgres.taken("jobs.csv")["state"] == "succeeded"
+    assert {job["referenceId"] for job in on_postgres.jobs()} == {"A-1", "A-2"}
+    assert sql(on_postgres.machine, "SELECT count(*) FROM job", "syncd") == "2"
+
+
+def test_the_nightly_backup_is_of_that_store(on_postgres):
+    machine = on_postgres.machine
+    drop_in = f"/etc/systemd/system/{UNIT}.d/override.conf"
+    machine.write(drop_in, recipe("nightly backup on PostgreSQL", OPERATIONS))
+    machine.shell("cd /clone\n" + recipe("nightly backup", OPERATIONS))
+    [name] = on_postgres.run("ls", BACKUPS).split()
+    assert name.endswith(".dump")
+    assert on_postgres.run("stat", "-c", "%U %a", f"{BACKUPS}/{name}").split() == ["syncd", "600"]
+
+    on_postgres.run("systemctl", "stop", "syncd.socket", "syncd.service")
+    sql(machine, "ALTER ROLE syncd CREATEDB")
+    assert "restored" in on_postgres.run("syncd", "restore", f"{BACKUPS}/{name}", "--yes")
+    on_postgres.run("systemctl", "start", "syncd.socket", "syncd.service")
+    assert {job["referenceId"] for job in on_postgres.jobs()} == {"A-1", "A-2"}
