@@ -37,7 +37,7 @@ systemctl() {
     : >/run/serve.log # what the last daemon wrote says nothing of this one
     $as_syncd /opt/syncd/bin/syncd serve --config /etc/syncd/syncd.toml >>/run/serve.log 2>&1 &
     echo $! >/run/syncd.pid
-    until grep -q service.ready /run/serve.log; do grep -q . "/proc/$!/cmdline"; sleep 0.05; done ;;
+    until grep -q service.ready /run/serve.log; do grep -q '^State:.[^ZX]' /proc/$!/status; sleep 0.05; done ;;
   "start syncd-backup.service")
     $as_syncd $(sed -n s/^ExecStart=//p /etc/systemd/system/syncd-backup.service) ;;
   "daemon-reload" | "enable --now syncd-backup.timer") ;;
