@@ -17,11 +17,20 @@ _EXTENSION = "CREATE EXTENSION IF NOT EXISTS pg_trgm"
 _CREATE = f"CREATE INDEX IF NOT EXISTS {INDEX} ON job USING gin (search gin_trgm_ops)"
 #: What a server says that does not have the extension, or whose user may not add it.
 _REFUSED = (errors.UndefinedFile, errors.FeatureNotSupported, errors.InsufficientPrivilege)
+#: The index has no text that is shorter: such a term is looked for in all jobs.
+_SHORTEST = 3
+#: The jobs of an employer that has no more are looked at one by one: the index has those of all employers.
+FEW = 5_000
+#: What a job costs that is passed on a walk through the list, in jobs that are looked at to find all that have the term.
+_PASSED = 4
 _LITERAL = str.maketrans({"\\": "\\\\", "%": "\\%", "_": "\\_"})
 
 
 class PostgresSearch:
-    """Searches. The server chooses for each whether it reads the index or the list."""
+    """Searches. The jobs that have a term are found with the index, or by a look at each job of the employer. A page of them
+    is found by a walk through the list from its nearer end, or by sorting all of them. The server does not choose well: it
+    reads the index also for what the index does not have, and does not know how many jobs have the term, which the
+    count has found."""
 
     def find(
         self,
@@ -35,8 +44,12 @@ class PostgresSearch:
         among: int,
         most: int | None = None,
     ) -> tuple[int, list[int]]:
-        where = "employer_id = $1 AND search LIKE $2"
-        values: tuple[object, ...] = (employer_id, f"%{term.translate(_LITERAL)}%")
+        indexed = len(term) >= _SHORTEST and among > FEW
+        if indexed:
+            where, sought = "employer_id = $1 AND search LIKE $2", f"%{term.translate(_LITERAL)}%"
+        else:
+            where, sought = "employer_id = $1 AND strpos(search, $2) > 0", term
+        values: tuple[object, ...] = (employer_id, sought)
         if status is not None:
             where, values = f"{where} AND status = $3", (*values, status.value)
 
@@ -53,7 +66,14 @@ class PostgresSearch:
             return total, []
         order = "published_at, id" if window.backwards else "published_at DESC, id DESC"
         page_of = f"ORDER BY {order} LIMIT {window.take} OFFSET {window.near}"
-        ids = [job_id for (job_id,) in rows(f"SELECT id FROM job WHERE {where} {page_of}")]
+        passed = (window.near + window.take) * among // total
+        if beyond or passed * _PASSED <= (total if indexed else among):
+            found = f"SELECT id FROM job WHERE {where} {page_of}"  # a walk through the list
+        else:  # OFFSET 0: all are found first, in whatever order
+            found = (
+                f"SELECT id FROM (SELECT id, published_at FROM job WHERE {where} OFFSET 0) AS found {page_of}"
+            )
+        ids = [job_id for (job_id,) in rows(found)]
         return total, ids[::-1] if window.backwards else ids
 
 
