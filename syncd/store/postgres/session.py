@@ -116,6 +116,8 @@ class PostgresSession:
 
     def later(self, text: str, rows: Iterable[Sequence[Any]]) -> None:
         if sent := _sent(text, rows):
+            if text not in self._later:
+                self._flush_before(text)
             self._later.setdefault(text, []).extend(sent)
             self._written += len(sent)
 
