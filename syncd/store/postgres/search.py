@@ -64,15 +64,14 @@ class PostgresSearch:
         window = Window.of_first(total - 1, page, size) if beyond else Window.of(total, page, size)
         if not window.take:
             return total, []
-        order = "published_at, id" if window.backwards else "published_at DESC, id DESC"
-        page_of = f"ORDER BY {order} LIMIT {window.take} OFFSET {window.near}"
         passed = (window.near + window.take) * among // total
-        if beyond or passed * _PASSED <= (total if indexed else among):
-            found = f"SELECT id FROM job WHERE {where} {page_of}"  # a walk through the list
-        else:  # OFFSET 0: all are found first, in whatever order
-            found = (
-                f"SELECT id FROM (SELECT id, published_at FROM job WHERE {where} OFFSET 0) AS found {page_of}"
-            )
+        walk = beyond or passed * _PASSED <= (total if indexed else among)
+        published = (
+            "published_at" if walk else "published_at + 0"
+        )  # an order that no index has: all are sorted
+        order = f"{published}, id" if window.backwards else f"{published} DESC, id DESC"
+        page_of = f"ORDER BY {order} LIMIT {window.take} OFFSET {window.near}"
+        found = f"SELECT id FROM job WHERE {where} {page_of}"
         ids = [job_id for (job_id,) in rows(found)]
         return total, ids[::-1] if window.backwards else ids
 
