@@ -50,8 +50,11 @@ class PostgresSearch:
         else:
             where, sought = "employer_id = $1 AND strpos(search, $2) > 0", term
         values: tuple[object, ...] = (employer_id, sought)
+        all_of = where
         if status is not None:
-            where, values = f"{where} AND status = $3", (*values, status.value)
+            # "|| ''": not by an index of a status, where the server would read all active jobs
+            where, all_of = f"{where} AND status = $3", f"{where} AND status || '' = $3"
+            values = (*values, status.value)
 
         def rows(sql: str) -> Iterable[tuple[int]]:
             # not prepared: so the server plans for this term, which may be rare or common
@@ -59,20 +62,18 @@ class PostgresSearch:
             return found
 
         limit = "" if most is None else f" LIMIT {most + 1}"
-        ((total,),) = rows(f"SELECT count(*) FROM (SELECT 1 FROM job WHERE {where}{limit}) AS found")
+        ((total,),) = rows(f"SELECT count(*) FROM (SELECT 1 FROM job WHERE {all_of}{limit}) AS found")
         beyond = most is not None and total > most
         window = Window.of_first(total - 1, page, size) if beyond else Window.of(total, page, size)
         if not window.take:
             return total, []
         passed = (window.near + window.take) * among // total
         walk = beyond or passed * _PASSED <= (total if indexed else among)
-        published = (
-            "published_at" if walk else "published_at + 0"
-        )  # an order that no index has: all are sorted
+        # "+ 0": an order that no index has, so that all are found and sorted
+        published, where = ("published_at", where) if walk else ("published_at + 0", all_of)
         order = f"{published}, id" if window.backwards else f"{published} DESC, id DESC"
         page_of = f"ORDER BY {order} LIMIT {window.take} OFFSET {window.near}"
-        found = f"SELECT id FROM job WHERE {where} {page_of}"
-        ids = [job_id for (job_id,) in rows(found)]
+        ids = [job_id for (job_id,) in rows(f"SELECT id FROM job WHERE {where} {page_of}")]
         return total, ids[::-1] if window.backwards else ids
 
 
