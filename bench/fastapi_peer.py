@@ -2,14 +2,14 @@
 """The server to compare with: the same three operations in FastAPI + SQLModel + uvicorn, written as their guides do.
 
 It does less work than syncd: keys are in memory, places are not looked up, there is no history and no log, and a list
-does not read the descriptions. Its database has the same page size, cache, journal and ``synchronous=FULL``.
+does not read the descriptions. Its database in SQLite has the same page size, cache, journal and ``synchronous=FULL``; on
+PostgreSQL it is a database of the same server as that of syncd.
 """
 
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
@@ -252,10 +252,11 @@ def whole(job: Job) -> dict[str, Any]:
 # --- the application ---------------------------------------------------------------------------------------
 
 
-def connect(folder: Path) -> sa.Engine:
-    engine = create_engine(
-        f"sqlite:///{folder / 'peer.db'}", connect_args={"check_same_thread": False}, pool_size=40
-    )
+def connect(url: str) -> sa.Engine:
+    """Return an engine for the database at ``url``, with a connection for each thread that FastAPI may use."""
+    if url.startswith("postgresql"):
+        return create_engine(url, pool_size=40)
+    engine = create_engine(url, connect_args={"check_same_thread": False}, pool_size=40)
 
     @sa.event.listens_for(engine, "connect")
     def _prepare(driver: Any, _record: object) -> None:
@@ -271,9 +272,9 @@ def connect(folder: Path) -> sa.Engine:
     return engine
 
 
-def prepare(folder: Path, bodies: Iterator[dict[str, Any]]) -> None:
+def prepare(url: str, bodies: Iterator[dict[str, Any]]) -> None:
     """Fill the database with the same jobs."""
-    engine = connect(folder)
+    engine = connect(url)
     SQLModel.metadata.create_all(engine)
     now = datetime.now(UTC)
     defaults = {
@@ -288,8 +289,8 @@ def prepare(folder: Path, bodies: Iterator[dict[str, Any]]) -> None:
         connection.execute(sa.insert(Job), rows)
 
 
-def make_app(folder: Path, key: str) -> FastAPI:
-    engine = connect(folder)
+def make_app(url: str, key: str) -> FastAPI:
+    engine = connect(url)
     KEYS[key] = 1
     app = FastAPI()
 
@@ -359,9 +360,9 @@ def make_app(folder: Path, key: str) -> FastAPI:
     return app
 
 
-def serve(folder: Path, key: str, port: int) -> None:
+def serve(url: str, key: str, port: int) -> None:
     import uvicorn
 
     uvicorn.run(
-        make_app(folder, key), host="127.0.0.1", port=port, log_level="warning", access_log=False, loop="auto"
+        make_app(url, key), host="127.0.0.1", port=port, log_level="warning", access_log=False, loop="auto"
     )

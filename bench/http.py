@@ -11,8 +11,9 @@ read once before each load, because the goals are those of a store in memory. Co
 other programs use the machine, CPU time for each request ("by CPU") is the steadier measure. The load comes from wrk
 (``apt-get install wrk``) if it is installed, else from a slower client of our own; both use the same cores.
 
-``--store`` also measures syncd with a copy of its store on PostgreSQL: the address of a server whose user may make
-databases. The database ``syncd_bench`` is made there, and removed if there is one.
+``--store`` also measures syncd with a copy of its store on PostgreSQL, and the FastAPI server with its jobs there: the address
+of a server whose user may make databases. The databases ``syncd_bench`` and ``syncd_bench_peer`` are made there, and
+removed if they are there. The line "on PostgreSQL" compares the two.
 
 ``syncd serve`` runs as it is delivered, with one log line for each request; the other servers write none. Every write
 is on disk (``synchronous=FULL``) before it is answered, in syncd and in the FastAPI server.
@@ -33,12 +34,14 @@ import json
 import statistics
 import tempfile
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from bench import clients, servers
 from bench.clients import Load, Request
 from bench.servers import Server
 
 CONNECTIONS = (1, 32)
+PEER, ON_POSTGRES = "FastAPI + SQLModel", ", PostgreSQL"
 
 
 @dataclass
@@ -86,14 +89,15 @@ def _run(options: argparse.Namespace, folder: Path) -> None:
         found.append(("syncd", Server.syncd(folder, servers.free_port())))
         _keep_answers(found[0][1], key, folder)
         if on_postgres is not None:
-            found.append(("syncd, PostgreSQL", on_postgres))
+            found.append(("syncd" + ON_POSTGRES, on_postgres))
             _same_answers(found[0][1], on_postgres, key)
         found.append(("bare aiohttp", Server.of_bench("bare", folder, key, servers.free_port())))
         if not options.no_peer:
-            _prepare_peer(folder, options.jobs)
-            peer = Server.of_bench("fastapi", folder, key, servers.free_port())
-            found.append(("FastAPI + SQLModel", peer))
-            _same_answers(found[0][1], peer, key)
+            for name, url in _peer_urls(options.store, folder).items():
+                _prepare_peer(url, options.jobs)
+                peer = Server.of_bench("fastapi", folder, key, servers.free_port(), url)
+                found.append((name, peer))
+                _same_answers(found[0][1], peer, key)
         rows = _measure(options, found, _requests(key, options.jobs), folder)
     finally:
         for _, server in found:
@@ -115,10 +119,21 @@ def _keep_answers(server: Server, key: str, folder: Path) -> None:
     (folder / "list").write_bytes(server.get(key, "/jobs"))
 
 
-def _prepare_peer(folder: Path, jobs: int) -> None:
+def _peer_urls(server: str | None, folder: Path) -> dict[str, str]:
+    """Return the name of each FastAPI server → where its database is."""
+    urls = {PEER: f"sqlite:///{folder / 'peer.db'}"}
+    if server is not None:
+        from bench.postgres import new_database
+
+        url = urlsplit(new_database(server, "syncd_bench_peer"))
+        urls[PEER + ON_POSTGRES] = url._replace(scheme="postgresql+psycopg").geturl()
+    return urls
+
+
+def _prepare_peer(url: str, jobs: int) -> None:
     from bench import fastapi_peer
 
-    fastapi_peer.prepare(folder, servers.bodies(jobs))
+    fastapi_peer.prepare(url, servers.bodies(jobs))
 
 
 def _same_answers(ours: Server, peer: Server, key: str) -> None:
@@ -177,6 +192,19 @@ def _show(options: argparse.Namespace, rows: dict[tuple[str, int, str], Row]) ->
             f"| {compared} | {row.middle('p50'):.2f} | {row.middle('p99'):.2f} ({worst:.1f}) "
             f"| {sum(load.bad for load in row.loads)} | {cpu:.0f} |"
         )
+    _show_on_postgres(rows)
+
+
+def _show_on_postgres(rows: dict[tuple[str, int, str], Row]) -> None:
+    """Print how syncd compares with FastAPI where both have their jobs on PostgreSQL."""
+    for (what, connections, name), ours in rows.items():
+        other = rows.get((what, connections, PEER + ON_POSTGRES))
+        if other is not None and name == "syncd" + ON_POSTGRES:
+            by_cpu = statistics.median(other.cpu) / statistics.median(ours.cpu)
+            print(
+                f"{what}, {connections}: on PostgreSQL syncd is {ours.middle('rate') / other.middle('rate'):.2f}x"
+                f" FastAPI + SQLModel, by CPU {by_cpu:.2f}x"
+            )
 
 
 if __name__ == "__main__":

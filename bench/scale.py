@@ -1,11 +1,14 @@
 """Measure lists and searches of a million jobs, of one employer and of a thousand, beside the same of 10,000.
 
-    .venv/bin/python bench/scale.py [--jobs 1000000] [--runs 31] [--folder DIR]
+    .venv/bin/python bench/scale.py [--jobs 1000000] [--runs 31] [--folder DIR] [--store URL]
 
 The requests go over HTTP to ``syncd serve`` as it is delivered, on one connection, one after another. The servers take
 turns, so that noise affects all of them; medians count. The stores are made first (``scale_stores.py``): about 3.5 GB
 and three minutes each for a million jobs; they are deleted at the end unless ``--folder`` keeps them. "Times" is the
 ratio of a million jobs to 10,000. The totals show where the answer is larger, too.
+
+``--store`` measures stores on PostgreSQL instead: the address of a server whose user may make databases. The databases
+``syncd_scale_…`` are made there, and stay there; without ``--folder`` the next run makes them again.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from urllib.parse import quote
 
 from bench import scale_stores, servers
 from bench.clients import BASE
+from bench.postgres import new_database, vacuum
 from bench.scale_stores import COMMON, RARE
 from bench.servers import Server
 
@@ -44,6 +48,7 @@ COMMON_TO_ALL = {
     "common q, page 5": f"q={COMMON}&page=5",
     "common q and a status": f"q={COMMON}&status=active",
     "q of two characters": "q=oo",
+    "rare q of two characters": f"q={RARE[:2]}",
 }
 ONE = {**COMMON_TO_ALL, "page 1,000": "page=1000", "one status, page 500": "status=active&page=500"}
 MANY = {**COMMON_TO_ALL, "last page": "page=100"}
@@ -81,7 +86,8 @@ def main() -> None:
             ("one employer", ONE, (1, 1)),
             ("a thousand jobs each", MANY, (SMALL // 1_000, options.jobs // 1_000)),
         ):
-            sites = _sites(options.folder or Path(folder), title, (SMALL, options.jobs), employers)
+            place = options.folder or Path(folder)
+            sites = _sites(place, title, (SMALL, options.jobs), employers, options.store)
             _compare(title, asked, sites, options.runs)
 
 
@@ -92,20 +98,32 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1_000_000, help="of the large stores")
     parser.add_argument("--runs", type=int, default=31)
     parser.add_argument("--folder", type=Path, help="keep the stores here, and use those that are here")
+    parser.add_argument(
+        "--store", metavar="URL", help="measure PostgreSQL instead: postgresql://USER@HOST/postgres"
+    )
     return parser.parse_args()
 
 
-def _sites(folder: Path, title: str, jobs: tuple[int, int], employers: tuple[int, int]) -> list[Site]:
+def _sites(
+    folder: Path, title: str, jobs: tuple[int, int], employers: tuple[int, int], server: str | None
+) -> list[Site]:
     sites = []
     for count, of in zip(jobs, employers, strict=True):
-        place = folder / f"{title}-{count}".replace(" ", "-")
-        if not (place / "key").exists():
+        place = folder / f"{'' if server is None else 'postgresql-'}{title}-{count}".replace(" ", "-")
+        key, url = place / "key", place / "url"
+        if not key.exists():
             shutil.rmtree(place, ignore_errors=True)
             started = perf_counter()
-            key = scale_stores.make(place, count, of)
+            name = f"syncd_scale_{title}_{count}".replace(" ", "_")
+            at = None if server is None else new_database(server, name)
+            made = scale_stores.make(place, count, of, at)
+            if at is not None:
+                vacuum(at)
+                url.write_text(at)
             print(f"{count:,} jobs of {of:,} made in {perf_counter() - started:.0f} s", file=sys.stderr)
-            (place / "key").write_text(key)
-        sites.append(Site(Server.syncd(place, servers.free_port()), (place / "key").read_text()))
+            key.write_text(made)
+        at = url.read_text() if url.exists() else None
+        sites.append(Site(Server.syncd(place, servers.free_port(), at), key.read_text()))
     return sites
 
 

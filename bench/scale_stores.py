@@ -44,14 +44,16 @@ _NEVER = date(2999, 1, 1)
 _BATCH = 10_000
 
 
-def make(folder: Path, jobs: int, employer_count: int = 1) -> str:
-    """Make an installation in ``folder`` whose employers share ``jobs`` jobs. Return a key of the first employer."""
+def make(folder: Path, jobs: int, employer_count: int = 1, url: str | None = None) -> str:
+    """Make an installation in ``folder`` whose employers share ``jobs`` jobs, with its store at ``url`` (None: in the folder).
+    Return a key of the first employer."""
     (folder / "config" / "feeds.d").mkdir(parents=True)
     (folder / "config" / "syncd.toml").write_text(
         '[api]\nlisten = "127.0.0.1:0"\n[operator]\nlisten = ""\n[log]\nformat = "json"\nlevel = "info"\n'
     )
     (folder / "var").mkdir()
-    with Store.open(f"sqlite:///{folder}/var/syncd.db", timezone=ZoneInfo("America/Toronto")) as store:
+    url = url or f"sqlite:///{folder}/var/syncd.db"
+    with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
         names = [f"{EMPLOYER} {number}" for number in range(employer_count)]
         ids = [store.write(partial(employers.add, name=name)).id for name in names]
         made = _jobs(jobs, ids)

@@ -137,10 +137,10 @@ class Server:
         return cls(process, port)._up()
 
     @classmethod
-    def of_bench(cls, what: str, folder: Path, key: str, port: int) -> Server:
-        """Start the server ``bare`` or ``fastapi``."""
-        command = [sys.executable, "-m", "bench.servers", what, str(folder), key, str(port)]
-        with (folder / f"{what}.log").open("wb") as log:
+    def of_bench(cls, what: str, folder: Path, key: str, port: int, url: str = "") -> Server:
+        """Start the server ``bare``, or ``fastapi`` with its database at ``url``."""
+        command = [sys.executable, "-m", "bench.servers", what, str(folder), key, str(port), url]
+        with (folder / f"{what}-{port}.log").open("wb") as log:
             process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
         return cls(process, port)._up()
 
@@ -184,13 +184,13 @@ def free_port() -> int:
 
 
 def main() -> None:
-    what, folder, key, port = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+    what, folder, key, port, url = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5]
     if what == "bare":
         serve_bare(port, {name: (folder / name).read_bytes() for name in ("one", "list")})
     else:
         from bench import fastapi_peer
 
-        fastapi_peer.serve(folder, key, port)
+        fastapi_peer.serve(url, key, port)
 
 
 if __name__ == "__main__":

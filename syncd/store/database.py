@@ -46,6 +46,14 @@ class Session(Executes, Protocol):
     @property
     def executemany(self) -> Callable[..., Any]: ...
 
+    @property
+    def later(self) -> Callable[..., Any]:
+        """Runs a statement for each of some rows as ``executemany`` does, but maybe only when the transaction ends or another
+        statement names its table: how many rows it wrote is not known. For statements that the database does not refuse."""
+
+    def flush(self) -> None:
+        """Run what ``later`` has left. Raises what ``executemany`` raises."""
+
     def stream(self, text: str, values: Sequence[Any], /) -> Iterable[Any]:
         """Run a SELECT whose rows are read while they come: they are never all in memory. The rows end with the transaction, also
         if they were not all read."""

@@ -171,9 +171,9 @@ def _update(tx: Tx, pairs: _Pairs, actor: Actor) -> None:
         if tx.many(statement, values) != len(values):
             raise StaleDecision(_culprit([change for change, _ in pairs]))
     if actor.kind is ActorKind.REFRESH:
-        tx.many(_FOLLOW, [(job.version, job.id, job.version - 1) for _, job in pairs])
+        tx.many_later(_FOLLOW, [(job.version, job.id, job.version - 1) for _, job in pairs])
     else:
-        tx.many(_TOUCH, [(True, job.status is Status.ACTIVE, job.id) for _, job in pairs])
+        tx.many_later(_TOUCH, [(True, job.status is Status.ACTIVE, job.id) for _, job in pairs])
 
 
 def _delete(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
@@ -201,7 +201,7 @@ def _keep_totals(tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[St
             totals[change.before.employer_id, change.before.status.value] -= 1
         if isinstance(change, (NewJob, Create, Update)):
             totals[job.employer_id, job.status.value] += 1
-    tx.many(TOTAL, [(*key, n) for key, n in totals.items() if n])
+    tx.many_later(TOTAL, [(*key, n) for key, n in totals.items() if n])
 
 
 def _keep_history(
@@ -215,7 +215,7 @@ def _keep_history(
             rows.append(
                 (job.id, job.employer_id, job.reference_id, version, at, *by, *what, actor.request_id)
             )
-    tx.many(_HISTORY, rows)
+    tx.many_later(_HISTORY, rows)
 
 
 def _entry(

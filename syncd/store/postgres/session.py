@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -55,6 +57,8 @@ _OLD = 7 * 86_400
 _STREAMED = 1_000
 #: How the statements begin that write nothing.
 _READS = ("SELECT", "DECLARE", "FETCH")
+#: What ``executemany`` returns for no rows.
+_NOTHING = SimpleNamespace(rowcount=0)
 
 
 class PostgresSession:
@@ -66,6 +70,8 @@ class PostgresSession:
         self._connect, self._begin = connect, begin
         self._driver = connect()
         self._written = self._streams = 0
+        #: What ``later`` has left: the text of a statement → its rows.
+        self._later: dict[str, list[Sequence[Any]]] = {}
         #: Names and counts the transactions that write.
         self._name, self._number = f"commit {uuid4()}", 0
 
@@ -73,6 +79,8 @@ class PostgresSession:
         self, text: str, values: Sequence[Any] = (), *, prepare: bool | None = None
     ) -> psycopg.Cursor[Any]:
         """Run a statement. ``prepare``: whether it is prepared on the server; None: once it is run often."""
+        if self._later:
+            self._flush_before(text)
         try:
             cursor = self._driver.execute(text, values, prepare=prepare, binary=True)
         except psycopg.DataError as error:
@@ -93,14 +101,36 @@ class PostgresSession:
             yield from rows
             more = len(rows) == _STREAMED
 
-    def executemany(self, text: str, rows: Iterable[Sequence[Any]]) -> psycopg.Cursor[Any]:
-        cursor = self._driver.cursor()
-        sent = [_without_nul(row, text) if _has_nul(row) else row for row in rows]
+    def executemany(self, text: str, rows: Iterable[Sequence[Any]]) -> Any:
+        if self._later:
+            self._flush_before(text)
+        sent = _sent(text, rows)
+        if len(sent) == 1:
+            return self.execute(text, sent[0])
         if not sent:
-            return self.execute("SELECT 1 WHERE false")
+            return _NOTHING
+        cursor = self._driver.cursor()
         cursor.executemany(text, sent)
         self._written += max(cursor.rowcount, 0)
         return cursor
+
+    def later(self, text: str, rows: Iterable[Sequence[Any]]) -> None:
+        if sent := _sent(text, rows):
+            if text not in self._later:
+                self._flush_before(text)
+            self._later.setdefault(text, []).extend(sent)
+            self._written += len(sent)
+
+    def flush(self) -> None:
+        if self._later:
+            later, self._later = self._later, {}
+            with self._driver.pipeline():  # one round trip
+                for text, rows in later.items():
+                    self._driver.cursor().executemany(text, rows)
+
+    def _flush_before(self, text: str) -> None:
+        if any(_table_of(other) in text for other in self._later):
+            self.flush()
 
     def begin(self) -> None:
         # Nothing was asked of a connection that is lost before its transaction begins: another one does.
@@ -121,6 +151,7 @@ class PostgresSession:
         return self._driver.closed
 
     def commit(self) -> None:
+        self.flush()
         if self._begin is not BEGIN_WRITE:
             self._driver.execute("COMMIT")
             return
@@ -154,6 +185,7 @@ class PostgresSession:
         return found
 
     def rollback(self) -> None:
+        self._later.clear()
         if self._driver.closed:
             return
         if self._driver.pgconn.transaction_status != TransactionStatus.IDLE:
@@ -179,6 +211,17 @@ class PostgresSession:
             if self._number:
                 self._driver.execute(_FORGET, (self._name,))
         self._driver.close()
+
+
+@cache
+def _table_of(text: str) -> str:
+    """Return the table that a statement writes to: "INSERT INTO t …", "DELETE FROM t …" or "UPDATE t …"."""
+    words = text.split(maxsplit=3)
+    return words[1] if words[0] == "UPDATE" else words[2]
+
+
+def _sent(text: str, rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
+    return [_without_nul(row, text) if _has_nul(row) else row for row in rows]
 
 
 def _has_nul(values: Iterable[Any]) -> bool:

@@ -85,12 +85,15 @@ class SqliteSession:
         """``begin`` is the statement that begins a transaction."""
         self._driver, self._begin = driver, begin
         self.execute, self.executemany = driver.execute, driver.executemany
+        self.later = driver.executemany
         #: Cursors that may not be read to their end. SQLite ends the snapshot of a transaction with the last cursor only:
         #: one that is left open has the connection read the same old snapshot in all its next transactions.
         self._open: WeakSet[sqlite3.Cursor] = WeakSet()
 
     def begin(self) -> None:
         self.execute(self._begin)
+
+    def flush(self) -> None: ...
 
     def stream(self, text: str, values: Sequence[Any]) -> sqlite3.Cursor:
         cursor = self._driver.execute(text, values)

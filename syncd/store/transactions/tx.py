@@ -127,11 +127,19 @@ class Tx:
     def many(self, statement: Statement[Any], rows: Iterable[tuple[object, ...]]) -> int:
         """Run the statement once for each of ``rows``, which are in the ``order`` of the statement; return the number
         of rows written or removed in all."""
-        compiled = self._statements[statement]
-        if compiled.arrange is not None:
-            rows = map(compiled.arrange, rows)
-        count: int = self._session.executemany(compiled.text, rows).rowcount
+        count: int = self._session.executemany(*self._arranged(statement, rows)).rowcount
         return count
+
+    def many_later(self, statement: Statement[Any], rows: Iterable[tuple[object, ...]]) -> None:
+        """Run the statement as ``many`` does, where nobody needs the number: at the latest before another statement names
+        its table. Those of all functions of a transaction may then be one message to the database."""
+        self._session.later(*self._arranged(statement, rows))
+
+    def _arranged(
+        self, statement: Statement[Any], rows: Iterable[tuple[object, ...]]
+    ) -> tuple[str, Iterable[tuple[object, ...]]]:
+        compiled = self._statements[statement]
+        return compiled.text, rows if compiled.arrange is None else map(compiled.arrange, rows)
 
     def next_ids(self, counter: str, count: int, *, first: int = 1) -> range:
         """Return ``count`` ids that were never given out before, in order. Raises StoreError if none are left."""

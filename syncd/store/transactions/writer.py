@@ -99,6 +99,11 @@ class _Transactions:
                 session.rollback()
                 item.error = item.error or StoreBusy("the database gave up the transaction")
                 return False
+        try:
+            session.flush()
+        except BaseException as error:  # of one function, it is not known which
+            self._fail(batch, error)
+            return False
         self._before_commit()
         session.commit()
         return True

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from syncd.domain import Employer, RejectedRow
 from syncd.errors import Problem, StoreBusy, StoreError
 from syncd.store import Store, Tx, employers, feeds, jobs, locks, results, runs
+from syncd.store.postgres import search
 from tests.clock import Clock
 from tests.store.board import TORONTO, Board
 from tests.stores import change, rows_in, server, store_url
@@ -199,9 +201,11 @@ def test_a_long_text_that_is_searched_has_room(board: Board, store: Store, emplo
 @pytest.mark.parametrize(
     "term", ["bak", "ba", "b", "%", "_", "\\", "'", "\\'", "a%c", "k\\e", "ake", "$1", "%s"]
 )
+@pytest.mark.parametrize("few", [0, 5_000])
 def test_a_search_finds_what_contains_the_term_with_and_without_the_index(
-    open_store: OpenStore, path: Path, term: str
+    open_store: OpenStore, path: Path, term: str, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(search, "FEW", few)
     store = open_store()
     board = Board(store, store.write(lambda tx: employers.add(tx, "Acme")))
     titles = ["baker", "100 %", "snake_case", "k\\eeper", "it's \\'", "a%c", "cost $1 %s"]
@@ -213,10 +217,16 @@ def test_a_search_finds_what_contains_the_term_with_and_without_the_index(
         )
         assert {header.id for header in found} == {job.id for job in made if term in job.title}
         assert total == len(found)
-        few, newest = store.read(
+        for number, header in enumerate(
+            found, start=1
+        ):  # the second half is counted from the end of the list
+            alone = partial(jobs.page, employer_id=board.employer.id, q=term, status=None, page_size=1)
+            _, (shown,) = store.read(partial(alone, page=number))
+            assert shown.id == header.id
+        some, newest = store.read(
             lambda tx: jobs.page(tx, board.employer.id, q=term, status=None, page=1, page_size=9, most=1)
         )
-        assert few == min(total, 2)
+        assert some == min(total, 2)
         assert [header.id for header in newest] == [header.id for header in found[:1]]
 
 

@@ -12,9 +12,11 @@ from typing import Any
 import psycopg
 import pytest
 
+from syncd.domain import Create, Employer
 from syncd.errors import StoreBusy
-from syncd.store import Store, Tx, employers
+from syncd.store import Store, Tx, employers, job_writer
 from syncd.store.postgres import session
+from tests.store.board import ACTOR, a_job
 from tests.stores import Server, rows_in, server
 
 OpenStore = Callable[..., Store]
@@ -68,6 +70,24 @@ def test_a_write_whose_connection_ends_before_its_commit_is_done_once(store: Sto
     store.write(write)
     assert len(runs) == 2  # the first transaction was undone by the server
     assert names(store) == ["one"]
+
+
+def test_a_write_whose_connection_ends_before_its_history_is_written_is_done_once(
+    store: Store, path: Path, employer: Employer
+) -> None:
+    runs: list[int] = []
+
+    def write(tx: Tx) -> int:
+        (job,) = job_writer.apply(tx, [Create(a_job(employer.id, reference_id="a"))], ACTOR)
+        runs.append(job.id)
+        if len(runs) == 1:
+            end_connections(path)
+        return job.id
+
+    assert store.write(write) == runs[-1]
+    assert len(runs) == 2
+    assert rows_in(path, "SELECT job_id FROM history") == rows_in(path, "SELECT id FROM job") == [(runs[-1],)]
+    assert rows_in(path, "SELECT sum(n) FROM job_total") == [(1,)]
 
 
 def test_a_read_whose_connection_ends_is_refused_and_the_next_is_not(store: Store, path: Path) -> None:

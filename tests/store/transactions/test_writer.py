@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from syncd.domain import Create, Employer
 from syncd.errors import NotFound, StoreBusy, StoreClosed, StoreOverloaded
-from syncd.store import Store, Tx, employers
+from syncd.store import Store, Tx, employers, history, job_writer
 from syncd.store.model import FactRow, inserting
-from tests.stores import locked_error, open_transactions, rows_in
+from tests.store.board import ACTOR, a_job
+from tests.stores import locked_error, open_transactions, refuse_writes, rows_in
 
 PUT = (
     "INSERT INTO setting (name, value) VALUES ('{}', 'x')"
@@ -128,6 +130,40 @@ def test_one_that_raises_after_writing_loses_only_its_own_effects(store: Store, 
     first, error, last = together(store, put("t-1"), broken, put("t-2"))
     assert (first, str(error), last) == ("t-1", "no", "t-2")
     assert seen(path) == {"t-1": "x", "t-2": "x"}
+
+
+def creating(employer: Employer, *references: str) -> Callable[[Tx], int]:
+    """Return a function that creates jobs, and returns how many entries of the history it then sees."""
+
+    def fn(tx: Tx) -> int:
+        made = [Create(a_job(employer.id, reference_id=reference)) for reference in references]
+        found = job_writer.apply(tx, made, ACTOR)
+        return sum(map(len, history.since(tx, [job.id for job in found], 0).values()))
+
+    return fn
+
+
+def test_a_function_sees_the_history_of_what_it_wrote(store: Store, employer: Employer) -> None:
+    assert together(store, creating(employer, "a", "b"), creating(employer, "c")) == [2, 1]
+
+
+def test_what_the_end_of_a_transaction_writes_and_cannot_is_lost_to_its_own_function_only(
+    store: Store, path: Path, employer: Employer
+) -> None:
+    def quiet(reference: str) -> Callable[[Tx], object]:
+        made = Create(a_job(employer.id, reference_id=reference))
+        return lambda tx: job_writer.apply(tx, [made], ACTOR)[0].reference_id
+
+    refuse_writes(path, "INSERT ON history WHEN NEW.reference_id = 'bad'", "ABORT", "no room")
+    good, error, other = together(store, quiet("good"), quiet("bad"), quiet("other"))
+    assert (good, other) == ("good", "other")
+    assert "no room" in str(error)
+    for table in ("job", "history"):
+        assert {reference for (reference,) in rows_in(path, f"SELECT reference_id FROM {table}")} == {
+            "good",
+            "other",
+        }
+    assert rows_in(path, "SELECT sum(n) FROM job_total") == [(2,)]
 
 
 def test_a_statement_that_fails_half_way_leaves_nothing(store: Store, path: Path) -> None:
