@@ -1,12 +1,13 @@
-"""Time durable PUTs while the daemon imports a large feed, beside the same PUTs while it does nothing else.
+"""Time durable PUTs, or GETs, while the daemon imports a large feed, beside the same requests while it does nothing else.
 
     .venv/bin/python bench/load.py [--rows 100000] [--rate 200] [--connections 32] [--seconds 10] [--folder DIR]
 
 ``syncd serve`` runs as it is delivered. Each case has two phases: PUTs by referenceId over ``--jobs`` jobs for some
 seconds while nothing else happens, then the same PUTs while an Indeed feed of ``--rows`` new rows (about 3.5 KB each)
 is dropped and imported. The first case is paced (``--rate`` a second in all; the time of a PUT counts from when it was
-due), the second sends as many as the service answers. No PUT may fail: the script ends with 1 if one does, or if a
-job is missing at the end. The client is a Python process on the same cores.
+due), the second sends as many as the service answers, the third (``gets``) is paced GETs of one job. No request may
+fail: the script ends with 1 if one does, or if a job is missing at the end. The client is a Python process on the same
+cores.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ from bench.servers import Server
 
 T = TypeVar("T")
 Drive = Callable[[asyncio.Event], Awaitable[Tally]]
+CASES = ("paced", "unpaced", "gets")
 
 
 @dataclass
 class Case:
-    """The PUTs of both phases, the seconds that each took, and the log line of the run."""
+    """The requests of both phases, the seconds that each took, and the log line of the run."""
 
     name: str
     idle: Tally
@@ -53,7 +55,7 @@ def main() -> None:
         cases = [_case(options, Path(folder) / name, feed, name) for name in options.cases]
     _show(options, cases)
     if any(case.idle.bad or case.loaded.bad for case in cases):
-        raise SystemExit("some PUTs failed")
+        raise SystemExit("some requests failed")
 
 
 def _options() -> argparse.Namespace:
@@ -62,11 +64,13 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--jobs", type=int, default=10_000, help="jobs that the PUTs change")
-    parser.add_argument("--rate", type=float, default=200.0, help="PUTs a second, all connections together")
+    parser.add_argument(
+        "--rate", type=float, default=200.0, help="requests a second, all connections together"
+    )
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=10.0, help="of the idle phase")
     parser.add_argument("--folder", type=Path, help="where databases and the feed go; the feed is kept")
-    parser.add_argument("--cases", nargs="+", choices=("paced", "unpaced"), default=["paced", "unpaced"])
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=CASES)
     return parser.parse_args()
 
 
@@ -75,7 +79,7 @@ def _case(options: argparse.Namespace, folder: Path, feed: Path, name: str) -> C
     key = servers.prepare(folder, options.jobs)
     server = Server.syncd(folder, servers.free_port())
     try:
-        what = clients.request(key, "/jobs", options.jobs, "PUT", servers.put_template())
+        what = _get(key, options.jobs) if name == "gets" else _put(key, options.jobs)
         case = asyncio.run(_drive(options, server, what, folder, feed=feed, name=name))
         total = json.loads(server.get(key, "/jobs"))["paging"]["total"]
     finally:
@@ -85,13 +89,21 @@ def _case(options: argparse.Namespace, folder: Path, feed: Path, name: str) -> C
     return case
 
 
+def _put(key: str, jobs: int) -> Request:
+    return clients.request(key, "/jobs", jobs, "PUT", servers.put_template())
+
+
+def _get(key: str, jobs: int) -> Request:
+    return clients.request(key, "/jobs/%d", jobs)
+
+
 async def _drive(
     options: argparse.Namespace, server: Server, what: Request, folder: Path, *, feed: Path, name: str
 ) -> Case:
     def start(until: asyncio.Event) -> Awaitable[Tally]:
-        if name == "paced":
-            return clients.pace(server.port, what, options.connections, options.rate, until)
-        return clients.keep_asking(server.port, what, options.connections, until)
+        if name == "unpaced":
+            return clients.keep_asking(server.port, what, options.connections, until)
+        return clients.pace(server.port, what, options.connections, options.rate, until)
 
     idle, idle_seconds, _ = await _drive_during(asyncio.sleep(options.seconds), start)
     loaded, loaded_seconds, run = await _drive_during(_import(folder, feed), start)
@@ -99,7 +111,7 @@ async def _drive(
 
 
 async def _drive_during(work: Awaitable[T], start: Drive) -> tuple[Tally, float, T]:
-    """Send PUTs until ``work`` has ended. Return their times, the seconds from the first to the last, and what
+    """Send requests until ``work`` has ended. Return their times, the seconds from the first to the last, and what
     ``work`` returned."""
     until = asyncio.Event()
     began, task = perf_counter(), asyncio.ensure_future(start(until))
@@ -134,7 +146,7 @@ async def _reconciled(log: Path) -> dict[str, Any]:
 
 def _show(options: argparse.Namespace, cases: list[Case]) -> None:
     print(f"{options.rows:,} rows, {options.connections} connections; times in ms\n")
-    print("| PUTs | while | PUT/s | p50 | p99 | longest | failed | import |")
+    print("| requests | while | a second | p50 | p99 | longest | failed | import |")
     print("|---|---|---|---|---|---|---|---|")
     for case in cases:
         phases = ", ".join(f"{name} {seconds:.1f}" for name, seconds in case.run["phases"].items())

@@ -62,7 +62,6 @@ class Store:
         self.database, self.now = database, clock
         self._places: dict[tuple[str, str | None], Location] = {}
         self._closed = False
-        self._own_writes = 0
         self._session = database.writer()
         try:
             self._prepare()
@@ -151,13 +150,13 @@ class Store:
     # -- about the store ---------------------------------------------------------------------------------
 
     @property
-    def writes(self) -> int:
-        """The number of callers' functions that the writer has run so far: shows whether others write, too."""
-        return self._writer.taken - self._own_writes
-
-    @property
     def waiting_writes(self) -> int:
         return self._writer.waiting
+
+    @property
+    def waiting_requests(self) -> int:
+        """The number of waiting writes that an event loop waits for: a long write ends soon where there are some."""
+        return self._writer.requests
 
     # -- the search index --------------------------------------------------------------------------------
 
@@ -165,14 +164,8 @@ class Store:
         """Bring some new and changed jobs into the search index; return whether there may be more. Meant to be called
         now and then while the store is open: searches are right without it, but not quick. Raises StoreError; a
         damaged index is reported by ``mend_index`` only."""
-        return self.database.index.step(self.read, self._write_own)
+        return self.database.index.step(self.read, self.write)
 
     def mend_index(self) -> tuple[str, bool] | None:
         """Rebuild the search index, empty, if it was found damaged (``SearchIndex.mend``). Raises StoreError."""
-        return self.database.index.mend(self._write_own)
-
-    def _write_own(self, fn: Callable[[Tx], T]) -> T:
-        """Run ``fn`` as ``write`` does, but not counted in ``writes``."""
-        writing = self.begin_write(fn)
-        self._own_writes += 1
-        return writing.result()
+        return self.database.index.mend(self.write)

@@ -30,7 +30,7 @@ from syncd.domain import Catalogue, Employer, Run, Threshold
 from syncd.service.refresher import Refresher
 from syncd.store import Store, employers, keys, runs
 from syncd.sync.files import filed_name
-from syncd.sync.run import Feed, SourceFile, Stopped, applier, ending, planner, reading
+from syncd.sync.run import Feed, SourceFile, Stopped, ending, planner, reading, turns
 from syncd.web import make_runner
 from tests.clock import START, ZONE, Clock
 from tests.stores import store_url
@@ -362,9 +362,9 @@ def stores(folder: Path, clock: Clock) -> Iterator[list[ServedStore]]:
     """Yield the store of the importer and the store of the model. Batches are so small that a few rows are several."""
     served = [ServedStore(folder, name, clock) for name in ("importer", "model")]
     with pytest.MonkeyPatch.context() as patched:
-        for module, name in ((planner, "BATCH"), (ending, "REJECTED_BATCH"), (applier, "ALONE")):
+        for module, name in ((planner, "BATCH"), (ending, "REJECTED_BATCH"), (turns, "MOST")):
             patched.setattr(module, name, 2)
-        patched.setattr(applier, "AMONG_OTHERS", 1)
+        patched.setattr(turns, "STEP", 1)
         patched.setattr(reading, "EDGE", 3)
         patched.setattr(reading, "_PAGE", 2)
         yield served

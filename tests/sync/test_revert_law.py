@@ -29,7 +29,7 @@ from syncd.sync.run import (
     begin_revert,
     carry_out_revert,
     plan_revert,
-    reverting,
+    turns,
 )
 from tests.clock import START, ZONE, Clock
 from tests.stores import store_url
@@ -203,8 +203,8 @@ def begin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Pas
         pytest.MonkeyPatch.context() as patched,
         Store.open(store_url(f"{folder}/syncd.db"), clock=clock, timezone=ZONE) as store,
     ):
-        patched.setattr(reverting, "ALONE", 2)
-        patched.setattr(reverting, "AMONG_OTHERS", 1)
+        patched.setattr(turns, "MOST", 2)
+        patched.setattr(turns, "STEP", 1)
 
         def past() -> Past:
             clock.now = START

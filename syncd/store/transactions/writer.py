@@ -7,6 +7,11 @@ A function that raises loses its own effects and no other's. If it raised before
 nothing to undo: ``Session.mark`` did not move. Otherwise the batch is rolled back and run again, each
 function in a transaction of its own.
 
+A *request* is a function that an event loop waits for, a *task* one that another thread waits for: it may take long. Of
+those that wait, requests go first. A task goes in the next batch but one at the latest, so that requests without end do not
+keep it waiting. It cannot be interrupted: where a run writes much, it ends its write when requests wait
+(``syncd.sync.run.turns``).
+
 If event loops have more to write already, the answers are given a little later: once the functions of that next batch
 have run. A loop that is answered at once reads and answers while they run, takes the interpreter from them at each
 statement, and has nothing left to do while the disk is flushed; answered later, it works while that goes on.
@@ -131,12 +136,14 @@ class Writer:
         self._limit, self._after_commit = limit, after_commit
         self._under_locks = database.under_locks
         self._transactions = _Transactions(session, database, make_tx, self._answer)
-        self._waiting: deque[_Item] = deque()
+        #: What event loops wait for, and what other threads wait for: it may take long.
+        self._requests: deque[_Item] = deque()
+        self._tasks: deque[_Item] = deque()
+        #: Whether the last batch had requests only, though a task waited.
+        self._passed = False
         #: What is on disk and not answered yet.
         self._done: list[_Item] = []
         self._wake = threading.Condition()
-        #: Functions taken out of the queue so far.
-        self.taken = 0
         self._closed = False
         self._rung = False
         self._ringing: asyncio.AbstractEventLoop | None = None
@@ -166,12 +173,14 @@ class Writer:
         with self._wake:
             if self._closed:
                 raise StoreClosed("the store is closed")
-            if len(self._waiting) >= self._limit:
+            if self.waiting >= self._limit:
                 raise StoreOverloaded
             item = _Item(fn, loop)
-            self._waiting.append(item)
             if loop is None:
+                self._tasks.append(item)
                 self._ring()
+            else:
+                self._requests.append(item)
         if loop is not None and self._ringing is not loop:
             self._ringing = loop
             loop.call_soon(self._end_of_turn)
@@ -191,7 +200,12 @@ class Writer:
     @property
     def waiting(self) -> int:
         """The number of functions that wait."""
-        return len(self._waiting)
+        return len(self._requests) + len(self._tasks)
+
+    @property
+    def requests(self) -> int:
+        """The number of functions that wait for an event loop: a long write does well to end soon."""
+        return len(self._requests)
 
     def close(self) -> None:
         """Take nothing more, do what waits, end the thread."""
@@ -226,16 +240,24 @@ class Writer:
                 loop.call_soon_threadsafe(_answer_all, items)
 
     def _take(self) -> list[_Item]:
-        if not (self._rung and self._waiting):
+        if not (self._rung and self.waiting):
             self._answer()
         with self._wake:
-            while not (self._rung and self._waiting) and not self._closed:
+            while not (self._rung and self.waiting) and not self._closed:
                 self._rung = False  # an earlier batch has taken what it rang for
                 self._wake.wait()
-            batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
-            self._rung = bool(self._waiting)
-            self.taken += len(batch)
+            batch = self._next_batch()
+            self._rung = bool(self.waiting)
             return batch
+
+    def _next_batch(self) -> list[_Item]:
+        """Return the requests that wait. Tasks go with them, one at a time, or alone; but they let one batch of requests pass."""
+        requests, tasks = self._requests, self._tasks
+        batch = [requests.popleft() for _ in range(min(BATCH, len(requests)))]
+        self._passed = bool(batch and tasks and not self._passed)
+        if not self._passed:
+            batch += [tasks.popleft() for _ in range(min(1 if batch else BATCH, len(tasks)))]
+        return batch
 
 
 def _answer_all(items: list[_Item]) -> None:

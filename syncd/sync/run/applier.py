@@ -1,5 +1,5 @@
-"""Writes a planned run to the store: the rows first, then the missing jobs, in batches. Other writers get their turn
-between two batches.
+"""Writes a planned run to the store: the rows first, then the missing jobs, in batches (``turns``). Other writers get
+their turn between two batches.
 
 Every batch is decided again inside its own transaction. A batch that was cut off can be applied again with the same
 result."""
@@ -35,6 +35,7 @@ from syncd.domain import (
 from syncd.errors import Problem, StoreError
 from syncd.logs import Event
 from syncd.store import StaleDecision, Tx, feed_jobs, job_writer, jobs, places, runs
+from syncd.sync.run import turns
 from syncd.sync.run.context import Feed, FileRun, Stopped
 from syncd.sync.run.deciding import NO_OWNER, decide, look_up, problems_of, written
 from syncd.sync.run.stage import Stage, StagedRow
@@ -42,10 +43,6 @@ from syncd.sync.validation import PackedRow, pack_problems
 
 log = structlog.get_logger(__name__)
 _Row = tuple[StagedRow, PackedRow]
-
-#: Rows in one write while the run writes alone, and while others write too: each of them waits for it, about 100 or
-#: 10 ms. Every write costs a commit: with few rows in each, an import takes a third longer.
-ALONE, AMONG_OTHERS = 1000, 100
 
 
 class RowSelection(Enum):
@@ -59,9 +56,10 @@ class RowSelection(Enum):
 
 @dataclass(slots=True)
 class _Written:
-    """The result of one transaction: rows by action, rows that the store's state does not allow, and the jobs that
-    the rows found, because a person may have given one of them its reference since the plan."""
+    """The result of one transaction: how many rows it took, rows by action, rows that the store's state does not allow, and
+    the jobs that the rows found, because a person may have given one of them its reference since the plan."""
 
+    rows: int = 0
     actions: Counter[str] = field(default_factory=Counter)
     rejected: list[tuple[int, tuple[Problem, ...]]] = field(default_factory=list)
     named: list[int] = field(default_factory=list)
@@ -91,25 +89,27 @@ class Applier:
 
     def rows(self) -> None:
         """Apply all valid rows, in order. Raises Stopped between two batches, and StoreError."""
-        store = self._this.store
-        done, size = 0, AMONG_OTHERS
-        batches = ([(row, PackedRow(row.body)) for row in batch] for batch in self._stage.rows.valid(ALONE))
+        done = 0
+        batches = (
+            [(row, PackedRow(row.body)) for row in batch] for batch in self._stage.rows.valid(turns.MOST)
+        )
         rows = next(batches, [])
+        following: list[_Row] = []
         while rows:
-            writes = store.writes
-            batch, rows = rows[:size], rows[size:]
-            writing = self._begin(batch)
-            rows = rows or next(batches, [])  # unpacked while the writer writes
-            self._end(batch, writing)
-            size = AMONG_OTHERS if store.writes - writes > 1 else ALONE
-            done += len(batch)
+            writing = self._begin(rows)
+            following = following or next(batches, [])  # unpacked while the writer writes
+            taken = self._end(rows, writing)
+            done += taken
+            rows = rows[taken:]
+            if not rows:
+                rows, following = following, []
             self._this.after_batch("applying", done, self._total, done)
 
     def missing(self, total: int) -> int:
         """Archive the planned missing jobs, each decided again, and return how many were archived. ``total``: the
         number of missing jobs, for the progress."""
         archived = 0
-        for batch in self._stage.leaving.missing(AMONG_OTHERS):
+        for batch in self._stage.leaving.missing(turns.STEP):
             archived += self._archive([job for job in batch if job not in self._stage.named])
             self._this.after_batch("archiving", archived, total, archived)
         return archived
@@ -131,7 +131,8 @@ class Applier:
     def _begin(self, rows: list[_Row]) -> Future[_Written]:
         return self._this.store.begin_write(lambda tx: self._apply(tx, rows))
 
-    def _end(self, rows: list[_Row], writing: Future[_Written]) -> None:
+    def _end(self, rows: list[_Row], writing: Future[_Written]) -> int:
+        """Return how many of the rows were written: the first ones."""
         try:
             done = writing.result()
         except Exception as error:
@@ -140,13 +141,14 @@ class Applier:
             if len(rows) > 1:  # find the row that fails; the others go in
                 for row in rows:
                     self._end([row], self._begin([row]))
-                return
+                return len(rows)
             ((failed, _),) = rows
             log.exception(Event.ROW_FAILED, run=self._this.run.id, record=failed.number)
             self._failed(error)
             problem = Problem("", "write_failed", f"the row could not be written: {type(error).__name__}")
-            done = _Written(Counter({RowAction.REJECTED: 1}), [(failed.number, (problem,))])
+            done = _Written(1, Counter({RowAction.REJECTED: 1}), [(failed.number, (problem,))])
         self._take(done)  # an error of the scratch file is not one of the row
+        return done.rows
 
     def _failed(self, error: Exception) -> None:
         self.failures += 1
@@ -162,9 +164,10 @@ class Applier:
 
     def _apply(self, tx: Tx, rows: Sequence[_Row]) -> _Written:
         done = _Written()
-        for wave in _waves(rows):
+        for wave in turns.steps(self._this.store, _waves(rows)):
             self._apply_wave(tx, wave, done)
-        last, _ = rows[-1]
+            done.rows += len(wave)
+        last, _ = rows[done.rows - 1]
         runs.set_checkpoint(tx, self._this.run.id, f"apply {last.number}")
         return done
 
@@ -247,11 +250,12 @@ def is_own(feed: Feed, job: Job, owner: Ownership) -> bool:
 
 
 def _waves(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
-    """Cut where a reference comes again: a later row of a job must see the result of the earlier one."""
+    """Cut after ``STEP`` rows, and where a reference comes again: a later row of a job must see the result of the earlier
+    one."""
     wave: list[_Row] = []
     seen: set[str] = set()
     for row, packed in rows:
-        if row.reference in seen:
+        if row.reference in seen or len(wave) == turns.STEP:
             yield wave
             wave, seen = [], set()
         wave.append((row, packed))

@@ -38,6 +38,7 @@ from syncd.domain import (
 from syncd.errors import Conflict, Problem, StoreError
 from syncd.logs import Event
 from syncd.store import Store, Tx, feed_jobs, feeds, history, job_writer, jobs, results, run_owners, runs
+from syncd.sync.run import turns
 from syncd.sync.run.context import Warnings
 from syncd.sync.run.ending import figures, reconciled
 from syncd.sync.run.plan import OnChange, PlannedChange, lost_half
@@ -45,8 +46,6 @@ from syncd.sync.run.planner import changed_fields
 
 log = structlog.get_logger("syncd.sync")
 
-#: Jobs in one write while the revert writes alone, and while others write too.
-ALONE, AMONG_OTHERS = 1000, 100
 _OPERATOR = Actor(ActorKind.OPERATOR)
 #: History's action → what it counts as in a run.
 _COUNTED = {"archived": "archived", "closed": "archived", "reactivated": "reactivated"}
@@ -74,9 +73,10 @@ class RevertPlan:
 
 @dataclass(slots=True)
 class _Batch:
-    """What becomes of some jobs. ``gone``: the jobs among ``updates`` that the run created; ``owners``: former owners that
+    """What becomes of ``jobs`` jobs. ``gone``: the jobs among ``updates`` that the run created; ``owners``: former owners that
     get their jobs back; ``refused``: jobs that stay because they would break a rule."""
 
+    jobs: int = 0
     updates: list[Update] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     owners: list[run_owners.FormerOwner] = field(default_factory=list)
@@ -127,7 +127,7 @@ def plan_revert(
     tally, kinds, owners = PlanCounts(), Counter[str](), 0
     reverted = _Reverted.of(store, run)
     done = 0
-    while ids := reverted.ids[done : done + ALONE]:
+    while ids := reverted.ids[done : done + turns.MOST]:
         batch, done = store.read(partial(_decide, reverted=reverted, ids=ids)), done + len(ids)
         owners += len(batch.owners)
         for update in batch.updates:
@@ -165,7 +165,7 @@ def check_something_left(store: Store, run_id: int) -> None:
     """Raise what ``plan_revert`` raises, as soon as that is known."""
     run, stays, done = store.read(lambda tx: revertible(tx, run_id)), False, 0
     reverted = _Reverted.of(store, run)
-    while ids := reverted.ids[done : done + ALONE]:
+    while ids := reverted.ids[done : done + turns.MOST]:
         batch, done = store.read(partial(_decide, reverted=reverted, ids=ids)), done + len(ids)
         if batch.updates or batch.owners:
             return
@@ -233,7 +233,7 @@ class _Reverted:
 
 def _decide(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
     """Return what becomes of these jobs, from what the store has now."""
-    batch, found = _Batch(), jobs.by_ids(tx, ids)
+    batch, found = _Batch(len(ids)), jobs.by_ids(tx, ids)
     past = history.since(tx, ids, reverted.first) if reverted.first else {}
     owners = run_owners.changed_by(tx, reverted.run.id, ids)
     for job_id in ids:
@@ -302,22 +302,21 @@ def carry_out_revert(
     start, number, done, refused = perf_counter(), run.reverts, 0, 0
     reverted = _Reverted.of(store, store.read(lambda tx: runs.get(tx, number)), run.id, session)
     store.write(lambda tx: runs.save(tx, replace(run, state=RunState.APPLYING)))
-    warnings, size = Warnings(), AMONG_OTHERS
-    while ids := reverted.ids[done : done + size]:
-        writes, done = store.writes, done + len(ids)
+    warnings = Warnings()
+    while ids := reverted.ids[done : done + turns.MOST]:
         for batch in _written(store, reverted, ids):
             _take_warnings(warnings, batch)
             refused += batch.refused
-        size = AMONG_OTHERS if store.writes - writes > 1 else ALONE
+            done += batch.jobs
         after_batch("reverting", done, len(reverted.ids))
     run = replace(run, phases={"revert": round(perf_counter() - start, 6)})
     return _end(store, run, reverted, warnings, refused)
 
 
 def _written(store: Store, reverted: _Reverted, ids: Sequence[int]) -> Iterator[_Batch]:
-    """Put these jobs back, in one transaction unless one of them cannot be written; yield what was done."""
+    """Put the first of these jobs back, in one transaction unless one of them cannot be written; yield what was done."""
     try:
-        yield store.write(partial(_put_back, reverted=reverted, ids=ids))
+        yield from store.write(partial(_put_back, store=store, reverted=reverted, ids=ids))
     except (StoreError, OSError):
         raise
     except Exception as error:
@@ -327,10 +326,15 @@ def _written(store: Store, reverted: _Reverted, ids: Sequence[int]) -> Iterator[
             return
         log.exception(Event.ROW_FAILED, run=reverted.by, record=None)
         detail = f"job {ids[0]} stays as it is, because it could not be written: {error}"
-        yield _Batch(warnings=[("not_restored", detail, None)], refused=1)
+        yield _Batch(1, warnings=[("not_restored", detail, None)], refused=1)
 
 
-def _put_back(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
+def _put_back(tx: Tx, store: Store, reverted: _Reverted, ids: Sequence[int]) -> list[_Batch]:
+    parts = (ids[start : start + turns.STEP] for start in range(0, len(ids), turns.STEP))
+    return [_put_back_part(tx, reverted, part) for part in turns.steps(store, parts)]
+
+
+def _put_back_part(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
     assert reverted.by is not None
     batch = _decide(tx, reverted, ids)
     job_writer.apply(tx, batch.updates, Actor(ActorKind.OPERATOR, reverted.session), run_id=reverted.by)

@@ -281,14 +281,6 @@ def test_an_index_that_this_sqlite_cannot_read_is_left_alone_and_made_anew_later
     assert every_way(store, board.employer, "bak", None, 1)["index"][0] == 1
 
 
-def test_indexing_is_not_taken_for_the_writes_of_others(board: Board, store: Store) -> None:
-    board.create(title="Baker")
-    before = store.writes
-    index_all(store)
-    assert store.writes == before
-    assert not store.read(search_index.lacks)
-
-
 def test_a_step_that_took_in_all_there_was_does_not_ask_for_another(board: Board, store: Store) -> None:
     """Otherwise an indexer beside a client that writes would commit after each of its writes."""
     for number in range(5):

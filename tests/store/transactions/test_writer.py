@@ -355,6 +355,52 @@ async def test_a_waiting_caller_gets_its_result_although_the_next_write_of_its_l
         await asyncio.wait_for(later[0], 5)
 
 
+async def requests_and_task(
+    store: Store, *requests: Callable[[Tx], object], task: Callable[[Tx], object]
+) -> None:
+    """Queue the first request and then the task, and wait for all. Each request is queued while the one before it runs."""
+    loop, rest = asyncio.get_running_loop(), list(requests)
+    asked: list[asyncio.Task[None]] = []
+
+    def ask() -> None:
+        fn = rest.pop(0)
+        asked.append(loop.create_task(store.write_async(lambda tx: next_one(tx, fn))))
+
+    def next_one(tx: Tx, fn: Callable[[Tx], object]) -> None:
+        fn(tx)
+        if rest:
+            loop.call_soon_threadsafe(ask)
+            while not store.waiting_requests:
+                time.sleep(0.001)
+
+    gate = Gate(store)
+    ask()
+    await asyncio.sleep(0)
+    done = store.begin_write(task)
+    await asyncio.to_thread(gate.open)
+    await asyncio.to_thread(done.result, 10)
+    await asyncio.gather(*asked)
+
+
+async def test_a_request_is_on_disk_before_a_task_of_another_thread_begins(store: Store, path: Path) -> None:
+    found: list[dict[str, str]] = []
+    await requests_and_task(store, put("t-1"), task=lambda _tx: found.append(seen(path)))
+    assert found == [{"t-1": "x"}]
+
+
+async def test_a_task_lets_one_batch_of_requests_pass_and_goes_with_the_next(
+    store: Store, path: Path
+) -> None:
+    found: list[dict[str, str]] = []
+
+    def task(tx: Tx) -> None:
+        found.append(dict(tx.execute("SELECT name, value FROM setting WHERE name LIKE 't-%'").fetchall()))
+        found.append(seen(path))
+
+    await requests_and_task(store, put("t-1"), put("t-2"), put("t-3"), task=task)
+    assert found == [{"t-1": "x", "t-2": "x"}, {"t-1": "x"}]
+
+
 async def test_more_than_the_queue_takes_is_refused(open_store: Callable[..., Store]) -> None:
     store = open_store(queue_limit=2)
     gate = Gate(store)

@@ -11,7 +11,7 @@ from syncd.domain import Policy, Run, RunState, Threshold
 from syncd.store import feeds, locks, runs
 from syncd.sync.arrival import ArrivalContext, revert
 from syncd.sync.arrival.reverts import FeedPaused
-from syncd.sync.run import Feed, RevertPlan, begin_revert, reverting
+from syncd.sync.run import Feed, RevertPlan, begin_revert, reverting, turns
 from tests.sync.arrival.arrivals import Arrival, names
 
 LENIENT = replace(Policy(), max_retitled=Threshold(100, 5))
@@ -32,8 +32,7 @@ def cut_off(arrival: Arrival, number: int, monkeypatch: pytest.MonkeyPatch, batc
 
     run = store.write(lambda tx: begin_revert(tx, number))
     with monkeypatch.context() as patched:
-        patched.setattr(reverting, "AMONG_OTHERS", 1)
-        patched.setattr(reverting, "ALONE", 1)
+        patched.setattr(turns, "MOST", 1)
         patched.setattr(reverting, "_put_back", dies)
         with pytest.raises(Cut):
             reverting.carry_out_revert(store, run)
