@@ -183,7 +183,10 @@ def _installed(base: Path) -> tuple[Installation, str]:
     base.mkdir()
     installation = Installation(base, command)
     key = installation.employer_with_key()
-    installation.feed("all", f'employer = "{EMPLOYER}"\nmode = "delta"\n')
+    # Requests are answered by the time the first file is taken.
+    late = f'employer = "{EMPLOYER}"\nsettle = "2s"\n'
+    installation.feed("acme", late)
+    installation.feed("all", f'{late}mode = "delta"\n')
     for name, count in (("all", FILES), ("acme", 3)):
         (folder := installation.drop_folder / name).mkdir(parents=True)
         for number in range(count):

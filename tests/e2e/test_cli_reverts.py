@@ -10,7 +10,7 @@ import pytest
 
 from syncd.domain import Actor, ActorKind, Catalogue, check_body
 from syncd.store import Store, upsert
-from syncd.sync.run import reverting
+from syncd.sync.run import reverting, turns
 
 
 @pytest.fixture
@@ -171,8 +171,7 @@ def test_a_feed_that_is_no_longer_configured_has_runs_that_can_be_reverted(acme)
 
 
 def test_a_revert_that_was_cut_off_is_continued(acme, monkeypatch):
-    monkeypatch.setattr(reverting, "AMONG_OTHERS", 1)
-    monkeypatch.setattr(reverting, "ALONE", 1)
+    monkeypatch.setattr(turns, "MOST", 1)
     with monkeypatch.context() as patched:
         calls = iter(range(100))
         real = reverting._put_back
