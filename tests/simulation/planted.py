@@ -214,8 +214,7 @@ def _first_of_two_rows_wins(patch: Patch) -> None:
     def waves(rows: Any) -> Any:
         first: dict[str, Any] = {}
         for row, packed in rows:
-            first.setdefault(row.reference, (row, packed))
-        yield list(first.values())
+            yield [first.setdefault(row.reference, (row, packed))]
 
     patch.setattr(applier, "_waves", waves)
     patch.setattr(planner, "_warn_of_repeats", lambda this, stage, summary: None)
