@@ -42,6 +42,11 @@ class Plain(Mouse):
 class Keyboard(Mouse):
     """Works without a mouse: Tab until the thing has the focus, then Enter."""
 
+    def __init__(self, page):
+        super().__init__(page)
+        # Chromium shows its own dialog until somebody listens. A key can be there before a listener of the same moment.
+        page.on("filechooser", lambda _: None)
+
     def use(self, role, name):
         self._reach(self.page.get_by_role(role, name=name, exact=True).first)
         self.page.keyboard.press("Enter")
@@ -122,8 +127,9 @@ def test_a_held_run_is_seen_understood_approved_and_reverted(look, site, feed, w
     assert "/login" in page.url
 
 
-@pytest.mark.parametrize(("number", "way"), [*enumerate((Mouse, Keyboard, Plain), 1)])
-def test_a_file_is_previewed_a_key_made_and_used_and_a_feed_paused(look, site, number, way):
+@pytest.mark.parametrize("way", [Mouse, Keyboard, Plain])
+def test_a_file_is_previewed_a_key_made_and_used_and_a_feed_paused(look, site, way):
+    before = len(site.active("prairie"))
     page, second, third = look(log_in=False, **way.options), look(), look()
     third.goto(f"{site.url}/employers/{site.employer}")
     for other in (second, third):
@@ -137,14 +143,14 @@ def test_a_file_is_previewed_a_key_made_and_used_and_a_feed_paused(look, site, n
     operator.use("link", "Preview")
     page.wait_for_url(f"{site.url}/preview")
     operator.choose("Feed", "prairie")
-    operator.upload("File", site.file("more.csv", rows("prairie", 14 + number)))
+    operator.upload("File", site.file("more.csv", rows("prairie", before + 1)))
     operator.use("button", "Preview")
     page.get_by_role("heading", name="more.csv as a file of prairie").wait_for()
     assert "1 created" in page.locator(".headline").inner_text()
-    assert len(site.active("prairie")) == 13 + number
+    assert len(site.active("prairie")) == before
     operator.use("button", "Apply")
     page.wait_for_url(f"{site.url}/runs/*")
-    assert (state(page), len(site.active("prairie"))) == ("succeeded", 14 + number)
+    assert (state(page), len(site.active("prairie"))) == ("succeeded", before + 1)
     line.locator(f'a[href="/runs/{page.url.rpartition("/")[2]}"]').wait_for()
 
     operator.use("link", "Employers")
@@ -156,7 +162,7 @@ def test_a_file_is_previewed_a_key_made_and_used_and_a_feed_paused(look, site, n
     key = page.locator("pre.secret").inner_text()
     made = third.get_by_role("row", name=way.__name__)
     assert made.locator("[data-label='Last used']").inner_text() == "never"
-    assert site.put_job(key, f"key-{number}") == 201
+    assert site.put_job(key, f"key-{way.__name__}") == 201
 
     operator.use("link", "Overview")
     page.wait_for_url(f"{site.url}/")
