@@ -10,6 +10,7 @@ from typing import Any
 
 from lxml import etree
 
+from syncd.feeds.readers import FlatRecord, add_named
 from syncd.feeds.text import meant
 
 _NAME = r"[^\W\d][\w.-]*"
@@ -36,17 +37,23 @@ class XmlNode:
     A child is text, an element that has children, or a list of these where the name repeats. Where no child has the
     exact name, one whose name differs only in case is taken. Valid as long as the element is."""
 
-    __slots__ = ("_children", "_folded", "element")
+    __slots__ = ("_children", "_element", "_folded")
 
-    def __init__(self, element: Any) -> None:
-        self.element = element
-        self._children: dict[str, Any] | None = None
+    def __init__(self, item: Any) -> None:
+        """``item``: an element, or a FlatRecord."""
+        self._element = item
+        self._children: dict[str, Any] | None = item.texts if item.__class__ is FlatRecord else None
         self._folded: Mapping[str, str] | None = None
+
+    @property
+    def element(self) -> Any:
+        self._element = element_of(self._element)
+        return self._element
 
     def get(self, name: str, folded: str = "") -> Any:
         children = self._children
         if children is None:
-            children = self._children = _by_name(self.element)
+            children = self._children = _by_name(self._element)
         value = children.get(name)
         return value if value is not None or not folded else children.get(self.called(folded))
 
@@ -60,6 +67,11 @@ class XmlNode:
     def children(self) -> dict[str, Any]:
         self.get("")
         return self._children or {}
+
+
+def element_of(item: Any) -> Any:
+    """Return the element of a record's item."""
+    return item.element() if item.__class__ is FlatRecord else item
 
 
 @lru_cache(maxsize=1024)  # records of a feed have few shapes
@@ -80,13 +92,7 @@ def _by_name(element: Any) -> dict[str, Any]:
         if tag.__class__ is not str:
             continue  # a comment or processing instruction
         name = tag if tag[0] != "{" else local_name(tag)
-        value = child if len(child) else (child.text or "")
-        if name not in found:
-            found[name] = value
-        elif found[name].__class__ is list:
-            found[name].append(value)
-        else:
-            found[name] = [found[name], value]
+        add_named(found, name, child if len(child) else (child.text or ""))
     return found
 
 

@@ -23,6 +23,7 @@ from syncd.feeds.faults import RowLog, nearest
 from syncd.feeds.native.shape import COLUMNS, ELEMENTS, KINDS, NATIVE_FIELDS, item_name, read_object
 from syncd.feeds.readers import ERRORS, Format
 from syncd.feeds.text import spelled
+from syncd.feeds.xml_node import element_of
 
 Body = dict[str, Any]
 
@@ -43,7 +44,7 @@ class NativeBodies:
         if form == "csv":
             body = _body_of_row(item, log)
         elif form == "xml":
-            body = read_object(item, ELEMENTS)
+            body = read_object(element_of(item), ELEMENTS)
         else:
             body = {name: value for name, value in item.items() if name != ERRORS}
         _replace_names(body, _NAMED_FIELDS, self._finders, log)

@@ -14,16 +14,19 @@ from syncd.feeds.readers.records import (
     header_key,
     member_path,
 )
+from syncd.feeds.readers.xml import FlatRecord, add_named
 
 __all__ = [
     "EACH",
     "ERRORS",
     "FeedReader",
+    "FlatRecord",
     "Format",
     "Known",
     "ReadSpec",
     "Record",
     "Slice",
+    "add_named",
     "element_path",
     "header_key",
     "member_path",

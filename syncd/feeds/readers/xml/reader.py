@@ -39,6 +39,7 @@ from syncd.feeds.readers.records import (
 from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.xml.discovery import find_records
 from syncd.feeds.readers.xml.entities import SUSPICIOUS, safe_cut, whole_text
+from syncd.feeds.readers.xml.flat import FlatRecord, texts_of
 from syncd.feeds.readers.xml.parsing import COUNT_TAG, XmlParser
 from syncd.feeds.readers.xml.tree import Event, FoundRecords, RecordTree, is_one_element, local
 
@@ -74,6 +75,8 @@ class XmlReader(FeedReader):
         self._tree = self.tree_type(found, spec)
         self._nonce = f"n{secrets.token_hex(12)}"
         self._trusted = False
+        #: Whether records that are parsed ``again`` may be FlatRecords.
+        self._flat = True
         self._run: list[_Unparsed] = []
 
     def __iter__(self) -> Iterator[Record]:
@@ -100,8 +103,21 @@ class XmlReader(FeedReader):
         if not self._trusted:
             return None
         self._line = line
+        texts = texts_of(data) if self._flat and len(data) <= self._limits.record else None
+        if texts is not None:
+            item = FlatRecord(texts, partial(self._element, data, line))
+            return Record(self._next(), line, None, b"", item, None, partial(bytes, data))
         got = self._slice(data, len(data), b"", known=False)
         return got if isinstance(got, Record) and self._trusted else None
+
+    def _element(self, data: bytes, line: int) -> etree._Element:
+        """Return the element of a FlatRecord. The mapping asks for more than texts, so the next records are elements."""
+        self._flat = False
+        self._line = line
+        element = self._parser.feed(data, line)[0][1]  # there is one: expat has found it
+        self._tree.free_before(element)
+        self._parser.record_ended()
+        return element
 
     def _find_records(self, source: Utf8Source, spec: ReadSpec) -> tuple[int, FoundRecords]:
         """Where the document begins, and where its records are. Raise FeedError ``no_records_path``, ``forbidden_dtd``."""
