@@ -18,8 +18,9 @@ from syncd.store import Store, Tx, results, runs
 from syncd.sync.files import parse_filed
 from syncd.sync.folders import CLAIMED, DONE, FAILED, OPEN_FILES, mode_of, open_regular, open_subfolder
 from syncd.sync.report import ShownPlan
-from syncd.sync.run.context import Feed, SourceFile, sha256
+from syncd.sync.run.context import Feed, SourceFile
 from syncd.sync.run.ending import decided
+from syncd.sync.run.file_digest import sha256
 
 
 class NotHeld(Conflict):

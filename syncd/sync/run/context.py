@@ -45,8 +45,6 @@ FILE_CHANGED = "file_changed"
 #: Seconds between two notes of how far a run is: in the store, and in the log.
 NOTED, LOGGED = 1.0, 30.0
 
-_BLOCK = 1 << 20
-
 
 class Stopped(SyncdError):
     """The run stopped between two batches because the service is stopping. The next start continues it."""
@@ -107,23 +105,6 @@ class SourceFile:
 
     def changed(self) -> FeedError:
         return FeedError(FILE_CHANGED, f"{self.name} was written to while it was read")
-
-
-def sha256(source: SourceFile, on_block: Callable[[int], None]) -> bytes:
-    """Return the SHA-256 of the file. ``on_block`` gets the number of bytes read so far and may raise to stop.
-
-    Raises FeedError ``file_changed`` for a file that has grown.
-    """
-    digest = hashlib.sha256()
-    done = 0
-    with source.path.open("rb", buffering=0) as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-            done += len(block)
-            on_block(done)
-            if done > source.size:
-                raise source.changed()
-    return digest.digest()
 
 
 class Warnings:

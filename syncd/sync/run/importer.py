@@ -5,6 +5,7 @@ afterwards, is decided in ``syncd.sync.arrival``."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +27,7 @@ from syncd.store import Tx, feeds, history, jobs, results, runs
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
 from syncd.sync.run.applier import Applier, RowSelection
-from syncd.sync.run.context import Feed, FileRun, RunContext, SourceFile, sha256
+from syncd.sync.run.context import Feed, FileRun, RunContext, SourceFile
 from syncd.sync.run.ending import (
     REJECTED_BATCH,
     end_applied,
@@ -36,6 +37,7 @@ from syncd.sync.run.ending import (
     held,
     shown_plan,
 )
+from syncd.sync.run.file_digest import FileDigest
 from syncd.sync.run.plan import BATCH, Plan, PlannedChange
 from syncd.sync.run.planner import make_plan
 from syncd.sync.run.reading import read_file, write_late_rejects
@@ -70,21 +72,23 @@ class Importer:
         call, with the file as it is then, continues the run.
         """
         this = FileRun(self._ctx, feed, source, run, rejects)
-        try:
-            run = _identified(this)
-            if self._ctx.store.read(lambda tx: _would_change_nothing(tx, feed, run)):
-                return end_unchanged(this, run)
-            with Stage(self._ctx.scratch) as stage:
-                summary = read_file(this, run, stage)
-                plan = make_plan(this, stage, summary, run.sha256)
-                hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
-                write_late_rejects(this, stage)
-                _check_bytes(this, run)
-                run = replace(run, withheld=summary.withheld, filtered_by=dict(summary.filtered))
-                return _carry_out(this, run, stage, plan, hold)
-        except FeedError as error:
-            source.check_unchanged()
-            return end_failed(this, run, error)
+        run = replace(run, size=source.size)
+        with closing(FileDigest(this)) as digest:
+            try:
+                if _would_change_nothing(this, run, digest):
+                    return end_unchanged(this, digest.identified(run))
+                with Stage(self._ctx.scratch) as stage:
+                    summary = read_file(this, run, stage)
+                    run = digest.identified(run)
+                    plan = make_plan(this, stage, summary, run.sha256)
+                    hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
+                    write_late_rejects(this, stage)
+                    digest.check()
+                    run = replace(run, withheld=summary.withheld, filtered_by=dict(summary.filtered))
+                    return _carry_out(this, run, stage, plan, hold)
+            except FeedError as error:
+                source.check_unchanged()
+                return end_failed(this, digest.identified(run), error)
 
     def approve(
         self, run_id: int, feed: Feed | None, *, session: int | None = None, agreed: str | None = None
@@ -102,12 +106,13 @@ class Importer:
         feed = approval.feed_of(run, feed)
         with approval.filed(self._ctx.store, run, feed) as source, Stage(self._ctx.scratch) as stage:
             this = FileRun(self._ctx, feed, source, run, approved=True, session=session)
-            if _identified(this).sha256 != run.sha256:
-                raise source.changed()
-            summary = read_file(this, run, stage)
-            plan = make_plan(this, stage, summary, run.sha256)
-            _check_bytes(this, run)
-            return _carry_out_approved(this, run, stage, plan, shown)
+            with closing(FileDigest(this)) as digest:
+                if digest.identified(run).sha256 != run.sha256:
+                    raise source.changed()
+                summary = read_file(this, run, stage)
+                plan = make_plan(this, stage, summary, run.sha256)
+                digest.check()
+                return _carry_out_approved(this, run, stage, plan, shown)
 
     def reject(self, run_id: int) -> Run:
         """Decline a held run; what it applied is kept. Raises NotFound, NotHeld."""
@@ -121,54 +126,44 @@ class Importer:
             0, feed.name, employer.id, employer.name, RunKind.FILE, RunState.CLAIMED, source.name, source.size
         )
         this = FileRun(self._ctx, feed, source, run, stored=False)
-        run = _identified(this)
-        if self._ctx.store.read(lambda tx: _would_change_nothing(tx, feed, run)):
-            return Planned(run, unchanged=True)
-        changes: list[PlannedChange] = []
-        with Stage(self._ctx.scratch) as stage:
-            summary = read_file(this, run, stage)
-            plan = make_plan(this, stage, summary, run.sha256, changes.append)
-            hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
-            run = replace(
-                run, counts=plan.outcome(hold), withheld=summary.withheld, filtered_by=dict(summary.filtered)
-            )
-            run = held(run, hold)
-            rejected = [
-                row for batch in stage.rows.rejected(REJECTED_BATCH, summary.member_of) for row in batch
-            ]
-            return Planned(run, changes, rejected, this.warnings.all(), this.unknown())
+        with closing(FileDigest(this)) as digest:
+            if _would_change_nothing(this, run, digest):
+                return Planned(digest.identified(run), unchanged=True)
+            changes: list[PlannedChange] = []
+            with Stage(self._ctx.scratch) as stage:
+                summary = read_file(this, run, stage)
+                run = digest.identified(run)
+                plan = make_plan(this, stage, summary, run.sha256, changes.append)
+                hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
+                run = replace(
+                    run,
+                    counts=plan.outcome(hold),
+                    withheld=summary.withheld,
+                    filtered_by=dict(summary.filtered),
+                )
+                run = held(run, hold)
+                rejected = [
+                    row for batch in stage.rows.rejected(REJECTED_BATCH, summary.member_of) for row in batch
+                ]
+                return Planned(run, changes, rejected, this.warnings.all(), this.unknown())
 
 
 # -- steps -------------------------------------------------------------------------------------------------
 
 
-def _identified(this: FileRun) -> Run:
-    """Return the run with the digest and the size of its file."""
-    return replace(this.run, sha256=_digest(this), size=this.source.size)
-
-
-def _digest(this: FileRun) -> str:
-    source = this.source
-    with this.measured("hash"):
-        return sha256(source, lambda done: this.after_batch("hashing", done, source.size)).hex()
-
-
-def _check_bytes(this: FileRun, run: Run) -> None:
-    """Raise FeedError ``file_changed`` if what was read are not the bytes with the run's digest. Times do not always show it:
-    a writer can put back that of the change, and a memory map changes a file without any."""
-    this.source.check_unchanged()
-    if _digest(this) != run.sha256:
-        raise this.source.changed()
-
-
-def _would_change_nothing(tx: Tx, feed: Feed, run: Run) -> bool:
+def _would_change_nothing(this: FileRun, run: Run, digest: FileDigest) -> bool:
     """Return whether the file has the bytes of the feed's last run, and reading them could change nothing."""
+    last = this.store.read(lambda tx: _last_if_settled(tx, this.feed, run))
+    return last is not None and last.size == run.size and last.sha256 == digest.identified(run).sha256
+
+
+def _last_if_settled(tx: Tx, feed: Feed, run: Run) -> Run | None:
+    """Return the feed's last run before ``run`` if its file, read again, could change nothing."""
     states = [state for state in RunState if state.ended and state is not RunState.UNCHANGED]
     last = runs.last(tx, feed.id, states)
-    return (
+    settled = (
         last is not None
         and last.state is RunState.SUCCEEDED
-        and last.sha256 == run.sha256
         and not last.counts.expired  # a job with the reference of such a row may exist by now
         and not _has_duplicates(tx, last)  # the first of two rows would meet the job as the last one left it
         and not runs.clock_went_back(tx, feed.id)
@@ -177,6 +172,7 @@ def _would_change_nothing(tx: Tx, feed: Feed, run: Run) -> bool:
         and feeds.undisturbed(tx, feed.id, feed.fingerprint, tx.now.today)
         and not sum(1 for _ in history.of_run(tx, run.id))  # an earlier attempt that was cut off
     )
+    return last if settled else None
 
 
 def _has_duplicates(tx: Tx, run: Run) -> bool:

@@ -24,7 +24,7 @@ from syncd.sync.arrival import claims as claims_module
 from syncd.sync.arrival.claims import Claimed
 from syncd.sync.arrival.inbox import Inbox, Scan
 from syncd.sync.run import Feed, SourceFile, approval
-from syncd.sync.run.context import sha256
+from syncd.sync.run.file_digest import sha256
 from tests.stores import store_url
 from tests.sync.arrival.arrivals import WORKER_PROGRAM, Arrival, Died, claims, names, partly_rejected
 
