@@ -109,24 +109,28 @@ class Applier:
         """Archive the planned missing jobs, each decided again, and return how many were archived. ``total``: the
         number of missing jobs, for the progress."""
         archived = 0
-        for batch in self._stage.leaving.missing(turns.STEP):
-            archived += self._archive([job for job in batch if job not in self._stage.named])
-            self._this.after_batch("archiving", archived, total, archived)
+        for batch in self._stage.leaving.missing(turns.MOST):
+            ids = [job for job in batch if job not in self._stage.named]
+            while ids:
+                taken, some = self._archive(ids)
+                archived, ids = archived + some, ids[taken:]
+                self._this.after_batch("archiving", archived, total, archived)
         return archived
 
-    def _archive(self, ids: list[int]) -> int:
+    def _archive(self, ids: list[int]) -> tuple[int, int]:
+        """Return how many of the jobs were looked at, the first ones, and how many of these were archived."""
         this = self._this
-        write = partial(_archive, feed=this.feed, ids=ids, actor=self._actor, run_id=this.run.id)
+        write = partial(_archive, this=this, ids=ids, actor=self._actor)
         try:
             return this.store.write(write)
         except Exception as error:
             if _passes(error):
                 raise
             if len(ids) > 1:  # find the job whose write fails; the others go
-                return sum(self._archive([job]) for job in ids)
+                return len(ids), sum(self._archive([job])[1] for job in ids)
             log.exception(Event.ARCHIVE_FAILED, run=this.run.id, job=ids[0])
             self._failed(error)
-            return 0
+            return 1, 0
 
     def _begin(self, rows: list[_Row]) -> Future[_Written]:
         return self._this.store.begin_write(lambda tx: self._apply(tx, rows))
@@ -230,16 +234,19 @@ def _passes(error: Exception) -> bool:
     return isinstance(error, (StoreError, OSError, Stopped)) and not isinstance(error, StaleDecision)
 
 
-def _archive(tx: Tx, *, feed: Feed, ids: Sequence[int], actor: Actor, run_id: int) -> int:
-    """Archive those of the jobs that are still active and still the feed's, and return their number. The feed gives
-    them up."""
-    found = jobs.by_ids(tx, ids)
-    owners = feed_jobs.ownership(tx, feed.id, list(found))
-    own = (job for job in found.values() if is_own(feed, job, owners.get(job.id, NO_OWNER)))
-    changes = [change for job in own if isinstance(change := decide_missing(job), Update)]
-    job_writer.apply(tx, changes, actor, run_id=run_id)
-    feed_jobs.release(tx, [change.job.id for change in changes], run_id=run_id)
-    return len(changes)
+def _archive(tx: Tx, *, this: FileRun, ids: Sequence[int], actor: Actor) -> tuple[int, int]:
+    """Archive those of the first jobs that are still active and still the feed's. The feed gives them up. Return how many
+    were looked at, and how many were archived."""
+    taken = archived = 0
+    for part in turns.steps(this.store, turns.cut(ids)):
+        found = jobs.by_ids(tx, part)
+        owners = feed_jobs.ownership(tx, this.feed.id, list(found))
+        own = (job for job in found.values() if is_own(this.feed, job, owners.get(job.id, NO_OWNER)))
+        changes = [change for job in own if isinstance(change := decide_missing(job), Update)]
+        job_writer.apply(tx, changes, actor, run_id=this.run.id)
+        feed_jobs.release(tx, [change.job.id for change in changes], run_id=this.run.id)
+        taken, archived = taken + len(part), archived + len(changes)
+    return taken, archived
 
 
 def is_own(feed: Feed, job: Job, owner: Ownership) -> bool:

@@ -330,8 +330,7 @@ def _written(store: Store, reverted: _Reverted, ids: Sequence[int]) -> Iterator[
 
 
 def _put_back(tx: Tx, store: Store, reverted: _Reverted, ids: Sequence[int]) -> list[_Batch]:
-    parts = (ids[start : start + turns.STEP] for start in range(0, len(ids), turns.STEP))
-    return [_put_back_part(tx, reverted, part) for part in turns.steps(store, parts)]
+    return [_put_back_part(tx, reverted, part) for part in turns.steps(store, turns.cut(ids))]
 
 
 def _put_back_part(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:

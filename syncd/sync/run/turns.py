@@ -23,3 +23,8 @@ def steps(store: Store, parts: Iterable[Sequence[T]]) -> Iterator[Sequence[T]]:
         done += len(part)
         if done >= STEP and store.waiting_requests:
             return
+
+
+def cut(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Return the items, ``STEP`` at a time."""
+    return (items[start : start + STEP] for start in range(0, len(items), STEP))
