@@ -1,6 +1,6 @@
 """A feed file as a stream of Records, in flat memory, in every format and encoding."""
 
-from syncd.feeds.readers.opening import open_reader
+from syncd.feeds.readers.opening import open_reader, read_stream
 from syncd.feeds.readers.records import (
     EACH,
     ERRORS,
@@ -14,6 +14,7 @@ from syncd.feeds.readers.records import (
     header_key,
     member_path,
 )
+from syncd.feeds.readers.source import Opener
 from syncd.feeds.readers.xml import FlatRecord, add_named
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "FlatRecord",
     "Format",
     "Known",
+    "Opener",
     "ReadSpec",
     "Record",
     "Slice",
@@ -31,4 +33,5 @@ __all__ = [
     "header_key",
     "member_path",
     "open_reader",
+    "read_stream",
 ]

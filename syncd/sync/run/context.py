@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
 import structlog
 
@@ -93,6 +93,9 @@ class SourceFile:
         """Return the file as it is now. Raises FileNotFoundError."""
         found = path.stat()
         return cls(path, name or path.name, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+    def open(self) -> BinaryIO:
+        return self.path.open("rb", buffering=0)
 
     def again(self) -> SourceFile:
         """Return the same file with its present size and time."""

@@ -1,12 +1,17 @@
-"""The SHA-256 of a run's file, before and after it is read. The first one of a large file is made by a thread while the file is
-read."""
+"""The SHA-256 of a run's file, before and after it is read: so a change meanwhile is found, whatever the times of the file
+say. The first one of a large file is made by a thread, just ahead of the reader."""
 
 from __future__ import annotations
 
 import hashlib
+import io
+import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from pathlib import Path
+from threading import Condition
+from typing import BinaryIO, cast
 
 from syncd.domain import Run
 from syncd.sync.run.context import FileRun, SourceFile, Stopped
@@ -26,12 +31,22 @@ class FileDigest:
     def __init__(self, this: FileRun) -> None:
         self._this, self._source = this, this.source
         self._done, self._closed = 0, False
+        self._further = Condition()
         self._threads = ThreadPoolExecutor(1, "syncd-digest")
         self._made: Future[bytes] = Future()
         if this.ctx.processes and self._source.size >= LARGE:
             self._made = self._threads.submit(sha256, self._source, self._on_block)
         else:
             self._made.set_result(self._make())
+
+    def open(self) -> BinaryIO:
+        """Open the file. Of what is not in the digest yet a read waits until it is."""
+        return cast("BinaryIO", _ReadAfter(self._source.path, self._wait_for))
+
+    def _wait_for(self, end: int) -> None:
+        with self._further:
+            while self._done < min(end, self._source.size) and not self._made.done():
+                self._further.wait(_NOTED)
 
     def identified(self, run: Run) -> Run:
         """Return the run with the digest and the size of the file."""
@@ -41,8 +56,7 @@ class FileDigest:
             return replace(run, sha256=self._made.result().hex(), size=self._source.size)
 
     def check(self) -> None:
-        """Raise FeedError ``file_changed`` if the file has another digest now. Its times do not always show a change: a
-        writer can put back that of the change, and a memory map changes a file without any."""
+        """Raise FeedError ``file_changed`` if the file has another digest now."""
         self._source.check_unchanged()
         if self._make() != self._made.result():
             raise self._source.changed()
@@ -57,9 +71,23 @@ class FileDigest:
             return sha256(self._source, lambda done: this.after_batch("hashing", done, size))
 
     def _on_block(self, done: int) -> None:
-        self._done = done
+        with self._further:
+            self._done = done
+            self._further.notify()
         if self._closed:
             raise Stopped("stopped while hashing")
+
+
+class _ReadAfter(io.FileIO):
+    """A file of which ``wait_for`` is called with the offset behind what is read next."""
+
+    def __init__(self, path: Path, wait_for: Callable[[int], None]) -> None:
+        super().__init__(path)
+        self._wait_for = wait_for
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self._wait_for(self.tell() + size if size is not None and size >= 0 else sys.maxsize)
+        return super().read(-1 if size is None else size)
 
 
 def sha256(source: SourceFile, on_block: Callable[[int], None]) -> bytes:
@@ -69,7 +97,7 @@ def sha256(source: SourceFile, on_block: Callable[[int], None]) -> bytes:
     """
     digest = hashlib.sha256()
     done = 0
-    with source.path.open("rb", buffering=0) as file:
+    with source.open() as file:
         while block := file.read(_BLOCK):
             digest.update(block)
             done += len(block)

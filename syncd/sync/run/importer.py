@@ -78,7 +78,7 @@ class Importer:
                 if _would_change_nothing(this, run, digest):
                     return end_unchanged(this, digest.identified(run))
                 with Stage(self._ctx.scratch) as stage:
-                    summary = read_file(this, run, stage)
+                    summary = read_file(this, run, stage, digest.open)
                     run = digest.identified(run)
                     plan = make_plan(this, stage, summary, run.sha256)
                     hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
@@ -109,7 +109,7 @@ class Importer:
             with closing(FileDigest(this)) as digest:
                 if digest.identified(run).sha256 != run.sha256:
                     raise source.changed()
-                summary = read_file(this, run, stage)
+                summary = read_file(this, run, stage, digest.open)
                 plan = make_plan(this, stage, summary, run.sha256)
                 digest.check()
                 return _carry_out_approved(this, run, stage, plan, shown)
@@ -131,7 +131,7 @@ class Importer:
                 return Planned(digest.identified(run), unchanged=True)
             changes: list[PlannedChange] = []
             with Stage(self._ctx.scratch) as stage:
-                summary = read_file(this, run, stage)
+                summary = read_file(this, run, stage, digest.open)
                 run = digest.identified(run)
                 plan = make_plan(this, stage, summary, run.sha256, changes.append)
                 hold = guard(plan.tally, feed.config.policy, archives=summary.archives)

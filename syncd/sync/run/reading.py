@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from syncd.domain import RowDecision, Run, RunState
 from syncd.errors import FeedError
-from syncd.feeds.readers import FeedReader, Known, Record, open_reader
+from syncd.feeds.readers import FeedReader, Known, Opener, Record, read_stream
 from syncd.store import Store, Tx, feed_jobs, places, runs
 from syncd.sync.run.context import Feed, FileRun
 from syncd.sync.run.deciding import NO_OWNER, decide, look_up
@@ -53,8 +53,8 @@ class Summary:
     member_of: Callable[[int], str | None]
 
 
-def read_file(this: FileRun, run: Run, stage: Stage) -> Summary:
-    """Read the file to its last byte into the stage.
+def read_file(this: FileRun, run: Run, stage: Stage, opener: Opener) -> Summary:
+    """Read the file, which ``opener`` opens, to its last byte into the stage.
 
     Raises FeedError for a file that cannot be used, which may show only at its end, and Stopped."""
     this.enter(run, RunState.READING)
@@ -62,11 +62,11 @@ def read_file(this: FileRun, run: Run, stage: Stage) -> Summary:
         if not this.source.size:
             raise FeedError("empty_file", "the file has 0 bytes")
         try:
-            return _Reading(this, stage, this.ctx.processes).read()
+            return _Reading(this, stage, opener, this.ctx.processes).read()
         except NotOneRecord:  # its records can be separated only by one reader of the whole file
             stage.records.clear()
             this.warnings.clear()
-            return _Reading(this, stage, 0).read()
+            return _Reading(this, stage, opener, 0).read()
 
 
 def write_late_rejects(this: FileRun, stage: Stage) -> None:
@@ -74,15 +74,15 @@ def write_late_rejects(this: FileRun, stage: Stage) -> None:
     the file of rejected records."""
     if this.rejects is None or not stage.rereading.want_late():
         return
-    for record in _open(this, _not_wanted(stage)):
+    for record in _open(this, this.source.open, _not_wanted(stage)):
         if record.item is None:
             continue
         if (problems := stage.rows.take_late(record.number)) is not None:
             this.rejects.add(record, problems)
 
 
-def _open(this: FileRun, known: Known, *, slicing: bool = False) -> FeedReader:
-    return open_reader(this.source.path, this.feed.config.read, this.ctx.limits, known, slicing=slicing)
+def _open(this: FileRun, opener: Opener, known: Known, *, slicing: bool = False) -> FeedReader:
+    return read_stream(opener, this.feed.config.read, this.ctx.limits, known, slicing=slicing)
 
 
 def _not_wanted(stage: Stage) -> Known:
@@ -93,12 +93,12 @@ def _not_wanted(stage: Stage) -> Known:
 class _Reading:
     """One reading of the whole file, with the help of ``processes`` worker processes at most."""
 
-    def __init__(self, this: FileRun, stage: Stage, processes: int) -> None:
+    def __init__(self, this: FileRun, stage: Stage, opener: Opener, processes: int) -> None:
         config = this.feed.config
-        self._this, self._stage, self._processes = this, stage, processes
+        self._this, self._stage, self._opener, self._processes = this, stage, opener, processes
         self._known_records = KnownRecords(this.store, this.feed)
         slicing = processes > 0 and not config.read.outside
-        self._reader = _open(this, self._known_records.find, slicing=slicing)
+        self._reader = _open(this, opener, self._known_records.find, slicing=slicing)
         self._validator = RowValidator(
             config.mapping, this.ctx.catalogue, config.policy, this.feed.id, this.feed.employer.id
         )
@@ -182,7 +182,7 @@ class _Reading:
         stage = self._stage
         if not stage.rereading.want_overtaken():
             return
-        for record in _open(self._this, _not_wanted(stage)):
+        for record in _open(self._this, self._opener, _not_wanted(stage)):
             if record.item is not None and stage.rereading.forget_known(record.number):
                 self._known -= 1
                 self._read -= 1
