@@ -10,7 +10,7 @@ function in a transaction of its own.
 A *request* is a function that an event loop waits for, a *task* one that another thread waits for: it may take long. Of
 those that wait, requests go first. A task goes in the next batch but one at the latest, so that requests without end do not
 keep it waiting. It cannot be interrupted: where a run writes much, it ends its write when requests wait
-(``syncd.sync.run.turns``).
+(``syncd.sync.run.turns``). These are then added to the same transaction: one commit instead of two.
 
 If event loops have more to write already, the answers are given a little later: once the functions of that next batch
 have run. A loop that is answered at once reads and answers while they run, takes the interpreter from them at each
@@ -58,23 +58,24 @@ class _Item:
 
 
 class _Transactions:
-    """Runs the functions of a batch, in one transaction where none of them fails. ``before_commit`` is called when they
-    have run."""
+    """Runs the functions of a batch, in one transaction where none of them fails. ``late`` returns what has come meanwhile and
+    is to be added to the batch; ``before_commit`` is called when all have run."""
 
     def __init__(
         self,
         session: Session,
         database: Database,
         make_tx: Callable[[Session], Tx],
+        late: Callable[[list[_Item]], list[_Item]],
         before_commit: Callable[[], None],
     ) -> None:
         self._session, self._database, self._make_tx = session, database, make_tx
-        self._before_commit = before_commit
+        self._late, self._before_commit = late, before_commit
 
     def run(self, batch: list[_Item]) -> None:
-        """Give every item its result or its error."""
+        """Give every item its result or its error, and those that are added to the batch."""
         try:
-            if self._together(batch):
+            if self._together(batch, self._late):
                 return
         except BaseException as error:
             self._fail(batch, error)
@@ -85,13 +86,31 @@ class _Transactions:
             except BaseException as error:
                 self._fail([item], error)
 
-    def _together(self, batch: list[_Item]) -> bool:
+    def _together(self, batch: list[_Item], late: Callable[[list[_Item]], list[_Item]] | None = None) -> bool:
         """Run ``batch`` in one transaction, commit it, and return True. Return False if it was rolled back: a function
         raised after it had written, or the store failed."""
         session = self._session
         self._database.check()
         session.begin()
-        for item in batch:
+        if not self._run_all(batch):
+            return False
+        if late is not None and (more := late(batch)):
+            batch += more
+            if not self._run_all(more):
+                return False
+        try:
+            session.flush()
+        except BaseException as error:  # of one function, it is not known which
+            self._fail(batch, error)
+            return False
+        self._before_commit()
+        session.commit()
+        return True
+
+    def _run_all(self, items: list[_Item]) -> bool:
+        """Run the functions, and return whether the transaction goes on."""
+        session = self._session
+        for item in items:
             item.error = None
             mark, spoilt = session.mark(), False
             try:
@@ -104,13 +123,6 @@ class _Transactions:
                 session.rollback()
                 item.error = item.error or StoreBusy("the database gave up the transaction")
                 return False
-        try:
-            session.flush()
-        except BaseException as error:  # of one function, it is not known which
-            self._fail(batch, error)
-            return False
-        self._before_commit()
-        session.commit()
         return True
 
     def _fail(self, batch: list[_Item], error: BaseException) -> None:
@@ -135,7 +147,7 @@ class Writer:
         """``limit``: the most functions that may wait. ``after_commit``: see ``Checkpoints``."""
         self._limit, self._after_commit = limit, after_commit
         self._under_locks = database.under_locks
-        self._transactions = _Transactions(session, database, make_tx, self._answer)
+        self._transactions = _Transactions(session, database, make_tx, self._late, self._answer)
         #: What event loops wait for, and what other threads wait for: it may take long.
         self._requests: deque[_Item] = deque()
         self._tasks: deque[_Item] = deque()
@@ -252,12 +264,22 @@ class Writer:
 
     def _next_batch(self) -> list[_Item]:
         """Return the requests that wait. Tasks go with them, one at a time, or alone; but they let one batch of requests pass."""
-        requests, tasks = self._requests, self._tasks
-        batch = [requests.popleft() for _ in range(min(BATCH, len(requests)))]
+        tasks, batch = self._tasks, self._next_requests()
         self._passed = bool(batch and tasks and not self._passed)
         if not self._passed:
             batch += [tasks.popleft() for _ in range(min(1 if batch else BATCH, len(tasks)))]
         return batch
+
+    def _next_requests(self) -> list[_Item]:
+        requests = self._requests
+        return [requests.popleft() for _ in range(min(BATCH, len(requests)))]
+
+    def _late(self, batch: list[_Item]) -> list[_Item]:
+        """Return the requests that have come while a task of the batch ran: they need not wait for another commit."""
+        if all(item.loop is not None for item in batch):
+            return []
+        with self._wake:
+            return self._next_requests()
 
 
 def _answer_all(items: list[_Item]) -> None:

@@ -397,8 +397,39 @@ async def test_a_task_lets_one_batch_of_requests_pass_and_goes_with_the_next(
         found.append(dict(tx.execute("SELECT name, value FROM setting WHERE name LIKE 't-%'").fetchall()))
         found.append(seen(path))
 
-    await requests_and_task(store, put("t-1"), put("t-2"), put("t-3"), task=task)
-    assert found == [{"t-1": "x", "t-2": "x"}, {"t-1": "x"}]
+    await requests_and_task(
+        store, put("t-1"), put("t-2"), put("t-3"), task=task
+    )  # the first goes with the gate
+    assert found == [{"t-1": "x", "t-2": "x", "t-3": "x"}, {"t-1": "x", "t-2": "x"}]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_request_that_comes_while_a_task_runs_is_committed_with_it(
+    store: Store, path: Path, fails: bool
+) -> None:
+    loop = asyncio.get_running_loop()
+    asked: list[asyncio.Task[dict[str, str]]] = []
+
+    def request(tx: Tx) -> dict[str, str]:
+        put("t-2")(tx)
+        if fails:
+            raise NotFound("job", 1)
+        return seen(path)
+
+    def task(tx: Tx) -> None:
+        put("t-1")(tx)
+        if not asked:  # it runs again after a request that fails
+            loop.call_soon_threadsafe(lambda: asked.append(loop.create_task(store.write_async(request))))
+            while not store.waiting_requests:
+                time.sleep(0.001)
+
+    await asyncio.to_thread(store.write, task)
+    if fails:
+        with pytest.raises(NotFound):
+            await asked[0]
+    else:
+        assert await asked[0] == {}
+    assert seen(path) == {"t-1": "x"} if fails else {"t-1": "x", "t-2": "x"}
 
 
 async def test_more_than_the_queue_takes_is_refused(open_store: Callable[..., Store]) -> None:
