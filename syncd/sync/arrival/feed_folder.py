@@ -45,7 +45,8 @@ def _is_abandoned(name: str, live: set[str], claims: int) -> bool:
     if not name.startswith(files.DRAFT):
         return name[9:].startswith((".rejected.", ".filing-")) and name[1:9] not in live
     with suppress(FileNotFoundError):
-        return time.time() - os.stat(name, dir_fd=claims, follow_symlinks=False).st_mtime > _OLD
+        written = os.stat(name, dir_fd=claims, follow_symlinks=False).st_mtime
+        return abs(time.time() - written) > _OLD  # the clock may have been set back since
     return False
 
 
