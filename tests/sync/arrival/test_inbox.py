@@ -418,7 +418,12 @@ def test_tidy_removes_only_what_dead_processes_left(inbox: Inbox, clock: Monoton
     claims = inbox.folder / ".claimed"
     for name in (".copy-00000000", ".00000000.rejected.csv.part", claimed.scratch.name + ".csv"):
         (claims / name).write_bytes(b"x")
-    for name, age in ((".draft-0123456789abcdef", 59), (".draft-fedcba9876543210", 61)):
+    drafts = {
+        "0123456789abcdef": 59,
+        "fedcba9876543210": 61,
+        "0011223344556677": -7200,
+    }  # the clock was set back
+    for name, age in ((f".draft-{digits}", age) for digits, age in drafts.items()):
         (claims / name).write_bytes(b"x")
         written = time.time() - age
         os.utime(claims / name, (written, written))
