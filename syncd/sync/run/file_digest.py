@@ -33,11 +33,9 @@ class FileDigest:
         self._done, self._closed = 0, False
         self._further = Condition()
         self._threads = ThreadPoolExecutor(1, "syncd-digest")
-        self._made: Future[bytes] = Future()
-        if this.ctx.processes and self._source.size >= LARGE:
-            self._made = self._threads.submit(sha256, self._source, self._on_block)
-        else:
-            self._made.set_result(self._make())
+        self._beside = bool(this.ctx.processes) and self._source.size >= LARGE
+        self._first = self._begin()
+        self._second: Future[bytes] | None = None
 
     def open(self) -> BinaryIO:
         """Open the file. Of what is not in the digest yet a read waits until it is."""
@@ -45,30 +43,44 @@ class FileDigest:
 
     def _wait_for(self, end: int) -> None:
         with self._further:
-            while self._done < min(end, self._source.size) and not self._made.done():
+            while self._done < min(end, self._source.size) and not self._first.done():
                 self._further.wait(_NOTED)
 
     def identified(self, run: Run) -> Run:
         """Return the run with the digest and the size of the file."""
-        with self._this.measured("hash"):
-            while wait([self._made], _NOTED).not_done:
-                self._this.after_batch("hashing", self._done, self._source.size)
-            return replace(run, sha256=self._made.result().hex(), size=self._source.size)
+        return replace(run, sha256=self._result(self._first).hex(), size=self._source.size)
+
+    def begin_check(self) -> None:
+        """Begin to make the digest of the file that has been read, if a thread makes it."""
+        if self._beside:
+            self._second = self._begin()
 
     def check(self) -> None:
-        """Raise FeedError ``file_changed`` if the file has another digest now."""
+        """Raise FeedError ``file_changed`` if the file has another digest since it was read."""
         self._source.check_unchanged()
-        if self._make() != self._made.result():
+        if self._result(self._second or self._begin()) != self._result(self._first):
             raise self._source.changed()
+
+    def _begin(self) -> Future[bytes]:
+        """Make a digest: by the thread, or at once."""
+        self._done = 0
+        if self._beside:
+            return self._threads.submit(sha256, self._source, self._on_block)
+        made: Future[bytes] = Future()
+        this, size = self._this, self._source.size
+        with this.measured("hash"):
+            made.set_result(sha256(self._source, lambda done: this.after_batch("hashing", done, size)))
+        return made
+
+    def _result(self, made: Future[bytes]) -> bytes:
+        with self._this.measured("hash"):
+            while wait([made], _NOTED).not_done:
+                self._this.after_batch("hashing", self._done, self._source.size)
+        return made.result()
 
     def close(self) -> None:
         self._closed = True
         self._threads.shutdown()
-
-    def _make(self) -> bytes:
-        this, size = self._this, self._source.size
-        with this.measured("hash"):
-            return sha256(self._source, lambda done: this.after_batch("hashing", done, size))
 
     def _on_block(self, done: int) -> None:
         with self._further:

@@ -79,6 +79,7 @@ class Importer:
                     return end_unchanged(this, digest.identified(run))
                 with Stage(self._ctx.scratch) as stage:
                     summary = read_file(this, run, stage, digest.open)
+                    digest.begin_check()
                     run = digest.identified(run)
                     plan = make_plan(this, stage, summary, run.sha256)
                     hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
@@ -110,6 +111,7 @@ class Importer:
                 if digest.identified(run).sha256 != run.sha256:
                     raise source.changed()
                 summary = read_file(this, run, stage, digest.open)
+                digest.begin_check()
                 plan = make_plan(this, stage, summary, run.sha256)
                 digest.check()
                 return _carry_out_approved(this, run, stage, plan, shown)
