@@ -66,6 +66,10 @@ class Scene:
             self._jumped_at, self._doubted_until = self.monotonic, self.monotonic + _DOUBT
         self._set_clock(self.clock() + jump)
 
+    def service_starts(self) -> None:
+        """A process that starts takes the clock as it is."""
+        self._trusted_by, self._doubted_until = self._set_by, 0.0
+
     def doubts(self, since: float) -> bool:
         """Return whether a process that runs since then must not close or remove anything now: for ten minutes after the
         clock was set by more than an hour, and not set back. (A process that starts meanwhile cannot know.)"""

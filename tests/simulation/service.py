@@ -70,6 +70,7 @@ class Service:
         try:
             with self.inside(process):
                 self.daemon = Daemon(self._scene.engine)
+            self._scene.service_starts()
         except (SyncdError, OSError, sqlite3.Error) as error:  # a supervisor tries again
             self._scene.expected(error)
             self.bury(process)
