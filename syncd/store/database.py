@@ -233,6 +233,11 @@ class Database(Protocol):
 
     def reader(self) -> Session: ...
 
+    @property
+    def single_reader(self) -> Callable[[], Session] | None:
+        """Returns a session whose transactions have one SELECT each, and no message to a server besides it. None: to begin and
+        to end a transaction is no message."""
+
     def migration(self) -> AbstractContextManager[sa.Connection]:
         """Return a transaction that no other writes beside."""
 

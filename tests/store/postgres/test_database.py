@@ -1,5 +1,6 @@
 """A store on a server: what differs there from a store in a file."""
 
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -29,6 +30,25 @@ def test_texts_are_ordered_by_code_point_whatever_the_language_of_the_database(
         " AND table_name <> 'alembic_version'",
     )
     assert found == []
+
+
+async def test_a_look_up_of_one_statement_sends_nothing_besides(store: Store, path: Path) -> None:
+    sent = f"SELECT query FROM pg_stat_activity WHERE datname = '{server().database_of(path)}' AND state = 'idle'"
+    before = Counter(server().sql(sent))
+    for _ in range(2):
+        assert store.look_up(employers.all) == []
+    ((query,),) = (Counter(server().sql(sent)) - before).elements()
+    assert query.startswith("SELECT employer.id")
+
+
+def test_a_look_up_of_one_statement_has_no_second_one_which_would_see_another_moment(store: Store) -> None:
+    def twice(tx: Tx) -> int:
+        return len(employers.all(tx)) + len(employers.all(tx))
+
+    with pytest.raises(RuntimeError, match="see another moment"):
+        store.look_up(twice)
+    assert store.look_up(twice, several=True) == 0
+    assert store.look_up(employers.all) == []
 
 
 def test_several_daemons_may_use_one_store_and_give_out_no_id_twice(open_store: OpenStore) -> None:
