@@ -235,8 +235,8 @@ class Database(Protocol):
 
     @property
     def single_reader(self) -> Callable[[], Session] | None:
-        """Returns a session whose transactions have one SELECT each, and no message to a server besides it. None: to begin and
-        to end a transaction is no message."""
+        """Returns a session whose transactions have one SELECT each, which is all that is sent to the server. None: there is no
+        server to which the begin and the end of a transaction are messages."""
 
     def migration(self) -> AbstractContextManager[sa.Connection]:
         """Return a transaction that no other writes beside."""
