@@ -23,7 +23,7 @@ _SHORTEST = 3
 #: The jobs of an employer that has no more are looked at one by one: the index has those of all employers.
 FEW = 5_000
 #: If no more jobs have a term, one statement reads them all.
-FIRST = 500
+FIRST = 200
 #: A word of which the index is asked without its ends. A word that ends, or begins as this one does, is in nearly every
 #: job: the index has long lists of them.
 _LONG_WORD = re.compile(r"([^\W_]{5,})")
@@ -56,8 +56,8 @@ class _Found:
         self._where = self._whole = " AND ".join(conditions)
         if status is not None:
             of = self._value(status.value)
-            # "|| ''": not by an index of a status, where the server would read all active jobs
-            self._whole += f" AND status || '' = {of}"
+            # IS TRUE: not by an index of a status, where the server would read all active jobs
+            self._whole += f" AND (status = {of}) IS TRUE"
             self._where += f" AND status = {of}"
 
     def _value(self, value: object) -> str:

@@ -233,7 +233,7 @@ WORDS = [
 
 
 @pytest.mark.parametrize("term", [*TERMS, *WORDS])
-@pytest.mark.parametrize("limits", [(0, 0), (0, 500), (5_000, 500)])
+@pytest.mark.parametrize("limits", [(0, 0), (0, 200), (5_000, 200)])
 def test_a_search_finds_what_contains_the_term_with_and_without_the_index(
     open_store: OpenStore, path: Path, term: str, limits: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
