@@ -233,6 +233,11 @@ class Database(Protocol):
 
     def reader(self) -> Session: ...
 
+    @property
+    def single_reader(self) -> Callable[[], Session] | None:
+        """Returns a session whose transactions have one SELECT each, which is all that is sent to the server. None: there is no
+        server to which the begin and the end of a transaction are messages."""
+
     def migration(self) -> AbstractContextManager[sa.Connection]:
         """Return a transaction that no other writes beside."""
 

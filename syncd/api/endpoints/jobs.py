@@ -53,7 +53,7 @@ async def list_jobs(request: web.Request) -> web.Response:
         )
 
     store = context.store
-    total, found = store.look_up(look) if query.quick else await store.read_async(look)
+    total, found = store.look_up(look, several=True) if query.quick else await store.read_async(look)
     paging, links = query.paging(total, address)
     return web.Response(body=context.render.page(found, employer, paging), headers={**_JSON, **links})
 

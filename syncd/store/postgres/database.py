@@ -22,7 +22,13 @@ from syncd.store.postgres.errors import DRIVER_ERRORS, is_conflict, store_errors
 from syncd.store.postgres.named_locks import NamedLocks
 from syncd.store.postgres.restoring import be_alone, unpacked
 from syncd.store.postgres.search import PostgresIndex
-from syncd.store.postgres.session import BEGIN_READ, BEGIN_WRITE, WRITER_LOCK, PostgresSession
+from syncd.store.postgres.session import (
+    BEGIN_READ,
+    BEGIN_WRITE,
+    WRITER_LOCK,
+    PostgresSession,
+    SingleSession,
+)
 
 _OLDEST = 15
 #: Table, name and last value of each sequence that gives out ids.
@@ -89,6 +95,10 @@ class PostgresDatabase:
     def reader(self) -> PostgresSession:
         with store_errors():
             return PostgresSession(self._connector.connect, BEGIN_READ)
+
+    def single_reader(self) -> SingleSession:
+        with store_errors():
+            return SingleSession(self._connector.connect)
 
     @contextmanager
     def migration(self) -> Iterator[sa.Connection]:

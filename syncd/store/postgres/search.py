@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from psycopg import errors
@@ -21,16 +22,81 @@ _REFUSED = (errors.UndefinedFile, errors.FeatureNotSupported, errors.Insufficien
 _SHORTEST = 3
 #: The jobs of an employer that has no more are looked at one by one: the index has those of all employers.
 FEW = 5_000
+#: If no more jobs have a term, one statement reads them all.
+FIRST = 200
+#: A word of which the index is asked without its ends. A word that ends, or begins as this one does, is in nearly every
+#: job: the index has long lists of them.
+_LONG_WORD = re.compile(r"([^\W_]{5,})")
+#: As many parts of a term, the longest, are looked for in the index.
+_PARTS = 8
 #: What a job costs that is passed on a walk through the list, in jobs that are looked at to find all that have the term.
 _PASSED = 4
 _LITERAL = str.maketrans({"\\": "\\\\", "%": "\\%", "_": "\\_"})
 
 
+def _parts(term: str) -> list[str]:
+    """Return the parts of ``term`` that the index is asked for: what has them all may have the term."""
+    parts = dict.fromkeys(part for part in _LONG_WORD.split(term) if len(part) >= _SHORTEST)
+    return sorted(parts, key=len)[-_PARTS:] or [term]
+
+
+class _Found:
+    """The jobs of an employer that have a term, in one status or any: the conditions of all statements, and their values."""
+
+    def __init__(
+        self, tx: Executes, employer_id: int, term: str, status: Status | None, *, indexed: bool
+    ) -> None:
+        self._tx = tx
+        self._values: list[object] = [employer_id]
+        parts = _parts(term) if indexed else []
+        conditions = ["employer_id = $1"]
+        conditions += [f"search LIKE {self._value(f'%{part.translate(_LITERAL)}%')}" for part in parts]
+        if parts != [term]:
+            conditions.append(f"strpos(search, {self._value(term)}) > 0")
+        self._where = self._whole = " AND ".join(conditions)
+        if status is not None:
+            of = self._value(status.value)
+            # IS TRUE: not by an index of a status, where the server would read all active jobs
+            self._whole += f" AND (status = {of}) IS TRUE"
+            self._where += f" AND status = {of}"
+
+    def _value(self, value: object) -> str:
+        self._values.append(value)
+        return f"${len(self._values)}"
+
+    def _rows(self, sql: str) -> Iterable[tuple[int, ...]]:
+        # not prepared: so the server plans for this term, which may be rare or common
+        rows: Iterable[tuple[int, ...]] = self._tx.execute(sql, self._values, prepare=False)
+        return rows
+
+    def up_to(self, most: int) -> list[int] | None:
+        """Return all ids, in the order of lists; None if there are more than ``most``."""
+        rows = sorted(self._rows(f"SELECT published_at, id FROM job WHERE {self._whole} LIMIT {most + 1}"))
+        return None if len(rows) > most else [job_id for _, job_id in reversed(rows)]
+
+    def count(self, most: int | None) -> int:
+        """Return how many there are; of more than ``most``, ``most`` + 1."""
+        limit = "" if most is None else f" LIMIT {most + 1}"
+        ((total,),) = self._rows(
+            f"SELECT count(*) FROM (SELECT 1 FROM job WHERE {self._whole}{limit}) AS found"
+        )
+        return total
+
+    def page(self, window: Window, *, walk: bool) -> list[int]:
+        """Return the ids of a page. ``walk``: by a walk through the list from its nearer end, else by sorting all."""
+        # "+ 0": an order that no index has
+        published, where = ("published_at", self._where) if walk else ("published_at + 0", self._whole)
+        order = f"{published}, id" if window.backwards else f"{published} DESC, id DESC"
+        of = f"ORDER BY {order} LIMIT {window.take} OFFSET {window.near}"
+        ids = [job_id for (job_id,) in self._rows(f"SELECT id FROM job WHERE {where} {of}")]
+        return ids[::-1] if window.backwards else ids
+
+
 class PostgresSearch:
-    """Searches. The jobs that have a term are found with the index, or by a look at each job of the employer. A page of them
-    is found by a walk through the list from its nearer end, or by sorting all of them. The server does not choose well: it
-    reads the index also for what the index does not have, and does not know how many jobs have the term, which the
-    count has found."""
+    """Searches. The jobs that have a term are found with the index, or by a look at each job of the employer. Where they are
+    few, one statement has them all. Else they are counted, and a page of them is found by a walk through the list, or by sorting
+    all of them. The server does not choose well: it reads the index also for what the index does not have, and does not know
+    how many jobs have the term, which the count has found."""
 
     def find(
         self,
@@ -45,36 +111,18 @@ class PostgresSearch:
         most: int | None = None,
     ) -> tuple[int, list[int]]:
         indexed = len(term) >= _SHORTEST and among > FEW
-        if indexed:
-            where, sought = "employer_id = $1 AND search LIKE $2", f"%{term.translate(_LITERAL)}%"
-        else:
-            where, sought = "employer_id = $1 AND strpos(search, $2) > 0", term
-        values: tuple[object, ...] = (employer_id, sought)
-        all_of = where
-        if status is not None:
-            # "|| ''": not by an index of a status, where the server would read all active jobs
-            where, all_of = f"{where} AND status = $3", f"{where} AND status || '' = $3"
-            values = (*values, status.value)
-
-        def rows(sql: str) -> Iterable[tuple[int]]:
-            # not prepared: so the server plans for this term, which may be rare or common
-            found: Iterable[tuple[int]] = tx.execute(sql, values, prepare=False)
-            return found
-
-        limit = "" if most is None else f" LIMIT {most + 1}"
-        ((total,),) = rows(f"SELECT count(*) FROM (SELECT 1 FROM job WHERE {all_of}{limit}) AS found")
+        found = _Found(tx, employer_id, term, status, indexed=indexed)
+        ids = found.up_to(FIRST if most is None else min(FIRST, most))
+        if ids is not None:
+            return len(ids), ids[(page - 1) * size : page * size]
+        total = found.count(most)
         beyond = most is not None and total > most
         window = Window.of_first(total - 1, page, size) if beyond else Window.of(total, page, size)
         if not window.take:
             return total, []
         passed = (window.near + window.take) * among // total
         walk = beyond or passed * _PASSED <= (total if indexed else among)
-        # "+ 0": an order that no index has, so that all are found and sorted
-        published, where = ("published_at", where) if walk else ("published_at + 0", all_of)
-        order = f"{published}, id" if window.backwards else f"{published} DESC, id DESC"
-        page_of = f"ORDER BY {order} LIMIT {window.take} OFFSET {window.near}"
-        ids = [job_id for (job_id,) in rows(f"SELECT id FROM job WHERE {where} {page_of}")]
-        return total, ids[::-1] if window.backwards else ids
+        return total, found.page(window, walk=walk)
 
 
 class PostgresIndex:

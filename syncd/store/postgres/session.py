@@ -5,24 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import psycopg
 from psycopg.pq import TransactionStatus
 from tenacity import (
     Retrying,
-    retry_if_exception,
     retry_if_exception_type,
-    stop_after_attempt,
     stop_after_delay,
     wait_fixed,
 )
 
 from syncd.errors import StoreBusy
 from syncd.store.postgres.connections import Connection
+
+T = TypeVar("T")
 
 #: The advisory lock of the transactions that write: one at a time, whatever process they are of.
 WRITER_LOCK = 0x73796E63
@@ -59,6 +59,7 @@ _STREAMED = 1_000
 _READS = ("SELECT", "DECLARE", "FETCH")
 #: What ``executemany`` returns for no rows.
 _NOTHING = SimpleNamespace(rowcount=0)
+_READ_ONLY = "a connection for single statements does not write"
 
 
 class PostgresSession:
@@ -133,18 +134,19 @@ class PostgresSession:
             self.flush()
 
     def begin(self) -> None:
-        # Nothing was asked of a connection that is lost before its transaction begins: another one does.
-        for attempt in Retrying(
-            retry=retry_if_exception(lambda _error: self._lost), stop=stop_after_attempt(2), reraise=True
-        ):
-            with attempt:
-                self._begin_once()
+        self._beginning(lambda: self._driver.execute(self._begin))
 
-    def _begin_once(self) -> None:
-        if self._lost:
-            self._driver.close()
-            self._driver = self._connect()
-        self._driver.execute(self._begin)
+    def _beginning(self, run: Callable[[], T]) -> T:
+        """Return what ``run`` returns, which begins a transaction. If the connection is lost, nothing was done on it: another one
+        is opened for that."""
+        try:
+            return run()
+        except psycopg.Error:
+            if not self._lost:
+                raise
+        self._driver.close()
+        self._driver = self._connect()
+        return run()
 
     @property
     def _lost(self) -> bool:
@@ -211,6 +213,34 @@ class PostgresSession:
             if self._number:
                 self._driver.execute(_FORGET, (self._name,))
         self._driver.close()
+
+
+class SingleSession(PostgresSession):
+    """A connection whose transactions have one SELECT each: the server begins and ends them by itself."""
+
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        super().__init__(connect, BEGIN_READ)
+        self._asked = False
+
+    def begin(self) -> None:
+        self._asked = False
+
+    def rollback(self) -> None: ...
+
+    def execute(
+        self, text: str, values: Sequence[Any] = (), *, prepare: bool | None = None
+    ) -> psycopg.Cursor[Any]:
+        if not text.startswith("SELECT"):
+            raise psycopg.errors.ReadOnlySqlTransaction(_READ_ONLY)
+        if self._asked:
+            raise RuntimeError("a second statement would see another moment than the first")
+        self._asked = True
+        return self._beginning(partial(super().execute, text, values, prepare=prepare))
+
+    def executemany(self, text: str, rows: Iterable[Sequence[Any]]) -> Any:
+        raise psycopg.errors.ReadOnlySqlTransaction(_READ_ONLY)
+
+    later = executemany
 
 
 @cache

@@ -143,6 +143,7 @@ class SqliteDatabase:
     errors: tuple[type[BaseException], ...] = DRIVER_ERRORS
     opening_writes = True
     backup_ending = ".db"
+    single_reader = None
     is_backup = staticmethod(is_backup)
     translated = staticmethod(translated)
     is_conflict = staticmethod(is_conflict)

@@ -1,5 +1,6 @@
 """A store on a server: what differs there from a store in a file."""
 
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from syncd.domain import Employer, RejectedRow
+from syncd.domain import Employer, RejectedRow, fold
 from syncd.errors import Problem, StoreBusy, StoreError
 from syncd.store import Store, Tx, employers, feeds, jobs, locks, results, runs
 from syncd.store.postgres import search
@@ -29,6 +30,25 @@ def test_texts_are_ordered_by_code_point_whatever_the_language_of_the_database(
         " AND table_name <> 'alembic_version'",
     )
     assert found == []
+
+
+async def test_a_look_up_of_one_statement_sends_nothing_besides(store: Store, path: Path) -> None:
+    sent = f"SELECT query FROM pg_stat_activity WHERE datname = '{server().database_of(path)}' AND state = 'idle'"
+    before = Counter(server().sql(sent))
+    for _ in range(2):
+        assert store.look_up(employers.all) == []
+    ((query,),) = (Counter(server().sql(sent)) - before).elements()
+    assert query.startswith("SELECT employer.id")
+
+
+def test_a_look_up_of_one_statement_has_no_second_one_which_would_see_another_moment(store: Store) -> None:
+    def twice(tx: Tx) -> int:
+        return len(employers.all(tx)) + len(employers.all(tx))
+
+    with pytest.raises(RuntimeError, match="see another moment"):
+        store.look_up(twice)
+    assert store.look_up(twice, several=True) == 0
+    assert store.look_up(employers.all) == []
 
 
 def test_several_daemons_may_use_one_store_and_give_out_no_id_twice(open_store: OpenStore) -> None:
@@ -198,24 +218,38 @@ def test_a_long_text_that_is_searched_has_room(board: Board, store: Store, emplo
     assert (total, [header.id for header in found]) == (1, [job.id])
 
 
-@pytest.mark.parametrize(
-    "term", ["bak", "ba", "b", "%", "_", "\\", "'", "\\'", "a%c", "k\\e", "ake", "$1", "%s"]
-)
-@pytest.mark.parametrize("few", [0, 5_000])
+TERMS = ["bak", "ba", "b", "%", "_", "\\", "'", "\\'", "a%c", "k\\e", "ake", "$1", "%s"]
+#: The index is asked for parts of these.
+WORDS = [
+    "shift manager 7",
+    "manager 77",
+    "manager 8",
+    "manager_",
+    "manager",
+    "shift-manager",
+    "hift m",
+    "été000777",
+]
+
+
+@pytest.mark.parametrize("term", [*TERMS, *WORDS])
+@pytest.mark.parametrize("limits", [(0, 0), (0, 200), (5_000, 200)])
 def test_a_search_finds_what_contains_the_term_with_and_without_the_index(
-    open_store: OpenStore, path: Path, term: str, few: int, monkeypatch: pytest.MonkeyPatch
+    open_store: OpenStore, path: Path, term: str, limits: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "FEW", few)
+    for name, limit in zip(("FEW", "FIRST"), limits, strict=True):
+        monkeypatch.setattr(search, name, limit)
     store = open_store()
     board = Board(store, store.write(lambda tx: employers.add(tx, "Acme")))
     titles = ["baker", "100 %", "snake_case", "k\\eeper", "it's \\'", "a%c", "cost $1 %s"]
+    titles += ["shift manager 77", "shift of a manager 77", "shift manager_8", "ete000777"]
     made = [board.create(title=title) for title in titles]
     for command in ("SELECT 1", "DROP EXTENSION pg_trgm CASCADE"):
         change(path, command)
         total, found = store.read(
             lambda tx: jobs.page(tx, board.employer.id, q=term, status=None, page=1, page_size=9)
         )
-        assert {header.id for header in found} == {job.id for job in made if term in job.title}
+        assert {header.id for header in found} == {job.id for job in made if fold(term) in job.title}
         assert total == len(found)
         for number, header in enumerate(
             found, start=1

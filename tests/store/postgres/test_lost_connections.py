@@ -54,7 +54,7 @@ def test_connections_that_were_ended_between_two_calls_are_opened_again(store: S
         end_connections(path)
         add(store, f"more {number}")
         end_connections(path)
-        assert len(names(store)) == number + 2
+        assert len(names(store)) == len(store.look_up(employers.all)) == number + 2
 
 
 def test_a_write_whose_connection_ends_before_its_commit_is_done_once(store: Store, path: Path) -> None:

@@ -55,7 +55,8 @@ def test_stores_behind_a_pooler_are_written_read_and_locked(path: Path, pooler: 
         def add(number: int) -> int:
             store = (one, two)[number % 2]
             added = store.write(lambda tx: employers.add(tx, f"Employer {number}"))
-            assert store.read(lambda tx: employers.get(tx, added.id)) == added
+            for ask in (store.read, store.look_up):
+                assert ask(lambda tx: employers.get(tx, added.id)) == added
             return added.id
 
         with ThreadPoolExecutor(12) as pool:
