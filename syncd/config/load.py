@@ -23,7 +23,6 @@ SYSTEM = Path("/etc/syncd/syncd.toml")
 STATE = Path("/var/lib/syncd")
 #: Names under SYNCD_ that are not settings.
 OTHER_NAMES = frozenset({"SYNCD_CONFIG"})
-_SQLITE = "sqlite:///"
 
 
 def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
@@ -177,11 +176,12 @@ def _settings(
         file=file,
         sources=sources,
     )
+    store = written.store
     return replace(
         written,
         operator=_secrets(written.operator, "operator", base, faults),
         notify=_secrets(written.notify, "notify", base, faults),
-        store=replace(written.store, url=_absolute_store(written.store.url, base)),
+        store=store if store.path is None else replace(store, url=f"sqlite:///{base / store.path}"),
         drop=replace(written.drop, folder=base / written.drop.folder),
     )
 
@@ -223,10 +223,6 @@ def _secret(holder: Any, key: str, base: Path, faults: list[str]) -> str:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8"
         faults.append(f"{key}_file: {path}: {why}")
         return ""
-
-
-def _absolute_store(url: str, base: Path) -> str:
-    return _SQLITE + str(base / url.removeprefix(_SQLITE)) if url.startswith(_SQLITE) else url
 
 
 def _contradictions(settings: Settings) -> Iterator[str]:

@@ -5,6 +5,7 @@ what is sent, so that a job that has one can be sent back as it was read; they a
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,6 +55,9 @@ _SYNONYMS: Mapping[str, Mapping[int, tuple[str, ...]]] = {
     "routing_types": ROUTING_SYNONYMS,
 }
 Entries = Mapping[int, CatalogueEntry]
+#: What the digest of the catalogues is made of: it never changes, and neither do the names of these.
+Entry = namedtuple("Entry", "id name retired")
+Period = namedtuple("Period", "id name unit retired")
 
 
 @dataclass(frozen=True)
@@ -123,24 +127,17 @@ class Catalogue:
         """Return 16 bytes over every id, name, unit and retirement: equal for equal catalogues, in any process.
 
         Feeds keep it as a part of the digest of their settings, so what is hashed never changes."""
-        parts = {
-            "position": self.position_types,
-            "category": self.categories,
-            "period": self.periods,
-            "routing": self.routing_types,
-        }
-        shown = ", ".join(f"({kind!r}, {_tuple_text(kind, entries)})" for kind, entries in parts.items())
-        return blake2b(f"[{shown}]".encode(), digest_size=16).digest()
 
+        def plain(entries: Entries) -> tuple[Entry, ...]:
+            return tuple(Entry(each.id, each.name, each.retired) for each in entries.values())
 
-def _tuple_text(kind: str, entries: Entries) -> str:
-    texts = [
-        f"Period(id={entry.id}, name={entry.name!r}, unit={entry.unit!r}, retired={entry.retired})"
-        if kind == "period"
-        else f"Entry(id={entry.id}, name={entry.name!r}, retired={entry.retired})"
-        for entry in entries.values()
-    ]
-    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+        parts = [
+            ("position", plain(self.position_types)),
+            ("category", plain(self.categories)),
+            ("period", tuple(Period(p.id, p.name, p.unit, p.retired) for p in self.periods.values())),
+            ("routing", plain(self.routing_types)),
+        ]
+        return blake2b(repr(parts).encode(), digest_size=16).digest()
 
 
 def _names(entries: Entries, synonyms: Mapping[int, tuple[str, ...]]) -> dict[str, int]:

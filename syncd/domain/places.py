@@ -12,26 +12,24 @@ from functools import lru_cache
 from syncd.domain.job import Place
 from syncd.domain.text import fold
 
-#: Province code → its names: English, French, then abbreviations of older days.
+#: Province code → its names: English, French, then abbreviations of older days. (``_province_key`` says what is one name.)
 PROVINCES: Mapping[str, tuple[str, ...]] = {
     "AB": ("Alberta", "Alta."),
-    "BC": ("British Columbia", "Colombie-Britannique", "B.C.", "C.-B."),
+    "BC": ("British Columbia", "Colombie-Britannique", "C.-B."),
     "MB": ("Manitoba", "Man."),
-    "NB": ("New Brunswick", "Nouveau-Brunswick", "N.B.", "N.-B."),
+    "NB": ("New Brunswick", "Nouveau-Brunswick"),
     "NL": (
         "Newfoundland and Labrador",
         "Terre-Neuve-et-Labrador",
-        "Newfoundland & Labrador",
         "Newfoundland",
         "Terre-Neuve",
         "Labrador",
-        "N.L.",
         "T.-N.-L.",
         "NF",
         "Nfld.",
         "NFL",
     ),
-    "NS": ("Nova Scotia", "Nouvelle-Écosse", "N.S.", "N.-É."),
+    "NS": ("Nova Scotia", "Nouvelle-Écosse", "N.-É."),
     "NT": (
         "Northwest Territories",
         "Territoires du Nord-Ouest",
@@ -41,18 +39,10 @@ PROVINCES: Mapping[str, tuple[str, ...]] = {
     ),
     "NU": ("Nunavut", "Nvt."),
     "ON": ("Ontario", "Ont."),
-    "PE": (
-        "Prince Edward Island",
-        "Île-du-Prince-Édouard",
-        "Ile du Prince Edouard",
-        "P.E.I.",
-        "P.E.",
-        "Î.-P.-É.",
-        "IPE",
-    ),
-    "QC": ("Quebec", "Québec", "Que.", "Qué.", "PQ", "P.Q."),
+    "PE": ("Prince Edward Island", "Île-du-Prince-Édouard", "P.E.I.", "Î.-P.-É."),
+    "QC": ("Quebec", "Que.", "PQ"),
     "SK": ("Saskatchewan", "Sask."),
-    "YT": ("Yukon", "Yukon Territory", "Territoire du Yukon", "Y.T.", "YK"),
+    "YT": ("Yukon", "Yukon Territory", "Territoire du Yukon", "YK"),
 }
 
 MAX_PLACE_DESCRIPTION = 300
