@@ -122,13 +122,10 @@ def _faults(city: str) -> list[tuple[str, str]]:
         return [("too_long", f"the city has {len(city)} characters; at most {MAX_PLACE_NAME} are allowed")]
     if _PLAIN_CITY.fullmatch(city):
         return []
-    wrong = next((c for c in city if not _allowed(c)), None)
+    odd = (c for c in city if c not in _PUNCTUATION and unicodedata.category(c)[0] not in "LM")
+    wrong = next((c for c in odd if not "0" <= c <= "9"), None)
     if wrong is not None:
         return [("invalid_characters", f"a city's name cannot contain {wrong!r}")]
     if not any(c.isalpha() for c in city):
         return [("invalid_characters", "a city's name needs at least one letter")]
     return []
-
-
-def _allowed(char: str) -> bool:
-    return char in _PUNCTUATION or unicodedata.category(char)[0] in "LM" or "0" <= char <= "9"

@@ -140,10 +140,7 @@ class Run:
             case RunState.HELD | RunState.REJECTED | RunState.SUPERSEDED:
                 if self.holds is HoldScope.ARCHIVE and self.counts.went_in:
                     return True
-                return None if self.state is RunState.HELD else False
-            case RunState.FAILED:
-                return False
-        return None
+        return False if self.state.ended and self.state is not RunState.HELD else None
 
 
 def takes_place(run: Run, held: Run, *, whole: bool) -> bool:
