@@ -18,6 +18,7 @@ from lxml import etree
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
+from syncd.feeds.readers.source import over_limit
 from syncd.feeds.readers.xml import Event, local, new_parser, refuse_dtd
 from syncd.feeds.readers.zip_archive import ZipArchive
 
@@ -63,9 +64,8 @@ class Book:
     def __init__(self, archive: ZipArchive, limits: FeedLimits) -> None:
         self._archive, self._limits = archive, limits
         self._expanded = 0
-        main = next(
-            (part for kind, _, part in self._links("") if kind == "officeDocument"), "xl/workbook.xml"
-        )
+        mains = (part for kind, _, part in self._links("") if kind == "officeDocument")
+        main = next(mains, "xl/workbook.xml")
         links = self._links(main)
         self._targets = {name: part for _, name, part in links}
         self._parts = {kind: part for kind, _, part in links}
@@ -91,8 +91,7 @@ class Book:
             return
         for element in self.elements(self._parts["sharedStrings"], "si"):
             if len(texts) >= self._limits.rows:
-                detail = f"more than {self._limits.rows} texts in the spreadsheet ([limits] rows)"
-                raise FeedError("limit_exceeded", detail)
+                raise over_limit("rows", f"more than {self._limits.rows} texts in the spreadsheet")
             texts.add(plain_text(element))
 
     def sheet(self, wanted: str | None) -> Sheet:
@@ -111,14 +110,11 @@ class Book:
         rels = posixpath.join(folder, "_rels", f"{name}.rels")
         if rels not in self._archive.zip.NameToInfo:
             return []
-        return [
-            (
-                (link.get("Type") or "").rpartition("/")[2],
-                link.get("Id") or "",
-                posixpath.normpath(posixpath.join("/", folder, link.get("Target") or "")).lstrip("/"),
-            )
-            for link in self.elements(rels, "Relationship")
-        ]
+        found = []
+        for link in self.elements(rels, "Relationship"):
+            target = posixpath.normpath(posixpath.join("/", folder, link.get("Target") or "")).lstrip("/")
+            found.append(((link.get("Type") or "").rpartition("/")[2], link.get("Id") or "", target))
+        return found
 
     def _sheets(self, main: str) -> list[Sheet]:
         found = []

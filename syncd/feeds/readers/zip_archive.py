@@ -14,7 +14,7 @@ from typing import BinaryIO
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.records import FeedReader, ReadOptions, Record
-from syncd.feeds.readers.source import Opener, Stream, Unpacked, unpacking
+from syncd.feeds.readers.source import Opener, Stream, Unpacked, over_limit, unpacking
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _OTHERS = {9: "deflate64", 12: "bzip2", 14: "LZMA", 93: "zstd", 95: "xz"}
@@ -178,8 +178,7 @@ class _Bounded:
 
     def read(self, size: int = -1) -> bytes:
         if not self.listed and size > self._most:
-            detail = f"the list of what is in the archive takes more than {self._most} bytes ([limits] text)"
-            raise FeedError("limit_exceeded", detail)
+            raise over_limit("text", f"the list of what is in the archive takes more than {self._most} bytes")
         try:
             return self._raw.read(size)
         except OSError as error:
@@ -212,10 +211,5 @@ def _is_litter(name: str) -> bool:
 
 
 def _within(info: zipfile.ZipInfo, error: FeedError) -> FeedError:
-    return FeedError(
-        error.code,
-        f"{shown(info)}: {error.detail}",
-        line=error.line,
-        column=error.column,
-        offset=error.offset,
-    )
+    detail = f"{shown(info)}: {error.detail}"
+    return FeedError(error.code, detail, line=error.line, column=error.column, offset=error.offset)

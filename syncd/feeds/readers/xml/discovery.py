@@ -36,7 +36,6 @@ _KNOWN = (
     "rss/channel/item",
     "processpositionopening/dataarea/positionopening",
     "*/job",
-    "*/jobs/job",
     "*/*/job",
     "*/ad",
     "*/vacancy",
@@ -98,7 +97,7 @@ class _Search:
             self._root = self._root or str(element.tag)
             opening = _opening(element)
             self._openings[opening] += 1
-            if self._is_record(path):
+            if any(matches(wanted, path) for wanted in self._wanted) if self._wanted else is_known(path):
                 above = inherited(element.getparent(), attributes=self._outside)
                 at = _find_opening(head, opening, self._openings[opening])
                 path = next((wanted for wanted in self._wanted if matches(wanted, path)), path)
@@ -110,19 +109,14 @@ class _Search:
         path = self._empty()
         return FoundRecords(path, self._root, declared=self._declared) if path else None
 
-    def _is_record(self, path: tuple[str, ...]) -> bool:
-        if self._wanted:
-            return any(matches(wanted, path) for wanted in self._wanted)
-        return is_known(path)
-
     def _empty(self) -> tuple[str, ...]:
         """No record: still a feed, if the element that holds the records of a known format (or of the path set) is there.
         Return the path of such records."""
+        if self._wanted:
+            wanted = self._wanted[0]
+            there = len(wanted) > 1 and any(matches(wanted[:-1], container) for container in self._containers)
+            return wanted if there else ()
         for container in self._containers:
-            if self._wanted:
-                if len(self._wanted[0]) > 1 and matches(self._wanted[0][:-1], container):
-                    return self._wanted[0]
-                continue
             folded = tuple(name.casefold() for name in container)
             for known in _PATHS:
                 if "*" not in known and known[:-1] == folded:
@@ -144,14 +138,9 @@ class _Search:
         return f"{complaint}; no element below it has elements in it; {alone}"
 
     def _note_total(self, name: str, value: str | None) -> None:
-        text = (value or "").strip()
-        if (
-            name.rpartition("}")[2].casefold() in TOTALS
-            and text.isascii()
-            and text.isdigit()
-            and len(text) < 10
-        ):
-            self._declared = max(self._declared or 0, int(text))
+        is_number = re.fullmatch(r"\s*[0-9]{1,9}\s*", value or "")
+        if is_number and name.rpartition("}")[2].casefold() in TOTALS:
+            self._declared = max(self._declared or 0, int(value or 0))
 
 
 def _events(head: bytes) -> Iterator[Event]:

@@ -124,11 +124,10 @@ class XmlReader(FeedReader):
                 continue
             if self._run:
                 yield from self._end_run()
-            if start < 0:
-                yield from self._loose(buf[gap:end])
-                continue
             if not blank:
-                yield from self._loose(buf[gap:start])
+                yield from self._loose(buf[gap : start if start >= 0 else end])
+            if start < 0:
+                continue
             data = buf[gap:end] if blank else buf[start:end]
             got = self._slice(data, end - start, digest, known=digest in known)
             if isinstance(got, Record):
@@ -152,10 +151,10 @@ class XmlReader(FeedReader):
         self._parser.record_ended()
         for digest, line, data in run:
             if data is None:
-                yield Record(self._next(), line, None, digest, None)
+                yield Record(self._next(), line, digest)
             else:
                 item = Slice(data, self._tree.parent, local(element))
-                yield Record(self._next(), line, None, digest, item, None, partial(bytes, data))
+                yield Record(self._next(), line, digest, item, None, partial(bytes, data))
 
     def _slice(self, data: bytes, size: int, digest: bytes, *, known: bool) -> Record | list[Event]:
         """Parse bytes whose last ``size`` should be one record. They are fed alone, so that the parser's events say whether
@@ -232,7 +231,7 @@ class XmlReader(FeedReader):
         if problem is None and any(map(len, element)):
             self._tree.check_depth(element, self._limits, self._line)
         item = None if known else element
-        return Record(self._next(), line, None, digest, item, problem, partial(bytes, raw))
+        return Record(self._next(), line, digest, item, problem, partial(bytes, raw))
 
 
 def _cuts(buf: bytes, opening: bytes) -> list[_Cut]:
