@@ -22,12 +22,8 @@ _OPERATORS = frozenset(("and", "or", "div", "mod"))
 _OPERAND_ENDS = frozenset((")", "]", ".", "..", "*"))
 _STRING = etree.XPath("string()")
 
-Compiled = tuple[
-    Callable[["XmlNode"], object | None],
-    Callable[["XmlNode"], list[object]],
-    Callable[["XmlNode"], list[Any]],
-    bool,
-]
+_Every = Callable[["XmlNode"], list[Any]]
+Compiled = tuple[Callable[["XmlNode"], object | None], _Every, _Every, bool]
 
 
 class XmlNode:
@@ -120,13 +116,11 @@ def compile_xpath(text: str, markup: bool) -> Compiled:
     def every(node: XmlNode) -> list[object]:
         return [v for v in (meant(text_of(found, markup)) for found in find(node.element)) if v is not None]
 
-    def first(node: XmlNode) -> object | None:
-        return next(iter(every(node)), None)
-
     def nodes(node: XmlNode) -> list[Any]:
         return [XmlNode(found) for found in find(node.element) if not isinstance(found, str | bool | float)]
 
-    return first, every, nodes, bool(re.search(r"\.\.|\b(?:ancestor|parent|preceding|following)\b", text))
+    outside = re.search(r"\.\.|\b(?:ancestor|parent|preceding|following)\b", text)
+    return (lambda node: next(iter(every(node)), None)), every, nodes, bool(outside)
 
 
 def _child(name: str, markup: bool) -> Compiled:
@@ -196,18 +190,14 @@ def namespace_blind(text: str) -> str:
         mark = before[0] if before else ""
         after = tokens[i + 1][0] if i + 1 < len(tokens) else ""
         attribute = mark == "@" or (mark == "::" and tokens[i - 2][0] == "attribute")
+        operand = before and (before.lastgroup in ("name", "number", "text") or mark in _OPERAND_ENDS)
         if token.lastgroup != "name" or after in ("(", "::") or attribute:
             out.append(name)
-        elif mark == "$" or (name in _OPERATORS and before and _is_operand(before)):
+        elif mark == "$" or (name in _OPERATORS and operand):  # a name after an operand (XPath 1.0, 3.7)
             out.append(f" {name} ")
         else:
             out.append(f"*[{'name' if ':' in name else 'local-name'}()='{name}']")
     return "".join(out)
-
-
-def _is_operand(token: re.Match[str]) -> bool:
-    """Whether a name after it is an operator (XPath 1.0, 3.7)."""
-    return token.lastgroup in ("name", "number", "text") or token[0] in _OPERAND_ENDS
 
 
 def _tokens(text: str) -> list[re.Match[str]]:

@@ -95,11 +95,10 @@ def compile_field(
     """Return the function of one right-hand side.
 
     A list whose tables use the field's own options is a list of alternatives for the whole field."""
-    if isinstance(expression, list) and any(
-        isinstance(e, dict) and compiler.has_options(e) for e in expression
-    ):
-        parts = [compile_field(compiler, field, e, context, scope.at(i)) for i, e in enumerate(expression, 1)]
-        return _first_of(parts)
+    parts = expression if isinstance(expression, list) else []
+    if any(isinstance(part, dict) and compiler.has_options(part) for part in parts):
+        places = ((part, scope.at(i)) for i, part in enumerate(parts, 1))
+        return _first_of([compile_field(compiler, field, part, context, place) for part, place in places])
     context = compiler.prepare(field, context)
     if not isinstance(expression, dict):
         source = compile_source(expression, context, scope)

@@ -132,9 +132,8 @@ def compile_table(table: Mapping[str, Any], context: MappingContext, scope: Scop
     """Return the source that the source keys of a table describe. It does not look at other keys."""
     forms = [name for name in _FORMS if name in table]
     if len(forms) > 1 or (not forms and "each" not in table):
-        scope.fault(
-            f"needs exactly one of {', '.join(_FORMS)}" + (f", not {' and '.join(forms)}" if forms else "")
-        )
+        several = f", not {' and '.join(forms)}" if forms else ""
+        scope.fault(f"needs exactly one of {', '.join(_FORMS)}{several}")
         return NOTHING
     source = _plain_source(forms[0] if forms else "from", table, context, scope)
     if "each" in table:

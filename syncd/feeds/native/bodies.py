@@ -94,9 +94,8 @@ def _replace_names(values: Body, fields: Iterable[JobField], by_name: _Finders, 
         if field.kind is FieldKind.CHOICE:
             values[field.name] = _with_id(value, find, find.pointer, log)
         elif isinstance(value, list):
-            values[field.name] = [
-                _with_id(entry, find, f"{find.pointer}/{i}", log) for i, entry in enumerate(value)
-            ]
+            pointed = ((entry, f"{find.pointer}/{i}") for i, entry in enumerate(value))
+            values[field.name] = [_with_id(entry, find, pointer, log) for entry, pointer in pointed]
 
 
 def _with_id(value: object, find: EntryFinder, pointer: str, log: RowLog) -> object:

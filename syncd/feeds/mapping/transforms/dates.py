@@ -120,13 +120,10 @@ def _ordered(year: int, month: int, day: int) -> Parse:
         parts = (found[1], found[3], found[4])
         if len(parts[month]) > 2 or len(parts[day]) > 2:
             return None
-        return _date(_century(parts[year]), int(parts[month]), int(parts[day]))
+        century = 0 if len(parts[year]) == 4 else 2000
+        return _date(century + int(parts[year]), int(parts[month]), int(parts[day]))
 
     return parse
-
-
-def _century(year: str) -> int:
-    return int(year) + (0 if len(year) == 4 else 2000)
 
 
 _DMY, _MDY, _YMD = _ordered(2, 1, 0), _ordered(2, 0, 1), _ordered(0, 1, 2)

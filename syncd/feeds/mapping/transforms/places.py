@@ -93,20 +93,11 @@ def _read(text: str) -> TidyPlace:
     tidied = tidy(text)
     city, comma, province = tidied.partition(",")
     code = province_code(province if comma else city)
-    in_canada = code is not None or has_postal_code(text) or _says_canada(text)
+    said = _SAYS_CANADA.search(text) or _COUNTRY_TAIL.search(text)
+    in_canada = code is not None or has_postal_code(text) or said is not None
     known = None if comma else _largest(place_key(city))
-    return TidyPlace(
-        tidied,
-        is_nowhere(tidied),
-        (fold(city), (comma and code) or fold(province)),
-        not comma,
-        in_canada,
-        known,
-    )
-
-
-def _says_canada(text: str) -> bool:
-    return _SAYS_CANADA.search(text) is not None or _COUNTRY_TAIL.search(text) is not None
+    identity = fold(city), (comma and code) or fold(province)
+    return TidyPlace(tidied, is_nowhere(tidied), identity, not comma, in_canada, known)
 
 
 _known = lru_cache(maxsize=16384)(_read)
