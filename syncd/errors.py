@@ -125,8 +125,7 @@ FEED_ERROR_CODES = frozenset(
 
 
 class FeedError(SyncdError):
-    """A file that cannot be used as a whole. ``code`` is one of ``FEED_ERROR_CODES``; ``line`` and ``column`` count from 1,
-    ``offset`` from 0."""
+    """A file that cannot be used. ``code``: one of FEED_ERROR_CODES; ``line`` and ``column`` count from 1, ``offset`` from 0."""
 
     def __init__(
         self,
@@ -136,10 +135,9 @@ class FeedError(SyncdError):
         line: int | None = None,
         column: int | None = None,
         offset: int | None = None,
-        last_good: str | None = None,
     ) -> None:
-        self.code, self.detail = code, detail
-        self.line, self.column, self.offset, self.last_good = line, column, offset, last_good
+        self.code, self.detail, self.line, self.column, self.offset = code, detail, line, column, offset
+        self.last_good: str | None = None
         super().__init__(detail)
 
     def where(self) -> str:

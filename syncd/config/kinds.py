@@ -111,8 +111,7 @@ def _line_size(value: object) -> int:
 
 
 def list_kind(name: str, valid: Callable[[str], bool], entry: str, lists: str = "") -> SettingKind:
-    """Return the kind of a list of texts that are ``valid``; ``lists`` and ``entry`` say what is wanted. A text of the
-    environment has commas between the entries."""
+    """Return the kind of a list of ``valid`` texts; ``entry`` and ``lists`` say what is wanted. The environment has commas."""
 
     def parse(value: object) -> tuple[str, ...]:
         if not isinstance(value, list):

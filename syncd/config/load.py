@@ -125,8 +125,7 @@ def _unknown(key: str, known: Iterable[str]) -> str:
 
 
 def _nearest(key: str, known: list[str]) -> str | None:
-    """Return the setting or table that ``key`` was probably meant to be: one of that very name elsewhere, a similar one
-    beside it, a similar one elsewhere."""
+    """Return the setting or table that ``key`` probably means: of that very name, or a similar one beside it or elsewhere."""
     above, _, name = key.rpartition(".")
     ends: dict[str, str] = {}
     for setting in known:
@@ -187,8 +186,7 @@ def _settings(
 
 
 def _folders(file: Path | None) -> tuple[Path, Path]:
-    """Return where relative paths start, and the folder of feed files. Without a file: as if the current folder had an
-    empty one."""
+    """Return where relative paths start, and the folder of feed files. No file counts as an empty one in the current folder."""
     if file is None:
         return Path.cwd(), Path.cwd() / LOCAL.parent / "feeds.d"
     return (file.parent.parent if file.parent.name == LOCAL.parent.name else STATE), file.parent / "feeds.d"

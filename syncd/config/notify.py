@@ -26,8 +26,7 @@ _SHORT_NAMES = tuple(event.short for event in NoticeEvent if event.concerns_a_fe
 
 @dataclass(frozen=True, slots=True)
 class SmtpServer:
-    """``tls``: the connection begins with TLS (``smtps://``), which is else asked for with STARTTLS. An empty ``user`` does
-    not log in."""
+    """``tls``: the connection begins with TLS (``smtps://``), else STARTTLS asks for it. An empty ``user`` does not log in."""
 
     host: str
     port: int

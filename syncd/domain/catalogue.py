@@ -11,16 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 
-from syncd.domain.catalogue_data import (
-    CATEGORIES,
-    CATEGORY_SYNONYMS,
-    PERIOD_SYNONYMS,
-    PERIODS,
-    POSITION_SYNONYMS,
-    POSITION_TYPES,
-    ROUTING_SYNONYMS,
-    ROUTING_TYPES,
-)
+from syncd.domain import catalogue_data as shipped
 from syncd.domain.job_fields import INT32_MAX
 from syncd.domain.text import name_key
 from syncd.errors import ConfigError
@@ -49,10 +40,10 @@ SHOWN_MEMBERS: Mapping[str, tuple[str, ...]] = {
     "routing_types": ("name",),
 }
 _SYNONYMS: Mapping[str, Mapping[int, tuple[str, ...]]] = {
-    "position_types": POSITION_SYNONYMS,
-    "categories": CATEGORY_SYNONYMS,
-    "periods": PERIOD_SYNONYMS,
-    "routing_types": ROUTING_SYNONYMS,
+    "position_types": shipped.POSITION_SYNONYMS,
+    "categories": shipped.CATEGORY_SYNONYMS,
+    "periods": shipped.PERIOD_SYNONYMS,
+    "routing_types": shipped.ROUTING_SYNONYMS,
 }
 Entries = Mapping[int, CatalogueEntry]
 #: What the digest of the catalogues is made of: it never changes, and neither do the names of these.
@@ -78,10 +69,10 @@ class Catalogue:
     def default(cls) -> Catalogue:
         """Return the catalogues that are shipped (docs/api.md "Catalogues")."""
         return cls(
-            position_types={id: CatalogueEntry(id, name) for id, name in POSITION_TYPES.items()},
-            categories={id: CatalogueEntry(id, name) for id, name in CATEGORIES.items()},
-            periods={id: CatalogueEntry(id, name, unit=unit) for id, (name, unit) in PERIODS.items()},
-            routing_types={id: CatalogueEntry(id, name) for id, name in ROUTING_TYPES.items()},
+            position_types={id: CatalogueEntry(id, name) for id, name in shipped.POSITION_TYPES.items()},
+            categories={id: CatalogueEntry(id, name) for id, name in shipped.CATEGORIES.items()},
+            periods={id: CatalogueEntry(id, name, unit=unit) for id, (name, unit) in shipped.PERIODS.items()},
+            routing_types={id: CatalogueEntry(id, name) for id, name in shipped.ROUTING_TYPES.items()},
         )
 
     def extended(
@@ -94,8 +85,7 @@ class Catalogue:
     ) -> Catalogue:
         """Return this catalogue with entries added or renamed (id → name), and others retired; none is ever removed.
 
-        Raise ConfigError with every fault: an id beyond Int32, a name that is too long, empty or used twice, an unknown
-        id to retire."""
+        Raise ConfigError with every fault: an id beyond Int32, a name too long, empty or used twice, an unknown id to retire."""
         faults: list[str] = []
         changed = Catalogue(
             _changed("position_types", self.position_types, position_types, retired_position_types, faults),
@@ -115,8 +105,7 @@ class Catalogue:
     def find(self, name: str, text: str) -> int | None:
         """Return the id of the entry that ``text`` names in the catalogue ``name``, or None.
 
-        A name, a unit or a known synonym counts (``FULL_TIME``, ``temps plein``, ``HOUR``, ``courriel``), without case,
-        accents and "and"."""
+        A name, a unit or a synonym counts (``FULL_TIME``, ``temps plein``, ``HOUR``), without case, accents and "and"."""
         names, wanted = self._by_name[name], name_key(text)
         found, bare = names.get(wanted), _bare(wanted)
         if found is None and ("&" in text or bare != wanted):
@@ -157,11 +146,7 @@ def _bare(key: str) -> str:
 
 
 def _changed(
-    kind: str,
-    entries: Entries,
-    names: Mapping[int, str] | None,
-    retired: Iterable[int],
-    faults: list[str],
+    kind: str, entries: Entries, names: Mapping[int, str] | None, retired: Iterable[int], faults: list[str]
 ) -> dict[int, CatalogueEntry]:
     changed = dict(entries)
     for id, name in (names or {}).items():

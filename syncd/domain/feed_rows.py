@@ -43,8 +43,7 @@ def decide_row(
     ownership: Ownership,
     policy: Policy,
 ) -> RowDecision:
-    """Return what a valid row, already located, results in, by the implied status, expiry, renewal, ownership and
-    ``on_api_edit``.
+    """Return what a valid, located row results in, by the implied status, expiry, renewal, ownership and ``on_api_edit``.
 
     The decision is None only for an expired row that names no job: there is nothing to write."""
     if current is not None and ownership.owner not in (None, feed_id) and not policy.take_over:

@@ -96,8 +96,7 @@ def _salary(salary: Salary | None) -> Flat:
 
 
 class NewJob(Struct, frozen=True):
-    """A job to be inserted, worked out before it is known what is in the store: its flat ``values``, and its
-    ``places`` as they were written."""
+    """A job to be inserted, made before it is known what is in the store: its flat ``values``, its ``places`` as written."""
 
     values: Flat
     places: tuple[Place, ...]

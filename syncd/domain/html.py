@@ -183,8 +183,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(?=.)", re.DOTALL)
 
 
 def _link_fault(raw: str) -> str | None:
-    """Return why a raw ``href`` is refused, or None. The scheme is read as by a browser: with entities decoded and without
-    the characters that a browser drops."""
+    """Return why a raw ``href`` is refused, or None. Its scheme is read as a browser does: decoded, without what it drops."""
     address = decode(raw).strip(_CONTROLS).translate(_DROPPED)
     if not address:
         return "the href is empty"

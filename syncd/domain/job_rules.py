@@ -1,5 +1,4 @@
-"""The rules that only a whole job can keep or break: what it must have, and what must fit together
-(docs/api.md "Reading a body")."""
+"""The rules that only a whole job can keep or break: what it must have, what must fit together (docs/api.md "Reading a body")."""
 
 from __future__ import annotations
 
@@ -55,8 +54,7 @@ def check_job(job: Job, sent_fields: Mapping[str, object], now: Moment) -> list[
 
 
 def in_body_order(problems: list[Problem], body: Iterable[str]) -> list[Problem]:
-    """Return ``problems`` in the order of the body's members; those of absent members come last, in the order of
-    docs/specification.md 2.1."""
+    """Return ``problems`` in the order of the body's members; those of absent members come last, in the order of FIELDS."""
     place = {name: index for index, name in enumerate(body)}
 
     def position(problem: Problem) -> tuple[int, int]:

@@ -94,8 +94,7 @@ _CODES = {_province_key(name): code for code, names in PROVINCES.items() for nam
 
 
 def province_code(name: str) -> str | None:
-    """Return the code of the province that ``name`` names by code, in English or French, or by an older abbreviation; None
-    if there is no such province."""
+    """Return the code of the province that ``name`` names by code, in English or French, or by an older abbreviation, or None."""
     return _CODES.get(_province_key(name))
 
 

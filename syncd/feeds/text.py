@@ -18,8 +18,7 @@ _WINDOWS = {code: sign for code in range(0x80, 0xA0) if (sign := bytes((code,)).
 
 
 def meant(value: object) -> object | None:
-    """Return a scalar as it is meant: text trimmed; None for what is empty, a null in words ("NA"), a list or an
-    object."""
+    """Return a scalar as it is meant: text trimmed; None for what is empty, a null in words ("NA"), a list or an object."""
     if value.__class__ is str:
         text = value.strip()
         if not text or (len(text) < 5 and text.lower() in _NOTHING):

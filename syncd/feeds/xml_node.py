@@ -47,8 +47,7 @@ class XmlNode:
         return value if value is not None or not folded else children.get(self.called(folded))
 
     def called(self, folded: str) -> str:
-        """Return the name of the child that is ``folded`` in lower case, "" if there is none. The lower case itself is
-        preferred, then the first."""
+        """Return the name of the child that is ``folded`` in lower case (of several that one, or the first), or ""."""
         if self._folded is None:
             self._folded = _by_folded(tuple(self.children()))
         return self._folded.get(folded, "")
@@ -87,8 +86,7 @@ def _by_name(element: Any) -> dict[str, Any]:
 
 
 def text_of(value: Any, markup: bool = False) -> Any:
-    """Return the text of what a node or an XPath gives; with ``markup`` the inner markup of an element that has
-    children."""
+    """Return the text of what a node or an XPath gives; with ``markup`` the inner markup of an element with children."""
     if value.__class__ is str or isinstance(value, bool | float):
         return value
     if isinstance(value, XmlNode):
@@ -106,8 +104,7 @@ def inner_markup(element: Any) -> str:
 
 
 def compile_xpath(text: str, markup: bool) -> Compiled:
-    """Return first, every, nodes and outside of a Selector. Raise ValueError for what is not an XPath relative to the
-    record."""
+    """Return first, every, nodes and outside of a Selector. Raise ValueError for what is not an XPath relative to the record."""
     plain = _PLAIN.match(text)
     if plain and plain[1] and not plain[2] and "/" not in text:
         return _child(text, markup)

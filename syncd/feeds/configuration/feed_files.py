@@ -75,8 +75,7 @@ class FeedConfig:
 
 @dataclass(frozen=True, slots=True)
 class FeedFile:
-    """The file of one feed. ``config`` is what could be read of it, None if nothing could; it may be used only if there
-    are no ``faults``."""
+    """The file of one feed. ``config`` is what could be read of it, or None; it may be used only if there are no ``faults``."""
 
     name: str
     config: FeedConfig | None
@@ -185,8 +184,7 @@ def _parse(
 
 
 def _merged(values: Map[str, Any], scope: Scope) -> dict[str, Any]:
-    """The tables of the preset and of the feed's own file in one, and the ``preset``. ``fields`` None: the service's own
-    shape."""
+    """The tables of the preset and of the feed's file in one, and the ``preset``. ``fields`` None: the service's own shape."""
     own = {key: _table(values, key, scope) for key in _TABLES}
     preset = values.get("preset")
     base: dict[str, Any] = {}

@@ -1,7 +1,6 @@
 """Which of a file's values are which field of a job: by their names, then by what they look like.
 
-Every guess has its reason in words, since a person is to check it. Nothing here is used without being written into a
-feed's file first."""
+Every guess has its reason in words, for a person to check. Nothing is used without being written into a feed's file first."""
 
 from __future__ import annotations
 

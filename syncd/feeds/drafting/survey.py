@@ -82,8 +82,7 @@ def _with_sheet(path: Path, limits: FeedLimits) -> ReadSpec:
 
 
 def _leniently(path: Path, limits: FeedLimits, error: FeedError) -> Survey:
-    """What a lenient reading gives of XML that is broken before its first record ends. Raise ``error`` if it gives nothing
-    either."""
+    """What a lenient reading gives of XML that is broken before its first record ends. Raise ``error`` if that is nothing."""
     try:
         found = _read(path, limits, ReadSpec(format="xml", recover=True), RECORDS)
     except FeedError:
@@ -95,8 +94,7 @@ def _leniently(path: Path, limits: FeedLimits, error: FeedError) -> Survey:
 
 
 def _elsewhere(path: Path, limits: FeedLimits) -> Survey | None:
-    """The records are where no known format has them: the likeliest place that can be read, preferably one that fits a
-    preset."""
+    """The records are where no known format has them: in the likeliest readable place, preferably one that fits a preset."""
     head = _head(path)
     form: Format = "xml" if _is_markup(head) else "json"
     best, highest = None, -1.0

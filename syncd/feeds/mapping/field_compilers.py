@@ -1,8 +1,7 @@
 """From the right-hand side of a line in ``[fields]`` to a function of the record.
 
 The function takes a node and a RowLog. It returns what a client would send for the field, None for no value, or
-DROPPED when it has logged a problem instead. It does not validate: odd values are passed on, and the rules refuse
-them."""
+DROPPED when it has logged a problem instead. It does not validate: the rules refuse odd values."""
 
 from __future__ import annotations
 

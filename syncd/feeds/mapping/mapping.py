@@ -78,8 +78,7 @@ _CompiledField = tuple[str, FieldFunction, bool, Problem | None]
 
 
 class _Compiled(NamedTuple):
-    """The fields of a mapping for one format. ``prefer`` are the addresses that decide the routing type; ``rows`` says
-    which records are left out."""
+    """The fields of a mapping for one format. ``prefer``: the addresses that decide the routing type; ``rows``: the filter."""
 
     fields: tuple[_CompiledField, ...]
     prefer: tuple[str, ...]
@@ -255,8 +254,7 @@ def _move_mail_link(body: dict[str, object]) -> None:
 
 
 def _set_routing(body: dict[str, object], prefer: tuple[str, ...]) -> None:
-    """Set the routing type to that of the first address with a value. The other address is not sent: it would not be
-    in force."""
+    """Set the routing type to that of the first address with a value. The other address is not sent: it is not in force."""
     chosen = next((name for name in prefer if body.get(name)), None)
     body[ROUTING_FIELD] = {"id": _ROUTINGS[chosen]} if chosen else None
     for name in prefer:

@@ -130,8 +130,7 @@ def _default(given: FieldExpression) -> list[_Found]:
 
 
 def _finder(given: FieldExpression) -> _Finder:
-    """A function from a node to the places that are not abroad, each with its province, and the first foreign country,
-    if any.
+    """A function from a node to the places that are not abroad, with their provinces, and the first foreign country, if any.
 
     ``country``, ``province`` and ``postal`` are relative to the nodes of ``each``, where there is one."""
     options, context, scope = given.options, given.context, given.scope

@@ -100,8 +100,7 @@ class MappingContext:
     """What a mapping is compiled with. ``finders``: of catalogue entries, by field (docs/feeds.md "Fields").
 
     ``places``: what the feed's file says of bare cities. ``markup``: the value of an XML element with children is their
-    markup. ``whole`` says whether a text is one value although it has a separator in it. ``outside`` collects the
-    selectors that leave the record."""
+    markup. ``whole`` says whether a text with a separator is one value. ``outside`` collects selectors that leave the record."""
 
     form: Format
     lookups: Mapping[str, LookupTable]

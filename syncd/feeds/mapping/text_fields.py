@@ -124,8 +124,7 @@ STATUSES = {word: status for status, words in _STATUS_WORDS.items() for word in 
 def _converted(
     convert: Callable[[object], object], fits: Callable[[object], bool] | None = None, what: str = ""
 ) -> FieldCompiler:
-    """The compiler of fields whose value is converted by itself; what is not understood is passed on. ``fits`` and ``what``:
-    see ``check_constants``."""
+    """The compiler of fields whose value is converted by itself, or passed on. ``fits`` and ``what``: see ``check_constants``."""
 
     def compiled(given: FieldExpression) -> FieldFunction:
         first = given.source.first

@@ -1,8 +1,7 @@
 """CSV, streamed: lines are joined into candidate records by the parity of their quotes, and csv.reader decides.
 
 A record's digest covers its exact bytes (without the line end), the header, the delimiter and the encoding. A record
-that starts where the one before ended, and whose bytes were once read as one record, is that record: known ones are not
-parsed again.
+that starts where the one before ended, and whose bytes were once one record, is that record, and is not parsed again.
 
 The dialect, the delimiter and the line end, is found in the header and the first records."""
 
@@ -212,8 +211,7 @@ def _join(buf: bytes, end: bytes) -> tuple[list[bytes], bytes]:
 
 
 def _find_dialect(head: bytes, setting: str | None, *, guessed: bool) -> tuple[str, bytes, int]:
-    """The delimiter and the line end of a file that begins with ``head``, and the length of a ``sep=;`` line before the
-    header.
+    """The delimiter and the line end of a file that begins with ``head``, and the length of a ``sep=;`` line before the header.
 
     ``setting`` is the feed's own delimiter. It wins over a ``sep=`` line, and that over the scores. ``guessed``: nobody
     said that this is a CSV, so a file with one column is refused. Raise FeedError ``not_a_feed``."""
@@ -227,8 +225,7 @@ def _find_dialect(head: bytes, setting: str | None, *, guessed: bool) -> tuple[s
 
 
 def _best(head: bytes) -> str | None:
-    """The delimiter with which most records have as many cells as their header; of two alike, the one with more
-    columns."""
+    """The delimiter with which most records have as many cells as their header; of two alike, that with more columns."""
     text = head[:_SAMPLE].decode("utf-8", "replace")
     complete = len(head) < _SAMPLE
     scored = [(*_score(text, delimiter, complete=complete), delimiter) for delimiter in ",;\t|"]

@@ -38,8 +38,7 @@ class ReadSpec:
 
     ``records`` is an XML element path (``/source/job``), or a JSON path to the array (``data.jobs``) or to all members
     of an object (``data.jobs.*``); CSV has none. ``encoding`` wins over the file's own declaration. ``sheet`` is the
-    name of a spreadsheet's sheet (None: the first that is not hidden). ``recover``: XML is read leniently, and nothing
-    may be archived from it.
+    name of a spreadsheet's sheet (None: the first not hidden). ``recover``: XML is read leniently, and nothing may be archived.
 
     ``outside``: the mapping looks at more of the file than the record (``../@country``), so what stands before the
     records counts as part of each of them. Where no selector does, it must be False, or a date in the feed's header
@@ -69,8 +68,7 @@ class ReadOptions(NamedTuple):
 
 
 class Slice(Struct, frozen=True):
-    """An XML record that was cut out and not parsed (``ReadOptions.slicing``): its bytes, the element that holds the
-    records, and their name."""
+    """An XML record that was cut out and not parsed: its bytes, the element that holds the records, and their name."""
 
     data: bytes
     parent: object
@@ -94,12 +92,6 @@ class Record(Struct):
     item: object | None = None
     problem: Problem | None = None
     raw: Callable[[], object] | None = None
-
-
-#: What is said of a file whose encoding nothing names and which is not UTF-8.
-ENCODING_GUESSED = (
-    "the file is not UTF-8 and names no encoding; it was read as Windows-1252 (see [read] encoding)"
-)
 
 
 class FeedReader(ABC):
@@ -140,7 +132,10 @@ class FeedReader(ABC):
     @property
     def encoding_guessed(self) -> str | None:
         """Say that nothing names the file's encoding and that it is not UTF-8; None while that is not so."""
-        return ENCODING_GUESSED if self.source.guessed else None
+        said = (
+            "the file is not UTF-8 and names no encoding; it was read as Windows-1252 (see [read] encoding)"
+        )
+        return said if self.source.guessed else None
 
     def _chunks(self, skip: int = 0) -> Iterator[bytes]:
         """The file in UTF-8, without its first ``skip`` bytes."""
@@ -171,8 +166,7 @@ class TableReader(FeedReader):
         self._keys: list[str] = []
 
     def _set_header(self, cells: list[str], line: int) -> None:
-        """Take the names of the columns from ``cells``. Raise FeedError ``limit_exceeded``, and ``bad_header`` for columns
-        without a name or with the same name."""
+        """Take the names of the columns. Raise FeedError ``limit_exceeded``; ``bad_header`` for empty or equal names."""
         most = self._limits.columns
         if len(cells) > most:
             raise over_limit("columns", f"{len(cells)} columns, more than {most}", line=line)
@@ -229,8 +223,7 @@ def header_key(name: str) -> str:
 
 
 def element_path(text: str) -> tuple[str, ...]:
-    """Return the steps of ``/source/job``, without namespace prefixes (``*`` matches any name). Raise ValueError for
-    what is not a path."""
+    """Return the steps of ``/source/job``, without namespace prefixes (``*``: any name). Raise ValueError for another text."""
     steps = tuple(step.rsplit(":", 1)[-1].strip() for step in text.strip().strip("/").split("/"))
     if not all(step == "*" or re.sub(r"[-_.]", "", step).isalnum() for step in steps):
         raise ValueError(f"not a path of element names: {text!r}")

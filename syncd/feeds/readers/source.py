@@ -1,5 +1,4 @@
-"""The bytes of a feed file: unpacked on the way to their reader, and as a stream of UTF-8 chunks, in whatever encoding
-they came.
+"""The bytes of a feed file: unpacked on the way to their reader, and as a stream of UTF-8, in whatever encoding they came.
 
 Compressed files are never unpacked to disk, but little at a time, and within limits.
 
@@ -55,8 +54,7 @@ class Unpacked:
     """The content of a compressed stream as a Stream.
 
     ``file`` is the compressed file, which is closed too if ``owns``. ``before`` is the size of the other members of the
-    same archive so far, and ``expanded`` the size of all. Raise FeedError ``limit_exceeded``, ``truncated``,
-    ``bad_archive``."""
+    same archive so far, ``expanded`` that of all. Raise FeedError ``limit_exceeded``, ``truncated``, ``bad_archive``."""
 
     def __init__(
         self, content: Stream, file: BinaryIO, limits: FeedLimits, before: int = 0, *, owns: bool = False

@@ -49,8 +49,7 @@ class Sheet(NamedTuple):
 
 
 def is_spreadsheet(names: Collection[str]) -> bool:
-    """Return whether an archive with these members is a spreadsheet. Raise FeedError ``not_a_feed`` for other
-    documents."""
+    """Return whether an archive with these members is a spreadsheet. Raise FeedError ``not_a_feed`` for other documents."""
     for name, what in _FOREIGN.items():
         if name in names and (_CONTENTS in names or "META-INF/manifest.xml" in names):
             raise FeedError("not_a_feed", f"this is {what}, not a feed")
@@ -95,8 +94,7 @@ class Book:
             texts.add(plain_text(element))
 
     def sheet(self, wanted: str | None) -> Sheet:
-        """Return the sheet of that name, in any case, or the first that is not hidden. Raise FeedError
-        ``no_records_path``."""
+        """Return the sheet of that name, in any case, or the first that is not hidden. Raise FeedError ``no_records_path``."""
         for sheet in self.sheets:
             if sheet.name.casefold() == wanted.casefold() if wanted else sheet.visible:
                 return sheet

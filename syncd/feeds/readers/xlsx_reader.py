@@ -105,8 +105,7 @@ class XlsxReader(TableReader):
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Raise what a cell or style that refers to what does not exist, or is not a number, causes as FeedError
-    ``not_well_formed``."""
+    """Raise FeedError ``not_well_formed`` for a cell or style that refers to what does not exist, or is not a number."""
     try:
         yield
     except (ValueError, IndexError, OverflowError) as error:

@@ -27,8 +27,7 @@ Member = Callable[[Callable[[], Stream], ReadOptions], FeedReader]
 
 
 class ZipArchive:
-    """An open zip file of ``size`` bytes. Raise FeedError ``truncated``, ``bad_archive``, ``limit_exceeded`` for what
-    its directory shows."""
+    """An open zip file of ``size`` bytes. Raise FeedError ``truncated``, ``bad_archive``, ``limit_exceeded``."""
 
     def __init__(self, raw: BinaryIO, limits: FeedLimits) -> None:
         self._raw, self._limits = raw, limits
@@ -84,8 +83,7 @@ class ZipReader(FeedReader):
     """See FeedReader. The first member decides the format; CSV members have one and the same header.
 
     ``declared`` is the sum of what the members declare, or that number itself where all say the same: then they are
-    pages of one list. Raise what the members' readers raise, with the member's name first, and FeedError
-    ``bad_archive``, ``bad_header``."""
+    pages of one list. Raise FeedError ``bad_archive``, ``bad_header``, and what the members' readers raise, with their names."""
 
     def __init__(self, opener: Opener, options: ReadOptions, member: Member, archive: ZipArchive) -> None:
         self._opener, self._member = opener, member

@@ -6,8 +6,7 @@
     numbers       dmy or mdy where only one is possible    excel     46216: a spreadsheet's day number
     epoch epoch_ms  seconds or milliseconds since 1970     %d/%m/%Y  a strptime format
 
-Of a date with a time the calendar date is kept as it is written; no time zone is applied. A year of two digits is in this
-century."""
+Of a date with a time the date is kept as written; no time zone is applied. A year of two digits is in this century."""
 
 from __future__ import annotations
 

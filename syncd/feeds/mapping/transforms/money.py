@@ -179,8 +179,7 @@ def _by_grammar(text: str, infer: PeriodLimits | None, locale: Locale | None) ->
 
 
 def settle(pay: Pay, unit: tuple[int, int] | None, infer: PeriodLimits | None, shown_text: str) -> Pay:
-    """Return ``pay`` with its period (or the one inferred), with amounts in order and without zeros; not usable if it
-    has no period."""
+    """Return ``pay`` with its period (or the one inferred), its amounts in order, without zeros; not usable without a period."""
     pay = _ordered(pay)
     amount = pay.amount
     if amount is None and pay.plus_commission:

@@ -60,8 +60,7 @@ def is_canada(country: str) -> bool:
 
 
 def is_nowhere(text: str) -> bool:
-    """Return whether ``text`` names no place at all: "Remote - Canada", "Télétravail", "Multiple locations", the code
-    of a province alone."""
+    """Return whether ``text`` names no place: "Remote - Canada", "Télétravail", "Multiple locations", a province's code alone."""
     bare = text.strip()
     return bare in PROVINCES or (len(bare) <= _LONGEST and _NOWHERE.match(fold(bare)) is not None)
 

@@ -3,8 +3,7 @@
 In JSON two parsers share the file. Everything outside of the records goes through a streaming parser (ijson), which
 checks it to its last byte and says where the records begin. Inside the array, the file is cut between two elements: a cut
 is right exactly if what lies before it, put in brackets, is an array. So the extent of every record is known, its digest
-is that of its bytes, and a known record is never decoded. The same holds for an object whose members are the records, put
-in braces."""
+is that of its bytes, and a known record is never decoded. The same holds, in braces, for an object of records."""
 
 from __future__ import annotations
 
@@ -121,8 +120,7 @@ class JsonReader(_JsonReader):
 
     @property
     def records_path(self) -> tuple[str, ...]:
-        """The names that lead to the records, "*" last where every member of an object is one. Empty where the records are
-        at the root, or are not found yet."""
+        """The names that lead to the records, with "*" last for members of an object. Empty: the root, or not found yet."""
         return self._outer.path
 
     def __iter__(self) -> Iterator[Record]:
@@ -219,8 +217,7 @@ class JsonReader(_JsonReader):
         return raws, len(text[:used].encode())
 
     def _lone(self) -> Iterator[Record]:
-        """One object where an array is usual. Its opening brace has gone to the outer parser, and its closing one is left for
-        that."""
+        """One object where an array is usual. The outer parser has had its opening brace, and gets its closing one."""
         buffer = self._buffer
         buffer.push_back(b"{")
         while True:

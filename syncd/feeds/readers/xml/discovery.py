@@ -62,8 +62,7 @@ def is_known(path: tuple[str, ...]) -> bool:
 
 
 def find_records(head: bytes, records: str | None, *, whole: bool, outside: bool) -> FoundRecords:
-    """Return where the first record is in ``head``; ``whole``: it is the whole file. ``outside``: the mapping looks at more
-    than the record.
+    """Return where the first record is in ``head``; ``whole``: that is the file. ``outside``: the mapping looks beyond it.
 
     Raise FeedError ``no_records_path``, ``forbidden_dtd``."""
     refuse_dtd(head)
@@ -110,8 +109,7 @@ class _Search:
         return FoundRecords(path, self._root, declared=self._declared) if path else None
 
     def _empty(self) -> tuple[str, ...]:
-        """No record: still a feed, if the element that holds the records of a known format (or of the path set) is there.
-        Return the path of such records."""
+        """Return the path that records would have: an empty feed still has the element that holds them."""
         if self._wanted:
             wanted = self._wanted[0]
             there = len(wanted) > 1 and any(matches(wanted[:-1], container) for container in self._containers)
@@ -169,8 +167,7 @@ def _opening(element: etree._Element) -> bytes:
 
 
 def _find_opening(head: bytes, opening: bytes, count: int) -> int:
-    """Where the ``count``-th start tag that begins with ``opening`` stands, not counting those in comments and CDATA. -1 if
-    it is not found."""
+    """Where the ``count``-th start tag that begins with ``opening`` is, but for comments and CDATA; -1 if it is not found."""
     entities = EntityTranslator()
     at = 0
     try:

@@ -1,8 +1,7 @@
 """XML that is not well-formed, read as far as possible (``[read] recover = true``).
 
 Bare ``&`` and ``<`` are text. Where a root has ended and another begins, that one is read too; roots without records before
-the first that has some are skipped. What libxml2 cannot parse is dropped; start tags of records are counted, so that a lost
-record is reported."""
+the first that has some are skipped. What libxml2 cannot parse is dropped; lost records are counted by their start tags."""
 
 from __future__ import annotations
 
@@ -20,15 +19,7 @@ from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.xml.discovery import find_records, is_known
 from syncd.feeds.readers.xml.parsing import LIMIT_ERRORS, XmlParser, in_words
 from syncd.feeds.readers.xml.reader import XmlReader
-from syncd.feeds.readers.xml.tree import (
-    Event,
-    FoundRecords,
-    RecordTree,
-    local,
-    names,
-    new_parser,
-    refuse_dtd,
-)
+from syncd.feeds.readers.xml.tree import Event, FoundRecords, RecordTree, local, names, new_parser, refuse_dtd
 
 _ROOT_TAG = rb"</?(?:[\w.-]+:)?%b(?=[\s/>])[^>]*>"
 #: This many roots are looked at for the first that has records.

@@ -1,5 +1,4 @@
-"""lxml's parser behind a feed: its limits, and its complaints as FeedErrors with their line in the file, in words for the
-people who write the feed."""
+"""lxml's parser behind a feed: its limits, and its complaints as FeedErrors with their line, in words for the feed's authors."""
 
 from __future__ import annotations
 
@@ -117,8 +116,7 @@ class XmlParser:
         self._since = self._tags = 0
 
     def close(self) -> FeedError | None:
-        """Return what the parser has found wrong. It may keep that to itself until it is closed, and report no element
-        meanwhile."""
+        """Return what the parser has found wrong. It may keep that to itself until it is closed, and report no element."""
         try:
             self._parser.close()
         except etree.XMLSyntaxError as error:

@@ -200,8 +200,7 @@ class XmlReader(FeedReader):
                 self.declared = max(self.declared or 0, int(str(element.text).strip()[:9]))
 
     def _finish(self, tail: bytes) -> Iterator[Record]:
-        """Parse the end of the file, without the markup that it cuts off: the parser's complaint about that would
-        mislead."""
+        """Parse the end of the file, without the markup that it cuts off: the parser's complaint about that would mislead."""
         cut = safe_cut(tail)
         yield from self._loose(tail[:cut])
         whole = tail[cut:] if self._parser.in_section else whole_text(tail[cut:])

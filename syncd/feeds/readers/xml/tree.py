@@ -137,8 +137,7 @@ class RecordTree:
             raise over_limit("depth", f"nested deeper than {limits.depth}", line=line)
 
     def _adopt(self, element: etree._Element) -> None:
-        """Take the parent of ``element`` as the one that holds the records. What stands before the very first record stays,
-        for selectors that look there."""
+        """Take the parent of ``element`` as that which holds the records. What is before the first one stays, for selectors."""
         for above in (element, *element.iterancestors()):
             if not self._found_any:
                 self._kept.extend(above.itersiblings(preceding=True))
@@ -190,8 +189,7 @@ def _start_tag(element: etree._Element) -> tuple[str, str]:
 
 
 def _preceding(parent: etree._Element, child: etree._Element | None, record_tag: str) -> Iterator[str]:
-    """The elements before ``child``, except those with the record's name: these are other records, and what the reader puts
-    in place of records that it does not parse."""
+    """The elements before ``child``, but for other records, and for what stands in place of records that are not parsed."""
     for count, sibling in enumerate(parent.iterchildren()):
         if sibling is child or count >= _MOST:
             return
