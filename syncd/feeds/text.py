@@ -36,9 +36,7 @@ def spelled(value: object) -> str:
     if isinstance(value, Decimal | float):
         number = Decimal(str(value))
         if number.is_finite() and abs(number.adjusted()) < 100:
-            return format(
-                number.quantize(Decimal(1)) if number == number.to_integral_value() else number, "f"
-            )
+            return f"{number:.0f}" if number == number.to_integral_value() else f"{number:f}"
     return str(value) if not isinstance(value, int) or value.bit_length() < 10_000 else str(Decimal(value))
 
 

@@ -82,6 +82,15 @@ class TidyPlace(NamedTuple):
     in_canada: bool
     known: str | None
 
+    @property
+    def named(self) -> bool:
+        return bool(self.text) and not self.nowhere
+
+    @property
+    def certain(self) -> bool:
+        """Whether nothing about it has to be said."""
+        return self.named and not (self.bare and (self.known is None or not self.in_canada))
+
 
 def read_place(text: str) -> TidyPlace:
     """Return ``text`` as it is sent. A feed has few places, so they are remembered."""
