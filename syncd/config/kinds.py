@@ -111,7 +111,8 @@ def _line_size(value: object) -> int:
 
 
 def list_kind(name: str, valid: Callable[[str], bool], entry: str, lists: str = "") -> SettingKind:
-    """Return the kind of a list of ``valid`` texts; ``entry`` and ``lists`` say what is wanted. The environment has commas."""
+    """Return the kind of a list of texts that are ``valid``; ``lists`` and ``entry`` say what is wanted. Commas separate the
+    entries in a variable of the environment."""
 
     def parse(value: object) -> tuple[str, ...]:
         if not isinstance(value, list):
@@ -203,10 +204,7 @@ LOCK_URL = or_empty(SettingKind("store address", "URL", _postgres_url), "")
 #: The size of a line of HTTP.
 LINE_SIZE = SettingKind("size", SIZE.unit, _line_size)
 NETWORKS = list_kind(
-    "list of networks",
-    _is_network,
-    "an address or network such as 10.0.0.0/8",
-    " of addresses or networks",
+    "list of networks", _is_network, "an address or network such as 10.0.0.0/8", " of addresses or networks"
 )
 ORIGINS = list_kind(
     "list of origins",

@@ -202,19 +202,16 @@ def _catalogue(changes: Catalogues, faults: list[str]) -> Catalogue:
 
 def _secrets(holder: Any, table: str, base: Path, faults: list[str]) -> Any:
     """Return the settings of ``table`` with each secret that is in a file of its own (``token_file`` for ``token``)."""
-    names = [each.name for each in fields(holder) if hasattr(holder, f"{each.name}_file")]
+    names = [each.name for each in fields(holder) if getattr(holder, f"{each.name}_file", None) is not None]
     return replace(holder, **{name: _secret(holder, f"{table}.{name}", base, faults) for name in names})
 
 
 def _secret(holder: Any, key: str, base: Path, faults: list[str]) -> str:
     name = key.rpartition(".")[2]
-    value, file = getattr(holder, name), getattr(holder, f"{name}_file")
-    if file is None:
-        return str(value)
+    value, path = str(getattr(holder, name)), Path(base, getattr(holder, f"{name}_file"))
     if value:
         faults.append(f"{key} and {key}_file: give only one of them")
-        return str(value)
-    path: Path = base / file
+        return value
     try:
         return path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:

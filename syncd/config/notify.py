@@ -188,13 +188,12 @@ class Notify:
 
 def contradictions(notify: Notify) -> Iterator[str]:
     """Yield the faults of values that do not fit together."""
-    given = notify.webhook or notify.email_to
     if notify.webhook and not notify.webhook_secret:
         yield "notify.webhook: set notify.webhook_secret or notify.webhook_secret_file"
     if notify.webhook_secret and len(notify.webhook_secret) < SHORTEST_SECRET:
         yield f"notify.webhook_secret: must have at least {SHORTEST_SECRET} characters"
     yield from _of_email(notify)
-    if notify.digest is not None and not given:
+    if notify.digest is not None and not (notify.webhook or notify.email_to):
         yield "notify.digest: set notify.email_to or notify.webhook"
     if notify.digest is not None and notify.quiet is not None and notify.quiet.include(notify.digest):
         yield "notify.digest: is in the hours of notify.quiet, in which nothing is sent"

@@ -162,23 +162,21 @@ def _changed(
 
 
 def _entry_faults(id: int, name: str, limit: int) -> list[str]:
-    faults = []
-    if not 1 <= id <= INT32_MAX:
-        faults.append(f"an id must be 1 to {INT32_MAX}")
-    if not name.strip():
-        faults.append("a name must not be empty")
-    if len(name.strip()) > limit:
-        faults.append(f"{name!r} has {len(name.strip())} characters; at most {limit} are allowed")
-    return faults
+    length = len(name.strip())
+    rules = (
+        (1 <= id <= INT32_MAX, f"an id must be 1 to {INT32_MAX}"),
+        (length > 0, "a name must not be empty"),
+        (length <= limit, f"{name!r} has {length} characters; at most {limit} are allowed"),
+    )
+    return [fault for kept, fault in rules if not kept]
 
 
 def _doubled(kind: str, entries: Iterable[CatalogueEntry]) -> list[str]:
     """Return a fault for each name that two entries have."""
     seen: dict[str, CatalogueEntry] = {}
-    faults = []
-    for entry in entries:
-        if entry.retired:
-            continue
-        if (other := seen.setdefault(name_key(entry.name), entry)) is not entry:
-            faults.append(f"{kind}: {entry.name!r} is the name of both {other.id} and {entry.id}")
-    return faults
+    pairs = [(seen.setdefault(name_key(entry.name), entry), entry) for entry in entries if not entry.retired]
+    return [
+        f"{kind}: {entry.name!r} is the name of both {first.id} and {entry.id}"
+        for first, entry in pairs
+        if first is not entry
+    ]

@@ -33,7 +33,7 @@ class RevertDecision(Struct, frozen=True):
 
 
 def decide_revert(current: Job, changes: Sequence[PastChange], now: Moment) -> RevertDecision:
-    """Return what becomes of a job. ``changes``: those of the run and later ones, in order. A job put back before stays."""
+    """Return what becomes of a job. ``changes``: of the run and later ones, in order. A job put back before stays as it is."""
     since: set[str] = set()  # fields that others changed after the change that is looked at
     back: dict[str, Any] = {}
     stays: dict[str, Any] = {}

@@ -40,11 +40,6 @@ def spelled(value: object) -> str:
     return str(value) if not isinstance(value, int) or value.bit_length() < 10_000 else str(Decimal(value))
 
 
-def one_line(text: str) -> str:
-    """Return ``text`` with every run of white space as one blank. (A title in a wrapped XML element is one line.)"""
-    return " ".join(text.split())
-
-
 def has_controls(text: str) -> bool:
     """Return whether ``text`` has characters that no field may have. Tab, LF and CR are allowed in some fields."""
     return not text.isprintable() and _CONTROL.search(text) is not None

@@ -85,7 +85,10 @@ def read_stream(
 
 
 def _read_plain(opener: Callable[[], Stream], options: ReadOptions) -> FeedReader:
-    _refuse_foreign(_start(opener))
+    start = _start(opener)
+    for offset, magic, what in _MAGIC:
+        if start.startswith(magic, offset):
+            raise FeedError("not_a_feed", f"this is {what}, not a feed")
     spec = options.spec
     source = Utf8Source(opener, spec.encoding, options.limits)
     if _HTML.match(source.head):  # a web server may send one in place of the feed
@@ -101,13 +104,6 @@ def _read_plain(opener: Callable[[], Stream], options: ReadOptions) -> FeedReade
 def _start(opener: Callable[[], Stream]) -> bytes:
     with closing(opener()) as stream:
         return stream.read(_START)
-
-
-def _refuse_foreign(raw: bytes) -> None:
-    """Raise FeedError ``not_a_feed`` for well-known kinds of files that are not feeds."""
-    for offset, magic, what in _MAGIC:
-        if raw.startswith(magic, offset):
-            raise FeedError("not_a_feed", f"this is {what}, not a feed")
 
 
 def _detect(head: bytes, *, recover: bool) -> Format:
