@@ -154,16 +154,9 @@ def _parse(
         )
     merged = _merged(values, scope)
     spec = read_spec(merged["read"], scope.at("read"))
-    places = _places(values, merged["fields"], scope)
-    mapping = Mapping(
-        catalogue,
-        merged["fields"],
-        merged["lookup"],
-        spec.format,
-        scope,
-        places=places,
-        rows=values.get("rows"),
-    )
+    fields, rows = merged["fields"], values.get("rows")
+    places = _places(values, fields, scope)
+    mapping = Mapping(catalogue, fields, merged["lookup"], spec.format, scope, places=places, rows=rows)
     expect_every = member(values, "expect_every", duration, None, scope)
     settle = member(values, "settle", duration, timedelta(seconds=defaults.settle), scope)
     return FeedConfig(
@@ -177,7 +170,7 @@ def _parse(
         expect_every=expect_every,
         read=replace(spec, outside=mapping.outside),
         mapping=mapping,
-        fingerprint=_fingerprint(merged | {"places": places, "rows": values.get("rows")}, catalogue),
+        fingerprint=_fingerprint(merged | {"places": places, "rows": rows}, catalogue),
         settings_digest=hashlib.sha256(_canonical(values)).hexdigest(),
         own_lookups=frozenset(_table(values, "lookup", Scope(""))),
     )

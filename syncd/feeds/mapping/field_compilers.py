@@ -21,12 +21,8 @@ from syncd.feeds.mapping.sources import (
     constants,
 )
 
-
-class _Dropped:
-    """The type of DROPPED: the field is not sent, because the row has a problem instead."""
-
-
-DROPPED = _Dropped()
+#: Instead of a value: the field is not sent, because the row has a problem.
+DROPPED = object()
 FieldFunction = Callable[[Any, RowLog], object]
 
 
