@@ -122,8 +122,7 @@ def _faults(city: str) -> list[tuple[str, str]]:
     if _PLAIN_CITY.fullmatch(city):
         return []
     odd = (c for c in city if c not in _PUNCTUATION and unicodedata.category(c)[0] not in "LM")
-    wrong = next((c for c in odd if not "0" <= c <= "9"), None)
-    if wrong is not None:
+    if wrong := next((c for c in odd if not "0" <= c <= "9"), None):
         return [("invalid_characters", f"a city's name cannot contain {wrong!r}")]
     if not any(c.isalpha() for c in city):
         return [("invalid_characters", "a city's name needs at least one letter")]

@@ -98,9 +98,8 @@ class Column:
         self.total += len(text)
         self.longest = max(self.longest, len(text))
         self.kinds.update(kinds_of(text))
-        if len(text) <= 40 and (
-            text in self.texts or (len(self.texts) < _PLAIN_TEXTS and not _DIGIT.search(text))
-        ):
+        fresh = len(self.texts) < _PLAIN_TEXTS and not _DIGIT.search(text)
+        if len(text) <= 40 and (text in self.texts or fresh):
             self.texts[text] += 1
         mark = hash(text)
         if mark not in self._seen:

@@ -139,12 +139,10 @@ def _guess_description(columns: ColumnSearch) -> Guess | None:
         found = [c for c in sure if not c.share("url", "email")][:1]
     why = "by its name"
     if not found:
+        most = [c for c in columns.all if c.filled > columns.records * 0.5]
+        long = [c.selector for c in most if c.average > _TEXT or c.share("html") > 0.5]
         found = columns.alike(
-            "description",
-            lambda c: (
-                fits(c) and (c.average > _TEXT or c.share("html") > 0.5) and c.filled > columns.records * 0.5
-            ),
-            lambda c: (-c.average,),
+            "description", lambda c: c.selector in long and fits(c), lambda c: (-c.average,)
         )
         why = "by its values: the longest texts"
     if not found:
