@@ -87,10 +87,7 @@ Observer = Callable[[str, str, EventDict], None]
 
 
 def set_up(
-    form: str = "auto",
-    level: str = "info",
-    stream: TextIO | None = None,
-    observers: Sequence[Observer] = (),
+    form: str = "auto", level: str = "info", stream: TextIO | None = None, observers: Sequence[Observer] = ()
 ) -> None:
     """Have the log written to ``stream`` (default: standard error), and each event that is written passed to ``observers``.
     ``form``: auto, console or json; ``level``: debug, info, warning, error or critical."""
@@ -239,8 +236,7 @@ def _marked(_logger: WrappedLogger, method: str, line: Any) -> str:
 
 
 def _observing(observers: Sequence[Observer]) -> list[Processor]:
-    """Return a processor that calls the observers; none if there are none. What an observer raises is lost: the log, and
-    what logs, go on without it."""
+    """Return a processor that calls the observers, if there are any. What an observer raises is lost, and the log goes on."""
 
     def observe(_logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
         fields = {**structlog.contextvars.get_contextvars(), **event}

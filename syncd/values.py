@@ -155,7 +155,7 @@ class SettingKind:
 class Setting:
     """``key`` is dotted (``sync.max_archive.percent``: member ``percent`` of ``max_archive`` in ``[sync]``);
     ``default`` is as TOML has it. A ``secret`` is never shown and may be a systemd credential named ``key``.
-    ``per_feed``: a feed's own file may override it."""
+    ``per_feed``: a feed's own file may override it. ``attribute`` leads to the field from what holds all settings."""
 
     key: str
     kind: SettingKind
@@ -163,6 +163,7 @@ class Setting:
     doc: str
     secret: bool = False
     per_feed: bool = False
+    attribute: str = ""
 
     @property
     def environment(self) -> str:
@@ -195,14 +196,15 @@ def section(declared: type, name: str = "") -> Any:
     return field(metadata={"section": declared, "name": name})
 
 
-def declared_settings(holder: type, above: str = "") -> Iterator[Setting]:
-    """Yield the settings of ``holder`` and its sections in the order of their declaration, with whole keys."""
+def declared_settings(holder: type, above: str = "", place: str = "") -> Iterator[Setting]:
+    """Yield the settings of ``holder`` and its sections in the order of their declaration, with whole keys and attributes.
+    ``above`` and ``place`` are what these begin with."""
     for each in fields(holder):
-        name = above + (each.metadata.get("name") or each.name)
+        name, attribute = above + (each.metadata.get("name") or each.name), place + each.name
         if "section" in each.metadata:
-            yield from declared_settings(each.metadata["section"], f"{name}.")
+            yield from declared_settings(each.metadata["section"], f"{name}.", f"{attribute}.")
         for found in each.metadata.get("settings", ()):
-            yield replace(found, key=name + found.key)
+            yield replace(found, key=name + found.key, attribute=attribute)
 
 
 def members_of(holder: type, parsed: Mapping[str, Any], above: str = "") -> dict[str, Any]:

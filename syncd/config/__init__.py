@@ -1,9 +1,9 @@
 """The service's own settings: declared once, read from file and environment, frozen. Knows nothing of feed files."""
 
-from syncd.config.in_force import SettingInForce, settings_in_force
+from syncd.config.in_force import settings_in_force
 from syncd.config.kinds import Address, store_address
 from syncd.config.load import load_settings
-from syncd.config.notify import Notify, QuietHours, SmtpServer
+from syncd.config.notify import Notify, SmtpServer
 from syncd.config.settings import SETTINGS, Api, Settings, StoreSettings
 
 __all__ = [
@@ -11,8 +11,6 @@ __all__ = [
     "Address",
     "Api",
     "Notify",
-    "QuietHours",
-    "SettingInForce",
     "Settings",
     "SmtpServer",
     "StoreSettings",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import time, timedelta
-from typing import Any
+from operator import attrgetter
 
-from syncd.config.settings import BY_KEY, Settings
+from syncd.config.settings import SETTINGS, Settings
 from syncd.domain import Threshold
-from syncd.values import UNITS_OF_SIZE, UNITS_OF_TIME, Setting
+from syncd.values import PERCENT, UNITS_OF_SIZE, UNITS_OF_TIME, Setting
 
 DEFAULT = "default"
 _TIMES = [(unit, UNITS_OF_TIME[unit]) for unit in ("d", "h", "m", "s", "ms")]
@@ -29,26 +29,13 @@ class SettingInForce:
 
 def settings_in_force(settings: Settings) -> Iterator[SettingInForce]:
     """Yield every setting, in the order of their declaration. The values of secrets are left out."""
-    for key, value in _values(settings, ""):
-        setting = BY_KEY[key]
+    for setting in SETTINGS:
+        value: object = attrgetter(setting.attribute)(settings)
+        if isinstance(value, Threshold):
+            value = value.percent if setting.kind is PERCENT else value.count
         text = None if setting.secret else _text(setting, value)
-        yield SettingInForce(setting, text, settings.sources.get(key, DEFAULT), value not in ("", None))
-
-
-def _values(holder: Any, above: str) -> Iterator[tuple[str, object]]:
-    for each in fields(holder):
-        name = above + (each.metadata.get("name") or each.name)
-        if "section" in each.metadata:
-            yield from _values(getattr(holder, each.name), f"{name}.")
-        for found in each.metadata.get("settings", ()):
-            yield name + found.key, _part(getattr(holder, each.name), found.key)
-
-
-def _part(value: object, key: str) -> object:
-    """Return what the setting with this ``key`` below its field gave."""
-    if isinstance(value, Threshold):
-        return value.percent if key in ("", ".percent") else value.count
-    return value
+        origin = settings.sources.get(setting.key, DEFAULT)
+        yield SettingInForce(setting, text, origin, value not in ("", None))
 
 
 def _text(setting: Setting, value: object) -> str:

@@ -8,7 +8,7 @@ import ipaddress
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -68,15 +68,8 @@ def _prefix(value: object) -> str:
 
 def _public_url(value: object) -> str:
     parts = urlsplit(value) if isinstance(value, str) else None
-    if value == "":
-        return ""
-    if (
-        parts is None
-        or parts.scheme not in ("http", "https")
-        or not parts.hostname
-        or parts.query
-        or parts.fragment
-    ):
+    usable = parts and parts.hostname and not parts.query and not parts.fragment
+    if not parts or not usable or parts.scheme not in ("http", "https"):
         raise ValueFault(f"must be an address such as https://jobs.example.ca, not {shown(value)}")
     return str(value).rstrip("/")
 
@@ -110,10 +103,6 @@ def _is_port(host: str) -> bool:
     return not port or (port.isascii() and port.isdecimal() and 0 < int(port) < 65536)
 
 
-def _lock_url(value: object) -> str:
-    return "" if value == "" else _postgres_url(value)
-
-
 def _line_size(value: object) -> int:
     found = size(value)
     if not 1024 <= found <= 64 * 1024:
@@ -121,18 +110,22 @@ def _line_size(value: object) -> int:
     return found
 
 
-def _list_of(valid: Callable[[str], bool], lists: str, entry: str) -> Callable[[object], tuple[str, ...]]:
-    """Return the parser of a list of texts that are ``valid``; ``lists`` and ``entry`` say what is wanted."""
+def list_kind(name: str, valid: Callable[[str], bool], entry: str, lists: str = "") -> SettingKind:
+    """Return the kind of a list of texts that are ``valid``; ``lists`` and ``entry`` say what is wanted. Commas separate the
+    entries in a variable of the environment."""
 
     def parse(value: object) -> tuple[str, ...]:
         if not isinstance(value, list):
-            raise ValueFault(f"must be a list of {lists}, not {shown(value)}")
+            raise ValueFault(f"must be a list{lists}, not {shown(value)}")
         for item in value:
             if not isinstance(item, str) or not valid(item):
                 raise ValueFault(f"has {shown(item)}, which is not {entry}")
         return tuple(value)
 
-    return parse
+    def from_text(given: str) -> object:
+        return [part.strip() for part in given.split(",") if part.strip()]
+
+    return SettingKind(name, "", parse, from_text)
 
 
 def _is_network(text: str) -> bool:
@@ -186,50 +179,44 @@ def _zone(value: object) -> ZoneInfo:
         raise ValueFault(f"must be a time zone such as America/Toronto, not {shown(value)}") from None
 
 
-def _comma_separated(text: str) -> object:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
 def _json(text: str) -> object:
     with contextlib.suppress(ValueError, RecursionError):
         return json.loads(text)
     return text
 
 
+def or_empty(kind: SettingKind, empty: object = None) -> SettingKind:
+    """Return ``kind`` with the empty text too, which is parsed as ``empty``."""
+    return replace(kind, parse=lambda value: empty if value == "" else kind.parse(value))
+
+
 PATH = SettingKind("path", "path", lambda value: Path(text(value)))
 PATH_OR_NONE = SettingKind("path", "path", lambda value: Path(text(value)) if value else None)
 ADDRESS = SettingKind("address", "HOST:PORT", _address)
-ADDRESS_OR_NONE = SettingKind("address", "HOST:PORT", lambda value: None if value == "" else _address(value))
+ADDRESS_OR_NONE = or_empty(ADDRESS)
 #: The path in front of every address of the API, without a slash at its end.
 PREFIX = SettingKind("path prefix", "", _prefix)
 #: Scheme and host that clients outside use, or nothing.
-PUBLIC_URL = SettingKind("address", "URL", _public_url)
+PUBLIC_URL = or_empty(SettingKind("address", "URL", _public_url), "")
 STORE_URL = SettingKind("store address", "URL", store_address)
 #: The address of a PostgreSQL database, or nothing.
-LOCK_URL = SettingKind("store address", "URL", _lock_url)
+LOCK_URL = or_empty(SettingKind("store address", "URL", _postgres_url), "")
 #: The size of a line of HTTP.
 LINE_SIZE = SettingKind("size", SIZE.unit, _line_size)
-NETWORKS = SettingKind(
-    "list of networks",
-    "",
-    _list_of(_is_network, "addresses or networks", "an address or network such as 10.0.0.0/8"),
-    _comma_separated,
+NETWORKS = list_kind(
+    "list of networks", _is_network, "an address or network such as 10.0.0.0/8", " of addresses or networks"
 )
-ORIGINS = SettingKind(
+ORIGINS = list_kind(
     "list of origins",
-    "",
-    _list_of(
-        _is_origin, "origins such as https://app.example.ca", "an origin such as https://app.example.ca"
-    ),
-    _comma_separated,
+    _is_origin,
+    "an origin such as https://app.example.ca",
+    " of origins such as https://app.example.ca",
 )
-HOSTS = SettingKind(
+HOSTS = list_kind(
     "list of host names",
-    "",
-    _list_of(
-        _is_host, "host names such as ops.example.ca", "a host name in small letters such as ops.example.ca"
-    ),
-    _comma_separated,
+    _is_host,
+    "a host name in small letters such as ops.example.ca",
+    " of host names such as ops.example.ca",
 )
 NAMES_BY_ID = SettingKind("table of id and name", "", _names_by_id, _json)
 IDS = SettingKind("list of ids", "", _ids, _json)

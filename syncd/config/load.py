@@ -23,7 +23,6 @@ SYSTEM = Path("/etc/syncd/syncd.toml")
 STATE = Path("/var/lib/syncd")
 #: Names under SYNCD_ that are not settings.
 OTHER_NAMES = frozenset({"SYNCD_CONFIG"})
-_SQLITE = "sqlite:///"
 
 
 def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
@@ -126,8 +125,7 @@ def _unknown(key: str, known: Iterable[str]) -> str:
 
 
 def _nearest(key: str, known: list[str]) -> str | None:
-    """Return the setting or table that ``key`` was probably meant to be: one of that very name elsewhere, a similar one
-    beside it, a similar one elsewhere."""
+    """Return the setting or table that ``key`` probably means: of that very name, or a similar one beside it or elsewhere."""
     above, _, name = key.rpartition(".")
     ends: dict[str, str] = {}
     for setting in known:
@@ -177,18 +175,18 @@ def _settings(
         file=file,
         sources=sources,
     )
+    store = written.store
     return replace(
         written,
         operator=_secrets(written.operator, "operator", base, faults),
         notify=_secrets(written.notify, "notify", base, faults),
-        store=replace(written.store, url=_absolute_store(written.store.url, base)),
+        store=store if store.path is None else replace(store, url=f"sqlite:///{base / store.path}"),
         drop=replace(written.drop, folder=base / written.drop.folder),
     )
 
 
 def _folders(file: Path | None) -> tuple[Path, Path]:
-    """Return where relative paths start, and the folder of feed files. Without a file: as if the current folder had an
-    empty one."""
+    """Return where relative paths start, and the folder of feed files. No file counts as an empty one in the current folder."""
     if file is None:
         return Path.cwd(), Path.cwd() / LOCAL.parent / "feeds.d"
     return (file.parent.parent if file.parent.name == LOCAL.parent.name else STATE), file.parent / "feeds.d"
@@ -204,29 +202,22 @@ def _catalogue(changes: Catalogues, faults: list[str]) -> Catalogue:
 
 def _secrets(holder: Any, table: str, base: Path, faults: list[str]) -> Any:
     """Return the settings of ``table`` with each secret that is in a file of its own (``token_file`` for ``token``)."""
-    names = [each.name for each in fields(holder) if hasattr(holder, f"{each.name}_file")]
+    names = [each.name for each in fields(holder) if getattr(holder, f"{each.name}_file", None) is not None]
     return replace(holder, **{name: _secret(holder, f"{table}.{name}", base, faults) for name in names})
 
 
 def _secret(holder: Any, key: str, base: Path, faults: list[str]) -> str:
     name = key.rpartition(".")[2]
-    value, file = getattr(holder, name), getattr(holder, f"{name}_file")
-    if file is None:
-        return str(value)
+    value, path = str(getattr(holder, name)), Path(base, getattr(holder, f"{name}_file"))
     if value:
         faults.append(f"{key} and {key}_file: give only one of them")
-        return str(value)
-    path: Path = base / file
+        return value
     try:
         return path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8"
         faults.append(f"{key}_file: {path}: {why}")
         return ""
-
-
-def _absolute_store(url: str, base: Path) -> str:
-    return _SQLITE + str(base / url.removeprefix(_SQLITE)) if url.startswith(_SQLITE) else url
 
 
 def _contradictions(settings: Settings) -> Iterator[str]:

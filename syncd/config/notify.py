@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import time
 from pathlib import Path
-from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from syncd.config.kinds import PATH_OR_NONE, Address
+from syncd.config.kinds import PATH_OR_NONE, Address, list_kind, or_empty
 from syncd.domain import NoticeEvent
 from syncd.values import SECONDS, TEXT, SettingKind, ValueFault, setting, shown, text
 
@@ -21,14 +20,13 @@ SHORTEST_SECRET = 16
 MOST_RECEIVERS = 20
 
 _EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*")
-_QUIET = re.compile(r"([0-9:]{5})-([0-9:]{5})")
+_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 _SHORT_NAMES = tuple(event.short for event in NoticeEvent if event.concerns_a_feed)
 
 
 @dataclass(frozen=True, slots=True)
 class SmtpServer:
-    """``tls``: the connection begins with TLS (``smtps://``), which is else asked for with STARTTLS. An empty ``user`` does
-    not log in."""
+    """``tls``: the connection begins with TLS (``smtps://``), else STARTTLS asks for it. An empty ``user`` does not log in."""
 
     host: str
     port: int
@@ -79,8 +77,6 @@ def _split(given: str) -> SplitResult | None:
 def _webhook(value: object) -> str:
     """Return an address. Faults do not show it: it may hold a secret."""
     given = text(value)
-    if not given:
-        return ""
     parts = _split(given)
     if parts is None or parts.scheme not in ("http", "https"):
         raise ValueFault("must be an address such as https://hooks.example.ca/syncd")
@@ -89,11 +85,8 @@ def _webhook(value: object) -> str:
     return given
 
 
-def _smtp(value: object) -> SmtpServer | None:
-    given = text(value)
-    if not given:
-        return None
-    parts = _split(given)
+def _smtp(value: object) -> SmtpServer:
+    parts = _split(text(value))
     more = parts is not None and (parts.path.strip("/") or parts.query or parts.fragment)
     if parts is None or parts.scheme not in ("smtp", "smtps") or more:
         raise ValueFault("must be an address such as smtp://user@mail.example.ca:587")
@@ -110,73 +103,49 @@ def _is_email(given: str) -> bool:
 
 def _email(value: object) -> str:
     given = text(value)
-    if given and not _is_email(given):
+    if not _is_email(given):
         raise ValueFault(f"must be an e-mail address such as syncd@example.ca, not {shown(value)}")
     return given
 
 
-def _texts(
-    valid: Callable[[str], bool], entry: str, most: int = 1_000
-) -> Callable[[object], tuple[str, ...]]:
-    """Return the parser of a list of at most ``most`` different texts that are ``valid``; ``entry`` says what each is."""
+def _different(kind: SettingKind, most: int = 1_000) -> SettingKind:
+    """Return a kind of lists with at most ``most`` entries, all of them different."""
 
-    def parse(value: object) -> tuple[str, ...]:
-        if not isinstance(value, list):
-            raise ValueFault(f"must be a list, not {shown(value)}")
-        for item in value:
-            if not isinstance(item, str) or not valid(item):
-                raise ValueFault(f"has {shown(item)}, which is not {entry}")
-        if len(set(value)) < len(value):
+    def parse(value: object) -> object:
+        found = kind.parse(value)
+        if len(set(found)) < len(found):
             raise ValueFault("has an entry twice")
-        if len(value) > most:
+        if len(found) > most:
             raise ValueFault(f"must have at most {most} entries")
-        return tuple(value)
+        return found
 
-    return parse
+    return replace(kind, parse=parse)
 
 
-def _time_of_day(value: object) -> time | None:
+def _time_of_day(value: object) -> time:
     given = text(value)
-    if not given:
-        return None
-    if re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", given) is None:
+    if _TIME.fullmatch(given) is None:
         raise ValueFault(f"must be a time of day such as 08:00, not {shown(value)}")
     return time.fromisoformat(given)
 
 
-def _quiet(value: object) -> QuietHours | None:
-    given = text(value)
-    if not given:
-        return None
-    found = _QUIET.fullmatch(given)
-    try:
-        start, end = (_time_of_day(part) for part in found.groups()) if found else (None, None)
-    except ValueFault:
-        start = end = None
-    if start is None or end is None or start == end:
+def _quiet(value: object) -> QuietHours:
+    start, _, end = text(value).partition("-")
+    if start == end or not (_TIME.fullmatch(start) and _TIME.fullmatch(end)):
         raise ValueFault(f"must be two times of day such as 22:00-06:00, not {shown(value)}")
-    return QuietHours(start, end)
+    return QuietHours(time.fromisoformat(start), time.fromisoformat(end))
 
 
-def _comma_separated(given: str) -> object:
-    return [part.strip() for part in given.split(",") if part.strip()]
-
-
-def _list(name: str, parse: Callable[[object], Any]) -> SettingKind:
-    return SettingKind(name, "", parse, _comma_separated)
-
-
-WEBHOOK = SettingKind("address", "URL", _webhook)
-SMTP = SettingKind("address", "smtp://USER@HOST:PORT", _smtp)
-EMAIL = SettingKind("e-mail address", "", _email)
-EMAILS = _list(
-    "list of e-mail addresses",
-    _texts(_is_email, "an e-mail address", MOST_RECEIVERS),
+WEBHOOK = or_empty(SettingKind("address", "URL", _webhook), "")
+SMTP = or_empty(SettingKind("address", "smtp://USER@HOST:PORT", _smtp))
+EMAIL = or_empty(SettingKind("e-mail address", "", _email), "")
+EMAILS = _different(list_kind("list of e-mail addresses", _is_email, "an e-mail address"), MOST_RECEIVERS)
+EVENTS = _different(
+    list_kind("list of events", _SHORT_NAMES.__contains__, f"one of {', '.join(_SHORT_NAMES)}")
 )
-EVENTS = _list("list of events", _texts(_SHORT_NAMES.__contains__, f"one of {', '.join(_SHORT_NAMES)}"))
-FEED_NAMES = _list("list of feeds", _texts(lambda item: bool(item.strip()), "the name of a feed"))
-QUIET = SettingKind("two times of day", "HH:MM-HH:MM", _quiet)
-TIME_OF_DAY = SettingKind("time of day", "HH:MM", _time_of_day)
+FEED_NAMES = _different(list_kind("list of feeds", lambda item: bool(item.strip()), "the name of a feed"))
+QUIET = or_empty(SettingKind("two times of day", "HH:MM-HH:MM", _quiet))
+TIME_OF_DAY = or_empty(SettingKind("time of day", "HH:MM", _time_of_day))
 
 
 # -- the settings ----------------------------------------------------------------------------------------------

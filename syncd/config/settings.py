@@ -1,5 +1,4 @@
-"""The settings of the service, each declared once. Their values are frozen and checked, with absolute paths;
-``load_settings`` makes them."""
+"""The settings of the service, each declared once. Their values are frozen and checked, with absolute paths."""
 
 from __future__ import annotations
 
@@ -9,24 +8,8 @@ from datetime import timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from syncd.config.kinds import (
-    ADDRESS,
-    ADDRESS_OR_NONE,
-    HOSTS,
-    IDS,
-    LINE_SIZE,
-    LOCK_URL,
-    NAMES_BY_ID,
-    NETWORKS,
-    ORIGINS,
-    PATH,
-    PATH_OR_NONE,
-    PREFIX,
-    PUBLIC_URL,
-    STORE_URL,
-    ZONE,
-    Address,
-)
+from syncd.config import kinds
+from syncd.config.kinds import Address
 from syncd.config.notify import Notify
 from syncd.domain import Catalogue, FeedLimits, Policy
 from syncd.values import (
@@ -50,21 +33,20 @@ TIME_OUT = positive(SECONDS)
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """Sizes are in bytes, times in seconds; 0 switches a cap or limit off. ``base_path`` and ``public_url`` have no
-    slash at their end."""
+    """Sizes are in bytes, times in seconds; 0 switches a limit off. ``base_path`` and ``public_url`` do not end with a slash."""
 
     listen: Address = setting(
-        ADDRESS, "127.0.0.1:8080", "where the API listens; port 0 lets the system choose"
+        kinds.ADDRESS, "127.0.0.1:8080", "where the API listens; port 0 lets the system choose"
     )
-    base_path: str = setting(PREFIX, "/api/v1.1", "the path in front of every address of the API")
+    base_path: str = setting(kinds.PREFIX, "/api/v1.1", "the path in front of every address of the API")
     public_url: str = setting(
-        PUBLIC_URL, "", "the outside address when behind a proxy; empty: as the request says"
+        kinds.PUBLIC_URL, "", "the outside address when behind a proxy; empty: as the request says"
     )
     trusted_proxies: tuple[str, ...] = setting(
-        NETWORKS, [], "proxies whose X-Forwarded-For, -Proto, -Host are believed"
+        kinds.NETWORKS, [], "proxies whose X-Forwarded-For, -Proto, -Host are believed"
     )
     # What one request may be.
-    max_line: int = setting(LINE_SIZE, "8KiB", "the longest request line or header line")
+    max_line: int = setting(kinds.LINE_SIZE, "8KiB", "the longest request line or header line")
     max_headers: int = setting(number(10, 1_000, "lines"), 100, "the most header lines of one request")
     max_head: int = setting(positive(SIZE), "64KiB", "the longest head of a request, all its lines")
     max_body: int = setting(positive(SIZE), "1MiB", "the longest request body that is read, expanded")
@@ -97,7 +79,7 @@ class Api:
     compress: bool = setting(FLAG, True, "compress answers with gzip where the client prefers it")
     compress_min: int = setting(SIZE, "1KiB", "smaller answers are not compressed")
     cors_origins: tuple[str, ...] = setting(
-        ORIGINS, [], "origins whose pages may call the API from a browser"
+        kinds.ORIGINS, [], "origins whose pages may call the API from a browser"
     )
     cors_max_age: float = setting(SECONDS, "2h", "how long a browser may remember the permission")
 
@@ -107,13 +89,15 @@ class Catalogues:
     """Changes to the catalogues that ship."""
 
     position_types: Mapping[int, str] = setting(
-        NAMES_BY_ID, {}, "position types added or renamed: id = name, at most 10 characters"
+        kinds.NAMES_BY_ID, {}, "position types added or renamed: id = name, at most 10 characters"
     )
     categories: Mapping[int, str] = setting(
-        NAMES_BY_ID, {}, "categories added or renamed: id = name, at most 40 characters"
+        kinds.NAMES_BY_ID, {}, "categories added or renamed: id = name, at most 40 characters"
     )
-    retired_position_types: tuple[int, ...] = setting(IDS, [], "position types that are no longer offered")
-    retired_categories: tuple[int, ...] = setting(IDS, [], "categories that are no longer offered")
+    retired_position_types: tuple[int, ...] = setting(
+        kinds.IDS, [], "position types that are no longer offered"
+    )
+    retired_categories: tuple[int, ...] = setting(kinds.IDS, [], "categories that are no longer offered")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +105,12 @@ class Operator:
     """``listen`` None: pages, health and metrics are on the API's address. An empty ``token`` is not asked for."""
 
     listen: Address | None = setting(
-        ADDRESS_OR_NONE,
+        kinds.ADDRESS_OR_NONE,
         "127.0.0.1:8081",
         'pages, health and metrics; "": on the API\'s address, pages below /operator/',
     )
     public_url: str = setting(
-        PUBLIC_URL,
+        kinds.PUBLIC_URL,
         "",
         "the outside address when behind a proxy, for links; empty: as listen says; needs a token unless it is loopback",
     )
@@ -136,9 +120,11 @@ class Operator:
         "the token that pages and /metrics require; needed unless the address is loopback and no proxy is in front",
         secret=True,
     )
-    token_file: Path | None = setting(PATH_OR_NONE, "", "a file that holds the token, instead of token")
+    token_file: Path | None = setting(kinds.PATH_OR_NONE, "", "a file that holds the token, instead of token")
     hosts: tuple[str, ...] = setting(
-        HOSTS, [], "host names under which a browser may reach the pages, beside localhost and IP addresses"
+        kinds.HOSTS,
+        [],
+        "host names under which a browser may reach the pages, beside localhost and IP addresses",
     )
 
 
@@ -147,10 +133,13 @@ class StoreSettings:
     """``path`` is the SQLite file; None: the store is of another kind."""
 
     url: str = setting(
-        STORE_URL, "sqlite:///var/syncd.db", "sqlite:///PATH or postgresql://USER@HOST/DATABASE", secret=True
+        kinds.STORE_URL,
+        "sqlite:///var/syncd.db",
+        "sqlite:///PATH or postgresql://USER@HOST/DATABASE",
+        secret=True,
     )
     lock_url: str = setting(
-        LOCK_URL,
+        kinds.LOCK_URL,
         "",
         "PostgreSQL: an address for locks that is not that of a pooler; empty: as url",
         secret=True,
@@ -174,7 +163,9 @@ class StoreSettings:
 class Drop:
     """``settle`` and ``rescan`` are in seconds."""
 
-    folder: Path = setting(PATH, "feeds/drop", "has a folder for each feed, where its files are dropped")
+    folder: Path = setting(
+        kinds.PATH, "feeds/drop", "has a folder for each feed, where its files are dropped"
+    )
     settle: float = setting(
         SECONDS, "2s", "how long a file must be unchanged before it is taken", per_feed=True
     )
@@ -226,7 +217,9 @@ class Log:
         TEXT, "", "the DSN of Sentry, to which errors are sent; needs syncd[sentry]", secret=True
     )
     otel: str = setting(
-        PUBLIC_URL, "", "the OTLP receiver to which traces of requests and runs are sent; needs syncd[otel]"
+        kinds.PUBLIC_URL,
+        "",
+        "the OTLP receiver to which traces of requests and runs are sent; needs syncd[otel]",
     )
 
 
@@ -237,7 +230,7 @@ class Settings:
     value came from, for every key that is not a default."""
 
     timezone: ZoneInfo = setting(
-        ZONE, "America/Toronto", "decides the calendar date of publishDate and closeDate"
+        kinds.ZONE, "America/Toronto", "decides the calendar date of publishDate and closeDate"
     )
     api: Api = section(Api)
     catalogues: Catalogues = section(Catalogues)

@@ -48,7 +48,10 @@ def check_body(
             problems.append(unknown_field("", name, READERS))
         if len(problems) > MAX_PROBLEMS:
             raise Invalid(_capped(problems))
-    job_id = _job_id(body["id"], problems) if "id" in body else None
+    job_id = body.get("id")
+    if job_id is not None and type(job_id) is not int:
+        wrong_type("/id", job_id, "a whole number", problems)
+        job_id = None
     if addressed is not None and (mismatch := other_job(job_id, addressed)):
         problems.append(mismatch)
     lacks_reference = reference_required and fields.get("referenceId") is None
@@ -85,13 +88,6 @@ def other_job(sent_id: int | None, job_id: int | None) -> Problem | None:
     addressed = "a new one" if job_id is None else f"job {job_id}"
     detail = f"the body is about job {sent_id}, the request about {addressed}"
     return Problem("/id", "read_only_mismatch", detail, sent_id)
-
-
-def _job_id(value: object, problems: Problems) -> int | None:
-    if value is None or type(value) is int:
-        return value
-    wrong_type("/id", value, "a whole number", problems)
-    return None
 
 
 def _add_missing_fields(problems: Problems, fields: dict[str, object], creating: Moment) -> None:

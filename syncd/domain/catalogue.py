@@ -5,21 +5,13 @@ what is sent, so that a job that has one can be sent back as it was read; they a
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 
-from syncd.domain.catalogue_data import (
-    CATEGORIES,
-    CATEGORY_SYNONYMS,
-    PERIOD_SYNONYMS,
-    PERIODS,
-    POSITION_SYNONYMS,
-    POSITION_TYPES,
-    ROUTING_SYNONYMS,
-    ROUTING_TYPES,
-)
+from syncd.domain import catalogue_data as shipped
 from syncd.domain.job_fields import INT32_MAX
 from syncd.domain.text import name_key
 from syncd.errors import ConfigError
@@ -48,12 +40,15 @@ SHOWN_MEMBERS: Mapping[str, tuple[str, ...]] = {
     "routing_types": ("name",),
 }
 _SYNONYMS: Mapping[str, Mapping[int, tuple[str, ...]]] = {
-    "position_types": POSITION_SYNONYMS,
-    "categories": CATEGORY_SYNONYMS,
-    "periods": PERIOD_SYNONYMS,
-    "routing_types": ROUTING_SYNONYMS,
+    "position_types": shipped.POSITION_SYNONYMS,
+    "categories": shipped.CATEGORY_SYNONYMS,
+    "periods": shipped.PERIOD_SYNONYMS,
+    "routing_types": shipped.ROUTING_SYNONYMS,
 }
 Entries = Mapping[int, CatalogueEntry]
+#: What the digest of the catalogues is made of: it never changes, and neither do the names of these.
+Entry = namedtuple("Entry", "id name retired")
+Period = namedtuple("Period", "id name unit retired")
 
 
 @dataclass(frozen=True)
@@ -74,10 +69,10 @@ class Catalogue:
     def default(cls) -> Catalogue:
         """Return the catalogues that are shipped (docs/api.md "Catalogues")."""
         return cls(
-            position_types={id: CatalogueEntry(id, name) for id, name in POSITION_TYPES.items()},
-            categories={id: CatalogueEntry(id, name) for id, name in CATEGORIES.items()},
-            periods={id: CatalogueEntry(id, name, unit=unit) for id, (name, unit) in PERIODS.items()},
-            routing_types={id: CatalogueEntry(id, name) for id, name in ROUTING_TYPES.items()},
+            position_types={id: CatalogueEntry(id, name) for id, name in shipped.POSITION_TYPES.items()},
+            categories={id: CatalogueEntry(id, name) for id, name in shipped.CATEGORIES.items()},
+            periods={id: CatalogueEntry(id, name, unit=unit) for id, (name, unit) in shipped.PERIODS.items()},
+            routing_types={id: CatalogueEntry(id, name) for id, name in shipped.ROUTING_TYPES.items()},
         )
 
     def extended(
@@ -90,8 +85,7 @@ class Catalogue:
     ) -> Catalogue:
         """Return this catalogue with entries added or renamed (id → name), and others retired; none is ever removed.
 
-        Raise ConfigError with every fault: an id beyond Int32, a name that is too long, empty or used twice, an unknown
-        id to retire."""
+        Raise ConfigError with every fault: an id beyond Int32, a name too long, empty or used twice, an unknown id to retire."""
         faults: list[str] = []
         changed = Catalogue(
             _changed("position_types", self.position_types, position_types, retired_position_types, faults),
@@ -111,8 +105,7 @@ class Catalogue:
     def find(self, name: str, text: str) -> int | None:
         """Return the id of the entry that ``text`` names in the catalogue ``name``, or None.
 
-        A name, a unit or a known synonym counts (``FULL_TIME``, ``temps plein``, ``HOUR``, ``courriel``), without case,
-        accents and "and"."""
+        A name, a unit or a synonym counts (``FULL_TIME``, ``temps plein``, ``HOUR``), without case, accents and "and"."""
         names, wanted = self._by_name[name], name_key(text)
         found, bare = names.get(wanted), _bare(wanted)
         if found is None and ("&" in text or bare != wanted):
@@ -123,24 +116,17 @@ class Catalogue:
         """Return 16 bytes over every id, name, unit and retirement: equal for equal catalogues, in any process.
 
         Feeds keep it as a part of the digest of their settings, so what is hashed never changes."""
-        parts = {
-            "position": self.position_types,
-            "category": self.categories,
-            "period": self.periods,
-            "routing": self.routing_types,
-        }
-        shown = ", ".join(f"({kind!r}, {_tuple_text(kind, entries)})" for kind, entries in parts.items())
-        return blake2b(f"[{shown}]".encode(), digest_size=16).digest()
 
+        def plain(entries: Entries) -> tuple[Entry, ...]:
+            return tuple(Entry(each.id, each.name, each.retired) for each in entries.values())
 
-def _tuple_text(kind: str, entries: Entries) -> str:
-    texts = [
-        f"Period(id={entry.id}, name={entry.name!r}, unit={entry.unit!r}, retired={entry.retired})"
-        if kind == "period"
-        else f"Entry(id={entry.id}, name={entry.name!r}, retired={entry.retired})"
-        for entry in entries.values()
-    ]
-    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+        parts = [
+            ("position", plain(self.position_types)),
+            ("category", plain(self.categories)),
+            ("period", tuple(Period(p.id, p.name, p.unit, p.retired) for p in self.periods.values())),
+            ("routing", plain(self.routing_types)),
+        ]
+        return blake2b(repr(parts).encode(), digest_size=16).digest()
 
 
 def _names(entries: Entries, synonyms: Mapping[int, tuple[str, ...]]) -> dict[str, int]:
@@ -160,11 +146,7 @@ def _bare(key: str) -> str:
 
 
 def _changed(
-    kind: str,
-    entries: Entries,
-    names: Mapping[int, str] | None,
-    retired: Iterable[int],
-    faults: list[str],
+    kind: str, entries: Entries, names: Mapping[int, str] | None, retired: Iterable[int], faults: list[str]
 ) -> dict[int, CatalogueEntry]:
     changed = dict(entries)
     for id, name in (names or {}).items():
@@ -180,23 +162,21 @@ def _changed(
 
 
 def _entry_faults(id: int, name: str, limit: int) -> list[str]:
-    faults = []
-    if not 1 <= id <= INT32_MAX:
-        faults.append(f"an id must be 1 to {INT32_MAX}")
-    if not name.strip():
-        faults.append("a name must not be empty")
-    if len(name.strip()) > limit:
-        faults.append(f"{name!r} has {len(name.strip())} characters; at most {limit} are allowed")
-    return faults
+    length = len(name.strip())
+    rules = (
+        (1 <= id <= INT32_MAX, f"an id must be 1 to {INT32_MAX}"),
+        (length > 0, "a name must not be empty"),
+        (length <= limit, f"{name!r} has {length} characters; at most {limit} are allowed"),
+    )
+    return [fault for kept, fault in rules if not kept]
 
 
 def _doubled(kind: str, entries: Iterable[CatalogueEntry]) -> list[str]:
     """Return a fault for each name that two entries have."""
     seen: dict[str, CatalogueEntry] = {}
-    faults = []
-    for entry in entries:
-        if entry.retired:
-            continue
-        if (other := seen.setdefault(name_key(entry.name), entry)) is not entry:
-            faults.append(f"{kind}: {entry.name!r} is the name of both {other.id} and {entry.id}")
-    return faults
+    pairs = [(seen.setdefault(name_key(entry.name), entry), entry) for entry in entries if not entry.retired]
+    return [
+        f"{kind}: {entry.name!r} is the name of both {first.id} and {entry.id}"
+        for first, entry in pairs
+        if first is not entry
+    ]

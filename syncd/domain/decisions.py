@@ -18,8 +18,7 @@ class Create(Struct, frozen=True):
 
 
 class Update(Struct, frozen=True):
-    """Replace ``before`` by ``job``. ``changed``: the wire names of the fields that differ, ``publishDate`` among them, in
-    the order of docs/specification.md 2.1."""
+    """Replace ``before`` by ``job``. ``changed``: the wire names of what differs, ``publishDate`` too, in the order of fields."""
 
     before: Job
     job: Job

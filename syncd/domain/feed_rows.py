@@ -43,8 +43,7 @@ def decide_row(
     ownership: Ownership,
     policy: Policy,
 ) -> RowDecision:
-    """Return what a valid row, already located, results in, by the implied status, expiry, renewal, ownership and
-    ``on_api_edit``.
+    """Return what a valid, located row results in, by the implied status, expiry, renewal, ownership and ``on_api_edit``.
 
     The decision is None only for an expired row that names no job: there is nothing to write."""
     if current is not None and ownership.owner not in (None, feed_id) and not policy.take_over:
@@ -65,7 +64,9 @@ def decide_row(
         by=ArchivedBy.EXPIRED if row.expired else ArchivedBy.PERSON,
         chosen=CloseOrigin.RENEWED if row.renewed else CloseOrigin.CHOSEN,
     )
-    archives = isinstance(decision, Update) and _archives(decision)
+    archives = isinstance(decision, Update) and (
+        decision.before.status is Status.ACTIVE and decision.job.status is Status.ARCHIVED
+    )
     return RowDecision(_action(current, row, decision), decision, not isinstance(decision, Reject), archives)
 
 
@@ -153,31 +154,22 @@ def _returns(current: Job, *, dated: bool) -> bool:
     return dated and current.archived_by in (ArchivedBy.CLOSED, ArchivedBy.EXPIRED)
 
 
-def _archives(decision: Update) -> bool:
-    return decision.before.status is Status.ACTIVE and decision.job.status is Status.ARCHIVED
-
-
 def _action(current: Job | None, row: _Row, decision: Decision) -> RowAction:
     if isinstance(decision, Reject):
         return RowAction.REJECTED
     if isinstance(decision, Create):
         return RowAction.CREATED
     assert current is not None
+    before, after = current.status, decision.job.status
     if row.expired:
-        if current.status is not decision.job.status:
+        if before is not after:
             return RowAction.EXPIRED
-    elif _suppressed(current, decision.job, row.fields):
-        return RowAction.SUPPRESSED
+    elif before is after is Status.ARCHIVED and not _by_service(current) and "status" not in row.fields:
+        return RowAction.SUPPRESSED  # a person archived the job, although its feed lists it as live
     if not isinstance(decision, Update):
         return RowAction.UNCHANGED
-    back = current.status is Status.ARCHIVED and decision.job.status is Status.ACTIVE
+    back = before is Status.ARCHIVED and after is Status.ACTIVE
     return RowAction.REACTIVATED if back else RowAction.UPDATED
-
-
-def _suppressed(current: Job, after: Job, fields: Mapping[str, object]) -> bool:
-    """Whether the job stays archived because a person archived it, although its feed lists it as live."""
-    archived = current.status is Status.ARCHIVED and after.status is Status.ARCHIVED
-    return archived and not _by_service(current) and "status" not in fields
 
 
 # -- digests ---------------------------------------------------------------------------------------------------

@@ -37,10 +37,6 @@ def _ids(ids: tuple[int, ...]) -> str:
     return f"[{','.join(map(str, ids))}]"
 
 
-def _optional(flatten: Flatten) -> Flatten:
-    return lambda value: None if value is None else flatten(value)
-
-
 #: The kinds whose values are not flat. (A salary has a flat value for each of its members.)
 _BY_KIND: Mapping[FieldKind, Flatten] = {
     FieldKind.AMOUNT: decimal_text,
@@ -52,7 +48,9 @@ _BY_KIND: Mapping[FieldKind, Flatten] = {
 
 def _flatten(field: JobField) -> Flatten | None:
     flatten = _BY_KIND.get(field.kind)
-    return _optional(flatten) if flatten and field.nullable else flatten
+    if flatten is None or not field.nullable:
+        return flatten
+    return lambda value: None if value is None else flatten(value)
 
 
 _ARCHIVED_BY: Mapping[ArchivedBy | None, str | None] = {None: None, **{by: by.value for by in ArchivedBy}}
@@ -98,8 +96,7 @@ def _salary(salary: Salary | None) -> Flat:
 
 
 class NewJob(Struct, frozen=True):
-    """A job to be inserted, worked out before it is known what is in the store: its flat ``values``, and its
-    ``places`` as they were written."""
+    """A job to be inserted, made before it is known what is in the store: its flat ``values``, its ``places`` as written."""
 
     values: Flat
     places: tuple[Place, ...]

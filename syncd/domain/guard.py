@@ -9,6 +9,7 @@ from syncd.domain.policy import Policy, Threshold
 
 #: More rows with nothing but assumed places hold the file.
 MAX_ASSUMED = Threshold(50, 5)
+_GOING = "active jobs would be archived"
 
 
 def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
@@ -56,9 +57,8 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
             yield code, _share(part, whole, what, limit)
     going_in = counts.read - counts.rejected
     if MAX_ASSUMED.crossed(counts.assumed, going_in):
-        assumed = _share(
-            counts.assumed, going_in, "rows have only a city that nothing places in Canada", MAX_ASSUMED
-        )
+        what = "rows have only a city that nothing places in Canada"
+        assumed = _share(counts.assumed, going_in, what, MAX_ASSUMED)
         yield "places_assumed", f'{assumed}; approve, or say places = "canada" in the feed\'s file'
     if counts.older_bytes and (counts.read or missing):
         yield "older_bytes", "the file is, byte for byte, an older one of this feed: a step back in time"
@@ -66,18 +66,14 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
 
 def _would_happen(counts: PlanCounts, missing: int) -> list[str]:
     """Return what a run does that waits as a whole, in at most one sentence."""
-    would = (
-        (counts.created, "new"),
-        (counts.changed, "changed"),
-        (missing + counts.expired_archives, "gone"),
-    )
+    gone = missing + counts.expired_archives
+    would = ((counts.created, "new"), (counts.changed, "changed"), (gone, "gone"))
     parts = [(number, what) for number, what in would if number]
     if not parts:
         return []
-    first, what = parts[0]
-    more = (f"{number} {what}" for number, what in parts[1:])
+    (first, what), *others = parts
     jobs = f"{first} {'job' if first == 1 else 'jobs'} would be {what}"
-    return [f"nothing is applied: {', '.join([jobs, *more])}"]
+    return [f"nothing is applied: {', '.join([jobs, *(f'{number} {word}' for number, word in others)])}"]
 
 
 def _archiving(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tuple[str, str]]:
@@ -88,32 +84,25 @@ def _archiving(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tup
         what = "[rows] leaves all of the file's records out" if counts.filtered else "the file has no records"
         yield "empty", f"{what}; {_would(missing, counts.active)}"
     if missing and policy.max_unnamed.crossed(counts.without_reference, counts.read):
-        unnamed = _share(
-            counts.without_reference, counts.read, "rows have no readable referenceId", policy.max_unnamed
-        )
+        what = "rows have no readable referenceId"
+        unnamed = _share(counts.without_reference, counts.read, what, policy.max_unnamed)
         yield "without_reference", f"{unnamed}; {_would(missing, counts.active)}"
     if counts.feed_changed:
         yield "feed_changed", f"the feed's settings have changed; {_would(going, counts.active)}"
-    part, whole = going + counts.recent_archives, counts.active + counts.recent_archives
+    recent = counts.recent_archives
+    part, whole = going + recent, counts.active + recent
     if policy.max_archive.crossed(part, whole):
-        yield "max_archive", _share(part, whole, _what_goes(counts), policy.max_archive)
+        lately = f", with the {recent} archived in the last 24 hours" if recent else ""
+        yield "max_archive", _share(part, whole, f"{_GOING}{lately}", policy.max_archive)
     elif counts.active and going >= counts.active:
-        limit = _limit(policy.max_archive)
         yield (
             "max_archive",
-            f"all {counts.active} active jobs would be archived (100 %, the limit is {limit})",
+            f"all {counts.active} {_GOING} (100 %, the limit is {_limit(policy.max_archive)})",
         )
 
 
-def _what_goes(counts: PlanCounts) -> str:
-    what = "active jobs would be archived"
-    if counts.recent_archives:
-        what += f", with the {counts.recent_archives} archived in the last 24 hours"
-    return what
-
-
 def _would(part: int, whole: int) -> str:
-    return f"{part} of {whole} active jobs would be archived ({_percent(part, whole)} %)"
+    return f"{part} of {whole} {_GOING} ({_percent(part, whole)} %)"
 
 
 def _share(part: int, whole: int, what: str, limit: Threshold) -> str:

@@ -36,8 +36,9 @@ _SPACE = re.compile(r"[\t\n\f\r ]*")
 _SPACE_OR_SLASH = re.compile(r"[\t\n\f\r /]*")
 _ATTRIBUTE = re.compile(r"=?[^\t\n\f\r />=]*")
 _UNQUOTED = re.compile(r"[^\t\n\f\r >]*")
-_COMMENT_END = re.compile(r"--!?>")
-_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_COMMENT = re.compile(r"<!--(?:-?>|.*?(?:--!?>|\Z))", re.DOTALL)
+_MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
+_TAG = re.compile(r"</?[A-Za-z]")
 _ALLOWED = frozenset(HTML_TAGS)
 #: Elements whose content a browser reads as text, up to their end tag.
 _RAW = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "noscript"})
@@ -66,31 +67,23 @@ class _Tag:
 
 def _faults(text: str) -> Iterator[HtmlFault]:
     position = 0
-    while found := _TAG.search(text, position):
+    while found := _MARKUP.search(text, position):
         start = found.start()
-        if _opens_tag(text, start):
+        if _TAG.match(text, start):
             tag = _read_tag(text, start)
             yield from _tag_faults(tag)
             if tag.end is None:
                 return
             position = _after(text, tag)
         else:
-            detail, end = _markup(text, start)
+            detail, position = _markup(text, start)
             yield HtmlFault(start, detail)
-            position = end
-
-
-def _opens_tag(text: str, start: int) -> bool:
-    first = text[start + 1 : start + 2]
-    if first == "/":
-        first = text[start + 2 : start + 3]
-    return first.isascii() and first.isalpha()
 
 
 def _markup(text: str, start: int) -> tuple[str, int]:
     """Return the fault of markup at ``start`` that is not a tag, and the offset at which a browser continues."""
     if text.startswith("<!--", start):
-        return "comments are not allowed", _comment_end(text, start)
+        return "comments are not allowed", _match(_COMMENT, text, start).end()
     end = text.find(">", start)
     end = len(text) if end < 0 else end + 1
     if text[start + 1] == "?":
@@ -102,14 +95,6 @@ def _markup(text: str, start: int) -> tuple[str, int]:
     if text.startswith("<![CDATA[", start):
         return "CDATA sections are not allowed", end
     return "declarations are not allowed", end
-
-
-def _comment_end(text: str, start: int) -> int:
-    for short in ("<!-->", "<!--->"):
-        if text.startswith(short, start):
-            return start + len(short)
-    found = _COMMENT_END.search(text, start + 4)
-    return found.end() if found else len(text)
 
 
 def _read_tag(text: str, start: int) -> _Tag:
@@ -147,7 +132,7 @@ def _read_value(text: str, position: int) -> tuple[str, int | None]:
 
 
 def _match(pattern: re.Pattern[str], text: str, position: int) -> re.Match[str]:
-    """Return the match of ``pattern`` at ``position``. Each pattern here matches the empty text, so there always is one."""
+    """Return the match of ``pattern`` at ``position``, where there always is one."""
     found = pattern.match(text, position)
     assert found is not None
     return found
@@ -198,8 +183,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(?=.)", re.DOTALL)
 
 
 def _link_fault(raw: str) -> str | None:
-    """Return why a raw ``href`` is refused, or None. The scheme is read as by a browser: with entities decoded and without
-    the characters that a browser drops."""
+    """Return why a raw ``href`` is refused, or None. Its scheme is read as a browser does: decoded, without what it drops."""
     address = decode(raw).strip(_CONTROLS).translate(_DROPPED)
     if not address:
         return "the href is empty"

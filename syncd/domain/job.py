@@ -149,8 +149,7 @@ class ActorKind(StrEnum):
 
 class Actor(Struct, frozen=True):
     """Who makes a change, for the history: an API key or a feed run by its id, the service, or the operator, whose
-    ``id`` is the number of the session in the operator's pages; None: a command. ``request_id`` is that of the request to the
-    API that makes the change."""
+    ``id`` is the session's number in the operator's pages, None for a command. ``request_id``: of the request to the API."""
 
     kind: ActorKind
     id: int | None = None

@@ -1,5 +1,4 @@
-"""The rules that only a whole job can keep or break: what it must have, and what must fit together
-(docs/api.md "Reading a body")."""
+"""The rules that only a whole job can keep or break: what it must have, what must fit together (docs/api.md "Reading a body")."""
 
 from __future__ import annotations
 
@@ -16,13 +15,13 @@ def needed_value(field: JobField) -> str:
     return f"a job needs {what}"
 
 
-def _address_needed(field: JobField) -> str:
-    how = "by e-mail" if field.kind is FieldKind.EMAIL else "at a web address"
-    return f"applications {how} (routing type {field.routing}) need {field.name}"
-
-
 def _required(field: JobField, detail: str) -> tuple[str, Problem]:
     return field.attribute, Problem(f"/{field.name}", "required", detail)
+
+
+def _address_needed(field: JobField) -> tuple[str, Problem]:
+    how = "by e-mail" if field.kind is FieldKind.EMAIL else "at a web address"
+    return _required(field, f"applications {how} (routing type {field.routing}) need {field.name}")
 
 
 #: Attribute and problem of what every job needs, and of what an active job needs beside it.
@@ -31,7 +30,7 @@ _ACTIVE = [
     _required(field, f"an active job needs {field.name}") for field in FIELDS if field.needed is Needed.ACTIVE
 ]
 #: Routing type → attribute and problem of the address that it needs.
-_ADDRESS = {field.routing: _required(field, _address_needed(field)) for field in ADDRESSES}
+_ADDRESS = {field.routing: _address_needed(field) for field in ADDRESSES}
 _ORDER = {field.name: place for place, field in enumerate(FIELDS)}
 
 
@@ -41,7 +40,10 @@ def check_job(job: Job, sent_fields: Mapping[str, object], now: Moment) -> list[
     ``sent_fields`` decides only whether the close date is checked: it is if ``status`` or ``closeDate`` was sent."""
     problems = [problem for attribute, problem in _ALWAYS if not getattr(job, attribute)]
     if job.status is Status.ACTIVE:
-        _check_active(job, sent_fields, now, problems)
+        problems += [problem for attribute, problem in _ACTIVE if getattr(job, attribute) is None]
+        if job.close_date < now.today and ("status" in sent_fields or "closeDate" in sent_fields):
+            detail = f"an active job cannot have the close date {job.close_date}, before today ({now.today})"
+            problems.append(Problem("/closeDate", "date_order", detail, str(job.close_date)))
     if job.salary is not None:
         _check_salary(job.salary, problems)
     if job.routing in _ADDRESS:
@@ -52,8 +54,7 @@ def check_job(job: Job, sent_fields: Mapping[str, object], now: Moment) -> list[
 
 
 def in_body_order(problems: list[Problem], body: Iterable[str]) -> list[Problem]:
-    """Return ``problems`` in the order of the body's members; those of absent members come last, in the order of
-    docs/specification.md 2.1."""
+    """Return ``problems`` in the order of the body's members; those of absent members come last, in the order of FIELDS."""
     place = {name: index for index, name in enumerate(body)}
 
     def position(problem: Problem) -> tuple[int, int]:
@@ -70,31 +71,18 @@ def member_of(problem: Problem) -> str:
     return problem.pointer.split("/", 2)[1].replace("~1", "/").replace("~0", "~")
 
 
-def _check_active(job: Job, sent_fields: Mapping[str, object], now: Moment, problems: list[Problem]) -> None:
-    problems += [problem for attribute, problem in _ACTIVE if getattr(job, attribute) is None]
-    if job.close_date < now.today and ("status" in sent_fields or "closeDate" in sent_fields):
-        detail = f"an active job cannot have the close date {job.close_date}, before today ({now.today})"
-        problems.append(Problem("/closeDate", "date_order", detail, str(job.close_date)))
-
-
 def _check_salary(salary: Salary, problems: list[Problem]) -> None:
-    amount, most = salary.amount, salary.max_amount
+    amount, most, period = salary.amount, salary.max_amount, salary.period
     if amount is None:
-        _check_commission_only(salary, problems)
+        if most is not None or period is not None:
+            detail = f"a salary with {'a period' if most is None else 'a maxAmount'} needs an amount"
+            problems.append(Problem("/salary/amount", "required", detail))
+        elif not salary.plus_commission:
+            detail = "a salary needs an amount, or plusCommission: true"
+            problems.append(Problem("/salary/amount", "required", detail))
         return
     if most is not None and most < amount:
         detail = f"maxAmount {most} is less than amount {amount}"
         problems.append(Problem("/salary/maxAmount", "out_of_range", detail, most))
-    if salary.period is None:
+    if period is None:
         problems.append(Problem("/salary/period", "required", "a salary with an amount needs a period"))
-
-
-def _check_commission_only(salary: Salary, problems: list[Problem]) -> None:
-    if salary.max_amount is not None or salary.period is not None:
-        what = "a maxAmount" if salary.max_amount is not None else "a period"
-        detail = f"a salary with {what} needs an amount"
-    elif salary.plus_commission:
-        return
-    else:
-        detail = "a salary needs an amount, or plusCommission: true"
-    problems.append(Problem("/salary/amount", "required", detail))

@@ -58,11 +58,15 @@ def decide(
         job = new_job(fields, now, employer_id, by=by, chosen=chosen)
         problems = check_job(job, fields, now)
         return Reject(tuple(problems)) if problems else Create(job)
-    target = cast("Status", fields.get("status", current.status))
-    conflict = _conflict(current.status, target)
-    changes = _merge(current, fields)
-    if target is not current.status:
-        changes |= _transition(current, target, now, by)
+    source, target = current.status, cast("Status", fields.get("status", current.status))
+    changes, conflict = _merge(current, fields), None
+    if target is not source:
+        allowed = TRANSITIONS[source]
+        if target not in allowed:
+            conflict = IllegalTransition(
+                source.value, target.value, tuple(status.value for status in allowed)
+            )
+        changes |= _transition(source, target, now, by)
     if "closeDate" in fields or "published_at" in changes:
         changes |= _close_date(current, changes, fields, chosen)
     job = replace(current, **changes) if changes else current
@@ -72,13 +76,6 @@ def decide(
     if not changes:
         return Unchanged(current)
     return Update(current, job, tuple(name for name, attribute in CHANGEABLE.items() if attribute in changes))
-
-
-def _conflict(source: Status, target: Status) -> IllegalTransition | None:
-    allowed = TRANSITIONS[source]
-    if target is source or target in allowed:
-        return None
-    return IllegalTransition(source.value, target.value, tuple(status.value for status in allowed))
 
 
 def new_job(
@@ -165,12 +162,9 @@ def _same_places(current: tuple[Location, ...], sent: tuple[Location, ...]) -> b
     return [_identity(place) for place in current] == [_identity(place) for place in sent]
 
 
-def _transition(current: Job, target: Status, now: Moment, by: ArchivedBy) -> dict[str, Any]:
-    changes: dict[str, Any] = {
-        "status": target,
-        "archived_by": by if target is Status.ARCHIVED else None,
-    }
-    if current.status is Status.DRAFT and target is Status.ACTIVE:
+def _transition(source: Status, target: Status, now: Moment, by: ArchivedBy) -> dict[str, Any]:
+    changes: dict[str, Any] = {"status": target, "archived_by": by if target is Status.ARCHIVED else None}
+    if source is Status.DRAFT and target is Status.ACTIVE:
         changes |= {"published_at": now.instant, "publish_date": now.today}
     return changes
 
@@ -188,9 +182,8 @@ def _close_date(
     if "closeDate" not in fields and current.close_origin is CloseOrigin.CHOSEN:
         return {}
     default = default_close_date(changes.get("publish_date", current.publish_date))
-    if default == current.close_date:
-        return {}
-    return {"close_date": default, "close_origin": CloseOrigin.DEFAULT}
+    same = default == current.close_date
+    return {} if same else {"close_date": default, "close_origin": CloseOrigin.DEFAULT}
 
 
 def restore(current: Job, values: Mapping[str, Any], now: Moment) -> Update | Unchanged | Reject:

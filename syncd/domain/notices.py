@@ -59,13 +59,12 @@ def notice_of(run: Run, before: NoticeEvent | None, *, poison: bool = False) -> 
     """Return the notice of a run that has ended, None if nobody needs to know. ``before``: the latest notice of the feed that
     is about its files. ``poison``: the run failed because its attempts died."""
     if run.state is RunState.HELD:
-        return _of(run, NoticeEvent.HELD, run.reason)
-    if run.state is RunState.FAILED:
-        return _of(run, NoticeEvent.POISON if poison else NoticeEvent.FAILED, run.reason)
-    if run.is_success and before in TROUBLES_OF_FILES:
-        return _of(run, NoticeEvent.RECOVERED, run.reason, over=before)
-    return None
-
-
-def _of(run: Run, event: NoticeEvent, reason: str | None, over: NoticeEvent | None = None) -> Notice:
-    return Notice(event, run.feed, reason, run.id, run.state.value, asdict(run.counts), over, run.holds)
+        event = NoticeEvent.HELD
+    elif run.state is RunState.FAILED:
+        event = NoticeEvent.POISON if poison else NoticeEvent.FAILED
+    elif run.is_success and before in TROUBLES_OF_FILES:
+        event = NoticeEvent.RECOVERED
+    else:
+        return None
+    over = before if event is NoticeEvent.RECOVERED else None
+    return Notice(event, run.feed, run.reason, run.id, run.state.value, asdict(run.counts), over, run.holds)

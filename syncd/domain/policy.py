@@ -34,8 +34,7 @@ class Threshold:
 
 
 def _threshold(default: Threshold, counted: str, doc: str, count_doc: str = "") -> Any:
-    """Declare a threshold; ``counted`` is the key of its count. Without ``count_doc`` only the files of feeds can change
-    the count."""
+    """Declare a threshold; ``counted`` is the key of its count, which only files of feeds can change without a ``count_doc``."""
     if not count_doc:
         percent = Setting("", PERCENT, default.percent, doc, per_feed=True)
         return settings_field((percent,), lambda share: Threshold(share, default.count), counted=counted)
@@ -73,9 +72,7 @@ class Policy:
         "… if it is also at least this many rows",
     )
     max_rekeyed: Threshold = _threshold(
-        Threshold(50, 5),
-        "jobs",
-        "more jobs missing, and half of them there with new ids: the file waits",
+        Threshold(50, 5), "jobs", "more jobs missing, and half of them there with new ids: the file waits"
     )
     max_retitled: Threshold = _threshold(Threshold(50, 5), "rows", "more titles changed: the file waits")
     max_shrunk: Threshold = _threshold(

@@ -18,8 +18,7 @@ _GONE: Mapping[str, Any] = {"status": Status.ARCHIVED, "archived_by": ArchivedBy
 
 
 class PastChange(Struct, frozen=True):
-    """A change that was made to a job. ``undone``: by the run that is reverted; ``before``: the old values by attribute,
-    None if it created the job."""
+    """A change to a job. ``undone``: by the run that is reverted; ``before``: the old values by attribute, None for a new job."""
 
     undone: bool
     before: Mapping[str, Any] | None
@@ -34,8 +33,7 @@ class RevertDecision(Struct, frozen=True):
 
 
 def decide_revert(current: Job, changes: Sequence[PastChange], now: Moment) -> RevertDecision:
-    """Return what becomes of a job. ``changes``: those of the run and all later ones, in order. A job that was put back
-    before stays as it is."""
+    """Return what becomes of a job. ``changes``: of the run and later ones, in order. A job put back before stays as it is."""
     since: set[str] = set()  # fields that others changed after the change that is looked at
     back: dict[str, Any] = {}
     stays: dict[str, Any] = {}

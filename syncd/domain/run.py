@@ -123,8 +123,7 @@ class Run:
 
     @property
     def is_success(self) -> bool:
-        """Whether the file was taken: at least one of its rows went in, or it had none. A file with the bytes of the last
-        one is taken, too."""
+        """Whether the file was taken: one of its rows went in, or it had none, or it has the bytes of the last file."""
         taken = self.state in (RunState.SUCCEEDED, RunState.PARTIAL, RunState.UNCHANGED)
         return self.kind is RunKind.FILE and taken and (not self.counts.read or self.counts.went_in > 0)
 
@@ -140,10 +139,7 @@ class Run:
             case RunState.HELD | RunState.REJECTED | RunState.SUPERSEDED:
                 if self.holds is HoldScope.ARCHIVE and self.counts.went_in:
                     return True
-                return None if self.state is RunState.HELD else False
-            case RunState.FAILED:
-                return False
-        return None
+        return False if self.state.ended and self.state is not RunState.HELD else None
 
 
 def takes_place(run: Run, held: Run, *, whole: bool) -> bool:

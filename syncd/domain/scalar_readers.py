@@ -1,8 +1,7 @@
 """Readers of single values: from what a JSON parser or a feed's mapping gives to typed values.
 
 A reader returns the typed value, or FAULT after it has added what is wrong to ``problems``. Numbers arrive as
-int or Decimal; a float is refused, because it has lost digits already. Of an address only the writing is checked:
-nothing is looked up."""
+int or Decimal; a float is refused, because it has lost digits already. Of an address only the writing is checked."""
 
 from __future__ import annotations
 
@@ -72,8 +71,7 @@ def _json_type(value: object) -> str:
 
 
 def read_line(pointer: str, value: object, most: int, problems: Problems) -> str | Fault | None:
-    """Return a trimmed string of 1 to ``most`` code points without control characters; None for null and for a string
-    of white space."""
+    """Return a trimmed string of 1 to ``most`` code points without control characters; None for null and for white space."""
     if type(value) is not str:
         return None if value is None else wrong_type(pointer, value, "a string", problems)
     text = value.strip()
@@ -90,8 +88,7 @@ def read_line(pointer: str, value: object, most: int, problems: Problems) -> str
 
 
 def read_text(pointer: str, value: object, problems: Problems) -> str | Fault | None:
-    """Return a text of any length as it is; None for null and for white space. The only control characters that it may
-    have are tab, LF and CR."""
+    """Return a text of any length without control characters other than tab, LF and CR; None for null and for white space."""
     if type(value) is not str:
         return None if value is None else wrong_type(pointer, value, "a string", problems)
     if not value or value.isspace():

@@ -18,8 +18,7 @@ _WINDOWS = {code: sign for code in range(0x80, 0xA0) if (sign := bytes((code,)).
 
 
 def meant(value: object) -> object | None:
-    """Return a scalar as it is meant: text trimmed; None for what is empty, a null in words ("NA"), a list or an
-    object."""
+    """Return a scalar as it is meant: text trimmed; None for what is empty, a null in words ("NA"), a list or an object."""
     if value.__class__ is str:
         text = value.strip()
         if not text or (len(text) < 5 and text.lower() in _NOTHING):
@@ -37,15 +36,8 @@ def spelled(value: object) -> str:
     if isinstance(value, Decimal | float):
         number = Decimal(str(value))
         if number.is_finite() and abs(number.adjusted()) < 100:
-            return format(
-                number.quantize(Decimal(1)) if number == number.to_integral_value() else number, "f"
-            )
+            return f"{number:.0f}" if number == number.to_integral_value() else f"{number:f}"
     return str(value) if not isinstance(value, int) or value.bit_length() < 10_000 else str(Decimal(value))
-
-
-def one_line(text: str) -> str:
-    """Return ``text`` with every run of white space as one blank. (A title in a wrapped XML element is one line.)"""
-    return " ".join(text.split())
 
 
 def has_controls(text: str) -> bool:

@@ -23,12 +23,8 @@ _OPERATORS = frozenset(("and", "or", "div", "mod"))
 _OPERAND_ENDS = frozenset((")", "]", ".", "..", "*"))
 _STRING = etree.XPath("string()")
 
-Compiled = tuple[
-    Callable[["XmlNode"], object | None],
-    Callable[["XmlNode"], list[object]],
-    Callable[["XmlNode"], list[Any]],
-    bool,
-]
+_Every = Callable[["XmlNode"], list[Any]]
+Compiled = tuple[Callable[["XmlNode"], object | None], _Every, _Every, bool]
 
 
 class XmlNode:
@@ -58,8 +54,7 @@ class XmlNode:
         return value if value is not None or not folded else children.get(self.called(folded))
 
     def called(self, folded: str) -> str:
-        """Return the name of the child that is ``folded`` in lower case, "" if there is none. The lower case itself is
-        preferred, then the first."""
+        """Return the name of the child that is ``folded`` in lower case (of several that one, or the first), or ""."""
         if self._folded is None:
             self._folded = _by_folded(tuple(self.children()))
         return self._folded.get(folded, "")
@@ -97,8 +92,7 @@ def _by_name(element: Any) -> dict[str, Any]:
 
 
 def text_of(value: Any, markup: bool = False) -> Any:
-    """Return the text of what a node or an XPath gives; with ``markup`` the inner markup of an element that has
-    children."""
+    """Return the text of what a node or an XPath gives; with ``markup`` the inner markup of an element with children."""
     if value.__class__ is str or isinstance(value, bool | float):
         return value
     if isinstance(value, XmlNode):
@@ -116,8 +110,7 @@ def inner_markup(element: Any) -> str:
 
 
 def compile_xpath(text: str, markup: bool) -> Compiled:
-    """Return first, every, nodes and outside of a Selector. Raise ValueError for what is not an XPath relative to the
-    record."""
+    """Return first, every, nodes and outside of a Selector. Raise ValueError for what is not an XPath relative to the record."""
     plain = _PLAIN.match(text)
     if plain and plain[1] and not plain[2] and "/" not in text:
         return _child(text, markup)
@@ -126,13 +119,11 @@ def compile_xpath(text: str, markup: bool) -> Compiled:
     def every(node: XmlNode) -> list[object]:
         return [v for v in (meant(text_of(found, markup)) for found in find(node.element)) if v is not None]
 
-    def first(node: XmlNode) -> object | None:
-        return next(iter(every(node)), None)
-
     def nodes(node: XmlNode) -> list[Any]:
         return [XmlNode(found) for found in find(node.element) if not isinstance(found, str | bool | float)]
 
-    return first, every, nodes, bool(re.search(r"\.\.|\b(?:ancestor|parent|preceding|following)\b", text))
+    outside = re.search(r"\.\.|\b(?:ancestor|parent|preceding|following)\b", text)
+    return (lambda node: next(iter(every(node)), None)), every, nodes, bool(outside)
 
 
 def _child(name: str, markup: bool) -> Compiled:
@@ -202,18 +193,14 @@ def namespace_blind(text: str) -> str:
         mark = before[0] if before else ""
         after = tokens[i + 1][0] if i + 1 < len(tokens) else ""
         attribute = mark == "@" or (mark == "::" and tokens[i - 2][0] == "attribute")
+        operand = before and (before.lastgroup in ("name", "number", "text") or mark in _OPERAND_ENDS)
         if token.lastgroup != "name" or after in ("(", "::") or attribute:
             out.append(name)
-        elif mark == "$" or (name in _OPERATORS and before and _is_operand(before)):
+        elif mark == "$" or (name in _OPERATORS and operand):  # a name after an operand (XPath 1.0, 3.7)
             out.append(f" {name} ")
         else:
             out.append(f"*[{'name' if ':' in name else 'local-name'}()='{name}']")
     return "".join(out)
-
-
-def _is_operand(token: re.Match[str]) -> bool:
-    """Whether a name after it is an operator (XPath 1.0, 3.7)."""
-    return token.lastgroup in ("name", "number", "text") or token[0] in _OPERAND_ENDS
 
 
 def _tokens(text: str) -> list[re.Match[str]]:

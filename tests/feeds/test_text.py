@@ -14,6 +14,8 @@ from syncd.feeds.text import boolean, meant, spelled
         ("0044", "0044"),
         (True, "true"),
         (Decimal("1E+3"), "1000"),
+        (Decimal("1E+30"), "1" + "0" * 30),
+        (Decimal("12345678901234567890123456789012.0"), "12345678901234567890123456789012"),
         (Decimal("1.50"), "1.50"),
     ],
 )

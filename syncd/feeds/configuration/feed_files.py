@@ -75,8 +75,7 @@ class FeedConfig:
 
 @dataclass(frozen=True, slots=True)
 class FeedFile:
-    """The file of one feed. ``config`` is what could be read of it, None if nothing could; it may be used only if there
-    are no ``faults``."""
+    """The file of one feed. ``config`` is what could be read of it, or None; it may be used only if there are no ``faults``."""
 
     name: str
     config: FeedConfig | None
@@ -155,16 +154,9 @@ def _parse(
         )
     merged = _merged(values, scope)
     spec = read_spec(merged["read"], scope.at("read"))
-    places = _places(values, merged["fields"], scope)
-    mapping = Mapping(
-        catalogue,
-        merged["fields"],
-        merged["lookup"],
-        spec.format,
-        scope,
-        places=places,
-        rows=values.get("rows"),
-    )
+    fields, rows = merged["fields"], values.get("rows")
+    places = _places(values, fields, scope)
+    mapping = Mapping(catalogue, fields, merged["lookup"], spec.format, scope, places=places, rows=rows)
     expect_every = member(values, "expect_every", duration, None, scope)
     settle = member(values, "settle", duration, timedelta(seconds=defaults.settle), scope)
     return FeedConfig(
@@ -178,15 +170,14 @@ def _parse(
         expect_every=expect_every,
         read=replace(spec, outside=mapping.outside),
         mapping=mapping,
-        fingerprint=_fingerprint(merged | {"places": places, "rows": values.get("rows")}, catalogue),
+        fingerprint=_fingerprint(merged | {"places": places, "rows": rows}, catalogue),
         settings_digest=hashlib.sha256(_canonical(values)).hexdigest(),
         own_lookups=frozenset(_table(values, "lookup", Scope(""))),
     )
 
 
 def _merged(values: Map[str, Any], scope: Scope) -> dict[str, Any]:
-    """The tables of the preset and of the feed's own file in one, and the ``preset``. ``fields`` None: the service's own
-    shape."""
+    """The tables of the preset and of the feed's file in one, and the ``preset``. ``fields`` None: the service's own shape."""
     own = {key: _table(values, key, scope) for key in _TABLES}
     preset = values.get("preset")
     base: dict[str, Any] = {}

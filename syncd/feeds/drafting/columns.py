@@ -1,5 +1,4 @@
-"""The columns of a file, what their values look like (a date and in which order, an address, HTML, money, a place), and the
-search for those that may be a field.
+"""The columns of a file, what their values look like (a date, an address, HTML, money, a place), and which may be a field.
 
 The mapping decides what a value is."""
 
@@ -99,9 +98,8 @@ class Column:
         self.total += len(text)
         self.longest = max(self.longest, len(text))
         self.kinds.update(kinds_of(text))
-        if len(text) <= 40 and (
-            text in self.texts or (len(self.texts) < _PLAIN_TEXTS and not _DIGIT.search(text))
-        ):
+        fresh = len(self.texts) < _PLAIN_TEXTS and not _DIGIT.search(text)
+        if len(text) <= 40 and (text in self.texts or fresh):
             self.texts[text] += 1
         mark = hash(text)
         if mark not in self._seen:
@@ -179,8 +177,7 @@ class ColumnSearch:
         self.records = max(1, records)
 
     def named(self, field: str, fits: Fits) -> list[Column]:
-        """Return columns whose name is one of the field's and whose values fit, the likeliest name first: enough of them to
-        have a value in each record, at most ``MOST``."""
+        """Return columns of the field's names whose values fit, the likeliest first: enough for each record, at most ``MOST``."""
         found = [column for column in self.all if column.rank(field) is not None and fits(column)]
         found.sort(key=lambda c: (c.rank(field), len(re.findall(r"[/.]", c.selector)), -c.filled, c.selector))
         return found[: MOST if found and found[0].filled < self.records else 1]

@@ -42,8 +42,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """``text`` is the file, ``config`` what it loads to. ``preset`` is the one it starts from; ``fields`` are those that the
-    file maps itself."""
+    """``text`` is the file, ``config`` what it loads to, ``preset`` what it starts from, ``fields`` what it maps itself."""
 
     text: str
     config: FeedConfig
@@ -85,8 +84,7 @@ def employer_named_in(path: Path, limits: FeedLimits) -> str | None:
 
 
 class Drafter:
-    """Drafts one feed. ``name`` is the feed's, ``employer`` the owner of the jobs; ``today`` is written into the first
-    line."""
+    """Drafts one feed. ``name`` is the feed's, ``employer`` the owner of the jobs; ``today`` is for the first line."""
 
     def __init__(
         self, path: Path, name: str, *, employer: str, catalogue: Catalogue, limits: FeedLimits, today: str

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
 
 from syncd.domain import Catalogue
 from syncd.feeds.drafting.columns import Column, Guess
-from syncd.feeds.drafting.preset_fields import preset_lines
+from syncd.feeds.drafting.field_names import comparable
 from syncd.feeds.drafting.survey import Survey
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, USUAL, lookup_lines, lookups_in
+from syncd.feeds.mapping.presets import load_preset
 from syncd.feeds.toml_text import comment, key, plain, shown, text, value
 
+#: Keys of a right-hand side whose texts are not selectors.
+_NOT_SELECTORS = frozenset("date default html lookup prefer split too_long value".split())
+#: The most columns that are shown of a field of the preset.
+_MOST = 4
+_CONDITION = re.compile(r"\[[^\]]*\]")
 #: This many places of a record are listed with their samples.
 _LISTED = 200
 _WIDEST = 40
@@ -50,8 +57,7 @@ class DraftPlan:
 def render(
     findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[str]], lacking: Sequence[str] = ()
 ) -> str:
-    """Return the whole file. ``unknown`` are values that no catalogue has, by field; ``lacking`` needed fields without a
-    value in most records."""
+    """Return the whole file. ``unknown``: values by field that no catalogue has; ``lacking``: fields that most records lack."""
     lines = [*_head(findings, plan), "", *_top(findings, plan.preset), ""]
     lines += _read(findings.survey, plan)
     if not plan.native:
@@ -122,7 +128,7 @@ def _fields(findings: Findings, plan: DraftPlan, lacking: Sequence[str]) -> Line
             yield f"#   {plain(column.selector)}: {_samples(column.samples)}"
         yield f"{guess.field} = {value(guess.expression)}"
     if preset:
-        yield from preset_lines(preset, fields, findings.survey.columns.values())
+        yield from _preset_lines(preset, fields, findings.survey.columns.values())
     missing = [name for name in _FILL if name in lacking or (not preset and name not in fields)]
     if missing:
         yield "# Nothing was found for these in most records:"
@@ -136,6 +142,48 @@ def _fields(findings: Findings, plan: DraftPlan, lacking: Sequence[str]) -> Line
             )
             yield f'# {ROUTING_FIELD} = {{ value = "URL" }}'
             yield f"# {URL_FIELD} = {{ template = {address} }}"
+
+
+def _preset_lines(preset: str, replaced: Collection[str], columns: Iterable[Column]) -> Iterator[str]:
+    """Yield the fields of a preset, but for those ``replaced``, as comments; before each what it reads of the file."""
+    mapped = load_preset(preset).get("fields", {})
+    fields = {name: right for name, right in mapped.items() if name not in replaced and right is not False}
+    if not fields:
+        return
+    filled = [column for column in columns if column.samples]
+    yield from comment(f"What the preset {preset} maps. To change a field, take the # off its line.")
+    for name, right in fields.items():
+        named = list(_selectors(right))
+        read = {column.selector: column for selector in named for column in _read_by(selector, filled)}
+        for column in list(read.values())[:_MOST]:
+            yield f"#   {plain(column.selector)}: {shown(column.samples[0])}"
+        if named and not read:
+            yield "#   (this file has none of these)"
+        yield f"# {name} = {value(right)}"
+
+
+def _selectors(right: object, each: str = "") -> Iterator[str]:
+    """Yield the selectors of a right-hand side. ``each``: what leads to the parts to which they are applied."""
+    if isinstance(right, str):
+        found = re.findall(r"\{([^{}]+)\}", right) or [right]
+        yield from (f"{each}/{selector}" if each else selector for selector in found)
+    elif isinstance(right, Mapping):
+        parent = right.get("each", each)
+        for key, part in right.items():
+            if key != "each" and key not in _NOT_SELECTORS:
+                yield from _selectors(part, parent)
+    elif isinstance(right, list):
+        for part in right:
+            yield from _selectors(part, each)
+
+
+def _read_by(selector: str, columns: Iterable[Column]) -> Iterator[Column]:
+    """Yield the columns that a selector reads, judging by their names. Conditions on steps are ignored."""
+    *above, path = re.split(r"//|\*/", _CONDITION.sub("", selector))
+    for column in columns:
+        name = _CONDITION.sub("", column.selector)
+        if comparable(name) == comparable(path) or (above and name.endswith(f"/{path}")):
+            yield column
 
 
 def _samples(samples: list[str]) -> str:

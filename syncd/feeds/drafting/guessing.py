@@ -1,7 +1,6 @@
 """Which of a file's values are which field of a job: by their names, then by what they look like.
 
-Every guess has its reason in words, since a person is to check it. Nothing here is used without being written into a
-feed's file first."""
+Every guess has its reason in words, for a person to check. Nothing is used without being written into a feed's file first."""
 
 from __future__ import annotations
 
@@ -140,12 +139,10 @@ def _guess_description(columns: ColumnSearch) -> Guess | None:
         found = [c for c in sure if not c.share("url", "email")][:1]
     why = "by its name"
     if not found:
+        most = [c for c in columns.all if c.filled > columns.records * 0.5]
+        long = [c.selector for c in most if c.average > _TEXT or c.share("html") > 0.5]
         found = columns.alike(
-            "description",
-            lambda c: (
-                fits(c) and (c.average > _TEXT or c.share("html") > 0.5) and c.filled > columns.records * 0.5
-            ),
-            lambda c: (-c.average,),
+            "description", lambda c: c.selector in long and fits(c), lambda c: (-c.average,)
         )
         why = "by its values: the longest texts"
     if not found:

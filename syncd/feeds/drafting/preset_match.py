@@ -28,8 +28,7 @@ def find_preset(form: Format, path: str, names: Collection[str]) -> list[tuple[s
     """Return the presets that fit with their scores (above 0, at most 1), the likeliest first.
 
     ``path`` is where the records are: ``/source/job`` in XML; ``jobs`` or ``data.jobs`` in JSON (``jobs.*``: each member is
-    one), and "" for a root array, a lone object and JSON Lines; "" in CSV. ``names`` are the places in them that have a
-    value."""
+    one), and "" for a root array, a lone object and JSON Lines; "" in CSV. ``names`` are the places that have a value."""
     scored = [(name, score(load_preset(name), form, path, names)) for name in preset_names()]
     return sorted(((name, value) for name, value in scored if value > 0), key=lambda pair: -pair[1])
 
@@ -52,8 +51,7 @@ def score(preset: Mapping[str, Any], form: Format, path: str, names: Collection[
 
 
 def is_native(names: Collection[str]) -> bool:
-    """Return whether the records look like the service's own shape: a referenceId or a title, and no name that the API does
-    not know."""
+    """Return whether the records look like the service's own shape: a referenceId or a title, only names that the API knows."""
     known = {_plain_name(name) for name in (*ATTRIBUTES, *COLUMNS, "id")}
     heads = {_plain_name(re.split(r"[./]", name, maxsplit=1)[0]) for name in names}
     return heads <= known and len(heads) > 2 and bool(heads & {"referenceid", "title"})

@@ -1,7 +1,6 @@
 """Where the records of a file of unknown shape may be, and where in a record its values are.
 
-Records are repeated elements, arrays of objects, or objects of objects that look alike. These are guesses from the file's
-start; a person is to see them."""
+Records are repeated elements, arrays of objects, or objects of objects that look alike: guesses, for a person to see."""
 
 from __future__ import annotations
 
@@ -66,8 +65,7 @@ def _alone(parts: dict[Steps, set[str]], seen: Counter[Steps]) -> list[Steps]:
 
 
 def json_paths(head: bytes) -> list[str]:
-    """Return member paths (``data.jobs``; "" is the root; ``data.jobs.*`` where each member is a record), the likeliest first.
-    ``head`` is in UTF-8."""
+    """Return member paths (``data.jobs``, "" for the root, ``data.jobs.*`` for its members), the likeliest first."""
     seen: Counter[Steps] = Counter()
     parts: dict[Steps, set[str]] = {}
     for path, key in _object_keys(head):

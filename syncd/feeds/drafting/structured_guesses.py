@@ -137,10 +137,9 @@ def guess_salary(columns: ColumnSearch) -> Guess | None:
     text = columns.named("salary", lambda c: c.average < _LONGEST and not c.against("salary"))
     if not text and not low:
         text = columns.alike("salary", lambda c: c.share("money") > 0.5 and c.average < 60, lambda c: ())
-    used = [found[0] for found in parts.values() if found and low]
-    expression: dict[str, object] = {
-        part: found[0].selector for part, found in parts.items() if found and low
-    }
+    chosen = {part: found[0] for part, found in parts.items() if found and low}
+    used = [*chosen.values()]
+    expression: dict[str, object] = {part: column.selector for part, column in chosen.items()}
     if low and not parts["period"] and (period := _period_in(low[0])):
         expression["period"] = {"value": period}
     if text and not (low and text[0] in low):

@@ -28,9 +28,8 @@ _SHEETS, _FEW, _ENOUGH = 20, 50, 20
 
 @dataclass(slots=True)
 class Survey:
-    """What was found. ``spec`` is how the file is read; ``path`` where the records are. ``fields`` is the name of a place
-    in them → records that have a value there. ``more``: there are more records than were looked at; ``broken``: why
-    reading stopped early."""
+    """What was found. ``spec`` is how the file is read; ``path`` where the records are. ``fields`` are the places in them that
+    have a value. ``more``: there are more records than were looked at; ``broken``: why reading stopped early."""
 
     format: Format
     spec: ReadSpec
@@ -40,7 +39,7 @@ class Survey:
     records: int = 0
     unreadable: int = 0
     columns: dict[str, Column] = field(default_factory=dict)
-    fields: dict[str, int] = field(default_factory=dict)
+    fields: set[str] = field(default_factory=set)
     more: bool = False
     broken: FeedError | None = None
 
@@ -83,8 +82,7 @@ def _with_sheet(path: Path, limits: FeedLimits) -> ReadSpec:
 
 
 def _leniently(path: Path, limits: FeedLimits, error: FeedError) -> Survey:
-    """What a lenient reading gives of XML that is broken before its first record ends. Raise ``error`` if it gives nothing
-    either."""
+    """What a lenient reading gives of XML that is broken before its first record ends. Raise ``error`` if that is nothing."""
     try:
         found = _read(path, limits, ReadSpec(format="xml", recover=True), RECORDS)
     except FeedError:
@@ -96,8 +94,7 @@ def _leniently(path: Path, limits: FeedLimits, error: FeedError) -> Survey:
 
 
 def _elsewhere(path: Path, limits: FeedLimits) -> Survey | None:
-    """The records are where no known format has them: the likeliest place that can be read, preferably one that fits a
-    preset."""
+    """The records are where no known format has them: in the likeliest readable place, preferably one that fits a preset."""
     head = _head(path)
     form: Format = "xml" if _is_markup(head) else "json"
     best, highest = None, -1.0
@@ -116,16 +113,13 @@ def _is_markup(head: bytes) -> bool:
 
 def _head(path: Path) -> bytes:
     """The first megabyte in UTF-8, whatever the file's encoding; unpacked if the file is compressed."""
-    probe: Any = open_reader(path, ReadSpec(format="jsonl"), FeedLimits())
-    head: bytes = probe.source.head
-    return head
+    return open_reader(path, ReadSpec(format="jsonl"), FeedLimits()).source.head
 
 
 def _read(path: Path, limits: FeedLimits, spec: ReadSpec, most: int) -> Survey:
-    reader: Any = open_reader(path, spec, limits)
-    found = Survey(
-        reader.format, spec, spec.records or "", reader.source.encoding, getattr(reader, "delimiter", None)
-    )
+    reader = open_reader(path, spec, limits)
+    delimiter = getattr(reader, "delimiter", None)
+    found = Survey(reader.format, spec, spec.records or "", reader.source.encoding, delimiter)
     records = iter(reader)
     try:
         for record in islice(records, most):
@@ -155,9 +149,8 @@ def _look(record: Record, reader: FeedReader, found: Survey) -> None:
         if text is not None:
             selector = selector_of(steps, form)
             texts.setdefault(written.get(selector, selector), []).append(text)
-    for name in dict.fromkeys(name_of(steps, form) for steps, _ in places):
-        if name in found.fields or len(found.fields) < 4 * COLUMNS:
-            found.fields[name] = found.fields.get(name, 0) + 1
+    if len(found.fields) < 4 * COLUMNS:
+        found.fields.update(name_of(steps, form) for steps, _ in places)
     for selector, values in texts.items():
         column = found.columns.get(selector)
         if column is None:

@@ -1,7 +1,7 @@
 """Mappings: from a record of a feed to the body of a job, as ``[fields]`` of a feed file describes it."""
 
 from syncd.feeds.mapping.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, MappedRow, Mapping
-from syncd.feeds.mapping.place_fields import PLACE_ASSUMED, ROWS_HINT
+from syncd.feeds.mapping.place_fields import PLACE_ASSUMED
 from syncd.feeds.mapping.selectors import compile_selector
 from syncd.feeds.mapping.sources import PlacesRule, lookups_in
 from syncd.feeds.mapping.text_fields import STATUSES
@@ -11,7 +11,6 @@ __all__ = [
     "EMAIL_FIELD",
     "PLACE_ASSUMED",
     "ROUTING_FIELD",
-    "ROWS_HINT",
     "STATUSES",
     "URL_FIELD",
     "USUAL",

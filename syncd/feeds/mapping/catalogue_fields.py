@@ -143,8 +143,7 @@ def _position(text: str) -> int | None:
 
 
 def _constant_ids(given: FieldExpression, find: EntryFinder) -> list[int]:
-    """The ids of ``default``. A constant, or a value of the field's lookup, that the catalogue lacks is a fault of the
-    configuration, not of each row."""
+    """The ids of ``default``. A constant or a value of the lookup that the catalogue lacks is a fault of the feed's file."""
     default = []
     for key in ("default", "value"):
         constant = given.options.get(key, [])

@@ -1,8 +1,7 @@
 """From the right-hand side of a line in ``[fields]`` to a function of the record.
 
 The function takes a node and a RowLog. It returns what a client would send for the field, None for no value, or
-DROPPED when it has logged a problem instead. It does not validate: odd values are passed on, and the rules refuse
-them."""
+DROPPED when it has logged a problem instead. It does not validate: the rules refuse odd values."""
 
 from __future__ import annotations
 
@@ -22,12 +21,8 @@ from syncd.feeds.mapping.sources import (
     constants,
 )
 
-
-class _Dropped:
-    """The type of DROPPED: the field is not sent, because the row has a problem instead."""
-
-
-DROPPED = _Dropped()
+#: Instead of a value: the field is not sent, because the row has a problem.
+DROPPED = object()
 FieldFunction = Callable[[Any, RowLog], object]
 
 
@@ -95,11 +90,10 @@ def compile_field(
     """Return the function of one right-hand side.
 
     A list whose tables use the field's own options is a list of alternatives for the whole field."""
-    if isinstance(expression, list) and any(
-        isinstance(e, dict) and compiler.has_options(e) for e in expression
-    ):
-        parts = [compile_field(compiler, field, e, context, scope.at(i)) for i, e in enumerate(expression, 1)]
-        return _first_of(parts)
+    parts = expression if isinstance(expression, list) else []
+    if any(isinstance(part, dict) and compiler.has_options(part) for part in parts):
+        places = ((part, scope.at(i)) for i, part in enumerate(parts, 1))
+        return _first_of([compile_field(compiler, field, part, context, place) for part, place in places])
     context = compiler.prepare(field, context)
     if not isinstance(expression, dict):
         source = compile_source(expression, context, scope)

@@ -73,18 +73,12 @@ class MappedRow(Struct, frozen=True):
     fragment: Body | None = None
 
 
-class _CompiledField(NamedTuple):
-    """A field for one format: sent as null without a value or not, or (a list of places) a problem then."""
-
-    name: str
-    value: FieldFunction
-    as_null: bool
-    lack: Problem | None
+#: A field for one format: its name and value; whether it is sent as null without a value, or (a list of places) a problem then.
+_CompiledField = tuple[str, FieldFunction, bool, Problem | None]
 
 
 class _Compiled(NamedTuple):
-    """The fields of a mapping for one format. ``prefer`` are the addresses that decide the routing type; ``rows`` says
-    which records are left out."""
+    """The fields of a mapping for one format. ``prefer``: the addresses that decide the routing type; ``rows``: the filter."""
 
     fields: tuple[_CompiledField, ...]
     prefer: tuple[str, ...]
@@ -139,7 +133,8 @@ class Mapping:
         if actual != "xml" and not isinstance(record.item, dict):
             problem = Problem("", "wrong_type", "a record must be an object", record.item)
             return MappedRow(None, None, (problem,))
-        if self._rows is not None and (rule := self._left_out_by(record.item, actual)) is not None:
+        left_out_by = self._for(actual).rows if self._rows is not None else None
+        if left_out_by and (rule := left_out_by(open_record(record.item, actual))) is not None:
             return MappedRow(None, None, left_out=rule)
         log = RowLog()
         body = self._body(record.item, actual, log)
@@ -165,10 +160,6 @@ class Mapping:
         if compiled.prefer:
             _set_routing(body, compiled.prefer)
         return body
-
-    def _left_out_by(self, item: Any, form: Format) -> str | None:
-        rows = self._for(form).rows
-        return rows.left_out_by(open_record(item, form)) if rows is not None else None
 
     def _unreadable(self, record: Record, form: Format | None) -> MappedRow:
         """A record with a problem of its own; what can be read of it, where the reader still gives the item."""
@@ -206,7 +197,7 @@ class Mapping:
 
     def _compile(self, fields: Map[str, object], form: Format, scope: Scope) -> _Compiled:
         context = MappingContext(form, self._lookups, self._finders, self._places)
-        compiled = []
+        compiled: list[_CompiledField] = []
         at_fields = scope.at("fields")
         for field in FIELDS:
             if field.name in fields:
@@ -216,10 +207,10 @@ class Mapping:
                 if field.kind is FieldKind.PLACES:  # a job always has a place, so null cannot be sent
                     detail = f"the record names no place; give [fields] {field.name} a default if such jobs have one"
                     lack = Problem(f"/{field.name}", "required", detail)
-                compiled.append(_CompiledField(field.name, value_of, field.kind not in _NEVER_NULL, lack))
+                compiled.append((field.name, value_of, field.kind not in _NEVER_NULL, lack))
         prefer = _preference(fields, at_fields)
         rows = compile_rows(self._rows, context, scope.at("rows")) if self._rows is not None else None
-        kept = tuple(field for field in compiled if not (prefer and field.name == ROUTING_FIELD))
+        kept = tuple(each for each in compiled if not (prefer and each[0] == ROUTING_FIELD))
         return _Compiled(kept, prefer, rows, bool(context.outside))
 
 
@@ -263,8 +254,7 @@ def _move_mail_link(body: dict[str, object]) -> None:
 
 
 def _set_routing(body: dict[str, object], prefer: tuple[str, ...]) -> None:
-    """Set the routing type to that of the first address with a value. The other address is not sent: it would not be
-    in force."""
+    """Set the routing type to that of the first address with a value. The other address is not sent: it is not in force."""
     chosen = next((name for name in prefer if body.get(name)), None)
     body[ROUTING_FIELD] = {"id": _ROUTINGS[chosen]} if chosen else None
     for name in prefer:

@@ -5,7 +5,7 @@ A feed's place needs a word that it is in Canada. A bare city without one may be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from syncd.domain import province_code
 from syncd.errors import Problem
@@ -37,23 +37,7 @@ _CANADA_ONLY = ": the service takes Canadian places only"
 _OPTIONS = ("country", "province", "postal", "too_many")
 
 
-class _Found(NamedTuple):
-    """A place of a record. ``in_canada``: its text, a field beside it or the feed's file says that it is there."""
-
-    place: TidyPlace
-    in_canada: bool
-
-    @property
-    def named(self) -> bool:
-        return bool(self.place.text) and not self.place.nowhere
-
-    @property
-    def certain(self) -> bool:
-        """Whether nothing about it has to be said."""
-        return self.named and not (self.place.bare and (self.place.known is None or not self.in_canada))
-
-
-_Finder = Callable[[Any], tuple[list[_Found], str | None]]
+_Finder = Callable[[Any], tuple[list[TidyPlace], str | None]]
 
 
 def _places(given: FieldExpression) -> FieldFunction:
@@ -68,8 +52,8 @@ def _places(given: FieldExpression) -> FieldFunction:
     def places(node: Any, log: RowLog) -> object:
         found, abroad = find(node)
         if len(found) == 1 and abroad is None and found[0].certain:
-            return [{"description": found[0].place.text}]  # the usual case
-        nowhere = next((one.place.text for one in found if one.place.nowhere), None)
+            return [{"description": found[0].text}]  # the usual case
+        nowhere = next((one.text for one in found if one.nowhere), None)
         items = _distinct(one for one in found if one.named)
         if items and abroad is not None:
             log.note("location_abroad", _ABROAD.format(abroad[:60]))
@@ -88,13 +72,13 @@ def _places(given: FieldExpression) -> FieldFunction:
     return places
 
 
-def _checked(items: list[_Found], name: str, strict: bool, log: RowLog) -> object:
+def _checked(items: list[TidyPlace], name: str, strict: bool, log: RowLog) -> object:
     """Return what is sent for the places. A bare city that nothing places in Canada is a warning, or with ``strict`` a
     problem; a bare name that is not that of a known place always is."""
     problems = []
-    for i, (place, in_canada) in enumerate(items):
+    for i, place in enumerate(items):
         shown = place.text[:100]
-        if not place.bare or (place.known is not None and in_canada):
+        if not place.bare or (place.known is not None and place.in_canada):
             continue
         if place.known is None:
             detail = f'{shown!r} is not a known Canadian place; a place of that name needs its province ("{shown}, ON")'
@@ -106,32 +90,30 @@ def _checked(items: list[_Found], name: str, strict: bool, log: RowLog) -> objec
             continue
         problems.append(Problem(f"/{name}/{i}/description", "unknown_value", detail, place.text))
     log.problems += problems
-    return DROPPED if problems else [{"description": item.place.text} for item in items] or None
+    return DROPPED if problems else [{"description": place.text} for place in items] or None
 
 
-def _distinct(found: Iterable[_Found]) -> list[_Found]:
+def _distinct(found: Iterable[TidyPlace]) -> list[TidyPlace]:
     """One of each place; of several spellings the first."""
-    distinct: dict[tuple[str, str], _Found] = {}
+    distinct: dict[tuple[str, str], TidyPlace] = {}
     for one in found:
-        distinct.setdefault(one.place.identity, one)
+        distinct.setdefault(one.identity, one)
     return list(distinct.values())
 
 
-def _default(given: FieldExpression) -> list[_Found]:
+def _default(given: FieldExpression) -> list[TidyPlace]:
     """The places of ``default``, which the feed's file vouches for."""
     scope = given.scope.at("default")
     places = [read_place(spelled(value)) for value in constants(given.options.get("default", []), scope)]
     for place in places:
         if place.bare and not place.nowhere and place.known is None:
-            scope.fault(
-                f'{place.text!r} is not a known Canadian place; give its province ("{place.text}, ON")'
-            )
-    return _distinct(_Found(place, True) for place in places)
+            hint = f'give its province ("{place.text}, ON")'
+            scope.fault(f"{place.text!r} is not a known Canadian place; {hint}")
+    return _distinct(place._replace(in_canada=True) for place in places)
 
 
 def _finder(given: FieldExpression) -> _Finder:
-    """A function from a node to the places that are not abroad, each with its province, and the first foreign country,
-    if any.
+    """A function from a node to the places that are not abroad, with their provinces, and the first foreign country, if any.
 
     ``country``, ``province`` and ``postal`` are relative to the nodes of ``each``, where there is one."""
     options, context, scope = given.options, given.context, given.scope
@@ -150,8 +132,8 @@ def _finder(given: FieldExpression) -> _Finder:
         inner = {k: options[k] for k in SOURCE_KEYS if k in options and k not in ("each", "default")}
         every = compile_table(inner or {"from": "."}, context, scope).every
 
-    def find(node: Any) -> tuple[list[_Found], str | None]:
-        found: list[_Found] = []
+    def find(node: Any) -> tuple[list[TidyPlace], str | None]:
+        found: list[TidyPlace] = []
         abroad = None
         for part in parts(node) if parts else (node,):
             named = [spelled(value) for value in countries(part)]
@@ -169,9 +151,9 @@ def _finder(given: FieldExpression) -> _Finder:
     return find
 
 
-def _found(value: object, in_canada: bool) -> _Found:
+def _found(value: object, in_canada: bool) -> TidyPlace:
     place = read_place(spelled(value))
-    return _Found(place, in_canada or place.in_canada)
+    return place._replace(in_canada=True) if in_canada and not place.in_canada else place
 
 
 def _in_province(places: Values, provinces: Values) -> Values:

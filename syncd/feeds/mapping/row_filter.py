@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from syncd.domain import fold
@@ -12,40 +11,14 @@ from syncd.feeds.mapping.selectors import Node
 from syncd.feeds.mapping.sources import MappingContext, selector
 from syncd.feeds.text import spelled
 
-_KEYS = ("only", "skip")
 _TEXTS = 'must be a text or a list of texts such as "closed" or ["internal*", "unposted"]'
 _TABLES = 'must be a table such as { status = "closed" }, or a list of such tables'
 #: The most characters of a rule's name.
 _LONGEST = 200
 
 _Test = Callable[[Node], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class _Tables:
-    """One or several tables of conditions; each has a ``name`` and says whether it fits a record."""
-
-    names: tuple[str, ...]
-    tests: tuple[_Test, ...]
-
-    def fitting(self, node: Node) -> str | None:
-        """Return the name of the first table that fits the record."""
-        return next((name for name, fits in zip(self.names, self.tests, strict=True) if fits(node)), None)
-
-
-@dataclass(frozen=True, slots=True)
-class RowFilter:
-    """``only``: a record that fits none of these tables is left out; ``skip``: one that fits any of these is."""
-
-    only: _Tables | None
-    skip: _Tables | None
-
-    def left_out_by(self, node: Node) -> str | None:
-        """Return the name of the rule by which a record is left out, None if it is not."""
-        if self.only is not None and self.only.fitting(node) is None:
-            return f"only {' or '.join(self.only.names)}"[:_LONGEST]
-        found = self.skip.fitting(node) if self.skip is not None else None
-        return f"skip {found}"[:_LONGEST] if found is not None else None
+#: A function from a record to the name of the rule by which it is left out, None if it is not.
+RowFilter = Callable[[Node], str | None]
 
 
 def compile_rows(table: object, context: MappingContext, scope: Scope) -> RowFilter | None:
@@ -53,27 +26,34 @@ def compile_rows(table: object, context: MappingContext, scope: Scope) -> RowFil
     if not isinstance(table, dict) or not table:
         scope.fault("must be a table with only, skip or both")
         return None
-    scope.keys(table, _KEYS)
-    only, skip = (
-        _tables(table[key], context, scope.at(key)) if key in table else None for key in ("only", "skip")
-    )
-    return RowFilter(only, skip)
+    scope.keys(table, ("only", "skip"))
+    only = _tables(table["only"], context, scope.at("only")) if "only" in table else None
+    skip = _tables(table["skip"], context, scope.at("skip")) if "skip" in table else []
+
+    def left_out_by(node: Node) -> str | None:
+        if only is not None and not any(fits(node) for _, fits in only):
+            return f"only {' or '.join(name for name, _ in only)}"[:_LONGEST]
+        found = next((name for name, fits in skip if fits(node)), None)
+        return f"skip {found}"[:_LONGEST] if found is not None else None
+
+    return left_out_by
 
 
-def _tables(value: object, context: MappingContext, scope: Scope) -> _Tables:
+def _tables(value: object, context: MappingContext, scope: Scope) -> list[tuple[str, _Test]]:
+    """One or several tables of conditions, each with its name: whether it fits a record."""
     listed = isinstance(value, list)
     tables = value if isinstance(value, list) else [value]
     if not tables:
         scope.fault(_TABLES)
-    names, tests = [], []
+    found = []
     for i, table in enumerate(tables, 1):
         place = scope.at(i) if listed else scope
         if not isinstance(table, dict) or not table:
             place.fault(_TABLES)
             continue
-        names.append(", ".join(f"{key} = {_shown(value)}" for key, value in table.items()))
-        tests.append(_all_fit(table, context, place))
-    return _Tables(tuple(names), tuple(tests))
+        name = ", ".join(f"{key} = {_shown(value)}" for key, value in table.items())
+        found.append((name, _all_fit(table, context, place)))
+    return found
 
 
 def _shown(value: object) -> str:

@@ -1,8 +1,7 @@
 """Selectors: where in a record a value is, in the format's own language, compiled to functions.
 
 CSV: a column name. JSON: a path (``a.b`` ``a[0]`` ``a[*].b`` ``a[name=X].b`` ``["odd.name"]`` ``.``). XML: an XPath
-relative to the record; a name without a prefix matches any namespace, one with a prefix the name as the document has
-it.
+relative to the record; a name without a prefix matches any namespace, one with a prefix the name as it is written.
 
 A column is found by its name without case and surrounding space; if there is none, by its name without blanks, dashes
 and underscores too (``job title`` finds ``Job_Title``).
@@ -27,8 +26,7 @@ Step = Callable[[list[Any]], list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class ValueSource:
-    """``first`` gives the first value of a node, or None; ``every`` gives all of them. Values are text, numbers or
-    booleans, never empty."""
+    """``first`` gives the first value of a node, or None; ``every`` all of them: texts, numbers or booleans, never empty."""
 
     first: Callable[[Node], object | None]
     every: Callable[[Node], list[object]]
@@ -69,9 +67,7 @@ class CsvHeader:
         return key if key in self.names else self._by_plain_name.get(plain_name(name))
 
 
-@lru_cache(maxsize=64)
-def _header(names: tuple[str, ...]) -> CsvHeader:
-    return CsvHeader(names)
+_header = lru_cache(maxsize=64)(CsvHeader)
 
 
 @lru_cache(maxsize=8192)
@@ -91,8 +87,7 @@ def open_record(item: object, form: Format) -> Node:
 
 
 def compile_selector(text: str, form: Format, *, markup: bool = False) -> Selector:
-    """Return the selector that a text means. ``markup``: the value of an XML element that has children is their markup,
-    not their bare text.
+    """Return the selector that a text means. ``markup``: the value of an XML element with children is markup, not bare text.
 
     Raise ValueError (with the reason) for what is not a selector of that format."""
     if not text.strip():

@@ -100,8 +100,7 @@ class MappingContext:
     """What a mapping is compiled with. ``finders``: of catalogue entries, by field (docs/feeds.md "Fields").
 
     ``places``: what the feed's file says of bare cities. ``markup``: the value of an XML element with children is their
-    markup. ``whole`` says whether a text is one value although it has a separator in it. ``outside`` collects the
-    selectors that leave the record."""
+    markup. ``whole`` says whether a text with a separator is one value. ``outside`` collects selectors that leave the record."""
 
     form: Format
     lookups: Mapping[str, LookupTable]
@@ -132,9 +131,8 @@ def compile_table(table: Mapping[str, Any], context: MappingContext, scope: Scop
     """Return the source that the source keys of a table describe. It does not look at other keys."""
     forms = [name for name in _FORMS if name in table]
     if len(forms) > 1 or (not forms and "each" not in table):
-        scope.fault(
-            f"needs exactly one of {', '.join(_FORMS)}" + (f", not {' and '.join(forms)}" if forms else "")
-        )
+        several = f", not {' and '.join(forms)}" if forms else ""
+        scope.fault(f"needs exactly one of {', '.join(_FORMS)}{several}")
         return NOTHING
     source = _plain_source(forms[0] if forms else "from", table, context, scope)
     if "each" in table:

@@ -14,7 +14,7 @@ from syncd.feeds.faults import RowLog
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldExpression, FieldFunction
 from syncd.feeds.mapping.sources import compile_source
 from syncd.feeds.mapping.transforms import clean, compile_dates, paragraphs
-from syncd.feeds.text import HOST, boolean, integer, one_line, spelled, without_controls
+from syncd.feeds.text import HOST, boolean, integer, spelled, without_controls
 
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?E\+\d+\Z", re.IGNORECASE)
 _MAILTO = re.compile(r"\Amailto:", re.IGNORECASE)
@@ -87,7 +87,7 @@ def _clean_line(value: object, name: str, log: RowLog) -> str:
     text = spelled(value)
     if text.isprintable():
         return text
-    line = one_line(text)
+    line = " ".join(text.split())  # a title in a wrapped XML element is one line
     kept = without_controls(line)
     if kept != line:
         log.note("control_characters", f"control characters were removed from {name}")
@@ -124,8 +124,7 @@ STATUSES = {word: status for status, words in _STATUS_WORDS.items() for word in 
 def _converted(
     convert: Callable[[object], object], fits: Callable[[object], bool] | None = None, what: str = ""
 ) -> FieldCompiler:
-    """The compiler of fields whose value is converted by itself; what is not understood is passed on. ``fits`` and ``what``:
-    see ``check_constants``."""
+    """The compiler of fields whose value is converted by itself, or passed on. ``fits`` and ``what``: see ``check_constants``."""
 
     def compiled(given: FieldExpression) -> FieldFunction:
         first = given.source.first

@@ -61,8 +61,7 @@ def unknown_places(problems: Iterable[Problem]) -> tuple[tuple[str, str], ...]:
 
 
 def lookup_lines(values: Counter[str], field: str, catalogue: Catalogue) -> list[str]:
-    """Return ``"value" = ""  # 12 rows``, one line for each value, the most frequent first, with the name in the catalogue
-    that it may be a misspelling of."""
+    """Return ``"value" = ""  # 12 rows`` for each value, the most frequent first, with the name that it may be meant for."""
     find = next((f for f in finders(catalogue).values() if f.pointer == f"/{field}"), None)
     fit = [(name, count) for name, count in values.most_common() if len(name) <= _LONGEST]
     lines = []

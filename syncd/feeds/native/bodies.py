@@ -1,8 +1,6 @@
-"""Job bodies from feeds of the service's own shape, without any mapping, and feeds of this shape from jobs (docs/feeds.md
-"The service's own shape").
+"""Job bodies from feeds of the service's own shape, and such feeds from jobs (docs/feeds.md "The service's own shape").
 
-What is read is not trimmed, guessed or cleaned; "NA" is text. The rules report in the words of the API what has another
-type than the API wants.
+What is read is not trimmed, guessed or cleaned; "NA" is text. The rules report what has another type than the API wants.
 
 Every field that a body may set is written, null or not, and both application addresses as they are stored. So
 importing an export changes nothing."""
@@ -95,9 +93,8 @@ def _replace_names(values: Body, fields: Iterable[JobField], by_name: _Finders, 
         if field.kind is FieldKind.CHOICE:
             values[field.name] = _with_id(value, find, find.pointer, log)
         elif isinstance(value, list):
-            values[field.name] = [
-                _with_id(entry, find, f"{find.pointer}/{i}", log) for i, entry in enumerate(value)
-            ]
+            pointed = ((entry, f"{find.pointer}/{i}") for i, entry in enumerate(value))
+            values[field.name] = [_with_id(entry, find, pointer, log) for entry, pointer in pointed]
 
 
 def _with_id(value: object, find: EntryFinder, pointer: str, log: RowLog) -> object:
@@ -156,8 +153,7 @@ def _body(job: Job, by_name: _Finders) -> Body:
 
 
 def members_of(catalogue: Catalogue) -> Callable[[str, object], object]:
-    """Return the function that returns a member of a body, for its name and what a Job has there. Entries of catalogues
-    have their names beside their ids."""
+    """Return the function that returns a member of a body, for its name and what a Job has there. Entries have their names."""
     by_name = finders(catalogue)
     return lambda name, value: _member(FIELD[name], value, by_name) if name in FIELD else value
 

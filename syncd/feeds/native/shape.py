@@ -40,11 +40,14 @@ def read_object(element: Any, members: Mapping[str, ElementReader]) -> dict[str,
 
     Members that are not in ``members`` are kept as text: the rules report their names."""
     by_name: dict[str, list[Any]] = {}
-    for child in element:
-        if child.tag.__class__ is str:
-            by_name.setdefault(local_name(child.tag), []).append(child)
+    for child in _children(element):
+        by_name.setdefault(local_name(child.tag), []).append(child)
     by_name.pop(ERRORS, None)
     return {name: members.get(name, _read_unknown)(elements) for name, elements in by_name.items()}
+
+
+def _read_unknown(elements: list[Any]) -> object:
+    return read_object(elements[-1], {}) if len(elements[-1]) else _read_text(elements)
 
 
 def _read_text(elements: list[Any]) -> object:
@@ -91,10 +94,6 @@ def _place_of(text: str) -> object:
 
 def _children(element: Any) -> list[Any]:
     return [child for child in element if child.tag.__class__ is str]
-
-
-def _read_unknown(elements: list[Any]) -> object:
-    return read_object(elements[-1], {}) if len(elements[-1]) else _read_text(elements)
 
 
 _INTEGER = _typed(integer)
@@ -156,7 +155,7 @@ KINDS: Mapping[FieldKind, NativeKind] = {
     FieldKind.EMAIL: NativeKind(),
     FieldKind.URL: NativeKind(),
     FieldKind.HTML: NativeKind(read_element=_read_markup),
-    FieldKind.NUMBER: NativeKind(integer, _typed(integer)),
+    FieldKind.NUMBER: NativeKind(integer, _INTEGER),
     FieldKind.AMOUNT: NativeKind(decimal, _typed(decimal), lambda amount, _: exact(amount)),
     FieldKind.FLAG: NativeKind(strict_boolean, _typed(strict_boolean)),
     FieldKind.DATE: NativeKind(member=lambda day, _: day.isoformat(), empty_is_null=False),

@@ -1,8 +1,7 @@
 """CSV, streamed: lines are joined into candidate records by the parity of their quotes, and csv.reader decides.
 
 A record's digest covers its exact bytes (without the line end), the header, the delimiter and the encoding. A record
-that starts where the one before ended, and whose bytes were once read as one record, is that record: known ones are not
-parsed again.
+that starts where the one before ended, and whose bytes were once one record, is that record, and is not parsed again.
 
 The dialect, the delimiter and the line end, is found in the header and the first records."""
 
@@ -11,11 +10,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Generator, Iterator
-from functools import partial
 from itertools import chain, islice
 
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import ReadOptions, Record, TableReader, seeded, too_long
+from syncd.feeds.readers.records import ReadOptions, Record, TableReader, seeded
 from syncd.feeds.readers.source import Utf8Source
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
@@ -36,8 +34,8 @@ class CsvReader(TableReader):
     def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
         super().__init__(source, options)
         spec = options.spec
-        found = _find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
-        self.delimiter, self._end, self._skip = found
+        dialect = _find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
+        self.delimiter, self._end, self._skip = dialect
         self._newline = self._end[-1:]
         self._waiting = b""
         self._digest: Callable[[bytes], bytes] | None = None
@@ -51,11 +49,8 @@ class CsvReader(TableReader):
             carry = yield from self._records(pieces)
             tail = carry + tail
             if len(tail) > self._limits.text:
-                raise FeedError(
-                    "limit_exceeded",
-                    f"a record of more than {self._limits.text} bytes ([limits] text); a quote may lack its end",
-                    line=self._line,
-                )
+                detail = f"a record of more than {self._limits.text} bytes ([limits] text); a quote may lack its end"
+                raise FeedError("limit_exceeded", detail, line=self._line)
             self._waiting = tail
         if tail:
             yield from self._last(tail)
@@ -105,12 +100,11 @@ class CsvReader(TableReader):
                 carry = (yield from self._parse(pending, marks)) if pending else b""
                 pending, marks = [], []
                 if not carry:
-                    yield Record(self._next(), self._line, None, digest, None)
+                    yield Record(self._next(), self._line, digest)
                     self._line += piece.count(newline) + 1
                     continue
-                carry = carry.removesuffix(
-                    self._end
-                )  # in an open quote even the bytes of a known record are text
+                # in an open quote even the bytes of a known record are text
+                carry = carry.removesuffix(self._end)
                 pending, marks = [carry], [self._digest(carry)]
                 misled = True
             pending.append(piece)
@@ -166,14 +160,8 @@ class CsvReader(TableReader):
             raise FeedError("truncated", "the file ends inside a quoted cell", line=self._line)
 
     def _row(self, row: list[str], raw: bytes, digest: bytes) -> Iterator[Record]:
-        if not any(row) or not any(map(str.strip, row)):
-            return
-        keys = self._keys
-        problem = too_long(len(raw), self._limits)
-        if problem is None and len(row) != len(keys):
-            problem = self._ragged(row)
-        item = dict(zip(keys, row, strict=False))
-        yield Record(self._next(), self._line, None, digest, item, problem, partial(list, row))
+        if any(row) and any(map(str.strip, row)):
+            yield self._new(row, row, len(raw), digest)
 
     def _take_header(self, data: bytes) -> bytes:
         """The first record that is not blank names the columns. Returns what follows it, if quotes misled the joining."""
@@ -199,9 +187,8 @@ class CsvReader(TableReader):
             return piece.decode()
         except UnicodeDecodeError as error:
             line = self._line + piece.count(self._newline, 0, error.start)
-            raise FeedError(
-                "bad_encoding", f"not UTF-8: byte 0x{piece[error.start]:02X}", line=line
-            ) from None
+            detail = f"not UTF-8: byte 0x{piece[error.start]:02X}"
+            raise FeedError("bad_encoding", detail, line=line) from None
 
 
 def _join(buf: bytes, end: bytes) -> tuple[list[bytes], bytes]:
@@ -224,8 +211,7 @@ def _join(buf: bytes, end: bytes) -> tuple[list[bytes], bytes]:
 
 
 def _find_dialect(head: bytes, setting: str | None, *, guessed: bool) -> tuple[str, bytes, int]:
-    """The delimiter and the line end of a file that begins with ``head``, and the length of a ``sep=;`` line before the
-    header.
+    """The delimiter and the line end of a file that begins with ``head``, and the length of a ``sep=;`` line before the header.
 
     ``setting`` is the feed's own delimiter. It wins over a ``sep=`` line, and that over the scores. ``guessed``: nobody
     said that this is a CSV, so a file with one column is refused. Raise FeedError ``not_a_feed``."""
@@ -239,8 +225,7 @@ def _find_dialect(head: bytes, setting: str | None, *, guessed: bool) -> tuple[s
 
 
 def _best(head: bytes) -> str | None:
-    """The delimiter with which most records have as many cells as their header; of two alike, the one with more
-    columns."""
+    """The delimiter with which most records have as many cells as their header; of two alike, that with more columns."""
     text = head[:_SAMPLE].decode("utf-8", "replace")
     complete = len(head) < _SAMPLE
     scored = [(*_score(text, delimiter, complete=complete), delimiter) for delimiter in ",;\t|"]
@@ -250,10 +235,9 @@ def _best(head: bytes) -> str | None:
 
 def _score(text: str, delimiter: str, *, complete: bool) -> tuple[float, int]:
     """The share of the sampled records that have as many cells as the header, and the number of these."""
+    sample = islice(csv.reader(text.splitlines(True), delimiter=delimiter), _RECORDS + 1)
     try:
-        rows = [
-            row for row in islice(csv.reader(text.splitlines(True), delimiter=delimiter), _RECORDS + 1) if row
-        ]
+        rows = [row for row in sample if row]
     except csv.Error:
         return 0.0, 0
     if len(rows) > 1 and not complete and len(rows) <= _RECORDS:

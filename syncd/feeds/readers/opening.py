@@ -28,9 +28,7 @@ _READERS: dict[Format, Callable[[Utf8Source, ReadOptions], FeedReader]] = {
     "json": JsonReader,
     "jsonl": JsonLinesReader,
 }
-_HTML = re.compile(
-    rb"(?i)\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])", re.DOTALL
-)
+_HTML = re.compile(rb"(?is)\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])")
 #: Offset, bytes, and what a file with these bytes is. Archives that are unpacked have been unpacked before.
 _MAGIC = (
     (0, b"\x1f\x8b", "an archive within an archive"),
@@ -87,10 +85,14 @@ def read_stream(
 
 
 def _read_plain(opener: Callable[[], Stream], options: ReadOptions) -> FeedReader:
-    _refuse_foreign(_start(opener))
+    start = _start(opener)
+    for offset, magic, what in _MAGIC:
+        if start.startswith(magic, offset):
+            raise FeedError("not_a_feed", f"this is {what}, not a feed")
     spec = options.spec
     source = Utf8Source(opener, spec.encoding, options.limits)
-    _refuse_page(source.head)
+    if _HTML.match(source.head):  # a web server may send one in place of the feed
+        raise FeedError("not_a_feed", "this is an HTML page, not a feed", line=1)
     form = spec.format or _detect(source.head, recover=spec.recover)
     if (options.like, form) == ("jsonl", "json"):  # a single line of JSON Lines looks like any object
         form = "jsonl"
@@ -104,20 +106,7 @@ def _start(opener: Callable[[], Stream]) -> bytes:
         return stream.read(_START)
 
 
-def _refuse_page(head: bytes) -> None:
-    """Raise FeedError ``not_a_feed`` for an HTML page, which a web server may send in place of the feed."""
-    if _HTML.match(head):
-        raise FeedError("not_a_feed", "this is an HTML page, not a feed", line=1)
-
-
-def _refuse_foreign(raw: bytes) -> None:
-    """Raise FeedError ``not_a_feed`` for well-known kinds of files that are not feeds."""
-    for offset, magic, what in _MAGIC:
-        if raw.startswith(magic, offset):
-            raise FeedError("not_a_feed", f"this is {what}, not a feed")
-
-
-def _detect(head: bytes, *, recover: bool = False) -> Format:
+def _detect(head: bytes, *, recover: bool) -> Format:
     """The format of a file that begins with ``head``, in UTF-8.
 
     Raise FeedError ``not_well_formed`` for XML or JSON with text before it; XML may be read leniently."""
@@ -157,8 +146,6 @@ def _lines_of_objects(text: bytes) -> bool:
         value = json.loads(first)
     except (ValueError, RecursionError):
         return False
-    if not isinstance(value, dict):
-        return False
-    if any(isinstance(value.get(name), list) for name in ARRAYS):
+    if not isinstance(value, dict) or any(isinstance(value.get(name), list) for name in ARRAYS):
         return False
     return bool(rest.strip()) or "referenceId" in value

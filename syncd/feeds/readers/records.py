@@ -3,9 +3,11 @@ it before any mapping, and what the readers of all formats have in common."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from typing import Literal, NamedTuple
 
@@ -13,7 +15,7 @@ from msgspec import Struct
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError, Problem
-from syncd.feeds.readers.source import Utf8Source
+from syncd.feeds.readers.source import Utf8Source, over_limit
 
 Format = Literal["csv", "xml", "json", "jsonl"]
 
@@ -36,8 +38,7 @@ class ReadSpec:
 
     ``records`` is an XML element path (``/source/job``), or a JSON path to the array (``data.jobs``) or to all members
     of an object (``data.jobs.*``); CSV has none. ``encoding`` wins over the file's own declaration. ``sheet`` is the
-    name of a spreadsheet's sheet (None: the first that is not hidden). ``recover``: XML is read leniently, and nothing
-    may be archived from it.
+    name of a spreadsheet's sheet (None: the first not hidden). ``recover``: XML is read leniently, and nothing may be archived.
 
     ``outside``: the mapping looks at more of the file than the record (``../@country``), so what stands before the
     records counts as part of each of them. Where no selector does, it must be False, or a date in the feed's header
@@ -67,8 +68,7 @@ class ReadOptions(NamedTuple):
 
 
 class Slice(Struct, frozen=True):
-    """An XML record that was cut out and not parsed (``ReadOptions.slicing``): its bytes, the element that holds the
-    records, and their name."""
+    """An XML record that was cut out and not parsed: its bytes, the element that holds the records, and their name."""
 
     data: bytes
     parent: object
@@ -78,9 +78,8 @@ class Slice(Struct, frozen=True):
 class Record(Struct):
     """One item of a feed.
 
-    ``number`` counts from 1. ``line`` (from 1) is the record's first, where the format has lines; ``offset`` its first
-    byte, where it is known. ``digest`` is 16 bytes over all that decides the record's meaning (its bytes or values, and
-    the file's encoding, header or prolog).
+    ``number`` counts from 1. ``line`` (from 1) is the record's first, where the format has lines. ``digest`` is 16 bytes over
+    all that decides the record's meaning (its bytes or values, and the file's encoding, header or prolog).
 
     ``item`` is the record in the format's own form: a dict for CSV (folded header → cell) and JSON, an lxml element or
     a Slice for XML; None where the digest was known, or where ``problem`` says why it cannot be read. An element is
@@ -89,17 +88,10 @@ class Record(Struct):
 
     number: int
     line: int | None
-    offset: int | None
     digest: bytes
-    item: object | None
+    item: object | None = None
     problem: Problem | None = None
     raw: Callable[[], object] | None = None
-
-
-#: What is said of a file whose encoding nothing names and which is not UTF-8.
-ENCODING_GUESSED = (
-    "the file is not UTF-8 and names no encoding; it was read as Windows-1252 (see [read] encoding)"
-)
 
 
 class FeedReader(ABC):
@@ -140,7 +132,10 @@ class FeedReader(ABC):
     @property
     def encoding_guessed(self) -> str | None:
         """Say that nothing names the file's encoding and that it is not UTF-8; None while that is not so."""
-        return ENCODING_GUESSED if self.source.guessed else None
+        said = (
+            "the file is not UTF-8 and names no encoding; it was read as Windows-1252 (see [read] encoding)"
+        )
+        return said if self.source.guessed else None
 
     def _chunks(self, skip: int = 0) -> Iterator[bytes]:
         """The file in UTF-8, without its first ``skip`` bytes."""
@@ -157,8 +152,7 @@ class FeedReader(ABC):
         """The number of the record that comes now. Raise FeedError ``limit_exceeded``."""
         self.number += 1
         if self.number > self._limits.rows:
-            detail = f"more than {self._limits.rows} rows ([limits] rows)"
-            raise FeedError("limit_exceeded", detail, line=self._line)
+            raise over_limit("rows", f"more than {self._limits.rows} rows", line=self._line)
         return self.number
 
 
@@ -172,15 +166,14 @@ class TableReader(FeedReader):
         self._keys: list[str] = []
 
     def _set_header(self, cells: list[str], line: int) -> None:
-        """Take the names of the columns from ``cells``. Raise FeedError ``limit_exceeded``, and ``bad_header`` for columns
-        without a name or with the same name."""
-        if len(cells) > self._limits.columns:
-            detail = f"{len(cells)} columns, more than {self._limits.columns} ([limits] columns)"
-            raise FeedError("limit_exceeded", detail, line=line)
+        """Take the names of the columns. Raise FeedError ``limit_exceeded``; ``bad_header`` for empty or equal names."""
+        most = self._limits.columns
+        if len(cells) > most:
+            raise over_limit("columns", f"{len(cells)} columns, more than {most}", line=line)
         keys = [header_key(name) for name in cells]
         empty = [str(n) for n, key in enumerate(keys, 1) if not key]
         twice = sorted(
-            {name.strip() for name, key in zip(cells, keys, strict=True) if key and keys.count(key) > 1}
+            {name.strip() for name, key in zip(cells, keys, strict=True) if keys.count(key) > 1} - {""}
         )
         faults = [f"column {', '.join(empty)} has no name"] if empty else []
         faults += [f"more than one column is named {', '.join(map(repr, twice))}"] if twice else []
@@ -189,10 +182,15 @@ class TableReader(FeedReader):
         self.header, self._keys = cells, keys
         self.mended = ERRORS in keys
 
-    def _ragged(self, row: list[str]) -> Problem:
-        """The problem of a row that has not as many cells as the header."""
-        detail = f"the row has {len(row)} cells, the header {len(self._keys)}"
-        return Problem("", "ragged_row", detail, len(row))
+    def _new(self, row: list[str], cells: list[str], size: int, digest: bytes) -> Record:
+        """The record of a ``row`` of ``size`` bytes; ``cells`` are what the file has of it. It is a problem if the row has not
+        as many cells as the header."""
+        problem = too_long(size, self._limits)
+        if problem is None and len(row) != len(self._keys):
+            detail = f"the row has {len(row)} cells, the header {len(self._keys)}"
+            problem = Problem("", "ragged_row", detail, len(row))
+        item = dict(zip(self._keys, row, strict=False))
+        return Record(self._next(), self._line, digest, item, problem, partial(list, cells))
 
 
 def too_long(size: int, limits: FeedLimits) -> Problem | None:
@@ -225,12 +223,9 @@ def header_key(name: str) -> str:
 
 
 def element_path(text: str) -> tuple[str, ...]:
-    """Return the steps of ``/source/job``, without namespace prefixes (``*`` matches any name). Raise ValueError for
-    what is not a path."""
+    """Return the steps of ``/source/job``, without namespace prefixes (``*``: any name). Raise ValueError for another text."""
     steps = tuple(step.rsplit(":", 1)[-1].strip() for step in text.strip().strip("/").split("/"))
-    if not all(
-        step == "*" or step.replace("-", "").replace("_", "").replace(".", "").isalnum() for step in steps
-    ):
+    if not all(step == "*" or re.sub(r"[-_.]", "", step).isalnum() for step in steps):
         raise ValueError(f"not a path of element names: {text!r}")
     return steps
 

@@ -1,5 +1,4 @@
-"""The bytes of a feed file: unpacked on the way to their reader, and as a stream of UTF-8 chunks, in whatever encoding
-they came.
+"""The bytes of a feed file: unpacked on the way to their reader, and as a stream of UTF-8, in whatever encoding they came.
 
 Compressed files are never unpacked to disk, but little at a time, and within limits.
 
@@ -55,8 +54,7 @@ class Unpacked:
     """The content of a compressed stream as a Stream.
 
     ``file`` is the compressed file, which is closed too if ``owns``. ``before`` is the size of the other members of the
-    same archive so far, and ``expanded`` the size of all. Raise FeedError ``limit_exceeded``, ``truncated``,
-    ``bad_archive``."""
+    same archive so far, ``expanded`` that of all. Raise FeedError ``limit_exceeded``, ``truncated``, ``bad_archive``."""
 
     def __init__(
         self, content: Stream, file: BinaryIO, limits: FeedLimits, before: int = 0, *, owns: bool = False
@@ -71,18 +69,18 @@ class Unpacked:
 
     def read(self, size: int, /) -> bytes:
         parts: list[bytes] = []
-        while size > 0 and (data := self._step(min(size, _STEP))):
+        while size > 0:
+            with (
+                unpacking()
+            ):  # a little at a time: a library reads as much of the file as is asked for of the content
+                data = self._content.read(min(size, _STEP))
+            if not data:
+                break
+            self.expanded += len(data)
+            check_expansion(self.expanded, self.consumed, self._limits)
             parts.append(data)
             size -= len(data)
         return b"".join(parts)
-
-    def _step(self, size: int) -> bytes:
-        """A little at a time: a library reads as much of the file as is asked for of the content."""
-        with unpacking():
-            data = self._content.read(size)
-        self.expanded += len(data)
-        check_expansion(self.expanded, self.consumed, self._limits)
-        return data
 
     def close(self) -> None:
         self._content.close()
@@ -90,14 +88,17 @@ class Unpacked:
             self._file.close()
 
 
+def over_limit(limit: str, detail: str, *, line: int | None = None, offset: int | None = None) -> FeedError:
+    """Return the error of a file that exceeds a ``limit`` of ``[limits]``; ``detail`` says what is too much."""
+    return FeedError("limit_exceeded", f"{detail} ([limits] {limit})", line=line, offset=offset)
+
+
 def check_expansion(expanded: int, packed: int, limits: FeedLimits) -> None:
     """Raise FeedError ``limit_exceeded`` if ``packed`` bytes have become more than they may."""
     if expanded > limits.file:
-        detail = f"the archive expands to more than {limits.file} bytes ([limits] file)"
-        raise FeedError("limit_exceeded", detail)
+        raise over_limit("file", f"the archive expands to more than {limits.file} bytes")
     if expanded > _HARMLESS and expanded > limits.ratio * packed:
-        detail = f"the archive expands to more than {limits.ratio} times its size ([limits] ratio)"
-        raise FeedError("limit_exceeded", detail)
+        raise over_limit("ratio", f"the archive expands to more than {limits.ratio} times its size")
 
 
 def gunzip(opener: Opener, limits: FeedLimits) -> Callable[[], Unpacked]:
@@ -157,8 +158,7 @@ class Utf8Source:
                 self.size = start + len(raw)
                 self.bytes_read = stream.consumed if isinstance(stream, Unpacked) else self.size
                 if self.size > self._limit:
-                    detail = f"the file is larger than {self._limit} bytes ([limits] file)"
-                    raise FeedError("limit_exceeded", detail)
+                    raise over_limit("file", f"the file is larger than {self._limit} bytes")
                 if guessing and not raw.isascii():
                     guessing = False
                     decoder = _transcoder(_guess(raw, start))
@@ -202,13 +202,9 @@ def _guess(raw: bytes, start: int) -> str:
         codecs.getincrementaldecoder("utf-8")().decode(raw)
     except UnicodeDecodeError as error:
         text = raw.decode("utf-8", "replace")
-        wrong = text.count("\ufffd")
-        if sum(map(text.count, "éèàçêôîû’–")) > wrong:
-            raise FeedError(
-                "bad_encoding",
-                f"mostly UTF-8, but the byte 0x{raw[error.start]:02X} is not",
-                offset=start + error.start,
-            ) from None
+        if sum(map(text.count, "éèàçêôîû’–")) > text.count("\ufffd"):
+            detail = f"mostly UTF-8, but the byte 0x{raw[error.start]:02X} is not"
+            raise FeedError("bad_encoding", detail, offset=start + error.start) from None
         return "cp1252"
     return "utf-8"
 
@@ -227,9 +223,8 @@ def _decode(
         return decoder.decode(raw, final).encode()
     except UnicodeDecodeError as error:
         name = _SPOKEN.get(error.encoding, error.encoding.upper())
-        what = f"the byte 0x{error.object[error.start]:02X} is not text in {name}"
-        if final:
-            what = f"the file ends within a character of {name}"
+        byte = f"the byte 0x{error.object[error.start]:02X} is not text in {name}"
+        what = f"the file ends within a character of {name}" if final else byte
         raise FeedError("bad_encoding", what, offset=start + error.start) from None
     except UnicodeError:
         raise FeedError("bad_encoding", "not valid text", offset=start) from None

@@ -18,6 +18,7 @@ from lxml import etree
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
+from syncd.feeds.readers.source import over_limit
 from syncd.feeds.readers.xml import Event, local, new_parser, refuse_dtd
 from syncd.feeds.readers.zip_archive import ZipArchive
 
@@ -48,8 +49,7 @@ class Sheet(NamedTuple):
 
 
 def is_spreadsheet(names: Collection[str]) -> bool:
-    """Return whether an archive with these members is a spreadsheet. Raise FeedError ``not_a_feed`` for other
-    documents."""
+    """Return whether an archive with these members is a spreadsheet. Raise FeedError ``not_a_feed`` for other documents."""
     for name, what in _FOREIGN.items():
         if name in names and (_CONTENTS in names or "META-INF/manifest.xml" in names):
             raise FeedError("not_a_feed", f"this is {what}, not a feed")
@@ -63,9 +63,8 @@ class Book:
     def __init__(self, archive: ZipArchive, limits: FeedLimits) -> None:
         self._archive, self._limits = archive, limits
         self._expanded = 0
-        main = next(
-            (part for kind, _, part in self._links("") if kind == "officeDocument"), "xl/workbook.xml"
-        )
+        mains = (part for kind, _, part in self._links("") if kind == "officeDocument")
+        main = next(mains, "xl/workbook.xml")
         links = self._links(main)
         self._targets = {name: part for _, name, part in links}
         self._parts = {kind: part for kind, _, part in links}
@@ -91,13 +90,11 @@ class Book:
             return
         for element in self.elements(self._parts["sharedStrings"], "si"):
             if len(texts) >= self._limits.rows:
-                detail = f"more than {self._limits.rows} texts in the spreadsheet ([limits] rows)"
-                raise FeedError("limit_exceeded", detail)
+                raise over_limit("rows", f"more than {self._limits.rows} texts in the spreadsheet")
             texts.add(plain_text(element))
 
     def sheet(self, wanted: str | None) -> Sheet:
-        """Return the sheet of that name, in any case, or the first that is not hidden. Raise FeedError
-        ``no_records_path``."""
+        """Return the sheet of that name, in any case, or the first that is not hidden. Raise FeedError ``no_records_path``."""
         for sheet in self.sheets:
             if sheet.name.casefold() == wanted.casefold() if wanted else sheet.visible:
                 return sheet
@@ -111,14 +108,11 @@ class Book:
         rels = posixpath.join(folder, "_rels", f"{name}.rels")
         if rels not in self._archive.zip.NameToInfo:
             return []
-        return [
-            (
-                (link.get("Type") or "").rpartition("/")[2],
-                link.get("Id") or "",
-                posixpath.normpath(posixpath.join("/", folder, link.get("Target") or "")).lstrip("/"),
-            )
-            for link in self.elements(rels, "Relationship")
-        ]
+        found = []
+        for link in self.elements(rels, "Relationship"):
+            target = posixpath.normpath(posixpath.join("/", folder, link.get("Target") or "")).lstrip("/")
+            found.append(((link.get("Type") or "").rpartition("/")[2], link.get("Id") or "", target))
+        return found
 
     def _sheets(self, main: str) -> list[Sheet]:
         found = []

@@ -9,14 +9,14 @@ import io
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
-from functools import cache, partial
+from functools import cache
 from itertools import islice
 
 from lxml import etree
 
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import ReadOptions, Record, TableReader, seeded, too_long
-from syncd.feeds.readers.source import Opener, Utf8Source, check_expansion
+from syncd.feeds.readers.records import ReadOptions, Record, TableReader, seeded
+from syncd.feeds.readers.source import Opener, Utf8Source, check_expansion, over_limit
 from syncd.feeds.readers.xlsx_book import Book, Texts, plain_text
 from syncd.feeds.readers.xml import local
 from syncd.feeds.readers.zip_archive import ZipArchive
@@ -77,15 +77,15 @@ class XlsxReader(TableReader):
 
     def _take_header(self, rows: Iterator[_Row]) -> Callable[[bytes], bytes]:
         """The first row with more than one cell names the columns: a lone cell above is a title."""
-        titles = 0
+        empty = True
         for number, cells in rows:
             if sum(map(bool, map(str.strip, cells))) > 1:
                 self._set_header(cells, number)
                 return seeded("xlsx", "\x00".join(cells))
-            titles += 1
-        if titles:
-            raise FeedError("bad_header", "no row of the sheet has the names of two columns or more", line=1)
-        raise FeedError("empty_file", "the sheet is empty")
+            empty = False
+        if empty:
+            raise FeedError("empty_file", "the sheet is empty")
+        raise FeedError("bad_header", "no row of the sheet has the names of two columns or more", line=1)
 
     def _records(self, batch: list[_Row], digest: Callable[[bytes], bytes], packed: int) -> Iterator[Record]:
         raws = [repr(cells).encode("utf-8", "surrogatepass") for _, cells in batch]
@@ -97,20 +97,15 @@ class XlsxReader(TableReader):
         for (number, cells), raw, own in zip(batch, raws, digests, strict=True):
             self._line = number
             if own in known:
-                yield Record(self._next(), number, None, own, None)
-                continue
-            problem = too_long(len(raw), self._limits)
-            if problem is None and len(cells) > len(self._keys):
-                problem = self._ragged(cells)
-            missing = [""] * (len(self._keys) - len(cells))
-            item = dict(zip(self._keys, [*cells, *missing], strict=False))
-            yield Record(self._next(), number, None, own, item, problem, partial(list, cells))
+                yield Record(self._next(), number, own)
+            else:
+                missing = [""] * (len(self._keys) - len(cells))
+                yield self._new([*cells, *missing], cells, len(raw), own)
 
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Raise what a cell or style that refers to what does not exist, or is not a number, causes as FeedError
-    ``not_well_formed``."""
+    """Raise FeedError ``not_well_formed`` for a cell or style that refers to what does not exist, or is not a number."""
     try:
         yield
     except (ValueError, IndexError, OverflowError) as error:
@@ -136,9 +131,8 @@ class Cells:
             if not value:
                 continue
             if column > self._most:
-                raise FeedError("limit_exceeded", f"more than {self._most} columns ([limits] columns)")
-            while len(found) < column:
-                found.append("")
+                raise over_limit("columns", f"more than {self._most} columns")
+            found += [""] * (column - len(found))
             found[column - 1] = value
         while found and not found[-1].strip():
             found.pop()

@@ -14,7 +14,7 @@ from typing import BinaryIO
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.records import FeedReader, ReadOptions, Record
-from syncd.feeds.readers.source import Opener, Stream, Unpacked, unpacking
+from syncd.feeds.readers.source import Opener, Stream, Unpacked, over_limit, unpacking
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _OTHERS = {9: "deflate64", 12: "bzip2", 14: "LZMA", 93: "zstd", 95: "xz"}
@@ -27,8 +27,7 @@ Member = Callable[[Callable[[], Stream], ReadOptions], FeedReader]
 
 
 class ZipArchive:
-    """An open zip file of ``size`` bytes. Raise FeedError ``truncated``, ``bad_archive``, ``limit_exceeded`` for what
-    its directory shows."""
+    """An open zip file of ``size`` bytes. Raise FeedError ``truncated``, ``bad_archive``, ``limit_exceeded``."""
 
     def __init__(self, raw: BinaryIO, limits: FeedLimits) -> None:
         self._raw, self._limits = raw, limits
@@ -84,8 +83,7 @@ class ZipReader(FeedReader):
     """See FeedReader. The first member decides the format; CSV members have one and the same header.
 
     ``declared`` is the sum of what the members declare, or that number itself where all say the same: then they are
-    pages of one list. Raise what the members' readers raise, with the member's name first, and FeedError
-    ``bad_archive``, ``bad_header``."""
+    pages of one list. Raise FeedError ``bad_archive``, ``bad_header``, and what the members' readers raise, with their names."""
 
     def __init__(self, opener: Opener, options: ReadOptions, member: Member, archive: ZipArchive) -> None:
         self._opener, self._member = opener, member
@@ -178,8 +176,7 @@ class _Bounded:
 
     def read(self, size: int = -1) -> bytes:
         if not self.listed and size > self._most:
-            detail = f"the list of what is in the archive takes more than {self._most} bytes ([limits] text)"
-            raise FeedError("limit_exceeded", detail)
+            raise over_limit("text", f"the list of what is in the archive takes more than {self._most} bytes")
         try:
             return self._raw.read(size)
         except OSError as error:
@@ -212,10 +209,5 @@ def _is_litter(name: str) -> bool:
 
 
 def _within(info: zipfile.ZipInfo, error: FeedError) -> FeedError:
-    return FeedError(
-        error.code,
-        f"{shown(info)}: {error.detail}",
-        line=error.line,
-        column=error.column,
-        offset=error.offset,
-    )
+    detail = f"{shown(info)}: {error.detail}"
+    return FeedError(error.code, detail, line=error.line, column=error.column, offset=error.offset)

@@ -106,7 +106,7 @@ def _answer(validator: FileValidator, data: bytes) -> bytes:
 
 def _record(sent: _Sent) -> Record:
     line, item, problem = sent
-    return Record(0, line, None, b"", Slice(item, None, "") if isinstance(item, bytes) else item, problem)
+    return Record(0, line, b"", Slice(item, None, "") if isinstance(item, bytes) else item, problem)
 
 
 def main() -> None:

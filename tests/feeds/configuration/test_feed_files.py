@@ -238,7 +238,7 @@ def test_a_feeds_own_fields_and_lookups_go_before_those_of_its_preset():
     from syncd.feeds.readers import Record
 
     body = mapped.row(
-        Record(1, 1, 0, b"", etree.fromstring("<job><title>t</title><salary>$5/h</salary></job>"))
+        Record(1, 1, b"", etree.fromstring("<job><title>t</title><salary>$5/h</salary></job>"))
     ).body
     assert body["title"] == "Fixed"
     assert "salary" not in body

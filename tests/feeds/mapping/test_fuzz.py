@@ -85,7 +85,7 @@ def records_of(preset, path):
 
 def judged(mapping, item, form):
     """What a run would make of it: typed problems, or a body that the rules take."""
-    row = mapping.row(Record(1, 1, 0, b"", item), form)
+    row = mapping.row(Record(1, 1, b"", item), form)
     assert isinstance(row, MappedRow)
     assert all(isinstance(problem, Problem) for problem in row.problems)
     assert all(isinstance(part, str) for warning in row.warnings for part in warning)
@@ -200,7 +200,7 @@ def test_any_mapping_is_refused_with_its_faults_or_maps_anything(fields, form, i
 
 def judged_loosely(mapping, item):
     """As ``judged``, for mappings that do not clean the description."""
-    row = mapping.row(Record(1, 1, 0, b"", item), "json")
+    row = mapping.row(Record(1, 1, b"", item), "json")
     assert isinstance(row, MappedRow)
     if row.body is not None:
         try:

@@ -18,7 +18,7 @@ CATALOGUE = Catalogue.default()
 def row(fields, item, lookups=None, form=None):
     if isinstance(item, str):
         item, form = etree.fromstring(item), "xml"
-    return Mapping(CATALOGUE, fields, lookups, form).row(Record(1, 1, 0, b"", item))
+    return Mapping(CATALOGUE, fields, lookups, form).row(Record(1, 1, b"", item))
 
 
 def value(source, item, field="title", **more):
@@ -381,14 +381,14 @@ def test_a_status_is_read_by_its_common_names(given, status):
 def test_a_record_that_cannot_be_read_keeps_its_problem_and_its_id():
     problem = Problem("", "ragged_row", "3 cells instead of 4")
     mapping = Mapping(CATALOGUE, {"referenceId": "id"}, form="csv")
-    assert mapping.row(Record(1, 1, 0, b"", {"id": "7"}, problem)) == MappedRow(
+    assert mapping.row(Record(1, 1, b"", {"id": "7"}, problem)) == MappedRow(
         None, "7", (problem,), fragment={"referenceId": "7"}
     )
-    assert mapping.row(Record(1, 1, 0, b"", None, problem)) == MappedRow(None, None, (problem,))
+    assert mapping.row(Record(1, 1, b"", None, problem)) == MappedRow(None, None, (problem,))
 
 
 def test_a_record_that_is_not_an_object_is_a_problem():
-    found = Mapping(CATALOGUE, {"title": "t"}, form="json").row(Record(1, 1, 0, b"", ["x"]))
+    found = Mapping(CATALOGUE, {"title": "t"}, form="json").row(Record(1, 1, b"", ["x"]))
     assert [p.code for p in found.problems] == ["wrong_type"]
 
 
@@ -434,7 +434,7 @@ def test_the_record_shows_the_format_where_the_mapping_does_not_say():
     )
 
     def title(item):
-        body = feed.mapping.row(Record(1, 1, 0, b"", item)).body
+        body = feed.mapping.row(Record(1, 1, b"", item)).body
         assert body is not None
         return body["title"]
 
@@ -457,9 +457,9 @@ def test_a_mapped_row_passes_the_rules():
 
 def test_a_record_in_a_format_that_the_mapping_cannot_be_meant_for_fails_the_file():
     mapping = Mapping(CATALOGUE, {"title": "a[*].b"})
-    assert mapping.row(Record(1, 1, 0, b"", {"a": [{"b": "x"}]})).body == {"title": "x"}
+    assert mapping.row(Record(1, 1, b"", {"a": [{"b": "x"}]})).body == {"title": "x"}
     with pytest.raises(FeedError, match="not for xml"):
-        mapping.row(Record(1, 1, 0, b"", etree.fromstring("<j/>")))
+        mapping.row(Record(1, 1, b"", etree.fromstring("<j/>")))
 
 
 @pytest.mark.parametrize(

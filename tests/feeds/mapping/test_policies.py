@@ -14,7 +14,7 @@ CATALOGUE = Catalogue.default()
 
 
 def row(fields, item, lookups=None, form="json"):
-    return Mapping(CATALOGUE, fields, lookups, form).row(Record(1, 1, 0, b"", item))
+    return Mapping(CATALOGUE, fields, lookups, form).row(Record(1, 1, b"", item))
 
 
 def codes(found):

@@ -16,7 +16,7 @@ NATIVE = Mapping(CATALOGUE)
 
 
 def row(item):
-    return NATIVE.row(Record(1, 1, 0, b"", etree.fromstring(item) if isinstance(item, str) else item))
+    return NATIVE.row(Record(1, 1, b"", etree.fromstring(item) if isinstance(item, str) else item))
 
 
 def cells(**given):

@@ -23,8 +23,7 @@ def preset_names() -> tuple[str, ...]:
 
 
 def load_preset(name: str) -> dict[str, Any]:
-    """Return the tables of a shipped preset, with what it extends; a new value each time. Raise KeyError if there is no
-    such preset."""
+    """Return the tables of a shipped preset, with what it extends; a new value each time. Raise KeyError if there is none."""
     if name not in preset_names():
         raise KeyError(name)
     return reduce(overridden, (tables for _, tables in preset_layers(name)))
@@ -41,8 +40,7 @@ def preset_layers(name: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def overridden(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """Return the tables of ``base`` overridden by those of ``own``: fields and reading by key, lookups by entry, the
-    rest whole."""
+    """Return ``base`` overridden by ``own``: fields and reading by key, lookups by entry, the rest whole."""
     merged = {**base, **own}
     for table in ("read", "fields"):
         merged[table] = {**base.get(table, {}), **own.get(table, {})}

@@ -1,5 +1,4 @@
-"""Small grammars from what employers write to what the API takes. Pure functions; each reports what it guessed or
-dropped."""
+"""Small grammars from what employers write to what the API takes. Pure functions, which report what they guess or drop."""
 
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.mapping.transforms.dates import compile_dates

@@ -6,8 +6,7 @@
     numbers       dmy or mdy where only one is possible    excel     46216: a spreadsheet's day number
     epoch epoch_ms  seconds or milliseconds since 1970     %d/%m/%Y  a strptime format
 
-Of a date with a time the calendar date is kept as it is written; no time zone is applied. A year of two digits is in this
-century."""
+Of a date with a time the date is kept as written; no time zone is applied. A year of two digits is in this century."""
 
 from __future__ import annotations
 
@@ -120,13 +119,10 @@ def _ordered(year: int, month: int, day: int) -> Parse:
         parts = (found[1], found[3], found[4])
         if len(parts[month]) > 2 or len(parts[day]) > 2:
             return None
-        return _date(_century(parts[year]), int(parts[month]), int(parts[day]))
+        century = 0 if len(parts[year]) == 4 else 2000
+        return _date(century + int(parts[year]), int(parts[month]), int(parts[day]))
 
     return parse
-
-
-def _century(year: str) -> int:
-    return int(year) + (0 if len(year) == 4 else 2000)
 
 
 _DMY, _MDY, _YMD = _ordered(2, 1, 0), _ordered(2, 0, 1), _ordered(0, 1, 2)

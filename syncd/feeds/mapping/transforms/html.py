@@ -83,8 +83,7 @@ def clean(text: str) -> tuple[str, tuple[str, ...]]:
     """Return ``text`` as HTML that the API takes, and what was done to it (in words; nothing if it was fine).
 
     HTML that passes, and one line of plain text, are returned byte for byte. Plain text of several lines becomes
-    paragraphs. HTML that was escaped as a whole is unescaped, at most twice. The result is "" if nothing visible is
-    left."""
+    paragraphs. HTML that was escaped as a whole is unescaped, at most twice. Where nothing is visible the result is ""."""
     if has_controls(text):
         result, done = clean(without_controls(text))
         return result, ("control characters removed", *done)
@@ -128,8 +127,7 @@ def _cleaned(text: str, done: list[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _too_deep(text: str) -> bool:
-    """Whether elements are nested deeper than any text needs. The time and memory of parsing grow with the square of
-    the depth."""
+    """Whether elements are nested deeper than any text needs: the time of parsing grows with the square of the depth."""
     depth = 0
     for tag in _ANY_TAG.finditer(text) if text.count("<") > _DEEPEST else ():
         if tag[2] and tag[2].lower() not in _SELF_CLOSING:
@@ -157,8 +155,7 @@ def bare(text: str) -> str:
 
 
 def paragraphs(text: str) -> str:
-    """Return plain text (no markup, no entities) as HTML: empty lines separate paragraphs, single line ends are
-    ``<br>``."""
+    """Return plain text (no markup, no entities) as HTML: empty lines separate paragraphs, line ends are ``<br>``."""
     unified = without_controls(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
     lines = (html.escape(line.strip(), quote=False) for line in unified.split("\n"))
     return "".join(f"<p>{'<br>'.join(group)}</p>" for filled, group in groupby(lines, key=bool) if filled)

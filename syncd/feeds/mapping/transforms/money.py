@@ -179,18 +179,16 @@ def _by_grammar(text: str, infer: PeriodLimits | None, locale: Locale | None) ->
 
 
 def settle(pay: Pay, unit: tuple[int, int] | None, infer: PeriodLimits | None, shown_text: str) -> Pay:
-    """Return ``pay`` with its period (or the one inferred), with amounts in order and without zeros; not usable if it
-    has no period."""
+    """Return ``pay`` with its period (or the one inferred), its amounts in order, without zeros; not usable without a period."""
     pay = _ordered(pay)
     amount = pay.amount
+    if amount is None and pay.plus_commission:
+        return pay
     if amount is None:
-        return (
-            pay if pay.plus_commission else _without(pay, "salary_unclear", "no amount above 0", shown_text)
-        )
-    if unit is None and infer is not None:
-        unit = _inferred(amount, infer)
-        if unit:
-            pay = _noted(pay, "salary_period_inferred", f"the period is inferred: {_shown(shown_text)}")
+        return _without(pay, "salary_unclear", "no amount above 0", shown_text)
+    if unit is None and infer is not None and (period := _inferred(amount, infer)):
+        unit = period, 1
+        pay = _noted(pay, "salary_period_inferred", f"the period is inferred: {_shown(shown_text)}")
     if unit is None:
         return _without(pay, "salary_no_period", "an amount without a period", shown_text)
     period, times = unit
@@ -285,10 +283,10 @@ def _ordered(pay: Pay) -> Pay:
     return replace(pay, amount=amount, max_amount=None if most == amount else most)
 
 
-def _inferred(amount: Decimal, infer: PeriodLimits) -> tuple[int, int] | None:
+def _inferred(amount: Decimal, infer: PeriodLimits) -> int | None:
     if amount < infer.hourly_below:
-        return HOURLY, 1
-    return (YEARLY, 1) if amount > infer.yearly_above else None
+        return HOURLY
+    return YEARLY if amount > infer.yearly_above else None
 
 
 def _noted(pay: Pay, code: str, detail: str) -> Pay:

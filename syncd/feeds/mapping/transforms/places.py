@@ -60,8 +60,7 @@ def is_canada(country: str) -> bool:
 
 
 def is_nowhere(text: str) -> bool:
-    """Return whether ``text`` names no place at all: "Remote - Canada", "Télétravail", "Multiple locations", the code
-    of a province alone."""
+    """Return whether ``text`` names no place: "Remote - Canada", "Télétravail", "Multiple locations", a province's code alone."""
     bare = text.strip()
     return bare in PROVINCES or (len(bare) <= _LONGEST and _NOWHERE.match(fold(bare)) is not None)
 
@@ -83,6 +82,15 @@ class TidyPlace(NamedTuple):
     in_canada: bool
     known: str | None
 
+    @property
+    def named(self) -> bool:
+        return bool(self.text) and not self.nowhere
+
+    @property
+    def certain(self) -> bool:
+        """Whether nothing about it has to be said."""
+        return self.named and not (self.bare and (self.known is None or not self.in_canada))
+
 
 def read_place(text: str) -> TidyPlace:
     """Return ``text`` as it is sent. A feed has few places, so they are remembered."""
@@ -93,20 +101,11 @@ def _read(text: str) -> TidyPlace:
     tidied = tidy(text)
     city, comma, province = tidied.partition(",")
     code = province_code(province if comma else city)
-    in_canada = code is not None or has_postal_code(text) or _says_canada(text)
+    said = _SAYS_CANADA.search(text) or _COUNTRY_TAIL.search(text)
+    in_canada = code is not None or has_postal_code(text) or said is not None
     known = None if comma else _largest(place_key(city))
-    return TidyPlace(
-        tidied,
-        is_nowhere(tidied),
-        (fold(city), (comma and code) or fold(province)),
-        not comma,
-        in_canada,
-        known,
-    )
-
-
-def _says_canada(text: str) -> bool:
-    return _SAYS_CANADA.search(text) is not None or _COUNTRY_TAIL.search(text) is not None
+    identity = fold(city), (comma and code) or fold(province)
+    return TidyPlace(tidied, is_nowhere(tidied), identity, not comma, in_canada, known)
 
 
 _known = lru_cache(maxsize=16384)(_read)

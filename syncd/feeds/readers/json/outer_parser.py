@@ -14,6 +14,7 @@ import ijson
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.records import EACH, TOTALS, asked_path, member_path
+from syncd.feeds.readers.source import over_limit
 
 #: Members whose array holds the records, the likeliest first.
 ARRAYS = ("jobs", "items", "data", "results", "content", "offers", "@graph")
@@ -42,8 +43,8 @@ class OuterParser:
             self._path = asked_path(records, member_path)
         elif head.lstrip()[:1] == b"{":
             self._path = _likely_path(head)
-        self._keyed = self._path is not None and self._path[-1:] == (EACH,)
-        self._place = self._path[:-1] if self._path and self._keyed else self._path
+        self._keyed = self.path[-1:] == (EACH,)
+        self._place = self.path[:-1] if self._keyed else self._path
         self._since = self._offset = 0
         self._stack: list[str | None] = []
         self._key: str | None = None
@@ -101,8 +102,7 @@ class OuterParser:
         self._offset += len(data)
         self._since = 0 if self._events else self._since + len(data)
         if self._since > self._limits.text:
-            detail = f"a value of more than {self._limits.text} bytes ([limits] text)"
-            raise FeedError("limit_exceeded", detail, offset=self._offset)
+            raise over_limit("text", f"a value of more than {self._limits.text} bytes", offset=self._offset)
         for event, value in self._events:
             self._take(event, value)
         del self._events[:]
@@ -120,8 +120,7 @@ class OuterParser:
             self._stack.append(self._key)
             self._key = None
             if len(self._stack) > self._limits.depth:
-                detail = f"nested deeper than {self._limits.depth} ([limits] depth)"
-                raise FeedError("limit_exceeded", detail, offset=self._offset)
+                raise over_limit("depth", f"nested deeper than {self._limits.depth}", offset=self._offset)
         elif event in _CLOSING:
             self._key = self._stack.pop()
         elif event == "number" and isinstance(value, int):
@@ -135,13 +134,13 @@ class OuterParser:
     def _is_records(self, event: str) -> bool:
         here = self._at()
         if self._path is None:
-            here_it_is = len(here) == 1 and here[0] in ARRAYS and event == "start_array" and not self._found
+            found = len(here) == 1 and here[0] in ARRAYS and event == "start_array" and not self._found
         else:
-            here_it_is = here == self._place
-        if here_it_is and self._found:
+            found = here == self._place
+        if found and self._found:
             raise FeedError("not_well_formed", "the records occur twice", offset=self._offset)
-        self._found = self._found or here_it_is
-        return here_it_is
+        self._found = self._found or found
+        return found
 
 
 def _likely_path(head: bytes) -> tuple[str, ...] | None:

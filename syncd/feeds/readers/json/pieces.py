@@ -1,5 +1,4 @@
-"""What contains the records of a JSON file, an array of them or an object in which each member is one, and the buffer
-that they are cut out of.
+"""What contains the records of a JSON file, an array or an object whose members they are, and the buffer they are cut from.
 
 The names of such members are often ids (``{"jobs": {"123": {…}, "456": {…}}}``), so a record has its name as ``@key``. A
 *piece* is what is cut out of the file for one record: an element, or a name with its value."""

@@ -3,8 +3,7 @@
 In JSON two parsers share the file. Everything outside of the records goes through a streaming parser (ijson), which
 checks it to its last byte and says where the records begin. Inside the array, the file is cut between two elements: a cut
 is right exactly if what lies before it, put in brackets, is an array. So the extent of every record is known, its digest
-is that of its bytes, and a known record is never decoded. The same holds for an object whose members are the records, put
-in braces."""
+is that of its bytes, and a known record is never decoded. The same holds, in braces, for an object of records."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from syncd.feeds.readers.json.outer_parser import OuterParser
 from syncd.feeds.readers.json.pieces import JsonBuffer, RecordArray, RecordObject
 from syncd.feeds.readers.json.values import ERRORS_NAME, bad_text, record_value, scan
 from syncd.feeds.readers.records import ERRORS, FeedReader, Format, ReadOptions, Record, seeded
-from syncd.feeds.readers.source import Utf8Source
+from syncd.feeds.readers.source import Utf8Source, over_limit
 
 _CONTAINERS = {"array": RecordArray(), "members": RecordObject()}
 #: This many cuts are tried before the records are read one by one.
@@ -38,20 +37,14 @@ class _JsonReader(FeedReader):
         self._digest = seeded("json")
 
     def _record(
-        self,
-        number: int,
-        offset: int | None,
-        raw: bytes,
-        digest: bytes,
-        found: tuple[dict[str, Any] | None, Problem | None],
+        self, number: int, raw: bytes, digest: bytes, item: dict[str, Any] | None, problem: Problem | None
     ) -> Record:
-        """The record of ``raw``, in which ``found`` is the item or the problem, or a part of the item and the problem."""
-        item, problem = found
+        """The record of ``raw``: the item, or the problem, or a part of the item and the problem."""
         self.mended = self.mended or (item is not None and ERRORS in item)
         if item is None or problem is not None:
             text = partial(str, raw.decode("utf-8", "replace"))
-            return Record(number, self._line, offset, digest, item, problem, text)
-        return Record(number, self._line, offset, digest, item, problem, partial(dict, item))
+            return Record(number, self._line, digest, item, problem, text)
+        return Record(number, self._line, digest, item, problem, partial(dict, item))
 
 
 class JsonLinesReader(_JsonReader):
@@ -71,8 +64,7 @@ class JsonLinesReader(_JsonReader):
                 parts, lines[0], size = parts[-1:], b"".join((*parts[:-1], lines[0])), len(parts[-1])
                 yield from self._lines(lines)
             if size > self._limits.text:
-                detail = f"a line of more than {self._limits.text} bytes ([limits] text)"
-                raise FeedError("limit_exceeded", detail, line=self._line)
+                raise over_limit("text", f"a line of more than {self._limits.text} bytes", line=self._line)
         last = b"".join(parts)
         if last.strip():
             yield from self._lines([last], last=True)
@@ -86,13 +78,13 @@ class JsonLinesReader(_JsonReader):
                 number = self._next()
                 if digest in known:
                     self.mended = self.mended or ERRORS_NAME in raw
-                    yield Record(number, self._line, None, digest, None)
+                    yield Record(number, self._line, digest)
                 else:
                     try:
-                        found = record_value(raw, self._limits)
+                        item, problem = record_value(raw, self._limits)
                     except ValueError as error:
-                        found = None, self._problem(error, last=last)
-                    yield self._record(number, None, raw, digest, found)
+                        item, problem = None, self._problem(error, last=last)
+                    yield self._record(number, raw, digest, item, problem)
             self._line += 1
 
     def _problem(self, error: ValueError, *, last: bool) -> Problem:
@@ -128,8 +120,7 @@ class JsonReader(_JsonReader):
 
     @property
     def records_path(self) -> tuple[str, ...]:
-        """The names that lead to the records, "*" last where every member of an object is one. Empty where the records are
-        at the root, or are not found yet."""
+        """The names that lead to the records, with "*" last for members of an object. Empty: the root, or not found yet."""
         return self._outer.path
 
     def __iter__(self) -> Iterator[Record]:
@@ -226,8 +217,7 @@ class JsonReader(_JsonReader):
         return raws, len(text[:used].encode())
 
     def _lone(self) -> Iterator[Record]:
-        """One object where an array is usual. Its opening brace has gone to the outer parser, and its closing one is left for
-        that."""
+        """One object where an array is usual. The outer parser has had its opening brace, and gets its closing one."""
         buffer = self._buffer
         buffer.push_back(b"{")
         while True:
@@ -256,13 +246,13 @@ class JsonReader(_JsonReader):
             self._line = line
             if digest in known:
                 self.mended = self.mended or ERRORS_NAME in raw
-                yield Record(self._next(), line, before + start, digest, None)
+                yield Record(self._next(), line, digest)
             elif (item := next(items, None)) is not None:
                 self.mended = self.mended or ERRORS in item
-                yield Record(self._next(), line, before + start, digest, item, None, partial(dict, item))
+                yield Record(self._next(), line, digest, item, None, partial(dict, item))
             else:
-                found = self._value(raw, before + start)
-                yield self._record(self._next(), before + start, raw, digest, found)
+                value, problem = self._value(raw, before + start)
+                yield self._record(self._next(), raw, digest, value, problem)
             at = start + len(raw)
             if b"\n" in raw:
                 line += raw.count(b"\n")

@@ -65,8 +65,7 @@ scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(parse_int=str, pa
 
 
 def objects(raws: list[bytes], limits: FeedLimits) -> list[dict[str, Any]] | None:
-    """Return all of ``raws``, each the text of one JSON value, decoded in one go; None if any of them needs the care of
-    ``record_value``."""
+    """Return all of ``raws``, each one JSON value, decoded in one go; None if any of them needs the care of ``record_value``."""
     if max(map(len, raws), default=0) > limits.record:
         return None
     text = b"[%b]" % b",".join(raws)
@@ -111,8 +110,7 @@ def record_value(raw: bytes, limits: FeedLimits) -> tuple[dict[str, Any] | None,
 
 
 def _beginning(raw: bytes) -> dict[str, Any] | None:
-    """Return the members with which an object begins and that are neither objects nor lists, up to where it is cut off. None
-    if there are none."""
+    """Return the members at the start of an object that are neither objects nor lists, up to where it is cut off, if any."""
     text, at, found = raw.decode("utf-8", "ignore"), 0, dict[str, Any]()
     while (name := _MEMBER.match(text, at)) is not None:
         try:

@@ -36,7 +36,6 @@ _KNOWN = (
     "rss/channel/item",
     "processpositionopening/dataarea/positionopening",
     "*/job",
-    "*/jobs/job",
     "*/*/job",
     "*/ad",
     "*/vacancy",
@@ -63,8 +62,7 @@ def is_known(path: tuple[str, ...]) -> bool:
 
 
 def find_records(head: bytes, records: str | None, *, whole: bool, outside: bool) -> FoundRecords:
-    """Return where the first record is in ``head``; ``whole``: it is the whole file. ``outside``: the mapping looks at more
-    than the record.
+    """Return where the first record is in ``head``; ``whole``: that is the file. ``outside``: the mapping looks beyond it.
 
     Raise FeedError ``no_records_path``, ``forbidden_dtd``."""
     refuse_dtd(head)
@@ -98,7 +96,7 @@ class _Search:
             self._root = self._root or str(element.tag)
             opening = _opening(element)
             self._openings[opening] += 1
-            if self._is_record(path):
+            if any(matches(wanted, path) for wanted in self._wanted) if self._wanted else is_known(path):
                 above = inherited(element.getparent(), attributes=self._outside)
                 at = _find_opening(head, opening, self._openings[opening])
                 path = next((wanted for wanted in self._wanted if matches(wanted, path)), path)
@@ -110,19 +108,13 @@ class _Search:
         path = self._empty()
         return FoundRecords(path, self._root, declared=self._declared) if path else None
 
-    def _is_record(self, path: tuple[str, ...]) -> bool:
-        if self._wanted:
-            return any(matches(wanted, path) for wanted in self._wanted)
-        return is_known(path)
-
     def _empty(self) -> tuple[str, ...]:
-        """No record: still a feed, if the element that holds the records of a known format (or of the path set) is there.
-        Return the path of such records."""
+        """Return the path that records would have: an empty feed still has the element that holds them."""
+        if self._wanted:
+            wanted = self._wanted[0]
+            there = len(wanted) > 1 and any(matches(wanted[:-1], container) for container in self._containers)
+            return wanted if there else ()
         for container in self._containers:
-            if self._wanted:
-                if len(self._wanted[0]) > 1 and matches(self._wanted[0][:-1], container):
-                    return self._wanted[0]
-                continue
             folded = tuple(name.casefold() for name in container)
             for known in _PATHS:
                 if "*" not in known and known[:-1] == folded:
@@ -144,14 +136,9 @@ class _Search:
         return f"{complaint}; no element below it has elements in it; {alone}"
 
     def _note_total(self, name: str, value: str | None) -> None:
-        text = (value or "").strip()
-        if (
-            name.rpartition("}")[2].casefold() in TOTALS
-            and text.isascii()
-            and text.isdigit()
-            and len(text) < 10
-        ):
-            self._declared = max(self._declared or 0, int(text))
+        is_number = re.fullmatch(r"\s*[0-9]{1,9}\s*", value or "")
+        if is_number and name.rpartition("}")[2].casefold() in TOTALS:
+            self._declared = max(self._declared or 0, int(value or 0))
 
 
 def _events(head: bytes) -> Iterator[Event]:
@@ -180,8 +167,7 @@ def _opening(element: etree._Element) -> bytes:
 
 
 def _find_opening(head: bytes, opening: bytes, count: int) -> int:
-    """Where the ``count``-th start tag that begins with ``opening`` stands, not counting those in comments and CDATA. -1 if
-    it is not found."""
+    """Where the ``count``-th start tag that begins with ``opening`` is, but for comments and CDATA; -1 if it is not found."""
     entities = EntityTranslator()
     at = 0
     try:

@@ -1,8 +1,7 @@
 """XML that is not well-formed, read as far as possible (``[read] recover = true``).
 
 Bare ``&`` and ``<`` are text. Where a root has ended and another begins, that one is read too; roots without records before
-the first that has some are skipped. What libxml2 cannot parse is dropped; start tags of records are counted, so that a lost
-record is reported."""
+the first that has some are skipped. What libxml2 cannot parse is dropped; lost records are counted by their start tags."""
 
 from __future__ import annotations
 
@@ -20,15 +19,7 @@ from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.xml.discovery import find_records, is_known
 from syncd.feeds.readers.xml.parsing import LIMIT_ERRORS, XmlParser, in_words
 from syncd.feeds.readers.xml.reader import XmlReader
-from syncd.feeds.readers.xml.tree import (
-    Event,
-    FoundRecords,
-    RecordTree,
-    local,
-    names,
-    new_parser,
-    refuse_dtd,
-)
+from syncd.feeds.readers.xml.tree import Event, FoundRecords, RecordTree, local, names, new_parser, refuse_dtd
 
 _ROOT_TAG = rb"</?(?:[\w.-]+:)?%b(?=[\s/>])[^>]*>"
 #: This many roots are looked at for the first that has records.
@@ -156,16 +147,16 @@ class LenientXmlReader(XmlReader):
         """``data`` from the next root's start tag on, for which the parser begins again; "" if the tag is not there yet."""
         skipped = _BETWEEN.match(data)
         at = skipped.end() if skipped else 0
-        refuse_dtd(data[at:])
         self._line += data.count(b"\n", 0, at)
-        start = _START.match(data, at)
-        if start is None:
-            self._rest = data[at:]
-            if len(self._rest) > self._limits.text:
-                raise self._parser.too_much(self._line)
-            return b""
-        self._begin_root(start[1])
-        return data[at:]
+        data = data[at:]
+        refuse_dtd(data)
+        if (start := _START.match(data)) is not None:
+            self._begin_root(start[1])
+            return data
+        self._rest = data
+        if len(data) > self._limits.text:
+            raise self._parser.too_much(self._line)
+        return b""
 
     def _begin_root(self, tag: bytes) -> None:
         name = tag.decode("utf-8", "replace")
@@ -204,14 +195,10 @@ class LenientXmlReader(XmlReader):
             self.withheld = f"{self.withheld}; no record path matched in {', '.join(self._barren[:3])}{more}"
 
 
-def _banner(head: bytes) -> int:
-    """Return the length of the text that a browser or server has put before an XML declaration; 0 if there is none."""
-    return max(0, head.find(b"<?xml", 0, 4096)) if not head.lstrip().startswith(b"<") else 0
-
-
 def _roots(head: bytes) -> Iterator[tuple[int, int]]:
-    """Where the elements that stand one after the other in ``head`` begin, with what precedes each, and end."""
-    at = _banner(head)
+    """Where the elements that stand one after the other in ``head`` begin, with what precedes each, and end. Text that a
+    browser or server has put before an XML declaration is left out."""
+    at = 0 if head.lstrip().startswith(b"<") else max(0, head.find(b"<?xml", 0, 4096))
     while at < len(head):
         between = _BETWEEN.match(head, at)
         start = _START.match(head, between.end() if between else at)

@@ -1,5 +1,4 @@
-"""lxml's parser behind a feed: its limits, and its complaints as FeedErrors with their line in the file, in words for the
-people who write the feed."""
+"""lxml's parser behind a feed: its limits, and its complaints as FeedErrors with their line, in words for the feed's authors."""
 
 from __future__ import annotations
 
@@ -11,6 +10,7 @@ from lxml import etree
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
+from syncd.feeds.readers.source import over_limit
 from syncd.feeds.readers.xml.entities import EntityTranslator, UnknownEntity
 from syncd.feeds.readers.xml.tree import Event, FoundRecords, new_parser
 
@@ -88,8 +88,10 @@ class XmlParser:
         except etree.XMLSyntaxError as error:
             # Of a section that the file has not ended yet, "not finished" is libxml2's way to say that it
             # is too big, or has a control character in it.
-            words = _forbidden_in(data) if _code_of(error) in _UNCLOSED else None
-            code = "limit_exceeded" if _code_of(error) in _UNCLOSED and words is None else "not_well_formed"
+            unclosed = _code_of(error) in _UNCLOSED
+            found = _CONTROL.search(data) if unclosed else None
+            words = _FORBIDDEN.format(data[found.start()]) if found else None
+            code = "limit_exceeded" if unclosed and words is None else "not_well_formed"
             raise _syntax_fault(error, code, self.first_line, self.fed_line, words) from None
         return list(self._events)
 
@@ -114,8 +116,7 @@ class XmlParser:
         self._since = self._tags = 0
 
     def close(self) -> FeedError | None:
-        """Return what the parser has found wrong. It may keep that to itself until it is closed, and report no element
-        meanwhile."""
+        """Return what the parser has found wrong. It may keep that to itself until it is closed, and report no element."""
         try:
             self._parser.close()
         except etree.XMLSyntaxError as error:
@@ -139,18 +140,13 @@ class XmlParser:
         fault = self.close()
         if fault is not None and fault.code == "not_well_formed":
             return fault
-        detail = f"more than {self._limits.text} bytes without the end of a record ([limits] text)"
-        return FeedError("limit_exceeded", detail, line=line)
+        return over_limit(
+            "text", f"more than {self._limits.text} bytes without the end of a record", line=line
+        )
 
     def _new_parser(self, root: str) -> etree.XMLPullParser:
         """A parser that reports the ends of records, of the root and of the number of records."""
         return new_parser((f"{{*}}{self._record_name}", root, COUNT_TAG), recover=self.recover)
-
-
-def _forbidden_in(data: bytes) -> str | None:
-    """The complaint about a control character in ``data``, None if it has none."""
-    found = _CONTROL.search(data)
-    return _FORBIDDEN.format(data[found.start()]) if found else None
 
 
 def in_words(complaint: str) -> str:

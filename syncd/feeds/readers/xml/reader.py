@@ -140,11 +140,10 @@ class XmlReader(FeedReader):
                 continue
             if self._run:
                 yield from self._end_run()
-            if start < 0:
-                yield from self._loose(buf[gap:end])
-                continue
             if not blank:
-                yield from self._loose(buf[gap:start])
+                yield from self._loose(buf[gap : start if start >= 0 else end])
+            if start < 0:
+                continue
             data = buf[gap:end] if blank else buf[start:end]
             got = self._slice(data, end - start, digest, known=digest in known)
             if isinstance(got, Record):
@@ -168,10 +167,10 @@ class XmlReader(FeedReader):
         self._parser.record_ended()
         for digest, line, data in run:
             if data is None:
-                yield Record(self._next(), line, None, digest, None)
+                yield Record(self._next(), line, digest)
             else:
                 item = Slice(data, self._tree.parent, local(element))
-                yield Record(self._next(), line, None, digest, item, None, partial(bytes, data))
+                yield Record(self._next(), line, digest, item, None, partial(bytes, data))
 
     def _slice(self, data: bytes, size: int, digest: bytes, *, known: bool) -> Record | list[Event]:
         """Parse bytes whose last ``size`` should be one record. They are fed alone, so that the parser's events say whether
@@ -217,8 +216,7 @@ class XmlReader(FeedReader):
                 self.declared = max(self.declared or 0, int(str(element.text).strip()[:9]))
 
     def _finish(self, tail: bytes) -> Iterator[Record]:
-        """Parse the end of the file, without the markup that it cuts off: the parser's complaint about that would
-        mislead."""
+        """Parse the end of the file, without the markup that it cuts off: the parser's complaint about that would mislead."""
         cut = safe_cut(tail)
         yield from self._loose(tail[:cut])
         whole = tail[cut:] if self._parser.in_section else whole_text(tail[cut:])
@@ -248,7 +246,7 @@ class XmlReader(FeedReader):
         if problem is None and any(map(len, element)):
             self._tree.check_depth(element, self._limits, self._line)
         item = None if known else element
-        return Record(self._next(), line, None, digest, item, problem, partial(bytes, raw))
+        return Record(self._next(), line, digest, item, problem, partial(bytes, raw))
 
 
 def _cuts(buf: bytes, opening: bytes) -> list[_Cut]:

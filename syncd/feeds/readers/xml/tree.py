@@ -12,6 +12,7 @@ from lxml import etree
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.records import ReadSpec, Slice
+from syncd.feeds.readers.source import over_limit
 
 Event = tuple[str, etree._Element]
 
@@ -72,12 +73,7 @@ def inherited(parent: etree._Element | None, *, attributes: bool) -> tuple[objec
 
 def is_one_element(events: list[Event]) -> bool:
     """Return whether the events are the start and the end of one and the same element."""
-    return (
-        len(events) == 2
-        and events[0][0] == "start"
-        and events[1][0] == "end"
-        and events[0][1] is events[1][1]
-    )
+    return [event for event, _ in events] == ["start", "end"] and events[0][1] is events[1][1]
 
 
 def matches(path: tuple[str, ...], found: tuple[str, ...]) -> bool:
@@ -138,12 +134,10 @@ class RecordTree:
             depth += 1
             level = [child for parent in level for child in parent]
         if depth > limits.depth:
-            detail = f"nested deeper than {limits.depth} ([limits] depth)"
-            raise FeedError("limit_exceeded", detail, line=line)
+            raise over_limit("depth", f"nested deeper than {limits.depth}", line=line)
 
     def _adopt(self, element: etree._Element) -> None:
-        """Take the parent of ``element`` as the one that holds the records. What stands before the very first record stays,
-        for selectors that look there."""
+        """Take the parent of ``element`` as that which holds the records. What is before the first one stays, for selectors."""
         for above in (element, *element.iterancestors()):
             if not self._found_any:
                 self._kept.extend(above.itersiblings(preceding=True))
@@ -195,8 +189,7 @@ def _start_tag(element: etree._Element) -> tuple[str, str]:
 
 
 def _preceding(parent: etree._Element, child: etree._Element | None, record_tag: str) -> Iterator[str]:
-    """The elements before ``child``, except those with the record's name: these are other records, and what the reader puts
-    in place of records that it does not parse."""
+    """The elements before ``child``, but for other records, and for what stands in place of records that are not parsed."""
     for count, sibling in enumerate(parent.iterchildren()):
         if sibling is child or count >= _MOST:
             return

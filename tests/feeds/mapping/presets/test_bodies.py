@@ -87,7 +87,7 @@ def test_the_json_ld_sample_maps_lists_and_single_objects_alike():
 
 def schemaorg(item):
     feed = parse_feed("f", 'employer = "A"\npreset = "schemaorg"', CATALOGUE, FeedDefaults())
-    return feed.mapping.row(Record(1, 1, 0, b"", item))
+    return feed.mapping.row(Record(1, 1, b"", item))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_an_address_as_text_is_a_location():
 def test_an_indeed_feed_in_a_namespace_with_other_spellings_is_read():
     feed = parse_feed("f", 'employer = "A"\npreset = "indeed"', CATALOGUE, FeedDefaults())
     xml = '<job xmlns="urn:q"><referenceNumber>7</referenceNumber><expirationDate>2099-01-02</expirationDate></job>'
-    body = feed.mapping.row(Record(1, 1, 0, b"", etree.fromstring(xml))).body
+    body = feed.mapping.row(Record(1, 1, b"", etree.fromstring(xml))).body
     assert body is not None
     assert (body["referenceId"], body["closeDate"]) == ("7", "2099-01-02")
     assert body["categories"] == [{"id": 32}]
