@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from syncd import __version__
-from syncd.cli.commands import employers, feeds, keys, notifications, runs, store
+from syncd.cli.groups import employers, feeds, keys, notifications, runs, store
 from syncd.cli.options import GROUP, Config, Employer, FeedName, File, Json, Status, named_path
 
 EXIT_CODES = (
@@ -129,7 +129,7 @@ def backup(
     as_json: Json = False,
 ) -> None:
     """Writes a verified backup of the store, also beside a running daemon."""
-    from syncd.cli.stores import backup
+    from syncd.cli.store_backups import backup
 
     backup(config, as_json, target, keep)
 
@@ -144,7 +144,7 @@ def restore(
     as_json: Json = False,
 ) -> int:
     """Puts a backup in the place of the store, which is kept. Stop the daemon first."""
-    from syncd.cli.stores import restore
+    from syncd.cli.store_backups import restore
 
     return restore(config, as_json, file, yes)
 
@@ -156,7 +156,7 @@ def migrate(
     as_json: Json = False,
 ) -> None:
     """Backs the store up and brings it to the schema of this program, which serve does too, without a backup."""
-    from syncd.cli.stores import migrate
+    from syncd.cli.migrate import migrate
 
     migrate(config, as_json, plan=plan)
 

@@ -163,11 +163,6 @@ def _feed_of(store: Store, settings: Settings, catalogue: Catalogue, number: int
     return configured_feeds.resolve(store, file, settings) if file is not None else None
 
 
-def _archived(planned: Planned) -> list[PlannedChange]:
-    """Return the changes that would archive a job."""
-    return [change for change in planned.changes if change.archives]
-
-
 def print_plan(planned: Planned) -> None:
     if planned.unchanged:
         print(
@@ -175,7 +170,7 @@ def print_plan(planned: Planned) -> None:
         )
         return
     _print_changes([change for change in planned.changes if not change.archives])
-    _print_changes(_archived(planned))
+    _print_changes([change for change in planned.changes if change.archives])
     for row in planned.rejected[:SHOWN]:
         reasons = "; ".join(f"{p.pointer or '/'}: {p.detail}" for p in row.errors)
         print(clean(f"! {place_of(rejected_json(row))} would be rejected: {reasons}"))

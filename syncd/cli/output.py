@@ -78,6 +78,20 @@ def remark(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+def agreed(question: str, otherwise: str, *about: str) -> bool:
+    """Ask on a terminal, after the remarks ``about``. Without one the answer is no; ``otherwise`` says how to agree there."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        remark(f"syncd: nothing was changed{otherwise}")
+        return False
+    for line in about:
+        remark(line)
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() in ("y", "yes"):
+        return True
+    remark("syncd: nothing was changed")
+    return False
+
+
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """Yield a file that gets its name when it is complete: it is written beside it, made durable and renamed. A path that
