@@ -15,11 +15,10 @@ from syncd.console.actions import Actions
 from syncd.console.change_counts import ChangeCounter
 from syncd.console.context import ConsoleContext
 from syncd.console.digests import Digests
-from syncd.console.gate import Gate
+from syncd.console.gate import Gate, Session
 from syncd.console.live import LiveViews
-from syncd.console.navigation import section_of
 from syncd.console.previews import Previews
-from syncd.console.sessions import Session
+from syncd.console.rendering import section_of
 from syncd.store import Tx
 from syncd.web import JSON, Refusal, prefers
 

@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from syncd.console.reject_chart import ROWS, rejected_rows
+from syncd.console.charts import ROWS, rejected_rows
 from syncd.console.visit import Visit
 from syncd.domain import FIELD, Job
 from syncd.errors import NotFound, UnusableFolder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import partial
 
 from aiohttp import web
 
@@ -41,16 +42,6 @@ async def create(visit: Visit) -> web.StreamResponse:
     return _shown_once(visit, info, plain)
 
 
-async def ask_to_rotate(visit: Visit) -> web.StreamResponse:
-    """Answer what a rotation does, with its form."""
-    return await _ask(visit, "rotate")
-
-
-async def ask_to_revoke(visit: Visit) -> web.StreamResponse:
-    """Answer what a revocation does, with its form."""
-    return await _ask(visit, "revoke")
-
-
 async def rotate(visit: Visit) -> web.StreamResponse:
     """Create a successor of a key and show it: in this answer alone."""
     number, key = visit.path_number("employer"), visit.path_number("key", "key")
@@ -76,7 +67,8 @@ async def revoke(visit: Visit) -> web.StreamResponse:
     return visit.json(key_json(info)) if visit.wants_json else visit.redirect(f"/employers/{number}")
 
 
-async def _ask(visit: Visit, action: str, fault: Fault | None = None) -> web.Response:
+async def _ask(visit: Visit, action: str, fault: Fault | None = None) -> web.StreamResponse:
+    """Answer what the rotation or revocation of a key does, with its form."""
     number, key = visit.path_number("employer"), visit.path_number("key", "key")
     info = await visit.read(lambda tx: _askable(tx, number, key, action))
     if visit.wants_json:
@@ -140,6 +132,6 @@ def _span(name: str, text: str) -> timedelta:
 
 ROUTES = {
     "/employers/{number}/keys": {"GET": list_keys, "POST": create},
-    "/employers/{number}/keys/{key}/rotate": {"GET": ask_to_rotate, "POST": rotate},
-    "/employers/{number}/keys/{key}/revoke": {"GET": ask_to_revoke, "POST": revoke},
+    "/employers/{number}/keys/{key}/rotate": {"GET": partial(_ask, action="rotate"), "POST": rotate},
+    "/employers/{number}/keys/{key}/revoke": {"GET": partial(_ask, action="revoke"), "POST": revoke},
 }

@@ -1,4 +1,4 @@
-"""One run: what it did, why it waits, what was wrong with its file, and what can be done about it."""
+"""All runs, newest first; and one: what it did, why it waits, what was wrong with its file, and what can be done about it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import PurePath
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
@@ -18,17 +18,49 @@ from syncd.domain import Actor, ActorKind, Run, RunKind, RunState
 from syncd.errors import NotFound
 from syncd.feeds.native import members_of
 from syncd.store import Tx, history, results, runs
-from syncd.sync.report import Kinds, fields_json, summary, write_json
+from syncd.sync.report import Kinds, fields_json, run_json, summary, write_json
 from syncd.sync.report.files import write_page
 from syncd.sync.report.views import run_view
 from syncd.sync.run import kept_file
 from syncd.web import JSON
 
+#: Runs on a page, unless ``limit`` asks for others.
+PAGE, MOST = 50, 1000
 #: Changes on a page; rejected rows and warnings that are grouped; jobs that would be archived; kinds, values of a kind and
 #: lookup lines that are shown; characters of a value.
 CHANGES, GROUPED, GOING, KINDS, VALUES, LINES, CUT = 25, 5000, 100, 20, 10, 100, 100
 #: Bytes of a report that are kept in memory, and those that are sent at once.
 MEMORY, BLOCK = 1 << 20, 1 << 18
+
+
+async def list_runs(visit: Visit) -> web.StreamResponse:
+    """Answer the list; as JSON what ``syncd runs --json`` prints. Raises NotFound for a feed that has never been there."""
+    feed, state = visit.text("feed") or None, visit.choice("state", RunState)
+    limit, page = visit.number("limit", PAGE, MOST), visit.number("page")
+    total, found = await visit.read(lambda tx: runs.page(tx, feed, state, page=page, page_size=limit))
+    names = sorted(visit.context.files())
+    if feed is not None and not total and feed not in names:
+        raise NotFound("feed", feed[:100])
+    listed = [run_json(run) for run in found]
+    if visit.wants_json:
+        return visit.json(listed)
+    wanted = {"feed": feed, "state": state and state.value, "limit": limit if limit != PAGE else None}
+    chosen = {name: value for name, value in wanted.items() if value}
+    return visit.page(
+        "runs.html.j2",
+        runs=listed,
+        total=total,
+        page=page,
+        pages=max(1, -(-total // limit)),
+        feed=feed,
+        state_now=state.value if state else None,
+        feeds=names if feed is None or feed in names else [feed, *names],
+        states=[state.value for state in RunState],
+        query=urlencode(chosen),
+    )
+
+
+# -- one run --------------------------------------------------------------------------------------------------
 
 
 async def show(visit: Visit) -> web.StreamResponse:
@@ -167,6 +199,7 @@ def _attachment(name: str, kind: str) -> dict[str, str]:
 
 
 ROUTES = {
+    "/runs": {"GET": list_runs},
     "/runs/{number}": {"GET": show},
     "/runs/{number}/report.html": {"GET": report_page},
     "/runs/{number}/file": {"GET": file},
