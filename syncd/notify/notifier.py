@@ -5,21 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 import structlog
 
-from syncd.config import Notify
+from syncd.config import Notify, Settings
+from syncd.domain import Notice, NoticeEvent
 from syncd.errors import SyncdError
 from syncd.logs import Event
 from syncd.notify.delivery import Delivery, Sending
 from syncd.notify.digest import add_if_due, is_due
 from syncd.notify.email import Email
-from syncd.notify.ways import Way
+from syncd.notify.ways import NotSent, Way
 from syncd.notify.webhook import Webhook
-from syncd.store import Tx, outbox
+from syncd.notify.words import pages_of
+from syncd.store import Tx, outbox, utc_now
 
 log = structlog.get_logger("syncd.notify")
 
@@ -112,3 +116,29 @@ class Notifier:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(seconds):
                         await self._stopping.wait()
+
+
+# -- a test message ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What became of one test message. ``answer`` is what the receiver said, or why it failed."""
+
+    way: str
+    to: str
+    sent: bool
+    answer: str
+
+
+async def try_all(settings: Settings) -> list[Trial]:
+    """Send a test message to each receiver, once; return what became of each."""
+    notice = Notice(NoticeEvent.TEST, None, "`syncd notify test` sent this.", key=uuid4().hex, at=utc_now())
+    found = []
+    for way in ways_of(settings.notify, lambda: pages_of(settings), utc_now, settings.timezone):
+        try:
+            answer, sent = await way.send([notice]), True
+        except NotSent as error:
+            answer, sent = str(error), False
+        found.append(Trial(way.kind, way.where, sent, answer))
+    return found
