@@ -104,10 +104,6 @@ class Visit:
             raise Refusal("invalid_parameter", f"{name} has to be one of {', '.join(kinds)}")
         return kinds(sent) if sent else None
 
-    def run_number(self) -> int:
-        """Return the number of the run in the path. Raises ``not_found``."""
-        return self.path_number("run")
-
     def path_number(self, what: str, name: str = "number") -> int:
         """Return the number that the path has as ``name``, which is that of a ``what``. Raises ``not_found``."""
         sent = self.request.match_info[name]

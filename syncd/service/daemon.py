@@ -113,7 +113,7 @@ class Daemon:
         self._notifications = Notifications(
             store, settings, self._metrics.notified, self._clock.trusts, self._degraded
         )
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
         self._reloading = asyncio.Lock()
 
     async def run(self) -> None:
@@ -218,15 +218,21 @@ class Daemon:
             store, self._settings.store.keep_history, lambda: self._configured.feeds, self._clock
         )
         indexing = SearchIndexing(store, self._stopping.is_set)
+        degraded = DegradedFeeds(
+            store,
+            wrong=lambda: self._configured.degraded,
+            waiting=lambda: self._sync.degraded,
+            known=lambda: self._configured.feeds,
+        )
         self._spawn(
             repeat("refresh", lambda: self._metrics.refreshed(refresher.tick()), settings.check),
             repeat("house", housekeeping.tick, HOUSEKEEPING),
             repeat("search", indexing.tick, INDEXING),
-            repeat("degraded", self._degraded_feeds().tick, DEGRADED),
+            repeat("degraded", degraded.tick, DEGRADED),
             watch_the_loop(self._notifier, self._readiness),
         )
 
-    def _spawn(self, *work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, *work: Coroutine[Any, Any, object]) -> None:
         for each in work:
             task = asyncio.create_task(each)
             self._tasks.add(task)
@@ -244,16 +250,13 @@ class Daemon:
         report_lack_of_files(loop)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_stop, number)
-        loop.add_signal_handler(signal.SIGHUP, lambda: self._spawn(self._reload_once()))
+        loop.add_signal_handler(signal.SIGHUP, lambda: self._spawn(self._reload()))
 
     def _on_stop(self, number: int) -> None:
         if self._asked_to_stop.is_set():
             flush()
             os._exit(128 + number)  # at once: what is not committed was never acknowledged
         self._asked_to_stop.set()
-
-    async def _reload_once(self) -> None:
-        await self._reload()
 
     async def _reload(self) -> dict[str, Any]:
         """Read the files of feeds again, one reload after the other. A feed whose file is wrong now goes on as it was configured
@@ -286,14 +289,6 @@ class Daemon:
     def _degraded(self) -> dict[str, str]:
         """Return the feeds whose file or folder cannot be used, and why."""
         return {**self._sync.degraded, **self._configured.degraded}
-
-    def _degraded_feeds(self) -> DegradedFeeds:
-        return DegradedFeeds(
-            self._store,
-            lambda: self._configured.degraded,
-            lambda: self._sync.degraded,
-            lambda: self._configured.feeds,
-        )
 
     # -- stopping ----------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ whichever process made them."""
 from __future__ import annotations
 
 from collections import Counter as Counts
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 
 from prometheus_client import CollectorRegistry, Counter, ProcessCollector, Summary, disable_created_metrics
@@ -103,46 +103,46 @@ class _Gauges(Collector):
             ("paused", "1 while the feed is paused, else 0.", paused),
             ("overdue", "1 while no file came for longer than expect_every, else 0.", overdue),
         ):
-            found = GaugeMetricFamily(f"syncd_feed_{name}", about, labels=("feed",))
-            for feed in sorted({*feeds, *degraded}):
-                found.add_metric((feed,), feed in those)
-            yield found
+            values = (((feed,), feed in those) for feed in sorted({*feeds, *degraded}))
+            yield _gauge(f"syncd_feed_{name}", about, ("feed",), values)
+
+
+def _gauge(
+    name: str, about: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
+) -> Metric:
+    found = GaugeMetricFamily(name, about, labels=labels)
+    for of, value in values:
+        found.add_metric(of, value)
+    return found
 
 
 def _jobs(tx: Tx) -> Metric:
-    found = GaugeMetricFamily("syncd_jobs", "Jobs there are, by status.", labels=("employer", "status"))
     names = {employer.id: employer.name for employer in employers.all(tx)}
-    for (employer, status), count in jobs.totals(tx).items():
-        found.add_metric((names.get(employer, str(employer)), status), count)
-    return found
+    totals = jobs.totals(tx).items()
+    values = (((names.get(employer, str(employer)), status), count) for (employer, status), count in totals)
+    return _gauge("syncd_jobs", "Jobs there are, by status.", ("employer", "status"), values)
 
 
 def _notifications(tx: Tx) -> Metric:
-    found = GaugeMetricFamily("syncd_notifications_waiting", "Notices that wait to be sent.", labels=("way",))
     totals: Counts[str] = Counts()
     for way, number in outbox.waiting(tx).items():
         totals[way.partition(":")[0]] += number
-    for way, number in totals.items():
-        found.add_metric((way,), number)
-    return found
+    values = (((way,), number) for way, number in totals.items())
+    return _gauge("syncd_notifications_waiting", "Notices that wait to be sent.", ("way",), values)
 
 
 def _progress(tx: Tx) -> Metric:
-    found = GaugeMetricFamily(
-        "syncd_run_progress_ratio", "How far a run is that goes on, in its present phase.", labels=("feed",)
-    )
-    for feed, run in {run.feed: run for run in runs.unfinished(tx)}.items():
-        found.add_metric((feed,), run.progress.share if run.progress is not None else 0.0)
-    return found
+    shares = {
+        run.feed: run.progress.share if run.progress is not None else 0.0 for run in runs.unfinished(tx)
+    }
+    about = "How far a run is that goes on, in its present phase."
+    values = (((feed,), share) for feed, share in shares.items())
+    return _gauge("syncd_run_progress_ratio", about, ("feed",), values)
 
 
 def _successes(tx: Tx, feeds: Mapping[str, Feed]) -> Metric:
-    found = GaugeMetricFamily(
-        "syncd_feed_last_success_timestamp",
-        "When the feed's last file was taken, in seconds since 1970.",
-        labels=("feed",),
-    )
-    for name, (_newest, run, _file) in run_strips.last_runs(tx, feeds).items():
-        if run is not None and run.ended_at is not None:
-            found.add_metric((name,), run.ended_at.timestamp())
-    return found
+    last = run_strips.last_runs(tx, feeds).items()
+    about = "When the feed's last file was taken, in seconds since 1970."
+    ended = ((name, run.ended_at) for name, (_newest, run, _file) in last if run is not None)
+    values = (((name,), at.timestamp()) for name, at in ended if at is not None)
+    return _gauge("syncd_feed_last_success_timestamp", about, ("feed",), values)

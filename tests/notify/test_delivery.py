@@ -9,7 +9,7 @@ import pytest
 
 from syncd.config import load_settings
 from syncd.domain import NoticeEvent
-from syncd.notify import payload, webhook
+from syncd.notify import webhook
 from syncd.notify.timing import KEPT, retry_after
 from syncd.service.notifications import Notifications
 from syncd.store import outbox
@@ -254,7 +254,7 @@ async def test_an_e_mail_that_is_refused_again_and_again_is_given_up(office, log
 async def test_a_fault_in_one_message_does_not_hold_up_others(office, logged, monkeypatch):
     with Hook() as hook:
         notifier = office.notifier(office.settings(hook))
-        whole = payload.body_of
+        whole = webhook.body_of
 
         def body_of(notice, pages):
             if notice.run == 1:

@@ -210,7 +210,7 @@ class Decision:
 
     async def ask(self, visit: Visit) -> web.StreamResponse:
         """Answer what would happen; as JSON the plan, where there is one, else the run."""
-        question = await self.about(visit, visit.run_number())
+        question = await self.about(visit, visit.path_number("run"))
         if visit.wants_json:
             return visit.json(question.plan or run_json(question.run))
         run = run_json(question.run)
@@ -219,7 +219,7 @@ class Decision:
     async def carry_out(self, visit: Visit) -> web.StreamResponse:
         """Do it, and lead to the run that did it; as JSON that run. What takes longer goes on, and the page of the run shows
         it."""
-        number = visit.run_number()
+        number = visit.path_number("run")
         await visit.read(lambda tx: runs.get(tx, number))
         sent = visit.form.get("agreed")
         agreed = sent if isinstance(sent, str) and sent else None

@@ -65,7 +65,7 @@ async def list_runs(visit: Visit) -> web.StreamResponse:
 
 async def show(visit: Visit) -> web.StreamResponse:
     """Answer the run; as JSON what ``syncd runs show --json`` prints."""
-    number, page = visit.run_number(), visit.number("page")
+    number, page = visit.path_number("run"), visit.number("page")
     if visit.wants_json:
         return await _stream(visit, number, page)
     action = visit.text("action")[:20] or None
@@ -151,7 +151,7 @@ async def _stream(visit: Visit, number: int, page: int) -> web.StreamResponse:
 
 async def report_page(visit: Visit) -> web.StreamResponse:
     """Answer the partner's report as a file."""
-    number = visit.run_number()
+    number = visit.path_number("run")
     with SpooledTemporaryFile(MEMORY) as scratch:
         run = await visit.read(lambda tx: _write_report(tx, number, scratch))
         return await _send(
@@ -166,7 +166,7 @@ def _write_report(tx: Tx, number: int, scratch: IO[bytes]) -> Run:
 
 async def file(visit: Visit) -> web.StreamResponse:
     """Answer the file of the run as its partner sent it. Raises NotFound if it is not kept any more."""
-    number = visit.run_number()
+    number = visit.path_number("run")
     run = await visit.read(lambda tx: runs.get(tx, number))
     feed = visit.context.feeds().get(run.feed)
     if feed is None or run.kind is not RunKind.FILE:
