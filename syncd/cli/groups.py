@@ -16,7 +16,7 @@ from syncd.cli.options import (
     KeyId,
     Number,
     State,
-    positive_time_span,
+    time_option,
     time_span,
 )
 
@@ -67,12 +67,7 @@ def key_create(
     employer: Annotated[str, typer.Argument(metavar="EMPLOYER", help="Name or id.", show_default=False)],
     label: Annotated[str, typer.Option(metavar="L", help="What the key is for.")] = "",
     expires: Annotated[
-        timedelta | None,
-        typer.Option(
-            metavar="TIME",
-            parser=positive_time_span,
-            help="How long the key is valid, such as 90d. Default: for ever.",
-        ),
+        timedelta | None, time_option("How long the key is valid, such as 90d. Default: for ever.")
     ] = None,
     config: Config = None,
     as_json: Json = False,
@@ -88,20 +83,10 @@ def key_rotate(
     key_id: KeyId,
     grace: Annotated[
         timedelta | None,
-        typer.Option(
-            metavar="TIME",
-            parser=time_span,
-            help="How long the old key stays valid. 0: it ends now.",
-            show_default="24h",
-        ),
+        time_option("How long the old key stays valid. 0: it ends now.", time_span, default="24h"),
     ] = None,
     expires: Annotated[
-        timedelta | None,
-        typer.Option(
-            metavar="TIME",
-            parser=positive_time_span,
-            help="How long the new key is valid. Default: as long as the old one was.",
-        ),
+        timedelta | None, time_option("How long the new key is valid. Default: as long as the old one was.")
     ] = None,
     config: Config = None,
     as_json: Json = False,

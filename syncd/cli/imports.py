@@ -23,6 +23,7 @@ from syncd.cli.store_access import opened_store, quiet_settings
 from syncd.config import Settings
 from syncd.domain import Catalogue, Run, RunState
 from syncd.errors import FeedError
+from syncd.feeds.configuration import FeedFile
 from syncd.service import configured_feeds, process, stores
 from syncd.store import Store, runs
 from syncd.sync.arrival import ArrivalContext, Worker, decide
@@ -142,7 +143,8 @@ def decide_run(config: Path | None, as_json: bool, number: int, *, approved: boo
     with opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings, remember=True)
         importer = configured_feeds.make_importer(store, settings, catalogue)
-        feed = _feed_of(store, settings, catalogue, number) if approved else None
+        file = file_of_run(store, settings, catalogue, number) if approved else None
+        feed = configured_feeds.resolve(store, file, settings) if file is not None else None
         run = decide(
             store,
             importer,
@@ -156,11 +158,10 @@ def decide_run(config: Path | None, as_json: bool, number: int, *, approved: boo
     return FAILED if run.state is RunState.FAILED else DONE
 
 
-def _feed_of(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> Feed | None:
-    """Return the feed of a run, None if it is no longer configured."""
+def file_of_run(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> FeedFile | None:
+    """Return the file of a run's feed, None if it is no longer configured. Raises NotFound, ConfigError."""
     name = store.read(lambda tx: runs.get(tx, number)).feed
-    file = configured_feeds.feed_files(settings, catalogue).get(name)
-    return configured_feeds.resolve(store, file, settings) if file is not None else None
+    return configured_feeds.feed_files(settings, catalogue).get(name)
 
 
 def print_plan(planned: Planned) -> None:

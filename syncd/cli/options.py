@@ -1,8 +1,9 @@
 """The arguments and options that several commands have. Annotations are values here, as in ``app``."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -75,3 +76,10 @@ def positive_time_span(text: str) -> timedelta:
     if not span:
         raise ValueError("must be more than 0")
     return span
+
+
+def time_option(
+    about: str, parser: Callable[[str], timedelta] = positive_time_span, default: bool | str = True
+) -> Any:
+    """Return an option that takes a time span; ``default`` is shown in its help."""
+    return typer.Option(metavar="TIME", parser=parser, help=about, show_default=default)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from syncd.cli.imports import print_plan, say_that_it_waits
+from syncd.cli.imports import file_of_run, print_plan, say_that_it_waits
 from syncd.cli.output import DONE, HELD, agreed, clean, print_json, print_result, remark
 from syncd.cli.report_text import counts_of, summary
 from syncd.cli.store_access import opened_store, quiet_settings
-from syncd.config import Settings
-from syncd.domain import Catalogue, Policy
+from syncd.domain import Catalogue
 from syncd.service import configured_feeds, stores
-from syncd.store import Store, feeds, runs
+from syncd.store import feeds
 from syncd.sync.arrival import ArrivalContext, revert
 from syncd.sync.report import run_json
 from syncd.sync.report.views import plan_view, revert_view
@@ -24,7 +23,8 @@ def revert_run(config: Path | None, as_json: bool, number: int, *, plan: bool, y
     settings = quiet_settings(config)
     with opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings, remember=not plan)
-        policy = _policy(store, settings, catalogue, number)
+        file = file_of_run(store, settings, catalogue, number)
+        policy = file.config.policy if file is not None and file.config is not None else settings.sync
         if plan:
             changes: list[PlannedChange] = []
             planned = plan_revert(store, number, policy, on_change=changes.append)
@@ -45,13 +45,6 @@ def revert_run(config: Path | None, as_json: bool, number: int, *, plan: bool, y
         remark(f"syncd: {run.counts.warnings} jobs are not as before: see `syncd runs show {run.id}`")
     remark(f"syncd: {_what_next(run.feed, paused)}")
     return DONE
-
-
-def _policy(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> Policy:
-    """Return the limits of the run's feed; those of the settings if its file is gone or wrong."""
-    name = store.read(lambda tx: runs.get(tx, number)).feed
-    file = configured_feeds.feed_files(settings, catalogue).get(name)
-    return file.config.policy if file is not None and file.config is not None else settings.sync
 
 
 def _what_next(feed: str, paused: bool) -> str:

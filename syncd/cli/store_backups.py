@@ -110,8 +110,8 @@ def _counts(made: Backup) -> dict[str, int]:
 def restore(config: Path | None, as_json: bool, file: Path, yes: bool) -> int:
     """Put a backup in the place of the store, after a look at all of it and a yes. Raises StoreInUse, StoreError, OSError."""
     settings = load_settings(config)
-    # as root, if root calls: the owner of the store may not be able to read it
-    with open(file, "rb", opener=_open_at_once) as source:
+    # as root, if root calls: the owner of the store may not be able to read it; and without waiting for what writes to a pipe
+    with open(file, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as source:
         become_owner(settings)
         _refuse_source(source, file, settings)
         database = stores.database_of(settings)
@@ -120,11 +120,6 @@ def restore(config: Path | None, as_json: bool, file: Path, yes: bool) -> int:
             return _restore(settings, database, source, file, as_json=as_json, yes=yes)
         finally:
             database.unlock()
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    """Open a file that may be a pipe, and do not wait for what writes to it."""
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _restore(

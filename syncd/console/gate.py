@@ -78,10 +78,8 @@ class Sessions:
 
     def visitor(self, secret: str) -> Session:
         """Return what belongs to a cookie, whether or not it opens anything: the login form needs a CSRF token, too."""
-        return Session(secret, int.from_bytes(self._digest(b"number", secret)) % _NUMBERS, self.csrf(secret))
-
-    def csrf(self, secret: str) -> str:
-        return self._digest(b"csrf", secret).hex()
+        number = int.from_bytes(self._digest(b"number", secret)) % _NUMBERS
+        return Session(secret, number, self._digest(b"csrf", secret).hex())
 
     def _digest(self, use: bytes, secret: str) -> bytes:
         return blake2b(secret.encode("utf-8", "replace"), key=self._key, person=use, digest_size=16).digest()

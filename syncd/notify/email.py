@@ -141,21 +141,19 @@ def mail_of(
 ) -> EmailMessage:
     """Return the e-mail. Its Message-ID is that of the first notice for this receiver, the same for each try. ``zone``: in
     which times are written."""
-    shown = [(words_of(notice, pages), _time(notice.at or now, zone)) for notice in notices]
+    times = [f"{(notice.at or now).astimezone(zone):%Y-%m-%d %H:%M %Z}" for notice in notices]
+    shown = [(words_of(notice, pages), at) for notice, at in zip(notices, times, strict=True)]
     mail = EmailMessage(policy=SMTP)
     mail["From"], mail["To"] = sender, receiver
     mail["Subject"] = one_line(_subject(notices, shown[0][0]), LONGEST_SUBJECT)
     mail["Date"] = format_datetime(now)
-    mail["Message-ID"] = _message_id(notices[0], sender, receiver)
+    domain = sender.rpartition("@")[2]
+    mail["Message-ID"] = f"<{notices[0].key}.{crc32(receiver.encode()):08x}@{domain}>"
     mail["Auto-Submitted"] = "auto-generated"
     mail.set_content(_RULE.join(_text(words, at) for words, at in shown), cte="quoted-printable")
     page = _ENV.get_template("mail.html.j2").render(shown=shown, pages=pages)
     mail.add_alternative(page, subtype="html", cte="quoted-printable")
     return mail
-
-
-def _message_id(notice: Notice, sender: str, receiver: str) -> str:
-    return f"<{notice.key}.{crc32(receiver.encode()):08x}@{sender.rpartition('@')[2]}>"
 
 
 def _subject(notices: Sequence[Notice], first: Words) -> str:
@@ -173,7 +171,3 @@ def _text(words: Words, at: str) -> str:
     if words.do:
         parts += ["", "What to do:", *(f"- {line}" for line in words.do)]
     return "\n".join([*parts, "", words.link])
-
-
-def _time(at: datetime, zone: ZoneInfo) -> str:
-    return f"{at.astimezone(zone):%Y-%m-%d %H:%M %Z}"

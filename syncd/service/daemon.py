@@ -26,7 +26,7 @@ from syncd.logs import Event, flush
 from syncd.notify import DegradedFeeds
 from syncd.service import exposure, stores
 from syncd.service.clock_check import ClockCheck
-from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer, reload_feeds
+from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer
 from syncd.service.housekeeping import DEGRADED, HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing, repeat
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
@@ -60,7 +60,7 @@ def serve(settings: Settings) -> int:
     store = stores.open_store(settings, exclusive=True)
     try:
         catalogue = stores.catalogue_of(store, settings, remember=True)
-        configured = load_feeds(store, settings, catalogue).after(ConfiguredFeeds({}, {}))
+        configured = load_feeds(store, settings, catalogue)
         tune_garbage_collector()
         tune_thread_switches()
         asyncio.run(Daemon(settings, store, catalogue, configured).run())
@@ -265,7 +265,7 @@ class Daemon:
         async with self._reloading:
             try:
                 found = await asyncio.to_thread(
-                    reload_feeds, self._store, self._settings, self._catalogue, self._configured
+                    load_feeds, self._store, self._settings, self._catalogue, self._configured
                 )
             except (SyncdError, OSError) as error:
                 faults = list(getattr(error, "faults", ())) or [str(error)]

@@ -26,7 +26,7 @@ from syncd.web import RequestTimes
 _NO_ACTION = ("read", "missing", "warnings")
 
 
-class Metrics:
+class Metrics(Collector):
     """Counts runs and refreshes, and reads the rest from ``store`` when it is rendered. Any thread may use it."""
 
     def __init__(
@@ -39,6 +39,7 @@ class Metrics:
         """``degraded`` returns the feeds that cannot be worked on."""
         disable_created_metrics()  # type: ignore[no-untyped-call]  # else each counter has a second series
         registry = self._registry = CollectorRegistry()
+        self._store, self._feeds, self._degraded = store, feeds, degraded
         self._runs = Counter("syncd_runs", "Runs that ended, by state.", ("feed", "state"), registry=registry)
         self._rows = Counter(
             "syncd_rows", "Rows of ended runs, and jobs they archived.", ("feed", "action"), registry=registry
@@ -51,7 +52,7 @@ class Metrics:
             "syncd_notifications", "Notices that were sent, or not.", ("way", "result"), registry=registry
         )
         registry.register(requests)
-        registry.register(_Gauges(store, feeds, degraded))
+        registry.register(self)
         ProcessCollector(registry=registry)
 
     def ran(self, run: Run) -> None:
@@ -75,23 +76,12 @@ class Metrics:
         encode, content_type = choose_encoder(accept)
         return content_type, encode(self._registry)
 
-
-class _Gauges(Collector):
-    """Metrics that are read when they are asked for: from the store, and which feeds cannot be worked on."""
-
-    def __init__(
-        self,
-        store: Store,
-        feeds: Callable[[], Mapping[str, Feed]],
-        degraded: Callable[[], Mapping[str, str]],
-    ) -> None:
-        self._store, self._feeds, self._degraded = store, feeds, degraded
-
     def describe(self) -> list[Metric]:
         """Return nothing, so that registering does not read from the store."""
         return []
 
     def collect(self) -> Iterator[Metric]:
+        """Read the other metrics: from the store, and which feeds cannot be worked on. Raises StoreError."""
         feeds, degraded = self._feeds(), self._degraded()
         yield from self._store.read(
             lambda tx: [_jobs(tx), _successes(tx, feeds), _progress(tx), _notifications(tx)]

@@ -148,15 +148,7 @@ def _count(number: int, one: str, many: str) -> str:
 # -- doing it ------------------------------------------------------------------------------------------------
 
 
-def approve(visit: Visit, number: int, agreed: str | None) -> Run:
-    return _decide(visit, number, approved=True, agreed=agreed)
-
-
-def reject(visit: Visit, number: int, agreed: str | None) -> Run:
-    return _decide(visit, number, approved=False)
-
-
-def _decide(visit: Visit, number: int, *, approved: bool, agreed: str | None = None) -> Run:
+def _decide(visit: Visit, number: int, agreed: str | None, *, approved: bool) -> Run:
     context = visit.context
     return decide(
         context.store,
@@ -166,7 +158,7 @@ def _decide(visit: Visit, number: int, *, approved: bool, agreed: str | None = N
         _feed(context, number) if approved else None,
         approved=approved,
         session=visit.session.number,
-        agreed=agreed,
+        agreed=agreed if approved else None,
         sleep=partial(_sleep, context),
     )
 
@@ -233,8 +225,8 @@ class Decision:
 
 
 DECISIONS = (
-    Decision("approve", "Approve", about_approval, approve),
-    Decision("reject", "Reject", about_rejection, reject),
+    Decision("approve", "Approve", about_approval, partial(_decide, approved=True)),
+    Decision("reject", "Reject", about_rejection, partial(_decide, approved=False)),
     Decision("revert", "Revert", about_revert, take_back),
     Decision("again", "Run again", about_repeat, run_again),
 )

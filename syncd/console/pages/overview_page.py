@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import date, timedelta, tzinfo
+from datetime import timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
     count_active_jobs(tx, shown)
     strips = run_strips.strips(tx, [feed["name"] for feed in shown], STRIP)
     held = [run_json(run) for run in runs.waiting(tx)]
-    today = tx.now.today
+    today, jobs = tx.now.today, job_days.by_status(tx)
     return {
         "now": tx.now.instant,
         "held": held[:DECISIONS],
@@ -67,8 +68,8 @@ def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
         "troubled": sum(_urgency(feed)[0] < len(_ORDER) for feed in found),
         "page": page,
         "pages": pages,
-        "jobs": job_days.by_status(tx),
-        "days": _days(tx, today),
+        "jobs": jobs,
+        "days": job_days.since(tx, today - timedelta(days=DAYS - 1)) | {today: dict(jobs)},
         "today": today,
         "live": visit.console.digests.address(tx, OVERVIEW),
     }
@@ -80,16 +81,9 @@ def _urgency(feed: dict[str, Any]) -> tuple[int, str]:
 
 
 def _line(feed: dict[str, Any], strip: list[tuple[int, str]]) -> FeedLine:
-    counted: dict[str, int] = {}
-    for _number, state in strip:
-        counted[state] = counted.get(state, 0) + 1
+    counted = Counter(state for _number, state in strip)
     words = ", ".join(f"{number} {state}" for state, number in counted.items())
     return FeedLine(feed, strip, f"The last {plural(len(strip), 'run')}: {words}" if strip else "No runs yet")
-
-
-def _days(tx: Tx, today: date) -> dict[date, dict[str, int]]:
-    """Return the jobs by day, those of today as they are now."""
-    return job_days.since(tx, today - timedelta(days=DAYS - 1)) | {today: dict(job_days.by_status(tx))}
 
 
 ROUTES = {"/": {"GET": overview}}

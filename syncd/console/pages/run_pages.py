@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 from aiohttp import web
 
 from syncd.console.visit import Visit
-from syncd.domain import Actor, ActorKind, Run, RunKind, RunState
+from syncd.domain import ActorKind, Run, RunKind, RunState
 from syncd.errors import NotFound
 from syncd.feeds.native import members_of
 from syncd.store import Tx, history, results, runs
@@ -85,6 +85,7 @@ def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> 
     changes = history.part_of_run(tx, number, page=page, page_size=CHANGES, action=action)
     member = members_of(visit.context.catalogue)
     lookup = results.unknown(tx, number).toml.splitlines()
+    actor = history.last_actor_of_run(tx, number)
     return run, {
         "now": tx.now.instant,
         "run": summary(tx, run, GOING),
@@ -105,13 +106,8 @@ def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> 
         "page": page,
         "pages": max(1, -(-total // CHANGES)),
         "can": _can(run, changed=bool(counts.total)),
-        "by": _operator(history.last_actor_of_run(tx, number)),
+        "by": actor if actor is not None and actor.kind is ActorKind.OPERATOR else None,
     }
-
-
-def _operator(actor: Actor | None) -> Actor | None:
-    """Return ``actor`` if it is the operator."""
-    return actor if actor is not None and actor.kind is ActorKind.OPERATOR else None
 
 
 def _can(run: Run, *, changed: bool) -> list[tuple[str, str]]:
