@@ -66,12 +66,10 @@ class Sessions:
         if self.open_to_all:
             return self.visitor(secret)
         opened = self._opened.get(secret)
-        if opened is None:
-            return None
-        if self._clock() - opened >= LIFETIME:
-            self.end(secret)
-            return None
-        return self.visitor(secret)
+        if opened is not None and self._clock() - opened < LIFETIME:
+            return self.visitor(secret)
+        self.end(secret)
+        return None
 
     def end(self, secret: str) -> None:
         self._opened.pop(secret, None)

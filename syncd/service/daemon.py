@@ -56,7 +56,8 @@ WATCHER, LATE = 0.5, 10.0
 
 def serve(settings: Settings) -> int:
     """Run until a signal ends it, and return the exit code. Raises ConfigError, StoreError, OSError while it starts."""
-    exposure.refuse_open_store(settings)
+    if faults := list(exposure.store_faults(settings)):
+        raise ConfigError(faults)
     store = stores.open_store(settings, exclusive=True)
     try:
         catalogue = stores.catalogue_of(store, settings, remember=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -27,16 +26,6 @@ PLANS = ("unlimited", "standard")
 FORM_FAULTS = (Conflict, Invalid, Refusal)
 
 
-@dataclass(frozen=True, slots=True)
-class EmployerLine:
-    """An employer with the number of its active jobs and of its keys that are live, and the names of its feeds."""
-
-    employer: dict[str, Any]
-    active: int
-    keys: int
-    feeds: list[str]
-
-
 # -- all employers ---------------------------------------------------------------------------------------------
 
 
@@ -55,17 +44,19 @@ async def _list(visit: Visit, fault: Fault | None = None) -> web.Response:
     return visit.page("employers.html.j2", status_of(fault), fault=fault, sent=visit.form, **values)
 
 
-def _lines(tx: Tx, page: int, feeds: dict[str, list[str]]) -> tuple[int, list[EmployerLine]]:
+def _lines(tx: Tx, page: int, feeds: dict[str, list[str]]) -> tuple[int, list[dict[str, Any]]]:
+    """Return how many employers there are, and those of the page: with the number of their active jobs and of their keys that
+    are live, and the names of their feeds."""
     everyone = sorted(employers.all(tx), key=lambda employer: employer.name)
     totals = jobs.totals(tx)
     live = Counter(info.employer_id for info in keys.all(tx) if info.live(tx.now.instant))
     return len(everyone), [
-        EmployerLine(
-            employer_json(employer),
-            totals.get((employer.id, Status.ACTIVE.value), 0),
-            live[employer.id],
-            feeds.get(employer.name, []),
-        )
+        {
+            **employer_json(employer),
+            "active": totals.get((employer.id, Status.ACTIVE.value), 0),
+            "live": live[employer.id],
+            "feeds": feeds.get(employer.name, []),
+        }
         for employer in everyone[(page - 1) * PAGE : page * PAGE]
     ]
 

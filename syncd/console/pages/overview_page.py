@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import timedelta, tzinfo
 from pathlib import Path
 from typing import Any
@@ -24,15 +23,6 @@ from syncd.sync.report.views import count_active_jobs, feed_states, feeds_view
 STRIP, FEEDS, DECISIONS = 30, 25, 20
 #: States of feeds in the order of the page; all others come last, by name.
 _ORDER = ("held", "degraded", "failed", "overdue", "paused")
-
-
-@dataclass(frozen=True, slots=True)
-class FeedLine:
-    """A feed as ``feeds_view`` has it, the newest runs (id, state), oldest first, and the same in words."""
-
-    feed: dict[str, Any]
-    strip: list[tuple[int, str]]
-    words: str
 
 
 async def overview(visit: Visit) -> web.StreamResponse:
@@ -80,10 +70,12 @@ def _urgency(feed: dict[str, Any]) -> tuple[int, str]:
     return place, feed["name"]
 
 
-def _line(feed: dict[str, Any], strip: list[tuple[int, str]]) -> FeedLine:
+def _line(feed: dict[str, Any], strip: list[tuple[int, str]]) -> dict[str, Any]:
+    """Return a feed with its newest runs (id, state), oldest first, and the same in words."""
     counted = Counter(state for _number, state in strip)
     words = ", ".join(f"{number} {state}" for state, number in counted.items())
-    return FeedLine(feed, strip, f"The last {plural(len(strip), 'run')}: {words}" if strip else "No runs yet")
+    last = f"The last {plural(len(strip), 'run')}: {words}" if strip else "No runs yet"
+    return {**feed, "strip": strip, "words": last}
 
 
 ROUTES = {"/": {"GET": overview}}
