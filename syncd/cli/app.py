@@ -10,7 +10,7 @@ import typer
 
 from syncd import __version__
 from syncd.cli.groups import employers, feeds, keys, notifications, runs, store
-from syncd.cli.options import GROUP, Config, Employer, FeedName, File, Json, Status, named_path
+from syncd.cli.options import GROUP, Config, Employer, FeedName, File, Json, Status, argument, named_path
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 failed; 2 the command line cannot be understood; 3 an import that is held, or something that"
@@ -64,10 +64,7 @@ def demo(
 
 @app.command()
 def init(
-    folder: Annotated[
-        Path,
-        typer.Argument(parser=named_path, metavar="DIR", help="Made if it is missing.", show_default=False),
-    ],
+    folder: Annotated[Path, argument("DIR", "Made if it is missing.", named_path)],
     as_json: Json = False,
 ) -> None:
     """Makes a complete installation in a folder: settings, examples of feeds, drop folder."""
@@ -110,15 +107,7 @@ def check(config: Config = None, as_json: Json = False) -> int:
 
 @app.command()
 def backup(
-    target: Annotated[
-        Path,
-        typer.Argument(
-            parser=named_path,
-            metavar="FILE|FOLDER",
-            help="In a folder it gets a name with the time.",
-            show_default=False,
-        ),
-    ],
+    target: Annotated[Path, argument("FILE|FOLDER", "In a folder it gets a name with the time.", named_path)],
     keep: Annotated[
         int | None,
         typer.Option(
@@ -136,9 +125,7 @@ def backup(
 
 @app.command()
 def restore(
-    file: Annotated[
-        Path, typer.Argument(parser=named_path, metavar="FILE", help="A backup.", show_default=False)
-    ],
+    file: Annotated[Path, argument("FILE", "A backup.", named_path)],
     yes: Annotated[bool, typer.Option("--yes", help="Restore without a question.")] = False,
     config: Config = None,
     as_json: Json = False,

@@ -16,6 +16,7 @@ from syncd.cli.options import (
     KeyId,
     Number,
     State,
+    argument,
     time_option,
     time_span,
 )
@@ -43,8 +44,8 @@ def employer_add(
 
 @employers.command("rename")
 def employer_rename(
-    employer: Annotated[str, typer.Argument(metavar="EMPLOYER", help="Name or id.", show_default=False)],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The new name.", show_default=False)],
+    employer: Annotated[str, argument("EMPLOYER", "Name or id.")],
+    name: Annotated[str, argument("NAME", "The new name.")],
     config: Config = None,
     as_json: Json = False,
 ) -> None:
@@ -64,7 +65,7 @@ def employer_list(config: Config = None, as_json: Json = False) -> None:
 
 @keys.command("create")
 def key_create(
-    employer: Annotated[str, typer.Argument(metavar="EMPLOYER", help="Name or id.", show_default=False)],
+    employer: Annotated[str, argument("EMPLOYER", "Name or id.")],
     label: Annotated[str, typer.Option(metavar="L", help="What the key is for.")] = "",
     expires: Annotated[
         timedelta | None, time_option("How long the key is valid, such as 90d. Default: for ever.")
@@ -124,7 +125,7 @@ def feed_list(config: Config = None, as_json: Json = False) -> None:
 @feeds.command("new")
 def feed_new(
     *,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The new feed's name.", show_default=False)],
+    name: Annotated[str, argument("NAME", "The new feed's name.")],
     file: Annotated[Path, typer.Option("--from", metavar="FILE", help="A real file of the feed.")],
     employer: Annotated[
         str | None, typer.Option("--employer", metavar="E", help="Name or id. Default: the only employer.")
@@ -278,12 +279,8 @@ def runs_again(number: Number, config: Config = None, as_json: Json = False) -> 
 
 @store.command("copy")
 def store_copy(
-    source: Annotated[
-        str, typer.Argument(metavar="FROM", help="The address of a store (store.url).", show_default=False)
-    ],
-    target: Annotated[
-        str, typer.Argument(metavar="TO", help="The address of an empty store.", show_default=False)
-    ],
+    source: Annotated[str, argument("FROM", "The address of a store (store.url).")],
+    target: Annotated[str, argument("TO", "The address of an empty store.")],
     as_json: Json = False,
 ) -> None:
     """Copies a store into another one, such as SQLite into PostgreSQL, and verifies it. Stop the daemons first."""

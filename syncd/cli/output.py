@@ -64,10 +64,10 @@ def clean(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
-def quoted(value: object, most: int = 80) -> str:
-    """Return a value of a feed in quotes, cut to ``most`` characters."""
+def quoted(value: object) -> str:
+    """Return a value of a feed in quotes, cut to 80 characters."""
     words = clean(str(value))
-    return f'"{words[:most]}"' + (f"… ({len(str(value))} characters)" if len(words) > most else "")
+    return f'"{words[:80]}"' + (f"… ({len(str(value))} characters)" if len(words) > 80 else "")
 
 
 def bold(text: str) -> str:

@@ -78,10 +78,9 @@ def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None
 
 def _nothing_here(console: Console) -> Handler:
     """Return the handler of every other address: a browser gets a page, a program a problem."""
-    refusal = ("not_found", "there is nothing at this address")
 
     async def refuse(_request: web.Request) -> web.StreamResponse:
-        raise Refusal(*refusal)
+        raise Refusal("not_found", "there is nothing at this address")
 
     page = _served(console, refuse)
 

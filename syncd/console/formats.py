@@ -29,9 +29,9 @@ def state(name: str) -> Markup:
     return Markup('<span class="state {}">{}</span>').format(tone(name), name)
 
 
-def plural(count: int, noun: str, nouns: str = "") -> str:
+def plural(count: int, noun: str) -> str:
     """Return ``1 job``, ``2,400 jobs``."""
-    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+    return f"{count:,} {noun if count == 1 else noun + 's'}"
 
 
 def duration(seconds: float) -> str:

@@ -47,17 +47,13 @@ class Notifier:
     """Call ``begin`` before the first run, ``start`` in the event loop, and ``stop`` in the end."""
 
     def __init__(
-        self,
-        sending: Sending,
-        ways: list[Way],
-        degraded: Callable[[], Mapping[str, str]] = dict,
-        poll: float = POLL,
+        self, sending: Sending, ways: list[Way], degraded: Callable[[], Mapping[str, str]] = dict
     ) -> None:
         """``degraded`` returns the feeds that cannot be used, and why."""
         self._sending, self._store = sending, sending.store
         self._stopping = asyncio.Event()
         self._deliveries = {way.name: Delivery(sending, way, self._stopping.is_set) for way in ways}
-        self._degraded, self._poll = degraded, poll
+        self._degraded = degraded
         self._tasks: list[asyncio.Task[None]] = []
 
     def begin(self) -> None:
@@ -70,9 +66,9 @@ class Notifier:
     def start(self) -> None:
         if not self._deliveries:
             return
-        work: list[Coroutine[Any, Any, None]] = [self._repeat(self.collect, self._poll)]
+        work: list[Coroutine[Any, Any, None]] = [self._repeat(self.collect, POLL)]
         for delivery in self._deliveries.values():
-            work += [self._repeat(delivery.turn, self._poll), self._repeat(delivery.give_up_old, OLD)]
+            work += [self._repeat(delivery.turn, POLL), self._repeat(delivery.give_up_old, OLD)]
         self._tasks = [asyncio.create_task(each) for each in work]
 
     async def stop(self, seconds: float = LAST_TRY) -> None:
