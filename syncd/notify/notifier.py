@@ -56,8 +56,10 @@ class Notifier:
         self._degraded = degraded
         self._tasks: list[asyncio.Task[None]] = []
 
-    def begin(self) -> None:
+    def begin(self, settings: Settings) -> None:
         """Have the configured receivers get what happens from now on. What waited for others is dropped. Raises StoreError."""
+        if settings.store.path is None and not self._deliveries:
+            return  # on a server, what waits may be for the receivers of another daemon
         gone = self._store.write(lambda tx: outbox.begin(tx, self._deliveries))
         if gone:
             reason = "the receiver is no longer configured"

@@ -23,14 +23,13 @@ from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
 from syncd.feeds.configuration import FeedFile
 from syncd.logs import Event, flush
-from syncd.notify import DegradedFeeds
+from syncd.notify import DegradedFeeds, Notifier, Sending, pages_of, ways_of
 from syncd.service import exposure, stores
 from syncd.service.clock_check import ClockCheck
 from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer
 from syncd.service.housekeeping import DEGRADED, HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing, repeat
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
-from syncd.service.notifications import Notifications
 from syncd.service.process import (
     allow_connections,
     report_lack_of_files,
@@ -111,9 +110,17 @@ class Daemon:
         self._watcher = Watcher(settings.drop.folder, self._sync.hint, poll=settings.drop.poll)
         self._readiness = Readiness(store, self._watcher, self._sync, self._heartbeat, self._degraded)
         self._listeners = Listeners()
-        self._notifications = Notifications(
-            store, settings, self._metrics.notified, self._clock.trusts, self._degraded
+        self._pages, zone = pages_of(settings), settings.timezone
+        ways = ways_of(settings.notify, lambda: self._pages, lambda: store.now().instant, zone)
+        sending = Sending(
+            store,
+            settings.notify,
+            zoned=lambda at: at.astimezone(zone),
+            trusts=self._clock.trusts,
+            count=self._metrics.notified,
         )
+        self._notifications = Notifier(sending, ways, self._degraded)
+        self._notifications.begin(settings)
         self._tasks: set[asyncio.Task[object]] = set()
         self._reloading = asyncio.Lock()
 
@@ -131,7 +138,8 @@ class Daemon:
         drop = self._settings.drop.folder
         _make_drop_folder(drop)
         addresses = await self._listen()
-        self._notifications.start(addresses.get("operator", addresses["api"]))
+        self._pages = pages_of(self._settings, addresses.get("operator", addresses["api"]))
+        self._notifications.start()
         self._sync.start()
         self._watcher.start()
         if not await self._watching():
