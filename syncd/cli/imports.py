@@ -43,12 +43,9 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
         found = configured_feeds.feed_file(settings, catalogue, name)
         feed = configured_feeds.resolve(store, found, settings, dry=True)
         process.tune_garbage_collector()
-        try:
-            planned = configured_feeds.make_importer(store, settings, catalogue, progress=progress).plan(
-                feed, file
-            )
-        except FeedError as error:
-            raise FileUnusable(file, error) from error
+        importer = configured_feeds.make_importer(store, settings, catalogue, progress=progress)
+        with naming(file):
+            planned = importer.plan(feed, file)
     if as_json:
         print_json(plan_view(planned, catalogue))
     else:
@@ -56,12 +53,14 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
     return CHANGES if exit_code and planned.changes else DONE
 
 
-class FileUnusable(FeedError):
-    """A file that cannot be used as a whole, with its path in the message."""
-
-    def __init__(self, file: Path, error: FeedError) -> None:
-        where = error.where()
-        super().__init__(error.code, f"{file}: {error.detail}" + (f" ({where})" if where else ""))
+@contextmanager
+def naming(file: Path) -> Iterator[None]:
+    """Have a FeedError of the block say which file it is about."""
+    try:
+        yield
+    except FeedError as error:
+        where = f" ({error.where()})" if error.where() else ""
+        raise FeedError(error.code, f"{file}: {error.detail}{where}") from error
 
 
 def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> int:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Coroutine
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from syncd.notify import DegradedFeeds, Notifier, Sending, pages_of, ways_of
 from syncd.service import exposure, stores
 from syncd.service.clock_check import ClockCheck
 from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer
-from syncd.service.housekeeping import DEGRADED, HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing, repeat
+from syncd.service.housekeeping import DEGRADED, HOUSEKEEPING, INDEXING, Housekeeping, index_searches, repeat
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
 from syncd.service.process import (
@@ -226,7 +227,6 @@ class Daemon:
         housekeeping = Housekeeping(
             store, self._settings.store.keep_history, lambda: self._configured.feeds, self._clock
         )
-        indexing = SearchIndexing(store, self._stopping.is_set)
         degraded = DegradedFeeds(
             store,
             wrong=lambda: self._configured.degraded,
@@ -236,7 +236,7 @@ class Daemon:
         self._spawn(
             repeat("refresh", lambda: self._metrics.refreshed(refresher.tick()), settings.check),
             repeat("house", housekeeping.tick, HOUSEKEEPING),
-            repeat("search", indexing.tick, INDEXING),
+            repeat("search", partial(index_searches, store, self._stopping.is_set), INDEXING),
             repeat("degraded", degraded.tick, DEGRADED),
             watch_the_loop(self._notifier, self._readiness),
         )
