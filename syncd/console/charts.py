@@ -29,11 +29,11 @@ _PARTS = {
     "filtered": "dim",
     "rejected": "bad",
 }
-#: Runs of the chart, rejected rows of a run that are looked at, and kinds with a colour of their own.
+#: Runs of the chart of rejected rows, rows of a run that are looked at, and kinds with a colour of their own.
 RUNS, ROWS = 30, 200
 TONES = ("bad", "info", "back", "good")
 OTHERS = ("all others", "dim")
-_HEIGHT, _WIDTH, _GAP = 120, 24, 4
+BAR_HEIGHT, BAR_WIDTH, GAP = 120, 24, 4
 
 
 def bar(counts: Mapping[str, int]) -> Markup:
@@ -130,22 +130,22 @@ class RejectedRows:
         highest = max(counts.total() for _, counts in self.bars)
         words = f"Rejected rows by kind in the last {len(self.bars)} runs; the table below has the numbers"
         parts = Markup().join(self._bar(place, highest) for place in range(len(self.bars)))
-        return _svg("jobs", len(self.bars) * _WIDTH, _HEIGHT, words, parts)
+        return _svg("jobs", len(self.bars) * BAR_WIDTH, BAR_HEIGHT, words, parts)
 
     def _bar(self, place: int, highest: int) -> Markup:
         run, counts = self.bars[place]
-        found, top = Markup(), float(_HEIGHT)
+        found, top = Markup(), float(BAR_HEIGHT)
         for name, tone in self.kinds:
-            height = counts[name] / highest * (_HEIGHT - 4)
+            height = counts[name] / highest * (BAR_HEIGHT - 4)
             if height:
                 top -= height
                 found += Markup(
                     '<rect class="{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>'
                 ).format(
                     tone,
-                    place * _WIDTH,
+                    place * BAR_WIDTH,
                     f"{top:.1f}",
-                    _WIDTH - _GAP,
+                    BAR_WIDTH - GAP,
                     f"{height:.1f}",
                     f"run {run.id}: {counts[name]:,} {name}",
                 )

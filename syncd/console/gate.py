@@ -38,7 +38,7 @@ class Session:
     csrf: str
 
 
-#: Of a program, and of a request that none was found for yet.
+#: The session of a program, and of a request for which none was found.
 NOBODY = Session("", None, "")
 
 

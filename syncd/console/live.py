@@ -49,9 +49,6 @@ class LiveViews:
         self._looking: asyncio.Task[None] | None = None
         self.stopping = False
 
-    def __len__(self) -> int:
-        return len(self._views)
-
     @contextmanager
     def opened(self, topic: Topic, seen: str, is_gone: Callable[[], bool]) -> Iterator[View]:
         """Have a view informed while the block runs. Raises ``overloaded`` if there are too many."""
