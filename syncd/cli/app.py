@@ -143,7 +143,7 @@ def migrate(
     as_json: Json = False,
 ) -> None:
     """Backs the store up and brings it to the schema of this program, which serve does too, without a backup."""
-    from syncd.cli.migrate import migrate
+    from syncd.cli.store_moves import migrate
 
     migrate(config, as_json, plan=plan)
 

@@ -284,7 +284,7 @@ def store_copy(
     as_json: Json = False,
 ) -> None:
     """Copies a store into another one, such as SQLite into PostgreSQL, and verifies it. Stop the daemons first."""
-    from syncd.cli.store_copy import copy_store
+    from syncd.cli.store_moves import copy_store
 
     copy_store(source, target, as_json)
 
