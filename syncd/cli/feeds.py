@@ -71,9 +71,8 @@ def pause_feed(config: Path | None, as_json: bool, name: str, why: str | None) -
             store.write(lambda tx: resume(tx, name))
         else:
             if not configured_feeds.faults_of(store, file):
-                configured_feeds.resolve(
-                    store, file, settings
-                )  # a feed without a run is in the store from now on
+                # a feed without a run is in the store from now on
+                configured_feeds.resolve(store, file, settings)
             store.write(lambda tx: pause(tx, name, why))
         (found,) = _views(store, [file], settings)
     done = f"feed {name} is resumed" if why is None else f"feed {name} is paused: its files are left lying"

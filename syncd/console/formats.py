@@ -79,9 +79,8 @@ def shown(value: Any, longest: int = _LONGEST) -> str:
             text = str(value.get("description") or value.get("name") or ", ".join(parts))
         case _:
             text = str(value)
-    if len(text) <= longest or (
-        len(text) == longest + 1 and text.endswith("…")
-    ):  # the store has cut it already
+    cut_by_store = len(text) == longest + 1 and text.endswith("…")
+    if len(text) <= longest or cut_by_store:
         return text
     return f"{text[:longest]}… ({len(text):,} characters)"
 
