@@ -15,6 +15,7 @@ from syncd.console.actions import Actions
 from syncd.console.change_counts import ChangeCounter
 from syncd.console.context import ConsoleContext
 from syncd.console.digests import Digests
+from syncd.console.faults import Fault
 from syncd.console.gate import Gate, Session
 from syncd.console.live import LiveViews
 from syncd.console.previews import Previews
@@ -27,6 +28,11 @@ Choice = TypeVar("Choice", bound=StrEnum)
 HTML = "text/html"
 encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
 _LARGEST = 2**31 - 1
+
+
+def paging(total: int, page: int, size: int) -> dict[str, int]:
+    """Return what a template needs for the links between the pages of a list: there is one at least."""
+    return {"total": total, "page": page, "pages": max(1, -(-total // size))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,12 @@ class Visit:
     def redirect(self, path: str) -> web.Response:
         """Lead a browser to ``path``, below the prefix, with GET."""
         return web.Response(status=303, headers={"Location": self.context.prefix + path})
+
+    def fault_of(self, error: Exception) -> Fault:
+        """Return how a page shows what was wrong with its form; a program gets the error itself."""
+        if self.wants_json:
+            raise error
+        return Fault.of(error)
 
     def text(self, name: str) -> str:
         """Return a parameter of the address, "" if it is not there."""

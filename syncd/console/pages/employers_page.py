@@ -9,7 +9,7 @@ import structlog
 from aiohttp import web
 
 from syncd.console.faults import Fault
-from syncd.console.visit import Visit
+from syncd.console.visit import Visit, paging
 from syncd.domain import Employer, Status
 from syncd.errors import Conflict, Invalid
 from syncd.logs import Event
@@ -39,8 +39,7 @@ async def list_employers(visit: Visit) -> web.StreamResponse:
 async def _list(visit: Visit, fault: Fault | None = None) -> web.Response:
     page = visit.number("page")
     total, lines = await visit.read(lambda tx: _lines(tx, page, feeds_by_employer(visit)))
-    pages = max(1, -(-total // PAGE))
-    values = {"lines": lines, "total": total, "page": page, "pages": pages, "plans": PLANS}
+    values = {"lines": lines, "plans": PLANS, **paging(total, page, PAGE)}
     return visit.page("employers.html.j2", status_of(fault), fault=fault, sent=visit.form, **values)
 
 
@@ -78,9 +77,7 @@ async def add(visit: Visit) -> web.StreamResponse:
             raise Refusal("invalid_parameter", f"plan has to be one of {', '.join(PLANS)}")
         employer = await visit.context.store.write_async(lambda tx: employers.add(tx, name, plan == PLANS[0]))
     except FORM_FAULTS as error:
-        if visit.wants_json:
-            raise
-        return await _list(visit, Fault.of(error))
+        return await _list(visit, visit.fault_of(error))
     note(visit, "add_employer", employer.id)
     if visit.wants_json:
         return visit.json(employer_json(employer), 201)
@@ -114,9 +111,7 @@ async def show_employer(visit: Visit, number: int, fault: Fault | None = None) -
             (info, info.state(now), info.successor_id in live)
             for info in found[(page - 1) * KEYS : page * KEYS]
         ],
-        total=len(found),
-        page=page,
-        pages=max(1, -(-len(found) // KEYS)),
+        **paging(len(found), page, KEYS),
         active=active,
         feeds=feeds_by_employer(visit).get(employer.name, []),
         fault=fault,
@@ -144,9 +139,7 @@ async def rename(visit: Visit) -> web.StreamResponse:
         name = form_text(visit, "name")
         employer = await store.write_async(lambda tx: employers.rename(tx, number, name))
     except FORM_FAULTS as error:
-        if visit.wants_json:
-            raise
-        return await show_employer(visit, number, Fault.of(error))
+        return await show_employer(visit, number, visit.fault_of(error))
     note(visit, "rename_employer", number)
     if visit.wants_json:
         return visit.json(employer_json(employer))

@@ -9,7 +9,7 @@ import nh3
 from aiohttp import web
 from markupsafe import Markup
 
-from syncd.console.visit import Visit
+from syncd.console.visit import Visit, paging
 from syncd.domain import HTML_SCHEMES, HTML_TAGS, Employer, Status
 from syncd.store import Tx, employers, jobs
 from syncd.sync.report import header_json
@@ -67,10 +67,8 @@ async def list_jobs(visit: Visit) -> web.StreamResponse:
     return visit.page(
         "jobs.html.j2",
         **values,
-        page=page,
-        total=listed_of,
+        **paging(listed_of, page, limit),
         more=total > listed_of,
-        pages=max(1, -(-listed_of // limit)),
         q=q,
         status_now=status and status.value,
         statuses=[status.value for status in Status],

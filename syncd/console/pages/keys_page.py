@@ -35,9 +35,7 @@ async def create(visit: Visit) -> web.StreamResponse:
         label, ends = _label(visit), _ends(visit)
         info, plain = await visit.context.store.write_async(lambda tx: keys.create(tx, number, label, ends))
     except FORM_FAULTS as error:
-        if visit.wants_json:
-            raise
-        return await show_employer(visit, number, Fault.of(error))
+        return await show_employer(visit, number, visit.fault_of(error))
     note(visit, "create_key", number, info.id)
     return _shown_once(visit, info, plain)
 
@@ -51,9 +49,7 @@ async def rotate(visit: Visit) -> web.StreamResponse:
             lambda tx: keys.rotate(tx, _of(tx, number, key).id, grace, ends)
         )
     except Refusal as error:
-        if visit.wants_json:
-            raise
-        return await _ask(visit, "rotate", Fault.of(error))
+        return await _ask(visit, "rotate", visit.fault_of(error))
     note(visit, "rotate_key", number, key)
     old = await visit.read(lambda tx: keys.get(tx, key))
     return _shown_once(visit, info, plain, old)

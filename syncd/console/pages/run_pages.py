@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
-from syncd.console.visit import Visit
+from syncd.console.visit import Visit, paging
 from syncd.domain import ActorKind, Run, RunKind, RunState
 from syncd.errors import NotFound
 from syncd.feeds.native import members_of
@@ -49,9 +49,7 @@ async def list_runs(visit: Visit) -> web.StreamResponse:
     return visit.page(
         "runs.html.j2",
         runs=listed,
-        total=total,
-        page=page,
-        pages=max(1, -(-total // limit)),
+        **paging(total, page, limit),
         feed=feed,
         state_now=state.value if state else None,
         feeds=names if feed is None or feed in names else [feed, *names],
@@ -102,9 +100,7 @@ def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> 
         "by_action": counts.by_action,
         "changes": [(change.entry, fields_json(change.fields, member)) for change in changes],
         "action": action,
-        "changes_total": total,
-        "page": page,
-        "pages": max(1, -(-total // CHANGES)),
+        **paging(total, page, CHANGES),
         "can": _can(run, changed=bool(counts.total)),
         "by": actor if actor is not None and actor.kind is ActorKind.OPERATOR else None,
     }
