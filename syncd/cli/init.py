@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import syncd
-from syncd.cli.output import clean, print_result, whole_file
+from syncd.cli.output import clean, print_result
 from syncd.config import load_settings
 from syncd.errors import Conflict
 from syncd.sync import make_drop_folder
@@ -29,8 +29,9 @@ def init(folder: Path, as_json: bool) -> None:
         raise Conflict(f"{config} exists; nothing was written")
     (base / "config" / "feeds.d").mkdir(parents=True, exist_ok=True)
     for path in missing:
-        with whole_file(path) as file:
-            file.write(files[path])
+        draft = path.with_name(f".{path.name}.tmp")  # written over if a killed one is there
+        draft.write_bytes(files[path])
+        draft.rename(path)
     settings = load_settings(config, {})
     make_drop_folder(settings.drop.folder)
     found = {"config": str(config), "feeds": str(settings.feeds), "drop": str(settings.drop.folder)}
