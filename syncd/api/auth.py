@@ -17,7 +17,7 @@ from hashlib import blake2b
 import structlog
 from aiohttp import web
 
-from syncd.domain import Actor, ActorKind, Employer
+from syncd.domain import Employer
 from syncd.errors import StoreError
 from syncd.logs import Event
 from syncd.store import Store, Tx, employers, keys
@@ -40,10 +40,6 @@ class Principal:
 
     key_id: int
     employer: Employer
-
-    def acting(self, request_id: str) -> Actor:
-        """Return who makes a change by a request, for the history."""
-        return Actor(ActorKind.KEY, self.key_id, request_id)
 
 
 class KeyRing:

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 import typer
 
 from syncd import __version__
-from syncd.cli.commands import employers, feeds, keys, notifications, runs, store
-from syncd.cli.options import GROUP, Config, Employer, FeedName, File, Json, Status, named_path
+from syncd.cli.groups import employers, feeds, keys, notifications, runs, store
+from syncd.cli.options import GROUP, Config, Employer, FeedName, File, Json, Status, argument, named_path
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 failed; 2 the command line cannot be understood; 3 an import that is held, or something that"
@@ -64,10 +64,7 @@ def demo(
 
 @app.command()
 def init(
-    folder: Annotated[
-        Path,
-        typer.Argument(parser=named_path, metavar="DIR", help="Made if it is missing.", show_default=False),
-    ],
+    folder: Annotated[Path, argument("DIR", "Made if it is missing.", named_path)],
     as_json: Json = False,
 ) -> None:
     """Makes a complete installation in a folder: settings, examples of feeds, drop folder."""
@@ -110,15 +107,7 @@ def check(config: Config = None, as_json: Json = False) -> int:
 
 @app.command()
 def backup(
-    target: Annotated[
-        Path,
-        typer.Argument(
-            parser=named_path,
-            metavar="FILE|FOLDER",
-            help="In a folder it gets a name with the time.",
-            show_default=False,
-        ),
-    ],
+    target: Annotated[Path, argument("FILE|FOLDER", "In a folder it gets a name with the time.", named_path)],
     keep: Annotated[
         int | None,
         typer.Option(
@@ -129,22 +118,20 @@ def backup(
     as_json: Json = False,
 ) -> None:
     """Writes a verified backup of the store, also beside a running daemon."""
-    from syncd.cli.stores import backup
+    from syncd.cli.store_backups import backup
 
     backup(config, as_json, target, keep)
 
 
 @app.command()
 def restore(
-    file: Annotated[
-        Path, typer.Argument(parser=named_path, metavar="FILE", help="A backup.", show_default=False)
-    ],
+    file: Annotated[Path, argument("FILE", "A backup.", named_path)],
     yes: Annotated[bool, typer.Option("--yes", help="Restore without a question.")] = False,
     config: Config = None,
     as_json: Json = False,
 ) -> int:
     """Puts a backup in the place of the store, which is kept. Stop the daemon first."""
-    from syncd.cli.stores import restore
+    from syncd.cli.store_backups import restore
 
     return restore(config, as_json, file, yes)
 
@@ -156,7 +143,7 @@ def migrate(
     as_json: Json = False,
 ) -> None:
     """Backs the store up and brings it to the schema of this program, which serve does too, without a backup."""
-    from syncd.cli.stores import migrate
+    from syncd.cli.store_moves import migrate
 
     migrate(config, as_json, plan=plan)
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from syncd.cli.output import print_json, remark, system_fault
-from syncd.cli.store_access import become_owner, has_store, place_of
+from syncd.cli.store_access import become_owner, place_of
 from syncd.config import Address, Settings, load_settings
 from syncd.errors import ConfigError, StoreInUse, SyncdError
 from syncd.service import configured_feeds, exposure, observability, stores
@@ -23,15 +23,13 @@ NO_FOLDER = "it, or something above it, is not a folder"
 
 def check(config: Path | None, as_json: bool) -> int:
     """Print what is wrong, and return 1 if anything is, else 0. Creates nothing."""
-    found: list[str] = []
     settings = None
     try:
         settings = load_settings(config)
-    except ConfigError as error:
-        found.extend(error.faults)
-    if settings is not None:
         become_owner(settings)
-        found.extend(faults(settings))
+        found = list(faults(settings))
+    except ConfigError as error:
+        found = list(error.faults)
     if as_json:
         print_json({"ok": not found, "faults": found})
     else:
@@ -39,7 +37,7 @@ def check(config: Path | None, as_json: bool) -> int:
             print(f"syncd: {fault}", file=sys.stderr)
         if settings is not None and not found:
             print(f"all good: {settings.file or 'no settings file, all defaults'}")
-            if not has_store(settings):
+            if not stores.has_store(settings):
                 remark(
                     f"there is no store at {place_of(settings)} yet;"
                     " `syncd serve` and `syncd employer add` make one"
@@ -52,9 +50,12 @@ def faults(settings: Settings) -> Iterator[str]:
     yield from _drop_folder(settings.drop.folder)
     running, found = _store_and_feeds(settings)
     yield from found
-    yield from exposure.faults(settings, _feed_names(settings))
+    known = _feed_names(settings)
+    yield from exposure.faults(settings, known)
     yield from observability.faults(settings)
-    yield from _notified_feeds(settings)
+    for name in settings.notify.feeds:
+        if name not in known:
+            yield f"notify.feeds: there is no feed {name!r}; known: {', '.join(known) or 'none'}"
     if not running:  # the daemon itself holds its ports
         # nobody owns a store on a server: the address may be that of the daemon on this machine
         passing = () if settings.store.path is not None else (errno.EADDRINUSE,)
@@ -94,7 +95,7 @@ def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
     store_faults: list[str] = []
     running = False
     try:
-        if has_store(settings):
+        if stores.has_store(settings):
             running, store = _open(settings)
             with store:
                 store.write(facts.prove_writable)
@@ -130,13 +131,6 @@ def _feed_names(settings: Settings) -> list[str]:
         return list(configured_feeds.feed_files(settings, settings.catalogue))
     except ConfigError:  # reported already
         return []
-
-
-def _notified_feeds(settings: Settings) -> Iterator[str]:
-    known = _feed_names(settings)
-    for name in settings.notify.feeds:
-        if name not in known:
-            yield f"notify.feeds: there is no feed {name!r}; known: {', '.join(known) or 'none'}"
 
 
 def _open(settings: Settings) -> tuple[bool, Store]:

@@ -6,7 +6,6 @@ import difflib
 import grp
 import os
 from pathlib import Path
-from typing import Any
 
 from syncd.cli.output import print_list, remark
 from syncd.cli.store_access import acting_as, owner_ids, quiet_settings
@@ -29,8 +28,10 @@ def open_feed_folder(config: Path | None, as_json: bool, name: str, group: str) 
         raise ConfigError([f"{why}; make one for the partner: groupadd feed-{name}"])
     folder = settings.drop.folder / name
     opened = open_to_group(folder, found.gr_gid, owner, lambda: acting_as(owner))
-    shown = {"feed": name, "group": found.gr_name, "folders": [_json(rights) for rights in opened]}
-    print_list(as_json, shown, ("folder", "mode", "group"), [_row(rights) for rights in opened], "")
+    rows = [_row(rights) for rights in opened]
+    folders = [{"path": str(path), "mode": mode, "group": group} for path, mode, group in rows]
+    shown = {"feed": name, "group": found.gr_name, "folders": folders}
+    print_list(as_json, shown, ("folder", "mode", "group"), rows, "")
     _remark_on_members(owner, found)
 
 
@@ -54,11 +55,6 @@ def _remark_on_members(owner: tuple[int, int], group: grp.struct_group) -> None:
         )
 
 
-def _row(rights: FolderRights) -> tuple[object, ...]:
+def _row(rights: FolderRights) -> tuple[Path, str, str | None]:
     group = exposure.group_name(rights.gid) if rights.gid is not None else None
     return rights.path, f"{rights.mode:04o}", group
-
-
-def _json(rights: FolderRights) -> dict[str, Any]:
-    path, mode, group = _row(rights)
-    return {"path": str(path), "mode": mode, "group": group}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.imports import FileUnusable
+from syncd.cli.imports import naming
 from syncd.cli.output import DONE, clean, print_json, remark, whole_file
 from syncd.cli.store_access import lent_store, quiet_settings
 from syncd.config import Settings
@@ -21,33 +21,16 @@ from syncd.sync.run import Checker, CheckResult
 SHOWN = 10
 
 
-class EmployerUnclear(SyncdError):
-    """There is no employer yet, or there are several and none was chosen. ``named``: the one that the file names."""
-
-    def __init__(self, known: Sequence[str], named: str | None) -> None:
-        if known:
-            some = ", ".join([*known[:SHOWN], *(["…"] if len(known) > SHOWN else [])])
-            hint = f' (the file names "{named}")' if named else ""
-            super().__init__(
-                f"there are {len(known)} employers ({some}): say with --employer whose jobs these are{hint}"
-            )
-        else:
-            name, hint = (f'"{named}"', " (the file names it)") if named else ("NAME", "")
-            super().__init__(
-                f"there is no employer yet: syncd employer add {name}{hint}, then the same command again"
-            )
-
-
 def new_feed(
     config: Path | None, as_json: bool, *, name: str, file: Path, employer: str | None, force: bool
 ) -> int:
     """Write the file of a new feed. Raises ConfigError (not a name for a feed), Conflict (the feed exists), NotFound
-    (employer), EmployerUnclear, FileUnusable, OSError."""
+    (employer), SyncdError (no employer is chosen), FeedError, OSError."""
     check_name(name)
     settings = quiet_settings(config)
     target = settings.feeds / f"{name}.toml"
     _check_free(target, force)
-    try:
+    with naming(file):
         owner, now = _owner(settings, employer, file)
         draft = Drafter(
             file,
@@ -57,8 +40,6 @@ def new_feed(
             limits=settings.limits,
             today=now.today.isoformat(),
         ).draft()
-    except FeedError as error:
-        raise FileUnusable(file, error) from error
     result = _checked(draft, file, settings.catalogue, settings, now)
     target.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(target) as out:
@@ -80,17 +61,29 @@ def _check_free(target: Path, force: bool) -> None:
 
 def _owner(settings: Settings, employer: str | None, file: Path) -> tuple[str, Moment]:
     """Return the name of the employer that is meant (None: the only one there is) and the time. Raises NotFound,
-    EmployerUnclear, FeedError."""
+    SyncdError, FeedError."""
     with lent_store(settings) as store:
         known = store.read(employers.all) if store is not None else []
         if store is None or (employer is None and len(known) != 1):
-            raise EmployerUnclear([found.name for found in known], employer_named_in(file, settings.limits))
+            raise SyncdError(
+                _unclear([found.name for found in known], employer_named_in(file, settings.limits))
+            )
         now = store.read(lambda tx: tx.now)
         try:
             return store.read(lambda tx: employers.find(tx, employer or known[0].name)).name, now
         except NotFound as error:
             hint = error.hint or f'add it first: syncd employer add "{employer}"'
             raise NotFound("employer", employer, hint) from None
+
+
+def _unclear(known: Sequence[str], named: str | None) -> str:
+    """Return what to do where there is no employer yet, or none of several was chosen. ``named``: the one that the file names."""
+    if known:
+        some = ", ".join([*known[:SHOWN], *(["…"] if len(known) > SHOWN else [])])
+        hint = f' (the file names "{named}")' if named else ""
+        return f"there are {len(known)} employers ({some}): say with --employer whose jobs these are{hint}"
+    name, hint = (f'"{named}"', " (the file names it)") if named else ("NAME", "")
+    return f"there is no employer yet: syncd employer add {name}{hint}, then the same command again"
 
 
 def _checked(

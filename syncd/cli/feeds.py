@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import msgspec
 
-from syncd.cli.imports import FileUnusable
+from syncd.cli.imports import naming
 from syncd.cli.output import DONE, FAILED, bold, cell, clean, print_json, print_list, print_result, remark
 from syncd.cli.report_text import (
     print_cut,
@@ -26,7 +26,7 @@ from syncd.cli.report_text import (
 from syncd.cli.store_access import opened_store, quiet_settings, store_if_any
 from syncd.config import Settings
 from syncd.domain import Job, Moment, UnknownValues
-from syncd.errors import FeedError, NotFound
+from syncd.errors import NotFound
 from syncd.feeds.configuration import FeedConfig, FeedFile, mapping_toml
 from syncd.service import configured_feeds, stores
 from syncd.store import Store, employers, jobs
@@ -71,9 +71,8 @@ def pause_feed(config: Path | None, as_json: bool, name: str, why: str | None) -
             store.write(lambda tx: resume(tx, name))
         else:
             if not configured_feeds.faults_of(store, file):
-                configured_feeds.resolve(
-                    store, file, settings
-                )  # a feed without a run is in the store from now on
+                # a feed without a run is in the store from now on
+                configured_feeds.resolve(store, file, settings)
             store.write(lambda tx: pause(tx, name, why))
         (found,) = _views(store, [file], settings)
     done = f"feed {name} is resumed" if why is None else f"feed {name} is paused: its files are left lying"
@@ -102,8 +101,7 @@ def show_feed(config: Path | None, as_json: bool, name: str) -> None:
 
 
 def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int:
-    """Print the check, and return 1 if a row would be rejected, else 0. Raises NotFound (feed), FileUnusable,
-    ConfigError."""
+    """Print the check, and return 1 if a row would be rejected, else 0. Raises NotFound (feed), FeedError, ConfigError."""
     settings = quiet_settings(config)
     with store_if_any(settings) as store:
         catalogue = stores.catalogue_of(store, settings) if store is not None else settings.catalogue
@@ -116,11 +114,9 @@ def report_check(checker: Checker, file: Path, as_json: bool) -> int:
     """Check and print. A scratch file holds the rejected rows until the summary is known."""
     result = CheckResult()
     with tempfile.TemporaryFile() as scratch:
-        try:
+        with naming(file):
             for row in checker.check(file, result):
                 scratch.write(json.dumps(rejected_json(row), default=str).encode() + b"\n")
-        except FeedError as error:
-            raise FileUnusable(file, error) from error
         config = checker.config
         unknown = result.unknown.listed(config.mapping, config.own_lookups, checker.catalogue)
         scratch.seek(0)

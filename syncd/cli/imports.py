@@ -23,6 +23,7 @@ from syncd.cli.store_access import opened_store, quiet_settings
 from syncd.config import Settings
 from syncd.domain import Catalogue, Run, RunState
 from syncd.errors import FeedError
+from syncd.feeds.configuration import FeedFile
 from syncd.service import configured_feeds, process, stores
 from syncd.store import Store, runs
 from syncd.sync.arrival import ArrivalContext, Worker, decide
@@ -42,12 +43,9 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
         found = configured_feeds.feed_file(settings, catalogue, name)
         feed = configured_feeds.resolve(store, found, settings, dry=True)
         process.tune_garbage_collector()
-        try:
-            planned = configured_feeds.make_importer(store, settings, catalogue, progress=progress).plan(
-                feed, file
-            )
-        except FeedError as error:
-            raise FileUnusable(file, error) from error
+        importer = configured_feeds.make_importer(store, settings, catalogue, progress=progress)
+        with naming(file):
+            planned = importer.plan(feed, file)
     if as_json:
         print_json(plan_view(planned, catalogue))
     else:
@@ -55,12 +53,14 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
     return CHANGES if exit_code and planned.changes else DONE
 
 
-class FileUnusable(FeedError):
-    """A file that cannot be used as a whole, with its path in the message."""
-
-    def __init__(self, file: Path, error: FeedError) -> None:
-        where = error.where()
-        super().__init__(error.code, f"{file}: {error.detail}" + (f" ({where})" if where else ""))
+@contextmanager
+def naming(file: Path) -> Iterator[None]:
+    """Have a FeedError of the block say which file it is about."""
+    try:
+        yield
+    except FeedError as error:
+        where = f" ({error.where()})" if error.where() else ""
+        raise FeedError(error.code, f"{file}: {error.detail}{where}") from error
 
 
 def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> int:
@@ -142,7 +142,8 @@ def decide_run(config: Path | None, as_json: bool, number: int, *, approved: boo
     with opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings, remember=True)
         importer = configured_feeds.make_importer(store, settings, catalogue)
-        feed = _feed_of(store, settings, catalogue, number) if approved else None
+        file = file_of_run(store, settings, catalogue, number) if approved else None
+        feed = configured_feeds.resolve(store, file, settings) if file is not None else None
         run = decide(
             store,
             importer,
@@ -156,16 +157,10 @@ def decide_run(config: Path | None, as_json: bool, number: int, *, approved: boo
     return FAILED if run.state is RunState.FAILED else DONE
 
 
-def _feed_of(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> Feed | None:
-    """Return the feed of a run, None if it is no longer configured."""
+def file_of_run(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> FeedFile | None:
+    """Return the file of a run's feed, None if it is no longer configured. Raises NotFound, ConfigError."""
     name = store.read(lambda tx: runs.get(tx, number)).feed
-    file = configured_feeds.feed_files(settings, catalogue).get(name)
-    return configured_feeds.resolve(store, file, settings) if file is not None else None
-
-
-def _archived(planned: Planned) -> list[PlannedChange]:
-    """Return the changes that would archive a job."""
-    return [change for change in planned.changes if change.archives]
+    return configured_feeds.feed_files(settings, catalogue).get(name)
 
 
 def print_plan(planned: Planned) -> None:
@@ -175,7 +170,7 @@ def print_plan(planned: Planned) -> None:
         )
         return
     _print_changes([change for change in planned.changes if not change.archives])
-    _print_changes(_archived(planned))
+    _print_changes([change for change in planned.changes if change.archives])
     for row in planned.rejected[:SHOWN]:
         reasons = "; ".join(f"{p.pointer or '/'}: {p.detail}" for p in row.errors)
         print(clean(f"! {place_of(rejected_json(row))} would be rejected: {reasons}"))

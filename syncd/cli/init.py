@@ -29,7 +29,9 @@ def init(folder: Path, as_json: bool) -> None:
         raise Conflict(f"{config} exists; nothing was written")
     (base / "config" / "feeds.d").mkdir(parents=True, exist_ok=True)
     for path in missing:
-        _write(path, files[path])
+        draft = path.with_name(f".{path.name}.tmp")  # written over if a killed one is there
+        draft.write_bytes(files[path])
+        draft.rename(path)
     settings = load_settings(config, {})
     make_drop_folder(settings.drop.folder)
     found = {"config": str(config), "feeds": str(settings.feeds), "drop": str(settings.drop.folder)}
@@ -43,13 +45,6 @@ def _is_there(path: Path, content: bytes) -> bool:
     if path.is_symlink() or not path.is_file() or path.read_bytes() != content:
         raise Conflict(f"{path} exists; nothing was written")
     return True
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file, whole or not at all. Raises OSError."""
-    draft = path.with_name(f".{path.name}.tmp")
-    draft.write_bytes(content)
-    draft.rename(path)
 
 
 def _starters() -> Iterator[tuple[str, bytes]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -22,6 +22,9 @@ from syncd.sync.report import header_json
 if TYPE_CHECKING:
     from syncd.feeds.export import ExportFormat
 
+#: What an export counts, as its JSON names it. ``pastCloseDate``: jobs that are active although their close date has passed; an
+#: import would archive them.
+COUNTED = ("exported", "withoutReferenceId", "notActive", "pastCloseDate")
 #: Jobs that are read at once: jobs of a megabyte each still fit into memory.
 PAGE = 100
 
@@ -51,16 +54,6 @@ def _headers(store: Store, owner: Employer, q: str | None, status: Status | None
             return
 
 
-@dataclass(slots=True)
-class ExportCounts:
-    """``late``: jobs that are active although their close date has passed; an import would archive them."""
-
-    exported: int = 0
-    without_reference: int = 0
-    not_active: int = 0
-    late: int = 0
-
-
 def export(
     config: Path | None, as_json: bool, *, employer: str, form: str, status: str | None, output: Path | None
 ) -> int:
@@ -72,7 +65,7 @@ def export(
     if as_json and output is None:
         raise typer.BadParameter("--json describes a file: name the file with -o")
     wanted = Status(status) if status else None
-    counts = ExportCounts()
+    counts: Counter[str] = Counter()
     settings = quiet_settings(config)
     with opened_store(settings) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
@@ -88,7 +81,7 @@ def export(
 
 
 def _jobs(
-    store: Store, owner: Employer, status: Status | None, form: ExportFormat, counts: ExportCounts
+    store: Store, owner: Employer, status: Status | None, form: ExportFormat, counts: Counter[str]
 ) -> Iterator[Job]:
     """Yield the jobs to write, page by page: no lock is held while they are written, and memory stays flat."""
     today = store.read(lambda tx: tx.now.today)
@@ -96,12 +89,12 @@ def _jobs(
     while page := store.read(lambda tx, after=last: jobs.after(tx, owner.id, after, PAGE, status=status)):  # type: ignore[misc]
         for job in page:
             if job.reference_id is None:
-                counts.without_reference += 1
+                counts["withoutReferenceId"] += 1
             elif form.published_only and job.status is not Status.ACTIVE:
-                counts.not_active += 1
+                counts["notActive"] += 1
             else:
-                counts.exported += 1
-                counts.late += job.status is Status.ACTIVE and job.close_date < today
+                counts["exported"] += 1
+                counts["pastCloseDate"] += job.status is Status.ACTIVE and job.close_date < today
                 yield job
         last = page[-1].id
 
@@ -112,25 +105,15 @@ def _write(file: IO[bytes], pieces: Iterator[str]) -> None:
 
 
 def _print_counts(
-    counts: ExportCounts, as_json: bool, owner: Employer, form: str, output: Path | None
+    counts: Counter[str], as_json: bool, owner: Employer, form: str, output: Path | None
 ) -> None:
     if as_json:
-        print_json(
-            {
-                "employer": owner.name,
-                "format": form,
-                "file": str(output),
-                "exported": counts.exported,
-                "withoutReferenceId": counts.without_reference,
-                "notActive": counts.not_active,
-                "pastCloseDate": counts.late,
-            }
-        )
+        about = {"employer": owner.name, "format": form, "file": str(output)}
+        print_json({**about, **{name: counts[name] for name in COUNTED}})
         return
-    left = [f"{counts.without_reference} without a referenceId"] if counts.without_reference else []
-    left += [f"{counts.not_active} not active"] if counts.not_active else []
-    remark(
-        f"syncd: {counts.exported} jobs of {owner.name}" + (f"; left out: {', '.join(left)}" if left else "")
-    )
-    if counts.late:
-        remark(f"syncd: {counts.late} active past their closeDate: importing this file would archive them")
+    exported, unnamed, inactive, late = (counts[name] for name in COUNTED)
+    left = [f"{unnamed} without a referenceId"] if unnamed else []
+    left += [f"{inactive} not active"] if inactive else []
+    remark(f"syncd: {exported} jobs of {owner.name}" + (f"; left out: {', '.join(left)}" if left else ""))
+    if late:
+        remark(f"syncd: {late} active past their closeDate: importing this file would archive them")

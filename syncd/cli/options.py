@@ -1,8 +1,9 @@
 """The arguments and options that several commands have. Annotations are values here, as in ``app``."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -19,6 +20,11 @@ def _settings_file(context: typer.Context, given: Path | None) -> Path | None:
     return context.obj  # type: ignore[no-any-return]
 
 
+def argument(metavar: str, about: str, parser: Callable[[str], object] | None = None) -> Any:
+    """Return an argument that has to be there."""
+    return typer.Argument(metavar=metavar, help=about, parser=parser, show_default=False)
+
+
 Config = Annotated[
     Path | None,
     typer.Option("--config", metavar="PATH", callback=_settings_file, help="The settings file."),
@@ -27,8 +33,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 FeedName = Annotated[
     str, typer.Option("--feed", metavar="NAME", help="The feed whose mapping and rules apply.")
 ]
-File = Annotated[Path, typer.Argument(metavar="FILE", help="A feed file.", show_default=False)]
-FeedArgument = Annotated[str, typer.Argument(metavar="NAME", help="The feed.", show_default=False)]
+File = Annotated[Path, argument("FILE", "A feed file.")]
+FeedArgument = Annotated[str, argument("NAME", "The feed.")]
 KeyId = Annotated[int, typer.Argument(metavar="ID", min=1, max=LARGEST, show_default=False)]
 Employer = Annotated[str, typer.Option("--employer", metavar="E", help="Name or id.")]
 Status = Annotated[
@@ -75,3 +81,10 @@ def positive_time_span(text: str) -> timedelta:
     if not span:
         raise ValueError("must be more than 0")
     return span
+
+
+def time_option(
+    about: str, parser: Callable[[str], timedelta] = positive_time_span, default: bool | str = True
+) -> Any:
+    """Return an option that takes a time span; ``default`` is shown in its help."""
+    return typer.Option(metavar="TIME", parser=parser, help=about, show_default=default)

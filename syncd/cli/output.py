@@ -64,10 +64,10 @@ def clean(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
-def quoted(value: object, most: int = 80) -> str:
-    """Return a value of a feed in quotes, cut to ``most`` characters."""
+def quoted(value: object) -> str:
+    """Return a value of a feed in quotes, cut to 80 characters."""
     words = clean(str(value))
-    return f'"{words[:most]}"' + (f"… ({len(str(value))} characters)" if len(words) > most else "")
+    return f'"{words[:80]}"' + (f"… ({len(str(value))} characters)" if len(words) > 80 else "")
 
 
 def bold(text: str) -> str:
@@ -76,6 +76,20 @@ def bold(text: str) -> str:
 
 def remark(text: str) -> None:
     print(text, file=sys.stderr)
+
+
+def agreed(question: str, otherwise: str, *about: str) -> bool:
+    """Ask on a terminal, after the remarks ``about``. Without one the answer is no; ``otherwise`` says how to agree there."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        remark(f"syncd: nothing was changed{otherwise}")
+        return False
+    for line in about:
+        remark(line)
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() in ("y", "yes"):
+        return True
+    remark("syncd: nothing was changed")
+    return False
 
 
 @contextmanager

@@ -19,12 +19,8 @@ TIMEOUT = 60.0
 _LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - nothing listens here
 
 
-class ReloadFailed(SyncdError):
-    """The daemon cannot be asked, or does not answer as it should."""
-
-
 def reload(config: Path | None, as_json: bool) -> int:
-    """Have the daemon reload and print what came of it. Raises ReloadFailed, ConfigError."""
+    """Have the daemon reload and print what came of it. Raises SyncdError if it does not answer as it should, ConfigError."""
     found = _ask(load_settings(config))
     degraded, faults = found["degraded"], found["faults"]
     done = (
@@ -50,7 +46,7 @@ def _ask(settings: Settings) -> dict[str, Any]:
         return _answer(answer.status, answer.read(), address)
     except (OSError, HTTPException) as error:
         why = error.strerror if isinstance(error, OSError) else None
-        raise ReloadFailed(f"no daemon answers at {address} ({why or error}); is it running?") from error
+        raise SyncdError(f"no daemon answers at {address} ({why or error}); is it running?") from error
     finally:
         connection.close()
 
@@ -63,4 +59,4 @@ def _answer(status: int, body: bytes, address: Address) -> dict[str, Any]:
     if status == 200 and isinstance(found, dict) and found.keys() >= {"feeds", "degraded", "faults"}:
         return found
     detail = found.get("detail", "") if isinstance(found, dict) else "it is not syncd"
-    raise ReloadFailed(f"{address} answers {status}: {detail}")
+    raise SyncdError(f"{address} answers {status}: {detail}")

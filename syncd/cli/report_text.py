@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from syncd.cli.output import bold, clean, quoted
@@ -52,18 +53,8 @@ def progress_of(progress: RunProgress) -> str:
 
 def counts_of(counts: RunCounts) -> str:
     """Return the counts that are not zero in words."""
-    names = (
-        "created",
-        "updated",
-        "reactivated",
-        "unchanged",
-        "rejected",
-        "suppressed",
-        "expired",
-        "filtered",
-        "archived",
-    )
-    parts = [f"{getattr(counts, name)} {name}" for name in names if getattr(counts, name)]
+    others = ("read", "missing", "warnings")
+    parts = [f"{number} {name}" for name, number in asdict(counts).items() if number and name not in others]
     if counts.missing > counts.archived:
         parts.append(f"{counts.missing - counts.archived} missing")
     return f"{counts.read} read" + (f" ({', '.join(parts)})" if parts else "")

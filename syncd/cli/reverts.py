@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
-from syncd.cli.imports import print_plan, say_that_it_waits
-from syncd.cli.output import DONE, HELD, clean, print_json, print_result, remark
+from syncd.cli.imports import file_of_run, print_plan, say_that_it_waits
+from syncd.cli.output import DONE, HELD, agreed, clean, print_json, print_result, remark
 from syncd.cli.report_text import counts_of, summary
 from syncd.cli.store_access import opened_store, quiet_settings
-from syncd.config import Settings
-from syncd.domain import Catalogue, Policy
+from syncd.domain import Catalogue
 from syncd.service import configured_feeds, stores
-from syncd.store import Store, feeds, runs
+from syncd.store import feeds
 from syncd.sync.arrival import ArrivalContext, revert
 from syncd.sync.report import run_json
 from syncd.sync.report.views import plan_view, revert_view
@@ -25,7 +23,8 @@ def revert_run(config: Path | None, as_json: bool, number: int, *, plan: bool, y
     settings = quiet_settings(config)
     with opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings, remember=not plan)
-        policy = _policy(store, settings, catalogue, number)
+        file = file_of_run(store, settings, catalogue, number)
+        policy = file.config.policy if file is not None and file.config is not None else settings.sync
         if plan:
             changes: list[PlannedChange] = []
             planned = plan_revert(store, number, policy, on_change=changes.append)
@@ -33,26 +32,19 @@ def revert_run(config: Path | None, as_json: bool, number: int, *, plan: bool, y
             return DONE
         importer = configured_feeds.make_importer(store, settings, catalogue)
         ctx = ArrivalContext(store, importer, waits=say_that_it_waits)
-        why, agreed, drop = f"run {number} was reverted" if pause else None, None, settings.drop.folder
+        why, digest, drop = f"run {number} was reverted" if pause else None, None, settings.drop.folder
         while isinstance(
-            run := revert(ctx, drop, number, policy, agreed=agreed, yes=yes, pause=why), RevertPlan
+            run := revert(ctx, drop, number, policy, agreed=digest, yes=yes, pause=why), RevertPlan
         ):
             if not _agreed(run):
                 return HELD
-            agreed = run.digest
+            digest = run.digest
         paused = run.feed in store.read(feeds.paused)
     print_result(as_json, run_json(run), summary(run))
     if run.counts.warnings:
         remark(f"syncd: {run.counts.warnings} jobs are not as before: see `syncd runs show {run.id}`")
     remark(f"syncd: {_what_next(run.feed, paused)}")
     return DONE
-
-
-def _policy(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> Policy:
-    """Return the limits of the run's feed; those of the settings if its file is gone or wrong."""
-    name = store.read(lambda tx: runs.get(tx, number)).feed
-    file = configured_feeds.feed_files(settings, catalogue).get(name)
-    return file.config.policy if file is not None and file.config is not None else settings.sync
 
 
 def _what_next(feed: str, paused: bool) -> str:
@@ -62,19 +54,15 @@ def _what_next(feed: str, paused: bool) -> str:
 
 
 def _agreed(planned: RevertPlan) -> bool:
-    """Ask on a terminal whether to revert over the limits of the guard; without one the answer is no."""
+    """Ask whether to revert over the limits of the guard."""
     assert planned.hold is not None
     number, reason = planned.run.id, clean(planned.hold.reason)
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        remark(f"syncd: nothing was changed: {reason}; to revert run {number} all the same: --yes")
-        return False
-    remark(f"This revert of run {number} ({clean(planned.run.feed)}) is over a limit: {reason}")
-    remark(counts_of(planned.counts))
-    print("Revert it? [y/N] ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() in ("y", "yes"):
-        return True
-    remark("syncd: nothing was changed")
-    return False
+    return agreed(
+        "Revert it?",
+        f": {reason}; to revert run {number} all the same: --yes",
+        f"This revert of run {number} ({clean(planned.run.feed)}) is over a limit: {reason}",
+        counts_of(planned.counts),
+    )
 
 
 def _print(planned: RevertPlan, changes: list[PlannedChange], catalogue: Catalogue | None) -> None:

@@ -42,14 +42,7 @@ def list_runs(config: Path | None, as_json: bool, feed: str | None, state: str |
 
             configured_feeds.feed_file(settings, stores.catalogue_of(store, settings), feed)
     rows = [
-        (
-            run.id,
-            run.feed,
-            subject_of(run),
-            state_of(run.state, run.holds),
-            rows_of(run),
-            run.claimed_at,
-        )
+        (run.id, run.feed, subject_of(run), state_of(run.state, run.holds), rows_of(run), run.claimed_at)
         for run in found
     ]
     headings = ("run", "feed", "file", "state", "rows", "taken")

@@ -39,7 +39,7 @@ def opened_store(settings: Settings, *, make: bool = False) -> Iterator[Store]:
 
 def require_store(settings: Settings) -> None:
     """Raise StoreError if there is no store."""
-    if not has_store(settings):
+    if not stores.has_store(settings):
         raise StoreError(
             f"there is no store at {place_of(settings)} (store.url, settings: {settings.file or 'all defaults'});"
             " `syncd serve` and `syncd employer add` make one"
@@ -49,7 +49,7 @@ def require_store(settings: Settings) -> None:
 @contextmanager
 def store_if_any(settings: Settings) -> Iterator[Store | None]:
     """Yield the store as ``opened_store`` does; None if there is none yet. Raises StoreError."""
-    if has_store(settings):
+    if stores.has_store(settings):
         with opened_store(settings) as store:
             yield store
     else:
@@ -69,16 +69,11 @@ def place_of(settings: Settings) -> str:
     return str(settings.store.path or "the server of store.url")
 
 
-def has_store(settings: Settings) -> bool:
-    """Return whether there is a store to open. Raises StoreError."""
-    return stores.has_store(settings)
-
-
 @contextmanager
 def lent_store(settings: Settings) -> Iterator[Store | None]:
     """Yield the store, opened as its owner; None if there is none yet. Afterwards root is root again, to write where only
     root may. Raises StoreError."""
-    if not has_store(settings):
+    if not stores.has_store(settings):
         yield None
         return
     with acting_as(owner_ids(settings)), stores.open_store(settings) as store:

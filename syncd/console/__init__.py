@@ -1,10 +1,10 @@
 """The operator's pages (docs/pages.md): what waits for a decision, feeds and runs, and what can be done about them.
 
-A page is one module of ``pages`` with its handlers, a template, and, where it has one, its row in ``navigation``. It shows the
+A page is one module of ``pages`` with its handlers, a template, and, where it has one, its row in ``NAVIGATION``. It shows the
 objects that the commands print with ``--json``."""
 
 from syncd.console.app import add_console
 from syncd.console.context import ConsoleContext
-from syncd.console.hosts import for_known_hosts
+from syncd.console.gate import for_known_hosts
 
 __all__ = ["ConsoleContext", "add_console", "for_known_hosts"]

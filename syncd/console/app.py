@@ -4,6 +4,7 @@ safe."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 from urllib.parse import quote
 
 from aiohttp import web
@@ -15,43 +16,14 @@ from syncd.console.change_counts import ChangeCounter
 from syncd.console.context import ConsoleContext
 from syncd.console.digests import Digests
 from syncd.console.faults import Fault, problem_of
-from syncd.console.gate import Gate
+from syncd.console.gate import NOBODY, Gate, Sessions
 from syncd.console.live import LiveViews
-from syncd.console.pages import (
-    decision_pages,
-    employers_page,
-    feed_page,
-    jobs_page,
-    keys_page,
-    live_page,
-    login_page,
-    overview_page,
-    preview_page,
-    run_page,
-    runs_page,
-    service_page,
-)
+from syncd.console.pages import PAGES
 from syncd.console.previews import Previews
-from syncd.console.sessions import Session, Sessions
 from syncd.console.visit import HTML, Console, Visit
 from syncd.web import JSON, Refusal, add_endpoint, no_token, prefers
 
 PageHandler = Callable[[Visit], Awaitable[web.StreamResponse]]
-#: A module of ``pages`` has ``ROUTES``: path below the prefix → method → handler.
-PAGES = (
-    overview_page,
-    feed_page,
-    runs_page,
-    run_page,
-    decision_pages,
-    jobs_page,
-    employers_page,
-    keys_page,
-    service_page,
-    preview_page,
-    live_page,
-    login_page,
-)
 #: Pages that need no session.
 OPEN = frozenset({"/login"})
 #: Pages that read and check what is posted to them themselves, because it may be large.
@@ -106,10 +78,9 @@ def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None
 
 def _nothing_here(console: Console) -> Handler:
     """Return the handler of every other address: a browser gets a page, a program a problem."""
-    refusal = ("not_found", "there is nothing at this address")
 
     async def refuse(_request: web.Request) -> web.StreamResponse:
-        raise Refusal(*refusal)
+        raise Refusal("not_found", "there is nothing at this address")
 
     page = _served(console, refuse)
 
@@ -127,19 +98,19 @@ def _guarded(console: Console, path: str, handler: PageHandler) -> Handler:
         gate.hosts.check(request)
         gate.check_origin(request)
         session = gate.session(request)
-        visit = Visit(console, request, session or Session("", None, ""))
         new = session is None and (gate.sessions.open_to_all or path in OPEN)
-        if new:
-            visit = Visit(console, request, gate.visitor(request))
-        elif session is None:
-            return _login(visit)
+        if session is None:
+            if not new:
+                return _login(Visit(console, request, NOBODY))
+            session = gate.visitor(request)
+        form: dict[str, Any] = {}
         if request.method == "POST" and path not in STREAMED:
             form = dict(await request.post())
-            gate.check_form(visit.session, form.get("csrf"))
-            visit = Visit(console, request, visit.session, form)
+            gate.check_form(session, form.get("csrf"))
+        visit = Visit(console, request, session, form)
         response = await handler(visit)
         if new and "Set-Cookie" not in response.headers and not response.cookies and not visit.wants_json:
-            gate.keep(request, response, visit.session, console.context.prefix or "/")
+            gate.keep(request, response, session, console.context.prefix or "/")
         return response
 
     return _served(console, serve)
@@ -154,7 +125,7 @@ def _served(console: Console, handler: Handler) -> Handler:
         except ConnectionError:
             raise
         except Exception as error:
-            response = _failed(Visit(console, request, Session("", None, "")), Fault.of(error))
+            response = _failed(Visit(console, request, NOBODY), Fault.of(error))
         for name, value in _HEADERS.items():
             response.headers.setdefault(name, value)
         return response

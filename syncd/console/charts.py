@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 
 from markupsafe import Markup
+
+from syncd.domain import Run
+from syncd.store import Tx, results, runs
+from syncd.sync.report import Kinds
 
 #: Width and height of a chart in its own units.
 WIDTH, HEIGHT = 720, 160
@@ -23,6 +29,11 @@ _PARTS = {
     "filtered": "dim",
     "rejected": "bad",
 }
+#: Runs of the chart of rejected rows, rows of a run that are looked at, and kinds with a colour of their own.
+RUNS, ROWS = 30, 200
+TONES = ("bad", "info", "back", "good")
+OTHERS = ("all others", "dim")
+BAR_HEIGHT, BAR_WIDTH, GAP = 120, 24, 4
 
 
 def bar(counts: Mapping[str, int]) -> Markup:
@@ -39,10 +50,14 @@ def bar(counts: Mapping[str, int]) -> Markup:
             tone, f"{left:.1f}", f"{width:.1f}", f"{number:,} {name}"
         )
         left += width
+    return _svg("bar", f"{left:.1f}", 14, words, found)
+
+
+def _svg(kind: str, width: object, height: int, words: str, parts: Markup) -> Markup:
     head = Markup(
-        '<svg class="bar" viewBox="0 0 {} 14" preserveAspectRatio="none" role="img" aria-label="{}">'
+        '<svg class="{}" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">'
     )
-    return head.format(f"{left:.1f}", words) + found + Markup("</svg>")
+    return head.format(kind, width, height, words) + parts + Markup("</svg>")
 
 
 def job_chart(days: Mapping[date, Mapping[str, int]], today: date) -> Markup:
@@ -64,10 +79,7 @@ def job_chart(days: Mapping[date, Mapping[str, int]], today: date) -> Markup:
     words = f"Jobs by status since {first:%-d %B}: now " + ", ".join(
         f"{last.get(status, 0):,} {status}" for status in LAYERS
     )
-    head = Markup(
-        '<svg class="jobs" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">'
-    )
-    return head.format(WIDTH, HEIGHT, words) + paths + Markup("</svg>")
+    return _svg("jobs", WIDTH, HEIGHT, words, paths)
 
 
 def _filled(
@@ -97,6 +109,82 @@ def _area(series: Sequence[object], floors: Sequence[int], tops: Sequence[int], 
 
 def _short(number: float) -> str:
     return f"{round(number, 1):g}"
+
+
+# -- rejected rows of a feed ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRows:
+    """``bars``: the runs, oldest first, each with the number of its rows by kind; ``kinds``: (name, tone), the most frequent
+    first. A row with errors of several kinds counts as the most frequent of them."""
+
+    bars: Sequence[tuple[Run, Counter[str]]]
+    kinds: Sequence[tuple[str, str]]
+
+    @property
+    def svg(self) -> Markup:
+        """The chart; empty if no row was rejected."""
+        if not self.kinds:
+            return Markup()
+        highest = max(counts.total() for _, counts in self.bars)
+        words = f"Rejected rows by kind in the last {len(self.bars)} runs; the table below has the numbers"
+        parts = Markup().join(self._bar(place, highest) for place in range(len(self.bars)))
+        return _svg("jobs", len(self.bars) * BAR_WIDTH, BAR_HEIGHT, words, parts)
+
+    def _bar(self, place: int, highest: int) -> Markup:
+        run, counts = self.bars[place]
+        found, top = Markup(), float(BAR_HEIGHT)
+        for name, tone in self.kinds:
+            height = counts[name] / highest * (BAR_HEIGHT - 4)
+            if height:
+                top -= height
+                found += Markup(
+                    '<rect class="{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>'
+                ).format(
+                    tone,
+                    place * BAR_WIDTH,
+                    f"{top:.1f}",
+                    BAR_WIDTH - GAP,
+                    f"{height:.1f}",
+                    f"run {run.id}: {counts[name]:,} {name}",
+                )
+        return found
+
+
+def rejected_rows(tx: Tx, feed: str) -> RejectedRows:
+    """Return the rejected rows of the last runs of the feed. Of each run the first ``ROWS`` are looked at; all rejected rows are
+    counted in their shares."""
+    found = [run for run in runs.list(tx, feed, RUNS) if run.counts.read][::-1]
+    bars = [(run, _by_kind(tx, run)) for run in found]
+    total: Counter[str] = Counter()
+    for _, counts in bars:
+        total.update(counts)
+    own = [name for name, rows in total.most_common(len(TONES)) if rows]
+    shown = [(run, _with_others(counts, own)) for run, counts in bars]
+    kinds = list(zip(own, TONES, strict=False))
+    if any(counts[OTHERS[0]] for _, counts in shown):
+        kinds.append(OTHERS)
+    return RejectedRows(shown, kinds)
+
+
+def _by_kind(tx: Tx, run: Run) -> Counter[str]:
+    rejected = run.counts.rejected
+    if not rejected:
+        return Counter()
+    rows, kinds = results.some_errors(tx, run.id, ROWS), Kinds()
+    of_rows = [kinds.add_errors(0, errors) for errors in rows if errors]
+    most = [max((kind for kind, _ in row), key=lambda kind: kind.rows) for row in of_rows]
+    looked_at = Counter(f"{kind.pointer or 'whole record'}: {kind.code}" for kind in most)
+    share = rejected / max(1, looked_at.total())
+    found = Counter({name: round(count * share) for name, count in looked_at.items()})
+    return found or Counter({OTHERS[0]: rejected})
+
+
+def _with_others(counts: Counter[str], own: Sequence[str]) -> Counter[str]:
+    found = Counter({name: counts[name] for name in own if counts[name]})
+    rest = counts.total() - found.total()
+    return found + Counter({OTHERS[0]: rest}) if rest else found
 
 
 CHARTS = {"bar": bar, "job_chart": job_chart}

@@ -26,12 +26,10 @@ JOBS = 30.0
 
 
 class Digests:
-    """Makes digests. ``clock``: seconds that only go forward."""
+    """Makes digests."""
 
-    def __init__(
-        self, context: ConsoleContext, actions: Actions, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._context, self._actions, self._clock = context, actions, clock
+    def __init__(self, context: ConsoleContext, actions: Actions) -> None:
+        self._context, self._actions = context, actions
         self._jobs: tuple[float, Mapping[str, int]] = (0.0, {})
         self._makers: Mapping[str, Callable[[Tx, str], object]] = {
             "": self._overview,
@@ -76,9 +74,9 @@ class Digests:
     def _counted(self, tx: Tx) -> Mapping[str, int]:
         """Return the jobs by status as they were up to ``JOBS`` seconds ago."""
         counted_at, found = self._jobs
-        if not found or self._clock() - counted_at >= JOBS:
+        if not found or time.monotonic() - counted_at >= JOBS:
             found = dict(sorted(job_days.by_status(tx).items()))
-            self._jobs = (self._clock(), found)
+            self._jobs = (time.monotonic(), found)
         return found
 
     def _run(self, tx: Tx, name: str) -> object:

@@ -8,54 +8,30 @@ from typing import Any
 
 from markupsafe import Markup
 
-#: State of a run or feed → (tone, word). The tone decides colour and shape.
-STATES = {
-    "claimed": ("busy", "claimed"),
-    "reading": ("busy", "reading"),
-    "applying": ("busy", "applying"),
-    "archiving": ("busy", "archiving"),
-    "succeeded": ("good", "succeeded"),
-    "partial": ("warn", "partial"),
-    "held": ("wait", "held"),
-    "failed": ("bad", "failed"),
-    "unchanged": ("calm", "unchanged"),
-    "superseded": ("calm", "superseded"),
-    "rejected": ("calm", "rejected"),
-    "ok": ("good", "ok"),
-    "degraded": ("bad", "degraded"),
-    "paused": ("calm", "paused"),
-    "overdue": ("warn", "overdue"),
-    "active": ("good", "active"),
-    "draft": ("wait", "draft"),
-    "archived": ("calm", "archived"),
-    "live": ("good", "live"),
-    "revoked": ("calm", "revoked"),
-    "expired": ("calm", "expired"),
+#: Tone → the states of runs, feeds, jobs and keys that have it; all others are calm. The tone decides colour and shape.
+TONES = {
+    "busy": ("claimed", "reading", "applying", "archiving"),
+    "good": ("succeeded", "ok", "active", "live"),
+    "warn": ("partial", "overdue"),
+    "wait": ("held", "draft"),
+    "bad": ("failed", "degraded"),
 }
 _LONGEST = 200
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
 
 def tone(state: str) -> str:
-    return STATES.get(state, ("calm", state))[0]
-
-
-def word(state: str) -> str:
-    return STATES.get(state, ("calm", state))[1]
+    return next((tone for tone, states in TONES.items() if state in states), "calm")
 
 
 def state(name: str) -> Markup:
     """Return a state in word, colour and shape."""
-    return Markup('<span class="state {}">{}</span>').format(tone(name), word(name))
+    return Markup('<span class="state {}">{}</span>').format(tone(name), name)
 
 
-def number(value: int) -> str:
-    return f"{value:,}"
-
-
-def plural(count: int, noun: str, nouns: str = "") -> str:
+def plural(count: int, noun: str) -> str:
     """Return ``1 job``, ``2,400 jobs``."""
-    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+    return f"{count:,} {noun if count == 1 else noun + 's'}"
 
 
 def duration(seconds: float) -> str:
@@ -103,16 +79,10 @@ def shown(value: Any, longest: int = _LONGEST) -> str:
             text = str(value.get("description") or value.get("name") or ", ".join(parts))
         case _:
             text = str(value)
-    if len(text) <= longest or (
-        len(text) == longest + 1 and text.endswith("…")
-    ):  # the store has cut it already
+    cut_by_store = len(text) == longest + 1 and text.endswith("…")
+    if len(text) <= longest or cut_by_store:
         return text
     return f"{text[:longest]}… ({len(text):,} characters)"
-
-
-def instant(moment: datetime) -> str:
-    """Return an instant as ``when`` takes it."""
-    return moment.isoformat()
 
 
 def given(value: object) -> str:
@@ -128,12 +98,11 @@ def toml_text(text: str) -> str:
 FILTERS = {
     "duration": duration,
     "given": given,
-    "instant": instant,
-    "number": number,
+    "instant": datetime.isoformat,
+    "number": "{:,}".format,
     "plural": plural,
     "shown": shown,
     "state": state,
     "toml_text": toml_text,
     "tone": tone,
-    "word": word,
 }

@@ -1,20 +1,110 @@
-"""What a request must be before a page serves it: for a host of ours, from a page of ours, from an operator."""
+"""What a request must be before a page serves it: for a host of ours, from a page of ours, from an operator.
+
+Sessions are kept in memory: a restart, and so a new token, ends all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ipaddress
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
 from hmac import compare_digest
-from secrets import token_urlsafe
 from urllib.parse import urlsplit
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from syncd.config import Settings
-from syncd.console.hosts import KnownHosts
-from syncd.console.sessions import Session, Sessions
+from syncd.console.faults import Fault, problem_of
 from syncd.web import Addresses, OperatorToken, Refusal
 
 COOKIE = "syncd_operator"
+#: Seconds that a session lasts, and the most sessions that are open at once; the oldest is ended then.
+LIFETIME, MOST = 12 * 3600, 1000
+#: A session's number has six digits.
+_NUMBERS = 1_000_000
+_LOCAL = frozenset({"localhost", "ip6-localhost"})
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """``secret`` is the cookie ("" for a program, which sends the token each time); ``number`` is what history and log
+    name; ``csrf`` has to come with each form."""
+
+    secret: str
+    number: int | None
+    csrf: str
+
+
+#: The session of a program, and of a request for which none was found.
+NOBODY = Session("", None, "")
+
+
+class Sessions:
+    """Opens and finds sessions. Where ``token`` is empty, everybody who reaches the pages has one, and it is not kept."""
+
+    def __init__(self, token: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self.open_to_all, self._clock = not token, clock
+        self._key = secrets.token_bytes(32)
+        self._opened: dict[str, float] = {}
+
+    def open(self) -> Session:
+        """Return a new session. Its secret was never sent before, so nobody else can know it."""
+        secret = secrets.token_urlsafe(32)
+        if not self.open_to_all:
+            while len(self._opened) >= MOST:
+                del self._opened[next(iter(self._opened))]
+            self._opened[secret] = self._clock()
+        return self.visitor(secret)
+
+    def find(self, secret: str) -> Session | None:
+        """Return the session of a cookie, None if it has ended or never was."""
+        if not secret:
+            return None
+        if self.open_to_all:
+            return self.visitor(secret)
+        opened = self._opened.get(secret)
+        if opened is not None and self._clock() - opened < LIFETIME:
+            return self.visitor(secret)
+        self.end(secret)
+        return None
+
+    def end(self, secret: str) -> None:
+        self._opened.pop(secret, None)
+
+    def visitor(self, secret: str) -> Session:
+        """Return what belongs to a cookie, whether or not it opens anything: the login form needs a CSRF token, too."""
+        number = int.from_bytes(self._digest(b"number", secret)) % _NUMBERS
+        return Session(secret, number, self._digest(b"csrf", secret).hex())
+
+    def _digest(self, use: bytes, secret: str) -> bytes:
+        return blake2b(secret.encode("utf-8", "replace"), key=self._key, person=use, digest_size=16).digest()
+
+
+class KnownHosts:
+    """The names of the operator's address: IP addresses, localhost, and the host names of the settings."""
+
+    def __init__(self, settings: Settings) -> None:
+        api, operator = settings.api, settings.operator
+        listen = operator.listen or api.listen
+        public = {operator.public_url, api.public_url if operator.listen is None else ""}
+        self._addresses = Addresses("", "", api.trusted_proxies)
+        self._names = {
+            *_LOCAL,
+            *operator.hosts,
+            listen.host.lower(),
+            *(urlsplit(url).hostname or "localhost" for url in public),
+        }
+
+    def check(self, request: web.Request) -> None:
+        """Raise ``forbidden_host`` unless the request names this service: a page elsewhere whose name leads here names its own
+        host (DNS rebinding). It cannot name an IP address."""
+        host = urlsplit(self._addresses.origin(request)).hostname or ""
+        if host not in self._names and not _is_ip(host):
+            detail = f"this service is not at {host}; add it to operator.hosts"
+            raise Refusal("forbidden_host", detail, close=True)
 
 
 class Gate:
@@ -45,11 +135,11 @@ class Gate:
         if "Authorization" not in request.headers:
             return self.sessions.find(request.cookies.get(COOKIE, ""))
         self.token.check_header(request)
-        return Session("", None, "")
+        return NOBODY
 
     def visitor(self, request: web.Request) -> Session:
         """Return a session for a browser that has none: where no token is needed it may do everything, else log in."""
-        return self.sessions.visitor(request.cookies.get(COOKIE, "") or token_urlsafe(32))
+        return self.sessions.visitor(request.cookies.get(COOKIE, "") or secrets.token_urlsafe(32))
 
     def check_form(self, session: Session, sent: object) -> None:
         """Raise unless a form has the CSRF token of its session. A program needs none: a browser never adds its token."""
@@ -63,9 +153,34 @@ class Gate:
         response.set_cookie(
             COOKIE,
             session.secret,
-            max_age=12 * 3600,
+            max_age=LIFETIME,
             path=path,
             httponly=True,
             samesite="Strict",
             secure=urlsplit(self.addresses.origin(request)).scheme == "https",
         )
+
+
+def for_known_hosts(settings: Settings, handlers: Mapping[str, Handler]) -> dict[str, Handler]:
+    """Return ``handlers`` of addresses for programs, by path, which are served only where the pages are."""
+    hosts = KnownHosts(settings)
+    return {path: _checked(hosts, handler) for path, handler in handlers.items()}
+
+
+def _checked(hosts: KnownHosts, handler: Handler) -> Handler:
+    async def serve(request: web.Request) -> web.StreamResponse:
+        try:
+            hosts.check(request)
+        except Refusal as refusal:
+            return problem_of(Fault.of(refusal))
+        return await handler(request)
+
+    return serve
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True

@@ -49,9 +49,6 @@ class LiveViews:
         self._looking: asyncio.Task[None] | None = None
         self.stopping = False
 
-    def __len__(self) -> int:
-        return len(self._views)
-
     @contextmanager
     def opened(self, topic: Topic, seen: str, is_gone: Callable[[], bool]) -> Iterator[View]:
         """Have a view informed while the block runs. Raises ``overloaded`` if there are too many."""
@@ -79,12 +76,9 @@ class LiveViews:
         while self._views:
             with suppress(StoreError):
                 found = await self._look({view.topic for view in self._views})
-                self._inform(found)
+                for view in self._views:
+                    now = found.get(view.topic, view.seen)
+                    if now != view.seen or view.is_gone():
+                        view.seen = now
+                        view.news.set()
             await asyncio.sleep(LOOK * max(1.0, len(self._views) / SHARED))
-
-    def _inform(self, found: Mapping[Topic, str]) -> None:
-        for view in self._views:
-            now = found.get(view.topic, view.seen)
-            if now != view.seen or view.is_gone():
-                view.seen = now
-                view.news.set()

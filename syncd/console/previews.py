@@ -60,9 +60,8 @@ class Previews:
         self.end(session)
         if len(self._previews) >= MOST:
             raise Refusal("overloaded", f"{MOST} previews are open; try again in some minutes")
-        if (
-            self._home is None
-        ):  # the store is not here; nobody else can know a name in the folder for temporary files
+        if self._home is None:
+            # the store is not here; nobody else can know a name in the folder for temporary files
             self._home = Path(tempfile.mkdtemp(prefix="syncd-previews-"))
         self._home.mkdir(mode=0o700, exist_ok=True)
         folder = self._home / token_hex(8)

@@ -15,7 +15,6 @@ from syncd import __version__
 from syncd.config import Settings
 from syncd.console import formats
 from syncd.console.charts import CHARTS
-from syncd.console.navigation import NAVIGATION
 from syncd.errors import NotFound
 from syncd.sync.report.files import size, stylesheet, visible
 
@@ -25,6 +24,15 @@ STATIC: Mapping[str, str] = {
     "htmx.min.js": "text/javascript; charset=utf-8",
     "live.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
+}
+#: The navigation: path below the prefix → label, in order.
+NAVIGATION: Mapping[str, str] = {
+    "/": "Overview",
+    "/runs": "Runs",
+    "/jobs": "Jobs",
+    "/employers": "Employers",
+    "/preview": "Preview",
+    "/service": "Service",
 }
 _FOREVER = "public, max-age=31536000, immutable"
 _FOLDER = Path(__file__).parent / "templates"
@@ -73,3 +81,9 @@ def make_environment(settings: Settings, prefix: str) -> Environment:
         version=__version__,
     )
     return env
+
+
+def section_of(path: str) -> str:
+    """Return the path in ``NAVIGATION`` that a page belongs to, "" if it is in none. A feed is reached from the overview."""
+    first = "/" if path.startswith("/feeds/") else f"/{path.split('/')[1]}"
+    return first if first in NAVIGATION else ""

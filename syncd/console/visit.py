@@ -15,11 +15,11 @@ from syncd.console.actions import Actions
 from syncd.console.change_counts import ChangeCounter
 from syncd.console.context import ConsoleContext
 from syncd.console.digests import Digests
-from syncd.console.gate import Gate
+from syncd.console.faults import Fault
+from syncd.console.gate import Gate, Session
 from syncd.console.live import LiveViews
-from syncd.console.navigation import section_of
 from syncd.console.previews import Previews
-from syncd.console.sessions import Session
+from syncd.console.rendering import section_of
 from syncd.store import Tx
 from syncd.web import JSON, Refusal, prefers
 
@@ -28,6 +28,11 @@ Choice = TypeVar("Choice", bound=StrEnum)
 HTML = "text/html"
 encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
 _LARGEST = 2**31 - 1
+
+
+def paging(total: int, page: int, size: int) -> dict[str, int]:
+    """Return what a template needs for the links between the pages of a list: there is one at least."""
+    return {"total": total, "page": page, "pages": max(1, -(-total // size))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,12 @@ class Visit:
         """Lead a browser to ``path``, below the prefix, with GET."""
         return web.Response(status=303, headers={"Location": self.context.prefix + path})
 
+    def fault_of(self, error: Exception) -> Fault:
+        """Return how a page shows what was wrong with its form; a program gets the error itself."""
+        if self.wants_json:
+            raise error
+        return Fault.of(error)
+
     def text(self, name: str) -> str:
         """Return a parameter of the address, "" if it is not there."""
         return self.request.query.get(name, "").strip()
@@ -104,10 +115,6 @@ class Visit:
         if sent and sent not in list(kinds):
             raise Refusal("invalid_parameter", f"{name} has to be one of {', '.join(kinds)}")
         return kinds(sent) if sent else None
-
-    def run_number(self) -> int:
-        """Return the number of the run in the path. Raises ``not_found``."""
-        return self.path_number("run")
 
     def path_number(self, what: str, name: str = "number") -> int:
         """Return the number that the path has as ``name``, which is that of a ``what``. Raises ``not_found``."""

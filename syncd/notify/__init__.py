@@ -4,15 +4,14 @@
 2. ``notifier``    Puts new notices into the outbox of each receiver (``syncd.store.outbox``), and writes the digest.
 3. ``delivery``    Takes them from there, in order for each feed, and sends them: at once, later or not at all
                    (``timing``). Only what a receiver has accepted is marked as sent.
-4. ``webhook``, ``email``  Send one message. ``payload``, ``mail`` and ``words`` say what is in it.
+4. ``webhook``, ``email``  Send one message. ``words`` say what is in it.
 
-Nothing here is in the way of a run: the store is all that they share. ``words``, ``mail``, ``payload``, ``timing`` and
-``digest`` neither send nor wait."""
+Nothing here is in the way of a run: the store is all that they share. ``words``, ``timing`` and ``digest``
+neither send nor wait."""
 
 from syncd.notify.degraded import DegradedFeeds
 from syncd.notify.delivery import Sending
-from syncd.notify.notifier import Notifier, ways_of
-from syncd.notify.trial import Trial, try_all
+from syncd.notify.notifier import Notifier, try_all, ways_of
 from syncd.notify.words import pages_of
 
-__all__ = ["DegradedFeeds", "Notifier", "Sending", "Trial", "pages_of", "try_all", "ways_of"]
+__all__ = ["DegradedFeeds", "Notifier", "Sending", "pages_of", "try_all", "ways_of"]

@@ -75,9 +75,8 @@ class Delivery:
 
     async def _send_next(self) -> bool:
         some = False
-        for message in await self._store.read_async(
-            self._next
-        ):  # another daemon may have sent what was next before
+        # another daemon may have sent what was next before
+        for message in await self._store.read_async(self._next):
             if self._stop() or self._rests_until is not None:
                 break
             some = await self._deliver(message) or some

@@ -1,4 +1,4 @@
-"""Sends notices by e-mail to one receiver."""
+"""E-mail: sends notices to one receiver, as plain text and as HTML. Headers are made of single lines only."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from pathlib import Path
+from zlib import crc32
 from zoneinfo import ZoneInfo
 
 import aiosmtplib
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from syncd.config import Notify, SmtpServer
 from syncd.domain import Notice
-from syncd.notify.mail import mail_of
 from syncd.notify.ways import NotSent, why_no_connection
-from syncd.notify.words import one_line
+from syncd.notify.words import LONGEST_NAME, LONGEST_SUBJECT, Words, one_line, words_of
 
 #: Seconds for one message: connecting, TLS, login, transfer.
 WHOLE = 30.0
@@ -24,6 +28,18 @@ WHOLE = 30.0
 QUIT = 2.0
 #: The most characters that are shown of what a server says.
 LONGEST_ANSWER = 200
+#: The most feeds that a subject names.
+NAMED = 3
+#: Between two notices of the plain text.
+_RULE = f"\n\n{'-' * 40}\n\n"
+
+_ENV = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 
 
 class Email:
@@ -115,3 +131,43 @@ def _starts_tls(server: SmtpServer) -> bool | None:
 def _own_name() -> str:
     name = socket.gethostname()
     return name if name.isascii() and name.isprintable() and " " not in name else "localhost"
+
+
+# -- a message -----------------------------------------------------------------------------------------------
+
+
+def mail_of(
+    notices: Sequence[Notice], sender: str, receiver: str, *, pages: str, now: datetime, zone: ZoneInfo
+) -> EmailMessage:
+    """Return the e-mail. Its Message-ID is that of the first notice for this receiver, the same for each try. ``zone``: in
+    which times are written."""
+    times = [f"{(notice.at or now).astimezone(zone):%Y-%m-%d %H:%M %Z}" for notice in notices]
+    shown = [(words_of(notice, pages), at) for notice, at in zip(notices, times, strict=True)]
+    mail = EmailMessage(policy=SMTP)
+    mail["From"], mail["To"] = sender, receiver
+    mail["Subject"] = one_line(_subject(notices, shown[0][0]), LONGEST_SUBJECT)
+    mail["Date"] = format_datetime(now)
+    domain = sender.rpartition("@")[2]
+    mail["Message-ID"] = f"<{notices[0].key}.{crc32(receiver.encode()):08x}@{domain}>"
+    mail["Auto-Submitted"] = "auto-generated"
+    mail.set_content(_RULE.join(_text(words, at) for words, at in shown), cte="quoted-printable")
+    page = _ENV.get_template("mail.html.j2").render(shown=shown, pages=pages)
+    mail.add_alternative(page, subtype="html", cte="quoted-printable")
+    return mail
+
+
+def _subject(notices: Sequence[Notice], first: Words) -> str:
+    if len(notices) == 1:
+        return f"syncd: {first.title}"
+    names = list(dict.fromkeys(one_line(notice.feed, LONGEST_NAME) for notice in notices if notice.feed))
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"syncd: {len(notices)} notices: {', '.join(names[:NAMED])}{more}"
+
+
+def _text(words: Words, at: str) -> str:
+    parts = [words.title, "", f"What happened ({at}):", words.happened]
+    if words.now:
+        parts += ["", "What is the case now:", words.now]
+    if words.do:
+        parts += ["", "What to do:", *(f"- {line}" for line in words.do)]
+    return "\n".join([*parts, "", words.link])

@@ -5,21 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 import structlog
 
-from syncd.config import Notify
+from syncd.config import Notify, Settings
+from syncd.domain import Notice, NoticeEvent
 from syncd.errors import SyncdError
 from syncd.logs import Event
 from syncd.notify.delivery import Delivery, Sending
 from syncd.notify.digest import add_if_due, is_due
 from syncd.notify.email import Email
-from syncd.notify.ways import Way
+from syncd.notify.ways import NotSent, Way
 from syncd.notify.webhook import Webhook
-from syncd.store import Tx, outbox
+from syncd.notify.words import pages_of
+from syncd.store import Tx, outbox, utc_now
 
 log = structlog.get_logger("syncd.notify")
 
@@ -43,21 +47,19 @@ class Notifier:
     """Call ``begin`` before the first run, ``start`` in the event loop, and ``stop`` in the end."""
 
     def __init__(
-        self,
-        sending: Sending,
-        ways: list[Way],
-        degraded: Callable[[], Mapping[str, str]] = dict,
-        poll: float = POLL,
+        self, sending: Sending, ways: list[Way], degraded: Callable[[], Mapping[str, str]] = dict
     ) -> None:
         """``degraded`` returns the feeds that cannot be used, and why."""
         self._sending, self._store = sending, sending.store
         self._stopping = asyncio.Event()
         self._deliveries = {way.name: Delivery(sending, way, self._stopping.is_set) for way in ways}
-        self._degraded, self._poll = degraded, poll
+        self._degraded = degraded
         self._tasks: list[asyncio.Task[None]] = []
 
-    def begin(self) -> None:
+    def begin(self, settings: Settings) -> None:
         """Have the configured receivers get what happens from now on. What waited for others is dropped. Raises StoreError."""
+        if settings.store.path is None and not self._deliveries:
+            return  # on a server, what waits may be for the receivers of another daemon
         gone = self._store.write(lambda tx: outbox.begin(tx, self._deliveries))
         if gone:
             reason = "the receiver is no longer configured"
@@ -66,9 +68,9 @@ class Notifier:
     def start(self) -> None:
         if not self._deliveries:
             return
-        work: list[Coroutine[Any, Any, None]] = [self._repeat(self.collect, self._poll)]
+        work: list[Coroutine[Any, Any, None]] = [self._repeat(self.collect, POLL)]
         for delivery in self._deliveries.values():
-            work += [self._repeat(delivery.turn, self._poll), self._repeat(delivery.give_up_old, OLD)]
+            work += [self._repeat(delivery.turn, POLL), self._repeat(delivery.give_up_old, OLD)]
         self._tasks = [asyncio.create_task(each) for each in work]
 
     async def stop(self, seconds: float = LAST_TRY) -> None:
@@ -112,3 +114,29 @@ class Notifier:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(seconds):
                         await self._stopping.wait()
+
+
+# -- a test message ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What became of one test message. ``answer`` is what the receiver said, or why it failed."""
+
+    way: str
+    to: str
+    sent: bool
+    answer: str
+
+
+async def try_all(settings: Settings) -> list[Trial]:
+    """Send a test message to each receiver, once; return what became of each."""
+    notice = Notice(NoticeEvent.TEST, None, "`syncd notify test` sent this.", key=uuid4().hex, at=utc_now())
+    found = []
+    for way in ways_of(settings.notify, lambda: pages_of(settings), utc_now, settings.timezone):
+        try:
+            answer, sent = await way.send([notice]), True
+        except NotSent as error:
+            answer, sent = str(error), False
+        found.append(Trial(way.kind, way.where, sent, answer))
+    return found

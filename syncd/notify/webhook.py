@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
+import msgspec
 
 from syncd import __version__
 from syncd.config import Notify
 from syncd.domain import Notice
-from syncd.notify.payload import body_of, signature_of
 from syncd.notify.timing import retry_after
 from syncd.notify.ways import NotSent, why_no_connection
+from syncd.notify.words import link_of
 
 #: Seconds that a receiver has for its answer.
 ANSWER = 10.0
@@ -73,3 +77,25 @@ class Webhook:
             found = response.status, response.headers.get("Retry-After")
             response.close()  # its body may have any length
             return found
+
+
+def body_of(notice: Notice, pages: str) -> bytes:
+    """Return the JSON of a notice; it is the same for each try. ``pages``: the address of the operator's pages."""
+    body: dict[str, Any] = {
+        "id": notice.key,
+        "event": notice.event.value,
+        "feed": notice.feed,
+        "run": notice.run,
+        "state": notice.state,
+        "reason": notice.reason,
+        "counts": notice.counts,
+        "at": notice.at,
+        "url": link_of(notice, pages),
+    }
+    return msgspec.json.encode(body)
+
+
+def signature_of(secret: str, timestamp: int, body: bytes) -> str:
+    """Return the value of ``Syncd-Signature``. ``timestamp``: that of ``Syncd-Timestamp``, seconds since 1970."""
+    signed = b"%d.%s" % (timestamp, body)
+    return "v1=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()

@@ -34,7 +34,11 @@ class ClockCheck:
         self._start = self._start_of(now)
         self._trusted_start: datetime | None = self._start
         self._wait_until: float | None = None
-        self._check_gap(now, store.read(facts.last_seen))
+        last = store.read(facts.last_seen)
+        if last is not None and not timedelta() <= now - last <= GAP:
+            self._wait(AFTER_GAP)
+            self._trusted_start = None
+            log.warning(Event.CLOCK_GAP, last_seen=last, now=now, waits=AFTER_GAP.total_seconds())
 
     def trusts(self, now: datetime) -> bool:
         """Return whether ``now`` can be trusted. Log when the time has jumped, and when it is trusted again."""
@@ -52,12 +56,6 @@ class ClockCheck:
     def _start_of(self, now: datetime) -> datetime:
         """Return when the monotonic clock was 0, by the time ``now``: it changes only when the time is set."""
         return now - timedelta(seconds=self._monotonic())
-
-    def _check_gap(self, now: datetime, last: datetime | None) -> None:
-        if last is not None and not timedelta() <= now - last <= GAP:
-            self._wait(AFTER_GAP)
-            self._trusted_start = None
-            log.warning(Event.CLOCK_GAP, last_seen=last, now=now, waits=AFTER_GAP.total_seconds())
 
     def _check_jump(self, now: datetime) -> None:
         start = self._start_of(now)

@@ -31,13 +31,6 @@ class ConfiguredFeeds:
     degraded: dict[str, str]
     files: dict[str, FeedFile] = field(default_factory=dict)
 
-    def after(self, before: ConfiguredFeeds) -> ConfiguredFeeds:
-        """Return these feeds, and the degraded ones as they were configured ``before``. Logs each degraded one."""
-        kept = {name: feed for name, feed in before.feeds.items() if name in self.degraded}
-        for name, reason in self.degraded.items():
-            log.warning(Event.FEED_DEGRADED, feed=name, reason=reason, kept=name in kept)
-        return ConfiguredFeeds(dict(sorted((self.feeds | kept).items())), self.degraded, self.files)
-
 
 def feed_files(settings: Settings, catalogue: Catalogue) -> dict[str, FeedFile]:
     """Return the file of each feed. Raises ConfigError for a folder that cannot be read."""
@@ -45,10 +38,13 @@ def feed_files(settings: Settings, catalogue: Catalogue) -> dict[str, FeedFile]:
     return read_feed_files(settings.feeds, catalogue, defaults)
 
 
-def load_feeds(store: Store, settings: Settings, catalogue: Catalogue) -> ConfiguredFeeds:
-    """Return the feeds as their files are now. Feeds that are no longer configured own no job from now on; a degraded feed
-    is still configured. If the folder itself is missing, that says nothing of any feed: then all keep their jobs. Raises
-    ConfigError for a folder that cannot be read, StoreError."""
+def load_feeds(
+    store: Store, settings: Settings, catalogue: Catalogue, before: ConfiguredFeeds | None = None
+) -> ConfiguredFeeds:
+    """Return the feeds as their files are now, and the degraded ones, which are logged, as they were configured ``before``.
+    Feeds that are no longer configured own no job from now on; a degraded feed is still configured. If the folder itself is
+    missing, that says nothing of any feed: then all keep their jobs. Raises ConfigError for a folder that cannot be read, or is
+    missing and was not before; StoreError."""
     found = ConfiguredFeeds({}, {})
     for name, file in feed_files(settings, catalogue).items():
         found.files[name] = file
@@ -57,25 +53,20 @@ def load_feeds(store: Store, settings: Settings, catalogue: Catalogue) -> Config
         except ConfigError as error:
             found.files[name] = replace(file, faults=error.faults)
             found.degraded[name] = "; ".join(error.faults)
-    if not settings.feeds.exists():
-        return found
-    released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, {*found.feeds, *found.degraded}))
-    if released:
-        log.warning(Event.FEED_RELEASED, jobs=released, reason="their feed is no longer configured")
-    return found
-
-
-def reload_feeds(
-    store: Store, settings: Settings, catalogue: Catalogue, before: ConfiguredFeeds
-) -> ConfiguredFeeds:
-    """Return the feeds as ``load_feeds`` does, and the degraded ones as they were configured ``before``. Raises ConfigError for
-    a folder that cannot be read, or is missing and was not before; StoreError."""
-    found = load_feeds(store, settings, catalogue)
-    if before.files and not found.files and not settings.feeds.exists():
+    if settings.feeds.exists():
+        configured = {*found.feeds, *found.degraded}
+        released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, configured))
+        if released:
+            log.warning(Event.FEED_RELEASED, jobs=released, reason="their feed is no longer configured")
+    elif before is not None and before.files and not found.files:
         raise ConfigError(
             [f"{settings.feeds}: the folder is missing; an empty one means that there are no feeds"]
         )
-    return found.after(before)
+    known = before.feeds if before is not None else {}
+    kept = {name: feed for name, feed in known.items() if name in found.degraded}
+    for name, reason in found.degraded.items():
+        log.warning(Event.FEED_DEGRADED, feed=name, reason=reason, kept=name in kept)
+    return replace(found, feeds=dict(sorted((found.feeds | kept).items())))
 
 
 def feed_file(settings: Settings, catalogue: Catalogue, name: str) -> FeedFile:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Coroutine
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,13 @@ from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
 from syncd.feeds.configuration import FeedFile
 from syncd.logs import Event, flush
-from syncd.notify import DegradedFeeds
+from syncd.notify import DegradedFeeds, Notifier, Sending, pages_of, ways_of
 from syncd.service import exposure, stores
 from syncd.service.clock_check import ClockCheck
-from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer, reload_feeds
-from syncd.service.housekeeping import DEGRADED, HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing, repeat
+from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer
+from syncd.service.housekeeping import DEGRADED, HOUSEKEEPING, INDEXING, Housekeeping, index_searches, repeat
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
-from syncd.service.notifications import Notifications
 from syncd.service.process import (
     allow_connections,
     report_lack_of_files,
@@ -56,11 +56,12 @@ WATCHER, LATE = 0.5, 10.0
 
 def serve(settings: Settings) -> int:
     """Run until a signal ends it, and return the exit code. Raises ConfigError, StoreError, OSError while it starts."""
-    exposure.refuse_open_store(settings)
+    if faults := list(exposure.store_faults(settings)):
+        raise ConfigError(faults)
     store = stores.open_store(settings, exclusive=True)
     try:
         catalogue = stores.catalogue_of(store, settings, remember=True)
-        configured = load_feeds(store, settings, catalogue).after(ConfiguredFeeds({}, {}))
+        configured = load_feeds(store, settings, catalogue)
         tune_garbage_collector()
         tune_thread_switches()
         asyncio.run(Daemon(settings, store, catalogue, configured).run())
@@ -110,10 +111,18 @@ class Daemon:
         self._watcher = Watcher(settings.drop.folder, self._sync.hint, poll=settings.drop.poll)
         self._readiness = Readiness(store, self._watcher, self._sync, self._heartbeat, self._degraded)
         self._listeners = Listeners()
-        self._notifications = Notifications(
-            store, settings, self._metrics.notified, self._clock.trusts, self._degraded
+        self._pages, zone = pages_of(settings), settings.timezone
+        ways = ways_of(settings.notify, lambda: self._pages, lambda: store.now().instant, zone)
+        sending = Sending(
+            store,
+            settings.notify,
+            zoned=lambda at: at.astimezone(zone),
+            trusts=self._clock.trusts,
+            count=self._metrics.notified,
         )
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._notifications = Notifier(sending, ways, self._degraded)
+        self._notifications.begin(settings)
+        self._tasks: set[asyncio.Task[object]] = set()
         self._reloading = asyncio.Lock()
 
     async def run(self) -> None:
@@ -130,7 +139,8 @@ class Daemon:
         drop = self._settings.drop.folder
         _make_drop_folder(drop)
         addresses = await self._listen()
-        self._notifications.start(addresses.get("operator", addresses["api"]))
+        self._pages = pages_of(self._settings, addresses.get("operator", addresses["api"]))
+        self._notifications.start()
         self._sync.start()
         self._watcher.start()
         if not await self._watching():
@@ -217,16 +227,21 @@ class Daemon:
         housekeeping = Housekeeping(
             store, self._settings.store.keep_history, lambda: self._configured.feeds, self._clock
         )
-        indexing = SearchIndexing(store, self._stopping.is_set)
+        degraded = DegradedFeeds(
+            store,
+            wrong=lambda: self._configured.degraded,
+            waiting=lambda: self._sync.degraded,
+            known=lambda: self._configured.feeds,
+        )
         self._spawn(
             repeat("refresh", lambda: self._metrics.refreshed(refresher.tick()), settings.check),
             repeat("house", housekeeping.tick, HOUSEKEEPING),
-            repeat("search", indexing.tick, INDEXING),
-            repeat("degraded", self._degraded_feeds().tick, DEGRADED),
+            repeat("search", partial(index_searches, store, self._stopping.is_set), INDEXING),
+            repeat("degraded", degraded.tick, DEGRADED),
             watch_the_loop(self._notifier, self._readiness),
         )
 
-    def _spawn(self, *work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, *work: Coroutine[Any, Any, object]) -> None:
         for each in work:
             task = asyncio.create_task(each)
             self._tasks.add(task)
@@ -244,16 +259,13 @@ class Daemon:
         report_lack_of_files(loop)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_stop, number)
-        loop.add_signal_handler(signal.SIGHUP, lambda: self._spawn(self._reload_once()))
+        loop.add_signal_handler(signal.SIGHUP, lambda: self._spawn(self._reload()))
 
     def _on_stop(self, number: int) -> None:
         if self._asked_to_stop.is_set():
             flush()
             os._exit(128 + number)  # at once: what is not committed was never acknowledged
         self._asked_to_stop.set()
-
-    async def _reload_once(self) -> None:
-        await self._reload()
 
     async def _reload(self) -> dict[str, Any]:
         """Read the files of feeds again, one reload after the other. A feed whose file is wrong now goes on as it was configured
@@ -262,7 +274,7 @@ class Daemon:
         async with self._reloading:
             try:
                 found = await asyncio.to_thread(
-                    reload_feeds, self._store, self._settings, self._catalogue, self._configured
+                    load_feeds, self._store, self._settings, self._catalogue, self._configured
                 )
             except (SyncdError, OSError) as error:
                 faults = list(getattr(error, "faults", ())) or [str(error)]
@@ -286,14 +298,6 @@ class Daemon:
     def _degraded(self) -> dict[str, str]:
         """Return the feeds whose file or folder cannot be used, and why."""
         return {**self._sync.degraded, **self._configured.degraded}
-
-    def _degraded_feeds(self) -> DegradedFeeds:
-        return DegradedFeeds(
-            self._store,
-            lambda: self._configured.degraded,
-            lambda: self._sync.degraded,
-            lambda: self._configured.feeds,
-        )
 
     # -- stopping ----------------------------------------------------------------------------------------
 

@@ -14,17 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from syncd.config import Settings
-from syncd.errors import ConfigError
 from syncd.sync import CLAIMED, DROP_MODE, FEED_MODE, INNER_MODES
 
 _GROUP, _OTHERS = 0o070, 0o007
 _READ_OR_WRITE, _WRITE = 0o066, 0o022
-
-
-def refuse_open_store(settings: Settings) -> None:
-    """Raise ConfigError with each fault of ``store_faults``."""
-    if faults := list(store_faults(settings)):
-        raise ConfigError(faults)
 
 
 def store_faults(settings: Settings) -> Iterator[str]:

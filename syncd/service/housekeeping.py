@@ -19,7 +19,7 @@ from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")
 
-#: Seconds between two ticks of ``Housekeeping``, of ``SearchIndexing``, and of the look at degraded feeds.
+#: Seconds between two ticks of ``Housekeeping``, two calls of ``index_searches``, and two looks at degraded feeds.
 HOUSEKEEPING, INDEXING, DEGRADED = 60.0, 1.0, 5.0
 #: Rows that one transaction deletes, so that writes of the API get their turn.
 BATCH = 1_000
@@ -87,20 +87,14 @@ class Housekeeping:
             log.warning(Event.FEED_OVERDUE, feed=feed.name, last=last, expected_every=str(every))
 
 
-class SearchIndexing:
-    """Keeps the search index up to date, and rebuilds it when it is damaged. ``stop`` is asked between two steps."""
-
-    def __init__(self, store: Store, stop: Callable[[], bool]) -> None:
-        self._store, self._stop = store, stop
-
-    def tick(self) -> None:
-        """Repair the index and add what it lacks. A store that is busy or full is left alone until the next tick: searches
-        are correct meanwhile. Raises StoreError for any other fault."""
-        with suppress(StoreBusy, StoreClosed, StoreOverloaded):
-            found = self._store.mend_index()
-            if found is not None:
-                error, rebuilt = found
-                then = "it is rebuilt" if rebuilt else "searches scan until the next start"
-                log.error(Event.SEARCH_DAMAGED, error=error, then=then)
-            while not self._stop() and self._store.index_some():
-                pass
+def index_searches(store: Store, stop: Callable[[], bool]) -> None:
+    """Repair the search index if it is damaged, and add what it lacks. ``stop`` is asked between two steps. A store that is
+    busy or full is left alone until the next time: searches are correct meanwhile. Raises StoreError for any other fault."""
+    with suppress(StoreBusy, StoreClosed, StoreOverloaded):
+        found = store.mend_index()
+        if found is not None:
+            error, rebuilt = found
+            then = "it is rebuilt" if rebuilt else "searches scan until the next start"
+            log.error(Event.SEARCH_DAMAGED, error=error, then=then)
+        while not stop() and store.index_some():
+            pass

@@ -33,8 +33,8 @@ FIRST_FD = 3
 class Listeners:
     """What serves, in the order of ``open``."""
 
-    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
-        self._passed = _passed_sockets(environ)
+    def __init__(self) -> None:
+        self._passed = _passed_sockets(os.environ)
         self._runners: list[web.AppRunner] = []
 
     async def open(self, name: str, runner: web.AppRunner, address: Address) -> str:

@@ -6,7 +6,7 @@ whichever process made them."""
 from __future__ import annotations
 
 from collections import Counter as Counts
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 
 from prometheus_client import CollectorRegistry, Counter, ProcessCollector, Summary, disable_created_metrics
@@ -26,7 +26,7 @@ from syncd.web import RequestTimes
 _NO_ACTION = ("read", "missing", "warnings")
 
 
-class Metrics:
+class Metrics(Collector):
     """Counts runs and refreshes, and reads the rest from ``store`` when it is rendered. Any thread may use it."""
 
     def __init__(
@@ -39,6 +39,7 @@ class Metrics:
         """``degraded`` returns the feeds that cannot be worked on."""
         disable_created_metrics()  # type: ignore[no-untyped-call]  # else each counter has a second series
         registry = self._registry = CollectorRegistry()
+        self._store, self._feeds, self._degraded = store, feeds, degraded
         self._runs = Counter("syncd_runs", "Runs that ended, by state.", ("feed", "state"), registry=registry)
         self._rows = Counter(
             "syncd_rows", "Rows of ended runs, and jobs they archived.", ("feed", "action"), registry=registry
@@ -51,7 +52,7 @@ class Metrics:
             "syncd_notifications", "Notices that were sent, or not.", ("way", "result"), registry=registry
         )
         registry.register(requests)
-        registry.register(_Gauges(store, feeds, degraded))
+        registry.register(self)
         ProcessCollector(registry=registry)
 
     def ran(self, run: Run) -> None:
@@ -75,23 +76,12 @@ class Metrics:
         encode, content_type = choose_encoder(accept)
         return content_type, encode(self._registry)
 
-
-class _Gauges(Collector):
-    """Metrics that are read when they are asked for: from the store, and which feeds cannot be worked on."""
-
-    def __init__(
-        self,
-        store: Store,
-        feeds: Callable[[], Mapping[str, Feed]],
-        degraded: Callable[[], Mapping[str, str]],
-    ) -> None:
-        self._store, self._feeds, self._degraded = store, feeds, degraded
-
     def describe(self) -> list[Metric]:
         """Return nothing, so that registering does not read from the store."""
         return []
 
     def collect(self) -> Iterator[Metric]:
+        """Read the other metrics: from the store, and which feeds cannot be worked on. Raises StoreError."""
         feeds, degraded = self._feeds(), self._degraded()
         yield from self._store.read(
             lambda tx: [_jobs(tx), _successes(tx, feeds), _progress(tx), _notifications(tx)]
@@ -103,46 +93,46 @@ class _Gauges(Collector):
             ("paused", "1 while the feed is paused, else 0.", paused),
             ("overdue", "1 while no file came for longer than expect_every, else 0.", overdue),
         ):
-            found = GaugeMetricFamily(f"syncd_feed_{name}", about, labels=("feed",))
-            for feed in sorted({*feeds, *degraded}):
-                found.add_metric((feed,), feed in those)
-            yield found
+            values = (((feed,), feed in those) for feed in sorted({*feeds, *degraded}))
+            yield _gauge(f"syncd_feed_{name}", about, ("feed",), values)
+
+
+def _gauge(
+    name: str, about: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
+) -> Metric:
+    found = GaugeMetricFamily(name, about, labels=labels)
+    for of, value in values:
+        found.add_metric(of, value)
+    return found
 
 
 def _jobs(tx: Tx) -> Metric:
-    found = GaugeMetricFamily("syncd_jobs", "Jobs there are, by status.", labels=("employer", "status"))
     names = {employer.id: employer.name for employer in employers.all(tx)}
-    for (employer, status), count in jobs.totals(tx).items():
-        found.add_metric((names.get(employer, str(employer)), status), count)
-    return found
+    totals = jobs.totals(tx).items()
+    values = (((names.get(employer, str(employer)), status), count) for (employer, status), count in totals)
+    return _gauge("syncd_jobs", "Jobs there are, by status.", ("employer", "status"), values)
 
 
 def _notifications(tx: Tx) -> Metric:
-    found = GaugeMetricFamily("syncd_notifications_waiting", "Notices that wait to be sent.", labels=("way",))
     totals: Counts[str] = Counts()
     for way, number in outbox.waiting(tx).items():
         totals[way.partition(":")[0]] += number
-    for way, number in totals.items():
-        found.add_metric((way,), number)
-    return found
+    values = (((way,), number) for way, number in totals.items())
+    return _gauge("syncd_notifications_waiting", "Notices that wait to be sent.", ("way",), values)
 
 
 def _progress(tx: Tx) -> Metric:
-    found = GaugeMetricFamily(
-        "syncd_run_progress_ratio", "How far a run is that goes on, in its present phase.", labels=("feed",)
-    )
-    for feed, run in {run.feed: run for run in runs.unfinished(tx)}.items():
-        found.add_metric((feed,), run.progress.share if run.progress is not None else 0.0)
-    return found
+    shares = {
+        run.feed: run.progress.share if run.progress is not None else 0.0 for run in runs.unfinished(tx)
+    }
+    about = "How far a run is that goes on, in its present phase."
+    values = (((feed,), share) for feed, share in shares.items())
+    return _gauge("syncd_run_progress_ratio", about, ("feed",), values)
 
 
 def _successes(tx: Tx, feeds: Mapping[str, Feed]) -> Metric:
-    found = GaugeMetricFamily(
-        "syncd_feed_last_success_timestamp",
-        "When the feed's last file was taken, in seconds since 1970.",
-        labels=("feed",),
-    )
-    for name, (_newest, run, _file) in run_strips.last_runs(tx, feeds).items():
-        if run is not None and run.ended_at is not None:
-            found.add_metric((name,), run.ended_at.timestamp())
-    return found
+    last = run_strips.last_runs(tx, feeds).items()
+    about = "When the feed's last file was taken, in seconds since 1970."
+    ended = ((name, run.ended_at) for name, (_newest, run, _file) in last if run is not None)
+    values = (((name,), at.timestamp()) for name, at in ended if at is not None)
+    return _gauge("syncd_feed_last_success_timestamp", about, ("feed",), values)

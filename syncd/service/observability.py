@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -20,6 +21,9 @@ from syncd.logs import Event, Observer
 END, SENDING = 2, 5
 #: Fields of events by which errors can be searched in Sentry.
 TAGS = ("request_id", "run", "feed", "part", "employer")
+#: Fields of the event of a run that its span has: about the run, and its counts.
+_RUN = ("run", "feed", "employer", "kind", "state", "attempt", "size")
+_COUNTS = ("read", "created", "updated", "archived", "rejected")
 #: Setting → (package that has to be there, extra of syncd that has it).
 _EXTRAS = {
     "sentry": ("sentry_sdk", "sentry"),
@@ -110,74 +114,53 @@ def _traces(address: str) -> tuple[Observer, Callable[[], object]]:
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     exporter = OTLPSpanExporter(endpoint=f"{address}/v1/traces", timeout=SENDING)
     provider.add_span_processor(BatchSpanProcessor(exporter))
-    spans = Spans(provider.get_tracer("syncd", __version__))
 
     def end() -> None:
         provider.force_flush(END * 1000)
         provider.shutdown()
 
-    return spans.observe, end
+    return partial(_observe, provider.get_tracer("syncd", __version__)), end
 
 
-class Spans:
-    """Makes spans of events that say how long something took. They end when the event is logged."""
+def _observe(tracer: Any, _level: str, event: str, fields: EventDict) -> None:
+    """Make a span of an event that says how long something took: it ends when the event is logged."""
+    if event == Event.API_REQUEST:
+        _request(tracer, fields, time.time_ns())
+    elif event == Event.FEED_RECONCILED:
+        _run(tracer, fields, time.time_ns())
 
-    def __init__(self, tracer: Any) -> None:
-        self._tracer = tracer
 
-    def observe(self, _level: str, event: str, fields: EventDict) -> None:
-        if event == Event.API_REQUEST:
-            self._request(fields, time.time_ns())
-        elif event == Event.FEED_RECONCILED:
-            self._run(fields, time.time_ns())
+def _request(tracer: Any, fields: EventDict, end: int) -> None:
+    from opentelemetry.trace import SpanKind, Status, StatusCode  # noqa: PLC0415
 
-    def _request(self, fields: EventDict, end: int) -> None:
-        from opentelemetry.trace import SpanKind, Status, StatusCode  # noqa: PLC0415
+    name = f"{fields['method']} {fields['route'] or 'unknown'}"
+    attributes = {
+        "http.request.method": fields["method"],
+        "http.route": fields["route"],
+        "http.response.status_code": fields["status"],
+        "syncd.request_id": fields["request_id"],
+        "syncd.key": fields["key"],
+    }
+    start = end - round(fields["ms"] * 1_000_000)
+    span = tracer.start_span(name, kind=SpanKind.SERVER, attributes=_given(attributes), start_time=start)
+    if fields["status"] >= 500:
+        span.set_status(Status(StatusCode.ERROR))
+    span.end(end)
 
-        name = f"{fields['method']} {fields['route'] or 'unknown'}"
-        attributes = {
-            "http.request.method": fields["method"],
-            "http.route": fields["route"],
-            "http.response.status_code": fields["status"],
-            "syncd.request_id": fields["request_id"],
-            "syncd.key": fields["key"],
-        }
-        start = end - round(fields["ms"] * 1_000_000)
-        span = self._tracer.start_span(
-            name, kind=SpanKind.SERVER, attributes=_given(attributes), start_time=start
-        )
-        if fields["status"] >= 500:
-            span.set_status(Status(StatusCode.ERROR))
-        span.end(end)
 
-    def _run(self, fields: EventDict, end: int) -> None:
-        """Make a span of a run, and one inside it for each of its phases, which follow one another."""
-        from opentelemetry.trace import set_span_in_context  # noqa: PLC0415
+def _run(tracer: Any, fields: EventDict, end: int) -> None:
+    """Make a span of a run, and one inside it for each of its phases, which follow one another."""
+    from opentelemetry.trace import set_span_in_context  # noqa: PLC0415
 
-        names = (
-            "run",
-            "feed",
-            "employer",
-            "kind",
-            "state",
-            "attempt",
-            "size",
-            "read",
-            "created",
-            "updated",
-            "archived",
-        )
-        attributes = {f"syncd.{name}": fields[name] for name in (*names, "rejected")}
-        start = end - round(sum(fields["phases"].values()) * 1e9)
-        span = self._tracer.start_span(
-            f"run {fields['feed']}", attributes=_given(attributes), start_time=start
-        )
-        inside = set_span_in_context(span)
-        for phase, seconds in fields["phases"].items():
-            step = self._tracer.start_span(phase, context=inside, start_time=start)
-            start += round(seconds * 1e9)
-            step.end(start)
-        span.end(end)
+    attributes = _given({f"syncd.{name}": fields[name] for name in (*_RUN, *_COUNTS)})
+    start = end - round(sum(fields["phases"].values()) * 1e9)
+    span = tracer.start_span(f"run {fields['feed']}", attributes=attributes, start_time=start)
+    inside = set_span_in_context(span)
+    for phase, seconds in fields["phases"].items():
+        step = tracer.start_span(phase, context=inside, start_time=start)
+        start += round(seconds * 1e9)
+        step.end(start)
+    span.end(end)
 
 
 def _given(attributes: dict[str, Any]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class Watcher(threading.Thread):
 
     def __init__(self, folder: Path, hint: Callable[[], None], *, poll: bool = False) -> None:
         super().__init__(name="syncd-watcher", daemon=True)
-        self._folder, self._hint, self._poll = folder, hint, poll
+        self._folder, self._hint = folder, hint
         self._listen_at = math.inf if poll else 0.0
         self._reported: set[str] = set()
         self._halt = threading.Event()

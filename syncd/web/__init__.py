@@ -18,15 +18,16 @@ from syncd.web.envelope import (
 )
 from syncd.web.limits import ServerLimits
 from syncd.web.monitoring import (
+    OperatorToken,
     ReadinessCheck,
     Reload,
     RenderMetrics,
     health_of,
     metrics_of,
+    no_token,
     reload_of,
 )
 from syncd.web.negotiation import JSON, Compressor, prefers
-from syncd.web.operator_token import OperatorToken, no_token
 from syncd.web.problems import CODES, Refusal
 from syncd.web.rate_limits import FailedKeys, KeyLimit
 from syncd.web.request_times import RequestTimes

@@ -41,25 +41,6 @@ _FIXED_HEADERS = (
 )
 
 
-def _endpoint(methods: Mapping[str, Handler]) -> Handler:
-    """Return the handler of one address with these methods."""
-    handlers = dict(methods)
-    if "GET" in methods:
-        handlers["HEAD"] = methods["GET"]
-    allow = ", ".join(sorted({*handlers, "OPTIONS"}))
-
-    async def serve(request: web.Request) -> web.StreamResponse:
-        method = effective_method(request)
-        handler = handlers.get(method)
-        if handler is not None:
-            return await handler(request)
-        if method == "OPTIONS":
-            return web.Response(status=204, headers={"Allow": allow})
-        raise Refusal("method_not_allowed", f"this address takes {allow}", headers={"Allow": allow})
-
-    return serve
-
-
 def effective_method(request: web.Request) -> str:
     """Return PUT or DELETE if a POST has it in X-HTTP-Method-Override, else the method itself (docs/specification.md 4)."""
     if request.method == "POST":
@@ -75,7 +56,21 @@ async def no_interim_answer(_request: web.Request) -> None:
 
 def add_endpoint(app: web.Application, path: str, methods: Mapping[str, Handler]) -> None:
     """Serve ``path``, a whole pattern of aiohttp, with ``methods``."""
-    app.router.add_route("*", path, _endpoint(methods), expect_handler=no_interim_answer)
+    handlers = dict(methods)
+    if "GET" in methods:
+        handlers["HEAD"] = methods["GET"]
+    allow = ", ".join(sorted({*handlers, "OPTIONS"}))
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        method = effective_method(request)
+        handler = handlers.get(method)
+        if handler is not None:
+            return await handler(request)
+        if method == "OPTIONS":
+            return web.Response(status=204, headers={"Allow": allow})
+        raise Refusal("method_not_allowed", f"this address takes {allow}", headers={"Allow": allow})
+
+    app.router.add_route("*", path, serve, expect_handler=no_interim_answer)
 
 
 def add_not_found(app: web.Application, document: str = "") -> None:

@@ -101,9 +101,9 @@ LEFT = web.RequestKey("left", Verdict)
 class KeyLimit:
     """``requests`` in a window of ``seconds`` for each key."""
 
-    def __init__(self, requests: int, seconds: float, clock: Callable[[], int] = time.monotonic_ns) -> None:
+    def __init__(self, requests: int, seconds: float) -> None:
         quota = Quota.per(requests, seconds)
-        self._buckets, self._clock = Buckets(quota), clock
+        self._buckets = Buckets(quota)
         self._policy = policy_field(POLICY, quota)
 
     def spend(self, request: web.Request) -> None:
@@ -111,7 +111,7 @@ class KeyLimit:
         key_id = request.get(KEY_ID)
         if key_id is None:
             return
-        left = request[LEFT] = self._buckets.take(key_id, self._clock())
+        left = request[LEFT] = self._buckets.take(key_id, time.monotonic_ns())
         if not left.allowed:
             quota = self._buckets.quota
             detail = f"a key may send {quota.requests} requests in {quota.window / SECOND:g} seconds"

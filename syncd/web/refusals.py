@@ -32,10 +32,6 @@ def head_limit(limits: ServerLimits) -> str:
     return f"the head of a request may have {limits.max_head} bytes"
 
 
-def line_limits(limits: ServerLimits) -> str:
-    return f"a line may have {limits.max_line} bytes, a request {limits.max_headers} header lines"
-
-
 def replace_refused(messages: Messages, limits: ServerLimits, *, measure: bool) -> None:
     """Replace each refused request in ``messages`` by an error, which aiohttp answers. ``measure``: the heads may be too
     long."""
@@ -91,7 +87,8 @@ def answer_to_fault(
     if message == head_limit(limits):
         error = Refusal("head_too_large", message)
     elif isinstance(error, LineTooLong) or message == _TOO_MANY_HEADERS:
-        error = Refusal("head_too_large", line_limits(limits))
+        detail = f"a line may have {limits.max_line} bytes, a request {limits.max_headers} header lines"
+        error = Refusal("head_too_large", detail)
     elif status == 400:
         error = Refusal("malformed_request", _fault(error, message))
     answer = _answer(error or RuntimeError(f"aiohttp gave up with {status}"))

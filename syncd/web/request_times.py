@@ -40,10 +40,7 @@ class RequestTimes(Collector):
             labels=("method", "route", "status"),
         )
         for (method, route, status), (counts, total) in list(self._series.items()):
-            family.add_metric((method, route, str(status)), _buckets(list(counts)), total[0])
+            totals = accumulate(list(counts))  # a bucket of the format counts all faster requests too
+            buckets = list(zip((*map(str, BOUNDS), "+Inf"), totals, strict=True))
+            family.add_metric((method, route, str(status)), buckets, total[0])
         yield family
-
-
-def _buckets(counts: list[int]) -> list[tuple[str, float]]:
-    """Return the buckets of the format: each counts all faster requests too."""
-    return list(zip((*map(str, BOUNDS), "+Inf"), accumulate(counts), strict=True))

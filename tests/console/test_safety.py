@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 from aiohttp import FormData
 
-from syncd.console.app import PAGES, POLICY
-from syncd.console.sessions import LIFETIME, Sessions
+from syncd.console.app import POLICY
+from syncd.console.gate import LIFETIME, Sessions
+from syncd.console.pages import PAGES
 from syncd.store import keys
 from syncd.sync.run import SourceFile
 from tests.console.conftest import TOKEN, csrf_of

@@ -7,8 +7,7 @@ from aiohttp import web
 from pytest_aiohttp.plugin import AiohttpClient
 
 from syncd.console import add_console
-from syncd.console.gate import Gate
-from syncd.console.sessions import LIFETIME, Sessions
+from syncd.console.gate import LIFETIME, Gate, Sessions
 from syncd.web import envelope
 from tests.console.conftest import TOKEN, Browser, csrf_of
 

@@ -41,7 +41,7 @@ from syncd.domain import (
 from syncd.domain.feed_rows import value_digest as digest
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.readers import ReadSpec, open_reader
-from syncd.service.housekeeping import SearchIndexing
+from syncd.service.housekeeping import index_searches
 from syncd.service.refresher import Refresher
 from syncd.service.stores import catalogue_of
 from syncd.store import Store
@@ -220,7 +220,7 @@ class Installation:
     def index(self) -> None:
         """Bring the search index up to date, as the daemon does."""
         with self.store() as store:
-            SearchIndexing(store, lambda: False).tick()
+            index_searches(store, lambda: False)
 
     @contextlib.contextmanager
     def api(self) -> Iterator[Api]:

@@ -52,7 +52,7 @@ class Office:
             lambda: 0.0,
         )
         found = Notifier(sending, ways, degraded)
-        found.begin()
+        found.begin(settings)
         return found
 
     async def _sleep(self, seconds):

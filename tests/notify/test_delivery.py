@@ -9,9 +9,8 @@ import pytest
 
 from syncd.config import load_settings
 from syncd.domain import NoticeEvent
-from syncd.notify import payload, webhook
+from syncd.notify import webhook
 from syncd.notify.timing import KEPT, retry_after
-from syncd.service.notifications import Notifications
 from syncd.store import outbox
 from tests.clock import START
 from tests.notify.conftest import PAGES
@@ -52,7 +51,7 @@ async def test_a_daemon_without_receivers_leaves_those_of_another_daemon_of_the_
         notifier = office.notifier(office.settings(hook))
         office.write(run=1)
         await notifier.collect()
-        Notifications(office.store, shared, lambda *what: None, lambda now: True, dict)
+        office.notifier(shared)
         office.write(run=2)
         await office.work(notifier, **LONG)
     assert runs_of(hook.accepted, "acme") == [1, 2]
@@ -254,7 +253,7 @@ async def test_an_e_mail_that_is_refused_again_and_again_is_given_up(office, log
 async def test_a_fault_in_one_message_does_not_hold_up_others(office, logged, monkeypatch):
     with Hook() as hook:
         notifier = office.notifier(office.settings(hook))
-        whole = payload.body_of
+        whole = webhook.body_of
 
         def body_of(notice, pages):
             if notice.run == 1:

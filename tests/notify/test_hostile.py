@@ -14,8 +14,7 @@ from aiosmtpd.smtp import AuthResult
 
 from syncd.domain import HoldScope, NoticeEvent
 from syncd.notify import ways_of
-from syncd.notify.email import Email
-from syncd.notify.mail import mail_of
+from syncd.notify.email import Email, mail_of
 from syncd.notify.ways import NotSent
 from syncd.notify.webhook import Webhook
 from tests.clock import START, ZONE

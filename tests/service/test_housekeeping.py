@@ -7,7 +7,7 @@ from datetime import timedelta
 from syncd.domain import Actor, ActorKind, JobInput, Place, RunState
 from syncd.errors import StoreOverloaded
 from syncd.service.clock_check import ClockCheck
-from syncd.service.housekeeping import Housekeeping, SearchIndexing
+from syncd.service.housekeeping import Housekeeping, index_searches
 from syncd.store import employers, feeds, runs, upsert
 from syncd.store.sqlite import search, search_index
 from tests.stores import sqlite_only
@@ -110,7 +110,7 @@ def make_jobs(store, count):
 def test_indexing_adds_all_jobs(store):
     make_jobs(store, search_index.STEP + 1)
     assert store.read(search_index.lacks)
-    SearchIndexing(store, lambda: False).tick()
+    index_searches(store, lambda: False)
     assert not store.read(search_index.lacks)
 
 
@@ -118,7 +118,7 @@ def test_indexing_adds_all_jobs(store):
 def test_indexing_stops_between_two_steps(store):
     make_jobs(store, search_index.STEP + 1)
     answers = iter([False, True])
-    SearchIndexing(store, lambda: next(answers)).tick()
+    index_searches(store, lambda: next(answers))
     assert store.read(lambda tx: tx.execute(search.MARK).fetchone()) == (search_index.STEP,)
     assert store.read(search_index.lacks)
 
@@ -131,23 +131,23 @@ def test_indexing_waits_while_too_many_writes_wait(store, monkeypatch):
     make_jobs(store, 1)
     with monkeypatch.context() as busy:
         busy.setattr(store._writer, "put", full)
-        SearchIndexing(store, lambda: False).tick()
+        index_searches(store, lambda: False)
     assert store.read(search_index.lacks)
-    SearchIndexing(store, lambda: False).tick()
+    index_searches(store, lambda: False)
     assert not store.read(search_index.lacks)
 
 
 @sqlite_only
 def test_a_damaged_index_is_rebuilt_and_reported_once(store, logged):
     make_jobs(store, 5)
-    SearchIndexing(store, lambda: False).tick()
+    index_searches(store, lambda: False)
     other = sqlite3.connect(store.database.path)
     other.execute("UPDATE job_search_data SET block = randomblob(length(block))")
     other.commit()
     other.close()
     store.write(lambda tx: tx.execute("UPDATE job SET search = 'brewer' WHERE id = 1"))
     for _ in range(3):
-        SearchIndexing(store, lambda: False).tick()
+        index_searches(store, lambda: False)
     [reported] = [event for event in logged if event["event"] == "search.damaged"]
     assert reported["log_level"] == "error"
     assert reported["then"] == "it is rebuilt"

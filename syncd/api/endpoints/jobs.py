@@ -60,7 +60,7 @@ async def list_jobs(request: web.Request) -> web.Response:
 
 async def create_job(request: web.Request) -> web.Response:
     """Create a job (docs/specification.md 4.2)."""
-    context, who = request.app[CONTEXT], request[PRINCIPAL]
+    context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     address, name, conditions = _address(request), idempotency.name_of(request), conditions_of(request)
     body = await read_object(request, context.settings)
     with idempotency.once(request, name, body) as (keep, before):
@@ -69,9 +69,9 @@ async def create_job(request: web.Request) -> web.Response:
         sent = check_body(body, context.catalogue, creating=context.store.now())
         conditions.allow_write(None)
 
-        def work(tx: Tx) -> tuple[bytes, dict[str, str]]:
-            job = upsert.create(tx, who.employer.id, sent, _actor(request))
-            shown = context.render.job(job, who.employer)
+        def work(tx: Tx, owner: int, actor: Actor) -> tuple[bytes, dict[str, str]]:
+            job = upsert.create(tx, owner, sent, actor)
+            shown = context.render.job(job, employer)
             headers = {**_JSON, "Location": f"{address}/{job.id}", "ETag": tag_of(shown)}
             keep(tx, 201, headers, shown)
             return shown, headers
@@ -84,9 +84,8 @@ async def update_job(request: web.Request) -> web.Response:
     """Update the job with an id (docs/specification.md 4.3)."""
     job_id, check_job = path_id(request, "job"), _precondition(request)
     sent = await _sent(request, addressed=job_id)
-    who = request[PRINCIPAL]
     job = await _write(
-        request, lambda tx: upsert.update(tx, who.employer.id, job_id, sent, _actor(request), check=check_job)
+        request, lambda tx, owner, actor: upsert.update(tx, owner, job_id, sent, actor, check=check_job)
     )
     return _job(request, job)
 
@@ -95,9 +94,8 @@ async def put_job_by_reference(request: web.Request) -> web.Response:
     """Update the job with a referenceId, or create it (docs/specification.md 4.4)."""
     address, check_job = _address(request), _precondition(request)
     sent = await _sent(request, by_reference=True)
-    who = request[PRINCIPAL]
     job, created = await _write(
-        request, lambda tx: upsert.put(tx, who.employer.id, sent, _actor(request), check=check_job)
+        request, lambda tx, owner, actor: upsert.put(tx, owner, sent, actor, check=check_job)
     )
     return _job(request, job, 201, Location=f"{address}/{job.id}") if created else _job(request, job)
 
@@ -105,27 +103,19 @@ async def put_job_by_reference(request: web.Request) -> web.Response:
 async def delete_job(request: web.Request) -> web.Response:
     """Delete the job with an id (docs/specification.md 4.5)."""
     job_id, check_job = path_id(request, "job"), _precondition(request)
-    who = request[PRINCIPAL]
-    await _write(
-        request, lambda tx: upsert.delete(tx, who.employer.id, job_id, _actor(request), check=check_job)
-    )
+    await _write(request, lambda tx, owner, actor: upsert.delete(tx, owner, job_id, actor, check=check_job))
     return web.Response(status=204)
 
 
 async def delete_job_by_reference(request: web.Request) -> web.Response:
     """Delete the job with a referenceId (docs/specification.md 4.6)."""
-    who, check_job = request[PRINCIPAL], _precondition(request)
+    check_job = _precondition(request)
     reference = check_reference(await read_object(request, request.app[CONTEXT].settings))
     await _write(
         request,
-        lambda tx: upsert.delete_reference(tx, who.employer.id, reference, _actor(request), check=check_job),
+        lambda tx, owner, actor: upsert.delete_reference(tx, owner, reference, actor, check=check_job),
     )
     return web.Response(status=204)
-
-
-def _actor(request: web.Request) -> Actor:
-    """Return who makes a change by this request."""
-    return request[PRINCIPAL].acting(request[REQUEST_ID])
 
 
 async def _sent(
@@ -150,8 +140,11 @@ def _precondition(request: web.Request) -> Callable[[Job | None], None]:
     return check_job
 
 
-async def _write(request: web.Request, work: Callable[[Tx], T]) -> T:
-    return await request.app[CONTEXT].store.write_async(work)
+async def _write(request: web.Request, work: Callable[[Tx, int, Actor], T]) -> T:
+    """Do ``work`` in a write, with the id of the key's employer and with who makes the change."""
+    who = request[PRINCIPAL]
+    actor = Actor(ActorKind.KEY, who.key_id, request[REQUEST_ID])
+    return await request.app[CONTEXT].store.write_async(lambda tx: work(tx, who.employer.id, actor))
 
 
 def _job(request: web.Request, job: Job, status: int = 200, **headers: str) -> web.Response:

@@ -72,11 +72,9 @@ def whole(description: str = "", /, **members: Schema) -> Schema:
 
 
 def listed(schema: Schema, fewest: int | None = None, most: int | None = None) -> Schema:
-    return {"type": "array", "items": schema, **_bounds(minItems=fewest, maxItems=most)}
-
-
-def _bounds(**bounds: int | None) -> Schema:
-    return {name: bound for name, bound in bounds.items() if bound is not None}
+    bounds = {"minItems": fewest, "maxItems": most}
+    given = {name: bound for name, bound in bounds.items() if bound is not None}
+    return {"type": "array", "items": schema, **given}
 
 
 def answers(catalogue: Catalogue) -> dict[str, Schema]:

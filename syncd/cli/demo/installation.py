@@ -73,10 +73,6 @@ def add_employers(store: Store) -> str:
     return store.write(lambda tx: keys.create(tx, added[0].id, "demo"))[1]
 
 
-class DemoFailed(SyncdError):
-    """The daemon did not become ready or has ended, or a run did not go as the story says."""
-
-
 class DaemonProcess:
     """A running ``syncd serve`` and its log."""
 
@@ -85,21 +81,21 @@ class DaemonProcess:
         self.log = log
 
     def check(self) -> None:
-        """Raise DemoFailed if the process has ended."""
+        """Raise SyncdError if the process has ended."""
         if self._process.poll() is not None:
             lines = self.log.read_text("utf-8", "replace").strip().splitlines()
-            raise DemoFailed(
+            raise SyncdError(
                 f"the daemon ended: {lines[-1] if lines else 'without a message'} (log: {self.log})"
             )
 
     def wait_until_ready(self, notifications: socket.socket) -> None:
-        """Wait for READY=1. Raises DemoFailed."""
+        """Wait for READY=1. Raises SyncdError."""
         end = time.monotonic() + START
         while time.monotonic() < end:
             self.check()
             if select.select([notifications], [], [], 0.1)[0] and b"READY=1" in notifications.recv(4096):
                 return
-        raise DemoFailed(f"the daemon was not ready within {START:g} seconds (log: {self.log})")
+        raise SyncdError(f"the daemon was not ready within {START:g} seconds (log: {self.log})")
 
     def stop(self) -> None:
         if self._process.poll() is None:
@@ -114,7 +110,7 @@ class DaemonProcess:
 @contextmanager
 def running_daemon(settings: Settings) -> Iterator[DaemonProcess]:
     """Yield a ready ``syncd serve`` with these settings. Its log goes to ``var/serve.log``. It has a session of its own, so
-    that a Ctrl-C for the parent does not reach it. Raises DemoFailed."""
+    that a Ctrl-C for the parent does not reach it. Raises SyncdError."""
     log = settings.base / "var" / "serve.log"
     # without settings that are for another installation
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SYNCD_")}

@@ -15,7 +15,6 @@ from pathlib import Path
 from syncd.cli.demo.installation import (
     EMPLOYERS,
     DaemonProcess,
-    DemoFailed,
     add_employers,
     install,
     running_daemon,
@@ -23,6 +22,7 @@ from syncd.cli.demo.installation import (
 from syncd.cli.output import bold, remark
 from syncd.config import Settings
 from syncd.domain import Run, RunState
+from syncd.errors import SyncdError
 from syncd.service import stores
 from syncd.store import Store, runs
 
@@ -113,7 +113,7 @@ def described(run: Run) -> str:
 
 def demo(*, port: int | None, folder: Path | None, once: bool) -> None:
     """Install, start a daemon, drop the files of the story, print what happens. Then serve until Ctrl-C, or with
-    ``once`` stop. Raises Conflict, DemoFailed."""
+    ``once`` stop. Raises Conflict, SyncdError."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop as on Ctrl-C
     settings = install(folder, port)
     with stores.open_store(settings) as store:
@@ -141,7 +141,7 @@ def _play_story(settings: Settings, store: Store, daemon: DaemonProcess) -> None
             f"{bold(step.title)}\n  {step.feed}/{step.name}: {described(run)}\n  {step.meaning}\n", flush=True
         )
         if run.state is not step.state:
-            raise DemoFailed(
+            raise SyncdError(
                 f"run {run.id} ended {run.state}, not {step.state}; its report is in {settings.base}"
             )
 
@@ -160,7 +160,7 @@ def _last_run(store: Store) -> Run | None:
 
 
 def _wait_for_run(store: Store, before: int, daemon: DaemonProcess) -> Run:
-    """Return the first run with a higher number than ``before``, once it has ended. Raises DemoFailed."""
+    """Return the first run with a higher number than ``before``, once it has ended. Raises SyncdError."""
     end = time.monotonic() + RUN
     while time.monotonic() < end:
         run = _last_run(store)
@@ -168,7 +168,7 @@ def _wait_for_run(store: Store, before: int, daemon: DaemonProcess) -> Run:
             return run
         daemon.check()
         time.sleep(0.05)
-    raise DemoFailed(f"no run ended within {RUN:g} seconds; the daemon's log is {daemon.log}")
+    raise SyncdError(f"no run ended within {RUN:g} seconds; the daemon's log is {daemon.log}")
 
 
 # -- how to look at it -----------------------------------------------------------------------------------------

@@ -1,16 +1,32 @@
-"""The pages, one module each: ``ROUTES`` has its addresses, and each handler returns a page or, for a program, JSON."""
+"""The pages, one module each: ``ROUTES`` has its addresses (path below the prefix → method → handler), and each handler returns a
+page or, for a program, JSON."""
 
-__all__ = [
-    "decision_pages",
-    "employers_page",
-    "feed_page",
-    "jobs_page",
-    "keys_page",
-    "live_page",
-    "login_page",
-    "overview_page",
-    "preview_page",
-    "run_page",
-    "runs_page",
-    "service_page",
-]
+from syncd.console.pages import (
+    decision_pages,
+    employers_page,
+    feed_page,
+    jobs_page,
+    keys_page,
+    live_page,
+    login_page,
+    overview_page,
+    preview_page,
+    run_pages,
+    service_page,
+)
+
+__all__ = ["PAGES"]
+
+PAGES = (
+    overview_page,
+    feed_page,
+    run_pages,
+    decision_pages,
+    jobs_page,
+    employers_page,
+    keys_page,
+    service_page,
+    preview_page,
+    live_page,
+    login_page,
+)

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from syncd.console.context import ConsoleContext
 from syncd.console.visit import Visit
-from syncd.domain import Policy, Run, RunKind, RunState
+from syncd.domain import Policy, Run, RunCounts, RunKind, RunState
 from syncd.errors import Conflict, NotFound
 from syncd.store import Tx, results, runs
 from syncd.sync.arrival import Worker, decide, revert
@@ -41,16 +41,8 @@ class Question:
 
 async def about_approval(visit: Visit, number: int) -> Question:
     run, going, shown = await visit.read(lambda tx: _held(tx, number))
-    does = [_count(going["total"], "job is archived", "jobs are archived")]
-    if run.holds == "all":
-        acted = run.counts
-        does = [
-            _count(acted.created, "new job goes online", "new jobs go online"),
-            _count(acted.updated, "job changes", "jobs change"),
-            _count(acted.reactivated, "job comes back", "jobs come back"),
-            *does,
-        ]
-    return Question(run, [line for line in does if line], shown.plan, jobs=going["jobs"])
+    does = _changes(run.counts if run.holds == "all" else RunCounts(), going["total"])
+    return Question(run, does, shown.plan, jobs=going["jobs"])
 
 
 async def about_rejection(visit: Visit, number: int) -> Question:
@@ -74,7 +66,9 @@ def _held(tx: Tx, number: int) -> tuple[Run, dict[str, Any], ShownPlan]:
 async def about_revert(visit: Visit, number: int) -> Question:
     context = visit.context
     changes: list[PlannedChange] = []
-    planned = await asyncio.to_thread(_planned_revert, context, number, changes)
+    planned = await asyncio.to_thread(
+        lambda: plan_revert(context.store, number, _policy(context, number), on_change=changes.append)
+    )
     counts = planned.counts
     does = [
         _count(counts.updated, "job gets its former values back", "jobs get their former values back"),
@@ -90,10 +84,6 @@ async def about_revert(visit: Visit, number: int) -> Question:
     ]
     plan = plan_view(revert_view(planned, changes[:SHOWN]), context.catalogue)
     return Question(planned.run, [line for line in does if line], planned.digest, plan)
-
-
-def _planned_revert(context: ConsoleContext, number: int, changes: list[PlannedChange]) -> RevertPlan:
-    return plan_revert(context.store, number, _policy(context, number), on_change=changes.append)
 
 
 def _policy(context: ConsoleContext, number: int) -> Policy:
@@ -119,14 +109,9 @@ async def about_repeat(visit: Visit, number: int) -> Question:
         )
     planned = await asyncio.to_thread(_planned_repeat, context, run, feed)
     counts = planned.run.counts
-    does = [
-        _count(counts.created, "new job goes online", "new jobs go online"),
-        _count(counts.updated, "job changes", "jobs change"),
-        _count(counts.reactivated, "job comes back", "jobs come back"),
-        _count(counts.archived, "job is archived", "jobs are archived"),
-        f"The run would be held: {planned.run.reason}" if planned.run.holds else "",
-    ]
-    does = [line for line in does if line] or ["Nothing changes: the jobs are as this file has them."]
+    does = _changes(counts, counts.archived)
+    does += [f"The run would be held: {planned.run.reason}"] if planned.run.holds else []
+    does = does or ["Nothing changes: the jobs are as this file has them."]
     plan = plan_view(planned, context.catalogue)
     return Question(run, does, plan=plan | {"changes": plan["changes"][:SHOWN]})
 
@@ -145,6 +130,17 @@ def _configured(context: ConsoleContext, number: int) -> Feed:
     return feed
 
 
+def _changes(counts: RunCounts, archived: int) -> list[str]:
+    """Return what happens to jobs, a sentence each."""
+    does = [
+        _count(counts.created, "new job goes online", "new jobs go online"),
+        _count(counts.updated, "job changes", "jobs change"),
+        _count(counts.reactivated, "job comes back", "jobs come back"),
+        _count(archived, "job is archived", "jobs are archived"),
+    ]
+    return [line for line in does if line]
+
+
 def _count(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}." if number else ""
 
@@ -152,27 +148,17 @@ def _count(number: int, one: str, many: str) -> str:
 # -- doing it ------------------------------------------------------------------------------------------------
 
 
-def approve(visit: Visit, number: int, agreed: str | None) -> Run:
-    return _decide(visit, number, approved=True, agreed=agreed)
-
-
-def reject(visit: Visit, number: int, agreed: str | None) -> Run:
-    return _decide(visit, number, approved=False)
-
-
-def _decide(visit: Visit, number: int, *, approved: bool, agreed: str | None = None) -> Run:
+def _decide(visit: Visit, number: int, agreed: str | None, *, approved: bool) -> Run:
     context = visit.context
-    feed = _feed(context, number) if approved else None
-    drop, session = context.settings.drop.folder, visit.session.number
     return decide(
         context.store,
         context.importer,
-        drop,
+        context.settings.drop.folder,
         number,
-        feed,
+        _feed(context, number) if approved else None,
         approved=approved,
-        session=session,
-        agreed=agreed,
+        session=visit.session.number,
+        agreed=agreed if approved else None,
         sleep=partial(_sleep, context),
     )
 
@@ -216,7 +202,7 @@ class Decision:
 
     async def ask(self, visit: Visit) -> web.StreamResponse:
         """Answer what would happen; as JSON the plan, where there is one, else the run."""
-        question = await self.about(visit, visit.run_number())
+        question = await self.about(visit, visit.path_number("run"))
         if visit.wants_json:
             return visit.json(question.plan or run_json(question.run))
         run = run_json(question.run)
@@ -225,7 +211,7 @@ class Decision:
     async def carry_out(self, visit: Visit) -> web.StreamResponse:
         """Do it, and lead to the run that did it; as JSON that run. What takes longer goes on, and the page of the run shows
         it."""
-        number = visit.run_number()
+        number = visit.path_number("run")
         await visit.read(lambda tx: runs.get(tx, number))
         sent = visit.form.get("agreed")
         agreed = sent if isinstance(sent, str) and sent else None
@@ -239,8 +225,8 @@ class Decision:
 
 
 DECISIONS = (
-    Decision("approve", "Approve", about_approval, approve),
-    Decision("reject", "Reject", about_rejection, reject),
+    Decision("approve", "Approve", about_approval, partial(_decide, approved=True)),
+    Decision("reject", "Reject", about_rejection, partial(_decide, approved=False)),
     Decision("revert", "Revert", about_revert, take_back),
     Decision("again", "Run again", about_repeat, run_again),
 )

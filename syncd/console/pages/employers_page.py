@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 import structlog
 from aiohttp import web
 
 from syncd.console.faults import Fault
-from syncd.console.visit import Visit
+from syncd.console.visit import Visit, paging
 from syncd.domain import Employer, Status
 from syncd.errors import Conflict, Invalid
 from syncd.logs import Event
@@ -27,16 +26,6 @@ PLANS = ("unlimited", "standard")
 FORM_FAULTS = (Conflict, Invalid, Refusal)
 
 
-@dataclass(frozen=True, slots=True)
-class EmployerLine:
-    """An employer with the number of its active jobs and of its keys that are live, and the names of its feeds."""
-
-    employer: dict[str, Any]
-    active: int
-    keys: int
-    feeds: list[str]
-
-
 # -- all employers ---------------------------------------------------------------------------------------------
 
 
@@ -50,22 +39,23 @@ async def list_employers(visit: Visit) -> web.StreamResponse:
 async def _list(visit: Visit, fault: Fault | None = None) -> web.Response:
     page = visit.number("page")
     total, lines = await visit.read(lambda tx: _lines(tx, page, feeds_by_employer(visit)))
-    pages = max(1, -(-total // PAGE))
-    values = {"lines": lines, "total": total, "page": page, "pages": pages, "plans": PLANS}
+    values = {"lines": lines, "plans": PLANS, **paging(total, page, PAGE)}
     return visit.page("employers.html.j2", status_of(fault), fault=fault, sent=visit.form, **values)
 
 
-def _lines(tx: Tx, page: int, feeds: dict[str, list[str]]) -> tuple[int, list[EmployerLine]]:
+def _lines(tx: Tx, page: int, feeds: dict[str, list[str]]) -> tuple[int, list[dict[str, Any]]]:
+    """Return how many employers there are, and those of the page: with the number of their active jobs and of their keys that
+    are live, and the names of their feeds."""
     everyone = sorted(employers.all(tx), key=lambda employer: employer.name)
     totals = jobs.totals(tx)
     live = Counter(info.employer_id for info in keys.all(tx) if info.live(tx.now.instant))
     return len(everyone), [
-        EmployerLine(
-            employer_json(employer),
-            totals.get((employer.id, Status.ACTIVE.value), 0),
-            live[employer.id],
-            feeds.get(employer.name, []),
-        )
+        {
+            **employer_json(employer),
+            "active": totals.get((employer.id, Status.ACTIVE.value), 0),
+            "live": live[employer.id],
+            "feeds": feeds.get(employer.name, []),
+        }
         for employer in everyone[(page - 1) * PAGE : page * PAGE]
     ]
 
@@ -87,9 +77,7 @@ async def add(visit: Visit) -> web.StreamResponse:
             raise Refusal("invalid_parameter", f"plan has to be one of {', '.join(PLANS)}")
         employer = await visit.context.store.write_async(lambda tx: employers.add(tx, name, plan == PLANS[0]))
     except FORM_FAULTS as error:
-        if visit.wants_json:
-            raise
-        return await _list(visit, Fault.of(error))
+        return await _list(visit, visit.fault_of(error))
     note(visit, "add_employer", employer.id)
     if visit.wants_json:
         return visit.json(employer_json(employer), 201)
@@ -123,9 +111,7 @@ async def show_employer(visit: Visit, number: int, fault: Fault | None = None) -
             (info, info.state(now), info.successor_id in live)
             for info in found[(page - 1) * KEYS : page * KEYS]
         ],
-        total=len(found),
-        page=page,
-        pages=max(1, -(-len(found) // KEYS)),
+        **paging(len(found), page, KEYS),
         active=active,
         feeds=feeds_by_employer(visit).get(employer.name, []),
         fault=fault,
@@ -153,9 +139,7 @@ async def rename(visit: Visit) -> web.StreamResponse:
         name = form_text(visit, "name")
         employer = await store.write_async(lambda tx: employers.rename(tx, number, name))
     except FORM_FAULTS as error:
-        if visit.wants_json:
-            raise
-        return await show_employer(visit, number, Fault.of(error))
+        return await show_employer(visit, number, visit.fault_of(error))
     note(visit, "rename_employer", number)
     if visit.wants_json:
         return visit.json(employer_json(employer))

@@ -8,8 +8,8 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from syncd.console.reject_chart import ROWS, rejected_rows
-from syncd.console.visit import Visit
+from syncd.console.charts import ROWS, rejected_rows
+from syncd.console.visit import Visit, paging
 from syncd.domain import FIELD, Job
 from syncd.errors import NotFound, UnusableFolder
 from syncd.feeds.configuration import FeedFile, MappingLine
@@ -91,9 +91,7 @@ def _found(tx: Tx, visit: Visit, file: FeedFile, page: int) -> dict[str, Any]:
         "held": [run.id for run in runs.waiting(tx) if run.feed == file.name],
         "runs": [run_json(run) for run in found],
         "going": [run_json(run) for run in runs.unfinished(tx) if run.feed == file.name],
-        "total": total,
-        "page": page,
-        "pages": max(1, -(-total // RUNS)),
+        **paging(total, page, RUNS),
         "rejected": rejected_rows(tx, file.name),
         "jobs": owned,
         "sample": _samples(visit, owned[0]) if owned else {},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import partial
 
 from aiohttp import web
 
@@ -34,21 +35,9 @@ async def create(visit: Visit) -> web.StreamResponse:
         label, ends = _label(visit), _ends(visit)
         info, plain = await visit.context.store.write_async(lambda tx: keys.create(tx, number, label, ends))
     except FORM_FAULTS as error:
-        if visit.wants_json:
-            raise
-        return await show_employer(visit, number, Fault.of(error))
+        return await show_employer(visit, number, visit.fault_of(error))
     note(visit, "create_key", number, info.id)
     return _shown_once(visit, info, plain)
-
-
-async def ask_to_rotate(visit: Visit) -> web.StreamResponse:
-    """Answer what a rotation does, with its form."""
-    return await _ask(visit, "rotate")
-
-
-async def ask_to_revoke(visit: Visit) -> web.StreamResponse:
-    """Answer what a revocation does, with its form."""
-    return await _ask(visit, "revoke")
 
 
 async def rotate(visit: Visit) -> web.StreamResponse:
@@ -60,9 +49,7 @@ async def rotate(visit: Visit) -> web.StreamResponse:
             lambda tx: keys.rotate(tx, _of(tx, number, key).id, grace, ends)
         )
     except Refusal as error:
-        if visit.wants_json:
-            raise
-        return await _ask(visit, "rotate", Fault.of(error))
+        return await _ask(visit, "rotate", visit.fault_of(error))
     note(visit, "rotate_key", number, key)
     old = await visit.read(lambda tx: keys.get(tx, key))
     return _shown_once(visit, info, plain, old)
@@ -76,7 +63,8 @@ async def revoke(visit: Visit) -> web.StreamResponse:
     return visit.json(key_json(info)) if visit.wants_json else visit.redirect(f"/employers/{number}")
 
 
-async def _ask(visit: Visit, action: str, fault: Fault | None = None) -> web.Response:
+async def _ask(visit: Visit, action: str, fault: Fault | None = None) -> web.StreamResponse:
+    """Answer what the rotation or revocation of a key does, with its form."""
     number, key = visit.path_number("employer"), visit.path_number("key", "key")
     info = await visit.read(lambda tx: _askable(tx, number, key, action))
     if visit.wants_json:
@@ -140,6 +128,6 @@ def _span(name: str, text: str) -> timedelta:
 
 ROUTES = {
     "/employers/{number}/keys": {"GET": list_keys, "POST": create},
-    "/employers/{number}/keys/{key}/rotate": {"GET": ask_to_rotate, "POST": rotate},
-    "/employers/{number}/keys/{key}/revoke": {"GET": ask_to_revoke, "POST": revoke},
+    "/employers/{number}/keys/{key}/rotate": {"GET": partial(_ask, action="rotate"), "POST": rotate},
+    "/employers/{number}/keys/{key}/revoke": {"GET": partial(_ask, action="revoke"), "POST": revoke},
 }

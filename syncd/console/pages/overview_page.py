@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
-from datetime import date, timedelta, tzinfo
+from datetime import timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,6 @@ from syncd.sync.report.views import count_active_jobs, feed_states, feeds_view
 STRIP, FEEDS, DECISIONS = 30, 25, 20
 #: States of feeds in the order of the page; all others come last, by name.
 _ORDER = ("held", "degraded", "failed", "overdue", "paused")
-
-
-@dataclass(frozen=True, slots=True)
-class FeedLine:
-    """A feed as ``feeds_view`` has it, the newest runs (id, state), oldest first, and the same in words."""
-
-    feed: dict[str, Any]
-    strip: list[tuple[int, str]]
-    words: str
 
 
 async def overview(visit: Visit) -> web.StreamResponse:
@@ -56,7 +47,7 @@ def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
     count_active_jobs(tx, shown)
     strips = run_strips.strips(tx, [feed["name"] for feed in shown], STRIP)
     held = [run_json(run) for run in runs.waiting(tx)]
-    today = tx.now.today
+    today, jobs = tx.now.today, job_days.by_status(tx)
     return {
         "now": tx.now.instant,
         "held": held[:DECISIONS],
@@ -67,8 +58,8 @@ def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
         "troubled": sum(_urgency(feed)[0] < len(_ORDER) for feed in found),
         "page": page,
         "pages": pages,
-        "jobs": job_days.by_status(tx),
-        "days": _days(tx, today),
+        "jobs": jobs,
+        "days": job_days.since(tx, today - timedelta(days=DAYS - 1)) | {today: dict(jobs)},
         "today": today,
         "live": visit.console.digests.address(tx, OVERVIEW),
     }
@@ -79,17 +70,12 @@ def _urgency(feed: dict[str, Any]) -> tuple[int, str]:
     return place, feed["name"]
 
 
-def _line(feed: dict[str, Any], strip: list[tuple[int, str]]) -> FeedLine:
-    counted: dict[str, int] = {}
-    for _number, state in strip:
-        counted[state] = counted.get(state, 0) + 1
+def _line(feed: dict[str, Any], strip: list[tuple[int, str]]) -> dict[str, Any]:
+    """Return a feed with its newest runs (id, state), oldest first, and the same in words."""
+    counted = Counter(state for _number, state in strip)
     words = ", ".join(f"{number} {state}" for state, number in counted.items())
-    return FeedLine(feed, strip, f"The last {plural(len(strip), 'run')}: {words}" if strip else "No runs yet")
-
-
-def _days(tx: Tx, today: date) -> dict[date, dict[str, int]]:
-    """Return the jobs by day, those of today as they are now."""
-    return job_days.since(tx, today - timedelta(days=DAYS - 1)) | {today: dict(job_days.by_status(tx))}
+    last = f"The last {plural(len(strip), 'run')}: {words}" if strip else "No runs yet"
+    return {**feed, "strip": strip, "words": last}
 
 
 ROUTES = {"/": {"GET": overview}}

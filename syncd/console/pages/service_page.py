@@ -78,20 +78,13 @@ def _size(path: Path) -> int:
 
 def _disk(settings: Settings) -> list[dict[str, Any]]:
     """Return the space of the disks of the store and of the drop folder, in bytes; None where the system does not say."""
-    places = {
-        "store": settings.store.path and settings.store.path.parent,
-        "drop folder": settings.drop.folder,
-    }
+    places = {"store": settings.store.path.parent} if settings.store.path is not None else {}
     found: list[dict[str, Any]] = []
-    for use, folder in places.items():
-        if folder is None:
-            continue
-        try:
-            space = shutil.disk_usage(folder)
-        except OSError:
-            found.append({"use": use, "folder": str(folder), "size": None, "free": None})
-        else:
-            found.append({"use": use, "folder": str(folder), "size": space.total, "free": space.free})
+    for use, folder in {**places, "drop folder": settings.drop.folder}.items():
+        size = free = None
+        with suppress(OSError):
+            size, _used, free = shutil.disk_usage(folder)
+        found.append({"use": use, "folder": str(folder), "size": size, "free": free})
     return found
 
 

@@ -1,15 +1,17 @@
-"""``syncd migrate``."""
+"""A store moves: ``syncd migrate`` to the schema of this program, ``syncd store copy`` into another store."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from syncd.cli.output import print_result
-from syncd.cli.store_access import become_owner, require_store
-from syncd.config import Settings, load_settings
+from syncd.cli.output import print_json, print_list, print_result, remark
+from syncd.cli.store_access import become_owner, become_owner_of, require_store
+from syncd.config import Settings, StoreSettings, load_settings, store_address
+from syncd.errors import ConfigError
 from syncd.service import stores
-from syncd.store import Database, backups, schema, utc_now
+from syncd.store import Database, backups, copying, schema, utc_now
+from syncd.values import ValueFault
 
 
 def migrate(config: Path | None, as_json: bool, *, plan: bool) -> None:
@@ -69,3 +71,31 @@ def _text(found: str | None, steps: Mapping[str, str], *, plan: bool, kept: Path
     lines += [f"  {number} {title}" for number, title in steps.items()]
     lines += [f"the store as it was: {kept} (`syncd restore` puts it back)"] if kept is not None else []
     return "\n".join(lines)
+
+
+# -- into another store --------------------------------------------------------------------------------------
+
+
+def copy_store(source: str, target: str, as_json: bool) -> None:
+    """Copy, and print what each table has. As root the process becomes the owner of the folder of the target's file, else of
+    that of the source's. The addresses are not printed: they may have passwords. Raises ConfigError, StoreInUse,
+    StoreError."""
+    addresses = _address("FROM", source), _address("TO", target)
+    files = [path for path in (StoreSettings(url=address).path for address in reversed(addresses)) if path]
+    for path in files[:1]:
+        become_owner_of(path.absolute().parent)
+    copied = copying.copy(*addresses)
+    found = [{"table": each.table, "rows": each.rows, "digest": each.digest} for each in copied]
+    if as_json:
+        print_json(found)
+        return
+    print_list(False, found, ("table", "rows", "digest"), [tuple(each) for each in copied], "")
+    remark("copied and verified: the target has these rows")
+
+
+def _address(name: str, value: str) -> str:
+    """Return a store address as ``store.url`` takes it. Raises ConfigError."""
+    try:
+        return store_address(value)
+    except ValueFault as fault:
+        raise ConfigError([f"{name}: {fault}"]) from None

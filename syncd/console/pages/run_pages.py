@@ -1,4 +1,4 @@
-"""One run: what it did, why it waits, what was wrong with its file, and what can be done about it."""
+"""All runs, newest first; and one: what it did, why it waits, what was wrong with its file, and what can be done about it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ from itertools import islice
 from pathlib import PurePath
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
-from syncd.console.visit import Visit
-from syncd.domain import Actor, ActorKind, Run, RunKind, RunState
+from syncd.console.visit import Visit, paging
+from syncd.domain import ActorKind, Run, RunKind, RunState
 from syncd.errors import NotFound
 from syncd.feeds.native import members_of
 from syncd.store import Tx, history, results, runs
-from syncd.sync.report import Kinds, fields_json, summary, write_json
+from syncd.sync.report import Kinds, fields_json, run_json, summary, write_json
 from syncd.sync.report.files import write_page
 from syncd.sync.report.views import run_view
 from syncd.sync.run import kept_file
 from syncd.web import JSON
 
+#: Runs on a page, unless ``limit`` asks for others.
+PAGE, MOST = 50, 1000
 #: Changes on a page; rejected rows and warnings that are grouped; jobs that would be archived; kinds, values of a kind and
 #: lookup lines that are shown; characters of a value.
 CHANGES, GROUPED, GOING, KINDS, VALUES, LINES, CUT = 25, 5000, 100, 20, 10, 100, 100
@@ -31,9 +33,37 @@ CHANGES, GROUPED, GOING, KINDS, VALUES, LINES, CUT = 25, 5000, 100, 20, 10, 100,
 MEMORY, BLOCK = 1 << 20, 1 << 18
 
 
+async def list_runs(visit: Visit) -> web.StreamResponse:
+    """Answer the list; as JSON what ``syncd runs --json`` prints. Raises NotFound for a feed that has never been there."""
+    feed, state = visit.text("feed") or None, visit.choice("state", RunState)
+    limit, page = visit.number("limit", PAGE, MOST), visit.number("page")
+    total, found = await visit.read(lambda tx: runs.page(tx, feed, state, page=page, page_size=limit))
+    names = sorted(visit.context.files())
+    if feed is not None and not total and feed not in names:
+        raise NotFound("feed", feed[:100])
+    listed = [run_json(run) for run in found]
+    if visit.wants_json:
+        return visit.json(listed)
+    wanted = {"feed": feed, "state": state and state.value, "limit": limit if limit != PAGE else None}
+    chosen = {name: value for name, value in wanted.items() if value}
+    return visit.page(
+        "runs.html.j2",
+        runs=listed,
+        **paging(total, page, limit),
+        feed=feed,
+        state_now=state.value if state else None,
+        feeds=names if feed is None or feed in names else [feed, *names],
+        states=[state.value for state in RunState],
+        query=urlencode(chosen),
+    )
+
+
+# -- one run --------------------------------------------------------------------------------------------------
+
+
 async def show(visit: Visit) -> web.StreamResponse:
     """Answer the run; as JSON what ``syncd runs show --json`` prints."""
-    number, page = visit.run_number(), visit.number("page")
+    number, page = visit.path_number("run"), visit.number("page")
     if visit.wants_json:
         return await _stream(visit, number, page)
     action = visit.text("action")[:20] or None
@@ -53,6 +83,7 @@ def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> 
     changes = history.part_of_run(tx, number, page=page, page_size=CHANGES, action=action)
     member = members_of(visit.context.catalogue)
     lookup = results.unknown(tx, number).toml.splitlines()
+    actor = history.last_actor_of_run(tx, number)
     return run, {
         "now": tx.now.instant,
         "run": summary(tx, run, GOING),
@@ -69,17 +100,10 @@ def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> 
         "by_action": counts.by_action,
         "changes": [(change.entry, fields_json(change.fields, member)) for change in changes],
         "action": action,
-        "changes_total": total,
-        "page": page,
-        "pages": max(1, -(-total // CHANGES)),
+        **paging(total, page, CHANGES),
         "can": _can(run, changed=bool(counts.total)),
-        "by": _operator(history.last_actor_of_run(tx, number)),
+        "by": actor if actor is not None and actor.kind is ActorKind.OPERATOR else None,
     }
-
-
-def _operator(actor: Actor | None) -> Actor | None:
-    """Return ``actor`` if it is the operator."""
-    return actor if actor is not None and actor.kind is ActorKind.OPERATOR else None
 
 
 def _can(run: Run, *, changed: bool) -> list[tuple[str, str]]:
@@ -119,7 +143,7 @@ async def _stream(visit: Visit, number: int, page: int) -> web.StreamResponse:
 
 async def report_page(visit: Visit) -> web.StreamResponse:
     """Answer the partner's report as a file."""
-    number = visit.run_number()
+    number = visit.path_number("run")
     with SpooledTemporaryFile(MEMORY) as scratch:
         run = await visit.read(lambda tx: _write_report(tx, number, scratch))
         return await _send(
@@ -134,7 +158,7 @@ def _write_report(tx: Tx, number: int, scratch: IO[bytes]) -> Run:
 
 async def file(visit: Visit) -> web.StreamResponse:
     """Answer the file of the run as its partner sent it. Raises NotFound if it is not kept any more."""
-    number = visit.run_number()
+    number = visit.path_number("run")
     run = await visit.read(lambda tx: runs.get(tx, number))
     feed = visit.context.feeds().get(run.feed)
     if feed is None or run.kind is not RunKind.FILE:
@@ -167,6 +191,7 @@ def _attachment(name: str, kind: str) -> dict[str, str]:
 
 
 ROUTES = {
+    "/runs": {"GET": list_runs},
     "/runs/{number}": {"GET": show},
     "/runs/{number}/report.html": {"GET": report_page},
     "/runs/{number}/file": {"GET": file},
