@@ -106,7 +106,7 @@ class XmlReader(FeedReader):
         texts = texts_of(data) if self._flat and len(data) <= self._limits.record else None
         if texts is not None:
             item = FlatRecord(texts, partial(self._element, data, line))
-            return Record(self._next(), line, None, b"", item, None, partial(bytes, data))
+            return Record(self._next(), line, b"", item, None, partial(bytes, data))
         got = self._slice(data, len(data), b"", known=False)
         return got if isinstance(got, Record) and self._trusted else None
 
