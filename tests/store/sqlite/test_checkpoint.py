@@ -80,6 +80,10 @@ async def test_it_is_the_thread_that_copies_most(store: Store, monkeypatch: pyte
 
     monkeypatch.setattr(checkpoint, "_checkpoint", counted)
     await keep_writing(store, 1_600)
+    for _ in range(20):  # on a busy machine the thread may have copied all that there was
+        if copied["syncd-writer"]:
+            break
+        await keep_writing(store, 800)
     assert copied["syncd-checkpoint"] > copied["syncd-writer"] > 0
 
 
