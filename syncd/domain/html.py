@@ -1,7 +1,7 @@
 """Description HTML (docs/specification.md 2.6): a strict token grammar, read as the tokenizer of a browser reads it.
 
-``html_faults`` accepts most texts by one regular expression. Any other text is read token by token, either to accept it
-or to name each offending tag and attribute with its offset. The time is linear in the length of the text."""
+``html_faults`` accepts most texts by one regular expression. What it stops at is read as a token, either to accept it or
+to name each offending tag and attribute with its offset. The time is linear in the length of the text."""
 
 from __future__ import annotations
 
@@ -49,9 +49,7 @@ _SHOWN = 40
 def html_faults(text: str, limit: int | None = None) -> list[HtmlFault]:
     """Return everything in ``text`` that docs/specification.md 2.6 does not allow, by offset; nothing if it may be stored
     as it is. With ``limit`` reading stops after that many faults."""
-    if _DOUBTFUL.search(text) is None:
-        return []
-    return list(islice(_faults(text), limit))
+    return list(islice(_faults(text, _DOUBTFUL), limit))
 
 
 @dataclass(slots=True)
@@ -65,9 +63,11 @@ class _Tag:
     end: int | None
 
 
-def _faults(text: str) -> Iterator[HtmlFault]:
+def _faults(text: str, markup: re.Pattern[str] = _MARKUP) -> Iterator[HtmlFault]:
+    """Yield the faults of what ``markup`` finds: with _MARKUP all tags are read, with _DOUBTFUL not those that are plainly
+    allowed."""
     position = 0
-    while found := _MARKUP.search(text, position):
+    while found := markup.search(text, position):
         start = found.start()
         if _TAG.match(text, start):
             tag = _read_tag(text, start)
@@ -75,6 +75,8 @@ def _faults(text: str) -> Iterator[HtmlFault]:
             if tag.end is None:
                 return
             position = _after(text, tag)
+        elif start + 1 == len(text):  # a "<" at the end is text
+            return
         else:
             detail, position = _markup(text, start)
             yield HtmlFault(start, detail)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
-from typing import NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -45,11 +44,8 @@ _decode = msgspec.json.Decoder(dict[str, str]).decode
 _decode_any = msgspec.json.Decoder(dict[str, object]).decode
 
 
-class KnownRow(NamedTuple):
-    """The job of a known record."""
-
-    job_id: int
-    reference_id: str
+#: The job of a known record: (id, referenceId).
+KnownRow = tuple[int, str]
 
 
 class Written(Struct, frozen=True):
@@ -107,7 +103,7 @@ def known_digests(
     not due on ``today``."""
     now = {"feed_id": feed_id, "fingerprint": fingerprint, "today": today.isoformat()}
     known = tx.all(_KNOWN[any_waits(tx, feed_id)], digests=digests, **now)
-    return {digest: KnownRow(job_id, reference_id) for digest, job_id, reference_id in known}
+    return {digest: (job_id, reference_id) for digest, job_id, reference_id in known}
 
 
 def next_known(
@@ -241,12 +237,12 @@ _RELEASE_MISSES, _RELEASE_JOBS = deleting(FeedMiss.feed_id), deleting(FeedJob.fe
 
 def owned_active(
     tx: Tx, feed_id: int, after_job_id: int, limit: int, employer_wide: bool = False
-) -> list[tuple[int, int]]:
-    """Return (job id, snapshots in a row that lacked it) of the next ``limit`` active jobs with ids above
-    ``after_job_id`` that the feed owns, or (``employer_wide``) that its employer has, by id."""
+) -> tuple[list[int], dict[int, int]]:
+    """Return the ids of the next ``limit`` active jobs with ids above ``after_job_id`` that the feed owns, or
+    (``employer_wide``) that its employer has, by id; and how many snapshots in a row lacked those that wait in ``grace``."""
     ids = tx.scalars(_ACTIVE[employer_wide], feed_id=feed_id, after=after_job_id, limit=limit)
     misses = dict(tx.all(_MISSES, feed_id=feed_id, first=ids[0], last=ids[-1])) if ids else {}
-    return [(job_id, misses.get(job_id, 0)) for job_id in ids]
+    return ids, misses
 
 
 _COUNT_ACTIVE = Statement(

@@ -389,6 +389,11 @@ def test_the_fast_path_accepts_nothing_that_the_tokenizer_refuses(text):
 
 
 @settings(max_examples=500, deadline=None)
+@given(texts)
+def test_what_the_fast_path_passes_over_hides_no_fault(text):
+    assert html_faults(text) == list(html._faults(text))
+
+
 @given(texts | st.text())
 @example("<a onclick=x>")
 def test_the_check_never_raises_and_every_offset_lies_in_the_text(text):

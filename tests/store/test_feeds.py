@@ -50,11 +50,15 @@ class Feed:
     def known(self, *references: str, fingerprint: bytes = PRINT, today: date = TODAY) -> set[str]:
         asked = [digest(reference) for reference in references]
         found = self.store.read(lambda tx: feed_jobs.known_digests(tx, self.id, fingerprint, asked, today))
-        assert all(digest(row.reference_id) == key for key, row in found.items())
-        return {row.reference_id for row in found.values()}
+        assert all(digest(reference) == key for key, (_, reference) in found.items())
+        return {reference for _, reference in found.values()}
 
     def active(self, after: int = 0, limit: int = 100, employer_wide: bool = False) -> list[tuple[int, int]]:
-        return self.store.read(lambda tx: feed_jobs.owned_active(tx, self.id, after, limit, employer_wide))
+        ids, misses = self.store.read(
+            lambda tx: feed_jobs.owned_active(tx, self.id, after, limit, employer_wide)
+        )
+        assert misses.keys() <= set(ids)
+        return [(job_id, misses.get(job_id, 0)) for job_id in ids]
 
     def owner_of(self, job: Job) -> int | None:
         found = self.store.read(lambda tx: feed_jobs.ownership(tx, self.id, [job.id]))
@@ -95,7 +99,7 @@ def test_what_a_feed_last_wrote_is_known(feed: Feed, store: Store) -> None:
     assert feed.known("A", "B", "C") == {"A", "B"}
     assert feed.known() == set()
     found = store.read(lambda tx: feed_jobs.known_digests(tx, feed.id, PRINT, [digest("A")], TODAY))
-    assert found == {digest("A"): feed_jobs.KnownRow(job.id, "A")}
+    assert found == {digest("A"): (job.id, "A")}
 
 
 TOUCHES: dict[str, tuple[Callable[[Feed, Job], object], set[str]]] = {

@@ -101,7 +101,7 @@ def _found(tx: Tx, visit: Visit, file: FeedFile, page: int) -> dict[str, Any]:
 
 def _active_jobs(tx: Tx, feed_id: int) -> list[Job]:
     """Return some active jobs that the feed owns, by id."""
-    numbers = [job_id for job_id, _missed in feed_jobs.owned_active(tx, feed_id, 0, JOBS)]
+    numbers, _ = feed_jobs.owned_active(tx, feed_id, 0, JOBS)
     found = jobs.by_ids(tx, numbers)
     return [found[number] for number in numbers if number in found]
 

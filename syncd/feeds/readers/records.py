@@ -56,8 +56,8 @@ class ReadSpec:
 class ReadOptions(NamedTuple):
     """What a reader is given besides the bytes.
 
-    ``slicing``: records of XML may come as Slices. For a file in an archive, ``before`` is the number of records in the
-    files before it, and ``like`` their format."""
+    ``slicing``: records of XML may come as Slices, and known ones in a row as one. For a file in an archive, ``before`` is
+    the number of records in the files before it, and ``like`` their format."""
 
     spec: ReadSpec
     limits: FeedLimits
@@ -84,7 +84,8 @@ class Record(Struct):
     ``item`` is the record in the format's own form: a dict for CSV (folded header → cell) and JSON, an lxml element or
     a Slice for XML; None where the digest was known, or where ``problem`` says why it cannot be read. An element is
     valid only until the next record is asked for. ``raw`` gives the record in the feed's own format, for the file of
-    rejected rows (CSV: list of cells; XML: serialised bytes; JSON: the value)."""
+    rejected rows (CSV: list of cells; XML: serialised bytes; JSON: the value). ``run``: where this record stands for several
+    known ones in a row (``slicing``), the digests of all of them; it has the number, line and digest of the first."""
 
     number: int
     line: int | None
@@ -92,6 +93,7 @@ class Record(Struct):
     item: object | None = None
     problem: Problem | None = None
     raw: Callable[[], object] | None = None
+    run: list[bytes] | None = None
 
 
 class FeedReader(ABC):
@@ -148,12 +150,12 @@ class FeedReader(ABC):
         """Those of ``digests`` whose records are known."""
         return frozenset(self._known(digests)) if self._known is not None and digests else ()
 
-    def _next(self) -> int:
-        """The number of the record that comes now. Raise FeedError ``limit_exceeded``."""
-        self.number += 1
+    def _next(self, count: int = 1) -> int:
+        """The number of the first of ``count`` records that come now. Raise FeedError ``limit_exceeded``."""
+        self.number += count
         if self.number > self._limits.rows:
             raise over_limit("rows", f"more than {self._limits.rows} rows", line=self._line)
-        return self.number
+        return self.number - count + 1
 
 
 class TableReader(FeedReader):

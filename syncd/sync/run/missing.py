@@ -89,17 +89,20 @@ def plan_missing(progress: PlanProgress) -> None:
     """Count the feed's active jobs and, if the run may archive, find those that the file does not name."""
     this, tally, grace = progress.this, progress.tally, progress.this.feed.config.policy.grace
     after = 0
-    while page := owned_active(this, after):
-        first, after = page[0][0], page[-1][0]
-        tally.active += len(page)
+    while True:
+        active, misses = owned_active(this, after)
+        if not active:
+            return
+        first, after = active[0], active[-1]
+        tally.active += len(active)
         if progress.summary.archives:
             named = progress.stage.named.between(first, after)
-            named.update(_name_like(progress, [job for job, _ in page if job not in named]))
-            progress.back.extend(job for job, misses in page if misses and job in named)
-            lacking = [(job, misses) for job, misses in page if job not in named]
+            named.update(_name_like(progress, [job for job in active if job not in named]))
+            progress.back.extend(job for job in active if job in named and job in misses)
+            lacking = [job for job in active if job not in named]
             progress.lacking += len(lacking)
-            progress.waiting.extend(job for job, misses in lacking if misses + 1 < grace)
-            missing = [job for job, misses in lacking if misses + 1 >= grace]
+            progress.waiting.extend(job for job in lacking if misses.get(job, 0) + 1 < grace)
+            missing = [job for job in lacking if misses.get(job, 0) + 1 >= grace]
             for start in range(0, len(missing), BATCH):
                 _plan_archives(progress, missing[start : start + BATCH])
         this.after_batch("planning", tally.active, tally.active)
@@ -118,8 +121,8 @@ def _plan_archives(progress: PlanProgress, ids: list[int]) -> None:
     progress.stage.leaving.add((job.id, job.version) for job in found.values())
 
 
-def owned_active(this: FileRun, after: int, limit: int = _PAGE) -> list[tuple[int, int]]:
-    """Return (id, snapshots missed) of the feed's active jobs with ids above ``after``."""
+def owned_active(this: FileRun, after: int, limit: int = _PAGE) -> tuple[list[int], dict[int, int]]:
+    """Return the ids of the feed's next active jobs above ``after``, and how many snapshots lacked those that wait."""
     feed = this.feed
     return this.store.read(
         lambda tx: feed_jobs.owned_active(tx, feed.id, after, limit, employer_wide=feed.employer_wide)

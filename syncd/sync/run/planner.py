@@ -117,7 +117,7 @@ class _RowPlanner:
         self._progress, self._this, self._stage = progress, progress.this, progress.stage
         self._group: _Group | None = None
         # Whether a job could turn out missing, and a new one could be that job under another referenceId.
-        self._may_miss = progress.summary.archives and bool(owned_active(progress.this, 0, limit=1))
+        self._may_miss = progress.summary.archives and any(owned_active(progress.this, 0, limit=1))
 
     def plan(self) -> None:
         tally = self._progress.tally

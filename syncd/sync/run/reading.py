@@ -27,8 +27,9 @@ from syncd.sync.validation import (
     unpack_problems,
 )
 
-#: Records between two checkpoints.
-EDGE = 2000
+#: Records after which a run looks at the clock, and whether it must stop; and records between two checkpoints, each of which
+#: waits for the disk.
+EDGE, CHECKPOINT = 2_000, 10_000
 #: The record after which worker processes may be started if no record was known up to there.
 FIRST_LOOK = 100
 #: Rows of the store that are fetched ahead at once, and the number of such pages that are kept.
@@ -144,37 +145,41 @@ class _Reading:
         )
 
     def _read_all(self, pool: ValidationPool) -> None:
+        before = 0
         for record in self._reader:
-            row = self._known_row(record)
-            if row is not None:
-                self._take_known(record, row)
+            number = record.number
+            if record.item is None and record.problem is None:
+                number += self._take_known(record) - 1
             else:
                 pool.add(record)
-            at_edge = record.number % EDGE == 0
+            at_edge = number // EDGE > before // EDGE
             if at_edge:
-                self._after_batch(record.number)
-            if at_edge or (record.number == FIRST_LOOK and not self._known):
+                self._after_batch(before, number)
+            if at_edge or (number == FIRST_LOOK and not self._known):
                 # the bytes that remain to be validated, if the file goes on as it began
                 left = self._this.source.size - self._reader.bytes_read
-                pool.look_ahead(left * (1 - self._known / record.number))
+                pool.look_ahead(left * (1 - self._known / number))
+            before = number
 
-    def _after_batch(self, number: int) -> None:
-        self._this.mark(f"read {number}")
+    def _after_batch(self, before: int, number: int) -> None:
+        """``before``: the number of the last record of the batch before."""
+        checkpoint = number // CHECKPOINT
+        if checkpoint > before // CHECKPOINT:
+            self._this.mark(f"read {checkpoint * CHECKPOINT}")
         self._now = self._this.store.now()
         self._this.after_batch("reading", self._reader.bytes_read, self._this.source.size, number)
 
     # -- known records -------------------------------------------------------------------------------------
 
-    def _known_row(self, record: Record) -> feed_jobs.KnownRow | None:
-        if record.item is not None or record.problem is not None:
-            return None
-        return self._known_records.row(record.digest)
-
-    def _take_known(self, record: Record, row: feed_jobs.KnownRow) -> None:
-        self._stage.records.add_known(record.number, row.job_id, row.reference_id, record.digest)
-        self._last_good = row.reference_id
-        self._read += 1
-        self._known += 1
+    def _take_known(self, record: Record) -> int:
+        """Stage a known record, or all those in a row that it stands for. Return how many."""
+        digests = record.run or [record.digest]
+        rows = self._known_records.rows(digests)
+        self._stage.records.add_known(record.number, digests, rows)
+        _, self._last_good = rows[-1]
+        self._read += len(rows)
+        self._known += len(rows)
+        return len(rows)
 
     def _read_overtaken(self) -> None:
         """Stage each known record that comes after another row of its reference: that row changes the job first,
@@ -243,7 +248,7 @@ class _Reading:
 class KnownRecords:
     """Which records need not be validated: the feed wrote the same bytes before, and nothing has changed since.
 
-    A reader calls ``find`` with the digests of its next records; ``row`` then returns the job of one of them.
+    A reader calls ``find`` with the digests of its next records; ``rows`` then returns the jobs of those that are known.
 
     A feed mostly keeps its order, and the store has its rows in the order in which they came. So pages of rows are
     fetched ahead of the reader, which is five times as fast as one by one. A digest that is in no page is looked up. After
@@ -258,31 +263,28 @@ class KnownRecords:
 
     def find(self, digests: list[bytes]) -> Collection[bytes]:
         """Return those of the digests that are known."""
-        if not self._pages and self._more:
-            self._fetch()
         found: dict[bytes, feed_jobs.KnownRow] = {}
-        if self._after:  # the feed has jobs
-            rest = [digest for digest in digests if not self._ahead(digest, found)]
-            if rest:
-                found |= self._look_up(rest)
+        some: dict[bytes, feed_jobs.KnownRow] = {}
+        for page in self._pages:
+            some = {digest: page[digest] for digest in digests if digest in page}
+            found |= some
+        while self._more and (some or not self._pages):  # the file has come to the newest page
+            page = self._fetch()
+            some = {digest: page[digest] for digest in digests if digest in page}
+            found |= some
+        if self._after and len(found) < len(digests):  # the feed has jobs
+            found |= self._look_up([digest for digest in digests if digest not in found])
         # a reader may ask for the next records before it has given out all of these
         self._previous, self._found = self._found, found
         return found.keys()
 
-    def row(self, digest: bytes) -> feed_jobs.KnownRow | None:
-        return self._found.get(digest) or self._previous.get(digest)
+    def rows(self, digests: list[bytes]) -> list[feed_jobs.KnownRow]:
+        """Return the jobs of known records that were asked for together."""
+        found = self._found if digests[0] in self._found else self._previous
+        return [found[digest] for digest in digests]
 
-    def _ahead(self, digest: bytes, found: dict[bytes, feed_jobs.KnownRow]) -> bool:
-        for page in self._pages:
-            row = page.get(digest)
-            if row is not None:
-                found[digest] = row
-                if self._more and page is self._pages[-1]:
-                    self._fetch()
-                return True
-        return False
-
-    def _fetch(self) -> None:
+    def _fetch(self) -> dict[bytes, feed_jobs.KnownRow]:
+        """Return the next page."""
         feed, after = self._feed, self._after
         rows = self._store.read(
             lambda tx: feed_jobs.next_known(
@@ -290,11 +292,11 @@ class KnownRecords:
             )
         )
         self._more = len(rows) == _PAGE
-        self._pages.append(
-            {digest: feed_jobs.KnownRow(job, reference) for job, digest, reference, known in rows if known}
-        )
+        page = {digest: (job, reference) for job, digest, reference, known in rows if known}
+        self._pages.append(page)
         if rows:
             self._after, *_ = rows[-1]
+        return page
 
     def _look_up(self, digests: list[bytes]) -> dict[bytes, feed_jobs.KnownRow]:
         feed = self._feed

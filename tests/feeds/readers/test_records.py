@@ -8,6 +8,7 @@ import json
 import pytest
 
 from syncd.domain import FeedLimits
+from syncd.errors import FeedError
 from syncd.feeds.readers import ReadSpec
 from syncd.feeds.readers.opening import read_stream
 from tests.feeds.readers.reading import digests, fault, items, read
@@ -65,6 +66,25 @@ def test_records_whose_digest_is_known_are_not_parsed_again(text):
     again = list(read_stream(lambda: io.BytesIO(raw), ReadSpec(), FeedLimits(), digests.intersection))
     assert [r.item for r in again] == [None] * len(first)
     assert [(r.number, r.line, r.digest) for r in again] == [(r.number, r.line, r.digest) for r in first]
+
+
+def test_known_records_of_xml_in_a_row_come_as_one():
+    raw = "".join(f"<job><id>{n}</id></job>\n" for n in range(1, 9)).join(["<jobs>\n", "</jobs>"]).encode()
+    spec, limits = ReadSpec(outside=False), FeedLimits(rows=8)
+    all_digests = [r.digest for r in read_stream(lambda: io.BytesIO(raw), spec, limits)]
+    known = {*all_digests[2:5], *all_digests[6:]}
+    reader = read_stream(lambda: io.BytesIO(raw), spec, limits, known.intersection, slicing=True)
+    found = [(r.number, r.line, r.run or r.digest, r.item is None) for r in reader]
+    assert found == [
+        (1, 2, all_digests[0], False),
+        (2, 3, all_digests[1], False),
+        (3, 4, all_digests[2:5], True),
+        (6, 7, all_digests[5], False),
+        (7, 8, all_digests[6:], True),
+    ]
+    reader = read_stream(lambda: io.BytesIO(raw), spec, FeedLimits(rows=7), known.intersection, slicing=True)
+    with pytest.raises(FeedError, match="more than 7 rows"):
+        list(reader)
 
 
 def test_a_date_in_the_feed_s_header_matters_only_to_mappings_that_look_outside_the_record():

@@ -782,7 +782,8 @@ def test_every_run_has_exactly_one_event_with_all_figures(board: Board, content:
     assert run.counts.__dataclass_fields__.keys() <= events[0].keys()
 
 
-def test_each_batch_stores_a_checkpoint(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_stores_checkpoints(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "CHECKPOINT", 2000)
     places: list[str] = []
     set_checkpoint = runs.set_checkpoint
 

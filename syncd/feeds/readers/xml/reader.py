@@ -48,8 +48,8 @@ _MARK = ERRORS.encode()
 
 #: Where the gap before a slice begins, where the slice begins (-1: there is none), and where it ends.
 _Cut = tuple[int, int, int]
-#: A record that is not parsed here: its digest, its line, and its bytes unless the digest is known.
-_Unparsed = tuple[bytes, int, bytes | None]
+#: Records that are not parsed here: the line of the first, their digests, and the bytes of a single one that is not known.
+_Unparsed = tuple[int, list[bytes], bytes | None]
 
 
 class XmlReader(FeedReader):
@@ -134,7 +134,12 @@ class XmlReader(FeedReader):
             blank = start == gap or (start >= 0 and buf[gap:start].isspace())
             if blank and self._trusted and (self._slicing or digest in known):
                 self._line += buf.count(b"\n", gap, start)
-                self._run.append((digest, self._line, None if digest in known else buf[start:end]))
+                if digest not in known:
+                    self._run.append((self._line, [digest], buf[start:end]))
+                elif self._slicing and self._run and self._run[-1][2] is None:
+                    self._run[-1][1].append(digest)
+                else:
+                    self._run.append((self._line, [digest], None))
                 self._line += buf.count(b"\n", start, end)
                 self.mended = self.mended or _has_mark(buf, start + len(self._opening or b""), end)
                 continue
@@ -165,12 +170,13 @@ class XmlReader(FeedReader):
         element = events[0][1]
         self._tree.free_before(element)
         self._parser.record_ended()
-        for digest, line, data in run:
+        for line, digests, data in run:
+            number, first = self._next(len(digests)), digests[0]
             if data is None:
-                yield Record(self._next(), line, digest)
+                yield Record(number, line, first, run=digests)
             else:
                 item = Slice(data, self._tree.parent, local(element))
-                yield Record(self._next(), line, digest, item, None, partial(bytes, data))
+                yield Record(number, line, first, item, None, partial(bytes, data))
 
     def _slice(self, data: bytes, size: int, digest: bytes, *, known: bool) -> Record | list[Event]:
         """Parse bytes whose last ``size`` should be one record. They are fed alone, so that the parser's events say whether

@@ -7,8 +7,9 @@ import marshal
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,9 +76,13 @@ class Records:
         self._known: list[tuple[int, int, str, bytes]] = []
         self._rows: list[tuple[int, int, int | None, RowKind, int, int, str | None, bytes, int, int]] = []
 
-    def add_known(self, number: int, job: int, reference: str, digest: bytes) -> None:
-        """Add a record that is known: the feed wrote ``job`` from the same bytes."""
-        self._known.append((number, job, reference, digest))
+    def add_known(self, first: int, digests: Iterable[bytes], jobs: Iterable[tuple[int, str]]) -> None:
+        """Add records in a row that are known, from the number ``first`` on: the feed wrote the ``jobs`` (id, referenceId) from
+        the same bytes."""
+        self._known += (
+            (number, job, reference, digest)
+            for number, digest, (job, reference) in zip(count(first), digests, jobs)
+        )
         if len(self._known) >= _BUFFER:
             self._flush()
 
