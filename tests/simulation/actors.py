@@ -243,6 +243,7 @@ class Operators:
     def _command(self, name: str, work: Callable[[Store], None]) -> bool:
         """Run a command. Return whether it did its work."""
         process, done = Process(name), False
+        self._scene.ledger.commands += 1
         try:
             with self._service.inside(process), self._scene.engine.open_store() as store:
                 work(store)
@@ -258,5 +259,6 @@ class Operators:
             sqlite3.Error,
         ) as error:
             self._scene.expected(error)
+        self._scene.ledger.commands -= 1
         self._service.bury(process)
         return done

@@ -95,10 +95,12 @@ def plan_missing(progress: PlanProgress) -> None:
             return
         first, after = active[0], active[-1]
         tally.active += len(active)
-        if progress.summary.archives:
-            named = progress.stage.named.between(first, after)
+        archives = progress.summary.archives
+        named = progress.stage.named.between(first, after) if archives or misses else set[int]()
+        if archives:
             named.update(_name_like(progress, [job for job in active if job not in named]))
-            progress.back.extend(job for job in active if job in named and job in misses)
+        progress.back.extend(sorted(named & misses.keys()))  # also of a file that is not whole
+        if archives:
             lacking = [job for job in active if job not in named]
             progress.lacking += len(lacking)
             progress.waiting.extend(job for job in lacking if misses.get(job, 0) + 1 < grace)

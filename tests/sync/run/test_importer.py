@@ -423,6 +423,17 @@ def test_grace_spares_a_job_until_that_many_files_in_a_row_lack_it(board: Board)
     assert [status_after_a_file_without_a(n) for n in (3, 4, 5)] == ["active", "active", "archived"]
 
 
+def test_a_rejected_row_of_a_corrected_file_ends_the_waiting_of_its_job(board: Board) -> None:
+    feed, keep = board.feed("grace = 2"), board.row("k")
+    board.deliver(feed, [keep, board.row("a")])
+    board.deliver(feed, [keep, board.row("b")])
+    board.deliver(feed, [board.row("a", title="", syncd_errors="/title required")])
+    board.deliver(feed, [keep, board.row("c")])
+    assert board.statuses()["a"] == "active"
+    board.deliver(feed, [keep, board.row("d")])
+    assert board.statuses()["a"] == "archived"
+
+
 # -- dates -------------------------------------------------------------------------------------------------
 
 
