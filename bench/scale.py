@@ -7,6 +7,9 @@ turns, so that noise affects all of them; medians count. The stores are made fir
 and three minutes each for a million jobs; they are deleted at the end unless ``--folder`` keeps them. "Times" is the
 ratio of a million jobs to 10,000. The totals show where the answer is larger, too.
 
+A search is asked twice: after a job of the employer has changed ("first"), and at once once more ("again"), as the next
+page of it or somebody else asks.
+
 ``--store`` measures stores on PostgreSQL instead: the address of a server whose user may make databases. The databases
 ``syncd_scale_…`` are made there, and stay there; without ``--folder`` the next run makes them again.
 """
@@ -25,6 +28,7 @@ import shutil
 import statistics
 import tempfile
 from dataclasses import dataclass, field
+from itertools import count
 from time import perf_counter
 from urllib.parse import quote
 
@@ -32,7 +36,7 @@ from bench import scale_stores, servers
 from bench.clients import BASE
 from bench.postgres import new_database, vacuum
 from bench.scale_stores import COMMON, RARE
-from bench.servers import Server
+from bench.servers import DESCRIPTION, Server
 
 SMALL = 10_000
 #: The requests for an employer with all the jobs, and for one of a thousand employers: a thousand jobs have 100 pages.
@@ -51,6 +55,18 @@ COMMON_TO_ALL = {
     "rare q of two characters": f"q={RARE[:2]}",
 }
 ONE = {**COMMON_TO_ALL, "page 1,000": "page=1000", "one status, page 500": "status=active&page=500"}
+#: A job that no search finds.
+BODY = {
+    "referenceId": "changed",
+    "title": "Changed",
+    "locations": [{"description": "Montréal, QC"}],
+    "categories": [{"id": 1}],
+    "positionType": {"id": 1},
+    "description": DESCRIPTION,
+    "applicantRoutingType": {"id": 1},
+    "applicationEmail": "jobs@example.com",
+    "status": "draft",
+}
 MANY = {**COMMON_TO_ALL, "last page": "page=100"}
 
 
@@ -65,15 +81,33 @@ class Site:
 
     def __post_init__(self) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+        self.changes = count()
 
     def ask(self, name: str, query: str) -> None:
+        if not query.startswith("q="):
+            self._measure(name, query)
+            return
+        self._change()
+        self._measure(f"{name}, first", query)
+        self._measure(f"{name}, again", query)
+
+    def _measure(self, name: str, query: str) -> None:
         started = perf_counter()
-        self.connection.request("GET", f"{BASE}/jobs?{query}", headers={"API-Key": self.key})
+        content = self._answer("GET", f"/jobs?{query}")
+        self.times.setdefault(name, []).append((perf_counter() - started) * 1e3)
+        self.totals[name] = json.loads(content)["paging"]["total"]
+
+    def _change(self) -> None:
+        """Change a job that no search finds: the server must find out anew what searches find."""
+        self._answer("PUT", "/jobs", json.dumps(BODY | {"title": f"Changed {next(self.changes)}"}))
+
+    def _answer(self, method: str, path: str, body: str | None = None) -> bytes:
+        headers = {"API-Key": self.key, "Content-Type": "application/json"}
+        self.connection.request(method, BASE + path, body, headers)
         answer = self.connection.getresponse()
         content = answer.read()
-        self.times.setdefault(name, []).append((perf_counter() - started) * 1e3)
-        assert answer.status == 200, content
-        self.totals[name] = json.loads(content)["paging"]["total"]
+        assert answer.status in (200, 201), content
+        return content
 
     def median(self, name: str) -> float:
         return statistics.median(self.times[name][1:])  # the first one warms up
@@ -108,19 +142,19 @@ def _sites(
     folder: Path, title: str, jobs: tuple[int, int], employers: tuple[int, int], server: str | None
 ) -> list[Site]:
     sites = []
-    for count, of in zip(jobs, employers, strict=True):
-        place = folder / f"{'' if server is None else 'postgresql-'}{title}-{count}".replace(" ", "-")
+    for number, of in zip(jobs, employers, strict=True):
+        place = folder / f"{'' if server is None else 'postgresql-'}{title}-{number}".replace(" ", "-")
         key, url = place / "key", place / "url"
         if not key.exists():
             shutil.rmtree(place, ignore_errors=True)
             started = perf_counter()
-            name = f"syncd_scale_{title}_{count}".replace(" ", "_")
+            name = f"syncd_scale_{title}_{number}".replace(" ", "_")
             at = None if server is None else new_database(server, name)
-            made = scale_stores.make(place, count, of, at)
+            made = scale_stores.make(place, number, of, at)
             if at is not None:
                 vacuum(at)
                 url.write_text(at)
-            print(f"{count:,} jobs of {of:,} made in {perf_counter() - started:.0f} s", file=sys.stderr)
+            print(f"{number:,} jobs of {of:,} made in {perf_counter() - started:.0f} s", file=sys.stderr)
             key.write_text(made)
         at = url.read_text() if url.exists() else None
         sites.append(Site(Server.syncd(place, servers.free_port(), at), key.read_text()))
@@ -139,7 +173,7 @@ def _compare(title: str, asked: dict[str, str], sites: list[Site], runs: int) ->
     small, large = sites
     print(f"\n{title}, medians of {runs}\n")
     print("| asked | ms | ms, large | times | total | total, large |\n|---|---|---|---|---|---|")
-    for name in asked:
+    for name in small.times:
         times = large.median(name) / small.median(name)
         print(
             f"| {name} | {small.median(name):.2f} | {large.median(name):.2f} | {times:.1f}x "

@@ -113,8 +113,32 @@ class Window:
         return self.total - self.skip - self.take
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found: the number that ``Search.find`` returns, and the ids of the first jobs, in the order of lists, as
+    many as it came by."""
+
+    total: int
+    first: Sequence[int] = ()
+
+    def page(self, page: int, size: int, most: int | None) -> Sequence[int] | None:
+        """Return the ids on a page; None if they are not known."""
+        window = Window.of(self.total if most is None else min(self.total, most), page, size)
+        if window.take and window.skip + window.take > len(self.first):
+            return None
+        return self.first[window.skip : window.skip + window.take]
+
+
+#: Ids that ``Found`` has at most.
+FIRST = 1_000
+
+
 class Search(Protocol):
     """Finds jobs by a part of their title or referenceId (``search`` of the table ``job``)."""
+
+    @property
+    def source(self) -> object:
+        """Another object once what was found before may have been wrong: the index was damaged."""
 
     def find(
         self,
@@ -127,10 +151,12 @@ class Search(Protocol):
         size: int,
         among: int,
         most: int | None = None,
-    ) -> tuple[int, list[int]]:
+        total: int | None = None,
+    ) -> tuple[Found, Sequence[int]]:
         """Return how many of the employer's jobs have ``term``, and the ids of those on ``page``, in the order of
         lists. ``term`` is folded; ``among``: how many jobs the employer has. ``most``: of more jobs the first ``most`` are
-        the list, and ``most`` + 1 is returned: the others are not counted."""
+        the list, and ``most`` + 1 is returned: the others are not counted. ``total``: what is returned as the number, if it is
+        known: then nothing is counted."""
 
 
 class SearchIndex(Protocol):

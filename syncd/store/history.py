@@ -16,7 +16,7 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import CHANGEABLE, Actor, ActorKind, Job
-from syncd.store import jobs
+from syncd.store import jobs, searches
 from syncd.store.model import (
     PRIVATE,
     Columns,
@@ -313,4 +313,7 @@ def since(tx: Tx, job_ids: Sequence[int], first: int) -> dict[int, list[HistoryE
 
 def prune(tx: Tx, before: datetime, limit: int = 10_000) -> int:
     """Remove at most ``limit`` entries from before ``before``, oldest first; return how many went."""
-    return tx.run(_PRUNE, limit=limit, before=micros(before))
+    gone = tx.run(_PRUNE, limit=limit, before=micros(before))
+    if gone:
+        tx.next_ids(searches.PRUNINGS, 1)
+    return gone

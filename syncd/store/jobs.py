@@ -12,6 +12,7 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import CHANGEABLE, HEADER_MEMBERS, JOB_MEMBERS, FieldKind, Job, Status, fields_of, fold
+from syncd.store import searches
 from syncd.store.database import Window
 from syncd.store.model import (
     JOB,
@@ -158,6 +159,7 @@ def page(
     ``q``: substring of title or referenceId, without case and accents, every character literal; empty is
     none. ``most``: with ``q``, of more jobs than ``most`` only these are listed, and ``most`` + 1 is returned; to count all
     that match may take long."""
+    found: Sequence[int]
     if not q:
         total = count(tx, employer_id, status)
         found = _ids_in(tx, employer_id, status, Window.of(total, page, page_size))
@@ -165,7 +167,7 @@ def page(
         return 0, []
     else:
         among = count(tx, employer_id)
-        total, found = tx.search.find(
+        total, found = searches.find(
             tx, employer_id, term, status, page=page, size=page_size, among=among, most=most
         )
     headers = {header.id: header for header in tx.all(_HEADERS, ids=found)} if found else {}

@@ -20,6 +20,7 @@ from syncd.domain import Location, Moment
 from syncd.errors import StoreError
 from syncd.store import places, schema
 from syncd.store.database import Database, Session
+from syncd.store.search_memory import SearchMemory
 from syncd.store.sqlite import SqliteDatabase
 from syncd.store.transactions import Readers, Tx, Writer
 
@@ -61,6 +62,7 @@ class Store:
         """Not for callers: see ``open``."""
         self.database, self.now = database, clock
         self._places: dict[tuple[str, str | None], Location] = {}
+        self.search_memory = SearchMemory()
         self._closed = False
         self._session = database.writer()
         try:
@@ -72,7 +74,7 @@ class Store:
             raise
         self._checkpoints = database.checkpoints(self._session)
         self._writer = Writer(self._session, database, self._tx, queue_limit, self._checkpoints.after_commit)
-        self._readers = Readers(database, self._tx)
+        self._readers = Readers(database, self._reading_tx)
         self.read, self.read_async = self._readers.read, self._readers.read_async
         self.look_up = self._readers.look_up
         self.write, self.begin_write = self._writer.write, self._writer.begin_write
@@ -146,6 +148,9 @@ class Store:
 
     def _tx(self, session: Session) -> Tx:
         return Tx(session, self.database, self.now, self._places)
+
+    def _reading_tx(self, session: Session) -> Tx:
+        return Tx(session, self.database, self.now, self._places, self.search_memory)
 
     # -- about the store ---------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from syncd.store.model.columns import (
 from syncd.store.model.job_columns import JOB, PRIVATE, attributes_of, columns_of
 from syncd.store.model.statements import (
     ConstantsInText,
+    ServerStart,
     Statement,
     Statements,
     TextContains,
@@ -85,6 +86,7 @@ __all__ = [
     "RunRow",
     "RunUnknown",
     "RunWarning",
+    "ServerStart",
     "Statement",
     "Statements",
     "TextContains",

@@ -84,6 +84,15 @@ class TextContains(FunctionElement[bool]):
     inherit_cache = True
 
 
+class ServerStart(FunctionElement[str]):
+    """A text for the database and the start of its server: another one where the database may not be the one that it was, after
+    a restore or on another server. On SQLite, whose file is the same while it is open, always the same. Each database writes it
+    in its own way."""
+
+    type = sa.Text()
+    inherit_cache = True
+
+
 # -- whole statements ----------------------------------------------------------------------------------------
 
 

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Sequence
 
 from psycopg import errors
 
 from syncd.domain import Status
-from syncd.store.database import Executes, Run, Session, Window
+from syncd.store.database import FIRST, Executes, Found, Run, Session, Window
 
 #: The name of the index. It is made where it is missing, not by a migration: the server may lack the extension.
 INDEX = "ix_job_search"
@@ -23,7 +24,7 @@ _SHORTEST = 3
 #: The jobs of an employer that has no more are looked at one by one: the index has those of all employers.
 FEW = 5_000
 #: If no more jobs have a term, one statement reads them all.
-FIRST = 200
+ALL = 200
 #: A word of which the index is asked without its ends. A word that ends, or begins as this one does, is in nearly every
 #: job: the index has long lists of them.
 _LONG_WORD = re.compile(r"([^\W_]{5,})")
@@ -40,7 +41,7 @@ def _parts(term: str) -> list[str]:
     return sorted(parts, key=len)[-_PARTS:] or [term]
 
 
-class _Found:
+class _Having:
     """The jobs of an employer that have a term, in one status or any: the conditions of all statements, and their values."""
 
     def __init__(
@@ -98,6 +99,8 @@ class PostgresSearch:
     all of them. The server does not choose well: it reads the index also for what the index does not have, and does not know
     how many jobs have the term, which the count has found."""
 
+    source = None
+
     def find(
         self,
         tx: Executes,
@@ -109,20 +112,30 @@ class PostgresSearch:
         size: int,
         among: int,
         most: int | None = None,
-    ) -> tuple[int, list[int]]:
+        total: int | None = None,
+    ) -> tuple[Found, Sequence[int]]:
         indexed = len(term) >= _SHORTEST and among > FEW
-        found = _Found(tx, employer_id, term, status, indexed=indexed)
-        ids = found.up_to(FIRST if most is None else min(FIRST, most))
-        if ids is not None:
-            return len(ids), ids[(page - 1) * size : page * size]
-        total = found.count(most)
+        having = _Having(tx, employer_id, term, status, indexed=indexed)
+        if total is None:
+            ids = having.up_to(ALL if most is None else min(ALL, most))
+            if ids is not None:
+                return Found(len(ids), array("i", ids)), ids[(page - 1) * size : page * size]
+            total = having.count(most)
         beyond = most is not None and total > most
         window = Window.of_first(total - 1, page, size) if beyond else Window.of(total, page, size)
         if not window.take:
-            return total, []
-        passed = (window.near + window.take) * among // total
-        walk = beyond or passed * _PASSED <= (total if indexed else among)
-        return total, found.page(window, walk=walk)
+            return Found(total), []
+
+        def is_near(count: int) -> bool:
+            return count * among // total * _PASSED <= (total if indexed else among)
+
+        walk, end = beyond or is_near(window.near + window.take), window.skip + window.take
+        # the next pages, too: where all are sorted, and where it is a short walk
+        first = 0 if among <= FEW else FIRST if not walk else ALL if is_near(ALL) else 0
+        if end > first:
+            return Found(total), having.page(window, walk=walk)
+        ids = having.page(Window(0, min(total, first), total), walk=walk)
+        return Found(total, array("i", ids)), ids[window.skip : end]
 
 
 class PostgresIndex:

@@ -20,9 +20,11 @@ damaged is not asked again, and what it was asked for is found by a scan.
 from __future__ import annotations
 
 import sqlite3
+from array import array
+from collections.abc import Sequence
 
 from syncd.domain import Status
-from syncd.store.database import Executes, Window
+from syncd.store.database import FIRST, Executes, Found, Window
 from syncd.store.sqlite.errors import primary_code
 
 #: Characters: shorter terms have no trigram; of longer ones the index is asked for the beginning.
@@ -99,8 +101,10 @@ class IndexSearch:
     def __init__(self, *, mended: bool = False) -> None:
         self.damage: str | None = None
         self.mended = mended
+        self.source = object()
 
     def found_damaged(self, error: BaseException) -> str:
+        self.source = object()
         self.damage = str(error) or "out of memory"
         return self.damage
 
@@ -115,41 +119,65 @@ class IndexSearch:
         size: int,
         among: int,
         most: int | None = None,
-    ) -> tuple[int, list[int]]:
+        total: int | None = None,
+    ) -> tuple[Found, Sequence[int]]:
         question = Question(tx, employer_id, term, status, among)
         mark, damage = None if self.damage is not None else question.mark(), None
         if mark is not None:
             try:
-                return _with_index(question, mark, page, size, most)
+                return _with_index(question, mark, page, size, most=most, total=total)
             except FAILURES as error:
                 if not is_damage(error):
                     raise
                 damage = error
-        total, found = _with_scan(question, page, size, most)
+        if damage is not None:
+            total = None  # the index may have counted it
+        answer = _with_scan(question, page, size, most, total)
         if damage is not None:
             self.found_damaged(damage)  # only now: had the scan failed, too, it would not be the index
-        return total, found
+        return answer
 
 
-def _with_scan(question: Question, page: int, size: int, most: int | None) -> tuple[int, list[int]]:
-    if most is None:
-        total = question.count_by_scan()
-        return total, question.scan(Window.of(total, page, size))
-    first = question.scan(Window(0, most + 1, most + 1))  # once through the list instead of twice
-    return len(first), first[:most][(page - 1) * size : page * size]
+def _with_scan(
+    question: Question, page: int, size: int, most: int | None, total: int | None
+) -> tuple[Found, Sequence[int]]:
+    if total is not None:
+        found = Found(total)
+    elif most is None:
+        found = question.first_by_scan(FIRST)
+    else:
+        ids = question.scan(Window(0, most + 1, most + 1))  # once through the list instead of twice
+        found = Found(len(ids), array("i", ids[:FIRST]))
+        return found, ids[:most][(page - 1) * size : page * size]
+    first = found.page(page, size, most)
+    return found, question.scan(_window(found.total, page, size, most)) if first is None else first
 
 
 def _with_index(
-    question: Question, mark: int, page: int, size: int, most: int | None
-) -> tuple[int, list[int]]:
-    total = most + 1 if most is not None and question.more_have(most) else question.count_by_index(mark)
+    question: Question, mark: int, page: int, size: int, *, most: int | None, total: int | None
+) -> tuple[Found, Sequence[int]]:
+    if total is None:
+        more = most is not None and question.more_have(most)
+        total = most + 1 if most is not None and more else question.count_by_index(mark)
     if most is not None and total > most:
-        return most + 1, question.scan(Window.of_first(most, page, size))
+        total = most + 1
+        return Found(total), question.scan(_window(total, page, size, most))
     window = Window.of(total, page, size)
-    found = question.walk(window)
-    if found is None:
-        found = question.scan(window) if total * SORTED > question.among else question.by_index(mark, window)
-    return total, found
+    ids = question.walk(window)
+    if ids is not None:
+        return Found(total), ids
+    if total * SORTED > question.among:
+        return Found(total), question.scan(window)
+    if total > FIRST:
+        return Found(total), question.by_index(mark, window)
+    ids = question.by_index(mark, Window(0, total, total))  # all: they are sorted anyway
+    return Found(total, array("i", ids)), ids[window.skip : window.skip + window.take]
+
+
+def _window(total: int, page: int, size: int, most: int | None) -> Window:
+    if most is not None and total > most:
+        return Window.of_first(most, page, size)
+    return Window.of(total, page, size)
 
 
 class Question:
@@ -193,8 +221,17 @@ class Question:
 
     # -- scan and walk -----------------------------------------------------------------------------------
 
-    def count_by_scan(self) -> int:
-        return self._number(f"SELECT count(*) FROM job WHERE {self._listed}")
+    def first_by_scan(self, most: int) -> Found:
+        """Return the first ``most`` jobs, and how many there are: once through the list."""
+        sql = f"SELECT id, published_at FROM job WHERE {self._listed} ORDER BY {_order(False)} LIMIT :most"
+        rows = self._tx.execute(sql, {**self._values, "most": most}).fetchall()
+        ids = array("i", [job_id for job_id, _ in rows])
+        if len(ids) < most:
+            return Found(len(ids), ids)
+        job_id, published_at = rows[-1]
+        further = f"{self._listed} AND (published_at, id) < (:published_at, :id)"
+        rest = self._number(f"SELECT count(*) FROM job WHERE {further}", published_at=published_at, id=job_id)
+        return Found(most + rest, ids)
 
     def scan(self, window: Window) -> list[int]:
         return self._ids_in(window, self._listed)

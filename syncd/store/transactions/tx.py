@@ -12,6 +12,7 @@ from syncd.domain import Location, Moment
 from syncd.errors import NotFound, StoreError
 from syncd.store.database import Database, Session
 from syncd.store.model import CounterRow, Statement, given
+from syncd.store.search_memory import SearchMemory
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -54,10 +55,21 @@ class Tx:
     writes may be run twice (the first time undone), so it must do nothing that outlives the transaction.
 
     ``execute`` is the driver's own, for what only one database has. ``places`` are the shipped places that were
-    found while the store is open (``places``), ``search`` finds jobs by a part of their texts.
+    found while the store is open (``places``), ``search`` finds jobs by a part of their texts. ``search_memory`` has what
+    searches have found; None where the transaction may write: others must not see what it has not committed.
     """
 
-    __slots__ = ("_clock", "_now", "_session", "_statements", "execute", "is_conflict", "places", "search")
+    __slots__ = (
+        "_clock",
+        "_now",
+        "_session",
+        "_statements",
+        "execute",
+        "is_conflict",
+        "places",
+        "search",
+        "search_memory",
+    )
 
     def __init__(
         self,
@@ -65,6 +77,7 @@ class Tx:
         database: Database,
         clock: Callable[[], Moment],
         places: dict[tuple[str, str | None], Location],
+        search_memory: SearchMemory | None = None,
     ) -> None:
         self._session = session
         self._statements = database.statements
@@ -74,6 +87,7 @@ class Tx:
         self.is_conflict = database.is_conflict
         self.search = database.index.search
         self.places = places
+        self.search_memory = search_memory
 
     @property
     def now(self) -> Moment:

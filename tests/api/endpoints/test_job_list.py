@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from syncd.store import jobs
+from syncd.store import jobs, searches
 from syncd.store.sqlite import search
 from tests.store.board import file_of
 from tests.stores import sqlite_only
@@ -321,6 +321,37 @@ async def test_a_search_is_answered_although_its_index_is_damaged(
         answer = await api.get(f"/jobs?q={quote(q)}")
         assert (answer.status, answer.json["paging"]["total"]) == (200, total), q
     assert api.store.mend_index() is not None
+
+
+async def test_a_search_that_remembers_finds_what_was_acknowledged(
+    api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Clients of two employers search, write and search again, beside each other."""
+    monkeypatch.setattr(searches, "FEW", 0)
+
+    async def found(client: ApiClient, query: str) -> tuple[int, list[int]]:
+        answer = (await client.get(f"/jobs?{query}")).json
+        return answer["paging"]["total"], [header["id"] for header in answer["data"]]
+
+    async def edit_and_search(client: ApiClient, name: str) -> None:
+        ids = [(await client.create(title=f"{name} {number}"))["id"] for number in range(3)]
+        for turn in range(4):
+            for job_id in ids:
+                old, new = await found(client, f"q={name}"), await found(client, f"q=new+{name}")
+                assert await found(client, f"q={name}") == old == (3, sorted(ids, reverse=True))
+                assert await found(client, f"q={name}&page=2&pageSize=2") == (3, old[1][2:])
+                await client.put(f"/jobs/{job_id}", {"title": f"new {name} {turn}"})
+                total, now = await found(client, f"q=new+{name}+{turn}")
+                assert job_id in now
+                assert total == len(now) == ids.index(job_id) + 1
+                assert (await found(client, f"q=new+{name}"))[0] == min(3, new[0] + 1)
+        await client.delete(f"/jobs/{ids[0]}")
+        assert await found(client, f"q={name}") == (2, sorted(ids[1:], reverse=True))
+
+    other = api.as_employer("Other")
+    await asyncio.gather(
+        *(edit_and_search(client, name) for client in (api, other) for name in ("baker", "miller", "cook"))
+    )
 
 
 async def test_what_is_wrong_with_a_query_is_named(api: ApiClient) -> None:

@@ -237,7 +237,7 @@ WORDS = [
 def test_a_search_finds_what_contains_the_term_with_and_without_the_index(
     open_store: OpenStore, path: Path, term: str, limits: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, limit in zip(("FEW", "FIRST"), limits, strict=True):
+    for name, limit in zip(("FEW", "ALL"), limits, strict=True):
         monkeypatch.setattr(search, name, limit)
     store = open_store()
     board = Board(store, store.write(lambda tx: employers.add(tx, "Acme")))

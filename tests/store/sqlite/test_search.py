@@ -56,7 +56,7 @@ def every_way(
         answers = {"find": (total, [header.id for header in headers])}
         asked = search.Question(tx, employer.id, fold(q), status, jobs.count(tx, employer.id))
         window = Window.of(total, page, PAGE)
-        answers["scan"] = asked.count_by_scan(), asked.scan(window)
+        answers["scan"] = asked.first_by_scan(4).total, asked.scan(window)
         mark = asked.mark()
         if mark is not None:
             counted = asked.count_by_index(mark)
@@ -167,7 +167,7 @@ def test_of_a_term_that_more_jobs_have_than_are_listed_the_rest_is_not_counted(
     index_all(store)
     board.update(board.create(title="Baker"), title="Miller")
     monkeypatch.delattr(search.Question, "count_by_index")
-    monkeypatch.delattr(search.Question, "count_by_scan")
+    monkeypatch.delattr(search.Question, "first_by_scan")
     assert first(store, employer, "baker", None, 1, most=7)[0] == 8
     assert len(first(store, employer, "baker", None, 3, most=7)[1]) == 1
     assert first(store, employer, "ba", None, 4, most=7) == (8, [])

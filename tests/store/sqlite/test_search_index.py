@@ -4,6 +4,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from syncd.domain import Job
 from syncd.errors import StoreError
-from syncd.store import Store, Tx, jobs
+from syncd.store import Store, Tx, jobs, searches
 from syncd.store.sqlite import search, search_index
 from tests.store.board import Board, index_all, index_step
 
@@ -80,10 +81,13 @@ def fill(board: Board) -> tuple[list[int], list[int]]:
     return [job.id for job in made[1::2]], [job.id for job in made[::2]]
 
 
+@pytest.mark.parametrize("remembered_above", [0, searches.FEW])
 @pytest.mark.parametrize("damage", SQL)
 def test_searches_go_on_beside_a_damaged_index_and_it_is_made_anew(
-    board: Board, path: Path, damage: str
+    board: Board, path: Path, damage: str, remembered_above: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """What a damaged index said is not remembered when the damage is known."""
+    monkeypatch.setattr(searches, "FEW", remembered_above)
     store, owner = board.store, board.employer.id
     bakers, millers = fill(board)
     assert asks_the_index(store, owner, "baker")
@@ -105,6 +109,24 @@ def test_searches_go_on_beside_a_damaged_index_and_it_is_made_anew(
     assert asks_the_index(store, owner, "baker")
     store.write(lambda tx: tx.execute("INSERT INTO job_search (job_search) VALUES ('integrity-check')"))
     assert store.mend_index() is None
+
+
+def test_a_remembered_total_is_counted_anew_when_the_index_is_found_damaged(
+    board: Board, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name, value in ((searches, "FEW", 0), (search, "SORTED", 0), (search, "FIRST", 3)):
+        monkeypatch.setattr(module, name, value)
+    bakers, _ = fill(board)
+
+    def total(page: int) -> int:
+        look = partial(jobs.page, employer_id=board.employer.id, q="baker", status=None, page_size=2)
+        return board.store.read(partial(look, page=page))[0]
+
+    lost = "INSERT INTO job_search (job_search, rowid, search) SELECT 'delete', {}, search FROM job WHERE id = {}"
+    run(path, lost.format(search.PLACE, bakers[0]))
+    assert total(1) == 59
+    run(path, SQL["blocks of noise"])
+    assert total(20) == total(1) == 60
 
 
 @pytest.mark.parametrize("table", sorted(search_index.TABLES - {"job_search"}))

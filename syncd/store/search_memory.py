@@ -1,0 +1,66 @@
+"""What searches have found, kept while a store is open. Whether it is still so is for ``searches`` to find out."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+from typing import NamedTuple
+
+from syncd.domain import Status
+from syncd.store.database import Found
+
+#: Searches that are kept. The one that was not asked for the longest goes first.
+MOST = 1_000
+
+
+class Asked(NamedTuple):
+    """A search, but for the page: see ``Search.find``."""
+
+    employer_id: int
+    term: str
+    status: Status | None
+    most: int | None
+
+
+class State(NamedTuple):
+    """The state of the jobs that a transaction sees: the number of the last change of a job, and what such numbers count
+    from. If that differs, two numbers say nothing about each other."""
+
+    since: tuple[object, ...]
+    change: int
+
+
+class Kept(NamedTuple):
+    """What a search found, and a state in which that is so."""
+
+    state: State
+    found: Found
+
+
+class SearchMemory:
+    """What up to ``MOST`` searches have found, each with the state that it was found in. For any number of threads."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Asked, Kept] = OrderedDict()
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, asked: Asked) -> Kept | None:
+        with self._lock:
+            kept = self._kept.get(asked)
+            if kept is not None:
+                self._kept.move_to_end(asked)
+            return kept
+
+    def keep(self, asked: Asked, state: State, found: Found) -> None:
+        """Keep what was found, unless a later state is known already."""
+        with self._lock:
+            known = self._kept.get(asked)
+            if known is not None and known.state.since == state.since and known.state.change > state.change:
+                return
+            self._kept[asked] = Kept(state, found)
+            self._kept.move_to_end(asked)
+            while len(self._kept) > MOST:
+                self._kept.popitem(last=False)

@@ -1,0 +1,109 @@
+"""Searches that remember what they found until a job of the employer changes.
+
+To count what a term is in is what a search costs; the next page of it, or the same search of somebody else, need not count
+again. An answer is never used by its age: each search reads in its own snapshot the number of the last entry of the history,
+which every change of a job writes in its own transaction, whatever process it is of. If there are newer entries than when the
+answer was found, and they are not many, they are asked whether one is of the employer.
+
+The numbers of entries rise in the order of the commits, since one transaction at a time writes. They may begin again where
+entries were pruned (SQLite), or where another database is in the place of this one (PostgreSQL): so a state has the number of
+prunings and the start of the server, too.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import replace
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam
+from sqlmodel import col, select
+
+from syncd.domain import Status
+from syncd.store.database import FIRST, Found
+from syncd.store.model import CounterRow, HistoryRow, ServerStart, Statement
+from syncd.store.search_memory import Asked, SearchMemory, State
+from syncd.store.transactions import Tx
+
+#: An employer's jobs up to which a search is quick enough without.
+FEW = 2_000
+#: Characters of the longest term that is remembered.
+LONGEST = 200
+#: As many changes since an answer was found are looked at; of more, one is taken to be of the employer.
+CHECKED = 1_000
+#: The counter of the transactions that removed entries of the history.
+PRUNINGS = "history_prunings"
+
+_pruned = select(CounterRow.value).where(CounterRow.name == PRUNINGS).scalar_subquery()
+_last = select(sa.func.max(HistoryRow.id)).scalar_subquery()
+_STATE = Statement(sa.select(ServerStart(), sa.func.coalesce(_pruned, 0), sa.func.coalesce(_last, 0)))
+#: The entries in order are a subquery: with the employer in the same condition PostgreSQL may read the whole table.
+_newer = (
+    select(HistoryRow.employer_id)
+    .where(col(HistoryRow.id) > bindparam("after"))
+    .order_by(col(HistoryRow.id))
+    .limit(bindparam("limit"))
+    .subquery()
+)
+_CHANGED = Statement(
+    sa.select(_newer.c.employer_id).where(_newer.c.employer_id == bindparam("employer_id")).limit(1)
+)
+
+
+def find(
+    tx: Tx,
+    employer_id: int,
+    term: str,
+    status: Status | None,
+    *,
+    page: int,
+    size: int,
+    among: int,
+    most: int | None,
+) -> tuple[int, Sequence[int]]:
+    """Return how many jobs a search finds, and the ids of a page of them: see ``Search.find``."""
+    asked, memory = Asked(employer_id, term, status, most), tx.search_memory
+    if memory is None or among <= FEW or len(term) > LONGEST:
+        found, ids = tx.search.find(tx, *asked[:3], page=page, size=size, among=among, most=most)
+        return found.total, ids
+    state = _state(tx)
+    known = _recall(tx, memory, asked, state)
+    if known is not None and (kept := known.page(page, size, most)) is not None:
+        return known.total, kept
+    total = None if known is None else known.total
+    found, ids = tx.search.find(tx, *asked[:3], page=page, size=size, among=among, most=most, total=total)
+    memory.keep(asked, state, _with_page(found, known, (page - 1) * size, ids))
+    return found.total, ids
+
+
+def _with_page(found: Found, known: Found | None, skip: int, ids: Sequence[int]) -> Found:
+    """Return what was found with the ids that were known, and with those of the page if it is the next one."""
+    first = found.first or (known.first if known is not None else ())
+    if skip <= len(first) < skip + len(ids) <= FIRST:
+        first = array("i", [*first[:skip], *ids])
+    return replace(found, first=first)
+
+
+def _state(tx: Tx) -> State:
+    source = tx.search.source
+    row = tx.one(_STATE)
+    assert row is not None
+    server, prunings, change = row
+    return State((source, server, prunings), change)
+
+
+def _recall(tx: Tx, memory: SearchMemory, asked: Asked, state: State) -> Found | None:
+    """Return what is known to be found in ``state``."""
+    kept = memory.get(asked)
+    if kept is None or kept.state.since != state.since:
+        return None
+    newer = state.change - kept.state.change
+    if not 0 <= newer <= CHECKED:
+        return None
+    if newer:
+        values = {"after": kept.state.change, "limit": newer, "employer_id": asked.employer_id}
+        if tx.scalar(_CHANGED, **values) is not None:
+            return None
+        memory.keep(asked, state, kept.found)
+    return kept.found

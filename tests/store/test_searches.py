@@ -1,0 +1,403 @@
+"""Searches that remember what they found: the answer is always that of a look at every job, whatever changes jobs."""
+
+import subprocess
+import sys
+import threading
+from datetime import timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from syncd.domain import ArchivedBy, Create, Employer, Job, Status, fold
+from syncd.store import Store, Tx, employers, history, job_writer, jobs, search_memory, searches
+from syncd.store.database import FIRST
+from syncd.store.postgres import search as postgres_search
+from syncd.store.sqlite import search as sqlite_search
+from tests.clock import Clock
+from tests.store.board import ACTOR, START, Board, OpenStore
+from tests.stores import change, store_url
+
+PAGE = 2
+
+
+@pytest.fixture(autouse=True)
+def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an employer with few jobs searches are remembered, with few ids."""
+    monkeypatch.setattr(searches, "FEW", 0)
+    monkeypatch.setattr(sqlite_search, "FEW", 0)
+    monkeypatch.setattr(sqlite_search, "LACKING", 0.001)
+    monkeypatch.setattr(postgres_search, "FEW", 0)
+    monkeypatch.setattr(postgres_search, "ALL", 1)
+    for module in (searches, sqlite_search, postgres_search):
+        monkeypatch.setattr(module, "FIRST", 3)
+
+
+def ask(
+    store: Store,
+    employer: Employer,
+    q: str,
+    status: Status | None = None,
+    page: int = 1,
+    *,
+    size: int = PAGE,
+    most: int | None = None,
+) -> tuple[int, list[int]]:
+    return store.read(lambda tx: look(tx, employer, q, status, page, size=size, most=most))
+
+
+def look(
+    tx: Tx,
+    employer: Employer,
+    q: str,
+    status: Status | None = None,
+    page: int = 1,
+    *,
+    size: int = PAGE,
+    most: int | None = None,
+) -> tuple[int, list[int]]:
+    total, found = jobs.page(tx, employer.id, q=q, status=status, page=page, page_size=size, most=most)
+    return total, [header.id for header in found]
+
+
+def plainly(
+    store: Store, employer: Employer, q: str, status: Status | None, page: int, *, most: int | None
+) -> tuple[int, list[int]]:
+    """What a look at every job finds."""
+    term = fold(q)
+    found = [
+        job
+        for job in store.read(lambda tx: jobs.after(tx, employer.id, 0, 10_000, status=status))
+        if term in fold(job.title) or term in fold(job.reference_id or "")
+    ]
+    ids = [job.id for job in sorted(found, key=lambda job: (job.published_at, job.id), reverse=True)]
+    total = len(ids) if most is None else min(len(ids), most + 1)
+    return total, ids[:most][(page - 1) * PAGE : page * PAGE]
+
+
+# -- any writes ----------------------------------------------------------------------------------------------
+
+TITLES = st.sampled_from(["aab", "aabb", "baab É", "b", "c"])
+WHICH = st.integers(0, 6)
+WRITES = st.one_of(
+    st.tuples(st.just("create"), st.integers(0, 1), TITLES, st.sampled_from(Status)),
+    st.tuples(st.just("rename"), WHICH, TITLES),
+    st.tuples(st.just("reference"), WHICH, TITLES),
+    st.tuples(st.just("archive"), WHICH),
+    st.tuples(st.just("republish"), WHICH, st.integers(0, 5)),
+    st.tuples(st.just("delete"), WHICH),
+    st.tuples(st.just("undone"), TITLES),
+    st.tuples(st.just("prune"), st.integers(0, 8)),
+    st.just(("index",)),
+)
+SEARCHES = st.tuples(
+    st.sampled_from(["a", "aa", "aab", "aabb", "b", "e", "zz"]),
+    st.none() | st.sampled_from(Status),
+    st.integers(1, 3),
+    st.none() | st.integers(1, 4),
+)
+NAMES = (f"Employer {number}" for number in count())
+
+
+class Stores:
+    """Two stores in one place, as two processes have them, and the jobs of two employers that are written through both."""
+
+    def __init__(self, first: Store, second: Store, clock: Clock) -> None:
+        self.both, self.clock = (first, second), clock
+        self.employers = [first.write(lambda tx: employers.add(tx, next(NAMES))) for _ in range(2)]
+        self.jobs: list[Job] = []
+        self._turn = count()
+
+    def write(self, kind: str, *values: Any) -> None:
+        store = self.both[next(self._turn) % 2]
+        board = Board(store, self.employers[0])
+        self.clock.forward(hours=1)
+        if kind == "create":
+            owner, title, status = values
+            self.jobs.append(board.create(title=title, status=status, employer_id=self.employers[owner].id))
+        elif kind == "prune":
+            before = self.clock() - timedelta(hours=values[0])
+            store.write(lambda tx: history.prune(tx, before))
+        elif kind == "index":
+            store.index_some()
+        elif kind == "undone":
+            self._undone(board, values[0])
+        elif values[0] < len(self.jobs):
+            job = self.jobs.pop(values[0])
+            if kind == "delete":
+                board.delete(job)
+                return
+            if kind == "archive":
+                job = board.archive(job, ArchivedBy.PERSON)
+            elif kind == "rename":
+                job = board.update(job, title=values[1])
+            elif kind == "reference":
+                job = board.update(job, reference_id=f"{values[1]} {job.id}")
+            else:
+                job = board.update(job, published_at=START + timedelta(hours=values[1]))
+            self.jobs.append(job)
+
+    def _undone(self, board: Board, title: str) -> None:
+        """Create a job, search within the transaction, and undo all of it."""
+
+        def fail(tx: Tx) -> None:
+            job_writer.apply(tx, [Create(board.job(title=title))], ACTOR)
+            for q in ("a", "aab"):
+                look(tx, board.employer, q)
+            raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            board.store.write(fail)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    made=st.lists(st.tuples(TITLES, st.sampled_from(Status)), min_size=2, max_size=5),
+    writes=st.lists(WRITES, min_size=3, max_size=12),
+    asked=st.lists(SEARCHES, max_size=4),
+    checked=st.sampled_from([0, 2, 1_000]),
+    most=st.sampled_from([2, 1_000]),
+    first_ids=st.sampled_from([3, 1_000]),
+)
+def test_an_answer_is_that_of_a_look_at_every_job_after_any_writes(
+    open_store: OpenStore,
+    clock: Clock,
+    *,
+    made: list[Any],
+    writes: list[Any],
+    asked: list[Any],
+    checked: int,
+    most: int,
+    first_ids: int,
+) -> None:
+    asked = [("a", None, 1, None), ("aab", None, 1, None), ("b", Status.ACTIVE, 2, None), *asked]
+    with pytest.MonkeyPatch.context() as patched, open_store() as first, open_store() as second:
+        patched.setattr(searches, "CHECKED", checked)
+        patched.setattr(search_memory, "MOST", most)
+        patched.setattr(searches, "FIRST", first_ids)
+        stores = Stores(first, second, clock)
+        for write in [*(("create", 0, *job) for job in made), *writes]:
+            stores.write(*write)
+            for q, status, page, limit in asked:
+                expected = plainly(first, stores.employers[0], q, status, page, most=limit)
+                for store in stores.both:
+                    found = ask(store, stores.employers[0], q, status, page, most=limit)
+                    assert found == expected, (write, q, status, page, limit)
+
+
+# -- one by one ----------------------------------------------------------------------------------------------
+
+
+def test_an_answer_is_remembered_until_a_job_of_the_employer_changes(
+    board: Board, store: Store, employer: Employer, path: Path
+) -> None:
+    """What another program writes into the table of jobs is not in the history: it shows which answers are remembered."""
+    other = store.write(lambda tx: employers.add(tx, "Other"))
+    old, new, _ = (board.create(title=title).id for title in ("Baker", "Baker", "Miller"))
+
+    def answers() -> list[tuple[int, list[int]]]:
+        return [ask(store, employer, q, size=1) for q in ("baker", "báker", "BA")]
+
+    assert answers() == [(2, [new])] * 3
+    change(path, f"UPDATE job SET search = 'none' WHERE id = {old}")
+    assert answers() == [(2, [new])] * 3
+    board.create(employer_id=other.id)
+    assert answers() == [(2, [new])] * 3
+    board.create(employer_id=other.id)
+    board.create(title="Miller")
+    board.create(employer_id=other.id)
+    assert answers() == [(1, [new])] * 3
+
+
+@pytest.mark.parametrize("most", [None, 4, 7, 9])
+@pytest.mark.parametrize("first", [3, 1_000])
+@pytest.mark.parametrize("q", ["ba", "baker"])
+def test_the_pages_of_a_search_are_those_of_the_first_time(
+    board: Board,
+    store: Store,
+    employer: Employer,
+    *,
+    q: str,
+    first: int,
+    most: int | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(searches, "FIRST", first)
+    made = [board.create(title="Baker").id for _ in range(9)][::-1]
+    total, listed = (9, made) if most in (None, 9) else (most + 1, made[:most])
+    for page, size in [
+        (3, 2),
+        (1, 2),
+        (1, 3),
+        (2, 2),
+        (2, 3),
+        (4, 2),
+        (5, 2),
+        (6, 2),
+        (3, 3),
+        (1, 9),
+        (9, 1),
+    ] * 2:
+        expected = listed[(page - 1) * size : page * size]
+        assert ask(store, employer, q, None, page, size=size, most=most) == (total, expected), (page, size)
+
+
+@pytest.mark.parametrize("q", ["ba", "baker"])
+def test_a_page_that_was_asked_for_and_those_before_it_are_not_looked_for_again(
+    board: Board, store: Store, employer: Employer, path: Path, *, monkeypatch: pytest.MonkeyPatch, q: str
+) -> None:
+    monkeypatch.setattr(searches, "FIRST", 1_000)
+    made = [board.create(title="Baker").id for _ in range(9)][::-1]
+    for page in (1, 2, 3):
+        ask(store, employer, q, None, page)
+    change(path, "UPDATE job SET search = 'none'")
+    for page in (1, 2, 3):
+        assert ask(store, employer, q, None, page) == (9, made[(page - 1) * PAGE : page * PAGE])
+
+
+def test_the_second_search_of_a_common_term_counts_nothing(
+    board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [board.create(title="Baker").id for _ in range(9)][::-1]
+    assert ask(store, employer, "baker") == ask(store, employer, "ba") == (9, made[:2])
+    for count_jobs in ("count_by_index", "first_by_scan"):
+        monkeypatch.delattr(sqlite_search.Question, count_jobs)
+    for count_jobs in ("count", "up_to"):
+        monkeypatch.delattr(postgres_search._Having, count_jobs)
+    for page in range(1, 7):
+        expected = made[(page - 1) * PAGE : page * PAGE]
+        assert (
+            ask(store, employer, "baker", page=page) == ask(store, employer, "ba", page=page) == (9, expected)
+        )
+
+
+def test_a_look_at_one_moment_gets_the_answer_of_that_moment(
+    board: Board, store: Store, employer: Employer
+) -> None:
+    baker = board.create(title="Baker")
+    seen, go_on = threading.Event(), threading.Event()
+    answers: list[Any] = []
+
+    def at_one_moment(tx: Tx) -> None:
+        answers.append(look(tx, employer, "baker"))
+        seen.set()
+        go_on.wait(30)
+        answers.append(look(tx, employer, "baker"))
+        answers.append(look(tx, employer, "mil"))
+
+    thread = threading.Thread(target=store.read, args=(at_one_moment,))
+    thread.start()
+    seen.wait(30)
+    board.update(baker, title="Miller")
+    after = [ask(store, employer, "baker"), ask(store, employer, "mil")]
+    go_on.set()
+    thread.join()
+    assert answers == [(1, [baker.id]), (1, [baker.id]), (0, [])]
+    assert after == [ask(store, employer, "baker"), ask(store, employer, "mil")] == [(0, []), (1, [baker.id])]
+
+
+def test_an_answer_is_not_used_when_the_numbers_of_changes_begin_again(
+    board: Board, store: Store, employer: Employer, clock: Clock
+) -> None:
+    made = [board.create(title="Baker") for _ in range(3)]
+    assert ask(store, employer, "baker", size=9)[0] == 3
+    clock.forward(days=100)
+    assert store.write(lambda tx: history.prune(tx, clock())) == 3
+    for number, job in enumerate(made, start=1):
+        board.update(job, title="Miller")
+        if number == 3:
+            assert ask(store, employer, "baker") == (0, [])
+
+
+def test_an_answer_is_not_used_when_a_change_since_was_pruned(
+    board: Board, store: Store, employer: Employer, clock: Clock
+) -> None:
+    other = store.write(lambda tx: employers.add(tx, "Other"))
+    baker = board.create(title="Baker")
+    assert ask(store, employer, "baker")[0] == 1
+    board.update(baker, title="Miller")
+    clock.forward(days=100)
+    board.create(employer_id=other.id)
+    assert store.write(lambda tx: history.prune(tx, clock())) == 2
+    assert ask(store, employer, "baker") == (0, [])
+
+
+_RENAME = """
+import sys
+from zoneinfo import ZoneInfo
+from syncd.domain import Actor, ActorKind, JobInput
+from syncd.store import Store, upsert
+
+with Store.open(sys.argv[1], timezone=ZoneInfo("UTC")) as store:
+    sent = JobInput({"title": sys.argv[4]})
+    store.write(lambda tx: upsert.update(tx, int(sys.argv[2]), int(sys.argv[3]), sent, Actor(ActorKind.KEY, 1)))
+"""
+
+
+def test_an_answer_is_not_used_after_another_process_changed_a_job(
+    board: Board, store: Store, employer: Employer, path: Path
+) -> None:
+    baker = board.create(title="Baker")
+    for old, new in (("Baker", "Miller"), ("Miller", "Baker")):
+        assert ask(store, employer, old) == (1, [baker.id])
+        values = (store_url(path), str(employer.id), str(baker.id), new)
+        subprocess.run([sys.executable, "-c", _RENAME, *values], check=True)
+        assert ask(store, employer, old) == (0, [])
+        assert ask(store, employer, new) == (1, [baker.id])
+
+
+def test_what_is_remembered_is_bounded(
+    board: Board, store: Store, employer: Employer, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_memory, "MOST", 3)
+    terms = ["a" * 200, "ba", "bak", "bake"]
+    job = board.create(title="Baker", reference_id="r")
+    board.update(job, title="a" * 256)
+    job = board.create(title="Baker")
+    for term in [*terms, "ba", "a" * 201]:
+        assert ask(store, employer, term)[0] == 1
+    assert len(store.search_memory) == 3
+    change(path, "UPDATE job SET search = 'none'")
+    assert [ask(store, employer, term)[0] for term in ("ba", "bak", "bake", *terms[:1], "a" * 201)] == [
+        1,
+        1,
+        1,
+        0,
+        0,
+    ]
+    for number in range(100):
+        ask(store, employer, f"{number}")
+    assert len(store.search_memory) == 3
+
+
+def test_few_ids_are_remembered_of_a_search(
+    board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert FIRST == 1_000
+    for _ in range(9):
+        board.create(title="Baker")
+    for q in ("ba", "baker"):
+        for size in (1, 9):
+            for page in (1, 5):
+                ask(store, employer, q, page=page, size=size)
+        kept = store.search_memory.get(search_memory.Asked(employer.id, q, None, None))
+        assert kept is not None
+        assert len(kept.found.first) <= 3
+
+
+def test_of_an_employer_with_few_jobs_nothing_is_remembered(
+    board: Board, store: Store, employer: Employer, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searches, "FEW", 2)
+    for title in ("Baker", "Miller"):
+        board.create(title=title)
+    assert ask(store, employer, "baker")[0] == 1
+    change(path, "UPDATE job SET search = 'none'")
+    assert ask(store, employer, "baker")[0] == 0
+    board.create(title="Baker")
+    assert ask(store, employer, "baker")[0] == 1
+    change(path, "UPDATE job SET search = 'none'")
+    assert ask(store, employer, "baker")[0] == 1
