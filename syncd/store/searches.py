@@ -81,7 +81,7 @@ def _with_page(found: Found, known: Found | None, skip: int, ids: Sequence[int])
     """Return what was found with the ids that were known, and with those of the page if it is the next one."""
     first = found.first or (known.first if known is not None else ())
     if skip <= len(first) < skip + len(ids) <= FIRST:
-        first = array("i", [*first[:skip], *ids])
+        first = array("q", [*first[:skip], *ids])
     return replace(found, first=first)
 
 

@@ -119,7 +119,7 @@ class PostgresSearch:
         if total is None:
             ids = having.up_to(ALL if most is None else min(ALL, most))
             if ids is not None:
-                return Found(len(ids), array("i", ids)), ids[(page - 1) * size : page * size]
+                return Found(len(ids), array("q", ids)), ids[(page - 1) * size : page * size]
             total = having.count(most)
         beyond = most is not None and total > most
         window = Window.of_first(total - 1, page, size) if beyond else Window.of(total, page, size)
@@ -135,7 +135,7 @@ class PostgresSearch:
         if end > first:
             return Found(total), having.page(window, walk=walk)
         ids = having.page(Window(0, min(total, first), total), walk=walk)
-        return Found(total, array("i", ids)), ids[window.skip : end]
+        return Found(total, array("q", ids)), ids[window.skip : end]
 
 
 class PostgresIndex:

@@ -147,7 +147,7 @@ def _with_scan(
         found = question.first_by_scan(FIRST)
     else:
         ids = question.scan(Window(0, most + 1, most + 1))  # once through the list instead of twice
-        found = Found(len(ids), array("i", ids[:FIRST]))
+        found = Found(len(ids), array("q", ids[:FIRST]))
         return found, ids[:most][(page - 1) * size : page * size]
     first = found.page(page, size, most)
     return found, question.scan(_window(found.total, page, size, most)) if first is None else first
@@ -171,7 +171,7 @@ def _with_index(
     if total > FIRST:
         return Found(total), question.by_index(mark, window)
     ids = question.by_index(mark, Window(0, total, total))  # all: they are sorted anyway
-    return Found(total, array("i", ids)), ids[window.skip : window.skip + window.take]
+    return Found(total, array("q", ids)), ids[window.skip : window.skip + window.take]
 
 
 def _window(total: int, page: int, size: int, most: int | None) -> Window:
@@ -225,7 +225,7 @@ class Question:
         """Return the first ``most`` jobs, and how many there are: once through the list."""
         sql = f"SELECT id, published_at FROM job WHERE {self._listed} ORDER BY {_order(False)} LIMIT :most"
         rows = self._tx.execute(sql, {**self._values, "most": most}).fetchall()
-        ids = array("i", [job_id for job_id, _ in rows])
+        ids = array("q", [job_id for job_id, _ in rows])
         if len(ids) < most:
             return Found(len(ids), ids)
         job_id, published_at = rows[-1]
