@@ -124,6 +124,11 @@ class Records:
             "CREATE TEMP TABLE twice AS SELECT reference, min(number) AS first FROM row WHERE reference IS NOT NULL "
             "GROUP BY reference HAVING count(*) > 1"
         )
+        # known records whose reference a row has, too
+        self._db.execute(
+            "CREATE TEMP TABLE met AS SELECT number, reference, digest FROM known "
+            "WHERE EXISTS (SELECT 1 FROM row WHERE row.reference = known.reference)"
+        )
         if has_repeats(self._db):
             self._group()
 
@@ -141,6 +146,7 @@ class Records:
         self._db.execute("DROP INDEX row_reference")
         self._db.execute("DROP INDEX IF EXISTS row_place")
         self._db.execute("DROP TABLE temp.twice")
+        self._db.execute("DROP TABLE temp.met")
         self._db.execute("UPDATE row SET place = number WHERE place <> number")
         self.seal()
 
@@ -256,10 +262,10 @@ class Rows:
         record has."""
         query = (
             "SELECT reference, number, digest FROM row WHERE reference IN (SELECT reference FROM temp.twice) "
-            "OR reference IN (SELECT known.reference FROM known CROSS JOIN row AS r ON r.reference = known.reference) "
-            "UNION ALL SELECT reference, number, digest FROM known WHERE job IN (SELECT job FROM known GROUP BY job "
-            "HAVING count(*) > 1) OR EXISTS (SELECT 1 FROM row WHERE row.reference = known.reference) "
-            "ORDER BY 1, 2"
+            "OR reference IN (SELECT reference FROM temp.met) "
+            "UNION SELECT reference, number, digest FROM temp.met "
+            "UNION SELECT reference, number, digest FROM known WHERE job IN (SELECT job FROM known GROUP BY job "
+            "HAVING count(*) > 1) ORDER BY 1, 2"
         )
         before: tuple[str, int, bytes] | None = None
         for reference, number, digest in self._db.execute(query):
@@ -279,9 +285,9 @@ class Rereading:
         """Want each known record that comes after another row of its reference: it has to be applied again.
         Return whether there is one."""
         query = (
-            "INSERT OR IGNORE INTO wanted SELECT known.digest FROM known "
-            "CROSS JOIN row ON row.reference = known.reference "
-            "WHERE row.number < known.number AND row.kind = ?"
+            "INSERT OR IGNORE INTO wanted SELECT met.digest FROM temp.met "
+            "CROSS JOIN row ON row.reference = met.reference "
+            "WHERE row.number < met.number AND row.kind = ?"
         )
         return self._db.execute(query, (RowKind.VALID,)).rowcount > 0
 
