@@ -19,7 +19,6 @@ from syncd.store.model import (
     RunRow,
     Statement,
     clean,
-    creating,
     matching,
     micros,
     updating,
@@ -30,7 +29,6 @@ _FIND = Statement(select(FeedRow.id).where(*matching(FeedRow.name, FeedRow.emplo
 _OF_OTHERS = Statement(
     select(FeedRow.id).where(*matching(FeedRow.name), col(FeedRow.employer_id) != bindparam("employer_id"))
 )
-_ADD = creating(FeedRow.name, FeedRow.employer_id, FeedRow.disturbed)
 _ALL = Statement(select(FeedRow.id, FeedRow.name))
 _SETTINGS = Statement(select(col(FeedRow.settings_digest)).where(*matching(FeedRow.id)))
 _SET_SETTINGS = updating(FeedRow.settings_digest, where=[FeedRow.id])
@@ -42,7 +40,7 @@ def feed_id(tx: Tx, name: str, employer_id: int) -> int:
     found = find(tx, name, employer_id)
     for other in tx.scalars(_OF_OTHERS, name=name, employer_id=employer_id):
         feed_jobs.release_all(tx, other)
-    return tx.insert(_ADD, name=name, employer_id=employer_id, disturbed=True) if found is None else found
+    return tx.insert(FeedRow, name=name, employer_id=employer_id) if found is None else found
 
 
 def find(tx: Tx, name: str, employer_id: int) -> int | None:

@@ -23,7 +23,6 @@ from syncd.store.model import (
     RunRow,
     Statement,
     among,
-    creating,
     deleting,
     instant_of,
     kept,
@@ -48,8 +47,7 @@ _LATEST = Statement(
     NOTICE.select()
     .where(col(NoticeRow.feed) == bindparam("feed"), _about)
     .order_by(col(NoticeRow.id).desc())
-    .limit(1),
-    NOTICE.make,
+    .limit(1)
 )
 _DEGRADED = NoticeEvent.DEGRADED.value
 _is_about_use = sa.or_(col(NoticeRow.event) == _DEGRADED, col(NoticeRow.over) == _DEGRADED)
@@ -58,18 +56,6 @@ _OPEN_DEGRADED = Statement(
     select(col(NoticeRow.feed)).where(
         col(NoticeRow.id).in_(_LATEST_ABOUT_USE), col(NoticeRow.event) == _DEGRADED
     )
-)
-_ADD = creating(
-    NoticeRow.key,
-    NoticeRow.event,
-    NoticeRow.feed,
-    NoticeRow.run_id,
-    NoticeRow.state,
-    NoticeRow.reason,
-    NoticeRow.counts,
-    NoticeRow.over,
-    NoticeRow.holds,
-    NoticeRow.at,
 )
 _LAST_ID = Statement(select(sa.func.max(col(NoticeRow.id))))
 _OLD = Statement(
@@ -93,7 +79,7 @@ def add(tx: Tx, notice: Notice) -> Notice:
     """Write a notice of now; return it with its id and its key."""
     new = replace(notice, key=uuid4().hex, at=tx.now.instant)
     found = tx.insert(
-        _ADD,
+        NoticeRow,
         key=new.key,
         event=new.event.value,
         feed=kept(new.feed),

@@ -22,7 +22,7 @@ from syncd.store.model import (
     OutboxRow,
     Statement,
     clean,
-    creating,
+    counting,
     deleting,
     instant_of,
     matching,
@@ -63,29 +63,23 @@ _heads = select(sa.func.min(col(OutboxRow.id))).where(*_unsent).group_by(col(Out
 _HEADS = Statement(
     _SELECT.where(col(OutboxRow.id).in_(_heads), col(OutboxRow.due) <= bindparam("now"))
     .order_by(col(OutboxRow.id))
-    .limit(BATCH),
-    _OUTGOING.make,
+    .limit(BATCH)
 )
 _first = select(sa.func.min(col(OutboxRow.id))).where(*_unsent).scalar_subquery()
-_FIRST = Statement(_SELECT.where(col(OutboxRow.id) == _first), _OUTGOING.make)
-_OF_MESSAGE = Statement(
-    _SELECT.where(*_unsent, *matching(OutboxRow.message)).order_by(col(OutboxRow.id)), _OUTGOING.make
-)
+_FIRST = Statement(_SELECT.where(col(OutboxRow.id) == _first))
+_OF_MESSAGE = Statement(_SELECT.where(*_unsent, *matching(OutboxRow.message)).order_by(col(OutboxRow.id)))
 _FREE = Statement(
     _SELECT.where(*_unsent, col(OutboxRow.message).is_(None))
     .order_by(col(OutboxRow.id))
-    .limit(bindparam("limit")),
-    _OUTGOING.make,
+    .limit(bindparam("limit"))
 )
 _LAST_SENT = Statement(select(sa.func.max(col(OutboxRow.sent_at))).where(*matching(OutboxRow.way)))
 _NEW = Statement(
     notices.NOTICE.select()
     .where(col(NoticeRow.id) > bindparam("after"))
     .order_by(col(NoticeRow.id))
-    .limit(BATCH),
-    notices.NOTICE.make,
+    .limit(BATCH)
 )
-_ADD = creating(OutboxRow.way, OutboxRow.notice_id, OutboxRow.feed, OutboxRow.tries, OutboxRow.due)
 _ASSIGN = updating(OutboxRow.message, where=[OutboxRow.id])
 _FAILED = updating(OutboxRow.tries, OutboxRow.due, OutboxRow.error, where=[OutboxRow.id])
 _DUE = Statement(sa.update(OutboxRow).where(col(OutboxRow.sent_at).is_(None)).values({OutboxRow.due: 0}))
@@ -94,7 +88,7 @@ _DELETE = deleting(OutboxRow.id)
 _CURSORS = Statement(
     select(col(FactRow.name), col(FactRow.value)).where(col(FactRow.name).startswith("notify.to "))
 )
-_WAITING_FOR = Statement(select(sa.func.count()).select_from(OutboxRow).where(*_unsent))
+_WAITING_FOR = counting(OutboxRow, *_unsent)
 _SENT_BEFORE = Statement(
     select(col(OutboxRow.id)).where(col(OutboxRow.sent_at) < bindparam("before")).limit(bindparam("limit"))
 )
@@ -152,7 +146,7 @@ def collect(tx: Tx, way: str, events: Collection[str], feeds: Collection[str]) -
     for notice in tx.all(_NEW, after=after):
         after = notice.id
         if notice.feed is None or (notice.event.short in events and (not feeds or notice.feed in feeds)):
-            tx.insert(_ADD, way=way, notice_id=notice.id, feed=notice.feed or "", tries=0, due=0)
+            tx.insert(OutboxRow, way=way, notice_id=notice.id, feed=notice.feed or "")
     facts.put(tx, _cursor(way), str(after))
     excess = (tx.scalar(_WAITING_FOR, way=way) or 0) - MOST
     return _drop(tx, tx.scalars(_OLDEST, way=way, limit=excess)) if excess > 0 else 0

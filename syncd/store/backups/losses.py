@@ -10,11 +10,11 @@ from typing import NamedTuple, NoReturn
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam
-from sqlmodel import col, select
+from sqlmodel import col
 
 from syncd.domain import RunKind, RunState
 from syncd.store.database import Database
-from syncd.store.model import EmployerRow, FeedRow, HistoryRow, KeyRow, RunRow, Statement
+from syncd.store.model import Columns, EmployerRow, FeedRow, HistoryRow, KeyRow, RunRow, Statement
 from syncd.store.transactions import Tx
 
 
@@ -64,23 +64,17 @@ class Losses:
 
 
 _RUNS = Statement(
-    sa.select(
-        col(RunRow.id),
-        col(FeedRow.name),
-        col(RunRow.kind),
-        col(RunRow.state),
-        col(RunRow.file),
-    )
+    Columns(RunSummary, RunRow, feed=FeedRow.name)
+    .select()
     .join(FeedRow, col(FeedRow.id) == RunRow.feed_id)
     .where(col(RunRow.id) >= bindparam("first"))
-    .order_by(col(RunRow.id)),
-    RunSummary._make,
+    .order_by(col(RunRow.id))
 )
 _KEYS = Statement(
-    select(col(KeyRow.id), col(EmployerRow.name), col(KeyRow.label), col(KeyRow.revoked_at))
+    Columns(KeySummary, KeyRow, employer=EmployerRow.name)
+    .select()
     .join(EmployerRow, col(EmployerRow.id) == KeyRow.employer_id)
-    .order_by(col(KeyRow.id)),
-    KeySummary._make,
+    .order_by(col(KeyRow.id))
 )
 _WAITING = Statement(
     sa.select(sa.func.min(col(RunRow.id))).where(

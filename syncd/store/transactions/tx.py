@@ -11,7 +11,7 @@ from sqlmodel import col
 from syncd.domain import Location, Moment
 from syncd.errors import NotFound, StoreError
 from syncd.store.database import Database, Session
-from syncd.store.model import CounterRow, Statement, given
+from syncd.store.model import CounterRow, Statement, Table, creating, given
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -89,13 +89,18 @@ class Tx:
         found: R | None = row
         return found
 
-    def insert(self, statement: Statement[tuple[int]], /, **values: object) -> int:
-        """Run a statement made by ``creating``; return the id of the new row."""
-        return int(*self._run(statement, values).fetchone())
+    def insert(self, table: type[Table], /, **values: object) -> int:
+        """Write a row, with the defaults of the table for what is not given; return its id, which the database gives."""
+        statement, defaults = creating(table)
+        return int(*self._run(statement, {**defaults, **values}).fetchone())
 
     def all(self, statement: Statement[R], /, **values: object) -> list[R]:
         rows: list[Any] = self._run(statement, values).fetchall()
         return rows if statement.make is None else [statement.make(row) for row in rows]
+
+    def page(self, statement: Statement[R], page: int, size: int, /, **values: object) -> list[R]:
+        """Return the rows of ``page``, counted from 1, of a SELECT that is ``paged``."""
+        return self.all(statement, limit=size, skip=(page - 1) * size, **values)
 
     def each(self, statement: Statement[R], /, **values: object) -> Iterator[R]:
         """Yield the rows, which are not all in memory at once. To be read within the transaction, but not always to the end."""
