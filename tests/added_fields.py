@@ -13,8 +13,6 @@ from alembic import op
 
 revision = "{number}"
 down_revision = "{last}"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

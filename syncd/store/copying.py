@@ -21,7 +21,7 @@ from syncd.store import schema
 from syncd.store.database import Database
 from syncd.store.model import JobSearchStale, Statement, metadata
 from syncd.store.store import Store, database_at
-from syncd.store.transactions import Tx
+from syncd.store.transactions import Tx, reading
 
 _PAGE = 2_000
 _UTC = ZoneInfo("UTC")
@@ -58,19 +58,12 @@ def copy(source_url: str, target_url: str) -> list[Copied]:
 
 
 def _copy(source: Database, target: Store, tx: Tx) -> list[Copied]:
-    session = source.reader()
-    try:
-        session.begin()
-        before = Tx(session, source, target.now, {})
+    with reading(source, target.now) as before:
         _check_empty(tx)
         for table in reversed(_TABLES):
             tx.run(Statement(sa.delete(table).where(*_copied_of(table))))
         copied = [_copied(table, _pages(table, before), partial(_add, tx, table)) for table in _TABLES]
         target.database.set_last_ids(tx, source.last_ids(before))
-    except source.errors as error:  # of another driver than the target's, maybe
-        raise source.translated(error) from error
-    finally:
-        session.close()
     for table, found in zip(_TABLES, copied, strict=True):
         if _copied(table, _pages(table, tx)) != found:
             raise StoreError(f"the table {table.name} differs in the target; nothing was copied")

@@ -12,13 +12,12 @@ from typing import IO
 
 import psycopg
 from psycopg import sql
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from syncd.errors import StoreBusy, StoreError
-from syncd.store.backups import Note
+from syncd.store.backups import verified
 from syncd.store.database import Backup, Database
 from syncd.store.postgres import backups
-from syncd.store.postgres.connections import Connection
+from syncd.store.postgres.connections import Connection, attempts
 from syncd.store.postgres.errors import DRIVER_ERRORS, store_errors
 from syncd.store.postgres.named_locks import key_of
 from syncd.store.postgres.programs import environment, program, run
@@ -106,12 +105,7 @@ class Place:
 def be_alone(driver: Connection, name: str) -> None:
     """Raise StoreBusy if another process than that of ``driver`` is connected to the database ``name``. One that has just
     closed its connection may take a moment to be gone."""
-    for attempt in Retrying(
-        retry=retry_if_exception_type(StoreBusy),
-        stop=stop_after_delay(_CLOSING),
-        wait=wait_fixed(0.05),
-        reraise=True,
-    ):
+    for attempt in attempts(StoreBusy, seconds=_CLOSING, pause=0.05):
         with attempt:
             ((users,),) = driver.execute(_USERS, (name,))
             if users:
@@ -150,21 +144,10 @@ def unpacked(
         place.be_alone()
         try:
             place.load(source)
-            made = _verified(connect, place.draft, note, size)
-            replacement = PostgresReplacement(place, made, database_at(place.draft))
-            yield replacement
+            with closing(connect(place.draft)) as draft:
+                made = verified(note, *backups.read_store(draft), size)
+            yield PostgresReplacement(place, made, database_at(place.draft))
         finally:
             # after an exchange there is none; what cannot be removed now, the next restore removes
             with suppress(*DRIVER_ERRORS):
                 place.drop()
-
-
-def _verified(
-    connect: Callable[[str | None], Connection], draft: str, note: Note | None, size: int
-) -> Backup:
-    """Return what the draft has, after a comparison with the note. Raises StoreError."""
-    with closing(connect(draft)) as driver:
-        schema, now = backups.read_store(driver)
-    if note is not None:
-        note.verify(now)
-    return Backup(schema, now.rows, now.digest, note.at if note else None, size)

@@ -18,7 +18,7 @@ from typing import IO
 import msgspec
 
 from syncd.errors import StoreBusy, StoreError
-from syncd.store.backups import Contents, Note, encode_note, flush, read_note
+from syncd.store.backups import Contents, Note, encode_note, flush, read_note, verified
 from syncd.store.database import Backup, Database
 from syncd.store.sqlite.errors import primary_code, store_errors
 from syncd.store.sqlite.search_index import TABLES as INDEX_TABLES
@@ -98,9 +98,7 @@ def read_backup(path: Path) -> Backup:
     except sqlite3.Error as error:
         raise StoreError(f"the file is not a backup, or is damaged ({error}); use another one") from error
     note = read_note(*value) if value is not None else None
-    if note is not None:
-        note.verify(now)
-    return Backup(schema, now.rows, now.digest, note.at if note else None, path.stat().st_size)
+    return verified(note, schema, now, path.stat().st_size)
 
 
 def _contents(connection: sqlite3.Connection) -> Contents:

@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0001"
 down_revision = None
-branch_labels = None
-depends_on = None
 
 _TABLES = """counter employer history setting api_key feed job job_total place feed_job feed_miss feed_sent reply run
 run_plan run_rejected run_unknown run_warning""".split()
