@@ -10,6 +10,7 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import ActorKind, Status
+from syncd.errors import Conflict
 from syncd.store import feed_jobs
 from syncd.store.model import (
     FeedJob,
@@ -109,12 +110,18 @@ _PAUSED = Statement(select(FeedRow.name, col(FeedRow.paused)).where(col(FeedRow.
 
 
 def pause(tx: Tx, name: str, why: str) -> None:
-    """Have the files of the feed with this name left lying. ``why``: in words, "" if nobody said it."""
-    tx.run(_PAUSE, name=name, paused=clean(why))
+    """Have the files of the feed with this name left lying. ``why``: in words, "" if nobody said it. Raises Conflict if the
+    store does not know the feed yet."""
+    if not tx.run(_PAUSE, name=name, paused=clean(why)):
+        raise Conflict(
+            f"feed {name} had no run yet and its file is wrong: its files are left lying in any case"
+        )
 
 
 def resume(tx: Tx, name: str) -> None:
-    """Have the files of the feed taken again."""
+    """Have the files of the feed taken again. Raises Conflict if it is not paused."""
+    if name not in paused(tx):
+        raise Conflict(f"feed {name} is not paused")
     tx.run(_PAUSE, name=name, paused=None)
 
 

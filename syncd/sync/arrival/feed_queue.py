@@ -74,7 +74,7 @@ class FeedQueue:
         config = feed.config
         self._ctx, self._folder, self._settle, self._marker = ctx, feed.folder, config.settle, config.marker
         self._claims = Claims(feed.folder, config.marker)
-        self._inbox = Inbox(feed.folder, config.settle, config.marker, ctx.monotonic)
+        self._inbox = Inbox(feed.folder, config.marker, Settling(config.settle, ctx.monotonic))
         self._orphans = Settling(config.settle, ctx.monotonic)
         self._given_up = GivenUp()
         self._complete: list[Candidate] = []

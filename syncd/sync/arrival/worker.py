@@ -142,14 +142,9 @@ class Worker:
         turns = list(self._turns.items())
         return {name: t.waiting for name, t in turns if t.waiting and t.degraded}
 
-    @property
-    def due(self) -> float | None:
-        """Seconds until another turn may find more (a file that settles, a fault that may have passed); None if it need
-        not come before the next rescan."""
-        return self.due_for(None)
-
-    def due_for(self, largest: int | None) -> float | None:
-        """Return ``due`` for a thread that runs files of up to ``largest`` bytes."""
+    def due(self, largest: int | None = None) -> float | None:
+        """Return the seconds until another turn may find more (a file that settles, a fault that may have passed); None if it
+        need not come before the next rescan. ``largest`` as in ``work``."""
         idle = [turns for turns in list(self._turns.values()) if turns.is_for(largest)]
         dues = [turns.due for turns in idle if turns.due is not None]
         return max(0.0, min(dues) - self._ctx.monotonic()) if dues else None
