@@ -21,7 +21,6 @@ from syncd.store.model import (
     Statement,
     given,
     instant_of,
-    kept,
     matching,
     micros,
     optional_instant,
@@ -95,8 +94,8 @@ def create(
         employer_id=employer_id,
         digest=_digest(plain),
         label=label,
-        created_at=micros(tx.now.instant),
-        expires_at=kept(expires_at),
+        created_at=tx.now.instant,
+        expires_at=expires_at,
     )
     return get(tx, key_id), plain
 

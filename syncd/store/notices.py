@@ -4,7 +4,7 @@ is in ``outbox``."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from uuid import uuid4
 
@@ -25,7 +25,6 @@ from syncd.store.model import (
     among,
     deleting,
     instant_of,
-    kept,
     micros,
     optional,
 )
@@ -78,20 +77,7 @@ _DELETE = deleting(NoticeRow.id)
 def add(tx: Tx, notice: Notice) -> Notice:
     """Write a notice of now; return it with its id and its key."""
     new = replace(notice, key=uuid4().hex, at=tx.now.instant)
-    found = tx.insert(
-        NoticeRow,
-        key=new.key,
-        event=new.event.value,
-        feed=kept(new.feed),
-        run_id=new.run,
-        state=new.state,
-        reason=kept(new.reason),
-        counts=kept(new.counts),
-        over=kept(new.over),
-        holds=kept(new.holds),
-        at=micros(tx.now.instant),
-    )
-    return replace(new, id=found)
+    return replace(new, id=tx.insert(NoticeRow, **asdict(new), run_id=new.run))
 
 
 def note_run(tx: Tx, run: Run, *, poison: bool = False) -> None:

@@ -19,7 +19,7 @@ from syncd.store.database import Backup, Database
 from syncd.store.postgres import backups
 from syncd.store.postgres.connections import Connection, attempts
 from syncd.store.postgres.errors import DRIVER_ERRORS, store_errors
-from syncd.store.postgres.named_locks import key_of
+from syncd.store.postgres.named_locks import LOCK, key_of
 from syncd.store.postgres.programs import environment, program, run
 
 #: The database in which databases are made and renamed: a name cannot be changed from inside.
@@ -35,7 +35,6 @@ _USERS = (
 #: Seconds in which a connection that was closed must be gone.
 _CLOSING = 2.0
 _IN_USE = "another process is connected to the database {}: stop all daemons and end it first"
-_LOCK = "SELECT pg_try_advisory_lock($1)"
 
 
 class Place:
@@ -52,17 +51,13 @@ class Place:
                 "a restore makes a database, which the store's user may not: ALTER ROLE … CREATEDB, or restore with"
                 " the address of a user who may (SYNCD_STORE__URL)"
             )
-        ((mine,),) = driver.execute(_LOCK, (key_of(f"restore {name}"),))
+        ((mine,),) = driver.execute(LOCK, (key_of(f"restore {name}"),))
         if not mine:
             raise StoreBusy(f"another process restores the database {name}")
         found = driver.execute(_FOUND, (name,)).fetchone()
         self.exists = found is not None
         ((me,),) = driver.execute("SELECT current_user")
         self.owner, self._collate, self._type = found or (me, None, None)
-
-    def be_alone(self) -> None:
-        """Raise StoreBusy if a process is connected to the database."""
-        be_alone(self._driver, self.name)
 
     def load(self, source: IO[bytes]) -> None:
         """Make the draft from a backup."""
@@ -141,7 +136,7 @@ def unpacked(
     size = source.seek(0, os.SEEK_END)
     with store_errors(), closing(connect(_MAINTENANCE)) as driver:
         place = Place(driver, name)
-        place.be_alone()
+        be_alone(driver, name)
         try:
             place.load(source)
             with closing(connect(place.draft)) as draft:

@@ -11,7 +11,7 @@ from sqlmodel import col
 from syncd.domain import Location, Moment
 from syncd.errors import NotFound, StoreError
 from syncd.store.database import Database, Session
-from syncd.store.model import CounterRow, Statement, Table, creating, given
+from syncd.store.model import CounterRow, Statement, Table, creating, given, kept
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -90,9 +90,11 @@ class Tx:
         return found
 
     def insert(self, table: type[Table], /, **values: object) -> int:
-        """Write a row, with the defaults of the table for what is not given; return its id, which the database gives."""
+        """Write a row with these values, as columns keep them, and else with the defaults of the table. Values that have no
+        column are left out. Return the id, which the database gives."""
         statement, defaults = creating(table)
-        return int(*self._run(statement, {**defaults, **values}).fetchone())
+        new = {name: kept(value) for name, value in values.items()}
+        return int(*self._run(statement, {**defaults, **new}).fetchone())
 
     def all(self, statement: Statement[R], /, **values: object) -> list[R]:
         rows: list[Any] = self._run(statement, values).fetchall()

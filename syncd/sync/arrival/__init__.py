@@ -16,7 +16,7 @@ dies leaves the file in ``.claimed/``. What failed for a reason that can pass is
 
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.decisions import decide
-from syncd.sync.arrival.folder_contents import LyingFile, look_into
+from syncd.sync.arrival.folder_contents import look_into
 from syncd.sync.arrival.partner_access import FolderRights, open_to_group
 from syncd.sync.arrival.reverts import revert
 from syncd.sync.arrival.worker import Worker
@@ -24,7 +24,6 @@ from syncd.sync.arrival.worker import Worker
 __all__ = [
     "ArrivalContext",
     "FolderRights",
-    "LyingFile",
     "Worker",
     "decide",
     "look_into",

@@ -205,7 +205,7 @@ class FeedQueue:
 
     def _fail_lost_runs(self, feed: Feed) -> Iterator[Run]:
         """End the runs whose claimed file is gone, for they cannot be continued. Yield each."""
-        there = self._claims.modes()
+        there = self._claims.names()
         why = "its file was removed from .claimed/ before the run ended"
         lost = self._ctx.store.read(lambda tx: _lost_runs(tx, feed, there))
         for run in ended_without_importer(

@@ -98,10 +98,13 @@ def warning_json(warning: FeedWarning) -> dict[str, Any]:
     }
 
 
-def change_json(
-    action: str, reference: str | None, job_id: int | None, fields: Iterable[str]
-) -> dict[str, Any]:
-    return {"action": action, "referenceId": reference, "jobId": job_id, "fields": sorted(fields)}
+def change_json(action: str, reference: str | None, job_id: int | None, fields: object) -> dict[str, Any]:
+    """Return a change. ``fields``: their names, or what ``fields_json`` returns."""
+    return {"action": action, "referenceId": reference, "jobId": job_id, "fields": fields}
+
+
+def paging_json(total: int, page: int, page_size: int) -> dict[str, int]:
+    return {"total": total, "page": page, "pages": -(-total // page_size), "pageSize": page_size}
 
 
 def fields_json(
