@@ -18,11 +18,6 @@ down_revision = "{last}"
 def upgrade() -> None:
     op.execute("ALTER TABLE job ADD COLUMN workplace VARCHAR")
     op.execute("ALTER TABLE job ADD COLUMN openings INTEGER")
-
-
-def downgrade() -> None:
-    op.execute("ALTER TABLE job DROP COLUMN openings")
-    op.execute("ALTER TABLE job DROP COLUMN workplace")
 '''
 #: (file of the package, text in it, what is put before that text): a text field and a whole number.
 ADDITIONS = (

@@ -9,7 +9,3 @@ down_revision = "0002"
 
 def upgrade() -> None:
     op.add_column("run_warning", sa.Column("member", sa.String()))
-
-
-def downgrade() -> None:
-    op.drop_column("run_warning", "member")

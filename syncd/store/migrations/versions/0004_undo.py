@@ -20,9 +20,3 @@ def upgrade() -> None:
         sa.Column("job_version", sa.Integer()),
         sa.Column("sent", sa.Text()),
     )
-
-
-def downgrade() -> None:
-    op.drop_table("run_owner")
-    for table, column in (("run", "repeats"), ("run", "reverts"), ("feed", "paused")):
-        op.drop_column(table, column)

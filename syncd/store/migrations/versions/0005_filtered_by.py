@@ -9,7 +9,3 @@ down_revision = "0004"
 
 def upgrade() -> None:
     op.add_column("run", sa.Column("filtered_by", sa.String(), nullable=False, server_default="{}"))
-
-
-def downgrade() -> None:
-    op.drop_column("run", "filtered_by")

@@ -9,7 +9,3 @@ down_revision = "0005"
 
 def upgrade() -> None:
     op.add_column("run", sa.Column("waits_for", sa.Integer()))
-
-
-def downgrade() -> None:
-    op.drop_column("run", "waits_for")

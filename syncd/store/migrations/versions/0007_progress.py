@@ -9,7 +9,3 @@ down_revision = "0006"
 
 def upgrade() -> None:
     op.add_column("run", sa.Column("progress", sa.Text()))
-
-
-def downgrade() -> None:
-    op.drop_column("run", "progress")

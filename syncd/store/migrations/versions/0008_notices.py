@@ -40,8 +40,3 @@ def upgrade() -> None:
     )
     op.create_index("ix_outbox_way_sent_at_feed_id", "outbox", ["way", "sent_at", "feed", "id"])
     op.create_index("ix_outbox_notice_id", "outbox", ["notice_id"])
-
-
-def downgrade() -> None:
-    op.drop_table("outbox")
-    op.drop_table("notice")

@@ -9,7 +9,3 @@ down_revision = "0009"
 
 def upgrade() -> None:
     op.add_column("api_key", sa.Column("successor_id", sa.Integer(), nullable=True))
-
-
-def downgrade() -> None:
-    op.drop_column("api_key", "successor_id")

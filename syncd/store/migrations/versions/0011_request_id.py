@@ -9,7 +9,3 @@ down_revision = "0010"
 
 def upgrade() -> None:
     op.add_column("history", sa.Column("request_id", sa.String(128)))
-
-
-def downgrade() -> None:
-    op.drop_column("history", "request_id")
