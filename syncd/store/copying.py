@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
+from itertools import islice
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -103,17 +104,10 @@ def _copied_of(table: sa.Table) -> list[sa.ColumnElement[bool]]:
 
 def _pages(table: sa.Table, tx: Tx) -> Iterator[list[Row]]:
     """Yield the rows in the order of their primary key, some at a time."""
-    key = list(table.primary_key)
-    places = [table.columns.keys().index(column.name) for column in key]
-    source = sa.select(*table.columns).where(*_copied_of(table)).order_by(*key).limit(_PAGE)
-    after = sa.tuple_(*key) > sa.tuple_(*(bindparam(f"after_{column.name}") for column in key))
-    first, next_page = Statement(source), Statement(source.where(after))
-    rows: list[Row] = tx.all(first)
-    while rows:
-        yield rows
-        last = [rows[-1][place] for place in places]
-        values = {f"after_{column.name}": value for column, value in zip(key, last, strict=True)}
-        rows = tx.all(next_page, **values)
+    source = sa.select(*table.columns).where(*_copied_of(table)).order_by(*table.primary_key)
+    rows = tx.each(Statement(source))
+    while page := list(islice(rows, _PAGE)):
+        yield page
 
 
 def _add(tx: Tx, table: sa.Table, rows: Sequence[Row]) -> None:

@@ -109,8 +109,6 @@ def _best(tx: Tx, key: str, province: str | None) -> Location | None:
 def add_unknown(tx: Tx, employer_id: int, locations: Sequence[Location]) -> tuple[Location, ...]:
     """Return ``locations`` with an id for each: those with id 0 are added for the employer, unless that has happened
     meanwhile."""
-    if all(place.id for place in locations):
-        return tuple(locations)
     return tuple(place if place.id else _add(tx, employer_id, place) for place in locations)
 
 

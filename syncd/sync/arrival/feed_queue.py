@@ -101,7 +101,9 @@ class FeedQueue:
                 self._look_again(ELSEWHERE)
                 return
             yield from continue_reverts(self._ctx, feed.name, feed.employer.id)
-            if self._is_paused(feed):
+            if feed.name in self._ctx.store.read(
+                feeds.paused
+            ):  # asked in each turn: a pause waits for no other file
                 return
             tidy(self._folder)
             runner = DeliveryRunner(self._ctx, feed, self._given_up)
@@ -198,10 +200,6 @@ class FeedQueue:
             yield from self._superseded(feed, gone)
             self.more = self.more or bool(gone or rest)
         return True
-
-    def _is_paused(self, feed: Feed) -> bool:
-        """Return whether the feed's files are left lying. Asked in each turn: a pause waits for no other file."""
-        return feed.name in self._ctx.store.read(feeds.paused)
 
     def _fail_lost_runs(self, feed: Feed) -> Iterator[Run]:
         """End the runs whose claimed file is gone, for they cannot be continued. Yield each."""
