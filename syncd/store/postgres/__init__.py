@@ -2,5 +2,3 @@
 
 from syncd.store.postgres.connections import Server
 from syncd.store.postgres.database import PostgresDatabase
-
-__all__ = ["PostgresDatabase", "Server"]
