@@ -29,6 +29,7 @@ from syncd.store.model import (
     among,
     attributes_of,
     counting,
+    first_by,
     instant_of,
     matching,
     micros,
@@ -142,7 +143,7 @@ _OWNER = Statement(select(HistoryRow.employer_id).where(*_of_job).limit(1))
 _COUNT = counting(HistoryRow, *_of_job)
 _PRUNE = Statement(
     sa.delete(HistoryRow).where(
-        col(HistoryRow.id).in_(select(HistoryRow.id).order_by(col(HistoryRow.id)).limit(bindparam("limit"))),
+        col(HistoryRow.id).in_(first_by(select(HistoryRow.id), HistoryRow.id)),
         col(HistoryRow.at) < bindparam("before"),
     )
 )

@@ -24,6 +24,7 @@ from syncd.store.model import (
     Statement,
     among,
     deleting,
+    first_by,
     instant_of,
     micros,
     optional,
@@ -57,20 +58,16 @@ _OPEN_DEGRADED = Statement(
     )
 )
 _LAST_ID = Statement(select(sa.func.max(col(NoticeRow.id))))
-_OLD = Statement(
-    select(NoticeRow.id)
-    .where(
-        col(NoticeRow.at) < bindparam("before"),
-        col(NoticeRow.id).not_in(
-            select(sa.func.max(col(NoticeRow.id))).group_by(
-                col(NoticeRow.feed), col(NoticeRow.event), col(NoticeRow.over)
-            )
-        ),
-        col(NoticeRow.id).not_in(select(OutboxRow.notice_id).where(col(OutboxRow.sent_at).is_(None))),
-    )
-    .order_by(col(NoticeRow.id))
-    .limit(bindparam("limit"))
+_newest_of_kind = select(sa.func.max(col(NoticeRow.id))).group_by(
+    col(NoticeRow.feed), col(NoticeRow.event), col(NoticeRow.over)
 )
+_unsent = select(OutboxRow.notice_id).where(col(OutboxRow.sent_at).is_(None))
+_old = select(NoticeRow.id).where(
+    col(NoticeRow.at) < bindparam("before"),
+    col(NoticeRow.id).not_in(_newest_of_kind),
+    col(NoticeRow.id).not_in(_unsent),
+)
+_OLD = Statement(first_by(_old, NoticeRow.id))
 _DELETE = deleting(NoticeRow.id)
 
 

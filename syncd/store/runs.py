@@ -22,6 +22,7 @@ from syncd.store.model import (
     among,
     counting,
     deleting,
+    first_by,
     kept,
     kept_row,
     matching,
@@ -139,16 +140,12 @@ _RESUME = updating(
     RunRow.deaths,
     where=[RunRow.id],
 )
-_OLD = Statement(
-    select(RunRow.id)
-    .where(
-        col(RunRow.ended_at) < bindparam("before"),
-        col(RunRow.state) != RunState.HELD.value,
-        sa.not_(among(RunRow.id, "needed")),
-    )
-    .order_by(col(RunRow.id))
-    .limit(bindparam("limit"))
+_old = select(RunRow.id).where(
+    col(RunRow.ended_at) < bindparam("before"),
+    col(RunRow.state) != RunState.HELD.value,
+    sa.not_(among(RunRow.id, "needed")),
 )
+_OLD = Statement(first_by(_old, RunRow.id))
 _DELETE = deleting(RunRow.id)
 
 

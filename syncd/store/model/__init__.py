@@ -24,6 +24,7 @@ from syncd.store.model.statements import (
     counting,
     creating,
     deleting,
+    first_by,
     following,
     given,
     inserting,

@@ -82,9 +82,14 @@ def among(column: Any, name: str) -> sa.ColumnElement[bool]:
     return col(column).in_(bindparam(name, expanding=True))
 
 
+def first_by(source: S, column: Any) -> S:
+    """Return ``source`` for its first ``limit`` rows in the order of a column."""
+    return source.order_by(col(column)).limit(bindparam("limit"))
+
+
 def following(source: S, column: Any) -> S:
     """Return ``source`` for the next ``limit`` rows in the order of a column, from above its value ``after``."""
-    return source.where(col(column) > bindparam("after")).order_by(col(column)).limit(bindparam("limit"))
+    return first_by(source.where(col(column) > bindparam("after")), column)
 
 
 def paged(source: S) -> S:

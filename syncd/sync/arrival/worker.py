@@ -199,11 +199,9 @@ class Worker:
         Waits while another process runs the feed. Raises FeedPaused, OSError, FeedError (not a regular file, or it
         changes), and what the folder, the store or a run raises. The daemon's next tick continues a run that breaks off."""
         copying = (lambda done, size: progress("copying", done, size)) if progress else None
-        with self._alone_with(feed):
-            queue = FeedQueue(self._ctx, feed)
-            deque(queue.finish(feed), maxlen=0)
+        with self._alone_with(feed) as queue:
             run = DeliveryRunner(self._ctx, feed, GivenUp()).deliver(copy_in(feed.folder, path, copying))
-            deque(queue.finish(feed), maxlen=0)
+            _exhaust(queue.finish(feed))
             return run
 
     def run_again(self, feed: Feed, number: int) -> Run:
@@ -213,7 +211,6 @@ class Worker:
         Waits while another process runs the feed. Raises NotFound (the run, its file), Conflict (the run has not ended, or
         is a revert), and what ``import_file`` raises."""
         with self._alone_with(feed):
-            deque(FeedQueue(self._ctx, feed).finish(feed), maxlen=0)
             run = self._ctx.store.read(lambda tx: runs.get(tx, number))
             if run.kind is not RunKind.FILE or not run.state.ended:
                 what = "a revert, which has no file" if run.kind is RunKind.REVERT else run.state
@@ -225,16 +222,18 @@ class Worker:
             return DeliveryRunner(self._ctx, feed, GivenUp()).deliver(claimed, repeats=number)
 
     @contextmanager
-    def _alone_with(self, feed: Feed) -> Iterator[None]:
-        """Hold the lock of the feed, whose reverts are at their ends and which is not paused. Raises FeedPaused."""
+    def _alone_with(self, feed: Feed) -> Iterator[FeedQueue]:
+        """Hold the lock of the feed, which is not paused, and yield its queue. What an earlier process left of reverts and
+        claimed files is at its end. Raises FeedPaused."""
         make_folders(feed.folder)
         ctx = self._ctx
         lock = partial(feed_lock, ctx.store, feed.name, feed.folder)
         with awaited(lock, ctx.sleep, partial(ctx.waits, feed.name), ctx.stop):
-            for _ended in continue_reverts(ctx, feed.name, feed.employer.id):
-                pass
+            _exhaust(continue_reverts(ctx, feed.name, feed.employer.id))
             check_not_paused(ctx.store, feed.name)
-            yield
+            queue = FeedQueue(ctx, feed)
+            _exhaust(queue.finish(feed))
+            yield queue
 
     # -- turns ------------------------------------------------------------------------------------------------
 
@@ -292,6 +291,11 @@ class Worker:
                     for file in unexpected_in(self._drop, {*self._feeds, *self._unusable})
                 }
         self._unexpected.report(found)
+
+
+def _exhaust(ended: Iterator[Run]) -> None:
+    """Take all runs to their ends."""
+    deque(ended, maxlen=0)
 
 
 def _is_of_one_feed(error: Exception, folder: Path) -> bool:
