@@ -25,7 +25,7 @@ def add(tx: Tx, name: str, unlimited: bool = True) -> Employer:
     """Add an employer. Raises Conflict if the name exists, Invalid if it is empty or longer than 128
     characters."""
     name = _free_name(tx, name)
-    return Employer(tx.insert(EmployerRow, name=name, unlimited=unlimited), name, unlimited)
+    return Employer(tx.insert({EmployerRow.name: name, EmployerRow.unlimited: unlimited}), name, unlimited)
 
 
 def rename(tx: Tx, employer_id: int, name: str) -> Employer:

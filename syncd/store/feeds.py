@@ -41,7 +41,7 @@ def feed_id(tx: Tx, name: str, employer_id: int) -> int:
     found = find(tx, name, employer_id)
     for other in tx.scalars(_OF_OTHERS, name=name, employer_id=employer_id):
         feed_jobs.release_all(tx, other)
-    return tx.insert(FeedRow, name=name, employer_id=employer_id) if found is None else found
+    return tx.insert({FeedRow.name: name, FeedRow.employer_id: employer_id}) if found is None else found
 
 
 def find(tx: Tx, name: str, employer_id: int) -> int | None:

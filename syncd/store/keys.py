@@ -90,12 +90,13 @@ def create(
     employers.get(tx, employer_id)
     plain = PREFIX + secrets.token_urlsafe(32)
     key_id = tx.insert(
-        KeyRow,
-        employer_id=employer_id,
-        digest=_digest(plain),
-        label=label,
-        created_at=tx.now.instant,
-        expires_at=expires_at,
+        {
+            KeyRow.employer_id: employer_id,
+            KeyRow.digest: _digest(plain),
+            KeyRow.label: label,
+            KeyRow.created_at: tx.now.instant,
+            KeyRow.expires_at: expires_at,
+        }
     )
     return get(tx, key_id), plain
 

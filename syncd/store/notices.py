@@ -4,7 +4,7 @@ is in ``outbox``."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import uuid4
 
@@ -74,7 +74,19 @@ _DELETE = deleting(NoticeRow.id)
 def add(tx: Tx, notice: Notice) -> Notice:
     """Write a notice of now; return it with its id and its key."""
     new = replace(notice, key=uuid4().hex, at=tx.now.instant)
-    return replace(new, id=tx.insert(NoticeRow, **asdict(new), run_id=new.run))
+    values = {
+        NoticeRow.key: new.key,
+        NoticeRow.event: new.event,
+        NoticeRow.feed: new.feed,
+        NoticeRow.run_id: new.run,
+        NoticeRow.state: new.state,
+        NoticeRow.reason: new.reason,
+        NoticeRow.counts: new.counts,
+        NoticeRow.over: new.over,
+        NoticeRow.holds: new.holds,
+        NoticeRow.at: new.at,
+    }
+    return replace(new, id=tx.insert(values))
 
 
 def note_run(tx: Tx, run: Run, *, poison: bool = False) -> None:

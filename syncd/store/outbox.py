@@ -132,7 +132,7 @@ def collect(tx: Tx, way: str, events: Collection[str], feeds: Collection[str]) -
     for notice in tx.all(_NEW, after=after, limit=BATCH):
         after = notice.id
         if notice.feed is None or (notice.event.short in events and (not feeds or notice.feed in feeds)):
-            tx.insert(OutboxRow, way=way, notice_id=notice.id, feed=notice.feed or "")
+            tx.insert({OutboxRow.way: way, OutboxRow.notice_id: notice.id, OutboxRow.feed: notice.feed or ""})
     facts.put(tx, _cursor(way), str(after))
     excess = (tx.scalar(_WAITING_FOR, way=way) or 0) - MOST
     return _drop(tx, tx.scalars(_OLDEST, way=way, limit=excess)) if excess > 0 else 0

@@ -165,23 +165,22 @@ def begin(  # noqa: PLR0917
 ) -> Run:
     """Return a new run, claimed now. ``size`` in bytes; ``claimed_name``: the file's name under ``.claimed/``;
     ``reverts`` and ``repeats``: as in Run; ``queued``: its first attempt begins with ``resume``."""
-    run_id = tx.insert(
-        RunRow,
-        feed_id=feed_id,
-        employer_id=employer_id,
-        kind=kind,
-        state=RunState.CLAIMED,
-        file=file,
-        size=size,
-        claimed_at=tx.now.instant,
-        counts=RunCounts(),
-        phases={},
-        claimed_name=claimed_name,
-        checkpoint=_QUEUED if queued else None,
-        reverts=reverts,
-        repeats=repeats,
-    )
-    return get(tx, run_id)
+    values = {
+        RunRow.feed_id: feed_id,
+        RunRow.employer_id: employer_id,
+        RunRow.kind: kind,
+        RunRow.state: RunState.CLAIMED,
+        RunRow.file: file,
+        RunRow.size: size,
+        RunRow.claimed_at: tx.now.instant,
+        RunRow.counts: RunCounts(),
+        RunRow.phases: {},
+        RunRow.claimed_name: claimed_name,
+        RunRow.checkpoint: _QUEUED if queued else None,
+        RunRow.reverts: reverts,
+        RunRow.repeats: repeats,
+    }
+    return get(tx, tx.insert(values))
 
 
 def save(tx: Tx, run: Run) -> None:

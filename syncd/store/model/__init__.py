@@ -58,6 +58,5 @@ from syncd.store.model.tables import (
     RunRow,
     RunUnknown,
     RunWarning,
-    Table,
     metadata,
 )

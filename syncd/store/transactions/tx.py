@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from sqlalchemy import bindparam
@@ -11,7 +11,7 @@ from sqlmodel import col
 from syncd.domain import Location, Moment
 from syncd.errors import NotFound, StoreError
 from syncd.store.database import Database, Session
-from syncd.store.model import CounterRow, Statement, Table, creating, given, kept
+from syncd.store.model import CounterRow, Statement, creating, given, kept
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -89,11 +89,11 @@ class Tx:
         found: R | None = row
         return found
 
-    def insert(self, table: type[Table], /, **values: object) -> int:
-        """Write a row with these values, as columns keep them, and else with the defaults of the table. Values that have no
-        column are left out. Return the id, which the database gives."""
-        statement, defaults = creating(table)
-        new = {name: kept(value) for name, value in values.items()}
+    def insert(self, values: Mapping[Any, object]) -> int:
+        """Write a row with these values by column, and else with the defaults of its table; return its id, which the database
+        gives."""
+        statement, defaults = creating(next(iter(values)).class_)
+        new = {column.key: kept(value) for column, value in values.items()}
         return int(*self._run(statement, {**defaults, **new}).fetchone())
 
     def all(self, statement: Statement[R], /, **values: object) -> list[R]:
