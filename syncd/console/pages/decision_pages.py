@@ -151,7 +151,7 @@ def _count(number: int, one: str, many: str) -> str:
 def _decide(visit: Visit, number: int, agreed: str | None, *, approved: bool) -> Run:
     context = visit.context
     return decide(
-        context.store,
+        context.arrival,
         context.importer,
         context.settings.drop.folder,
         number,
@@ -159,13 +159,7 @@ def _decide(visit: Visit, number: int, agreed: str | None, *, approved: bool) ->
         approved=approved,
         session=visit.session.number,
         agreed=agreed if approved else None,
-        sleep=partial(_sleep, context),
     )
-
-
-def _sleep(context: ConsoleContext, seconds: float) -> None:
-    context.arrival.check_stop("stopped while another process was running the feed")
-    context.arrival.sleep(seconds)
 
 
 def take_back(visit: Visit, number: int, agreed: str | None) -> Run:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from syncd.store import Store, locks
 from syncd.sync import folders
-from syncd.sync.run import Stopped
+from syncd.sync.arrival.context import ArrivalContext
 
 #: Seconds between two attempts to get the lock, and after which a person is to know that a command waits for it.
 PAUSE, LONG = 0.2, 1.0
@@ -34,23 +34,18 @@ def feed_lock(store: Store, name: str, folder: Path) -> Iterator[bool]:
 
 @contextmanager
 def awaited(
-    lock: Callable[[], AbstractContextManager[bool]],
-    sleep: Callable[[float], None],
-    waits: Callable[[], None],
-    stop: Callable[[], bool] = lambda: False,
+    ctx: ArrivalContext, feed: str, lock: Callable[[], AbstractContextManager[bool]]
 ) -> Iterator[None]:
-    """Hold the lock that ``lock`` makes. ``sleep`` is called with seconds between two attempts to get it, and may raise;
-    ``waits`` is called once, after a second. Raises Stopped when ``stop`` says so."""
+    """Hold the lock of the feed, which ``lock`` makes, once no other process has it. Raises Stopped when the service stops."""
     slept, reported = 0.0, False
     while True:
         with lock() as mine:
             if mine:
                 yield
                 return
-        if stop():
-            raise Stopped("stopped while another process was running the feed")
-        sleep(PAUSE)
+        ctx.check_stop("stopped while another process was running the feed")
+        ctx.sleep(PAUSE)
         slept += PAUSE
         if slept >= LONG and not reported:
-            waits()
+            ctx.waits(feed)
             reported = True

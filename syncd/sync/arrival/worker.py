@@ -8,7 +8,6 @@ import threading
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 import structlog
@@ -227,8 +226,7 @@ class Worker:
         claimed files is at its end. Raises FeedPaused."""
         make_folders(feed.folder)
         ctx = self._ctx
-        lock = partial(feed_lock, ctx.store, feed.name, feed.folder)
-        with awaited(lock, ctx.sleep, partial(ctx.waits, feed.name), ctx.stop):
+        with awaited(ctx, feed.name, lambda: feed_lock(ctx.store, feed.name, feed.folder)):
             _exhaust(continue_reverts(ctx, feed.name, feed.employer.id))
             check_not_paused(ctx.store, feed.name)
             queue = FeedQueue(ctx, feed)
