@@ -96,7 +96,7 @@ class FeedQueue:
         Raises Stopped when the service stops, and whatever the folder, the store or a run raises."""
         self.due, self.more, self.large = None, False, False
         make_folders(self._folder)
-        with feed_lock(self._ctx.store, feed.name, self._folder) as mine:
+        with feed_lock(self._ctx.store, feed) as mine:
             if not mine:
                 self._look_again(ELSEWHERE)
                 return
@@ -165,7 +165,7 @@ class FeedQueue:
         """Run the file whose turn it is. Those that have given way since the last turn are superseded first."""
         self._ctx.check_stop()
         if feed.config.policy.mode == "snapshot":
-            gone, waiting = self._judged(feed, waiting)
+            gone, waiting = self._judged(waiting)
             yield from self._superseded(feed, gone)
             waiting = self._newest(runner, waiting)
         waiting.sort(key=lambda delivery: delivery.file.age)
@@ -196,7 +196,7 @@ class FeedQueue:
             return False
         yield runner.deliver(claimed, delivery.run_id)
         if feed.config.policy.mode == "snapshot":
-            gone, rest = self._judged(feed, self._left_behind(feed).waiting)
+            gone, rest = self._judged(self._left_behind(feed).waiting)
             yield from self._superseded(feed, gone)
             self.more = self.more or bool(gone or rest)
         return True
@@ -241,7 +241,7 @@ class FeedQueue:
                 left.unsettled = True
         return left
 
-    def _judged(self, feed: Feed, waiting: list[Delivery]) -> tuple[list[Delivery], list[Delivery]]:
+    def _judged(self, waiting: list[Delivery]) -> tuple[list[Delivery], list[Delivery]]:
         """Return the files that have given way to a newer one, and those that have a turn. Others wait for a person."""
         verdicts: dict[int | None, bool | None] = {None: False}
         for delivery in waiting:

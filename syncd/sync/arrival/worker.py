@@ -226,7 +226,7 @@ class Worker:
         claimed files is at its end. Raises FeedPaused."""
         make_folders(feed.folder)
         ctx = self._ctx
-        with awaited(ctx, feed.name, lambda: feed_lock(ctx.store, feed.name, feed.folder)):
+        with awaited(ctx, feed.name, lambda: feed_lock(ctx.store, feed)):
             _exhaust(continue_reverts(ctx, feed.name, feed.employer.id))
             check_not_paused(ctx.store, feed.name)
             queue = FeedQueue(ctx, feed)

@@ -593,7 +593,7 @@ def test_an_import_waits_while_another_process_runs_the_feed(arrival: Arrival) -
     arrival.worker.tick()
     slept: list[float] = []
     with ExitStack() as lock:
-        assert lock.enter_context(feed_lock(arrival.board.store, feed.name, feed.folder))
+        assert lock.enter_context(feed_lock(arrival.board.store, feed))
 
         def release_at_the_third(seconds: float) -> None:
             slept.append(seconds)
