@@ -145,7 +145,7 @@ def decide_run(config: Path | None, as_json: bool, number: int, *, approved: boo
         file = file_of_run(store, settings, catalogue, number) if approved else None
         feed = configured_feeds.resolve(store, file, settings) if file is not None else None
         context = ArrivalContext(store, importer, waits=say_that_it_waits)
-        run = decide(context, importer, settings.drop.folder, number, feed, approved=approved)
+        run = decide(context, settings.drop.folder, number, feed, approved=approved)
     print_result(as_json, run_json(run), summary(run))
     return FAILED if run.state is RunState.FAILED else DONE
 

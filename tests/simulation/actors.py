@@ -166,7 +166,7 @@ class Operators:
             importer = scene.engine.importer(store, lambda: False)
             number, drop = held.run.id, scene.engine.drop
             context = ArrivalContext(store, importer, sleep=self._waiting())
-            decide(context, importer, drop, number, known[feed], approved=approves)
+            decide(context, drop, number, known[feed], approved=approves)
 
         with scene.ledger.decision(held, approves=approves):
             self._command("approve" if approves else "reject", give)

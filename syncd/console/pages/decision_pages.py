@@ -118,7 +118,7 @@ async def about_repeat(visit: Visit, number: int) -> Question:
 
 def _planned_repeat(context: ConsoleContext, run: Run, feed: Feed) -> Planned:
     with kept_file(run, feed) as source:
-        return context.importer.plan(feed, source.path)
+        return context.arrival.importer.plan(feed, source.path)
 
 
 def _configured(context: ConsoleContext, number: int) -> Feed:
@@ -152,7 +152,6 @@ def _decide(visit: Visit, number: int, agreed: str | None, *, approved: bool) ->
     context = visit.context
     return decide(
         context.arrival,
-        context.importer,
         context.settings.drop.folder,
         number,
         _feed(context, number) if approved else None,

@@ -11,12 +11,11 @@ from syncd.store import locks, runs
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.feed_lock import awaited
 from syncd.sync.report.files import refresh_reports
-from syncd.sync.run import Feed, Importer
+from syncd.sync.run import Feed
 
 
 def decide(
     ctx: ArrivalContext,
-    importer: Importer,
     drop: Path,
     number: int,
     feed: Feed | None = None,
@@ -33,7 +32,7 @@ def decide(
     store = ctx.store
     name = store.read(lambda tx: runs.get(tx, number)).feed
     with awaited(ctx, name, lambda: locks.feed_lock(store, name)):
-        approve = partial(importer.approve, number, feed, session=session, agreed=agreed)
-        run = approve() if approved else importer.reject(number)
+        approve = partial(ctx.importer.approve, number, feed, session=session, agreed=agreed)
+        run = approve() if approved else ctx.importer.reject(number)
         refresh_reports(store, drop / name, number)
     return run

@@ -266,7 +266,7 @@ def test_a_decision_waits_while_another_process_runs_the_feed(
 
         drop = arrival.board.folder / "drop"
         ctx = ArrivalContext(arrival.board.store, importer, sleep=end_at_the_third)
-        decided = decide(ctx, importer, drop, run.id, feed, approved=approved)
+        decided = decide(ctx, drop, run.id, feed, approved=approved)
     assert decided.state is state
     assert waits == [RunState.HELD] * 3
     assert f'"state": "{state}"' in report_of(feed, run)
@@ -288,7 +288,7 @@ def test_a_decision_looks_at_the_run_again_once_it_has_the_lock(
 
         ctx = ArrivalContext(arrival.board.store, importer, sleep=let_a_newer_file_run)
         with pytest.raises(NotHeld, match="run 2 is superseded"):
-            decide(ctx, importer, arrival.board.folder / "drop", run.id, feed, approved=approved)
+            decide(ctx, arrival.board.folder / "drop", run.id, feed, approved=approved)
     assert arrival.states() == ["succeeded", "superseded", "succeeded"]
     assert set(arrival.board.statuses().values()) == {"active"}
 
@@ -296,7 +296,7 @@ def test_a_decision_looks_at_the_run_again_once_it_has_the_lock(
 def decided(arrival: Arrival, feed: Feed, run: Run, **waiting: Any) -> None:
     board = arrival.board
     ctx = ArrivalContext(board.store, board.importer, **waiting)
-    decide(ctx, board.importer, board.folder / "drop", run.id, feed, approved=True)
+    decide(ctx, board.folder / "drop", run.id, feed, approved=True)
 
 
 def imported(arrival: Arrival, feed: Feed, _run: Run, **waiting: Any) -> None:
