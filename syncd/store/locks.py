@@ -12,8 +12,8 @@ from syncd.store.store import Store
 
 
 def feed_lock(store: Store, feed: str) -> AbstractContextManager[bool]:
-    """Return a block that begins with whether this process alone may now change the state of the feed with this name: False while
-    another does. The lock lies where no partner can reach it. Raises OSError, StoreError."""
+    """Return the lock under which one process at a time changes the state of the feed with this name, as a context manager. Its
+    value is False while another process has the lock, which lies where no partner can reach it. Raises OSError, StoreError."""
     return store.database.named_lock(feed)
 
 

@@ -19,8 +19,8 @@ PAUSE, LONG = 0.2, 1.0
 
 @contextmanager
 def feed_lock(store: Store, feed: Feed) -> Iterator[bool]:
-    """Yield whether this process alone may take, run and file files of the feed: False while another one does.
-    Its folder has those inside it. Raises OSError, StoreError, UnusableFolder.
+    """Yield whether this process alone may take, run and file files of the feed: False while another one does. The folders
+    inside that of the feed have to be there. Raises OSError, StoreError, UnusableFolder.
 
     A daemon with another store on the same drop folder is kept away by a lock on ``.claimed/``, the folder itself, which
     only syncd's user can open."""
