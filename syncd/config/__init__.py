@@ -5,3 +5,16 @@ from syncd.config.kinds import Address, store_address
 from syncd.config.load import load_settings
 from syncd.config.notify import Notify, SmtpServer
 from syncd.config.settings import SETTINGS, Api, Settings, StoreSettings
+
+__all__ = [
+    "SETTINGS",
+    "Address",
+    "Api",
+    "Notify",
+    "Settings",
+    "SmtpServer",
+    "StoreSettings",
+    "load_settings",
+    "settings_in_force",
+    "store_address",
+]

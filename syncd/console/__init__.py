@@ -6,3 +6,5 @@ objects that the commands print with ``--json``."""
 from syncd.console.app import add_console
 from syncd.console.context import ConsoleContext
 from syncd.console.gate import for_known_hosts
+
+__all__ = ["ConsoleContext", "add_console", "for_known_hosts"]

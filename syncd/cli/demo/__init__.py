@@ -2,3 +2,5 @@
 other."""
 
 from syncd.cli.demo.walkthrough import demo
+
+__all__ = ["demo"]
