@@ -2,3 +2,5 @@
 
 from syncd.store.postgres.connections import Server
 from syncd.store.postgres.database import PostgresDatabase
+
+__all__ = ["PostgresDatabase", "Server"]

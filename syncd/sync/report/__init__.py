@@ -23,3 +23,28 @@ from syncd.sync.report.run_json import (
     warning_json,
     would_archive_json,
 )
+
+__all__ = [
+    "FORMAT",
+    "Kind",
+    "Kinds",
+    "ShownPlan",
+    "change_json",
+    "employer_json",
+    "fields_json",
+    "filtered_json",
+    "header_json",
+    "instant_json",
+    "key_json",
+    "paging_json",
+    "particulars",
+    "rejected_json",
+    "run_json",
+    "summary",
+    "unknown_json",
+    "warning_json",
+    "whole_report",
+    "would_archive_json",
+    "would_archive_of",
+    "write_json",
+]

@@ -4,3 +4,13 @@ need the templates of pages."""
 from syncd.sync.report.files.html import size, visible
 from syncd.sync.report.files.style import style_source, stylesheet
 from syncd.sync.report.files.writing import refresh_reports, write_page, written_reports
+
+__all__ = [
+    "refresh_reports",
+    "size",
+    "style_source",
+    "stylesheet",
+    "visible",
+    "write_page",
+    "written_reports",
+]

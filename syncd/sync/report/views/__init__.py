@@ -11,3 +11,17 @@ from syncd.sync.report.views.feed_views import (
 )
 from syncd.sync.report.views.job_views import job_view
 from syncd.sync.report.views.run_views import plan_view, revert_view, run_view
+
+__all__ = [
+    "count_active_jobs",
+    "feed_states",
+    "feed_view",
+    "feeds_view",
+    "job_view",
+    "mapping_lines",
+    "mapping_view",
+    "overdue_feeds",
+    "plan_view",
+    "revert_view",
+    "run_view",
+]
