@@ -83,8 +83,6 @@ _applied = sa.and_(
 _of_feed = matching(RunRow.feed_id)
 _GET = Statement(SELECT.where(*matching(RunRow.id)))
 _LAST = Statement(SELECT.where(*_of_feed, among(RunRow.state, "states")).order_by(_newest).limit(1))
-
-
 _of_name = col(RunRow.feed_id).in_(select(FeedRow.id).where(col(FeedRow.name) == bindparam("feed")))
 _in_state = col(RunRow.state) == bindparam("state")
 #: The conditions of a list of runs, by whether a feed and a state are given.
