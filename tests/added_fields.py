@@ -13,18 +13,11 @@ from alembic import op
 
 revision = "{number}"
 down_revision = "{last}"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
     op.execute("ALTER TABLE job ADD COLUMN workplace VARCHAR")
     op.execute("ALTER TABLE job ADD COLUMN openings INTEGER")
-
-
-def downgrade() -> None:
-    op.execute("ALTER TABLE job DROP COLUMN openings")
-    op.execute("ALTER TABLE job DROP COLUMN workplace")
 '''
 #: (file of the package, text in it, what is put before that text): a text field and a whole number.
 ADDITIONS = (

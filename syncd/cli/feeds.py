@@ -30,7 +30,7 @@ from syncd.errors import NotFound
 from syncd.feeds.configuration import FeedConfig, FeedFile, mapping_toml
 from syncd.service import configured_feeds, stores
 from syncd.store import Store, employers, jobs
-from syncd.sync.arrival import pause, resume
+from syncd.store import feeds as stored_feeds
 from syncd.sync.report import Kind, rejected_json, unknown_json
 from syncd.sync.report.views import feeds_view, mapping_lines, mapping_view
 from syncd.sync.run import Checker, CheckResult
@@ -68,12 +68,12 @@ def pause_feed(config: Path | None, as_json: bool, name: str, why: str | None) -
         catalogue = stores.catalogue_of(store, settings)
         file = configured_feeds.feed_file(settings, catalogue, name)
         if why is None:
-            store.write(lambda tx: resume(tx, name))
+            store.write(lambda tx: stored_feeds.resume(tx, name))
         else:
             if not configured_feeds.faults_of(store, file):
                 # a feed without a run is in the store from now on
                 configured_feeds.resolve(store, file, settings)
-            store.write(lambda tx: pause(tx, name, why))
+            store.write(lambda tx: stored_feeds.pause(tx, name, why))
         (found,) = _views(store, [file], settings)
     done = f"feed {name} is resumed" if why is None else f"feed {name} is paused: its files are left lying"
     print_result(as_json, found, done)

@@ -144,15 +144,8 @@ def decide_run(config: Path | None, as_json: bool, number: int, *, approved: boo
         importer = configured_feeds.make_importer(store, settings, catalogue)
         file = file_of_run(store, settings, catalogue, number) if approved else None
         feed = configured_feeds.resolve(store, file, settings) if file is not None else None
-        run = decide(
-            store,
-            importer,
-            settings.drop.folder,
-            number,
-            feed,
-            approved=approved,
-            waits=say_that_it_waits,
-        )
+        context = ArrivalContext(store, importer, waits=say_that_it_waits)
+        run = decide(context, settings.drop.folder, number, feed, approved=approved)
     print_result(as_json, run_json(run), summary(run))
     return FAILED if run.state is RunState.FAILED else DONE
 

@@ -10,14 +10,14 @@ from syncd.domain import Catalogue
 from syncd.feeds.configuration import FeedFile
 from syncd.store import Store
 from syncd.sync.arrival import ArrivalContext
-from syncd.sync.run import Feed, Importer
+from syncd.sync.run import Feed
 from syncd.web import ReadinessCheck
 
 
 @dataclass(frozen=True, slots=True)
 class ConsoleContext:
     """``files`` returns the file of each feed as the service uses it, with all faults of the feed; ``feeds`` those that can be
-    used. ``arrival`` and ``importer`` run what the operator asks for: they stop when the service stops. ``health`` is
+    used. ``arrival`` runs what the operator asks for: it stops when the service stops. ``health`` is
     what ``/readyz`` answers. ``prefix`` is in front of every address of the pages ("" or "/operator")."""
 
     store: Store
@@ -26,6 +26,5 @@ class ConsoleContext:
     files: Callable[[], Mapping[str, FeedFile]]
     feeds: Callable[[], Mapping[str, Feed]]
     arrival: ArrivalContext
-    importer: Importer
     health: ReadinessCheck
     prefix: str = ""

@@ -125,8 +125,7 @@ def make_importer(
     progress: Progress | None = None,
 ) -> Importer:
     """Return the importer. Its scratch files are beside the store, where there is space."""
-    # the cores that this process may use
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0))  # that this process may use
     scratch = settings.store.path.parent if settings.store.path is not None else None
     processes = min(settings.processes.helpers, cores - 1)
     return Importer(RunContext(store, catalogue, settings.limits, stop, progress, scratch, processes))

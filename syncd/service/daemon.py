@@ -210,7 +210,6 @@ class Daemon:
             arrival=ArrivalContext(
                 store, importer, stop=stop, ended=self._metrics.ran, trusts=self._clock.trusts
             ),
-            importer=importer,
             health=self._readiness,
             prefix=prefix,
         )

@@ -27,26 +27,21 @@ class RefreshResult:
     closed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
 class Refresher:
     """``every``: the age at which a publication is refreshed. ``archive_closed``: whether jobs are archived after their
     close date (settings of ``[refresh]``). ``stop`` is asked between batches, ``trusts`` whether an instant can be trusted
     (``ClockCheck``): if not, nothing is due."""
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        every: timedelta = REFRESH_EVERY,
-        archive_closed: bool = True,
-        stop: Callable[[], bool] = lambda: False,
-        trusts: Callable[[datetime], bool] = lambda now: True,
-    ) -> None:
-        self._store, self._every, self._archive_closed = store, every, archive_closed
-        self._stop, self._trusts = stop, trusts
+    store: Store
+    every: timedelta = REFRESH_EVERY
+    archive_closed: bool = True
+    stop: Callable[[], bool] = lambda: False
+    trusts: Callable[[datetime], bool] = lambda now: True
 
     def tick(self) -> RefreshResult:
         """Do all that is due now, and log ``refresh.done`` if a job was changed. Raises StoreError."""
-        closed = self._all(self._close) if self._archive_closed else 0
+        closed = self._all(self._close) if self.archive_closed else 0
         result = RefreshResult(self._all(self._refresh), closed)
         if result != RefreshResult():
             log.info(Event.REFRESH_DONE, refreshed=result.refreshed, closed=result.closed)
@@ -55,16 +50,16 @@ class Refresher:
     def _all(self, step: Callable[[Tx], int]) -> int:
         """Repeat ``step``, each time in a write of its own, until it changes less than a whole batch."""
         done = 0
-        while not self._stop():
-            changed = self._store.write(lambda tx: step(tx) if self._trusts(tx.now.instant) else 0)
+        while not self.stop():
+            changed = self.store.write(lambda tx: step(tx) if self.trusts(tx.now.instant) else 0)
             done += changed
             if changed < BATCH:
                 break
         return done
 
     def _refresh(self, tx: Tx) -> int:
-        due = jobs.due_refresh(tx, tx.now.instant - self._every, BATCH)
-        decided = (decide_refresh(job, tx.now, unlimited=True, every=self._every) for job in due)
+        due = jobs.due_refresh(tx, tx.now.instant - self.every, BATCH)
+        decided = (decide_refresh(job, tx.now, unlimited=True, every=self.every) for job in due)
         changes = [change for change in decided if isinstance(change, Update)]
         return len(job_writer.apply(tx, changes, Actor(ActorKind.REFRESH)))
 

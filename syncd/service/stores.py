@@ -28,7 +28,7 @@ def database_of(settings: Settings) -> Database:
 
 def has_store(settings: Settings) -> bool:
     """Return whether there is a store to open. Raises StoreError."""
-    return Store.exists(settings.store.url, prepare=settings.store.prepare)
+    return database_of(settings).exists()
 
 
 def catalogue_of(store: Store | None, settings: Settings, *, remember: bool = False) -> Catalogue:

@@ -137,7 +137,7 @@ class SyncThreads:
                 self._rescan_at = now + self._rescan
                 self._worker.wake()
             found = self._worker.work(largest)
-            due = self._worker.due_for(largest)
+            due = self._worker.due(largest)
         except Exception as error:
             if thread not in self._faults:
                 log.exception(Event.SERVICE_FAULT, part="sync", reason=str(error))

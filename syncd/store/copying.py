@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
+from itertools import islice
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -21,7 +22,7 @@ from syncd.store import schema
 from syncd.store.database import Database
 from syncd.store.model import JobSearchStale, Statement, metadata
 from syncd.store.store import Store, database_at
-from syncd.store.transactions import Tx
+from syncd.store.transactions import Tx, reading
 
 _PAGE = 2_000
 _UTC = ZoneInfo("UTC")
@@ -58,19 +59,12 @@ def copy(source_url: str, target_url: str) -> list[Copied]:
 
 
 def _copy(source: Database, target: Store, tx: Tx) -> list[Copied]:
-    session = source.reader()
-    try:
-        session.begin()
-        before = Tx(session, source, target.now, {})
+    with reading(source, target.now) as before:
         _check_empty(tx)
         for table in reversed(_TABLES):
             tx.run(Statement(sa.delete(table).where(*_copied_of(table))))
         copied = [_copied(table, _pages(table, before), partial(_add, tx, table)) for table in _TABLES]
         target.database.set_last_ids(tx, source.last_ids(before))
-    except source.errors as error:  # of another driver than the target's, maybe
-        raise source.translated(error) from error
-    finally:
-        session.close()
     for table, found in zip(_TABLES, copied, strict=True):
         if _copied(table, _pages(table, tx)) != found:
             raise StoreError(f"the table {table.name} differs in the target; nothing was copied")
@@ -110,17 +104,10 @@ def _copied_of(table: sa.Table) -> list[sa.ColumnElement[bool]]:
 
 def _pages(table: sa.Table, tx: Tx) -> Iterator[list[Row]]:
     """Yield the rows in the order of their primary key, some at a time."""
-    key = list(table.primary_key)
-    places = [table.columns.keys().index(column.name) for column in key]
-    source = sa.select(*table.columns).where(*_copied_of(table)).order_by(*key).limit(_PAGE)
-    after = sa.tuple_(*key) > sa.tuple_(*(bindparam(f"after_{column.name}") for column in key))
-    first, next_page = Statement(source), Statement(source.where(after))
-    rows: list[Row] = tx.all(first)
-    while rows:
-        yield rows
-        last = [rows[-1][place] for place in places]
-        values = {f"after_{column.name}": value for column, value in zip(key, last, strict=True)}
-        rows = tx.all(next_page, **values)
+    source = sa.select(*table.columns).where(*_copied_of(table)).order_by(*table.primary_key)
+    rows = tx.each(Statement(source))
+    while page := list(islice(rows, _PAGE)):
+        yield page
 
 
 def _add(tx: Tx, table: sa.Table, rows: Sequence[Row]) -> None:

@@ -9,16 +9,15 @@ from sqlmodel import col
 
 from syncd.domain import Employer
 from syncd.errors import Conflict, Invalid, NotFound, Problem
-from syncd.store.model import Columns, EmployerRow, Statement, creating, matching, updating
+from syncd.store.model import Columns, EmployerRow, Statement, matching, updating
 from syncd.store.transactions import Tx, existing
 
 MAX_NAME = 128
 
 _EMPLOYER = Columns(Employer, EmployerRow, unlimited=bool)
-_GET = Statement(_EMPLOYER.select().where(*matching(EmployerRow.id)), _EMPLOYER.make)
-_NAMED = Statement(_EMPLOYER.select().where(*matching(EmployerRow.name)), _EMPLOYER.make)
-_ALL = Statement(_EMPLOYER.select().order_by(col(EmployerRow.id)), _EMPLOYER.make)
-_ADD = creating(EmployerRow.name, EmployerRow.unlimited)
+_GET = Statement(_EMPLOYER.select().where(*matching(EmployerRow.id)))
+_NAMED = Statement(_EMPLOYER.select().where(*matching(EmployerRow.name)))
+_ALL = Statement(_EMPLOYER.select().order_by(col(EmployerRow.id)))
 _RENAME = updating(EmployerRow.name, where=[EmployerRow.id])
 
 
@@ -26,7 +25,7 @@ def add(tx: Tx, name: str, unlimited: bool = True) -> Employer:
     """Add an employer. Raises Conflict if the name exists, Invalid if it is empty or longer than 128
     characters."""
     name = _free_name(tx, name)
-    return Employer(tx.insert(_ADD, name=name, unlimited=unlimited), name, unlimited)
+    return Employer(tx.insert({EmployerRow.name: name, EmployerRow.unlimited: unlimited}), name, unlimited)
 
 
 def rename(tx: Tx, employer_id: int, name: str) -> Employer:

@@ -10,6 +10,7 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import ActorKind, Status
+from syncd.errors import Conflict
 from syncd.store import feed_jobs
 from syncd.store.model import (
     FeedJob,
@@ -19,7 +20,6 @@ from syncd.store.model import (
     RunRow,
     Statement,
     clean,
-    creating,
     matching,
     micros,
     updating,
@@ -30,7 +30,6 @@ _FIND = Statement(select(FeedRow.id).where(*matching(FeedRow.name, FeedRow.emplo
 _OF_OTHERS = Statement(
     select(FeedRow.id).where(*matching(FeedRow.name), col(FeedRow.employer_id) != bindparam("employer_id"))
 )
-_ADD = creating(FeedRow.name, FeedRow.employer_id, FeedRow.disturbed)
 _ALL = Statement(select(FeedRow.id, FeedRow.name))
 _SETTINGS = Statement(select(col(FeedRow.settings_digest)).where(*matching(FeedRow.id)))
 _SET_SETTINGS = updating(FeedRow.settings_digest, where=[FeedRow.id])
@@ -42,7 +41,7 @@ def feed_id(tx: Tx, name: str, employer_id: int) -> int:
     found = find(tx, name, employer_id)
     for other in tx.scalars(_OF_OTHERS, name=name, employer_id=employer_id):
         feed_jobs.release_all(tx, other)
-    return tx.insert(_ADD, name=name, employer_id=employer_id, disturbed=True) if found is None else found
+    return tx.insert({FeedRow.name: name, FeedRow.employer_id: employer_id}) if found is None else found
 
 
 def find(tx: Tx, name: str, employer_id: int) -> int | None:
@@ -111,12 +110,18 @@ _PAUSED = Statement(select(FeedRow.name, col(FeedRow.paused)).where(col(FeedRow.
 
 
 def pause(tx: Tx, name: str, why: str) -> None:
-    """Have the files of the feed with this name left lying. ``why``: in words, "" if nobody said it."""
-    tx.run(_PAUSE, name=name, paused=clean(why))
+    """Have the files of the feed with this name left lying. ``why``: in words, "" if nobody said it. Raises Conflict if the
+    store does not know the feed yet."""
+    if not tx.run(_PAUSE, name=name, paused=clean(why)):
+        raise Conflict(
+            f"feed {name} had no run yet and its file is wrong: its files are left lying in any case"
+        )
 
 
 def resume(tx: Tx, name: str) -> None:
-    """Have the files of the feed taken again."""
+    """Have the files of the feed taken again. Raises Conflict if it is not paused."""
+    if name not in paused(tx):
+        raise Conflict(f"feed {name} is not paused")
     tx.run(_PAUSE, name=name, paused=None)
 
 

@@ -28,9 +28,12 @@ from syncd.store.model import (
     Statement,
     among,
     attributes_of,
+    counting,
+    first_by,
     instant_of,
     matching,
     micros,
+    paged,
 )
 from syncd.store.transactions import Tx
 
@@ -90,56 +93,29 @@ _ENTRY = Columns(
     old=(HistoryRow.before, lambda text: None if text is None else _decode(text)),
 )
 _newest = col(HistoryRow.id).desc()
-_of_job = matching(HistoryRow.job_id)
-_OF_RUN = Statement(
-    _ENTRY.select().where(*matching(HistoryRow.run_id)).order_by(col(HistoryRow.id)), _ENTRY.make
-)
-_RUN_PAGE = Statement(
-    _ENTRY.select()
-    .where(*matching(HistoryRow.run_id))
-    .order_by(col(HistoryRow.id))
-    .limit(bindparam("limit"))
-    .offset(bindparam("skip")),
-    _ENTRY.make,
-)
-_RUN_PAGE_OF_ACTION = Statement(
-    _ENTRY.select()
-    .where(*matching(HistoryRow.run_id, HistoryRow.action))
-    .order_by(col(HistoryRow.id))
-    .limit(bindparam("limit"))
-    .offset(bindparam("skip")),
-    _ENTRY.make,
-)
-_ENDS = Statement(
-    sa.select(sa.func.min(col(HistoryRow.id)), sa.func.max(col(HistoryRow.id))).where(
-        *matching(HistoryRow.run_id)
-    )
-)
+_of_job, _of_run = matching(HistoryRow.job_id), matching(HistoryRow.run_id)
+_in_run = _ENTRY.select().where(*_of_run).order_by(col(HistoryRow.id))
+_OF_RUN = Statement(_in_run)
+_RUN_PAGE = Statement(paged(_in_run))
+_RUN_PAGE_OF_ACTION = Statement(paged(_in_run.where(*matching(HistoryRow.action))))
+_FIRST = Statement(sa.select(sa.func.min(col(HistoryRow.id))).where(*_of_run))
 _LAST_ACTOR = Statement(
-    sa.select(col(HistoryRow.actor), col(HistoryRow.actor_id))
-    .where(*matching(HistoryRow.run_id))
-    .order_by(_newest)
-    .limit(1)
+    sa.select(col(HistoryRow.actor), col(HistoryRow.actor_id)).where(*_of_run).order_by(_newest).limit(1)
 )
-_COUNT_OF_RUN = Statement(
-    sa.select(sa.func.count()).select_from(HistoryRow).where(*matching(HistoryRow.run_id))
-)
+_COUNT_OF_RUN = counting(HistoryRow, *_of_run)
 _JOBS_OF_RUN = Statement(
     sa.union(
-        sa.select(col(HistoryRow.job_id)).where(*matching(HistoryRow.run_id)),
+        sa.select(col(HistoryRow.job_id)).where(*_of_run),
         sa.select(col(RunOwner.job_id)).where(*matching(RunOwner.run_id)),
     ).order_by(sa.text("1"))
 )
 _ACTIONS = Statement(
-    sa.select(col(HistoryRow.action), sa.func.count())
-    .where(*matching(HistoryRow.run_id))
-    .group_by(col(HistoryRow.action))
+    sa.select(col(HistoryRow.action), sa.func.count()).where(*_of_run).group_by(col(HistoryRow.action))
 )
 _SINCE = Statement(
     _ENTRY.select()
     .where(among(HistoryRow.job_id, "ids"), col(HistoryRow.id) >= bindparam("first"))
-    .order_by(col(HistoryRow.id)),
-    _ENTRY.make,
+    .order_by(col(HistoryRow.id))
 )
 #: Entries with the whole job from before the change where they have that: a deletion always has.
 _LATER = Statement(
@@ -160,22 +136,14 @@ _PAGE = Statement(
     )
     .outerjoin(RunRow, col(RunRow.id) == HistoryRow.run_id)
     .outerjoin(FeedRow, col(FeedRow.id) == RunRow.feed_id)
-    .where(
-        col(HistoryRow.id).in_(
-            select(HistoryRow.id)
-            .where(*_of_job)
-            .order_by(_newest)
-            .limit(bindparam("limit"))
-            .offset(bindparam("skip"))
-        )
-    )
+    .where(col(HistoryRow.id).in_(paged(select(HistoryRow.id).where(*_of_job).order_by(_newest))))
     .order_by(_newest)
 )
 _OWNER = Statement(select(HistoryRow.employer_id).where(*_of_job).limit(1))
-_COUNT = Statement(sa.select(sa.func.count()).select_from(HistoryRow).where(*_of_job))
+_COUNT = counting(HistoryRow, *_of_job)
 _PRUNE = Statement(
     sa.delete(HistoryRow).where(
-        col(HistoryRow.id).in_(select(HistoryRow.id).order_by(col(HistoryRow.id)).limit(bindparam("limit"))),
+        col(HistoryRow.id).in_(first_by(select(HistoryRow.id), HistoryRow.id)),
         col(HistoryRow.at) < bindparam("before"),
     )
 )
@@ -189,9 +157,8 @@ def page(
     if owner_of(tx, job_id) != employer_id:
         return 0, []
     total = tx.scalar(_COUNT, job_id=job_id) or 0
-    found = tx.all(_PAGE, job_id=job_id, limit=page_size, skip=(page - 1) * page_size)
     steps: list[HistoryStep] = []
-    for by, *row in found:
+    for by, *row in tx.page(_PAGE, page, page_size, job_id=job_id):
         entry = _ENTRY.make(row)
         after = steps[-1].before if steps else _after(tx, employer_id, job_id, entry.id)
         steps.append(HistoryStep(entry, _before(entry, after), after, by))
@@ -256,8 +223,7 @@ def part_of_run(
 ) -> list[RunChange]:
     """Return the changes of ``page`` as ``page_of_run`` does, without counting all. ``action``: those of this kind alone."""
     statement = _RUN_PAGE if action is None else _RUN_PAGE_OF_ACTION
-    skip = (page - 1) * page_size
-    found = tx.all(statement, run_id=run_id, action=action, limit=page_size, skip=skip)
+    found = tx.page(statement, page, page_size, run_id=run_id, action=action)
     if not found:
         return []
     ids = list(dict.fromkeys(entry.job_id for entry in found))
@@ -282,8 +248,7 @@ def jobs_of_run(tx: Tx, run_id: int) -> array[int]:
 
 def first_of_run(tx: Tx, run_id: int) -> int:
     """Return the id of the first change that a run made, 0 if it made none."""
-    first, _last = tx.one(_ENDS, run_id=run_id) or (None, None)
-    return first or 0
+    return tx.scalar(_FIRST, run_id=run_id) or 0
 
 
 def last_actor_of_run(tx: Tx, run_id: int) -> Actor | None:

@@ -19,10 +19,8 @@ from syncd.store.model import (
     EmployerRow,
     KeyRow,
     Statement,
-    creating,
     given,
     instant_of,
-    kept,
     matching,
     micros,
     optional_instant,
@@ -67,10 +65,9 @@ _INFO = Columns(
     revoked_at=optional_instant,
 )
 _SELECT = _INFO.select().join(EmployerRow, col(EmployerRow.id) == KeyRow.employer_id)
-_GET = Statement(_SELECT.where(*matching(KeyRow.id)), _INFO.make)
-_BY_DIGEST = Statement(_SELECT.where(*matching(KeyRow.digest)), _INFO.make)
-_ALL = Statement(_SELECT.order_by(col(KeyRow.id)), _INFO.make)
-_ADD = creating(KeyRow.employer_id, KeyRow.digest, KeyRow.label, KeyRow.created_at, KeyRow.expires_at)
+_GET = Statement(_SELECT.where(*matching(KeyRow.id)))
+_BY_DIGEST = Statement(_SELECT.where(*matching(KeyRow.digest)))
+_ALL = Statement(_SELECT.order_by(col(KeyRow.id)))
 _USED = Statement(
     sa.update(KeyRow)
     .where(*matching(KeyRow.id), sa.func.coalesce(col(KeyRow.last_used_at), 0) < bindparam("last_used_at"))
@@ -93,12 +90,13 @@ def create(
     employers.get(tx, employer_id)
     plain = PREFIX + secrets.token_urlsafe(32)
     key_id = tx.insert(
-        _ADD,
-        employer_id=employer_id,
-        digest=_digest(plain),
-        label=label,
-        created_at=micros(tx.now.instant),
-        expires_at=kept(expires_at),
+        {
+            KeyRow.employer_id: employer_id,
+            KeyRow.digest: _digest(plain),
+            KeyRow.label: label,
+            KeyRow.created_at: tx.now.instant,
+            KeyRow.expires_at: expires_at,
+        }
     )
     return get(tx, key_id), plain
 

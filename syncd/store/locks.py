@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from hashlib import sha256
 
 from syncd.store.store import Store
 
 
-@contextmanager
-def feed_lock(store: Store, feed: str) -> Iterator[bool]:
-    """Yield whether this process alone may now change the state of the feed with this name: False while another does.
-    The lock is held until the block ends. It lies where no partner can reach it. Raises OSError, StoreError."""
-    with store.database.named_lock(feed) as mine:
-        yield mine
+def feed_lock(store: Store, feed: str) -> AbstractContextManager[bool]:
+    """Return the lock under which one process at a time changes the state of the feed with this name, as a context manager. Its
+    value is False while another process has the lock, which lies where no partner can reach it. Raises OSError, StoreError."""
+    return store.database.named_lock(feed)
 
 
 @asynccontextmanager

@@ -23,10 +23,9 @@ from syncd.store.model import (
     RunRow,
     Statement,
     among,
-    creating,
     deleting,
+    first_by,
     instant_of,
-    kept,
     micros,
     optional,
 )
@@ -48,8 +47,7 @@ _LATEST = Statement(
     NOTICE.select()
     .where(col(NoticeRow.feed) == bindparam("feed"), _about)
     .order_by(col(NoticeRow.id).desc())
-    .limit(1),
-    NOTICE.make,
+    .limit(1)
 )
 _DEGRADED = NoticeEvent.DEGRADED.value
 _is_about_use = sa.or_(col(NoticeRow.event) == _DEGRADED, col(NoticeRow.over) == _DEGRADED)
@@ -59,53 +57,36 @@ _OPEN_DEGRADED = Statement(
         col(NoticeRow.id).in_(_LATEST_ABOUT_USE), col(NoticeRow.event) == _DEGRADED
     )
 )
-_ADD = creating(
-    NoticeRow.key,
-    NoticeRow.event,
-    NoticeRow.feed,
-    NoticeRow.run_id,
-    NoticeRow.state,
-    NoticeRow.reason,
-    NoticeRow.counts,
-    NoticeRow.over,
-    NoticeRow.holds,
-    NoticeRow.at,
-)
 _LAST_ID = Statement(select(sa.func.max(col(NoticeRow.id))))
-_OLD = Statement(
-    select(NoticeRow.id)
-    .where(
-        col(NoticeRow.at) < bindparam("before"),
-        col(NoticeRow.id).not_in(
-            select(sa.func.max(col(NoticeRow.id))).group_by(
-                col(NoticeRow.feed), col(NoticeRow.event), col(NoticeRow.over)
-            )
-        ),
-        col(NoticeRow.id).not_in(select(OutboxRow.notice_id).where(col(OutboxRow.sent_at).is_(None))),
-    )
-    .order_by(col(NoticeRow.id))
-    .limit(bindparam("limit"))
+_newest_of_kind = select(sa.func.max(col(NoticeRow.id))).group_by(
+    col(NoticeRow.feed), col(NoticeRow.event), col(NoticeRow.over)
 )
+_unsent = select(OutboxRow.notice_id).where(col(OutboxRow.sent_at).is_(None))
+_old = select(NoticeRow.id).where(
+    col(NoticeRow.at) < bindparam("before"),
+    col(NoticeRow.id).not_in(_newest_of_kind),
+    col(NoticeRow.id).not_in(_unsent),
+)
+_OLD = Statement(first_by(_old, NoticeRow.id))
 _DELETE = deleting(NoticeRow.id)
 
 
 def add(tx: Tx, notice: Notice) -> Notice:
     """Write a notice of now; return it with its id and its key."""
     new = replace(notice, key=uuid4().hex, at=tx.now.instant)
-    found = tx.insert(
-        _ADD,
-        key=new.key,
-        event=new.event.value,
-        feed=kept(new.feed),
-        run_id=new.run,
-        state=new.state,
-        reason=kept(new.reason),
-        counts=kept(new.counts),
-        over=kept(new.over),
-        holds=kept(new.holds),
-        at=micros(tx.now.instant),
-    )
-    return replace(new, id=found)
+    values = {
+        NoticeRow.key: new.key,
+        NoticeRow.event: new.event,
+        NoticeRow.feed: new.feed,
+        NoticeRow.run_id: new.run,
+        NoticeRow.state: new.state,
+        NoticeRow.reason: new.reason,
+        NoticeRow.counts: new.counts,
+        NoticeRow.over: new.over,
+        NoticeRow.holds: new.holds,
+        NoticeRow.at: new.at,
+    }
+    return replace(new, id=tx.insert(values))
 
 
 def note_run(tx: Tx, run: Run, *, poison: bool = False) -> None:

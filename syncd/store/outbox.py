@@ -22,8 +22,10 @@ from syncd.store.model import (
     OutboxRow,
     Statement,
     clean,
-    creating,
+    counting,
     deleting,
+    first_by,
+    following,
     instant_of,
     matching,
     micros,
@@ -58,63 +60,41 @@ _OUTGOING = Columns(
     due=instant_of,
 )
 _SELECT = _OUTGOING.select().join(NoticeRow, col(NoticeRow.id) == OutboxRow.notice_id)
-_unsent = [*matching(OutboxRow.way), col(OutboxRow.sent_at).is_(None)]
+_waits = col(OutboxRow.sent_at).is_(None)
+_unsent = [*matching(OutboxRow.way), _waits]
 _heads = select(sa.func.min(col(OutboxRow.id))).where(*_unsent).group_by(col(OutboxRow.feed))
 _HEADS = Statement(
-    _SELECT.where(col(OutboxRow.id).in_(_heads), col(OutboxRow.due) <= bindparam("now"))
-    .order_by(col(OutboxRow.id))
-    .limit(BATCH),
-    _OUTGOING.make,
+    first_by(
+        _SELECT.where(col(OutboxRow.id).in_(_heads), col(OutboxRow.due) <= bindparam("now")), OutboxRow.id
+    )
 )
 _first = select(sa.func.min(col(OutboxRow.id))).where(*_unsent).scalar_subquery()
-_FIRST = Statement(_SELECT.where(col(OutboxRow.id) == _first), _OUTGOING.make)
-_OF_MESSAGE = Statement(
-    _SELECT.where(*_unsent, *matching(OutboxRow.message)).order_by(col(OutboxRow.id)), _OUTGOING.make
-)
-_FREE = Statement(
-    _SELECT.where(*_unsent, col(OutboxRow.message).is_(None))
-    .order_by(col(OutboxRow.id))
-    .limit(bindparam("limit")),
-    _OUTGOING.make,
-)
+_FIRST = Statement(_SELECT.where(col(OutboxRow.id) == _first))
+_OF_MESSAGE = Statement(_SELECT.where(*_unsent, *matching(OutboxRow.message)).order_by(col(OutboxRow.id)))
+_FREE = Statement(first_by(_SELECT.where(*_unsent, col(OutboxRow.message).is_(None)), OutboxRow.id))
 _LAST_SENT = Statement(select(sa.func.max(col(OutboxRow.sent_at))).where(*matching(OutboxRow.way)))
-_NEW = Statement(
-    notices.NOTICE.select()
-    .where(col(NoticeRow.id) > bindparam("after"))
-    .order_by(col(NoticeRow.id))
-    .limit(BATCH),
-    notices.NOTICE.make,
-)
-_ADD = creating(OutboxRow.way, OutboxRow.notice_id, OutboxRow.feed, OutboxRow.tries, OutboxRow.due)
+_NEW = Statement(following(notices.NOTICE.select(), NoticeRow.id))
 _ASSIGN = updating(OutboxRow.message, where=[OutboxRow.id])
 _FAILED = updating(OutboxRow.tries, OutboxRow.due, OutboxRow.error, where=[OutboxRow.id])
-_DUE = Statement(sa.update(OutboxRow).where(col(OutboxRow.sent_at).is_(None)).values({OutboxRow.due: 0}))
+_DUE = Statement(sa.update(OutboxRow).where(_waits).values({OutboxRow.due: 0}))
 _SENT = updating(OutboxRow.sent_at, where=[OutboxRow.id])
 _DELETE = deleting(OutboxRow.id)
 _CURSORS = Statement(
     select(col(FactRow.name), col(FactRow.value)).where(col(FactRow.name).startswith("notify.to "))
 )
-_WAITING_FOR = Statement(select(sa.func.count()).select_from(OutboxRow).where(*_unsent))
+_WAITING_FOR = counting(OutboxRow, *_unsent)
 _SENT_BEFORE = Statement(
     select(col(OutboxRow.id)).where(col(OutboxRow.sent_at) < bindparam("before")).limit(bindparam("limit"))
 )
-_WAITING = Statement(
-    select(col(OutboxRow.way), sa.func.count())
-    .where(col(OutboxRow.sent_at).is_(None))
-    .group_by(col(OutboxRow.way))
-)
-_UNSENT_WAYS = Statement(
-    select(col(OutboxRow.id), col(OutboxRow.way)).where(col(OutboxRow.sent_at).is_(None))
-)
+_WAITING = Statement(select(col(OutboxRow.way), sa.func.count()).where(_waits).group_by(col(OutboxRow.way)))
+_UNSENT_WAYS = Statement(select(col(OutboxRow.id), col(OutboxRow.way)).where(_waits))
 _TOO_OLD = Statement(
     select(col(OutboxRow.id))
     .join(NoticeRow, col(NoticeRow.id) == OutboxRow.notice_id)
     .where(*_unsent, col(NoticeRow.at) < bindparam("before"))
     .limit(BATCH)
 )
-_OLDEST = Statement(
-    select(col(OutboxRow.id)).where(*_unsent).order_by(col(OutboxRow.id)).limit(bindparam("limit"))
-)
+_OLDEST = Statement(first_by(select(col(OutboxRow.id)).where(*_unsent), OutboxRow.id))
 
 
 def _cursor(way: str) -> str:
@@ -149,10 +129,10 @@ def collect(tx: Tx, way: str, events: Collection[str], feeds: Collection[str]) -
     """Put the new notices into the outbox of ``way``: those of the service, and of the feeds (none: all) those of ``events``
     (short names). Return how many older ones were dropped, because too many wait."""
     after = int(facts.get(tx, _cursor(way)) or notices.last_id(tx))
-    for notice in tx.all(_NEW, after=after):
+    for notice in tx.all(_NEW, after=after, limit=BATCH):
         after = notice.id
         if notice.feed is None or (notice.event.short in events and (not feeds or notice.feed in feeds)):
-            tx.insert(_ADD, way=way, notice_id=notice.id, feed=notice.feed or "", tries=0, due=0)
+            tx.insert({OutboxRow.way: way, OutboxRow.notice_id: notice.id, OutboxRow.feed: notice.feed or ""})
     facts.put(tx, _cursor(way), str(after))
     excess = (tx.scalar(_WAITING_FOR, way=way) or 0) - MOST
     return _drop(tx, tx.scalars(_OLDEST, way=way, limit=excess)) if excess > 0 else 0
@@ -168,7 +148,7 @@ def waiting(tx: Tx) -> dict[str, int]:
 
 def heads(tx: Tx, way: str) -> list[Outgoing]:
     """Return the oldest notice of each feed that waits for ``way``, if it may be tried now."""
-    return tx.all(_HEADS, way=way, now=micros(tx.now.instant))
+    return tx.all(_HEADS, way=way, now=micros(tx.now.instant), limit=BATCH)
 
 
 def first(tx: Tx, way: str) -> Outgoing | None:

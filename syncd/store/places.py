@@ -15,13 +15,23 @@ from itertools import product
 import sqlalchemy as sa
 from msgspec.structs import replace
 from sqlalchemy import bindparam
-from sqlmodel import col, select
+from sqlmodel import col
 
 from syncd import place_data
 from syncd.domain import JobInput, Location, Place, place_aliases, place_key, place_words
 from syncd.store import facts
 from syncd.store.database import Session
-from syncd.store.model import PlaceRow, Statement, TextContains, inserting, matching, replacing
+from syncd.store.model import (
+    PlaceRow,
+    SelectOf,
+    Statement,
+    TextContains,
+    counting,
+    inserting,
+    matching,
+    paged,
+    replacing,
+)
 from syncd.store.transactions import Tx
 
 #: Added places count from here; every GeoNames id is below.
@@ -34,19 +44,18 @@ def _location(row: tuple[int, str, str | None]) -> Location:
 
 
 _shipped_only = col(PlaceRow.employer_id).is_(None)
-_SELECT = select(PlaceRow.id, PlaceRow.name, col(PlaceRow.province))
+_SELECT = SelectOf([PlaceRow.id, PlaceRow.name, PlaceRow.province], _location)
 _BEST = _SELECT.where(_shipped_only).order_by(col(PlaceRow.population).desc(), col(PlaceRow.id)).limit(1)
-_SHIPPED = Statement(_BEST.where(*matching(PlaceRow.key, PlaceRow.province)), _location)
-_SHIPPED_ANYWHERE = Statement(_BEST.where(*matching(PlaceRow.key)), _location)
+_SHIPPED = Statement(_BEST.where(*matching(PlaceRow.key, PlaceRow.province)))
+_SHIPPED_ANYWHERE = Statement(_BEST.where(*matching(PlaceRow.key)))
 _ADDED = Statement(
     _SELECT.where(
         *matching(PlaceRow.key, PlaceRow.employer_id),
         sa.func.coalesce(col(PlaceRow.province), "") == bindparam("province"),
-    ),
-    _location,
+    )
 )
 _visible = sa.or_(_shipped_only, *matching(PlaceRow.employer_id))
-_GET = Statement(_SELECT.where(*matching(PlaceRow.id), _visible), _location)
+_GET = Statement(_SELECT.where(*matching(PlaceRow.id), _visible))
 _ADD = inserting(PlaceRow)
 
 
@@ -100,8 +109,6 @@ def _best(tx: Tx, key: str, province: str | None) -> Location | None:
 def add_unknown(tx: Tx, employer_id: int, locations: Sequence[Location]) -> tuple[Location, ...]:
     """Return ``locations`` with an id for each: those with id 0 are added for the employer, unless that has happened
     meanwhile."""
-    if all(place.id for place in locations):
-        return tuple(locations)
     return tuple(place if place.id else _add(tx, employer_id, place) for place in locations)
 
 
@@ -146,7 +153,7 @@ def page(
     values = {"employer_id": employer_id, **{f"part_{n}": part for n, part in enumerate(parts)}}
     counted, listed = _pages(len(parts))
     total = tx.scalar(counted, **values) or 0
-    return total, tx.all(listed, **values, limit=page_size, skip=(page - 1) * page_size)
+    return total, tx.page(listed, page, page_size, **values)
 
 
 @cache
@@ -161,10 +168,7 @@ def _pages(parts: int) -> tuple[Statement[tuple[int]], Statement[Location]]:
         col(PlaceRow.population).desc(),
         col(PlaceRow.id),
     )
-    page = _SELECT.where(*where).order_by(*order).limit(bindparam("limit")).offset(bindparam("skip"))
-    return Statement(sa.select(sa.func.count()).select_from(PlaceRow).where(*where)), Statement(
-        page, _location
-    )
+    return counting(PlaceRow, *where), Statement(paged(_SELECT.where(*where).order_by(*order)))
 
 
 # -- the shipped places ----------------------------------------------------------------------------------------
@@ -182,10 +186,7 @@ def load_shipped(session: Session, tx: Tx) -> None:
     if facts.get(tx, _LOADED) == digest:
         return
     session.begin()
-    tx.many(_SHIP, map(_row, place_data.places_in(content)))
+    shipped = place_data.places_in(content)
+    tx.many(_SHIP, ((p.id, p.name, p.province, place_key(p.name), p.population, None) for p in shipped))
     facts.put(tx, _LOADED, digest)
     session.commit()
-
-
-def _row(place: place_data.ShippedPlace) -> tuple[object, ...]:
-    return place.id, place.name, place.province, place_key(place.name), place.population, None

@@ -35,8 +35,7 @@ _REPLY = Columns(Reply, ReplyRow, headers=_headers)
 _FIND = Statement(
     _REPLY.select().where(
         *matching(ReplyRow.key_id, ReplyRow.idempotency_key), col(ReplyRow.at) >= bindparam("since")
-    ),
-    _REPLY.make,
+    )
 )
 _KEEP = replacing(ReplyRow)
 _PRUNE = Statement(sa.delete(ReplyRow).where(col(ReplyRow.at) < bindparam("before")))

@@ -40,16 +40,13 @@ _UNKNOWN = Columns(UnknownValues, RunUnknown, found=_found)
 _GET_REJECTED = Statement(
     _REJECTED.select()
     .where(*matching(RunRejected.run_id))
-    .order_by(col(RunRejected.record), col(RunRejected.id)),
-    _REJECTED.make,
+    .order_by(col(RunRejected.record), col(RunRejected.id))
 )
 _SOME_ERRORS = Statement(
     select(RunRejected.errors).where(*matching(RunRejected.run_id)).limit(bindparam("limit"))
 )
-_GET_WARNINGS = Statement(
-    _WARNING.select().where(*matching(RunWarning.run_id)).order_by(col(RunWarning.id)), _WARNING.make
-)
-_GET_UNKNOWN = Statement(_UNKNOWN.select().where(*matching(RunUnknown.run_id)), _UNKNOWN.make)
+_GET_WARNINGS = Statement(_WARNING.select().where(*matching(RunWarning.run_id)).order_by(col(RunWarning.id)))
+_GET_UNKNOWN = Statement(_UNKNOWN.select().where(*matching(RunUnknown.run_id)))
 _GET_PLAN = Statement(select(RunPlan.payload).where(*matching(RunPlan.run_id)))
 _ADD_REJECTED, _ADD_WARNING = inserting(RunRejected), inserting(RunWarning)
 _ADD_UNKNOWN, _PUT_PLAN = inserting(RunUnknown), replacing(RunPlan)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam
 from sqlmodel import col
 
-from syncd.store.model import FeedJob, FeedSent, JobRow, RunOwner, Statement, among, matching
+from syncd.store.model import Columns, FeedJob, FeedSent, JobRow, RunOwner, Statement, among, matching
 from syncd.store.transactions import Tx
 
 
@@ -46,17 +46,10 @@ def _remembering(insert: Any) -> Any:
 
 _REMEMBER: Statement[Any] = Statement(_remembering)
 _FORMER = Statement(
-    sa.select(
-        col(RunOwner.job_id),
-        col(RunOwner.feed_id),
-        col(RunOwner.left_id),
-        col(FeedJob.feed_id),
-        col(RunOwner.job_version),
-        col(RunOwner.sent),
-    )
+    Columns(FormerOwner, RunOwner, now_id=FeedJob.feed_id)
+    .select()
     .outerjoin(FeedJob, col(FeedJob.job_id) == RunOwner.job_id)
-    .where(*matching(RunOwner.run_id), among(RunOwner.job_id, "ids")),
-    lambda row: FormerOwner(*row),
+    .where(*matching(RunOwner.run_id), among(RunOwner.job_id, "ids"))
 )
 
 

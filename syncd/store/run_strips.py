@@ -24,16 +24,12 @@ _newest_id = sa.select(sa.func.max(col(_each.id))).where(col(_each.feed_id) == c
 _NEWEST_OF_EACH = Statement(
     runs.SELECT.where(among(FeedRow.name, "feeds"), col(RunRow.id) == _newest_id.scalar_subquery()).order_by(
         col(RunRow.id)
-    ),
-    runs.RUN.make,
+    )
 )
 _LAST_FILE = Statement(
-    runs.SELECT.where(_of_feed, col(RunRow.kind) == RunKind.FILE.value).order_by(_newest_first).limit(1),
-    runs.RUN.make,
+    runs.SELECT.where(_of_feed, col(RunRow.kind) == RunKind.FILE.value).order_by(_newest_first).limit(1)
 )
-_SUCCESSES = Statement(
-    runs.SELECT.where(_of_feed, among(RunRow.state, "states")).order_by(_newest_first), runs.RUN.make
-)
+_SUCCESSES = Statement(runs.SELECT.where(_of_feed, among(RunRow.state, "states")).order_by(_newest_first))
 _first_shown = (
     sa.select(col(_each.id))
     .where(col(_each.feed_id) == col(FeedRow.id))

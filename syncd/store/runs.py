@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from itertools import product
 from typing import NamedTuple
 
 import msgspec
@@ -21,14 +20,16 @@ from syncd.store.model import (
     RunRow,
     Statement,
     among,
-    creating,
+    counting,
     deleting,
+    first_by,
     kept,
     kept_row,
     matching,
     micros,
     optional,
     optional_instant,
+    paged,
     updating,
 )
 from syncd.store.transactions import Tx, existing
@@ -37,11 +38,6 @@ _STOPPED = "stopped"
 #: The checkpoint of a run that has not begun to read its file.
 _QUEUED = "queued"
 
-_counts = msgspec.json.Decoder(RunCounts).decode
-_progress = optional(msgspec.json.Decoder(RunProgress).decode)
-_phases = msgspec.json.Decoder(dict[str, float]).decode
-_filtered_by = msgspec.json.Decoder(dict[str, int]).decode
-
 RUN = Columns(
     Run,
     RunRow,
@@ -49,13 +45,13 @@ RUN = Columns(
     employer=EmployerRow.name,
     kind=RunKind,
     state=RunState,
-    holds=lambda value: HoldScope(value) if value else None,
+    holds=optional(HoldScope),
     claimed_at=optional_instant,
     ended_at=optional_instant,
-    counts=_counts,
-    phases=_phases,
-    progress=_progress,
-    filtered_by=_filtered_by,
+    counts=msgspec.json.Decoder(RunCounts).decode,
+    phases=msgspec.json.Decoder(dict[str, float]).decode,
+    progress=optional(msgspec.json.Decoder(RunProgress).decode),
+    filtered_by=msgspec.json.Decoder(dict[str, int]).decode,
 )
 
 
@@ -85,65 +81,32 @@ _applied = sa.and_(
     ),
 )
 _of_feed = matching(RunRow.feed_id)
-_GET = Statement(SELECT.where(*matching(RunRow.id)), RUN.make)
-_LAST = Statement(
-    SELECT.where(*_of_feed, among(RunRow.state, "states"), among(RunRow.kind, "kinds"))
-    .order_by(_newest)
-    .limit(1),
-    RUN.make,
-)
-
-
-def _pages() -> dict[tuple[bool, bool], tuple[Statement[tuple[int]], Statement[Run]]]:
-    """Return the statements that count runs and that read a page of them, by whether a feed and a state are given."""
-    found: dict[tuple[bool, bool], tuple[Statement[tuple[int]], Statement[Run]]] = {}
-    for by_feed, by_state in product((False, True), repeat=2):
-        feed_id = select(FeedRow.id).where(col(FeedRow.name) == bindparam("feed"))
-        of_feed = [col(RunRow.feed_id).in_(feed_id)] if by_feed else []
-        limits = [*of_feed, *(matching(RunRow.state) if by_state else [])]
-        page = SELECT.where(*limits).order_by(_newest).limit(bindparam("limit")).offset(bindparam("skip"))
-        counted = sa.select(sa.func.count()).select_from(RunRow).where(*limits)
-        found[by_feed, by_state] = Statement(counted), Statement(page, RUN.make)
-    return found
-
-
-_PAGES = _pages()
-_IN_STATES = Statement(SELECT.where(among(RunRow.state, "states")).order_by(col(RunRow.id)), RUN.make)
-_CLAIMED = Statement(
-    SELECT.where(*matching(RunRow.feed_id, RunRow.claimed_name)).order_by(_newest).limit(1), RUN.make
-)
-_OPEN = Statement(_OPEN_RUN.select().where(*_of_feed, among(RunRow.state, "states")), _OPEN_RUN.make)
-_HELD = Statement(
-    SELECT.where(col(FeedRow.name) == bindparam("feed"), *matching(RunRow.state)).order_by(col(RunRow.id)),
-    RUN.make,
-)
+_GET = Statement(SELECT.where(*matching(RunRow.id)))
+_LAST = Statement(SELECT.where(*_of_feed, among(RunRow.state, "states")).order_by(_newest).limit(1))
+_of_name = col(RunRow.feed_id).in_(select(FeedRow.id).where(col(FeedRow.name) == bindparam("feed")))
+_in_state = col(RunRow.state) == bindparam("state")
+#: The conditions of a list of runs, by whether a feed and a state are given.
+_limits: dict[tuple[bool, bool], list[sa.ColumnElement[bool]]] = {
+    (False, False): [],
+    (True, False): [_of_name],
+    (False, True): [_in_state],
+    (True, True): [_of_name, _in_state],
+}
+_COUNTS = {given: counting(RunRow, *limits) for given, limits in _limits.items()}
+_PAGES = {
+    given: Statement(paged(SELECT.where(*limits).order_by(_newest))) for given, limits in _limits.items()
+}
+_IN_STATES = Statement(SELECT.where(among(RunRow.state, "states")).order_by(col(RunRow.id)))
+_CLAIMED = Statement(SELECT.where(*matching(RunRow.feed_id, RunRow.claimed_name)).order_by(_newest).limit(1))
+_OPEN = Statement(_OPEN_RUN.select().where(*_of_feed, among(RunRow.state, "states")))
+_HELD = Statement(SELECT.where(col(FeedRow.name) == bindparam("feed"), _in_state).order_by(col(RunRow.id)))
 _CLAIMED_NAME = Statement(select(col(RunRow.claimed_name)).where(*matching(RunRow.id)))
-_APPLIED = Statement(SELECT.where(*_of_feed, _applied).order_by(_newest), RUN.make)
-_APPLIED_FILE = Statement(
-    SELECT.where(*_of_feed, *matching(RunRow.sha256), _applied).order_by(_newest), RUN.make
-)
+_APPLIED = Statement(SELECT.where(*_of_feed, _applied).order_by(_newest))
+_APPLIED_FILE = Statement(SELECT.where(*_of_feed, *matching(RunRow.sha256), _applied).order_by(_newest))
 _LATEST_TIMES = Statement(
     select(sa.func.max(col(RunRow.claimed_at)), sa.func.max(col(RunRow.ended_at))).where(*_of_feed)
 )
 _FEEDS = Statement(select(FeedRow.id))
-_ADD = creating(
-    RunRow.feed_id,
-    RunRow.employer_id,
-    RunRow.kind,
-    RunRow.state,
-    RunRow.file,
-    RunRow.size,
-    RunRow.attempt,
-    RunRow.claimed_at,
-    RunRow.counts,
-    RunRow.phases,
-    RunRow.filtered_by,
-    RunRow.claimed_name,
-    RunRow.deaths,
-    RunRow.checkpoint,
-    RunRow.reverts,
-    RunRow.repeats,
-)
 _SAVE = updating(
     RunRow.state,
     RunRow.attempt,
@@ -175,16 +138,12 @@ _RESUME = updating(
     RunRow.deaths,
     where=[RunRow.id],
 )
-_OLD = Statement(
-    select(RunRow.id)
-    .where(
-        col(RunRow.ended_at) < bindparam("before"),
-        col(RunRow.state) != RunState.HELD.value,
-        sa.not_(among(RunRow.id, "needed")),
-    )
-    .order_by(col(RunRow.id))
-    .limit(bindparam("limit"))
+_old = select(RunRow.id).where(
+    col(RunRow.ended_at) < bindparam("before"),
+    col(RunRow.state) != RunState.HELD.value,
+    sa.not_(among(RunRow.id, "needed")),
 )
+_OLD = Statement(first_by(_old, RunRow.id))
 _DELETE = deleting(RunRow.id)
 
 
@@ -206,26 +165,22 @@ def begin(  # noqa: PLR0917
 ) -> Run:
     """Return a new run, claimed now. ``size`` in bytes; ``claimed_name``: the file's name under ``.claimed/``;
     ``reverts`` and ``repeats``: as in Run; ``queued``: its first attempt begins with ``resume``."""
-    run_id = tx.insert(
-        _ADD,
-        feed_id=feed_id,
-        employer_id=employer_id,
-        kind=kind.value,
-        state=RunState.CLAIMED.value,
-        file=kept(file),
-        size=size,
-        attempt=1,
-        claimed_at=micros(tx.now.instant),
-        counts=kept(RunCounts()),
-        phases="{}",
-        filtered_by="{}",
-        claimed_name=kept(claimed_name),
-        deaths=0,
-        checkpoint=_QUEUED if queued else None,
-        reverts=reverts,
-        repeats=repeats,
-    )
-    return get(tx, run_id)
+    values = {
+        RunRow.feed_id: feed_id,
+        RunRow.employer_id: employer_id,
+        RunRow.kind: kind,
+        RunRow.state: RunState.CLAIMED,
+        RunRow.file: file,
+        RunRow.size: size,
+        RunRow.claimed_at: tx.now.instant,
+        RunRow.counts: RunCounts(),
+        RunRow.phases: {},
+        RunRow.claimed_name: claimed_name,
+        RunRow.checkpoint: _QUEUED if queued else None,
+        RunRow.reverts: reverts,
+        RunRow.repeats: repeats,
+    }
+    return get(tx, tx.insert(values))
 
 
 def save(tx: Tx, run: Run) -> None:
@@ -239,18 +194,16 @@ def get(tx: Tx, run_id: int) -> Run:
     return existing(tx.one(_GET, id=run_id), "run", run_id)
 
 
-def last(
-    tx: Tx, feed_id: int, states: Collection[RunState], kinds: Collection[RunKind] = tuple(RunKind)
-) -> Run | None:
-    """Return the feed's newest run in one of ``states`` and of one of ``kinds``."""
-    values = {"states": [state.value for state in states], "kinds": [kind.value for kind in kinds]}
-    return tx.one(_LAST, feed_id=feed_id, **values) if states else None
+def last(tx: Tx, feed_id: int, states: Collection[RunState]) -> Run | None:
+    """Return the feed's newest run in one of ``states``."""
+    return tx.one(_LAST, feed_id=feed_id, states=[state.value for state in states])
 
 
 def list(tx: Tx, feed: str | None = None, limit: int = 50, state: RunState | None = None) -> Sequence[Run]:
     """Return the newest runs first, of the feed with that name or of all, in ``state`` or in any."""
-    _, read = _PAGES[feed is not None, state is not None]
-    return tx.all(read, **_given(feed, state), limit=limit, skip=0)
+    return tx.page(
+        _PAGES[feed is not None, state is not None], 1, limit, feed=feed, state=state and state.value
+    )
 
 
 def page(
@@ -258,14 +211,8 @@ def page(
 ) -> tuple[int, Sequence[Run]]:
     """Return how many runs there are of the feed with that name (None: of all) in ``state`` (None: in any), and those of
     ``page``, from 1, newest first."""
-    count, read = _PAGES[feed is not None, state is not None]
-    given = _given(feed, state)
-    return tx.scalar(count, **given) or 0, tx.all(read, **given, limit=page_size, skip=(page - 1) * page_size)
-
-
-def _given(feed: str | None, state: RunState | None) -> dict[str, str]:
-    found = {"feed": feed, "state": state.value if state is not None else None}
-    return {name: value for name, value in found.items() if value is not None}
+    given, values = (feed is not None, state is not None), {"feed": feed, "state": state and state.value}
+    return tx.scalar(_COUNTS[given], **values) or 0, tx.page(_PAGES[given], page, page_size, **values)
 
 
 def waiting(tx: Tx) -> Sequence[Run]:

@@ -1,4 +1,5 @@
-"""The schema's version: which one a store has, and Alembic to bring it to this program's.
+"""The schema's version: which one a store has, and Alembic to bring it to this program's. Migrations go up only: the way
+back is to restore a backup.
 
 Alembic is imported only when there is something to migrate: it takes longer to load than a store takes to
 open.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from syncd.domain import Location, Moment
 from syncd.errors import StoreError
 from syncd.store import places, schema
-from syncd.store.database import Database, Session
+from syncd.store.database import Database, Session, translating
 from syncd.store.search_memory import SearchMemory
 from syncd.store.sqlite import SqliteDatabase
 from syncd.store.transactions import Readers, Tx, Writer
@@ -66,11 +66,10 @@ class Store:
         self._closed = False
         self._session = database.writer()
         try:
-            self._prepare()
-        except BaseException as error:
+            with translating(database.errors, database.translated):
+                self._prepare()
+        except BaseException:
             self._session.close()
-            if isinstance(error, database.errors):
-                raise database.translated(error) from error
             raise
         self._checkpoints = database.checkpoints(self._session)
         self._writer = Writer(self._session, database, self._tx, queue_limit, self._checkpoints.after_commit)
@@ -86,12 +85,6 @@ class Store:
         places.load_shipped(self._session, tx)
         self.database.index.prepare(self._session)
         self.database.ready()
-
-    @staticmethod
-    def exists(url: str, **options: Any) -> bool:
-        """Return whether there is a store at ``url``, of whatever version. ``options``: those of ``database_at``. Creates
-        nothing. Raises StoreError."""
-        return database_at(url, **options).exists()
 
     @classmethod
     def open(

@@ -9,16 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from syncd.domain import (
-    Actor,
-    Delete,
-    Job,
-    JobInput,
-    Reject,
-    Unchanged,
-    decide,
-    other_job,
-)
+from syncd.domain import Actor, Delete, Job, JobInput, Reject, Unchanged, decide, other_job
 from syncd.errors import DuplicateReference, Invalid, Problem
 from syncd.store import jobs, places
 from syncd.store.job_writer import apply

@@ -13,10 +13,8 @@ from syncd.web.envelope import (
     RequestLog,
     add_endpoint,
     add_not_found,
-    effective_method,
     envelope,
 )
-from syncd.web.limits import ServerLimits
 from syncd.web.monitoring import (
     OperatorToken,
     ReadinessCheck,
@@ -53,13 +51,11 @@ __all__ = [
     "RenderMetrics",
     "RequestLog",
     "RequestTimes",
-    "ServerLimits",
     "add_endpoint",
     "add_not_found",
     "allow_body",
     "answer",
     "conditions_of",
-    "effective_method",
     "envelope",
     "health_of",
     "make_runner",

@@ -18,7 +18,8 @@ from syncd.api import add_open, make_app
 from syncd.api.context import CONTEXT
 from syncd.domain import Catalogue
 from syncd.store import Store, facts
-from syncd.web import ServerLimits, health_of, make_runner
+from syncd.web import health_of, make_runner
+from syncd.web.limits import ServerLimits
 from tests.api.client import ApiClient, new_employer
 from tests.api.contract import contract_of
 from tests.clock import ZONE, Clock

@@ -46,7 +46,6 @@ class World:
             lambda: self.files,
             lambda: self.feeds,
             arrival,
-            self.board.importer,
             self.health,
             prefix,
         )

@@ -29,7 +29,8 @@ from syncd.config import Api
 from syncd.domain import ActorKind, Catalogue
 from syncd.errors import FIELD_CODES
 from syncd.store import Store, employers, keys
-from syncd.web import CODES, Refusal, effective_method, make_runner
+from syncd.web import CODES, Refusal, make_runner
+from syncd.web.envelope import effective_method
 
 GUIDE = Path(__file__).parents[2] / "docs" / "api.md"
 TEXT = GUIDE.read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from syncd.store import Store, employers, keys
+from syncd.store import Store, database_at, employers, keys
 from tests.clock import ZONE
 from tests.e2e import store_copies, two_daemons
 from tests.e2e.two_daemons import BODY, EMPLOYER, Host, Load, ask
@@ -154,7 +154,7 @@ def test_check_names_a_fault_of_the_address_without_the_password(installation, d
     os.chmod(installation.config, 0o600)
     result = installation.run("check")
     assert result.code == 1  # the employer is missing
-    assert not Store.exists(database)  # it is not made by a look
+    assert not database_at(database).exists()  # it is not made by a look
     assert installation.run("employer", "add", EMPLOYER).code == 0
     assert installation.run("check").out == f"all good: {installation.config}\n"
     installation.settings('[store]\nurl = "postgresql://u:s3cret@127.0.0.1:1/d"\n')

@@ -19,7 +19,7 @@ class Worker:
     """Has one turn to give each time it is woken; ``faults`` are raised one after the other."""
 
     def __init__(self, *faults, due=None):
-        self.faults, self.due, self.waiting, self.degraded = list(faults), due, None, {}
+        self.faults, self.seconds, self.waiting, self.degraded = list(faults), due, None, {}
         self.feeds, self.seen = {}, []
         self.ticked = threading.Semaphore(0)
         self.wanted = False
@@ -31,11 +31,11 @@ class Worker:
     def wake(self):
         self.wanted = True
 
-    def due_for(self, largest):
-        return self.due
+    def due(self, largest):
+        return self.seconds
 
     def work(self, largest):
-        if not self.wanted and self.due is None:
+        if not self.wanted and self.seconds is None:
             return
         self.wanted = False
         self.seen.append(dict(self.feeds))
@@ -197,7 +197,7 @@ class Gates:
     def wake(self):
         pass
 
-    def due_for(self, largest):
+    def due(self, largest):
         return None
 
     def work(self, largest):

@@ -165,7 +165,8 @@ class Operators:
             known = scene.engine.feeds(store)
             importer = scene.engine.importer(store, lambda: False)
             number, drop = held.run.id, scene.engine.drop
-            decide(store, importer, drop, number, known[feed], approved=approves, sleep=self._waiting())
+            context = ArrivalContext(store, importer, sleep=self._waiting())
+            decide(context, drop, number, known[feed], approved=approves)
 
         with scene.ledger.decision(held, approves=approves):
             self._command("approve" if approves else "reject", give)

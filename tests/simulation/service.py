@@ -88,7 +88,7 @@ class Service:
         try:
             with self.inside(process):
                 daemon.worker.tick()
-                pause = daemon.worker.due
+                pause = daemon.worker.due()
         except Exception as error:
             raise AssertionError(
                 f"the turn of all feeds ended with {type(error).__name__}: {error}"

@@ -9,7 +9,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -53,19 +52,6 @@ def test_migrations_and_tables_agree(path: Path) -> None:
         ours = partial(belongs, dialect=connection.dialect.name)
         context = MigrationContext.configure(connection, opts={"include_object": ours})
         assert compare_metadata(context, metadata) == []
-
-
-def test_the_first_migration_goes_down_again(path: Path) -> None:
-    from alembic import command
-
-    with database_at(store_url(path)).migration() as connection:
-        config = Config()
-        config.set_main_option("script_location", str(schema.MIGRATIONS))
-        config.set_main_option("path_separator", "os")
-        config.attributes["connection"] = connection
-        command.downgrade(config, "base")
-        left = set(sa.inspect(connection).get_table_names()) - {"alembic_version", "sqlite_sequence"}
-    assert left == set()
 
 
 def test_opening_a_current_store_does_not_load_alembic(path: Path) -> None:

@@ -118,7 +118,7 @@ async def about_repeat(visit: Visit, number: int) -> Question:
 
 def _planned_repeat(context: ConsoleContext, run: Run, feed: Feed) -> Planned:
     with kept_file(run, feed) as source:
-        return context.importer.plan(feed, source.path)
+        return context.arrival.importer.plan(feed, source.path)
 
 
 def _configured(context: ConsoleContext, number: int) -> Feed:
@@ -151,21 +151,14 @@ def _count(number: int, one: str, many: str) -> str:
 def _decide(visit: Visit, number: int, agreed: str | None, *, approved: bool) -> Run:
     context = visit.context
     return decide(
-        context.store,
-        context.importer,
+        context.arrival,
         context.settings.drop.folder,
         number,
         _feed(context, number) if approved else None,
         approved=approved,
         session=visit.session.number,
         agreed=agreed if approved else None,
-        sleep=partial(_sleep, context),
     )
-
-
-def _sleep(context: ConsoleContext, seconds: float) -> None:
-    context.arrival.check_stop("stopped while another process was running the feed")
-    context.arrival.sleep(seconds)
 
 
 def take_back(visit: Visit, number: int, agreed: str | None) -> Run:

@@ -16,7 +16,7 @@ from syncd.feeds.configuration import FeedFile, MappingLine
 from syncd.feeds.native import members_of
 from syncd.logs import Event
 from syncd.store import Tx, feed_jobs, feeds, jobs, runs
-from syncd.sync.arrival import look_into, pause, resume
+from syncd.sync.arrival import look_into
 from syncd.sync.report import instant_json, run_json
 from syncd.sync.report.views import feed_view, mapping_lines, mapping_view
 from syncd.sync.run import Feed
@@ -136,14 +136,14 @@ async def pause_feed(visit: Visit) -> web.StreamResponse:
     name, why = _file(visit).name, visit.form.get("why", "")
     if not isinstance(why, str) or len(why) > WHY:
         raise Refusal("invalid_parameter", f"why has to be a text of up to {WHY} characters")
-    await visit.context.store.write_async(lambda tx: pause(tx, name, why.strip()))
+    await visit.context.store.write_async(lambda tx: feeds.pause(tx, name, why.strip()))
     return await _done(visit, "pause")
 
 
 async def resume_feed(visit: Visit) -> web.StreamResponse:
     """Have the files of the feed taken again, as ``syncd feed resume`` does."""
     name = _file(visit).name
-    await visit.context.store.write_async(lambda tx: resume(tx, name))
+    await visit.context.store.write_async(lambda tx: feeds.resume(tx, name))
     return await _done(visit, "resume")
 
 

@@ -155,7 +155,7 @@ def _look_at(context: ConsoleContext, preview: Preview, feed: Feed | None, shown
         return
     if feed is None:
         raise NotFound("feed", preview.feed, "it is not configured any more")
-    planned = context.importer.plan(feed, preview.path)
+    planned = context.arrival.importer.plan(feed, preview.path)
     totals = {"changes": len(planned.changes), "rejected": len(planned.rejected)}
     found: dict[str, Any] = plan_view(planned, context.catalogue)
     if shown is not None:

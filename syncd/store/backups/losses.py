@@ -3,19 +3,17 @@ schema are read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam
-from sqlmodel import col, select
+from sqlmodel import col
 
 from syncd.domain import RunKind, RunState
 from syncd.store.database import Database
-from syncd.store.model import EmployerRow, FeedRow, HistoryRow, KeyRow, RunRow, Statement
-from syncd.store.transactions import Tx
+from syncd.store.model import Columns, EmployerRow, FeedRow, HistoryRow, KeyRow, RunRow, Statement
+from syncd.store.transactions import reading
 
 
 class RunSummary(NamedTuple):
@@ -64,23 +62,17 @@ class Losses:
 
 
 _RUNS = Statement(
-    sa.select(
-        col(RunRow.id),
-        col(FeedRow.name),
-        col(RunRow.kind),
-        col(RunRow.state),
-        col(RunRow.file),
-    )
+    Columns(RunSummary, RunRow, feed=FeedRow.name)
+    .select()
     .join(FeedRow, col(FeedRow.id) == RunRow.feed_id)
     .where(col(RunRow.id) >= bindparam("first"))
-    .order_by(col(RunRow.id)),
-    RunSummary._make,
+    .order_by(col(RunRow.id))
 )
 _KEYS = Statement(
-    select(col(KeyRow.id), col(EmployerRow.name), col(KeyRow.label), col(KeyRow.revoked_at))
+    Columns(KeySummary, KeyRow, employer=EmployerRow.name)
+    .select()
     .join(EmployerRow, col(EmployerRow.id) == KeyRow.employer_id)
-    .order_by(col(KeyRow.id)),
-    KeySummary._make,
+    .order_by(col(KeyRow.id))
 )
 _WAITING = Statement(
     sa.select(sa.func.min(col(RunRow.id))).where(
@@ -101,12 +93,12 @@ _CHANGES = Statement(
 
 def compare(backup: Database, store: Database) -> Losses:
     """Return what ``store`` has and ``backup`` does not. Raises StoreError."""
-    with _reading(backup) as tx:
+    with reading(backup, _no_clock) as tx:
         last_run, last_change = tx.scalar(_LAST_RUN) or 0, tx.scalar(_LAST_CHANGE) or 0
         first = tx.scalar(_WAITING) or last_run + 1
         waiting = [run for run in tx.all(_RUNS, first=first) if run.waits]
         keys = {key.id: key for key in tx.all(_KEYS)}
-    with _reading(store) as tx:
+    with reading(store, _no_clock) as tx:
         found, present = tx.all(_RUNS, first=first), tx.all(_KEYS)
         changes = dict(tx.all(_CHANGES, after=last_change))
     ended = {run.id for run in found if not run.waits}
@@ -119,18 +111,6 @@ def compare(backup: Database, store: Database) -> Losses:
             key for key in present if key.id in keys and key.revoked_at and keys[key.id].revoked_at is None
         ],
     )
-
-
-@contextmanager
-def _reading(database: Database) -> Iterator[Tx]:
-    session = database.reader()
-    try:
-        session.begin()
-        yield Tx(session, database, _no_clock, {})
-    except database.errors as error:
-        raise database.translated(error) from error
-    finally:
-        session.close()
 
 
 def _no_clock() -> NoReturn:

@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 
 from syncd.errors import StoreError
+from syncd.store.database import Backup
 
 FORMAT = "syncd.backup/1"
 
@@ -43,6 +44,13 @@ class Note(msgspec.Struct):
             if was != has:
                 return f"the table {name} has {has} rows, and had {was}"
         return "something in its rows was changed (a fault of a disk, or somebody used it as a store)"
+
+
+def verified(note: Note | None, schema: str, now: Contents, size: int) -> Backup:
+    """Return what a backup has, after a comparison with its note, if it has one. Raises StoreError."""
+    if note is not None:
+        note.verify(now)
+    return Backup(schema, now.rows, now.digest, note.at if note else None, size)
 
 
 def encode_note(note: Note) -> bytes:

@@ -9,11 +9,10 @@ from inspect import signature
 from typing import Any, Generic, TypeVar
 
 import msgspec
-import sqlalchemy as sa
 from sqlalchemy.orm import InstrumentedAttribute
 from sqlmodel import col
 
-from syncd.store.model.statements import R
+from syncd.store.model.statements import R, SelectOf
 from syncd.store.model.tables import Table
 
 T = TypeVar("T")
@@ -67,7 +66,7 @@ def kept_row(value: object, names: Iterable[str]) -> tuple[Any, ...]:
 
 
 class Columns(Generic[R]):
-    """The columns for the parameters of ``build``, which returns the value: ``Statement(columns.select(), columns.make)``.
+    """The columns for the parameters of ``build``, which returns the value: ``Statement(columns.select())``.
 
     A parameter is the column of ``table`` that has its name. ``others`` say what differs: another column, a function
     that decodes the value, or both: ``(column, decode)``, ``((column, …), decode)``."""
@@ -93,8 +92,8 @@ class Columns(Generic[R]):
         #: A column for each parameter, in order; then what parameters have besides.
         self.columns = [col(column) for column in (*first, *more)]
 
-    def select(self) -> sa.Select[Any]:
-        return sa.select(*self.columns)
+    def select(self) -> SelectOf[R]:
+        return SelectOf(self.columns, self.make)
 
     def make(self, row: Sequence[Any]) -> R:
         """Return the value in a row of these columns."""

@@ -11,6 +11,7 @@ the text, where the database's planner sees them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from operator import itemgetter
 from typing import Any, Generic, Never, TypeVar, TypeVarTuple, cast, overload
 
@@ -31,15 +32,28 @@ S = TypeVar("S", bound=sa.Select[*tuple[Any, ...]])
 Insert = Callable[[Any], Any]
 
 
+class SelectOf(sa.Select[*tuple[Any, ...]], Generic[R]):
+    """A SELECT whose rows become values of the type R: ``make`` returns one for a row."""
+
+    inherit_cache = True
+
+    def __init__(self, columns: Sequence[Any], make: Callable[[Any], R]) -> None:
+        super().__init__(*columns)
+        self.make = make
+
+
 class Statement(Generic[R]):
     """One statement with named parameters. R is the type that its rows become.
 
-    ``make`` returns it for a row; without ``make`` it is the plain tuple. ``order`` has the names of the parameters in
-    the order of the tuples that ``Tx.many`` takes. An INSERT … ON CONFLICT is a function of the database's ``Insert``.
+    ``make`` returns it for a row; without ``make`` it is the plain tuple. A ``SelectOf`` has its own. ``order`` has the
+    names of the parameters in the order of the tuples that ``Tx.many`` takes. An INSERT … ON CONFLICT is a function of the
+    database's ``Insert``.
     """
 
     __slots__ = ("make", "order", "source")
 
+    @overload
+    def __init__(self, source: SelectOf[R]) -> None: ...
     @overload
     def __init__(self: Statement[tuple[*Ts]], source: TypedReturnsRows[*Ts]) -> None: ...
     @overload
@@ -51,7 +65,8 @@ class Statement(Generic[R]):
         self: Statement[Any], source: Callable[[Insert], Any], *, order: Sequence[str] = ()
     ) -> None: ...
     def __init__(self, source: Any, make: Any = None, *, order: Sequence[str] = ()) -> None:
-        self.source, self.make, self.order = source, make, order
+        self.source, self.order = source, order
+        self.make = source.make if isinstance(source, SelectOf) else make
 
 
 # -- parts ---------------------------------------------------------------------------------------------------
@@ -67,9 +82,19 @@ def among(column: Any, name: str) -> sa.ColumnElement[bool]:
     return col(column).in_(bindparam(name, expanding=True))
 
 
+def first_by(source: S, column: Any) -> S:
+    """Return ``source`` for its first ``limit`` rows in the order of a column."""
+    return source.order_by(col(column)).limit(bindparam("limit"))
+
+
 def following(source: S, column: Any) -> S:
     """Return ``source`` for the next ``limit`` rows in the order of a column, from above its value ``after``."""
-    return source.where(col(column) > bindparam("after")).order_by(col(column)).limit(bindparam("limit"))
+    return first_by(source.where(col(column) > bindparam("after")), column)
+
+
+def paged(source: S) -> S:
+    """Return ``source`` for a page of its rows: for ``Tx.page``."""
+    return source.limit(bindparam("limit")).offset(bindparam("skip"))
 
 
 def given(*columns: Any) -> dict[Any, Any]:
@@ -102,10 +127,17 @@ def inserting(table: type[Table]) -> Statement[Never]:
     return Statement(sa.insert(table).values({name: bindparam(name) for name in names}), order=names)
 
 
-def creating(*columns: Any) -> Statement[tuple[int]]:
-    """Return the INSERT of a row with these columns and an id that the database gives: for ``Tx.insert``."""
-    table = columns[0].class_
-    return Statement(sa.insert(table).values(given(*columns)).returning(col(table.id)))
+@cache
+def creating(table: Any) -> tuple[Statement[tuple[int]], Mapping[str, object]]:
+    """Return the INSERT of a row with an id that the database gives, and the defaults of the table by column."""
+    new = sa.insert(table).values({name: bindparam(name) for name in _names(table)})
+    defaults = {name: field.default for name, field in table.model_fields.items() if not field.is_required()}
+    return Statement(new.returning(table.id)), defaults
+
+
+def counting(table: type[Table], *conditions: Any) -> Statement[tuple[int]]:
+    """Return the SELECT of the number of rows of a table that fulfil all conditions."""
+    return Statement(sa.select(sa.func.count()).select_from(table).where(*conditions))
 
 
 def replacing(table: type[Table]) -> Statement[Never]:

@@ -11,6 +11,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.array import ListDumper
 from psycopg.types.numeric import Int8BinaryDumper
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from syncd.errors import StoreBusy
 
@@ -31,6 +32,13 @@ _DEFAULTS: dict[str, str | int] = {
 PAUSE = 1.0
 #: Statements that one connection has prepared at most, and how often a statement is run before it is prepared.
 _PREPARED, _THRESHOLD = 500, 2
+
+
+def attempts(*kinds: type[Exception], seconds: float, pause: float) -> Retrying:
+    """Return attempts at what raises one of ``kinds`` while it cannot be done, with a ``pause`` after each. After ``seconds``
+    the error of the last one is raised."""
+    retry = retry_if_exception_type(kinds)
+    return Retrying(retry=retry, stop=stop_after_delay(seconds), wait=wait_fixed(pause), reraise=True)
 
 
 @dataclass(frozen=True, slots=True)

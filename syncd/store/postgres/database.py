@@ -22,13 +22,7 @@ from syncd.store.postgres.errors import DRIVER_ERRORS, is_conflict, store_errors
 from syncd.store.postgres.named_locks import NamedLocks
 from syncd.store.postgres.restoring import be_alone, unpacked
 from syncd.store.postgres.search import PostgresIndex
-from syncd.store.postgres.session import (
-    BEGIN_READ,
-    BEGIN_WRITE,
-    WRITER_LOCK,
-    PostgresSession,
-    SingleSession,
-)
+from syncd.store.postgres.session import BEGIN_READ, BEGIN_WRITE, WRITER_LOCK, PostgresSession, SingleSession
 
 _OLDEST = 15
 #: Table, name and last value of each sequence that gives out ids.
@@ -79,12 +73,8 @@ class PostgresDatabase:
         self._locks.close()
 
     def exists(self) -> bool:
-        session = self.reader()
-        try:
-            with store_errors():
-                return session.has_table("alembic_version")
-        finally:
-            session.close()
+        with store_errors(), closing(self.reader()) as session:
+            return session.has_table("alembic_version")
 
     def writer(self) -> PostgresSession:
         with store_errors():
@@ -115,12 +105,8 @@ class PostgresDatabase:
         return driver
 
     def ready(self) -> None:
-        session = self.writer()
-        try:
-            with store_errors():
-                session.forget_old()
-        finally:
-            session.close()
+        with store_errors(), closing(self.writer()) as session:
+            session.forget_old()
 
     def check(self) -> None: ...
 
@@ -141,14 +127,10 @@ class PostgresDatabase:
         return PostgresCheckpoints()
 
     def version(self) -> str | None:
-        session = self.reader()
-        try:
-            with store_errors():
-                if not session.has_table("alembic_version"):
-                    return None
-                found = session.execute("SELECT version_num FROM alembic_version").fetchone()
-        finally:
-            session.close()
+        with store_errors(), closing(self.reader()) as session:
+            if not session.has_table("alembic_version"):
+                return None
+            found = session.execute("SELECT version_num FROM alembic_version").fetchone()
         return None if found is None else str(*found)
 
     def be_alone(self) -> None:

@@ -24,7 +24,7 @@ _NOTICE = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tc
 #: Connections that are kept at most.
 _KEPT = 4
 _PROCESS = "SELECT pg_backend_pid()"
-_LOCK = "SELECT pg_try_advisory_lock($1)"
+LOCK = "SELECT pg_try_advisory_lock($1)"
 _UNLOCK = "SELECT pg_advisory_unlock($1)"
 _HELD = (
     "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND pid = $1"
@@ -134,7 +134,7 @@ def _locked(driver: Connection, name: str) -> Held | None:
         ((process,),) = driver.execute(_PROCESS)
         if process != driver.info.backend_pid:
             raise StoreError("store.url leads to a pooler, which cannot hold locks: set store.lock_url")
-        ((mine,),) = driver.execute(_LOCK, (key,))
+        ((mine,),) = driver.execute(LOCK, (key,))
     return Held(name, process, key) if mine else None
 
 

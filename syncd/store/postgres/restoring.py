@@ -12,15 +12,14 @@ from typing import IO
 
 import psycopg
 from psycopg import sql
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from syncd.errors import StoreBusy, StoreError
-from syncd.store.backups import Note
+from syncd.store.backups import verified
 from syncd.store.database import Backup, Database
 from syncd.store.postgres import backups
-from syncd.store.postgres.connections import Connection
+from syncd.store.postgres.connections import Connection, attempts
 from syncd.store.postgres.errors import DRIVER_ERRORS, store_errors
-from syncd.store.postgres.named_locks import key_of
+from syncd.store.postgres.named_locks import LOCK, key_of
 from syncd.store.postgres.programs import environment, program, run
 
 #: The database in which databases are made and renamed: a name cannot be changed from inside.
@@ -36,7 +35,6 @@ _USERS = (
 #: Seconds in which a connection that was closed must be gone.
 _CLOSING = 2.0
 _IN_USE = "another process is connected to the database {}: stop all daemons and end it first"
-_LOCK = "SELECT pg_try_advisory_lock($1)"
 
 
 class Place:
@@ -53,17 +51,13 @@ class Place:
                 "a restore makes a database, which the store's user may not: ALTER ROLE … CREATEDB, or restore with"
                 " the address of a user who may (SYNCD_STORE__URL)"
             )
-        ((mine,),) = driver.execute(_LOCK, (key_of(f"restore {name}"),))
+        ((mine,),) = driver.execute(LOCK, (key_of(f"restore {name}"),))
         if not mine:
             raise StoreBusy(f"another process restores the database {name}")
         found = driver.execute(_FOUND, (name,)).fetchone()
         self.exists = found is not None
         ((me,),) = driver.execute("SELECT current_user")
         self.owner, self._collate, self._type = found or (me, None, None)
-
-    def be_alone(self) -> None:
-        """Raise StoreBusy if a process is connected to the database."""
-        be_alone(self._driver, self.name)
 
     def load(self, source: IO[bytes]) -> None:
         """Make the draft from a backup."""
@@ -106,12 +100,7 @@ class Place:
 def be_alone(driver: Connection, name: str) -> None:
     """Raise StoreBusy if another process than that of ``driver`` is connected to the database ``name``. One that has just
     closed its connection may take a moment to be gone."""
-    for attempt in Retrying(
-        retry=retry_if_exception_type(StoreBusy),
-        stop=stop_after_delay(_CLOSING),
-        wait=wait_fixed(0.05),
-        reraise=True,
-    ):
+    for attempt in attempts(StoreBusy, seconds=_CLOSING, pause=0.05):
         with attempt:
             ((users,),) = driver.execute(_USERS, (name,))
             if users:
@@ -147,24 +136,13 @@ def unpacked(
     size = source.seek(0, os.SEEK_END)
     with store_errors(), closing(connect(_MAINTENANCE)) as driver:
         place = Place(driver, name)
-        place.be_alone()
+        be_alone(driver, name)
         try:
             place.load(source)
-            made = _verified(connect, place.draft, note, size)
-            replacement = PostgresReplacement(place, made, database_at(place.draft))
-            yield replacement
+            with closing(connect(place.draft)) as draft:
+                made = verified(note, *backups.read_store(draft), size)
+            yield PostgresReplacement(place, made, database_at(place.draft))
         finally:
             # after an exchange there is none; what cannot be removed now, the next restore removes
             with suppress(*DRIVER_ERRORS):
                 place.drop()
-
-
-def _verified(
-    connect: Callable[[str | None], Connection], draft: str, note: Note | None, size: int
-) -> Backup:
-    """Return what the draft has, after a comparison with the note. Raises StoreError."""
-    with closing(connect(draft)) as driver:
-        schema, now = backups.read_store(driver)
-    if note is not None:
-        note.verify(now)
-    return Backup(schema, now.rows, now.digest, note.at if note else None, size)

@@ -18,7 +18,7 @@ from typing import IO
 import msgspec
 
 from syncd.errors import StoreBusy, StoreError
-from syncd.store.backups import Contents, Note, encode_note, flush, read_note
+from syncd.store.backups import Contents, Note, encode_note, flush, read_note, verified
 from syncd.store.database import Backup, Database
 from syncd.store.sqlite.errors import primary_code, store_errors
 from syncd.store.sqlite.search_index import TABLES as INDEX_TABLES
@@ -62,11 +62,16 @@ def copy_store(path: Path, target: Path, at: datetime) -> Backup:
     with store_errors(), closing(_connected(path, "mode=rw")) as source:
         source.execute("BEGIN")  # all that follows reads the store as it is at one moment
         before = _contents(source)
-        with _writing(), closing(_connected(target, "mode=rw")) as copy:
-            source.backup(copy)
-            copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
-            note = Note(at, before.rows, before.digest)
-            copy.execute(_PUT_NOTE, (_NOTE, encode_note(note).decode()))
+        note = encode_note(Note(at, before.rows, before.digest)).decode()
+        try:
+            with closing(_connected(target, "mode=rw")) as copy:
+                source.backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+                copy.execute(_PUT_NOTE, (_NOTE, note))
+        except sqlite3.DatabaseError as error:
+            if primary_code(error) in _NOT_WRITTEN:
+                raise StoreError(f"the backup cannot be written: {error}") from error
+            raise
     return read_backup(target)
 
 
@@ -98,9 +103,7 @@ def read_backup(path: Path) -> Backup:
     except sqlite3.Error as error:
         raise StoreError(f"the file is not a backup, or is damaged ({error}); use another one") from error
     note = read_note(*value) if value is not None else None
-    if note is not None:
-        note.verify(now)
-    return Backup(schema, now.rows, now.digest, note.at if note else None, path.stat().st_size)
+    return verified(note, schema, now, path.stat().st_size)
 
 
 def _contents(connection: sqlite3.Connection) -> Contents:
@@ -141,17 +144,6 @@ def _version(connection: sqlite3.Connection) -> str | None:
 def _connected(path: Path, how: str) -> sqlite3.Connection:
     """Return a connection to a file that exists."""
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None)
-
-
-@contextmanager
-def _writing() -> Iterator[None]:
-    """Turn the errors of a file that cannot be written into StoreError."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        if primary_code(error) in _NOT_WRITTEN:
-            raise StoreError(f"the backup cannot be written: {error}") from error
-        raise
 
 
 class SqliteReplacement:

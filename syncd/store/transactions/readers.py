@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from contextvars import copy_context
 from typing import TypeVar
 
+from syncd.domain import Moment
 from syncd.errors import StoreClosed
-from syncd.store.database import Database, Session
+from syncd.store.database import Database, Session, translating
 from syncd.store.transactions.tx import Tx
 
 T = TypeVar("T")
 
 THREADS = 4
 _IDLE = 8
+
+
+@contextmanager
+def reading(database: Database, clock: Callable[[], Moment]) -> Iterator[Tx]:
+    """Yield a transaction that reads, on a connection of its own: for a database that is not open as a store. Raises
+    StoreError for errors of its driver."""
+    with translating(database.errors, database.translated), closing(database.reader()) as session:
+        session.begin()
+        yield Tx(session, database, clock, {})
 
 
 class _Sessions:

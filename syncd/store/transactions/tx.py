@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from sqlalchemy import bindparam
@@ -11,7 +11,7 @@ from sqlmodel import col
 from syncd.domain import Location, Moment
 from syncd.errors import NotFound, StoreError
 from syncd.store.database import Database, Session
-from syncd.store.model import CounterRow, Statement, given
+from syncd.store.model import CounterRow, Statement, creating, given, kept
 from syncd.store.search_memory import SearchMemory
 
 R = TypeVar("R")
@@ -103,13 +103,20 @@ class Tx:
         found: R | None = row
         return found
 
-    def insert(self, statement: Statement[tuple[int]], /, **values: object) -> int:
-        """Run a statement made by ``creating``; return the id of the new row."""
-        return int(*self._run(statement, values).fetchone())
+    def insert(self, values: Mapping[Any, object]) -> int:
+        """Write a row with these values by column, and else with the defaults of its table; return its id, which the database
+        gives."""
+        statement, defaults = creating(next(iter(values)).class_)
+        new = {column.key: kept(value) for column, value in values.items()}
+        return int(*self._run(statement, {**defaults, **new}).fetchone())
 
     def all(self, statement: Statement[R], /, **values: object) -> list[R]:
         rows: list[Any] = self._run(statement, values).fetchall()
         return rows if statement.make is None else [statement.make(row) for row in rows]
+
+    def page(self, statement: Statement[R], page: int, size: int, /, **values: object) -> list[R]:
+        """Return the rows of ``page``, counted from 1, of a SELECT that is ``paged``."""
+        return self.all(statement, limit=size, skip=(page - 1) * size, **values)
 
     def each(self, statement: Statement[R], /, **values: object) -> Iterator[R]:
         """Yield the rows, which are not all in memory at once. To be read within the transaction, but not always to the end."""

@@ -25,6 +25,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from syncd.errors import StoreBusy, StoreClosed, StoreError, StoreOverloaded
@@ -57,25 +58,21 @@ class _Item:
             self.future.set_result(self.result)
 
 
+@dataclass(frozen=True, slots=True)
 class _Transactions:
     """Runs the functions of a batch, in one transaction where none of them fails. ``late`` returns what has come meanwhile and
     is to be added to the batch; ``before_commit`` is called when all have run."""
 
-    def __init__(
-        self,
-        session: Session,
-        database: Database,
-        make_tx: Callable[[Session], Tx],
-        late: Callable[[list[_Item]], list[_Item]],
-        before_commit: Callable[[], None],
-    ) -> None:
-        self._session, self._database, self._make_tx = session, database, make_tx
-        self._late, self._before_commit = late, before_commit
+    session: Session
+    database: Database
+    make_tx: Callable[[Session], Tx]
+    late: Callable[[list[_Item]], list[_Item]]
+    before_commit: Callable[[], None]
 
     def run(self, batch: list[_Item]) -> None:
         """Give every item its result or its error, and those that are added to the batch."""
         try:
-            if self._together(batch, self._late):
+            if self._together(batch, self.late):
                 return
         except BaseException as error:
             self._fail(batch, error)
@@ -89,8 +86,8 @@ class _Transactions:
     def _together(self, batch: list[_Item], late: Callable[[list[_Item]], list[_Item]] | None = None) -> bool:
         """Run ``batch`` in one transaction, commit it, and return True. Return False if it was rolled back: a function
         raised after it had written, or the store failed."""
-        session = self._session
-        self._database.check()
+        session = self.session
+        self.database.check()
         session.begin()
         if not self._run_all(batch):
             return False
@@ -103,20 +100,20 @@ class _Transactions:
         except BaseException as error:  # of one function, it is not known which
             self._fail(batch, error)
             return False
-        self._before_commit()
+        self.before_commit()
         session.commit()
         return True
 
     def _run_all(self, items: list[_Item]) -> bool:
         """Run the functions, and return whether the transaction goes on."""
-        session = self._session
+        session = self.session
         for item in items:
             item.error = None
             mark, spoilt = session.mark(), False
             try:
-                item.result = item.fn(self._make_tx(session))
+                item.result = item.fn(self.make_tx(session))
             except BaseException as error:
-                item.error = self._database.translated(error)
+                item.error = self.database.translated(error)
                 # a damaged database refuses more than the statement that met the damage
                 spoilt = isinstance(item.error, StoreError)
             if not session.alive or spoilt or (item.error is not None and session.mark() != mark):
@@ -128,9 +125,9 @@ class _Transactions:
     def _fail(self, batch: list[_Item], error: BaseException) -> None:
         """Give all items the error: the transaction itself could not be begun or committed."""
         with suppress(Exception):
-            self._session.rollback()
+            self.session.rollback()
         for item in batch:
-            item.error = item.error or self._database.translated(error)
+            item.error = item.error or self.database.translated(error)
 
 
 class Writer:

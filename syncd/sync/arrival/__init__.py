@@ -12,26 +12,21 @@ The way of a file (docs/reconciliation.md "When a file is taken"):
 
 A person's decision on a held run needs the same lock (``decisions``), and so does a revert (``reverts``). A process that
 dies leaves the file in ``.claimed/``. What failed for a reason that can pass is tried again (``context``).
-``partner_access`` opens a feed's folder to the group of its partner; ``pauses`` has its files left lying; ``folder_contents``
-shows people what lies there."""
+``partner_access`` opens a feed's folder to the group of its partner; ``folder_contents`` shows people what lies there."""
 
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.decisions import decide
-from syncd.sync.arrival.folder_contents import LyingFile, look_into
+from syncd.sync.arrival.folder_contents import look_into
 from syncd.sync.arrival.partner_access import FolderRights, open_to_group
-from syncd.sync.arrival.pauses import pause, resume
 from syncd.sync.arrival.reverts import revert
 from syncd.sync.arrival.worker import Worker
 
 __all__ = [
     "ArrivalContext",
     "FolderRights",
-    "LyingFile",
     "Worker",
     "decide",
     "look_into",
     "open_to_group",
-    "pause",
-    "resume",
     "revert",
 ]

@@ -136,16 +136,15 @@ class Claims:
         with folders.open_subfolder(self.folder, folders.CLAIMED) as claims:
             return take(claims, self.folder, file.claimed_name, file.name)
 
-    def modes(self) -> dict[str, int]:
-        """Return the types and rights of all that has the name of a claimed file, by name."""
+    def names(self) -> list[str]:
+        """Return the names of all that has the name of a claimed file, sorted."""
         with folders.open_subfolder(self.folder, folders.CLAIMED) as claims:
-            names = filter(files.parse_claim, sorted(os.listdir(claims)))
-            return {name: folders.mode_of(name, claims) for name in names}
+            return sorted(filter(files.parse_claim, os.listdir(claims)))
 
     def unexpected(self) -> list[UnexpectedFile]:
         """Return what replaced a file in the moment of its claim and is not a file, and files that cannot be opened."""
         with folders.open_subfolder(self.folder, folders.CLAIMED) as claims:
-            found = [(name, _fault(name, claims)) for name in self.modes()]
+            found = [(name, _fault(name, claims)) for name in self.names()]
         return [UnexpectedFile(f"{folders.CLAIMED}/{files.display_name(n)}", why) for n, why in found if why]
 
     def _drop_marker(self, folder: int, name: str, before: int | None = None) -> None:

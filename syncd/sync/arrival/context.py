@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import structlog
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
@@ -16,7 +16,7 @@ from syncd.domain import Run
 from syncd.errors import StoreBusy, StoreOverloaded
 from syncd.logs import Event
 from syncd.store import Store, Tx
-from syncd.sync.run import Feed, RejectsWriter, SourceFile, Stopped, scratch_fault
+from syncd.sync.run import Importer, Stopped, scratch_fault
 
 log = structlog.get_logger("syncd.sync")
 T = TypeVar("T")
@@ -29,12 +29,6 @@ _LONGER = frozenset(
 )
 
 
-class FileImporter(Protocol):
-    """What is needed of the importer: to take a stored run to its end."""
-
-    def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None) -> Run: ...
-
-
 @dataclass(frozen=True, slots=True)
 class ArrivalContext:
     """``monotonic`` and ``sleep`` are in seconds. ``stop`` is asked between two files. ``at`` is called after each step
@@ -44,7 +38,7 @@ class ArrivalContext:
     while it cannot, nothing old is removed."""
 
     store: Store
-    importer: FileImporter
+    importer: Importer
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     stop: Callable[[], bool] = lambda: False

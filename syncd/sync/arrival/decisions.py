@@ -3,21 +3,19 @@ rejecting")."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from syncd.domain import Run
-from syncd.store import Store, locks, runs
+from syncd.store import locks, runs
+from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.feed_lock import awaited
 from syncd.sync.report.files import refresh_reports
-from syncd.sync.run import Feed, Importer
+from syncd.sync.run import Feed
 
 
 def decide(
-    store: Store,
-    importer: Importer,
+    ctx: ArrivalContext,
     drop: Path,
     number: int,
     feed: Feed | None = None,
@@ -25,18 +23,16 @@ def decide(
     approved: bool,
     session: int | None = None,
     agreed: str | None = None,
-    sleep: Callable[[float], None] = time.sleep,
-    waits: Callable[[str], None] = lambda feed: None,
 ) -> Run:
     """Approve or reject run ``number``, write its reports again and return it. ``drop`` is the drop folder, ``feed`` that of
     the run, for an approval; ``session`` and ``agreed`` as in ``Importer.approve``. Another process that runs the feed ends
-    first, and may change the run; ``sleep`` (in seconds) is called meanwhile, and ``waits`` with the feed's name, once, when
-    it takes long.
+    first, and may change the run.
 
-    Raises NotFound, NotHeld, what ``Importer.approve`` raises, OSError and StoreError."""
+    Raises NotFound, NotHeld, what ``Importer.approve`` raises, Stopped, OSError and StoreError."""
+    store = ctx.store
     name = store.read(lambda tx: runs.get(tx, number)).feed
-    with awaited(lambda: locks.feed_lock(store, name), sleep, lambda: waits(name)):
-        approve = partial(importer.approve, number, feed, session=session, agreed=agreed)
-        run = approve() if approved else importer.reject(number)
+    with awaited(ctx, name, lambda: locks.feed_lock(store, name)):
+        approve = partial(ctx.importer.approve, number, feed, session=session, agreed=agreed)
+        run = approve() if approved else ctx.importer.reject(number)
         refresh_reports(store, drop / name, number)
     return run

@@ -7,50 +7,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 
 from syncd.store import Store, locks
 from syncd.sync import folders
-from syncd.sync.run import Stopped
+from syncd.sync.arrival.context import ArrivalContext
+from syncd.sync.run import Feed
 
 #: Seconds between two attempts to get the lock, and after which a person is to know that a command waits for it.
 PAUSE, LONG = 0.2, 1.0
 
 
 @contextmanager
-def feed_lock(store: Store, name: str, folder: Path) -> Iterator[bool]:
-    """Yield whether this process alone may take, run and file files of the feed: False while another one does. ``folder``
-    is the feed's, with the folders inside it. Raises OSError, StoreError, UnusableFolder.
+def feed_lock(store: Store, feed: Feed) -> Iterator[bool]:
+    """Yield whether this process alone may take, run and file files of the feed: False while another one does. The folders
+    inside that of the feed have to be there. Raises OSError, StoreError, UnusableFolder.
 
     A daemon with another store on the same drop folder is kept away by a lock on ``.claimed/``, the folder itself, which
     only syncd's user can open."""
-    with locks.feed_lock(store, name) as mine:
+    with locks.feed_lock(store, feed.name) as mine:
         if not mine:
             yield False
             return
-        with folders.open_subfolder(folder, folders.CLAIMED) as claims:
+        with folders.open_subfolder(feed.folder, folders.CLAIMED) as claims:
             yield folders.try_lock(claims)
 
 
 @contextmanager
 def awaited(
-    lock: Callable[[], AbstractContextManager[bool]],
-    sleep: Callable[[float], None],
-    waits: Callable[[], None],
-    stop: Callable[[], bool] = lambda: False,
+    ctx: ArrivalContext, feed: str, lock: Callable[[], AbstractContextManager[bool]]
 ) -> Iterator[None]:
-    """Hold the lock that ``lock`` makes. ``sleep`` is called with seconds between two attempts to get it, and may raise;
-    ``waits`` is called once, after a second. Raises Stopped when ``stop`` says so."""
+    """Hold the lock of the feed, which ``lock`` makes, once no other process has it. Raises Stopped when the service stops."""
     slept, reported = 0.0, False
     while True:
         with lock() as mine:
             if mine:
                 yield
                 return
-        if stop():
-            raise Stopped("stopped while another process was running the feed")
-        sleep(PAUSE)
+        ctx.check_stop("stopped while another process was running the feed")
+        ctx.sleep(PAUSE)
         slept += PAUSE
         if slept >= LONG and not reported:
-            waits()
+            ctx.waits(feed)
             reported = True

@@ -74,7 +74,7 @@ class FeedQueue:
         config = feed.config
         self._ctx, self._folder, self._settle, self._marker = ctx, feed.folder, config.settle, config.marker
         self._claims = Claims(feed.folder, config.marker)
-        self._inbox = Inbox(feed.folder, config.settle, config.marker, ctx.monotonic)
+        self._inbox = Inbox(feed.folder, config.marker, Settling(config.settle, ctx.monotonic))
         self._orphans = Settling(config.settle, ctx.monotonic)
         self._given_up = GivenUp()
         self._complete: list[Candidate] = []
@@ -96,12 +96,14 @@ class FeedQueue:
         Raises Stopped when the service stops, and whatever the folder, the store or a run raises."""
         self.due, self.more, self.large = None, False, False
         make_folders(self._folder)
-        with feed_lock(self._ctx.store, feed.name, self._folder) as mine:
+        with feed_lock(self._ctx.store, feed) as mine:
             if not mine:
                 self._look_again(ELSEWHERE)
                 return
             yield from continue_reverts(self._ctx, feed.name, feed.employer.id)
-            if self._is_paused(feed):
+            if feed.name in self._ctx.store.read(
+                feeds.paused
+            ):  # asked in each turn: a pause waits for no other file
                 return
             tidy(self._folder)
             runner = DeliveryRunner(self._ctx, feed, self._given_up)
@@ -163,7 +165,7 @@ class FeedQueue:
         """Run the file whose turn it is. Those that have given way since the last turn are superseded first."""
         self._ctx.check_stop()
         if feed.config.policy.mode == "snapshot":
-            gone, waiting = self._judged(feed, waiting)
+            gone, waiting = self._judged(waiting)
             yield from self._superseded(feed, gone)
             waiting = self._newest(runner, waiting)
         waiting.sort(key=lambda delivery: delivery.file.age)
@@ -194,18 +196,14 @@ class FeedQueue:
             return False
         yield runner.deliver(claimed, delivery.run_id)
         if feed.config.policy.mode == "snapshot":
-            gone, rest = self._judged(feed, self._left_behind(feed).waiting)
+            gone, rest = self._judged(self._left_behind(feed).waiting)
             yield from self._superseded(feed, gone)
             self.more = self.more or bool(gone or rest)
         return True
 
-    def _is_paused(self, feed: Feed) -> bool:
-        """Return whether the feed's files are left lying. Asked in each turn: a pause waits for no other file."""
-        return feed.name in self._ctx.store.read(feeds.paused)
-
     def _fail_lost_runs(self, feed: Feed) -> Iterator[Run]:
         """End the runs whose claimed file is gone, for they cannot be continued. Yield each."""
-        there = self._claims.modes()
+        there = self._claims.names()
         why = "its file was removed from .claimed/ before the run ended"
         lost = self._ctx.store.read(lambda tx: _lost_runs(tx, feed, there))
         for run in ended_without_importer(
@@ -243,7 +241,7 @@ class FeedQueue:
                 left.unsettled = True
         return left
 
-    def _judged(self, feed: Feed, waiting: list[Delivery]) -> tuple[list[Delivery], list[Delivery]]:
+    def _judged(self, waiting: list[Delivery]) -> tuple[list[Delivery], list[Delivery]]:
         """Return the files that have given way to a newer one, and those that have a turn. Others wait for a person."""
         verdicts: dict[int | None, bool | None] = {None: False}
         for delivery in waiting:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,11 +12,9 @@ from syncd.sync import files, folders
 from syncd.sync.arrival.inbox import Candidate, Inbox, Settling, Waiting
 from syncd.sync.folders import Signature
 
-#: Why a file with such a name lies there, and why a complete file does.
-UNFINISHED, ITS_TURN = (
-    "its name is that of an unfinished or hidden file: it is never taken",
-    "it waits for its turn",
-)
+#: Why a complete file lies there, and why one with such a name does.
+ITS_TURN = "it waits for its turn"
+UNFINISHED = "its name is that of an unfinished or hidden file: it is never taken"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +31,15 @@ class LyingFile:
 class _Aged(Settling):
     """Knows how long files have been still from the times that they were written, as nobody looked at them before."""
 
-    def __init__(self, settle: float, now: Callable[[], float]) -> None:
-        super().__init__(settle, now)
-
     def too_early(self, name: str, signature: Signature) -> Waiting | None:
         self._seen[name] = (signature, signature.mtime_ns / 1e9)
         return super().too_early(name, signature)
 
 
-def look_into(
-    folder: Path, settle: float, marker: str | None, most: int, now: Callable[[], float] = time.time
-) -> tuple[int, list[LyingFile]]:
-    """Return how many things lie in the folder of a feed, and the first ``most`` by name. ``settle`` and ``marker`` as in
-    ``Inbox``. Raises OSError, UnusableFolder."""
-    inbox = Inbox(folder, settle, marker, now, _Aged(settle, now))
+def look_into(folder: Path, settle: float, marker: str | None, most: int) -> tuple[int, list[LyingFile]]:
+    """Return how many things lie in the folder of a feed, and the first ``most`` by name. ``settle`` as in ``Settling``,
+    ``marker`` as in ``Inbox``. Raises OSError, UnusableFolder."""
+    inbox = Inbox(folder, marker, _Aged(settle, time.time))
     with folders.open_folder(folder) as opened:
         names = sorted(set(os.listdir(opened)) - {folders.CLAIMED, folders.DONE, folders.FAILED})
         found = [_looked_at(inbox, opened, name, marker) for name in names[:most]]

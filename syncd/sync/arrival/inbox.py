@@ -113,18 +113,10 @@ class Scan:
 
 
 class Inbox:
-    """``folder`` is DROP/FEED, ``settle`` in seconds, ``marker`` the ending of marker files (".done") or None."""
+    """``folder`` is DROP/FEED, ``marker`` the ending of marker files (".done") or None."""
 
-    def __init__(
-        self,
-        folder: Path,
-        settle: float,
-        marker: str | None,
-        monotonic: Callable[[], float],
-        settling: Settling | None = None,
-    ) -> None:
-        self.folder, self._marker = folder, marker
-        self._settling = settling or Settling(settle, monotonic)
+    def __init__(self, folder: Path, marker: str | None, settling: Settling) -> None:
+        self.folder, self._marker, self._settling = folder, marker, settling
 
     def scan(self) -> Scan:
         """Look at the folder once. Nothing is opened but regular files that are still, and no file is read. Raises

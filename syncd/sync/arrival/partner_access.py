@@ -6,7 +6,6 @@ through a link, and root changes only what is open and is that user's."""
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
@@ -15,8 +14,6 @@ from pathlib import Path
 from syncd.errors import UnusableFolder
 from syncd.sync import folders
 from syncd.sync.arrival.feed_folder import make_folders
-
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +39,9 @@ def open_to_group(
             make_folders(folder)
             fds = [stack.enter_context(place) for place in _opened(folder)]
         for fd, rights in zip(fds, wanted, strict=True):
-            _check_owner(fd, rights.path, owner[0])
+            if (found := os.fstat(fd).st_uid) != owner[0]:
+                why = f"belongs to the user {found}, not to syncd's user {owner[0]}: chown {owner[0]} {rights.path}"
+                raise UnusableFolder(rights.path, why)
         for fd, rights in zip(fds, wanted, strict=True):
             if rights.gid is not None:
                 os.fchmod(fd, 0o700)  # neither group may have the other's rights in between
@@ -71,24 +70,17 @@ def _opened(folder: Path) -> Iterator[AbstractContextManager[int]]:
         yield folders.open_subfolder(folder, name)
 
 
-def _check_owner(fd: int, path: Path, user: int) -> None:
-    owner = os.fstat(fd).st_uid
-    if owner != user:
-        why = f"belongs to the user {owner}, not to syncd's user {user}: chown {user} {path}"
-        raise UnusableFolder(path, why)
-
-
 def _give_reports(folder: int, user: int, gid: int) -> None:
     """Let a group read the files of syncd's own in an open folder. Files that partners put there are left alone, and so are
     files with a second name, which may be anywhere."""
     for name in os.listdir(folder):
         with suppress(OSError):  # a partner removed or replaced it meanwhile
-            fd = os.open(name, _FILE, dir_fd=folder) if stat.S_ISREG(folders.mode_of(name, folder)) else None
+            fd = folders.open_regular(name, folder)
             if fd is None:
                 continue
             try:
                 found = os.fstat(fd)
-                if stat.S_ISREG(found.st_mode) and found.st_uid == user and found.st_nlink == 1:
+                if found.st_uid == user and found.st_nlink == 1:
                     os.fchown(fd, -1, gid)
                     os.fchmod(fd, folders.REPORT_MODE)
             finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from syncd.domain import Policy, Run, RunState
@@ -62,8 +61,7 @@ def revert(
     Raises NotFound, Conflict, NothingToRevert, Stopped, OSError and StoreError. A revert that breaks off
     is continued by the next one, and by the daemon."""
     run = ctx.store.read(lambda tx: runs.get(tx, number))
-    waits = partial(ctx.waits, run.feed)
-    with awaited(lambda: locks.feed_lock(ctx.store, run.feed), ctx.sleep, waits, ctx.stop):
+    with awaited(ctx, run.feed, lambda: locks.feed_lock(ctx.store, run.feed)):
         for _ended in continue_reverts(ctx, run.feed, run.employer_id):
             pass
         if yes:

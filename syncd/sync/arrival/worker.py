@@ -8,7 +8,6 @@ import threading
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 import structlog
@@ -142,14 +141,9 @@ class Worker:
         turns = list(self._turns.items())
         return {name: t.waiting for name, t in turns if t.waiting and t.degraded}
 
-    @property
-    def due(self) -> float | None:
-        """Seconds until another turn may find more (a file that settles, a fault that may have passed); None if it need
-        not come before the next rescan."""
-        return self.due_for(None)
-
-    def due_for(self, largest: int | None) -> float | None:
-        """Return ``due`` for a thread that runs files of up to ``largest`` bytes."""
+    def due(self, largest: int | None = None) -> float | None:
+        """Return the seconds until another turn may find more (a file that settles, a fault that may have passed); None if it
+        need not come before the next rescan. ``largest`` as in ``work``."""
         idle = [turns for turns in list(self._turns.values()) if turns.is_for(largest)]
         dues = [turns.due for turns in idle if turns.due is not None]
         return max(0.0, min(dues) - self._ctx.monotonic()) if dues else None
@@ -204,11 +198,9 @@ class Worker:
         Waits while another process runs the feed. Raises FeedPaused, OSError, FeedError (not a regular file, or it
         changes), and what the folder, the store or a run raises. The daemon's next tick continues a run that breaks off."""
         copying = (lambda done, size: progress("copying", done, size)) if progress else None
-        with self._alone_with(feed):
-            queue = FeedQueue(self._ctx, feed)
-            deque(queue.finish(feed), maxlen=0)
+        with self._alone_with(feed) as queue:
             run = DeliveryRunner(self._ctx, feed, GivenUp()).deliver(copy_in(feed.folder, path, copying))
-            deque(queue.finish(feed), maxlen=0)
+            _exhaust(queue.finish(feed))
             return run
 
     def run_again(self, feed: Feed, number: int) -> Run:
@@ -218,7 +210,6 @@ class Worker:
         Waits while another process runs the feed. Raises NotFound (the run, its file), Conflict (the run has not ended, or
         is a revert), and what ``import_file`` raises."""
         with self._alone_with(feed):
-            deque(FeedQueue(self._ctx, feed).finish(feed), maxlen=0)
             run = self._ctx.store.read(lambda tx: runs.get(tx, number))
             if run.kind is not RunKind.FILE or not run.state.ended:
                 what = "a revert, which has no file" if run.kind is RunKind.REVERT else run.state
@@ -230,16 +221,17 @@ class Worker:
             return DeliveryRunner(self._ctx, feed, GivenUp()).deliver(claimed, repeats=number)
 
     @contextmanager
-    def _alone_with(self, feed: Feed) -> Iterator[None]:
-        """Hold the lock of the feed, whose reverts are at their ends and which is not paused. Raises FeedPaused."""
+    def _alone_with(self, feed: Feed) -> Iterator[FeedQueue]:
+        """Hold the lock of the feed, which is not paused, and yield its queue. What an earlier process left of reverts and
+        claimed files is at its end. Raises FeedPaused."""
         make_folders(feed.folder)
         ctx = self._ctx
-        lock = partial(feed_lock, ctx.store, feed.name, feed.folder)
-        with awaited(lock, ctx.sleep, partial(ctx.waits, feed.name), ctx.stop):
-            for _ended in continue_reverts(ctx, feed.name, feed.employer.id):
-                pass
+        with awaited(ctx, feed.name, lambda: feed_lock(ctx.store, feed)):
+            _exhaust(continue_reverts(ctx, feed.name, feed.employer.id))
             check_not_paused(ctx.store, feed.name)
-            yield
+            queue = FeedQueue(ctx, feed)
+            _exhaust(queue.finish(feed))
+            yield queue
 
     # -- turns ------------------------------------------------------------------------------------------------
 
@@ -297,6 +289,11 @@ class Worker:
                     for file in unexpected_in(self._drop, {*self._feeds, *self._unusable})
                 }
         self._unexpected.report(found)
+
+
+def _exhaust(ended: Iterator[Run]) -> None:
+    """Take all runs to their ends."""
+    deque(ended, maxlen=0)
 
 
 def _is_of_one_feed(error: Exception, folder: Path) -> bool:

@@ -89,7 +89,7 @@ def whole_report(
         **unknown_json(results.unknown(tx, run_id)),
         "warnings": map(warning_json, results.warnings(tx, run_id)),
         "changes": (
-            change_json(c.action, c.reference_id, c.job_id, c.before or ())
+            change_json(c.action, c.reference_id, c.job_id, sorted(c.before or ()))
             for c in islice(history.of_run(tx, run_id), most)
         ),
     }

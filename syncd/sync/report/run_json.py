@@ -5,17 +5,16 @@ Names are in camelCase, instants in UTC with ``Z``."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from syncd.domain import FeedWarning, RejectedRow, Run, RunCounts, UnknownValues
+from syncd.domain import FeedWarning, RejectedRow, Run, UnknownValues
 from syncd.errors import Problem
 
 #: The most characters of a value at fault.
 VALUE = 300
-_COUNTS = [field.name for field in fields(RunCounts)]
 
 
 def run_json(run: Run) -> dict[str, Any]:
@@ -25,7 +24,7 @@ def run_json(run: Run) -> dict[str, Any]:
         **particulars(run),
         "claimedAt": instant_json(run.claimed_at),
         "endedAt": instant_json(run.ended_at),
-        "counts": {name: getattr(run.counts, name) for name in _COUNTS},
+        "counts": asdict(run.counts),
         **({"progress": asdict(run.progress)} if run.progress and not run.state.ended else {}),
         **{name: number for name, number in links.items() if number is not None},
     }
@@ -98,10 +97,13 @@ def warning_json(warning: FeedWarning) -> dict[str, Any]:
     }
 
 
-def change_json(
-    action: str, reference: str | None, job_id: int | None, fields: Iterable[str]
-) -> dict[str, Any]:
-    return {"action": action, "referenceId": reference, "jobId": job_id, "fields": sorted(fields)}
+def change_json(action: str, reference: str | None, job_id: int | None, fields: object) -> dict[str, Any]:
+    """Return a change. ``fields``: their names, or what ``fields_json`` returns."""
+    return {"action": action, "referenceId": reference, "jobId": job_id, "fields": fields}
+
+
+def paging_json(total: int, page: int, page_size: int) -> dict[str, int]:
+    return {"total": total, "page": page, "pages": -(-total // page_size), "pageSize": page_size}
 
 
 def fields_json(

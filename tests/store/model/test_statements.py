@@ -21,7 +21,6 @@ from syncd.store.model import (
     TextContains,
     adding,
     among,
-    creating,
     deleting,
     following,
     given,
@@ -152,8 +151,8 @@ def test_whole_rows_are_in_the_order_of_the_table() -> None:
 
 
 def test_an_id_that_the_database_gives_is_returned(tx: Tx) -> None:
-    add = creating(EmployerRow.name, EmployerRow.unlimited)
-    assert [tx.insert(add, name=name, unlimited=True) for name in ("A", "B")] == [1, 2]
+    assert [tx.insert({EmployerRow.name: name}) for name in ("A", "B")] == [1, 2]
+    assert tx.scalars(Statement(select(EmployerRow.unlimited))) == [True, True]  # the default of the table
 
 
 @pytest.mark.parametrize(

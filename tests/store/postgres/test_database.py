@@ -10,7 +10,7 @@ import pytest
 
 from syncd.domain import Employer, RejectedRow, fold
 from syncd.errors import Problem, StoreBusy, StoreError
-from syncd.store import Store, Tx, employers, feeds, jobs, locks, results, runs
+from syncd.store import Store, Tx, database_at, employers, feeds, jobs, locks, results, runs
 from syncd.store.postgres import search
 from tests.clock import Clock
 from tests.store.board import TORONTO, Board
@@ -310,9 +310,9 @@ def test_a_database_that_cannot_hold_every_text_is_refused() -> None:
 
 
 def test_whether_there_is_a_store_is_asked_without_making_one(path: Path) -> None:
-    assert Store.exists(store_url(path))
+    assert database_at(store_url(path)).exists()
     name = server().new_database()
-    assert not Store.exists(server().url(name))
+    assert not database_at(server().url(name)).exists()
     assert server().sql("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'", name) == [(0,)]
     server().sql(f"DROP DATABASE {name}")
 

@@ -8,12 +8,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 from syncd.domain import Run
 from syncd.store import runs
 from syncd.sync.arrival import ArrivalContext, Worker
-from syncd.sync.run import Feed, RejectsWriter, SourceFile
+from syncd.sync.run import Feed, Importer, RejectsWriter, SourceFile
 from tests.stores import store_url
 from tests.sync.board import Board
 
@@ -78,7 +78,7 @@ class Arrival:
         """Start another worker; the one before it is as if its process had died. ``at`` and ``stop`` as in ``Worker``."""
         ctx = ArrivalContext(
             self.board.store,
-            importer or self.board.importer,
+            cast(Importer, importer or self.board.importer),
             monotonic=self.monotonic,
             sleep=self.monotonic.sleep,
             stop=stop,

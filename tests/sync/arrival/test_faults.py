@@ -31,7 +31,7 @@ def error_of(name: str) -> OSError:
 
 
 def wait_until_due(arrival: Arrival) -> None:
-    arrival.monotonic.now += not_none(arrival.worker.due)
+    arrival.monotonic.now += not_none(arrival.worker.due())
     arrival.worker.tick()
 
 
@@ -76,7 +76,7 @@ def test_an_error_just_after_a_run_was_begun_is_not_a_death(arrival: Arrival) ->
 
     arrival.restart(at=fail)
     arrival.run_files()
-    while arrival.worker.due is not None:
+    while arrival.worker.due() is not None:
         wait_until_due(arrival)
     assert [(run.state.value, run.attempt) for run in arrival.runs()] == [("succeeded", 1)]
 

@@ -265,9 +265,8 @@ def test_a_decision_waits_while_another_process_runs_the_feed(
                 lock.close()
 
         drop = arrival.board.folder / "drop"
-        decided = decide(
-            arrival.board.store, importer, drop, run.id, feed, approved=approved, sleep=end_at_the_third
-        )
+        ctx = ArrivalContext(arrival.board.store, importer, sleep=end_at_the_third)
+        decided = decide(ctx, drop, run.id, feed, approved=approved)
     assert decided.state is state
     assert waits == [RunState.HELD] * 3
     assert f'"state": "{state}"' in report_of(feed, run)
@@ -287,18 +286,17 @@ def test_a_decision_looks_at_the_run_again_once_it_has_the_lock(
             arrival.drop(feed, [arrival.row(name) for name in "abcdefg"], "more.json")
             assert [run.state for run in arrival.run_files()] == [RunState.SUCCEEDED]
 
+        ctx = ArrivalContext(arrival.board.store, importer, sleep=let_a_newer_file_run)
         with pytest.raises(NotHeld, match="run 2 is superseded"):
-            decide(
-                arrival.board.store, importer, arrival.board.folder / "drop", run.id, feed,
-                approved=approved, sleep=let_a_newer_file_run,
-            )  # fmt: skip
+            decide(ctx, arrival.board.folder / "drop", run.id, feed, approved=approved)
     assert arrival.states() == ["succeeded", "superseded", "succeeded"]
     assert set(arrival.board.statuses().values()) == {"active"}
 
 
 def decided(arrival: Arrival, feed: Feed, run: Run, **waiting: Any) -> None:
     board = arrival.board
-    decide(board.store, board.importer, board.folder / "drop", run.id, feed, approved=True, **waiting)
+    ctx = ArrivalContext(board.store, board.importer, **waiting)
+    decide(ctx, board.folder / "drop", run.id, feed, approved=True)
 
 
 def imported(arrival: Arrival, feed: Feed, _run: Run, **waiting: Any) -> None:

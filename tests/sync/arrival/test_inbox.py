@@ -31,7 +31,7 @@ def clock() -> MonotonicClock:
 @pytest.fixture
 def make_inbox(tmp_path: Path, clock: MonotonicClock) -> Callable[..., Inbox]:
     def make(settle: float = 2.0, marker: str | None = None) -> Inbox:
-        inbox = Inbox(tmp_path / "drop" / "acme", settle, marker, clock)
+        inbox = Inbox(tmp_path / "drop" / "acme", marker, Settling(settle, clock))
         make_folders(inbox.folder)
         return inbox
 

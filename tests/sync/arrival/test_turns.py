@@ -79,7 +79,7 @@ def test_a_thread_for_small_files_leaves_large_ones_to_others(arrival: Arrival) 
     while (some := arrival.worker.work(1000)) is not None:
         ended += some
     assert [run.feed for run in ended] == ["large", "small", "small"]
-    assert arrival.worker.due_for(1000) is None
+    assert arrival.worker.due(1000) is None
     ended = []
     while (some := arrival.worker.work()) is not None:
         ended += some

@@ -56,12 +56,12 @@ def test_a_file_is_not_run_before_it_has_settled(arrival: Arrival) -> None:
     feed = arrival.feed('settle = "5s"')
     arrival.drop(feed, [arrival.row("a")])
     assert arrival.worker.tick() == []
-    assert arrival.worker.due == pytest.approx(5)
+    assert arrival.worker.due() == pytest.approx(5)
     arrival.monotonic.now += 4.9
     assert arrival.worker.tick() == []
     arrival.monotonic.now += 0.1
     assert len(arrival.worker.tick()) == 1
-    assert arrival.worker.due is None
+    assert arrival.worker.due() is None
 
 
 def test_a_file_that_cannot_be_used_is_moved_to_failed(arrival: Arrival) -> None:
@@ -288,10 +288,11 @@ def test_a_feed_waits_while_a_fault_lasts_and_the_attempts_do_not_count(arrival:
     assert arrival.run_files() == []
     assert arrival.worker.waiting == "acme: the disk is full"
     for _ in range(9):  # many more visits than there may be attempts
-        assert arrival.worker.due is not None
-        arrival.monotonic.now += arrival.worker.due
+        due = arrival.worker.due()
+        assert due is not None
+        arrival.monotonic.now += due
         assert arrival.worker.tick() == []
-    assert arrival.worker.due == pytest.approx(60)
+    assert arrival.worker.due() == pytest.approx(60)
     arrival.monotonic.now += 60
     assert [(run.state, run.attempt) for run in arrival.worker.tick()] == [(RunState.SUCCEEDED, 1)]
     assert arrival.worker.waiting is None
@@ -592,7 +593,7 @@ def test_an_import_waits_while_another_process_runs_the_feed(arrival: Arrival) -
     arrival.worker.tick()
     slept: list[float] = []
     with ExitStack() as lock:
-        assert lock.enter_context(feed_lock(arrival.board.store, feed.name, feed.folder))
+        assert lock.enter_context(feed_lock(arrival.board.store, feed))
 
         def release_at_the_third(seconds: float) -> None:
             slept.append(seconds)

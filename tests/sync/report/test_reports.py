@@ -15,9 +15,9 @@ import syncd
 from syncd.domain import FeedWarning, HoldScope, RejectedRow, Run, RunCounts, RunState
 from syncd.errors import FEED_ERROR_CODES, NotFound, Problem
 from syncd.store import Tx, results, runs
-from syncd.sync.report import partner_report
 from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.report.files.html import LISTED, render_html
+from syncd.sync.report.reports import partner_report
 from syncd.sync.run import Feed
 from syncd.sync.run.context import KEPT, Warnings
 from tests.sync.board import Board, content, not_none, report

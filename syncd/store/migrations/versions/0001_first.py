@@ -7,11 +7,6 @@ from alembic import op
 
 revision = "0001"
 down_revision = None
-branch_labels = None
-depends_on = None
-
-_TABLES = """counter employer history setting api_key feed job job_total place feed_job feed_miss feed_sent reply run
-run_plan run_rejected run_unknown run_warning""".split()
 
 
 def _column(name: str, kind: Any, *more: Any, **options: Any) -> sa.Column[Any]:
@@ -218,8 +213,3 @@ def _job_id(**options: Any) -> sa.Column[Any]:
 
 def _run_id(**options: Any) -> sa.Column[Any]:
     return _column("run_id", sa.Integer(), sa.ForeignKey("run.id", ondelete="CASCADE"), **options)
-
-
-def downgrade() -> None:
-    for table in reversed(_TABLES):
-        op.drop_table(table)

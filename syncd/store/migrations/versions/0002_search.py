@@ -8,8 +8,6 @@ from alembic import op
 
 revision = "0002"
 down_revision = "0001"
-branch_labels = None
-depends_on = None
 
 # As ``PLACE`` in ``syncd.store.sqlite.search``.
 _PLACE = (
@@ -39,13 +37,3 @@ def upgrade() -> None:
             f" WHEN (OLD.search <> NEW.search OR OLD.status <> NEW.status) AND {_INDEXED} {_NOTE}"
         )
         op.execute(f"CREATE TRIGGER job_search_gone AFTER DELETE ON job WHEN {_INDEXED} {_NOTE}")
-
-
-def downgrade() -> None:
-    op.drop_column("history", "state")
-    if op.get_bind().dialect.name == "sqlite":
-        op.execute("DROP TRIGGER job_search_gone")
-        op.execute("DROP TRIGGER job_search_changed")
-        op.execute("DROP TABLE IF EXISTS job_search")
-    op.execute("DELETE FROM setting WHERE name = 'job_search'")
-    op.drop_table("job_search_stale")

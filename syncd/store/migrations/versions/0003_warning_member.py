@@ -5,13 +5,7 @@ from alembic import op
 
 revision = "0003"
 down_revision = "0002"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
     op.add_column("run_warning", sa.Column("member", sa.String()))
-
-
-def downgrade() -> None:
-    op.drop_column("run_warning", "member")

@@ -5,8 +5,6 @@ from alembic import op
 
 revision = "0004"
 down_revision = "0003"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -22,9 +20,3 @@ def upgrade() -> None:
         sa.Column("job_version", sa.Integer()),
         sa.Column("sent", sa.Text()),
     )
-
-
-def downgrade() -> None:
-    op.drop_table("run_owner")
-    for table, column in (("run", "repeats"), ("run", "reverts"), ("feed", "paused")):
-        op.drop_column(table, column)

@@ -5,13 +5,7 @@ from alembic import op
 
 revision = "0006"
 down_revision = "0005"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
     op.add_column("run", sa.Column("waits_for", sa.Integer()))
-
-
-def downgrade() -> None:
-    op.drop_column("run", "waits_for")

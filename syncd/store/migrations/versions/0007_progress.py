@@ -5,13 +5,7 @@ from alembic import op
 
 revision = "0007"
 down_revision = "0006"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
     op.add_column("run", sa.Column("progress", sa.Text()))
-
-
-def downgrade() -> None:
-    op.drop_column("run", "progress")

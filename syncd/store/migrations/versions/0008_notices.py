@@ -5,8 +5,6 @@ from alembic import op
 
 revision = "0008"
 down_revision = "0007"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -42,8 +40,3 @@ def upgrade() -> None:
     )
     op.create_index("ix_outbox_way_sent_at_feed_id", "outbox", ["way", "sent_at", "feed", "id"])
     op.create_index("ix_outbox_notice_id", "outbox", ["notice_id"])
-
-
-def downgrade() -> None:
-    op.drop_table("outbox")
-    op.drop_table("notice")

@@ -5,8 +5,6 @@ from alembic import op
 
 revision = "0009"
 down_revision = "0008"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -18,9 +16,3 @@ def upgrade() -> None:
     )
     op.drop_index("ix_feed_job_feed_id_job_id", "feed_job")
     op.create_index("ix_feed_job_feed_id_job_id_active", "feed_job", ["feed_id", "job_id", "active"])
-
-
-def downgrade() -> None:
-    op.drop_index("ix_feed_job_feed_id_job_id_active", "feed_job")
-    op.create_index("ix_feed_job_feed_id_job_id", "feed_job", ["feed_id", "job_id"])
-    op.drop_table("job_day")

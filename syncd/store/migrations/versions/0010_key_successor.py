@@ -5,13 +5,7 @@ from alembic import op
 
 revision = "0010"
 down_revision = "0009"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
     op.add_column("api_key", sa.Column("successor_id", sa.Integer(), nullable=True))
-
-
-def downgrade() -> None:
-    op.drop_column("api_key", "successor_id")

@@ -155,10 +155,6 @@ def _field(pointer: str) -> str:
     return " › ".join(step for step in steps if step) or "whole record"
 
 
-def _thousands(number: int) -> str:
-    return f"{number:,}"
-
-
 def size(number: float) -> str:
     """Return a number of bytes as people read it."""
     for unit in _UNITS:
@@ -173,4 +169,4 @@ def _when(instant: str | None) -> str:
 
 
 _ENV.globals.update(style_source=style_source(), stylesheet=Markup(stylesheet()))  # noqa: S704 - a file of ours
-_ENV.filters.update(thousands=_thousands, size=size, when=_when)
+_ENV.filters.update(thousands="{:,}".format, size=size, when=_when)

@@ -10,10 +10,9 @@ from syncd.sync.report.views.feed_views import (
     overdue_feeds,
 )
 from syncd.sync.report.views.job_views import job_view
-from syncd.sync.report.views.run_views import CHANGES_PAGE, plan_view, revert_view, run_view
+from syncd.sync.report.views.run_views import plan_view, revert_view, run_view
 
 __all__ = [
-    "CHANGES_PAGE",
     "count_active_jobs",
     "feed_states",
     "feed_view",

@@ -9,7 +9,7 @@ from syncd.domain import CHANGEABLE, JOB_MEMBERS, ActorKind, Catalogue, Employer
 from syncd.errors import NotFound
 from syncd.feeds.native import members_of
 from syncd.store import Tx, employers, history, jobs
-from syncd.sync.report import instant_json
+from syncd.sync.report import instant_json, paging_json
 
 
 def job_view(tx: Tx, job_id: int, page: int, page_size: int, catalogue: Catalogue) -> dict[str, Any]:
@@ -26,12 +26,7 @@ def job_view(tx: Tx, job_id: int, page: int, page_size: int, catalogue: Catalogu
         "employer": {"id": owner.id, "name": owner.name},
         "job": None if job is None else _members(job, owner, member),
         "history": [_step(step, member) for step in steps],
-        "historyPaging": {
-            "total": total,
-            "page": page,
-            "pages": -(-total // page_size),
-            "pageSize": page_size,
-        },
+        "historyPaging": paging_json(total, page, page_size),
     }
 
 

@@ -13,6 +13,7 @@ from syncd.sync.report import (
     change_json,
     fields_json,
     filtered_json,
+    paging_json,
     rejected_json,
     run_json,
     unknown_json,
@@ -35,16 +36,10 @@ def run_view(
     total, changes = history.page_of_run(tx, number, page=page, page_size=page_size)
     member = members_of(catalogue)
     listed = [
-        {
-            "action": change.entry.action,
-            "referenceId": change.entry.reference_id,
-            "jobId": change.entry.job_id,
-            "fields": fields_json(change.fields, member),
-        }
-        for change in changes
+        change_json(entry.action, entry.reference_id, entry.job_id, fields_json(fields, member))
+        for entry, fields in ((change.entry, change.fields) for change in changes)
     ]
-    paging = {"total": total, "page": page, "pages": -(-total // page_size), "pageSize": page_size}
-    return found | {"changes": listed, "changesPaging": paging}
+    return found | {"changes": listed, "changesPaging": paging_json(total, page, page_size)}
 
 
 def plan_view(planned: Planned, catalogue: Catalogue) -> dict[str, Any]:
@@ -65,7 +60,7 @@ def plan_view(planned: Planned, catalogue: Catalogue) -> dict[str, Any]:
         **unknown_json(planned.unknown),
         "warnings": [warning_json(warning) for warning in planned.warnings],
         "changes": [
-            {**change_json(c.action, c.reference_id, c.job_id, ()), "fields": fields_json(c.fields, member)}
+            change_json(c.action, c.reference_id, c.job_id, fields_json(c.fields, member))
             for c in planned.changes
         ],
     }
