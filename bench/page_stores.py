@@ -222,10 +222,8 @@ def _fill_held(store: Store, run: Run) -> None:
     """Give the held run its plan: up to ``MISSING`` jobs would be archived."""
 
     def fill(tx: Tx) -> None:
-        missing = feed_jobs.owned_active(tx, _feed_of(tx, run), 0, MISSING)
-        plan = ShownPlan(
-            "p" * 64, "a" * 64, "s" * 64, run.reason or "", "f" * 64, [job for job, _ in missing]
-        )
+        missing, _ = feed_jobs.owned_active(tx, _feed_of(tx, run), 0, MISSING)
+        plan = ShownPlan("p" * 64, "a" * 64, "s" * 64, run.reason or "", "f" * 64, missing)
         results.set_plan(tx, run.id, plan.to_bytes())
 
     store.write(fill)
@@ -235,7 +233,7 @@ def _feed_of(tx: Tx, run: Run) -> int:
     """Return the feed whose jobs the run would archive: the one that owns all, or its own."""
     own = feeds.find(tx, run.feed, run.employer_id) or 0
     first = feeds.find(tx, name_of(0), run.employer_id) or own
-    return first if feed_jobs.owned_active(tx, first, 0, 1) else own
+    return first if any(feed_jobs.owned_active(tx, first, 0, 1)) else own
 
 
 def _change_often(store: Store, job_id: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec.structs
@@ -129,7 +130,7 @@ def _half_a_file_taken(patch: Patch) -> None:
 
 @_fault("The files of a paused feed are run.", 16)
 def _paused_feed_runs(patch: Patch) -> None:
-    patch.setattr(feed_queue.FeedQueue, "_is_paused", lambda self, feed: False)
+    patch.setattr(feed_queue, "feeds", SimpleNamespace(paused=lambda tx: {}))
 
 
 @_fault("A feed whose folder cannot be used ends the turns of all feeds.", 16)

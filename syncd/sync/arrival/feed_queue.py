@@ -101,9 +101,8 @@ class FeedQueue:
                 self._look_again(ELSEWHERE)
                 return
             yield from continue_reverts(self._ctx, feed.name, feed.employer.id)
-            if feed.name in self._ctx.store.read(
-                feeds.paused
-            ):  # asked in each turn: a pause waits for no other file
+            # asked in each turn: a pause waits for no other file
+            if feed.name in self._ctx.store.read(feeds.paused):
                 return
             tidy(self._folder)
             runner = DeliveryRunner(self._ctx, feed, self._given_up)
