@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -147,14 +147,18 @@ class Partner(threading.Thread):
     """Drops the files of a feed, each once the one before is filed. ``filed``: how many are. ``fault``: the file that was
     not."""
 
-    def __init__(self, drop: Path, feed: int, load: Load) -> None:
+    def __init__(
+        self, drop: Path, feed: int, load: Load, may_drop: Callable[[int], bool] = lambda number: True
+    ) -> None:
         super().__init__(daemon=True)
-        self.folder, self.feed, self.load = drop / f"feed{feed}", feed, load
+        self.folder, self.feed, self.load, self.may_drop = drop / f"feed{feed}", feed, load, may_drop
         self.filed, self.fault = 0, ""
 
     def run(self) -> None:
         self.folder.mkdir(exist_ok=True)
         for number in range(self.load.files):
+            while not self.may_drop(number):
+                time.sleep(0.05)
             name = f"day{number}.csv"
             (self.folder / f".{name}.tmp").write_text(content(self.feed, number))
             (self.folder / f".{name}.tmp").rename(self.folder / name)
@@ -172,7 +176,12 @@ def disturbed(hosts: Sequence[Host], key: str, drop: Path, load: Load) -> tuple[
     chance, found, began = random.Random(SEED), Outcome(), time.monotonic()
     for host in hosts:
         host.start()
-    partners = [Partner(drop, feed, load) for feed in range(load.feeds)]
+
+    def may_drop(number: int) -> bool:
+        """The second half of the files waits for the first restart of the server, the last file for the second."""
+        return found.restarts >= (2 * number >= load.files) + (number == load.files - 1)
+
+    partners = [Partner(drop, feed, load, may_drop) for feed in range(load.feeds)]
     clients = [Client(hosts, key, number) for number in range(2)]
     for thread in (*partners, *clients):
         thread.start()
