@@ -64,8 +64,7 @@ class _Tag:
 
 
 def _faults(text: str, markup: re.Pattern[str] = _MARKUP) -> Iterator[HtmlFault]:
-    """Yield the faults of what ``markup`` finds: with _MARKUP all tags are read, with _DOUBTFUL not those that are plainly
-    allowed."""
+    """Yield the faults of what ``markup`` finds: _MARKUP finds every tag, _DOUBTFUL none that is plainly allowed."""
     position = 0
     while found := markup.search(text, position):
         start = found.start()

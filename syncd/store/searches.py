@@ -30,7 +30,7 @@ from syncd.store.transactions import Tx
 FEW = 2_000
 #: Characters of the longest term that is remembered.
 LONGEST = 200
-#: As many changes since an answer was found are looked at; of more, one is taken to be of the employer.
+#: Up to this many newer entries are asked for one of the employer; if there are more, the answer is not used.
 CHECKED = 1_000
 #: The counter of the transactions that removed entries of the history.
 PRUNINGS = "history_prunings"

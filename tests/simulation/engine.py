@@ -89,7 +89,6 @@ def without_threads() -> Iterator[None]:
             patched.setattr(module, name, 2)
         patched.setattr(turns, "STEP", 1)
         patched.setattr(reading, "EDGE", 3)
-        patched.setattr(reading, "CHECKPOINT", 3)
         patched.setattr(reading, "_PAGE", 2)
         yield
 

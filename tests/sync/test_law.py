@@ -366,7 +366,6 @@ def stores(folder: Path, clock: Clock) -> Iterator[list[ServedStore]]:
             patched.setattr(module, name, 2)
         patched.setattr(turns, "STEP", 1)
         patched.setattr(reading, "EDGE", 3)
-        patched.setattr(reading, "CHECKPOINT", 3)
         patched.setattr(reading, "_PAGE", 2)
         yield served
     for one in served:

@@ -84,8 +84,8 @@ class Record(Struct):
     ``item`` is the record in the format's own form: a dict for CSV (folded header → cell) and JSON, an lxml element or
     a Slice for XML; None where the digest was known, or where ``problem`` says why it cannot be read. An element is
     valid only until the next record is asked for. ``raw`` gives the record in the feed's own format, for the file of
-    rejected rows (CSV: list of cells; XML: serialised bytes; JSON: the value). ``run``: where this record stands for several
-    known ones in a row (``slicing``), the digests of all of them; it has the number, line and digest of the first."""
+    rejected rows (CSV: list of cells; XML: serialised bytes; JSON: the value). ``run``: the digests of the known records
+    in a row that this one stands for (``slicing``), itself included; its number, line and digest are those of the first."""
 
     number: int
     line: int | None

@@ -110,9 +110,9 @@ class TextContains(FunctionElement[bool]):
 
 
 class ServerStart(FunctionElement[str]):
-    """A text for the database and the start of its server: another one where the database may not be the one that it was, after
-    a restore or on another server. On SQLite, whose file is the same while it is open, always the same. Each database writes it
-    in its own way."""
+    """A text that changes when the server restarts, or when another database is in the place of this one (a restore, a
+    failover): ids may then begin again. On SQLite, whose file is the same while it is open, it is constant. Each database
+    writes it in its own way."""
 
     type = sa.Text()
     inherit_cache = True

@@ -104,8 +104,7 @@ class Tx:
         return found
 
     def insert(self, values: Mapping[Any, object]) -> int:
-        """Write a row with these values by column, and else with the defaults of its table; return its id, which the database
-        gives."""
+        """Write a row with these values by column; the other columns get the defaults of the table. Return its id."""
         statement, defaults = creating(next(iter(values)).class_)
         new = {column.key: kept(value) for column, value in values.items()}
         return int(*self._run(statement, {**defaults, **new}).fetchone())

@@ -36,7 +36,8 @@ def feed_lock(store: Store, feed: Feed) -> Iterator[bool]:
 def awaited(
     ctx: ArrivalContext, feed: str, lock: Callable[[], AbstractContextManager[bool]]
 ) -> Iterator[None]:
-    """Hold the lock of the feed, which ``lock`` makes, once no other process has it. Raises Stopped when the service stops."""
+    """Wait until no other process has the lock of the feed, which ``lock`` makes, and hold it. Raises Stopped when the service
+    stops."""
     slept, reported = 0.0, False
     while True:
         with lock() as mine:

@@ -9,6 +9,7 @@ import time
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
@@ -274,7 +275,8 @@ class FileRun:
         if self.stored and not self.approved:
             self.store.write(lambda tx: runs.save(tx, replace(run, state=state)))
 
-    def mark(self, place: str) -> None:
-        """Store the last place that was reached: attempts that die at the same place are counted."""
-        if self.stored:
-            self.store.write(lambda tx: runs.set_checkpoint(tx, self.run.id, place))
+    def begin_mark(self, place: str) -> Future[None] | None:
+        """Begin to store the last place that was reached: attempts that die at the same place are counted."""
+        if not self.stored:
+            return None
+        return self.store.begin_write(lambda tx: runs.set_checkpoint(tx, self.run.id, place))

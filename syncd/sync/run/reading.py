@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -27,9 +28,8 @@ from syncd.sync.validation import (
     unpack_problems,
 )
 
-#: Records after which a run looks at the clock, and whether it must stop; and records between two checkpoints, each of which
-#: waits for the disk.
-EDGE, CHECKPOINT = 2_000, 10_000
+#: Records between two checkpoints.
+EDGE = 2000
 #: The record after which worker processes may be started if no record was known up to there.
 FIRST_LOOK = 100
 #: Rows of the store that are fetched ahead at once, and the number of such pages that are kept.
@@ -104,6 +104,7 @@ class _Reading:
             config.mapping, this.ctx.catalogue, config.policy, this.feed.id, this.feed.employer.id
         )
         self._now = this.store.now()
+        self._mark: Future[None] | None = None
         self._last_good: str | None = None
         self._read = self._known = self._rejected = self._assumed = 0
         self._filtered: Counter[str] = Counter()
@@ -154,20 +155,25 @@ class _Reading:
                 pool.add(record)
             at_edge = number // EDGE > before // EDGE
             if at_edge:
-                self._after_batch(before, number)
+                self._after_batch(number)
             if at_edge or (number == FIRST_LOOK and not self._known):
                 # the bytes that remain to be validated, if the file goes on as it began
                 left = self._this.source.size - self._reader.bytes_read
                 pool.look_ahead(left * (1 - self._known / number))
             before = number
+        self._end_mark()
 
-    def _after_batch(self, before: int, number: int) -> None:
-        """``before``: the number of the last record of the batch before."""
-        checkpoint = number // CHECKPOINT
-        if checkpoint > before // CHECKPOINT:
-            self._this.mark(f"read {checkpoint * CHECKPOINT}")
+    def _after_batch(self, number: int) -> None:
+        self._end_mark()
+        # reading goes on while the checkpoint is brought to disk
+        self._mark = self._this.begin_mark(f"read {number // EDGE * EDGE}")
         self._now = self._this.store.now()
         self._this.after_batch("reading", self._reader.bytes_read, self._this.source.size, number)
+
+    def _end_mark(self) -> None:
+        """Wait until the last checkpoint is on disk. Raises StoreError."""
+        if self._mark is not None:
+            self._mark.result()
 
     # -- known records -------------------------------------------------------------------------------------
 
@@ -272,8 +278,9 @@ class KnownRecords:
             page = self._fetch()
             some = {digest: page[digest] for digest in digests if digest in page}
             found |= some
-        if self._after and len(found) < len(digests):  # the feed has jobs
-            found |= self._look_up([digest for digest in digests if digest not in found])
+        rest = [digest for digest in digests if digest not in found]
+        if rest and self._after:  # the feed has jobs
+            found |= self._look_up(rest)
         # a reader may ask for the next records before it has given out all of these
         self._previous, self._found = self._found, found
         return found.keys()

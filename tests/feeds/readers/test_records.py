@@ -83,8 +83,10 @@ def test_known_records_of_xml_in_a_row_come_as_one():
         (7, 8, all_digests[6:], True),
     ]
     reader = read_stream(lambda: io.BytesIO(raw), spec, FeedLimits(rows=7), known.intersection, slicing=True)
+    given: list[int] = []
     with pytest.raises(FeedError, match="more than 7 rows"):
-        list(reader)
+        given += (r.number for r in reader)
+    assert given == [1, 2, 3, 6, 7]
 
 
 def test_a_date_in_the_feed_s_header_matters_only_to_mappings_that_look_outside_the_record():

@@ -794,7 +794,6 @@ def test_every_run_has_exactly_one_event_with_all_figures(board: Board, content:
 
 
 def test_a_run_stores_checkpoints(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "CHECKPOINT", 2000)
     places: list[str] = []
     set_checkpoint = runs.set_checkpoint
 
