@@ -37,7 +37,6 @@ _SPACE_OR_SLASH = re.compile(r"[\t\n\f\r /]*")
 _ATTRIBUTE = re.compile(r"=?[^\t\n\f\r />=]*")
 _UNQUOTED = re.compile(r"[^\t\n\f\r >]*")
 _COMMENT = re.compile(r"<!--(?:-?>|.*?(?:--!?>|\Z))", re.DOTALL)
-_MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
 _TAG = re.compile(r"</?[A-Za-z]")
 _ALLOWED = frozenset(HTML_TAGS)
 #: Elements whose content a browser reads as text, up to their end tag.
@@ -63,8 +62,8 @@ class _Tag:
     end: int | None
 
 
-def _faults(text: str, markup: re.Pattern[str] = _MARKUP) -> Iterator[HtmlFault]:
-    """Yield the faults of what ``markup`` finds: _MARKUP finds every tag, _DOUBTFUL none that is plainly allowed."""
+def _faults(text: str, markup: re.Pattern[str]) -> Iterator[HtmlFault]:
+    """Yield the faults of what ``markup`` finds: the "<" of every token that may have one."""
     position = 0
     while found := markup.search(text, position):
         start = found.start()

@@ -78,7 +78,7 @@ class Importer:
                 if _would_change_nothing(this, run, digest):
                     return end_unchanged(this, digest.identified(run))
                 with Stage(self._ctx.scratch) as stage:
-                    summary = read_file(this, run, stage, digest.open)
+                    summary = read_file(this, run, stage, digest)
                     digest.begin_check()
                     run = digest.identified(run)
                     plan = make_plan(this, stage, summary, run.sha256)
@@ -110,7 +110,7 @@ class Importer:
             with closing(FileDigest(this)) as digest:
                 if digest.identified(run).sha256 != run.sha256:
                     raise source.changed()
-                summary = read_file(this, run, stage, digest.open)
+                summary = read_file(this, run, stage, digest)
                 digest.begin_check()
                 plan = make_plan(this, stage, summary, run.sha256)
                 digest.check()
@@ -133,10 +133,12 @@ class Importer:
                 return Planned(digest.identified(run), unchanged=True)
             changes: list[PlannedChange] = []
             with Stage(self._ctx.scratch) as stage:
-                summary = read_file(this, run, stage, digest.open)
+                summary = read_file(this, run, stage, digest)
+                digest.begin_check()
                 run = digest.identified(run)
                 plan = make_plan(this, stage, summary, run.sha256, changes.append)
                 hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
+                digest.check()
                 run = replace(
                     run,
                     counts=plan.outcome(hold),

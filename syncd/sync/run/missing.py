@@ -99,14 +99,13 @@ def plan_missing(progress: PlanProgress) -> None:
         named = progress.stage.named.between(first, after) if archives or misses else set[int]()
         if archives:
             named.update(_name_like(progress, [job for job in active if job not in named]))
-        progress.back.extend(sorted(named & misses.keys()))  # also of a file that is not whole
-        if archives:
             lacking = [job for job in active if job not in named]
             progress.lacking += len(lacking)
             progress.waiting.extend(job for job in lacking if misses.get(job, 0) + 1 < grace)
             missing = [job for job in lacking if misses.get(job, 0) + 1 >= grace]
             for start in range(0, len(missing), BATCH):
                 _plan_archives(progress, missing[start : start + BATCH])
+        progress.back.extend(sorted(named & misses.keys()))  # also of a file that is not whole
         this.after_batch("planning", tally.active, tally.active)
 
 

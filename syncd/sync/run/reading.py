@@ -14,6 +14,7 @@ from syncd.feeds.readers import FeedReader, Known, Opener, Record, read_stream
 from syncd.store import Store, Tx, feed_jobs, places, runs
 from syncd.sync.run.context import Feed, FileRun
 from syncd.sync.run.deciding import NO_OWNER, decide, look_up
+from syncd.sync.run.file_digest import FileDigest
 from syncd.sync.run.stage import Stage
 from syncd.sync.validation import (
     NotOneRecord,
@@ -54,8 +55,8 @@ class Summary:
     member_of: Callable[[int], str | None]
 
 
-def read_file(this: FileRun, run: Run, stage: Stage, opener: Opener) -> Summary:
-    """Read the file, which ``opener`` opens, to its last byte into the stage.
+def read_file(this: FileRun, run: Run, stage: Stage, digest: FileDigest) -> Summary:
+    """Read the file, which ``digest`` opens, to its last byte into the stage.
 
     Raises FeedError for a file that cannot be used, which may show only at its end, and Stopped."""
     this.enter(run, RunState.READING)
@@ -63,11 +64,11 @@ def read_file(this: FileRun, run: Run, stage: Stage, opener: Opener) -> Summary:
         if not this.source.size:
             raise FeedError("empty_file", "the file has 0 bytes")
         try:
-            return _Reading(this, stage, opener, this.ctx.processes).read()
+            return _Reading(this, stage, digest, this.ctx.processes).read()
         except NotOneRecord:  # its records can be separated only by one reader of the whole file
             stage.records.clear()
             this.warnings.clear()
-            return _Reading(this, stage, opener, 0).read()
+            return _Reading(this, stage, digest, 0).read()
 
 
 def write_late_rejects(this: FileRun, stage: Stage) -> None:
@@ -94,12 +95,12 @@ def _not_wanted(stage: Stage) -> Known:
 class _Reading:
     """One reading of the whole file, with the help of ``processes`` worker processes at most."""
 
-    def __init__(self, this: FileRun, stage: Stage, opener: Opener, processes: int) -> None:
+    def __init__(self, this: FileRun, stage: Stage, digest: FileDigest, processes: int) -> None:
         config = this.feed.config
-        self._this, self._stage, self._opener, self._processes = this, stage, opener, processes
+        self._this, self._stage, self._digest, self._processes = this, stage, digest, processes
         self._known_records = KnownRecords(this.store, this.feed)
         slicing = processes > 0 and not config.read.outside
-        self._reader = _open(this, opener, self._known_records.find, slicing=slicing)
+        self._reader = _open(this, digest.open, self._known_records.find, slicing=slicing)
         self._validator = RowValidator(
             config.mapping, this.ctx.catalogue, config.policy, this.feed.id, this.feed.employer.id
         )
@@ -114,7 +115,7 @@ class _Reading:
         if this.rejects is not None:
             this.rejects.start(reader)
         task = ValidationTask(
-            self._validator, this.source.path, this.feed.config.read, this.ctx.limits, reader.format
+            self._validator, reader.source.head, this.feed.config.read, this.ctx.limits, reader.format
         )
         pool = ValidationPool(task, self._take, lambda: self._now, processes=self._processes)
         try:
@@ -156,6 +157,8 @@ class _Reading:
             at_edge = number // EDGE > before // EDGE
             if at_edge:
                 self._after_batch(number)
+                if not pool.has_helpers:
+                    self._digest.check_behind()
             if at_edge or (number == FIRST_LOOK and not self._known):
                 # the bytes that remain to be validated, if the file goes on as it began
                 left = self._this.source.size - self._reader.bytes_read
@@ -193,7 +196,7 @@ class _Reading:
         stage = self._stage
         if not stage.rereading.want_overtaken():
             return
-        for record in _open(self._this, self._opener, _not_wanted(stage)):
+        for record in _open(self._this, self._digest.open, _not_wanted(stage)):
             if record.item is not None and stage.rereading.forget_known(record.number):
                 self._known -= 1
                 self._read -= 1
@@ -272,12 +275,9 @@ class KnownRecords:
         found: dict[bytes, feed_jobs.KnownRow] = {}
         some: dict[bytes, feed_jobs.KnownRow] = {}
         for page in self._pages:
-            some = {digest: page[digest] for digest in digests if digest in page}
-            found |= some
+            found |= (some := _on_page(page, digests))
         while self._more and (some or not self._pages):  # the file has come to the newest page
-            page = self._fetch()
-            some = {digest: page[digest] for digest in digests if digest in page}
-            found |= some
+            found |= (some := _on_page(self._fetch(), digests))
         rest = [digest for digest in digests if digest not in found]
         if rest and self._after:  # the feed has jobs
             found |= self._look_up(rest)
@@ -310,3 +310,7 @@ class KnownRecords:
         return self._store.read(
             lambda tx: feed_jobs.known_digests(tx, feed.id, feed.fingerprint, digests, tx.now.today)
         )
+
+
+def _on_page(page: dict[bytes, feed_jobs.KnownRow], digests: list[bytes]) -> dict[bytes, feed_jobs.KnownRow]:
+    return {digest: page[digest] for digest in digests if digest in page}

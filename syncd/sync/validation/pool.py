@@ -61,6 +61,11 @@ class ValidationPool:
 
     # -- worker processes ----------------------------------------------------------------------------------
 
+    @property
+    def has_helpers(self) -> bool:
+        """Whether worker processes validate records too."""
+        return bool(self._processes)
+
     def look_ahead(self, left: float) -> None:
         """Start worker processes if enough bytes (an estimate) are left to be validated."""
         if not self._processes and self._most and left >= WORTH:

@@ -8,12 +8,10 @@ import pickle
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from threading import Thread
 
-from syncd.sync.folders import OPEN_FILES
 from syncd.sync.validation.worker_process import FAILED, READY, ValidationTask
 
 #: Bytes that a pipe holds: two batches.
@@ -25,22 +23,18 @@ ANSWER = 60.0
 
 
 class WorkerConnection:
-    """A worker process. A thread collects its answers, so neither side ever waits for the other to read.
+    """A worker process. A thread sends the task and collects the answers, so neither side ever waits for the other to read.
 
     ``lost``: the process gives no more answers, ``why`` says the reason."""
 
     def __init__(self, task: ValidationTask) -> None:
         """Start the process. Raises OSError."""
-        with task.path.open("rb", buffering=0) as file:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "syncd.sync.validation"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                pass_fds=[file.fileno()],
-                start_new_session=True,  # an interrupt at the terminal is for the run alone
-            )
-            if task.path.parent == OPEN_FILES:  # a claimed file has no other reliable name
-                task = replace(task, path=OPEN_FILES / str(file.fileno()))
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "syncd.sync.validation"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # an interrupt at the terminal is for the run alone
+        )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._requests = Connection(os.dup(self._process.stdin.fileno()), readable=False)
@@ -51,16 +45,17 @@ class WorkerConnection:
             with suppress(OSError, AttributeError):  # only Linux has it, and may deny it: then a sender waits
                 fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, PIPE)
         self._received: SimpleQueue[bytes | None] = SimpleQueue()
-        self._reader = Thread(target=self._receive, name="validation", daemon=True)
-        self._reader.start()
+        message = pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
+        self._thread = Thread(target=self._converse, args=(message,), name="validation", daemon=True)
         self._ready = self.lost = False
         self.why = "a worker process ended early"
         self._batches = 0
-        with suppress(OSError):
-            self._requests.send_bytes(pickle.dumps(task, pickle.HIGHEST_PROTOCOL))
+        self._thread.start()
 
-    def _receive(self) -> None:
+    def _converse(self, task: bytes) -> None:
+        """Send the task, which may be more than a pipe holds before the process reads it, and collect the answers."""
         with suppress(EOFError, OSError):
+            self._requests.send_bytes(task)
             while True:
                 self._received.put(self._answers.recv_bytes())
         self._received.put(None)
@@ -110,8 +105,8 @@ class WorkerConnection:
             self.why = f"a worker process failed: {answer[len(FAILED) :].decode()}"
 
     def close(self) -> None:
-        self._requests.close()
         self._process.kill()
         self._process.wait()
-        self._reader.join()
+        self._thread.join()
+        self._requests.close()
         self._answers.close()

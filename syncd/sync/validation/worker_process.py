@@ -10,18 +10,18 @@ to no file and ends with its standard input, so it never outlives the run.
 from __future__ import annotations
 
 import gc
+import io
 import marshal
 import os
 import pickle
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
-from pathlib import Path
 
 from syncd.domain import FeedLimits, Moment
 from syncd.errors import FeedError, Problem
-from syncd.feeds.readers import Format, ReadSpec, Record, Slice, open_reader
+from syncd.feeds.readers import Format, ReadSpec, Record, Slice, read_stream
 from syncd.sync.validation.rows import RowKind, RowValidator, ValidatedRow
 
 READY = b"ready"
@@ -35,10 +35,10 @@ _NICE = 5
 
 @dataclass(frozen=True, slots=True)
 class ValidationTask:
-    """What a process has to know about a file to validate its records."""
+    """What a process has to know about a file to validate its records. ``head``: the start of the file in UTF-8."""
 
     validator: RowValidator
-    path: Path
+    head: bytes
     read: ReadSpec
     limits: FeedLimits
     form: Format | None
@@ -55,9 +55,11 @@ class FileValidator:
         self._task = task
         if task.form == "xml":  # no other format is cut into Slices
             # Slices are parsed in the context of the file's first record: behind it.
-            self._reader = open_reader(task.path, task.read, task.limits)
+            spec = replace(task.read, format="xml", encoding="utf-8")
+            self._reader = read_stream(lambda: io.BytesIO(task.head), spec, task.limits)
             self._records = iter(self._reader)
-            next(self._records, None)
+            with suppress(FeedError):  # the first record ends behind the head: no Slice is one record then
+                next(self._records, None)
 
     def validate(self, records: Iterable[Record], now: Moment) -> list[ValidatedRow]:
         return self._task.validator.validate(map(self._parsed, records), self._task.form, now)
