@@ -27,7 +27,7 @@ from syncd.domain.decisions import (
 )
 from syncd.domain.feed_rows import decide_row, field_digests, row_due
 from syncd.domain.field_readers import LOCATION_READ_ONLY
-from syncd.domain.flat_jobs import FLAT, NewJob, decimal_text, flat
+from syncd.domain.flat_jobs import FLAT, NewJob, decimal_text, flat, search_text
 from syncd.domain.guard import guard, write_failed
 from syncd.domain.html import HTML_SCHEMES, HTML_TAGS, html_faults
 from syncd.domain.job import (
@@ -200,6 +200,7 @@ __all__ = [
     "place_words",
     "province_code",
     "row_due",
+    "search_text",
     "takes_place",
     "unique_locations",
     "write_failed",

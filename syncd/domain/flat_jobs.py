@@ -22,9 +22,9 @@ Flat = tuple[str | int | None, ...]
 Flatten = Callable[[Any], Any]
 
 
-def search_text(job: Job) -> str:
+def search_text(title: str, reference_id: str | None) -> str:
     """What ``q`` looks in: folded title and referenceId, on two lines so that no term matches across."""
-    return f"{fold(job.title)}\n{fold(job.reference_id or '')}"
+    return f"{fold(title)}\n{fold(reference_id or '')}"
 
 
 def decimal_text(amount: Decimal | None) -> str | None:
@@ -83,7 +83,7 @@ def flat(job: Job) -> Flat:
     values = [*_values(job)]
     for place, flatten in _FLATTEN:
         values[place] = flatten(values[place])
-    return (*values, *_salary(job.salary), search_text(job))
+    return (*values, *_salary(job.salary), search_text(job.title, job.reference_id))
 
 
 def _salary(salary: Salary | None) -> Flat:

@@ -1,9 +1,9 @@
-"""Searches that remember what they found until a job of the employer changes.
+"""Searches that remember what they found.
 
 To count what a term is in is what a search costs; the next page of it, or the same search of somebody else, need not count
 again. An answer is never used by its age: each search reads in its own snapshot the number of the last entry of the history,
 which every change of a job writes in its own transaction, whatever process it is of. If there are newer entries than when the
-answer was found, and they are not many, they are asked whether one is of the employer.
+answer was found, and they are not many, they say what has become of it (``search_changes``).
 
 The numbers of entries rise in the order of the commits, since one transaction at a time writes. They may begin again where
 entries were pruned (SQLite), or where another database is in the place of this one (PostgreSQL): so a state has the number of
@@ -17,12 +17,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import sqlalchemy as sa
-from sqlalchemy import bindparam
-from sqlmodel import col, select
+from sqlmodel import select
 
 from syncd.domain import Status
 from syncd.store.database import FIRST, Found
 from syncd.store.model import CounterRow, HistoryRow, ServerStart, Statement
+from syncd.store.search_changes import follow
 from syncd.store.search_memory import Asked, SearchMemory, State
 from syncd.store.transactions import Tx
 
@@ -30,25 +30,12 @@ from syncd.store.transactions import Tx
 FEW = 2_000
 #: Characters of the longest term that is remembered.
 LONGEST = 200
-#: Up to this many newer entries are asked for one of the employer; if there are more, the answer is not used.
-CHECKED = 1_000
 #: The counter of the transactions that removed entries of the history.
 PRUNINGS = "history_prunings"
 
 _pruned = select(CounterRow.value).where(CounterRow.name == PRUNINGS).scalar_subquery()
 _last = select(sa.func.max(HistoryRow.id)).scalar_subquery()
 _STATE = Statement(sa.select(ServerStart(), sa.func.coalesce(_pruned, 0), sa.func.coalesce(_last, 0)))
-#: The entries in order are a subquery: with the employer in the same condition PostgreSQL may read the whole table.
-_newer = (
-    select(HistoryRow.employer_id)
-    .where(col(HistoryRow.id) > bindparam("after"))
-    .order_by(col(HistoryRow.id))
-    .limit(bindparam("limit"))
-    .subquery()
-)
-_CHANGED = Statement(
-    sa.select(_newer.c.employer_id).where(_newer.c.employer_id == bindparam("employer_id")).limit(1)
-)
 
 
 def find(
@@ -96,14 +83,7 @@ def _state(tx: Tx) -> State:
 def _recall(tx: Tx, memory: SearchMemory, asked: Asked, state: State) -> Found | None:
     """Return what is known to be found in ``state``."""
     kept = memory.get(asked)
-    if kept is None or kept.state.since != state.since:
-        return None
-    newer = state.change - kept.state.change
-    if not 0 <= newer <= CHECKED:
-        return None
-    if newer:
-        values = {"after": kept.state.change, "limit": newer, "employer_id": asked.employer_id}
-        if tx.scalar(_CHANGED, **values) is not None:
-            return None
-        memory.keep(asked, state, kept.found)
-    return kept.found
+    found = None if kept is None else follow(tx, asked, kept.found, kept.state, state)
+    if found is not None:
+        memory.keep(asked, state, found)
+    return found

@@ -13,7 +13,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from syncd.domain import ArchivedBy, Create, Employer, Job, Status, fold
-from syncd.store import Store, Tx, employers, history, job_writer, jobs, search_memory, searches
+from syncd.store import (
+    Store,
+    Tx,
+    employers,
+    history,
+    job_writer,
+    jobs,
+    search_changes,
+    search_memory,
+    searches,
+)
 from syncd.store.database import FIRST
 from syncd.store.postgres import search as postgres_search
 from syncd.store.sqlite import search as sqlite_search
@@ -32,7 +42,7 @@ def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite_search, "LACKING", 0.001)
     monkeypatch.setattr(postgres_search, "FEW", 0)
     monkeypatch.setattr(postgres_search, "ALL", 1)
-    for module in (searches, sqlite_search, postgres_search):
+    for module in (searches, search_changes, sqlite_search, postgres_search):
         monkeypatch.setattr(module, "FIRST", 3)
 
 
@@ -159,6 +169,7 @@ class Stores:
     writes=st.lists(WRITES, min_size=3, max_size=12),
     asked=st.lists(SEARCHES, max_size=4),
     checked=st.sampled_from([0, 2, 1_000]),
+    followed=st.sampled_from([1, 3, 200]),
     most=st.sampled_from([2, 1_000]),
     first_ids=st.sampled_from([3, 1_000]),
 )
@@ -170,14 +181,17 @@ def test_an_answer_is_that_of_a_look_at_every_job_after_any_writes(
     writes: list[Any],
     asked: list[Any],
     checked: int,
+    followed: int,
     most: int,
     first_ids: int,
 ) -> None:
     asked = [("a", None, 1, None), ("aab", None, 1, None), ("b", Status.ACTIVE, 2, None), *asked]
     with pytest.MonkeyPatch.context() as patched, open_store() as first, open_store() as second:
-        patched.setattr(searches, "CHECKED", checked)
+        patched.setattr(search_changes, "CHECKED", checked)
+        patched.setattr(search_changes, "FOLLOWED", followed)
         patched.setattr(search_memory, "MOST", most)
         patched.setattr(searches, "FIRST", first_ids)
+        patched.setattr(search_changes, "FIRST", first_ids)
         stores = Stores(first, second, clock)
         for write in [*(("create", 0, *job) for job in made), *writes]:
             stores.write(*write)
@@ -191,8 +205,8 @@ def test_an_answer_is_that_of_a_look_at_every_job_after_any_writes(
 # -- one by one ----------------------------------------------------------------------------------------------
 
 
-def test_an_answer_is_remembered_until_a_job_of_the_employer_changes(
-    board: Board, store: Store, employer: Employer, path: Path
+def test_an_answer_is_remembered_until_many_jobs_of_the_employer_change(
+    board: Board, store: Store, employer: Employer, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What another program writes into the table of jobs is not in the history: it shows which answers are remembered."""
     other = store.write(lambda tx: employers.add(tx, "Other"))
@@ -208,8 +222,13 @@ def test_an_answer_is_remembered_until_a_job_of_the_employer_changes(
     assert answers() == [(2, [new])] * 3
     board.create(employer_id=other.id)
     board.create(title="Miller")
-    board.create(employer_id=other.id)
-    assert answers() == [(1, [new])] * 3
+    assert answers() == [(2, [new])] * 3
+    newest = board.create(title="Baker").id
+    assert answers() == [(3, [newest])] * 3
+    monkeypatch.setattr(search_changes, "FOLLOWED", 2)
+    for title in ("Miller", "Miller", "Baker"):
+        newest = board.create(title=title).id
+    assert answers() == [(3, [newest])] * 3
 
 
 @pytest.mark.parametrize("most", [None, 4, 7, 9])
@@ -258,15 +277,45 @@ def test_a_page_that_was_asked_for_and_those_before_it_are_not_looked_for_again(
         assert ask(store, employer, q, None, page) == (9, made[(page - 1) * PAGE : page * PAGE])
 
 
+def count_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    for count_jobs in ("count_by_index", "first_by_scan"):
+        monkeypatch.delattr(sqlite_search.Question, count_jobs)
+    for count_jobs in ("count", "up_to"):
+        monkeypatch.delattr(postgres_search._Having, count_jobs)
+
+
+@pytest.mark.parametrize("first", [3, 1_000])
+def test_what_a_change_of_some_jobs_means_for_a_common_term_is_not_counted_again(
+    board: Board, store: Store, employer: Employer, *, first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searches, "FIRST", first)
+    monkeypatch.setattr(search_changes, "FIRST", first)
+    made = [board.create(title="Baker") for _ in range(7)]
+    totals = [(q, status) for q in ("baker", "ba") for status in (None, Status.ACTIVE, Status.ARCHIVED)]
+    for q, status in totals:
+        ask(store, employer, q, status)
+    count_no_more(monkeypatch)
+    board.update(made[0], title="Miller")
+    made[1] = board.update(made[1], title="Bakers")
+    board.archive(made[2], ArchivedBy.PERSON)
+    board.delete(made[3])
+    made[4] = board.update(made[4], published_at=made[6].published_at + timedelta(days=1))
+    made.append(board.create(title="A baker"))
+    found = [ask(store, employer, q, status, size=9) for q, status in totals]
+    listed = [made[number].id for number in (4, 7, 6, 5, 2, 1)]
+    active = [job_id for job_id in listed if job_id != made[2].id]
+    assert found == [(6, listed), (5, active), (1, [made[2].id])] * 2
+    gone = board.create(title="Baker")
+    board.delete(gone)
+    assert [ask(store, employer, q, status, size=9) for q, status in totals] == found
+
+
 def test_the_second_search_of_a_common_term_counts_nothing(
     board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = [board.create(title="Baker").id for _ in range(9)][::-1]
     assert ask(store, employer, "baker") == ask(store, employer, "ba") == (9, made[:2])
-    for count_jobs in ("count_by_index", "first_by_scan"):
-        monkeypatch.delattr(sqlite_search.Question, count_jobs)
-    for count_jobs in ("count", "up_to"):
-        monkeypatch.delattr(postgres_search._Having, count_jobs)
+    count_no_more(monkeypatch)
     for page in range(1, 7):
         expected = made[(page - 1) * PAGE : page * PAGE]
         assert (
