@@ -310,6 +310,29 @@ def test_what_a_change_of_some_jobs_means_for_a_common_term_is_not_counted_again
     assert [ask(store, employer, q, status, size=9) for q, status in totals] == found
 
 
+@pytest.mark.parametrize("q", ["ba", "baker"])
+def test_a_job_that_is_published_again_comes_first(
+    board: Board, store: Store, employer: Employer, clock: Clock, *, q: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searches, "FIRST", 1_000)
+    made = [board.create(title="Baker") for _ in range(3)]
+    listed = [job.id for job in reversed(made)]
+    for page in (1, 2):
+        ask(store, employer, q, page=page)
+    board.update(made[0], published_at=clock() + timedelta(days=1))
+    assert ask(store, employer, q, size=3) == (3, [listed[2], *listed[:2]])
+
+
+def test_a_search_that_was_counted_in_part_is_counted_when_fewer_have_the_term(
+    board: Board, store: Store, employer: Employer
+) -> None:
+    made = [board.create(title="Baker") for _ in range(4)]
+    listed = [job.id for job in reversed(made)]
+    for number, expected in enumerate([(3, 2), (3, 2), (2, 2), (1, 1)]):
+        assert ask(store, employer, "baker", most=2) == (expected[0], listed[number:][: expected[1]])
+        board.update(made[3 - number], title="Miller")
+
+
 def test_the_second_search_of_a_common_term_counts_nothing(
     board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
