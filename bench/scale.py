@@ -8,8 +8,8 @@ and three minutes each for a million jobs; they are deleted at the end unless ``
 ratio of a million jobs to 10,000. The totals show where the answer is larger, too.
 
 A search is asked twice: after a job of the employer has changed ("changed"), and at once once more ("again"), as the next
-page of it or somebody else asks. In seven of the runs it is asked before that, too, after so many changes that nothing
-helps which is remembered ("anew").
+page of it or somebody else asks. In seven of the runs it is asked before that, too, after more changes than are
+followed, so that what is remembered does not help ("anew").
 
 ``--store`` measures stores on PostgreSQL instead: the address of a server whose user may make databases. The databases
 ``syncd_scale_…`` are made there, and stay there; without ``--folder`` the next run makes them again.
