@@ -7,9 +7,10 @@ import json
 import mmap
 import os
 import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -54,20 +55,65 @@ def test_the_same_bytes_are_not_read_again(board: Board) -> None:
         assert (run.state, run.sha256) == (state, hashlib.sha256(content).hexdigest())
 
 
-def test_a_change_through_a_memory_map_is_found_although_the_times_are_put_back(board: Board) -> None:
-    feed, source, run = begun(board, rows(board, 3_000))
-    with source.path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
-        last = mapped.rfind(b"Cook")
+@contextmanager
+def mapped_file(path: Path) -> Iterator[mmap.mmap]:
+    """Map a file all of whose pages are to be written to the disk already: a change leaves its times as they are."""
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        mapped[:] = bytes(mapped)
+        yield mapped
+
+
+def test_a_change_through_a_memory_map_is_found_although_the_times_stay(board: Board) -> None:
+    feed = board.feed()
+    path = board.file(rows(board, 5_000)).path
+    with mapped_file(path) as mapped:
+        source = SourceFile.of(path)
+        run, last = board.begin(feed, source), mapped.rfind(b"Cook")
 
         def exchange() -> None:
-            found = source.path.stat()
             mapped[last : last + 4] = b"Cool"
-            os.utime(source.path, ns=(found.st_atime_ns, found.st_mtime_ns))
 
         importer = board.make_importer(processes=1, progress=on_phase("reading", exchange))
         with pytest.raises(FeedError) as raised:
             importer.run(feed, source, run)
+        assert SourceFile.of(path) == source
     assert (raised.value.code, board.jobs()) == ("file_changed", [])
+
+
+def test_what_is_read_again_is_checked_again(board: Board) -> None:
+    feed = board.feed()
+    path = board.file(os.urandom(3 << 20)).path
+    with mapped_file(path) as mapped:
+        source = SourceFile.of(path)
+        this = FileRun(board.make_importer(processes=1)._ctx, feed, source, board.begin(feed, source))
+        with closing(FileDigest(this)) as digest:
+            for change in (True, False):
+                with digest.open() as file:
+                    while file.read(1 << 18):
+                        digest.check_behind()
+                if change:
+                    wait([not_none(digest._second)])  # nothing is left to check
+                    mapped[0] ^= 1
+            with pytest.raises(FeedError, match="written to while it was read"):
+                digest.check()
+        assert SourceFile.of(path) == source
+
+
+def test_a_file_that_stays_as_it_is_passes_the_check_in_whatever_order_it_is_read(board: Board) -> None:
+    feed, source, run = begun(board, os.urandom(3 << 20))
+    this = FileRun(board.make_importer(processes=1)._ctx, feed, source, run)
+    for seeks in ([0], [1 << 21, 0], [0, 1 << 20, 0], [3 << 20, 5, 0, 7]):
+        with closing(FileDigest(this)) as digest, digest.open() as file:
+            for start in seeks:
+                file.seek(start)
+                while file.read(1 << 18):
+                    digest.check_behind()
+            digest.begin_check()
+            digest.check()
+            assert (
+                not_none(digest.identified(run).sha256)
+                == hashlib.sha256(source.path.read_bytes()).hexdigest()
+            )
 
 
 def test_a_run_that_is_stopped_while_it_reads_leaves_no_thread(board: Board) -> None:
