@@ -133,12 +133,19 @@ def as_json_lines(rows: list[Row]) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
+def as_latin_1(rows: list[Row]) -> bytes:
+    text = as_xml(rows).decode().replace("?>", ' encoding="ISO-8859-1"?>', 1)
+    return text.encode("latin-1")
+
+
 FORMATS: dict[str, Callable[[list[Row]], bytes]] = {
     "xml": as_xml,
     "csv": csv_with_ragged_rows,
     "json": json_with_strange_records,
     "json lines": as_json_lines,
     "gzip": lambda rows: gzip.compress(as_xml(rows)),
+    "xml in Latin-1": as_latin_1,
+    "xml in UTF-16": lambda rows: as_xml(rows).decode().encode("utf-16"),
 }
 
 
@@ -237,6 +244,21 @@ def test_a_worker_process_knows_the_entities_of_the_file(
     assert_same_result(board, other, content)
     assert "éé" in board.job("r1").title
     assert workers.batches
+
+
+@pytest.mark.parametrize("comment", [400_000, 900_000])
+def test_a_first_record_that_ends_far_behind_the_start_has_the_same_result(
+    board: Board, other: Board, workers: WorkerProcesses, comment: int
+) -> None:
+    rows = mixed_rows(board)
+    rows[0]["description"] = "x" * 400_000
+    content = as_xml(rows).replace(b"<job>", b"<!--%b--><job>" % (b"y" * comment), 1)
+    run = assert_same_result(board, other, content)
+    assert run.counts.created > 800
+    assert workers.started
+    assert bool(workers.batches) == (
+        comment < 600_000
+    )  # the first record ends in the first megabyte, or behind it
 
 
 def test_a_mapping_that_reads_outside_the_records_is_validated_in_this_process(
