@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any, Protocol, TypeVar
+from typing import IO, Any, NamedTuple, Protocol, TypeVar
 
 import sqlalchemy as sa
 
@@ -113,6 +113,16 @@ class Window:
         return self.total - self.skip - self.take
 
 
+class Asked(NamedTuple):
+    """A search, but for the page: the jobs of an employer that have ``term`` (folded), in one status or any. ``most``: of more
+    jobs the first ``most`` are the list, and ``most`` + 1 is returned as the number: the others are not counted."""
+
+    employer_id: int
+    term: str
+    status: Status | None = None
+    most: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """What a search found: the number that ``Search.find`` returns, and the ids of the first jobs, in the order of lists, as
@@ -141,22 +151,10 @@ class Search(Protocol):
         """Another object once what was found before may have been wrong: the index was damaged."""
 
     def find(
-        self,
-        tx: Executes,
-        employer_id: int,
-        term: str,
-        status: Status | None,
-        *,
-        page: int,
-        size: int,
-        among: int,
-        most: int | None = None,
-        total: int | None = None,
+        self, tx: Executes, asked: Asked, *, page: int, size: int, among: int, total: int | None = None
     ) -> tuple[Found, Sequence[int]]:
-        """Return how many of the employer's jobs have ``term``, and the ids of those on ``page``, in the order of
-        lists. ``term`` is folded; ``among``: how many jobs the employer has. ``most``: of more jobs the first ``most`` are
-        the list, and ``most`` + 1 is returned: the others are not counted. ``total``: what is returned as the number, if it is
-        known: then nothing is counted."""
+        """Return how many jobs are found, and the ids of those on ``page``, in the order of lists. ``among``: how many jobs
+        the employer has. ``total``: what is returned as the number, if it is known: then nothing is counted."""
 
 
 class SearchIndex(Protocol):

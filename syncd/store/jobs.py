@@ -13,7 +13,7 @@ from sqlmodel import col, select
 
 from syncd.domain import CHANGEABLE, HEADER_MEMBERS, JOB_MEMBERS, FieldKind, Job, Status, fields_of, fold
 from syncd.store import searches
-from syncd.store.database import Window
+from syncd.store.database import Asked, Window
 from syncd.store.model import (
     JOB,
     Columns,
@@ -167,9 +167,8 @@ def page(
         return 0, []
     else:
         among = count(tx, employer_id)
-        total, found = searches.find(
-            tx, employer_id, term, status, page=page, size=page_size, among=among, most=most
-        )
+        asked = Asked(employer_id, term, status, most)
+        total, found = searches.find(tx, asked, page=page, size=page_size, among=among)
     headers = {header.id: header for header in tx.all(_HEADERS, ids=found)} if found else {}
     return total, [headers[job_id] for job_id in found]
 

@@ -12,9 +12,9 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import search_text
-from syncd.store.database import FIRST, Found
+from syncd.store.database import FIRST, Asked, Found
 from syncd.store.model import HistoryRow, JobRow, Statement, among
-from syncd.store.search_memory import Asked, State
+from syncd.store.search_memory import State
 from syncd.store.transactions import Tx
 
 #: Up to this many newer entries of the history are looked at for those of the employer, and up to this many of those are

@@ -6,20 +6,10 @@ from collections import OrderedDict
 from threading import Lock
 from typing import NamedTuple
 
-from syncd.domain import Status
-from syncd.store.database import Found
+from syncd.store.database import Asked, Found
 
 #: Searches that are kept. The one that was not asked for the longest goes first.
 MOST = 1_000
-
-
-class Asked(NamedTuple):
-    """A search, but for the page: see ``Search.find``."""
-
-    employer_id: int
-    term: str
-    status: Status | None
-    most: int | None
 
 
 class State(NamedTuple):

@@ -19,11 +19,10 @@ from dataclasses import replace
 import sqlalchemy as sa
 from sqlmodel import select
 
-from syncd.domain import Status
-from syncd.store.database import FIRST, Found
+from syncd.store.database import FIRST, Asked, Found
 from syncd.store.model import CounterRow, HistoryRow, ServerStart, Statement
 from syncd.store.search_changes import follow
-from syncd.store.search_memory import Asked, SearchMemory, State
+from syncd.store.search_memory import SearchMemory, State
 from syncd.store.transactions import Tx
 
 #: An employer's jobs up to which a search is quick enough without.
@@ -38,28 +37,18 @@ _last = select(sa.func.max(HistoryRow.id)).scalar_subquery()
 _STATE = Statement(sa.select(ServerStart(), sa.func.coalesce(_pruned, 0), sa.func.coalesce(_last, 0)))
 
 
-def find(
-    tx: Tx,
-    employer_id: int,
-    term: str,
-    status: Status | None,
-    *,
-    page: int,
-    size: int,
-    among: int,
-    most: int | None,
-) -> tuple[int, Sequence[int]]:
+def find(tx: Tx, asked: Asked, *, page: int, size: int, among: int) -> tuple[int, Sequence[int]]:
     """Return how many jobs a search finds, and the ids of a page of them: see ``Search.find``."""
-    asked, memory = Asked(employer_id, term, status, most), tx.search_memory
-    if memory is None or among <= FEW or len(term) > LONGEST:
-        found, ids = tx.search.find(tx, *asked[:3], page=page, size=size, among=among, most=most)
+    memory = tx.search_memory
+    if memory is None or among <= FEW or len(asked.term) > LONGEST:
+        found, ids = tx.search.find(tx, asked, page=page, size=size, among=among)
         return found.total, ids
     state = _state(tx)
     known = _recall(tx, memory, asked, state)
-    if known is not None and (kept := known.page(page, size, most)) is not None:
+    if known is not None and (kept := known.page(page, size, asked.most)) is not None:
         return known.total, kept
     total = None if known is None else known.total
-    found, ids = tx.search.find(tx, *asked[:3], page=page, size=size, among=among, most=most, total=total)
+    found, ids = tx.search.find(tx, asked, page=page, size=size, among=among, total=total)
     memory.keep(asked, state, _with_page(found, known, (page - 1) * size, ids))
     return found.total, ids
 

@@ -24,7 +24,7 @@ from syncd.store import (
     search_memory,
     searches,
 )
-from syncd.store.database import FIRST
+from syncd.store.database import FIRST, Asked
 from syncd.store.postgres import search as postgres_search
 from syncd.store.sqlite import search as sqlite_search
 from tests.clock import Clock
@@ -455,7 +455,7 @@ def test_few_ids_are_remembered_of_a_search(
         for size in (1, 9):
             for page in (1, 5):
                 ask(store, employer, q, page=page, size=size)
-        kept = store.search_memory.get(search_memory.Asked(employer.id, q, None, None))
+        kept = store.search_memory.get(Asked(employer.id, q))
         assert kept is not None
         assert len(kept.found.first) <= 3
 

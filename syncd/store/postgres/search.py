@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from psycopg import errors
 
-from syncd.domain import Status
-from syncd.store.database import FIRST, Executes, Found, Run, Session, Window
+from syncd.store.database import FIRST, Asked, Executes, Found, Run, Session, Window
 
 #: The name of the index. It is made where it is missing, not by a migration: the server may lack the extension.
 INDEX = "ix_job_search"
@@ -44,9 +43,8 @@ def _parts(term: str) -> list[str]:
 class _Having:
     """The jobs of an employer that have a term, in one status or any: the conditions of all statements, and their values."""
 
-    def __init__(
-        self, tx: Executes, employer_id: int, term: str, status: Status | None, *, indexed: bool
-    ) -> None:
+    def __init__(self, tx: Executes, asked: Asked, *, indexed: bool) -> None:
+        employer_id, term, status, _ = asked
         self._tx = tx
         self._values: list[object] = [employer_id]
         parts = _parts(term) if indexed else []
@@ -102,20 +100,10 @@ class PostgresSearch:
     source = None
 
     def find(
-        self,
-        tx: Executes,
-        employer_id: int,
-        term: str,
-        status: Status | None,
-        *,
-        page: int,
-        size: int,
-        among: int,
-        most: int | None = None,
-        total: int | None = None,
+        self, tx: Executes, asked: Asked, *, page: int, size: int, among: int, total: int | None = None
     ) -> tuple[Found, Sequence[int]]:
-        indexed = len(term) >= _SHORTEST and among > FEW
-        having = _Having(tx, employer_id, term, status, indexed=indexed)
+        most, indexed = asked.most, len(asked.term) >= _SHORTEST and among > FEW
+        having = _Having(tx, asked, indexed=indexed)
         if total is None:
             ids = having.up_to(ALL if most is None else min(ALL, most))
             if ids is not None:

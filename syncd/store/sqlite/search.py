@@ -24,7 +24,7 @@ from array import array
 from collections.abc import Sequence
 
 from syncd.domain import Status
-from syncd.store.database import FIRST, Executes, Found, Window
+from syncd.store.database import FIRST, Asked, Executes, Found, Window
 from syncd.store.sqlite.errors import primary_code
 
 #: Characters: shorter terms have no trigram; of longer ones the index is asked for the beginning.
@@ -109,19 +109,9 @@ class IndexSearch:
         return self.damage
 
     def find(
-        self,
-        tx: Executes,
-        employer_id: int,
-        term: str,
-        status: Status | None,
-        *,
-        page: int,
-        size: int,
-        among: int,
-        most: int | None = None,
-        total: int | None = None,
+        self, tx: Executes, asked: Asked, *, page: int, size: int, among: int, total: int | None = None
     ) -> tuple[Found, Sequence[int]]:
-        question = Question(tx, employer_id, term, status, among)
+        question, most = Question(tx, asked, among), asked.most
         mark, damage = None if self.damage is not None else question.mark(), None
         if mark is not None:
             try:
@@ -183,7 +173,8 @@ def _window(total: int, page: int, size: int, most: int | None) -> Window:
 class Question:
     """One search, and the three ways to answer it. ``among``: how many jobs the employer has."""
 
-    def __init__(self, tx: Executes, employer_id: int, term: str, status: Status | None, among: int) -> None:
+    def __init__(self, tx: Executes, asked: Asked, among: int) -> None:
+        employer_id, term, status, _ = asked
         self.among = among
         self._tx, self._short, self._long = tx, len(term) < SHORTEST, len(term) > LONGEST
         first, last = (0, 2) if status is None else (_STATUS[status], _STATUS[status])

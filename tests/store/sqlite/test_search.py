@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from syncd.domain import ArchivedBy, Employer, Job, Status, fold
 from syncd.store import Store, Tx, employers, jobs, schema
-from syncd.store.database import Window
+from syncd.store.database import Asked, Window
 from syncd.store.sqlite import SqliteDatabase, search, search_index
 from tests.store.board import Board, OpenStore, index_all, index_step
 
@@ -54,7 +54,7 @@ def every_way(
     def look(tx: Tx) -> dict[str, tuple[int, list[int]]]:
         total, headers = jobs.page(tx, employer.id, q=q, status=status, page=page, page_size=PAGE)
         answers = {"find": (total, [header.id for header in headers])}
-        asked = search.Question(tx, employer.id, fold(q), status, jobs.count(tx, employer.id))
+        asked = search.Question(tx, Asked(employer.id, fold(q), status), jobs.count(tx, employer.id))
         window = Window.of(total, page, PAGE)
         answers["scan"] = asked.first_by_scan(4).total, asked.scan(window)
         mark = asked.mark()
@@ -185,7 +185,7 @@ def test_the_index_is_asked_for_three_characters_of_an_employer_with_many_jobs(
 
     def asked(owner: Employer, term: str) -> bool:
         return store.read(
-            lambda tx: search.Question(tx, owner.id, term, None, jobs.count(tx, owner.id)).mark() is not None
+            lambda tx: search.Question(tx, Asked(owner.id, term), jobs.count(tx, owner.id)).mark() is not None
         )
 
     assert not asked(employer, "bak")  # all five are lacking
@@ -212,7 +212,7 @@ def test_a_common_term_is_found_by_a_walk_and_a_rare_one_by_the_index(
 
     def walked(term: str, page: int = 1) -> list[int] | None:
         def look(tx: Tx) -> list[int] | None:
-            asked = search.Question(tx, employer.id, term, None, 400)
+            asked = search.Question(tx, Asked(employer.id, term), 400)
             mark = asked.mark()
             assert mark is not None
             return asked.walk(Window.of(asked.count_by_index(mark), page, 10))
@@ -235,7 +235,7 @@ def test_a_walk_that_turns_out_too_long_gives_up(
     index_all(store)
 
     def look(tx: Tx) -> list[int] | None:
-        asked = search.Question(tx, employer.id, "old", None, 200)
+        asked = search.Question(tx, Asked(employer.id, "old"), 200)
         return asked.walk(Window.of(40, 1, 10))
 
     assert store.read(look) is None

@@ -13,6 +13,7 @@ import pytest
 from syncd.domain import Job
 from syncd.errors import StoreError
 from syncd.store import Store, Tx, jobs, searches
+from syncd.store.database import Asked
 from syncd.store.sqlite import search, search_index
 from tests.store.board import Board, index_all, index_step
 
@@ -63,7 +64,7 @@ def found(store: Store, employer_id: int, q: str) -> list[int]:
 def asks_the_index(store: Store, employer_id: int, q: str) -> bool:
     def look(tx: Tx) -> bool:
         among = jobs.count(tx, employer_id)
-        return search.Question(tx, employer_id, q, None, among).mark() is not None
+        return search.Question(tx, Asked(employer_id, q), among).mark() is not None
 
     return store.read(look)
 
