@@ -28,8 +28,9 @@ csv.field_size_limit(1 << 30)
 
 
 class CsvReader(TableReader):
-    """See FeedReader. ``delimiter`` is the character between two cells. Raise FeedError ``bad_header``, ``bad_encoding``,
-    ``truncated``, ``limit_exceeded``."""
+    """See FeedReader. Raise FeedError ``bad_header``, ``bad_encoding``, ``truncated``, ``limit_exceeded``."""
+
+    delimiter: str
 
     def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
         super().__init__(source, options)

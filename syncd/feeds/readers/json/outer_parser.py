@@ -32,19 +32,21 @@ _SHOWN = 5
 class OuterParser:
     """Takes everything but the records.
 
-    ``kind`` is "array", "members" (of an object, each a record) or "object" (the one record) while the records are the
-    parser's next value, else "". ``declared`` is the number of records that the file says it has. Raise FeedError
-    ``not_well_formed``, ``truncated``, ``no_records_path``, ``limit_exceeded``."""
+    ``path`` is where the records are; None: in any of ``ARRAYS``. ``kind`` is "array", "members" (of an object, each a
+    record) or "object" (the one record) while the records are the parser's next value, else "". ``declared`` is the number
+    of records that the file says it has. Raise FeedError ``not_well_formed``, ``truncated``, ``no_records_path``,
+    ``limit_exceeded``."""
 
     def __init__(self, records: str | None, limits: FeedLimits, head: bytes) -> None:
         self._limits, self._head = limits, head
-        self._path: tuple[str, ...] | None = ()
+        self.path: tuple[str, ...] | None = ()
         if records is not None:
-            self._path = asked_path(records, member_path)
+            self.path = asked_path(records, member_path)
         elif head.lstrip()[:1] == b"{":
-            self._path = _likely_path(head)
-        self._keyed = self.path[-1:] == (EACH,)
-        self._place = self.path[:-1] if self._keyed else self._path
+            self.path = _likely_path(head)
+        self._place, self._keyed = self.path, False
+        if self.path is not None and self.path[-1:] == (EACH,):
+            self._place, self._keyed = self.path[:-1], True
         self._since = self._offset = 0
         self._stack: list[str | None] = []
         self._key: str | None = None
@@ -54,11 +56,6 @@ class OuterParser:
         self._found = False
         self.kind = ""
         self.declared: int | None = None
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """Where the records are, as far as it is known."""
-        return self._path or ()
 
     def feed(self, data: bytes, offset: int) -> int:
         """Take ``data``, which begins at ``offset``, up to where the records begin. Return how many bytes these are."""
@@ -83,7 +80,7 @@ class OuterParser:
             raise FeedError("no_records_path", self._complaint())
 
     def _complaint(self) -> str:
-        wanted = ".".join(self._path) if self._path else "one of " + ", ".join(ARRAYS)
+        wanted = ".".join(self.path) if self.path else "one of " + ", ".join(ARRAYS)
         there = f"there are arrays at {', '.join(self._arrays)}" if self._arrays else "there is no array"
         keyed = sorted(keyed_objects(self._head).items(), key=lambda found: -found[1].objects)
         if keyed:
@@ -133,7 +130,7 @@ class OuterParser:
 
     def _is_records(self, event: str) -> bool:
         here = self._at()
-        if self._path is None:
+        if self.path is None:
             found = len(here) == 1 and here[0] in ARRAYS and event == "start_array" and not self._found
         else:
             found = here == self._place

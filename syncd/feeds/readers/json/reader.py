@@ -114,14 +114,10 @@ class JsonReader(_JsonReader):
             raise RuntimeError("ijson has fallen back to a slow parser; install its yajl2_c backend")
         super().__init__(source, options)
         self._outer = OuterParser(options.spec.records, options.limits, source.head)
+        self.records_path = self._outer.path or ()
         self._buffer = JsonBuffer(self._chunks(), options.limits, len(source.head))
         self._between: bytes | None = None
         self._container = _CONTAINERS["array"]
-
-    @property
-    def records_path(self) -> tuple[str, ...]:
-        """The names that lead to the records, with "*" last for members of an object. Empty: the root, or not found yet."""
-        return self._outer.path
 
     def __iter__(self) -> Iterator[Record]:
         while self._records_begin():
