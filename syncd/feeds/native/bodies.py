@@ -25,7 +25,7 @@ from syncd.feeds.xml_node import element_of
 
 Body = dict[str, Any]
 
-_BY_KEY = {name.casefold(): (column, column.kind) for name, column in COLUMNS.items()}
+_BY_KEY = {name.casefold(): (at, KINDS[(at.member or at.field).kind]) for name, at in COLUMNS.items()}
 _JSON = msgspec.json.Encoder(decimal_format="number")
 #: A parser would read a carriage return as a line feed (XML 1.0, section 2.11).
 _XML_SAFE = {"\r": "&#13;"}
