@@ -1,10 +1,5 @@
 """Feed files (``config/feeds.d/NAME.toml``) → FeedConfig. Every fault of every file is found before any is raised.
 
-    employer preset places mode settle marker keep_files expect_every, and beside them the keys of [sync]:
-    max_archive max_rejected max_unnamed max_rekeyed max_retitled max_shrunk grace expired
-    on_api_edit owns take_over renew
-    [read] format records encoding delimiter recover · [fields] · [lookup.NAME] · [rows] only skip
-
 Without ``preset`` and ``[fields]`` the feed has the service's own shape. ``NAME = false`` removes a field of the preset."""
 
 from __future__ import annotations
