@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from syncd.values import SIZE, SettingKind, ValueFault, shown, size, text
@@ -66,10 +66,18 @@ def _prefix(value: object) -> str:
     return value.rstrip("/")
 
 
+def address_parts(given: object) -> SplitResult | None:
+    """Return the parts of an address with a host, None for what is none."""
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(given) if isinstance(given, str) else None
+        if parts and parts.hostname and parts.port != 0:
+            return parts
+    return None
+
+
 def _public_url(value: object) -> str:
-    parts = urlsplit(value) if isinstance(value, str) else None
-    usable = parts and parts.hostname and not parts.query and not parts.fragment
-    if not parts or not usable or parts.scheme not in ("http", "https"):
+    parts = address_parts(value)
+    if parts is None or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
         raise ValueFault(f"must be an address such as https://jobs.example.ca, not {shown(value)}")
     return str(value).rstrip("/")
 

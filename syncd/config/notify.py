@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import time
 from pathlib import Path
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, unquote
 
-from syncd.config.kinds import PATH_OR_NONE, Address, list_kind, or_empty
+from syncd.config.kinds import PATH_OR_NONE, Address, address_parts, list_kind, or_empty
 from syncd.domain import NoticeEvent
 from syncd.values import SECONDS, TEXT, SettingKind, ValueFault, setting, shown, text
 
@@ -63,15 +63,8 @@ class QuietHours:
 
 
 def _split(given: str) -> SplitResult | None:
-    """Return the parts of an address with a host, None for another text."""
-    if not given.isascii() or not given.isprintable() or " " in given:
-        return None
-    try:
-        parts = urlsplit(given)
-        usable = bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return None
-    return parts if usable else None
+    plain = given.isascii() and given.isprintable() and " " not in given
+    return address_parts(given) if plain else None
 
 
 def _webhook(value: object) -> str:

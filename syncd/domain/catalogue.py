@@ -39,11 +39,11 @@ SHOWN_MEMBERS: Mapping[str, tuple[str, ...]] = {
     "periods": ("name", "unit"),
     "routing_types": ("name",),
 }
-_SYNONYMS: Mapping[str, Mapping[int, tuple[str, ...]]] = {
-    "position_types": shipped.POSITION_SYNONYMS,
-    "categories": shipped.CATEGORY_SYNONYMS,
-    "periods": shipped.PERIOD_SYNONYMS,
-    "routing_types": shipped.ROUTING_SYNONYMS,
+_SHIPPED: Mapping[str, shipped.Names] = {
+    "position_types": shipped.POSITION_TYPES,
+    "categories": shipped.CATEGORIES,
+    "periods": shipped.PERIODS,
+    "routing_types": shipped.ROUTING_TYPES,
 }
 Entries = Mapping[int, CatalogueEntry]
 #: What the digest of the catalogues is made of: it never changes, and neither do the names of these.
@@ -63,16 +63,16 @@ class Catalogue:
     @cached_property
     def _by_name(self) -> Mapping[str, Mapping[str, int]]:
         """Catalogue → key of a name → id."""
-        return {name: _names(self.entries(name), synonyms) for name, synonyms in _SYNONYMS.items()}
+        return {name: _names(self.entries(name), names) for name, names in _SHIPPED.items()}
 
     @classmethod
     def default(cls) -> Catalogue:
         """Return the catalogues that are shipped (docs/api.md "Catalogues")."""
         return cls(
-            position_types={id: CatalogueEntry(id, name) for id, name in shipped.POSITION_TYPES.items()},
-            categories={id: CatalogueEntry(id, name) for id, name in shipped.CATEGORIES.items()},
-            periods={id: CatalogueEntry(id, name, unit=unit) for id, (name, unit) in shipped.PERIODS.items()},
-            routing_types={id: CatalogueEntry(id, name) for id, name in shipped.ROUTING_TYPES.items()},
+            position_types=_entries(shipped.POSITION_TYPES),
+            categories=_entries(shipped.CATEGORIES),
+            periods=_entries(shipped.PERIODS, shipped.PERIOD_UNITS),
+            routing_types=_entries(shipped.ROUTING_TYPES),
         )
 
     def extended(
@@ -129,11 +129,16 @@ class Catalogue:
         return blake2b(repr(parts).encode(), digest_size=16).digest()
 
 
-def _names(entries: Entries, synonyms: Mapping[int, tuple[str, ...]]) -> dict[str, int]:
+def _entries(shipped_names: shipped.Names, units: Mapping[int, str] | None = None) -> Entries:
+    units = units or {}
+    return {id: CatalogueEntry(id, own, unit=units.get(id, "")) for id, (own, *_) in shipped_names.items()}
+
+
+def _names(entries: Entries, shipped_names: shipped.Names) -> dict[str, int]:
     """Return key of a name → id. A proper name wins over a synonym, and neither belongs to a retired entry. After "& "
     follow the same keys without "and": no other key has such a sign."""
     live = [entry for entry in entries.values() if not entry.retired]
-    found = {name_key(name): entry.id for entry in live for name in synonyms.get(entry.id, ())}
+    found = {name_key(name): entry.id for entry in live for name in shipped_names.get(entry.id, ())[1:]}
     found.update({name_key(entry.name): entry.id for entry in live})
     for name, id in tuple(found.items()):
         found.setdefault(f"& {_bare(name)}", id)

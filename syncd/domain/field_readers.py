@@ -26,6 +26,7 @@ from syncd.domain.scalar_readers import (
     read_line,
     read_text,
     read_whole,
+    refused,
     shown_value,
     url_fault,
     wrong_type,
@@ -70,16 +71,14 @@ def _line(
 ) -> Reader:
     """A text of one line; ``fault_of`` says what is wrong with it beyond that, reported as ``code``."""
     most, nullable = field.most, field.nullable
-    needed = Problem(pointer, "required", needed_value(field))
+    needed = needed_value(field)
 
     def read(value: object, _: Catalogue, problems: Problems) -> object:
         text = read_line(pointer, value, most, problems)
         if text is None and not nullable:
-            problems.append(needed)
-            return FAULT
+            return refused(pointer, "required", needed, problems)
         if fault_of is not None and isinstance(text, str) and (fault := fault_of(text)):
-            problems.append(Problem(pointer, code, fault, text))
-            return FAULT
+            return refused(pointer, code, fault, problems, text)
         return text
 
     return read
@@ -123,10 +122,8 @@ def _status(field: JobField, pointer: str) -> Reader:
             return status
         if not value:
             return wrong_type(pointer, None, "a status", problems)
-        problems.append(
-            Problem(pointer, "unknown_value", "a status is active, archived or draft", shown_value(value))
-        )
-        return FAULT
+        detail = "a status is active, archived or draft"
+        return refused(pointer, "unknown_value", detail, problems, shown_value(value))
 
     return read
 
@@ -169,8 +166,7 @@ def _entry_id(
         if name != "id" and name not in shown:
             problems.append(unknown_field(pointer, name, ("id",)))
     if "id" not in value:
-        problems.append(Problem(f"{pointer}/id", "required", "the id is needed"))
-        return FAULT
+        return refused(f"{pointer}/id", "required", "the id is needed", problems)
     id = read_whole(f"{pointer}/id", value["id"], INT32_MIN, INT32_MAX, problems)
     if isinstance(id, int) and id not in known:
         problems.append(Problem(f"{pointer}/id", "unknown_value", f"there is no entry with the id {id}", id))

@@ -8,11 +8,10 @@ from typing import NamedTuple
 from syncd.domain.catalogue import Catalogue
 from syncd.domain.field_readers import READERS
 from syncd.domain.job import Job, Location, Place
-from syncd.domain.job_fields import ATTRIBUTES, FieldKind, fields_of
 from syncd.domain.text import fold
 
-_TITLE, _PLACES = "title", "locations"
-(_URL,) = (field.name for field in fields_of(FieldKind.URL))
+#: The fields that show whether two postings are alike.
+_READ = ("title", "locations", "applicationUrl")
 
 #: What a row says of its job, in values that any process can send: title, city and province of each place, URL.
 Outline = tuple[str | None, tuple[tuple[str, str | None], ...], str | None]
@@ -27,8 +26,7 @@ class Likeness(NamedTuple):
 
 
 def likeness(job: Job) -> Likeness:
-    """Return the likeness of a job."""
-    return likeness_of(job.title, job.locations, getattr(job, ATTRIBUTES[_URL]))
+    return likeness_of(job.title, job.locations, job.application_url)
 
 
 def likeness_of(title: str | None, places: Iterable[Location], url: str | None) -> Likeness:
@@ -41,7 +39,7 @@ def outline(body: object, catalogue: Catalogue) -> Outline:
     """Return what can be read of a body, whatever else is wrong with it."""
     if not isinstance(body, dict):
         return None, (), None
-    title, places, url = (READERS[name](body.get(name), catalogue, []) for name in (_TITLE, _PLACES, _URL))
+    title, places, url = (READERS[name](body.get(name), catalogue, []) for name in _READ)
     found = places if isinstance(places, tuple) else ()
     return (
         title if isinstance(title, str) else None,

@@ -50,14 +50,18 @@ def shown_value(value: object) -> object:
     return value if isinstance(value, int | Decimal) else None
 
 
+def refused(pointer: str, code: str, detail: str, problems: Problems, value: object = None) -> Fault:
+    """Add a problem and return FAULT."""
+    problems.append(Problem(pointer, code, detail, value))
+    return FAULT
+
+
 def wrong_type(pointer: str, value: object, expected: str, problems: Problems) -> Fault:
     """Add ``wrong_type``, or ``null_not_allowed`` for a null, and return FAULT."""
     if value is None:
-        problems.append(Problem(pointer, "null_not_allowed", f"null is not allowed; {expected} is needed"))
-    else:
-        detail = f"{expected} is needed, not {_json_type(value)}"
-        problems.append(Problem(pointer, "wrong_type", detail, shown_value(value)))
-    return FAULT
+        return refused(pointer, "null_not_allowed", f"null is not allowed; {expected} is needed", problems)
+    detail = f"{expected} is needed, not {_json_type(value)}"
+    return refused(pointer, "wrong_type", detail, problems, shown_value(value))
 
 
 def _json_type(value: object) -> str:
@@ -79,11 +83,9 @@ def read_line(pointer: str, value: object, most: int, problems: Problems) -> str
         return None
     if len(text) > most:
         detail = f"{len(text)} characters; at most {most} are allowed"
-        problems.append(Problem(pointer, "too_long", detail, shown_value(text)))
-        return FAULT
+        return refused(pointer, "too_long", detail, problems, shown_value(text))
     if not text.isprintable() and (found := _FORBIDDEN.search(text)):
-        problems.append(_invalid_character(pointer, text, found.start()))
-        return FAULT
+        return _invalid_character(pointer, found, problems)
     return text
 
 
@@ -94,8 +96,7 @@ def read_text(pointer: str, value: object, problems: Problems) -> str | Fault | 
     if not value or value.isspace():
         return None
     if not _is_clean(value) and (found := _FORBIDDEN_IN_TEXT.search(value)):
-        problems.append(_invalid_character(pointer, value, found.start()))
-        return FAULT
+        return _invalid_character(pointer, found, problems)
     return value
 
 
@@ -113,9 +114,9 @@ def _is_clean(text: str) -> bool:
     return not (_C1.search(raw) or "\ufffe" in text or "\uffff" in text)
 
 
-def _invalid_character(pointer: str, text: str, offset: int) -> Problem:
-    detail = f"offset {offset}: the character U+{ord(text[offset]):04X} is not allowed"
-    return Problem(pointer, "invalid_characters", detail)
+def _invalid_character(pointer: str, found: re.Match[str], problems: Problems) -> Fault:
+    detail = f"offset {found.start()}: the character U+{ord(found[0]):04X} is not allowed"
+    return refused(pointer, "invalid_characters", detail, problems)
 
 
 def read_flag(pointer: str, value: object, problems: Problems) -> bool | Fault:
@@ -132,8 +133,7 @@ def read_whole(pointer: str, value: object, least: int, most: int, problems: Pro
     if type(value) is not int:
         return wrong_type(pointer, value, "a whole number", problems)
     if not least <= value <= most:
-        problems.append(Problem(pointer, "out_of_range", f"the number is not in {least} to {most}"))
-        return FAULT
+        return refused(pointer, "out_of_range", f"the number is not in {least} to {most}", problems)
     return value
 
 
@@ -148,12 +148,10 @@ def read_amount(pointer: str, value: object, problems: Problems) -> Decimal | Fa
             if plain is not None:
                 return plain
             detail = f"an amount has at most {AMOUNT_DECIMALS} decimals"
-            problems.append(Problem(pointer, "out_of_range", detail))
-            return FAULT
+            return refused(pointer, "out_of_range", detail, problems)
     else:
         return None if value is None else wrong_type(pointer, value, "a number", problems)
-    problems.append(Problem(pointer, "out_of_range", "an amount is at least 0 and less than 10^12"))
-    return FAULT
+    return refused(pointer, "out_of_range", "an amount is at least 0 and less than 10^12", problems)
 
 
 @lru_cache(maxsize=4096)
@@ -178,8 +176,7 @@ def read_date(pointer: str, value: object, problems: Problems) -> date | Fault |
     parsed = _parse_date(value) if len(value) <= _LONGEST_DATE else None
     if parsed is None:
         detail = "not an ISO 8601 date (YYYY-MM-DD) or date-time"
-        problems.append(Problem(pointer, "invalid_date", detail, shown_value(value)))
-        return FAULT
+        return refused(pointer, "invalid_date", detail, problems, shown_value(value))
     return parsed
 
 

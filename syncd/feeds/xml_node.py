@@ -75,18 +75,13 @@ def _by_folded(names: tuple[str, ...]) -> dict[str, str]:
     return found | {name: name for name in names if name.lower() == name}
 
 
-def local_name(tag: str) -> str:
-    """Return the name without its namespace."""
-    return tag.rpartition("}")[2] if tag[0] == "{" else tag
-
-
 def _by_name(element: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for child in element:
         tag = child.tag
         if tag.__class__ is not str:
             continue  # a comment or processing instruction
-        name = tag if tag[0] != "{" else local_name(tag)
+        name = tag if tag[0] != "{" else tag.rpartition("}")[2]
         add_named(found, name, child if len(child) else (child.text or ""))
     return found
 

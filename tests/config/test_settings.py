@@ -120,6 +120,8 @@ def test_all_faults_are_reported_at_once_with_file_and_key(home):
         ("[api]\nlisten = '127.0.0.1:70000'", "HOST:PORT"),
         ("[api]\nbase_path = 'api'", "path such as /api/v1.1"),
         ("[api]\npublic_url = 'ftp://x'", "address such as https://"),
+        ("[api]\npublic_url = 'http://['", "address such as https://"),
+        ("[operator]\npublic_url = 'https://x:99999'", "address such as https://"),
         ("[api]\nmax_body = 0", "must be more than 0"),
         ("[api]\nmax_body = '1MB!'", "a size such as"),
         ("[api]\ntrusted_proxies = ['me']", "not an address or network"),

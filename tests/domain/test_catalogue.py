@@ -82,15 +82,10 @@ def test_categories_are_found_by_synonyms(name, category):
     assert CATALOGUE.categories[found].name == category
 
 
-def test_no_synonym_belongs_to_two_entries():
+def test_no_name_belongs_to_two_entries():
     from syncd.domain import catalogue_data as data
 
-    for table in (
-        data.CATEGORY_SYNONYMS,
-        data.POSITION_SYNONYMS,
-        data.PERIOD_SYNONYMS,
-        data.ROUTING_SYNONYMS,
-    ):
+    for table in (data.CATEGORIES, data.POSITION_TYPES, data.PERIODS, data.ROUTING_TYPES):
         seen: dict[str, int] = {}
         for id, names in table.items():
             for name in names:

@@ -1,10 +1,5 @@
 """Feed files (``config/feeds.d/NAME.toml``) → FeedConfig. Every fault of every file is found before any is raised.
 
-    employer preset places mode settle marker keep_files expect_every, and beside them the keys of [sync]:
-    max_archive max_rejected max_unnamed max_rekeyed max_retitled max_shrunk grace expired
-    on_api_edit owns take_over renew
-    [read] format records encoding delimiter recover · [fields] · [lookup.NAME] · [rows] only skip
-
 Without ``preset`` and ``[fields]`` the feed has the service's own shape. ``NAME = false`` removes a field of the preset."""
 
 from __future__ import annotations
@@ -157,17 +152,16 @@ def _parse(
     fields, rows = merged["fields"], values.get("rows")
     places = _places(values, fields, scope)
     mapping = Mapping(catalogue, fields, merged["lookup"], spec.format, scope, places=places, rows=rows)
-    expect_every = member(values, "expect_every", duration, None, scope)
     settle = member(values, "settle", duration, timedelta(seconds=defaults.settle), scope)
     return FeedConfig(
         name=name,
         employer=_employer(values, scope),
         preset=merged["preset"],
         policy=policy_of(values, defaults.policy, scope),
-        settle=settle.total_seconds() if settle is not None else defaults.settle,
+        settle=settle.total_seconds(),
         marker=_marker(values, scope),
-        keep_files=member(values, "keep_files", duration, defaults.keep_files, scope) or timedelta(0),
-        expect_every=expect_every,
+        keep_files=member(values, "keep_files", duration, defaults.keep_files, scope),
+        expect_every=member(values, "expect_every", duration, None, scope),
         read=replace(spec, outside=mapping.outside),
         mapping=mapping,
         fingerprint=_fingerprint(merged | {"places": places, "rows": rows}, catalogue),
@@ -213,7 +207,7 @@ def _employer(values: Map[str, Any], scope: Scope) -> str:
     if "employer" not in values:
         scope.at("employer").fault("is missing: the name of the employer that the jobs belong to")
         return ""
-    name = member(values, "employer", filled_text, "", scope) or ""
+    name = member(values, "employer", filled_text, "", scope)
     if len(name) > 128:
         scope.at("employer").fault("has more than 128 characters")
     return name.strip()

@@ -13,6 +13,7 @@ from syncd.feeds.readers import ReadSpec, element_path, member_path
 from syncd.values import ValueFault, count, filled_text, flag, one_of, percent, shown
 
 T = TypeVar("T")
+D = TypeVar("D")
 
 POLICY_KEYS = tuple(field.name for field in fields(Policy))
 READ_KEYS = ("format", "records", "encoding", "delimiter", "recover", "sheet")
@@ -21,8 +22,8 @@ _DELIMITERS = {"tab": "\t", "\\t": "\t"}
 
 
 def member(
-    table: Mapping[str, Any], key: str, parse: Callable[[object], T], default: T | None, scope: Scope
-) -> T | None:
+    table: Mapping[str, Any], key: str, parse: Callable[[object], T], default: D, scope: Scope
+) -> T | D:
     """Return ``table[key]`` parsed; ``default`` where it is absent or (with a fault) wrong."""
     if key not in table:
         return default
@@ -39,24 +40,22 @@ def policy_of(values: Mapping[str, Any], base: Policy, scope: Scope) -> Policy:
     for field in fields(Policy):
         name, usual = field.name, getattr(base, field.name)
         if name in values and isinstance(usual, Threshold):
-            changes[name] = _threshold(values[name], usual, field.metadata["counted"], scope.at(name))
+            changes[name] = _threshold(values, name, usual, field.metadata["counted"], scope)
         elif name in values:
             changes[name] = member(values, name, field.metadata["kind"].parse, usual, scope)
     return replace(base, **changes)
 
 
-def _threshold(value: object, base: Threshold, counted: str, scope: Scope) -> Threshold:
+def _threshold(
+    values: Mapping[str, Any], name: str, base: Threshold, counted: str, scope: Scope
+) -> Threshold:
     """Return the threshold of ``{ percent = 25, jobs = 5 }``, of one of its members, or of a percentage."""
-    if not isinstance(value, dict):
-        try:
-            return replace(base, percent=percent(value))
-        except ValueFault as error:
-            scope.fault(str(error))
-            return base
-    scope.keys(value, ("percent", counted))
-    share = member(value, "percent", percent, base.percent, scope)
-    number = member(value, counted, count, base.count, scope)
-    return Threshold(base.percent if share is None else share, number or 0)
+    table, place = values[name], scope.at(name)
+    if not isinstance(table, dict):
+        return replace(base, percent=member(values, name, percent, base.percent, scope))
+    place.keys(table, ("percent", counted))
+    share = member(table, "percent", percent, base.percent, place)
+    return Threshold(share, member(table, counted, count, base.count, place))
 
 
 def read_spec(table: Mapping[str, Any], scope: Scope) -> ReadSpec:
@@ -64,7 +63,7 @@ def read_spec(table: Mapping[str, Any], scope: Scope) -> ReadSpec:
     scope.keys(table, READ_KEYS)
     form: Any = member(table, "format", one_of(*FORMATS), None, scope)
     records = member(table, "records", filled_text, None, scope)
-    recover = member(table, "recover", flag, False, scope) or False
+    recover = member(table, "recover", flag, False, scope)
     if records is not None:
         _check_records(records, form, scope.at("records"))
     if recover and form not in (None, "xml"):

@@ -85,9 +85,9 @@ class Column:
         return min(found) if found else None
 
     def against(self, field: str) -> bool:
-        """Return whether the name has a word that speaks against the field."""
+        """Return whether the name has a word that speaks against the field, of which it is not itself a name."""
         last_two = _last_steps(self.selector)[1]
-        return any(word in last_two for word in AGAINST.get(field, ())) and self.rank(field) is None
+        return any(word in last_two for word in AGAINST[field]) and self.rank(field) is None
 
     def share(self, *kinds: str) -> float:
         """Return the share of the values that are of the commonest of these kinds."""

@@ -102,12 +102,11 @@ NAMES = _names_by_field(
         " mail recruiteremail jobemail hremail emailto replyemail mailboxemail couriel postuler pourpostuler",
         "status": "status jobstatus state poststate publicationstatus islisted ispublished published statut etat"
         " active",
-        "confidential": "confidential isconfidential confidentiel anonymous hidecompany",
         "company": "company companyname employer employername organization organisation hiringorganizationname"
         " entreprise employeur client brand",
     }
 )
-#: Words inside a name that speak against a field.
+#: Words inside a name that speak against a field which values alone suggest.
 AGAINST = _names_by_field(
     {
         "referenceId": "company employer client user recruiter category location parent image sector industry city"
@@ -119,9 +118,6 @@ AGAINST = _names_by_field(
         " video banner icon source sameas tracking pixel",
         "location": "id url type geo latitude longitude lat lng lon code country remote",
         "applicationEmail": "support privacy",
-        "categories": "id code url",
-        "positionType": "id code url location remote",
-        "closeDate": "start created posted publish update modif",
         "salary": "currency period unit type frequency id code",
     }
 )

@@ -159,7 +159,7 @@ def _guess_entry(columns: ColumnSearch, field: str, lookup: str, default: str) -
         plain = column.share("url", "email", "html", "number") < 0.5
         return column.average < 80 and plain and not _is_data_type(column)
 
-    found = [c for c in columns.named(field, fits) if not c.against(field)]
+    found = columns.named(field, fits)
     if not found:
         return Guess(field, {"value": default}, f"nothing in the file says so; {default} for all")
     samples = [sample for column in found for sample in column.samples]
@@ -192,7 +192,6 @@ def _guess_status(columns: ColumnSearch) -> Guess | None:
 def _guess_address(columns: ColumnSearch, field: str, kind: str, bare: str = "") -> Guess | None:
     """``bare`` is a kind that counts as well in a column of the right name."""
     found = columns.named(field, lambda c: c.kinds[kind] + c.kinds[bare] > 0.5 * c.values)
-    found = [c for c in found if not c.against(field)]
     why = "by its name"
     if not found:
         found = columns.alike(field, lambda c: c.share(kind) > 0.8, lambda c: (-c.filled, -c.different))

@@ -14,20 +14,17 @@ from lxml import etree
 
 from syncd.feeds.drafting.field_names import NAMES, comparable
 from syncd.feeds.readers import EACH, Format
-from syncd.feeds.readers.json import events, keyed_objects
+from syncd.feeds.readers.json import ITEM, keyed_objects, walk
 from syncd.feeds.readers.xml import local, names, new_parser
 from syncd.feeds.text import meant, spelled
-from syncd.feeds.xml_node import inner_markup, local_name
+from syncd.feeds.xml_node import inner_markup
 
 #: This many repetitions are proof enough; what comes more often is a list inside of records.
 _ENOUGH = 20
 _MOST_PATHS = 2000
-_DEEPEST_ARRAY = 64
 #: An error message has up to this many texts; a record has more.
 _FEW_TEXTS = 3
 _STEP = 1 << 16
-#: Not the name of a member: names have no lone surrogates.
-_ARRAY = "\ud800"
 #: Records are looked into to this depth.
 _DEEPEST = 6
 _PLAIN_KEY = re.compile(r"[^.\[\]]+\Z")
@@ -68,38 +65,19 @@ def json_paths(head: bytes) -> list[str]:
     """Return member paths (``data.jobs``, "" for the root, ``data.jobs.*`` for its members), the likeliest first."""
     seen: Counter[Steps] = Counter()
     parts: dict[Steps, set[str]] = {}
-    for path, key in _object_keys(head):
-        if key is None:
-            seen[path] += 1
-        else:
-            parts.setdefault(path, set()).add(key)
+    for path, event, _ in walk(head):
+        if path.count(ITEM) != 1:
+            continue  # with another array above, a reader cannot follow
+        at = path.index(ITEM)
+        names_in = path[at + 1 :]
+        if event == "start_map" and not names_in:
+            seen[path[:at]] += 1
+        elif 0 < len(names_in) < 3:  # of an object in the array, or of one in it: a record may have a wrapper
+            parts.setdefault(path[:at], set()).add(".".join(names_in))
     found = {path: _worth(seen[path], len(parts.get(path, ()))) for path in seen}
     for path, keyed in keyed_objects(head).items():
         found[(*path, EACH)] = _worth(keyed.objects, len(keyed.names))
     return [".".join(path) for path in _best(found)]
-
-
-def _object_keys(head: bytes) -> Iterator[tuple[Steps, str | None]]:
-    """(path of an array of objects, None) for each object in it, and (path, name) for each of its members and of the objects
-    in it (a record may have a wrapper).
-
-    Paths with another array above are left out: a reader cannot follow them. Ends where the nesting is too deep."""
-    open_: list[str] = []  # around this place: the member of each object, and _ARRAY for each array
-    for event, value in events(head):
-        if event == "map_key":
-            if open_[-2:-1] == [_ARRAY] and open_.count(_ARRAY) == 1:
-                yield tuple(open_[:-2]), value
-            elif open_[-3:-2] == [_ARRAY] and open_.count(_ARRAY) == 1:
-                yield tuple(open_[:-3]), f"{open_[-2]}.{value}"
-            open_[-1] = value
-        elif event in ("start_map", "start_array"):
-            if event == "start_map" and open_[-1:] == [_ARRAY] and open_.count(_ARRAY) == 1:
-                yield tuple(open_[:-1]), None
-            open_.append(_ARRAY if event == "start_array" else "")
-            if len(open_) > _DEEPEST_ARRAY:
-                return
-        elif event in ("end_map", "end_array"):
-            open_.pop()
 
 
 def _worth(times: int, members: int) -> int:
@@ -133,9 +111,9 @@ def _json_values(value: object, steps: Steps) -> Iterator[tuple[Steps, str | Non
 def _xml_values(element: Any, steps: Steps) -> Iterator[tuple[Steps, str | None]]:
     for name, value in element.attrib.items():
         if (found := meant(value)) is not None:
-            yield (*steps, f"@{local_name(name)}"), spelled(found)
+            yield (*steps, f"@{name.rpartition('}')[2]}"), spelled(found)
     children = [child for child in element if child.tag.__class__ is str]
-    if steps and (not children or any(local_name(child.tag).lower() in _MARKUP for child in children)):
+    if steps and (not children or any(local(child).lower() in _MARKUP for child in children)):
         found = meant(inner_markup(element) if children else (element.text or ""))
         if found is not None:
             yield steps, spelled(found)
@@ -143,7 +121,7 @@ def _xml_values(element: Any, steps: Steps) -> Iterator[tuple[Steps, str | None]
     if steps:
         yield steps, None
     for child in children if len(steps) < _DEEPEST else ():
-        yield from _xml_values(child, (*steps, local_name(child.tag)))
+        yield from _xml_values(child, (*steps, local(child)))
 
 
 def name_of(steps: Steps, form: Format) -> str:

@@ -17,7 +17,7 @@ _ORDERS = ("dmy", "mdy")
 
 def guess_close_date(columns: ColumnSearch) -> Guess | None:
     found = columns.named("closeDate", lambda column: bool(_formats(column, columns)))[:1]
-    if not found or found[0].against("closeDate"):
+    if not found:
         return None
     formats = _formats(found[0], columns)
     why = f"by its name; dates as {', '.join(formats)}"
@@ -66,7 +66,7 @@ def guess_locations(columns: ColumnSearch) -> Guess | None:
     """City and province, or one column with the place, or both as alternatives."""
     city = columns.named("city", lambda c: c.average < 80)
     province = columns.named("province", lambda c: c.share("province") > 0.3 or c.average < 40)
-    place = columns.named("location", lambda c: c.average < _LONGEST and not c.against("location"))
+    place = columns.named("location", lambda c: c.average < _LONGEST)
     if not city and _lacks_province(place, province):
         city = place[:1]
     place = [c for c in place if not city or c is not city[0]]
@@ -134,7 +134,7 @@ def guess_salary(columns: ColumnSearch) -> Guess | None:
         "currency": columns.named("currency", lambda c: c.average < 10),
     }
     low = parts["amount"][:1]
-    text = columns.named("salary", lambda c: c.average < _LONGEST and not c.against("salary"))
+    text = columns.named("salary", lambda c: c.average < _LONGEST)
     if not text and not low:
         text = columns.alike("salary", lambda c: c.share("money") > 0.5 and c.average < 60, lambda c: ())
     chosen = {part: found[0] for part, found in parts.items() if found and low}

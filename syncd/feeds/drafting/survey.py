@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
@@ -69,7 +68,7 @@ def _with_sheet(path: Path, limits: FeedLimits) -> ReadSpec:
     """Of a spreadsheet with several sheets, the one with the most records and columns, if that is not the first."""
     best, most = ReadSpec(), 0
     try:
-        sheets: list[str] = getattr(open_reader(path, best, limits), "sheets", [])
+        sheets = open_reader(path, best, limits).sheets
     except FeedError:
         return best
     for name in sheets[:_SHEETS] if len(sheets) > 1 else ():
@@ -118,8 +117,7 @@ def _head(path: Path) -> bytes:
 
 def _read(path: Path, limits: FeedLimits, spec: ReadSpec, most: int) -> Survey:
     reader = open_reader(path, spec, limits)
-    delimiter = getattr(reader, "delimiter", None)
-    found = Survey(reader.format, spec, spec.records or "", reader.source.encoding, delimiter)
+    found = Survey(reader.format, spec, spec.records or "", reader.source.encoding, reader.delimiter)
     records = iter(reader)
     try:
         for record in islice(records, most):
@@ -162,10 +160,9 @@ def _look(record: Record, reader: FeedReader, found: Survey) -> None:
             column.add(text)
 
 
-def _place(record: Record, found: Survey, reader: Any) -> str:
+def _place(record: Record, found: Survey, reader: FeedReader) -> str:
     if found.format == "xml":
         return "/" + "/".join(names(record.item))  # type: ignore[arg-type]
     if found.format == "json" and found.spec.records is None:
-        path = getattr(reader, "records_path", ())  # an archive has one for each member
-        return ".".join(path) if path else ""
+        return ".".join(reader.records_path)
     return found.path

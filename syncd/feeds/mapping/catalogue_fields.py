@@ -89,11 +89,6 @@ def _choices(given: FieldExpression) -> FieldFunction:
     return choices
 
 
-def _routing(given: FieldExpression) -> FieldFunction:
-    """``prefer`` is decided by the mapping, once both addresses are known."""
-    return (lambda node, log: None) if "prefer" in given.options else _choice(given)
-
-
 def _finder(field: JobField, context: MappingContext) -> EntryFinder:
     """A position type may also be described in several words."""
     find = context.finders[field.name]
@@ -191,4 +186,5 @@ def _keeping_names(field: JobField, context: MappingContext) -> MappingContext:
 
 CHOICE = FieldCompiler(_choice, field_default=True, prepare=_keeping_names)
 CHOICES = FieldCompiler(_choices, ("too_many",), field_default=True, prepare=_keeping_names)
-ROUTING = FieldCompiler(_routing, ("prefer",), alone=("prefer",), field_default=True)
+#: ``prefer`` has no value of its own: the mapping decides it, once both addresses are known.
+ROUTING = FieldCompiler(_choice, ("prefer",), alone=("prefer",), field_default=True)

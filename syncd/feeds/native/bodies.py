@@ -25,7 +25,7 @@ from syncd.feeds.xml_node import element_of
 
 Body = dict[str, Any]
 
-_BY_KEY = {name.casefold(): (column, column.kind) for name, column in COLUMNS.items()}
+_BY_KEY = {name.casefold(): (at, KINDS[(at.member or at.field).kind]) for name, at in COLUMNS.items()}
 _JSON = msgspec.json.Encoder(decimal_format="number")
 #: A parser would read a carriage return as a line feed (XML 1.0, section 2.11).
 _XML_SAFE = {"\r": "&#13;"}
@@ -46,10 +46,9 @@ class NativeBodies:
         else:
             body = {name: value for name, value in item.items() if name != ERRORS}
         _replace_names(body, _NAMED_FIELDS, self._finders, log)
-        for field in _SALARIES:
-            if isinstance(salary := body.get(field.name), dict):
-                body[field.name] = salary = dict(salary)
-                _replace_names(salary, _NAMED_MEMBERS, self._finders, log)
+        if isinstance(salary := body.get("salary"), dict):
+            body["salary"] = salary = dict(salary)
+            _replace_names(salary, _NAMED_MEMBERS, self._finders, log)
         return body
 
 
@@ -80,7 +79,6 @@ def _body_of_row(row: Mapping[str, str], log: RowLog) -> Body:
 
 _Finders = Mapping[str, EntryFinder]
 _NAMED_FIELDS = (*fields_of(FieldKind.CHOICES), *fields_of(FieldKind.CHOICE))
-_SALARIES = fields_of(FieldKind.SALARY)
 _NAMED_MEMBERS = tuple(member for member in SALARY_MEMBERS if member.kind is FieldKind.CHOICE)
 
 

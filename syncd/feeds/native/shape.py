@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 from syncd.domain import FIELDS, SALARY_MEMBERS, FieldKind, JobField, exact
 from syncd.feeds.catalogue_values import EntryFinder
 from syncd.feeds.readers import ERRORS
+from syncd.feeds.readers.xml import local
 from syncd.feeds.text import decimal, integer, spelled, strict_boolean
-from syncd.feeds.xml_node import inner_markup, local_name, text_of
+from syncd.feeds.xml_node import inner_markup, text_of
 
 # --- elements as the values that the same members have in JSON
 
@@ -28,7 +29,7 @@ def _list_of(item_name: str, read_item: ElementReader) -> ElementReader:
     def read(elements: list[Any]) -> object:
         found: list[object] = []
         for element in elements:
-            items = [child for child in _children(element) if local_name(child.tag) == item_name]
+            items = [child for child in _children(element) if local(child) == item_name]
             found.extend(read_item([child]) for child in items or [element])
         return [value for value in found if value is not None] or None
 
@@ -41,7 +42,7 @@ def read_object(element: Any, members: Mapping[str, ElementReader]) -> dict[str,
     Members that are not in ``members`` are kept as text: the rules report their names."""
     by_name: dict[str, list[Any]] = {}
     for child in _children(element):
-        by_name.setdefault(local_name(child.tag), []).append(child)
+        by_name.setdefault(local(child), []).append(child)
     by_name.pop(ERRORS, None)
     return {name: members.get(name, _read_unknown)(elements) for name, elements in by_name.items()}
 
@@ -191,10 +192,6 @@ class NativeColumn(NamedTuple):
         """The field's name, or ``salaryMaxAmount`` for the member maxAmount."""
         member = self.member.name if self.member else ""
         return self.field.name + member[:1].upper() + member[1:]
-
-    @property
-    def kind(self) -> NativeKind:
-        return KINDS[(self.member or self.field).kind]
 
 
 def _columns() -> Iterator[NativeColumn]:

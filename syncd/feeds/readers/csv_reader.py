@@ -14,7 +14,7 @@ from itertools import chain, islice
 
 from syncd.errors import FeedError
 from syncd.feeds.readers.records import ReadOptions, Record, TableReader, seeded
-from syncd.feeds.readers.source import Utf8Source
+from syncd.feeds.readers.source import Utf8Source, grown
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _SAMPLE = 1 << 18
@@ -28,8 +28,9 @@ csv.field_size_limit(1 << 30)
 
 
 class CsvReader(TableReader):
-    """See FeedReader. ``delimiter`` is the character between two cells. Raise FeedError ``bad_header``, ``bad_encoding``,
-    ``truncated``, ``limit_exceeded``."""
+    """See FeedReader. Raise FeedError ``bad_header``, ``bad_encoding``, ``truncated``, ``limit_exceeded``."""
+
+    delimiter: str
 
     def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
         super().__init__(source, options)
@@ -37,51 +38,24 @@ class CsvReader(TableReader):
         dialect = _find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
         self.delimiter, self._end, self._skip = dialect
         self._newline = self._end[-1:]
-        self._waiting = b""
         self._digest: Callable[[bytes], bytes] | None = None
 
     def __iter__(self) -> Iterator[Record]:
-        tail = b""
+        tail, chunks = b"", self._chunks(self._skip)
         self._line += 1 if self._skip else 0
-        for buf in self._growing():
-            pieces, tail = _join(buf, self._end)
-            del buf  # a long cell is in memory often enough
+        while (data := grown(tail, chunks, self._limits.text)) is not None:
+            tail = b""  # a long cell is in memory often enough
+            pieces, tail = _join(data, self._end)
+            del data
             carry = yield from self._records(pieces)
             tail = carry + tail
             if len(tail) > self._limits.text:
                 detail = f"a record of more than {self._limits.text} bytes ([limits] text); a quote may lack its end"
                 raise FeedError("limit_exceeded", detail, line=self._line)
-            self._waiting = tail
         if tail:
             yield from self._last(tail)
         if self.header is None:
             raise FeedError("empty_file", "the file has no header")
-
-    def _growing(self) -> Iterator[bytes]:
-        """The data that waits for its end, with the chunks after it: twice as much each time, so that a long cell is
-        not read over and over."""
-        more: list[bytes] = []
-        size = 0
-        for chunk in self._chunks(self._skip):
-            more.append(chunk)
-            size += len(chunk)
-            waits = len(self._waiting)
-            if waits + size > self._limits.text or (size >= waits and self._may_end(more)):
-                yield self._joined(more)
-                size = 0
-        if more:
-            yield self._joined(more)
-
-    def _joined(self, more: list[bytes]) -> bytes:
-        """The waiting data and ``more``, both empty afterwards."""
-        data = b"".join((self._waiting, *more))
-        self._waiting = b""
-        more.clear()
-        return data
-
-    def _may_end(self, more: list[bytes]) -> bool:
-        """Whether the waiting data may end in ``more``: it is not within quotes, or there is another quote."""
-        return not self._waiting.count(b'"') & 1 or any(b'"' in chunk for chunk in more)
 
     def _records(self, pieces: list[bytes]) -> Generator[Record, None, bytes]:
         """Candidate records, without their line ends. Returns the bytes from an open quote on, if there is one."""

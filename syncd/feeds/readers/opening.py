@@ -59,23 +59,21 @@ _LOOKED_AT = 4096
 _START = 512
 
 
-def open_reader(
-    path: Path, spec: ReadSpec, limits: FeedLimits, known: Known | None = None, *, slicing: bool = False
-) -> FeedReader:
-    """Return a reader of the file at ``path``. Raise FeedError for what its start already shows, and OSError.
-
-    ``slicing``: records of XML may come as Slices, which ``again`` of another reader of the same file parses."""
-    return read_stream(lambda: path.open("rb", buffering=0), spec, limits, known, slicing=slicing)
+def open_reader(path: Path, spec: ReadSpec, limits: FeedLimits, known: Known | None = None) -> FeedReader:
+    """Return a reader of the file at ``path``. Raise FeedError for what its start already shows, and OSError."""
+    return read_stream(lambda: path.open("rb", buffering=0), spec, limits, known)
 
 
 def read_stream(
     opener: Opener, spec: ReadSpec, limits: FeedLimits, known: Known | None = None, *, slicing: bool = False
 ) -> FeedReader:
-    """Return a reader of anything that can be opened from its start more than once."""
+    """Return a reader of anything that can be opened from its start more than once.
+
+    ``slicing``: records of XML may come as Slices, which ``again`` of another reader of the same file parses."""
     options = ReadOptions(spec, limits, known, slicing)
     start = _start(opener)
     if start.startswith(GZIP):
-        return _read_plain(gunzip(opener, limits), options)
+        return _read_plain(lambda: gunzip(opener(), limits), options)
     if start.startswith(ZIP):
         with closing(ZipArchive(opener(), limits)) as archive:
             if is_spreadsheet(archive.zip.namelist()):

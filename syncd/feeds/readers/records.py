@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -100,13 +100,19 @@ class FeedReader(ABC):
     """Streams the records of one file in flat memory. Iterate once. Raise FeedError for what spoils the file as a
     whole, also at its very end: only there is a truncated file known.
 
-    ``declared`` is the number of records that the file says it has, if it says so. ``header`` has the CSV's cells as
-    they are written. ``mended``: the file has the marks of a file of rejected rows (``syncd_errors``). ``withheld``
-    says why nothing may be archived from what was read (recovery mode), else None. ``bytes_read`` is for progress;
-    ``number`` is that of the last record. All but ``format``, ``bytes_read`` and ``number`` are final only after the
-    last record. ``source`` has the bytes that are read: their encoding, and the start of the file in UTF-8."""
+    ``delimiter`` is the character between two cells of a CSV, ``sheets`` has the names of a spreadsheet's sheets that are
+    not hidden, and ``records_path`` the names that lead to the records of JSON (in an archive, of its first file), with
+    "*" last for members of an object. ``source`` has the bytes that are read: their encoding, and the start of the file in
+    UTF-8. ``bytes_read`` is for progress; ``number`` is that of the last record.
+
+    Final only after the last record: ``declared`` is the number of records that the file says it has, if it says so.
+    ``header`` has the CSV's cells as they are written. ``mended``: the file has the marks of a file of rejected rows
+    (``syncd_errors``). ``withheld`` says why nothing may be archived from what was read (recovery mode), else None."""
 
     format: Format
+    delimiter: str | None = None
+    sheets: Sequence[str] = ()
+    records_path: tuple[str, ...] = ()
 
     def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
         self.source = source

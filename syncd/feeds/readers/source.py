@@ -70,9 +70,8 @@ class Unpacked:
     def read(self, size: int, /) -> bytes:
         parts: list[bytes] = []
         while size > 0:
-            with (
-                unpacking()
-            ):  # a little at a time: a library reads as much of the file as is asked for of the content
+            # a little at a time: a library reads as much of the file as is asked for of the content
+            with unpacking():
                 data = self._content.read(min(size, _STEP))
             if not data:
                 break
@@ -101,14 +100,9 @@ def check_expansion(expanded: int, packed: int, limits: FeedLimits) -> None:
         raise over_limit("ratio", f"the archive expands to more than {limits.ratio} times its size")
 
 
-def gunzip(opener: Opener, limits: FeedLimits) -> Callable[[], Unpacked]:
-    """Return a function that opens the content of the gzip file that ``opener`` opens."""
-
-    def open_content() -> Unpacked:
-        file = opener()
-        return Unpacked(gzip.GzipFile(fileobj=file), file, limits, owns=True)
-
-    return open_content
+def gunzip(file: BinaryIO, limits: FeedLimits) -> Unpacked:
+    """Return the content of a gzip file."""
+    return Unpacked(gzip.GzipFile(fileobj=file), file, limits, owns=True)
 
 
 @contextmanager
@@ -168,6 +162,19 @@ class Utf8Source:
                 raw = stream.read(CHUNK)
         if decoder is not None:
             yield _decode(decoder, b"", start, final=True)
+
+
+def grown(waiting: bytes, chunks: Iterator[bytes], most: int) -> bytes | None:
+    """Return ``waiting``, which lacks its end, with at least as much again of what follows, so that what is long is not looked
+    through over and over; None at the end of the file. Little more than ``most`` bytes are returned."""
+    more: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        more.append(chunk)
+        size += len(chunk)
+        if size >= min(len(waiting), most - len(waiting)):
+            break
+    return b"".join((waiting, *more)) if more else None
 
 
 def _encoding(raw: bytes, setting: str | None) -> tuple[str, int, bool]:

@@ -122,7 +122,7 @@ class Book:
                 continue
             link = next((str(v) for k, v in element.attrib.items() if str(k).endswith("}id")), "")
             part = self._targets.get(link, "")
-            if "worksheets/" in part or "sheet" in part.casefold():
+            if "sheet" in part.casefold():
                 state = element.get("state") or "visible"
                 found.append(Sheet(element.get("name") or "", part, state == "visible"))
         return found

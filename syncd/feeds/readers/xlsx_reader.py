@@ -31,9 +31,9 @@ _Row = tuple[int, list[str]]
 
 
 class XlsxReader(TableReader):
-    """See FeedReader; its format is "csv", and its lines are the rows of the sheet. ``sheets`` has the names of those
-    that are not hidden. Raise FeedError ``bad_header``, ``empty_file``, ``no_records_path`` (no such sheet),
-    ``bad_archive``, ``not_well_formed``, ``limit_exceeded``, ``forbidden_dtd``."""
+    """See FeedReader; its format is "csv", and its lines are the rows of the sheet. Raise FeedError ``bad_header``,
+    ``empty_file``, ``no_records_path`` (no such sheet), ``bad_archive``, ``not_well_formed``, ``limit_exceeded``,
+    ``forbidden_dtd``."""
 
     def __init__(self, opener: Opener, options: ReadOptions, archive: ZipArchive) -> None:
         spec, limits = options.spec, options.limits

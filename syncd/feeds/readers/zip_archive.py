@@ -92,7 +92,7 @@ class ZipReader(FeedReader):
         self._several = bool(others)
         self._first, self._first_name = self._reader(archive, info, 0, self._options), shown(info)
         super().__init__(self._first.source, options)
-        self.format = self._first.format
+        self.format, self.records_path = self._first.format, self._first.records_path
         self._declared: list[int] = []
         self._begins: list[int] = []
         self._names: list[str] = []
@@ -107,12 +107,6 @@ class ZipReader(FeedReader):
         if not self._several:
             return None
         return self._names[bisect_right(self._begins, number) - 1]
-
-    @property
-    def records_path(self) -> tuple[str, ...]:
-        """The names that lead to the records in the first file, if that is JSON."""
-        path: tuple[str, ...] = getattr(self._first, "records_path", ())
-        return path
 
     def __iter__(self) -> Iterator[Record]:
         with closing(ZipArchive(self._opener(), self._limits)) as archive:

@@ -1,6 +1,6 @@
 """JSON and JSON Lines, streamed."""
 
-from syncd.feeds.readers.json.outer_parser import ARRAYS, events, keyed_objects
+from syncd.feeds.readers.json.outer_parser import ARRAYS, ITEM, keyed_objects, walk
 from syncd.feeds.readers.json.reader import JsonLinesReader, JsonReader
 
-__all__ = ["ARRAYS", "JsonLinesReader", "JsonReader", "events", "keyed_objects"]
+__all__ = ["ARRAYS", "ITEM", "JsonLinesReader", "JsonReader", "keyed_objects", "walk"]

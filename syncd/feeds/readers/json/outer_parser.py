@@ -16,6 +16,8 @@ from syncd.errors import FeedError
 from syncd.feeds.readers.records import EACH, TOTALS, asked_path, member_path
 from syncd.feeds.readers.source import over_limit
 
+#: Stands for an element of an array in a path. It is not the name of a member: names have no lone surrogates.
+ITEM = "\ud800"
 #: Members whose array holds the records, the likeliest first.
 ARRAYS = ("jobs", "items", "data", "results", "content", "offers", "@graph")
 _KINDS = {"start_array": "array", "start_map": "object"}
@@ -32,19 +34,21 @@ _SHOWN = 5
 class OuterParser:
     """Takes everything but the records.
 
-    ``kind`` is "array", "members" (of an object, each a record) or "object" (the one record) while the records are the
-    parser's next value, else "". ``declared`` is the number of records that the file says it has. Raise FeedError
-    ``not_well_formed``, ``truncated``, ``no_records_path``, ``limit_exceeded``."""
+    ``path`` is where the records are; None: in any of ``ARRAYS``. ``kind`` is "array", "members" (of an object, each a
+    record) or "object" (the one record) while the records are the parser's next value, else "". ``declared`` is the number
+    of records that the file says it has. Raise FeedError ``not_well_formed``, ``truncated``, ``no_records_path``,
+    ``limit_exceeded``."""
 
     def __init__(self, records: str | None, limits: FeedLimits, head: bytes) -> None:
         self._limits, self._head = limits, head
-        self._path: tuple[str, ...] | None = ()
+        self.path: tuple[str, ...] | None = ()
         if records is not None:
-            self._path = asked_path(records, member_path)
+            self.path = asked_path(records, member_path)
         elif head.lstrip()[:1] == b"{":
-            self._path = _likely_path(head)
-        self._keyed = self.path[-1:] == (EACH,)
-        self._place = self.path[:-1] if self._keyed else self._path
+            self.path = _likely_path(head)
+        self._place, self._keyed = self.path, False
+        if self.path is not None and self.path[-1:] == (EACH,):
+            self._place, self._keyed = self.path[:-1], True
         self._since = self._offset = 0
         self._stack: list[str | None] = []
         self._key: str | None = None
@@ -54,11 +58,6 @@ class OuterParser:
         self._found = False
         self.kind = ""
         self.declared: int | None = None
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """Where the records are, as far as it is known."""
-        return self._path or ()
 
     def feed(self, data: bytes, offset: int) -> int:
         """Take ``data``, which begins at ``offset``, up to where the records begin. Return how many bytes these are."""
@@ -83,7 +82,7 @@ class OuterParser:
             raise FeedError("no_records_path", self._complaint())
 
     def _complaint(self) -> str:
-        wanted = ".".join(self._path) if self._path else "one of " + ", ".join(ARRAYS)
+        wanted = ".".join(self.path) if self.path else "one of " + ", ".join(ARRAYS)
         there = f"there are arrays at {', '.join(self._arrays)}" if self._arrays else "there is no array"
         keyed = sorted(keyed_objects(self._head).items(), key=lambda found: -found[1].objects)
         if keyed:
@@ -133,7 +132,7 @@ class OuterParser:
 
     def _is_records(self, event: str) -> bool:
         here = self._at()
-        if self._path is None:
+        if self.path is None:
             found = len(here) == 1 and here[0] in ARRAYS and event == "start_array" and not self._found
         else:
             found = here == self._place
@@ -161,31 +160,38 @@ def _top_level(head: bytes) -> tuple[dict[str, Any], set[str]]:
     have nothing but objects in them. (A job has at least a title or an id, which are not objects.)"""
     found: dict[str, Any] = {}
     parts: dict[str, set[bool]] = {}
-    depth, key = 0, ""
-    for event, value in events(head):
-        if event in _CLOSING:
-            depth -= 1
-        elif event == "map_key":
-            key = value if depth == 1 else key
-        elif depth == 0 and event == "start_array":
-            return {}, set()
-        else:
-            if depth == 1 and (key in ARRAYS or key in ("@type", "referenceId")):
-                found.setdefault(key, value if event == "string" else event)
-            elif depth == 2 and key in ARRAYS:
-                parts.setdefault(key, set()).add(event == "start_map")
-            depth += event in _KINDS
+    for path, event, value in walk(head, deepest=2):
+        if not path and event == "start_array":
+            break
+        if len(path) == 1 and (path[0] in ARRAYS or path[0] in ("@type", "referenceId")):
+            found.setdefault(path[0], value if event == "string" else event)
+        elif len(path) == 2 and path[0] in ARRAYS:
+            parts.setdefault(path[0], set()).add(event == "start_map")
     return found, {name for name, objects in parts.items() if objects == {True}}
 
 
-def events(head: bytes) -> Iterator[tuple[str, Any]]:
-    """Yield the events of ``head`` up to its end or its first fault, which the reader will report."""
+def walk(head: bytes, deepest: int = _DEEPEST) -> Iterator[tuple[tuple[str, ...], str, Any]]:
+    """Yield where each value of ``head`` is, what the parser says at its start, and the value if it is a scalar: up to the end
+    of ``head`` or its first fault, which the reader will report.
+
+    A place is the names of the members that lead to it, with ITEM for an element of an array. What has more than ``deepest``
+    of these is left out."""
     events = ijson.sendable_list()
     parser = ijson.basic_parse_coro(events)
+    path: list[str] = []
     for at in range(0, len(head), _STEP):
         with suppress(ijson.JSONError, UnicodeDecodeError, StopIteration):
             parser.send(head[at : at + _STEP])
-        yield from events
+        for event, value in events:
+            if event == "map_key":
+                path[-1] = value
+            elif event in _CLOSING:
+                path.pop()
+            else:
+                if len(path) <= deepest:
+                    yield tuple(path), event, value
+                if event in _KINDS:
+                    path.append(ITEM if event == "start_array" else "")
         del events[:]
 
 
@@ -206,27 +212,13 @@ def keyed_objects(head: bytes) -> dict[tuple[str, ...], ObjectOfObjects]:
     """Return the objects outside of arrays whose members look like records, by path."""
     found: dict[tuple[str, ...], ObjectOfObjects] = {}
     plain: set[tuple[str, ...]] = set()
-    path: list[str] = []  # the last member of each object around this place
-    arrays = 0
-    for event, value in events(head):
-        if event in ("start_array", "end_array"):
-            if event == "start_array" and not arrays:
-                plain.add(tuple(path[:-1]))
-            arrays += 1 if event == "start_array" else -1
-        elif arrays:
+    for path, event, _ in walk(head):
+        if not path or ITEM in path:
             continue
-        elif event == "map_key":
-            path[-1] = value
-            if len(path) > 1 and (holder := found.get(tuple(path[:-2]))) is not None:
-                holder.names[value] += 1
-        elif event == "start_map":
-            if path and (tuple(path[:-1]) in found or len(found) < _MOST):
-                found.setdefault(tuple(path[:-1]), ObjectOfObjects()).objects += 1
-            path.append("")
-            if len(path) > _DEEPEST:
-                break
-        elif event == "end_map":
-            path.pop()
-        elif path:
-            plain.add(tuple(path[:-1]))
+        if (above := found.get(path[:-2])) is not None and len(path) > 1:
+            above.names[path[-1]] += 1
+        if event != "start_map":
+            plain.add(path[:-1])
+        elif path[:-1] in found or len(found) < _MOST:
+            found.setdefault(path[:-1], ObjectOfObjects()).objects += 1
     return {place: holder for place, holder in found.items() if place not in plain and holder.alike}

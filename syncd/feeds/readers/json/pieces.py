@@ -24,6 +24,7 @@ from syncd.feeds.readers.json.values import (
     refuse_surrogate,
     scan,
 )
+from syncd.feeds.readers.source import grown
 
 #: The name under which a record that was a member of an object has its key.
 KEY = "@key"
@@ -152,7 +153,7 @@ class JsonBuffer:
         return True
 
     def add_more(self, container: RecordArray) -> None:
-        """Add at least as much again to data that has no whole record, so that a long one is not tried over and over.
+        """Add to data that has no whole record.
 
         Raise FeedError where the data is wrong, or too long, or the file ends."""
         if len(self.data) > self._check_from:
@@ -160,17 +161,11 @@ class JsonBuffer:
         if len(self.data) > self._limits.text:
             detail = f"a record of more than {self._limits.text} bytes ([limits] text)"
             raise self.fault("limit_exceeded", detail)
-        more: list[bytes] = []
-        size = 0
-        for chunk in self._chunks:
-            more.append(chunk)
-            size += len(chunk)
-            if size >= min(len(self.data), self._limits.text - len(self.data)):
-                break
-        if not more:
+        data = grown(self.data, self._chunks, self._limits.text)
+        if data is None:
             self._check(container)
             raise self.fault("truncated", f"the file ends before its {container.called} of records does")
-        self.data = b"".join((self.data, *more))
+        self.data = data
 
     def drop(self, count: int, line: int | None = None) -> None:
         """Drop the first ``count`` bytes, which are used. ``line`` is the line of what follows, if it is known."""

@@ -20,7 +20,7 @@ from syncd.feeds.readers.json.outer_parser import OuterParser
 from syncd.feeds.readers.json.pieces import JsonBuffer, RecordArray, RecordObject
 from syncd.feeds.readers.json.values import ERRORS_NAME, bad_text, record_value, scan
 from syncd.feeds.readers.records import ERRORS, FeedReader, Format, ReadOptions, Record, seeded
-from syncd.feeds.readers.source import Utf8Source, over_limit
+from syncd.feeds.readers.source import Utf8Source, grown, over_limit
 
 _CONTAINERS = {"array": RecordArray(), "members": RecordObject()}
 #: This many cuts are tried before the records are read one by one.
@@ -54,20 +54,15 @@ class JsonLinesReader(_JsonReader):
     format: Format = "jsonl"
 
     def __iter__(self) -> Iterator[Record]:
-        parts: list[bytes] = []
-        size = 0
-        for chunk in self._chunks():
-            lines = chunk.split(b"\n")
-            parts.append(lines.pop())
-            size += len(parts[-1])
-            if lines:
-                parts, lines[0], size = parts[-1:], b"".join((*parts[:-1], lines[0])), len(parts[-1])
-                yield from self._lines(lines)
-            if size > self._limits.text:
+        tail, chunks = b"", self._chunks()
+        while (data := grown(tail, chunks, self._limits.text)) is not None:
+            *lines, tail = data.split(b"\n")
+            del data
+            yield from self._lines(lines)
+            if len(tail) > self._limits.text:
                 raise over_limit("text", f"a line of more than {self._limits.text} bytes", line=self._line)
-        last = b"".join(parts)
-        if last.strip():
-            yield from self._lines([last], last=True)
+        if tail.strip():
+            yield from self._lines([tail], last=True)
 
     def _lines(self, lines: list[bytes], *, last: bool = False) -> Iterator[Record]:
         stripped = [line.strip() for line in lines]
@@ -114,14 +109,10 @@ class JsonReader(_JsonReader):
             raise RuntimeError("ijson has fallen back to a slow parser; install its yajl2_c backend")
         super().__init__(source, options)
         self._outer = OuterParser(options.spec.records, options.limits, source.head)
+        self.records_path = self._outer.path or ()
         self._buffer = JsonBuffer(self._chunks(), options.limits, len(source.head))
         self._between: bytes | None = None
         self._container = _CONTAINERS["array"]
-
-    @property
-    def records_path(self) -> tuple[str, ...]:
-        """The names that lead to the records, with "*" last for members of an object. Empty: the root, or not found yet."""
-        return self._outer.path
 
     def __iter__(self) -> Iterator[Record]:
         while self._records_begin():

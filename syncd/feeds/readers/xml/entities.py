@@ -78,10 +78,6 @@ class EntityTranslator:
                 raise UnknownEntity(name.decode(), token.start(), before)
         return b"".join((*out, data[copied:])) if out else data
 
-    def leave_section(self) -> None:
-        """Note that the data ends between two elements, as the parser has found."""
-        self.section_end = None
-
 
 def safe_cut(data: bytes) -> int:
     """Return where ``data`` can be cut between tokens, as late as possible; 0 if nowhere."""

@@ -41,9 +41,7 @@ class LenientXmlParser(XmlParser):
         self.check_limits()
         self.close()
         self._tags += _TAGS_A_ROOT
-        self._parser = self._new_parser(f"{{*}}{root}")
-        self._events = cast(Iterator[Event], self._parser.read_events())
-        self.first_line = line
+        self._begin(f"{{*}}{root}", line)
 
     def close(self) -> FeedError | None:
         """Return None: only ``check_limits`` finds faults."""

@@ -68,9 +68,8 @@ class XmlParser:
         self._limits, self._record_name = limits, found.path[-1]
         self.entities = EntityTranslator(self._record_name if self.recover else None)
         self._since = self._tags = 0
-        self._parser = self._new_parser(found.root)
-        self._events = cast(Iterator[Event], self._parser.read_events())
-        self.first_line = self.fed_line = line
+        self._begin(found.root, line)
+        self.fed_line = line
 
     @property
     def in_section(self) -> bool:
@@ -144,9 +143,11 @@ class XmlParser:
             "text", f"more than {self._limits.text} bytes without the end of a record", line=line
         )
 
-    def _new_parser(self, root: str) -> etree.XMLPullParser:
-        """A parser that reports the ends of records, of the root and of the number of records."""
-        return new_parser((f"{{*}}{self._record_name}", root, COUNT_TAG), recover=self.recover)
+    def _begin(self, root: str, line: int) -> None:
+        """Begin a document in ``line``, of which the ends of records, of the root and of the number of records are reported."""
+        self._parser = new_parser((f"{{*}}{self._record_name}", root, COUNT_TAG), recover=self.recover)
+        self._events = cast(Iterator[Event], self._parser.read_events())
+        self.first_line = line
 
 
 def in_words(complaint: str) -> str:

@@ -194,7 +194,7 @@ class XmlReader(FeedReader):
         events = parser.feed(data, self._line) if plain else parser.feed_any(data, first, self._line)
         if clean and is_one_element(events) and self._tree.is_record(element := events[0][1]):
             if not plain:
-                parser.entities.leave_section()
+                parser.entities.section_end = None
             self._trusted = self._tree.at_home
             if self._trusted:
                 return self._record(element, line, raw, digest, known=known)
