@@ -1,6 +1,6 @@
-"""The program: its commands with their options; those on accounts, feeds and runs are in modules of their own. The module that
-does the work of a command is imported when the command is called, so that ``syncd --help`` starts fast. Annotations are values
-here, not texts that typer has to evaluate at each start."""
+"""The program: its commands with their options; those in groups are in ``groups``. The module that does the work of a command is
+imported when the command is called, so that ``syncd --help`` starts fast. Annotations are values here, not texts that typer has
+to evaluate at each start."""
 
 import signal
 from pathlib import Path
@@ -10,7 +10,17 @@ import typer
 
 from syncd import __version__
 from syncd.cli.groups import employers, feeds, keys, notifications, runs, store
-from syncd.cli.options import GROUP, Config, Employer, FeedName, File, Json, Status, argument, named_path
+from syncd.cli.options import (
+    GROUP,
+    Config,
+    Employer,
+    FeedName,
+    File,
+    Status,
+    argument,
+    command,
+    named_path,
+)
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 failed; 2 the command line cannot be understood; 3 an import that is held, or something that"
@@ -46,7 +56,7 @@ def common(
     """Turns a folder of job feeds into live job postings and serves the job-posting HTTP API 1.1."""
 
 
-@app.command()
+@command(app, "demo", "demo.demo", common=())
 def demo(
     port: Annotated[
         int | None, typer.Option(help="Default: 8080, or the next free port.", min=1, max=65535)
@@ -57,20 +67,11 @@ def demo(
     once: Annotated[bool, typer.Option("--once", help="Stop after the last run.")] = False,
 ) -> None:
     """A try-out in a folder of its own: three feeds become postings while you watch."""
-    from syncd.cli.demo import demo
-
-    demo(port=port, folder=folder, once=once)
 
 
-@app.command()
-def init(
-    folder: Annotated[Path, argument("DIR", "Made if it is missing.", named_path)],
-    as_json: Json = False,
-) -> None:
+@command(app, "init", "init.init", common=("as_json",))
+def init(folder: Annotated[Path, argument("DIR", "Made if it is missing.", named_path)]) -> None:
     """Makes a complete installation in a folder: settings, examples of feeds, drop folder."""
-    from syncd.cli.init import init
-
-    init(folder, as_json)
 
 
 @app.command()
@@ -89,23 +90,17 @@ def serve(config: Config = None) -> int:
         return daemon.serve(settings)
 
 
-@app.command()
-def reload(config: Config = None, as_json: Json = False) -> int:
+@command(app, "reload", "reload.reload")
+def reload() -> None:
     """Has the daemon read the files of feeds again. Exit code 1 if one is wrong; the others are renewed."""
-    from syncd.cli.reload import reload
-
-    return reload(config, as_json)
 
 
-@app.command()
-def check(config: Config = None, as_json: Json = False) -> int:
+@command(app, "check", "check.check")
+def check() -> None:
     """Checks configuration, rights, store and port; lists all that is wrong."""
-    from syncd.cli.check import check
-
-    return check(config, as_json)
 
 
-@app.command()
+@command(app, "backup", "store_backups.backup")
 def backup(
     target: Annotated[Path, argument("FILE|FOLDER", "In a folder it gets a name with the time.", named_path)],
     keep: Annotated[
@@ -114,77 +109,49 @@ def backup(
             metavar="N", help="Then remove the oldest backups of the folder but N.", min=1, max=100_000
         ),
     ] = None,
-    config: Config = None,
-    as_json: Json = False,
 ) -> None:
     """Writes a verified backup of the store, also beside a running daemon."""
-    from syncd.cli.store_backups import backup
-
-    backup(config, as_json, target, keep)
 
 
-@app.command()
+@command(app, "restore", "store_backups.restore")
 def restore(
     file: Annotated[Path, argument("FILE", "A backup.", named_path)],
     yes: Annotated[bool, typer.Option("--yes", help="Restore without a question.")] = False,
-    config: Config = None,
-    as_json: Json = False,
-) -> int:
+) -> None:
     """Puts a backup in the place of the store, which is kept. Stop the daemon first."""
-    from syncd.cli.store_backups import restore
-
-    return restore(config, as_json, file, yes)
 
 
-@app.command()
+@command(app, "migrate", "store_moves.migrate")
 def migrate(
     plan: Annotated[bool, typer.Option("--plan", help="Show what it would do, without doing it.")] = False,
-    config: Config = None,
-    as_json: Json = False,
 ) -> None:
     """Backs the store up and brings it to the schema of this program, which serve does too, without a backup."""
-    from syncd.cli.store_moves import migrate
-
-    migrate(config, as_json, plan=plan)
 
 
-@app.command()
+@command(app, "plan", "imports.plan")
 def plan(
     file: File,
-    feed: FeedName,
+    name: FeedName,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 4 if something would change.")] = False,
-    config: Config = None,
-    as_json: Json = False,
-) -> int:
+) -> None:
     """Shows what a run of FILE would do, without doing it."""
-    from syncd.cli.imports import plan
-
-    return plan(config, as_json, file, feed, exit_code)
 
 
-@app.command("import")
-def import_(file: File, feed: FeedName, config: Config = None, as_json: Json = False) -> int:
+@command(app, "import", "imports.import_file")
+def import_(file: File, name: FeedName) -> None:
     """Imports FILE now, with or without the daemon. FILE stays where it is."""
-    from syncd.cli.imports import import_file
-
-    return import_file(config, as_json, file, feed)
 
 
-@app.command()
+@command(app, "jobs", "jobs.list_jobs")
 def jobs(
     employer: Employer,
     q: Annotated[str | None, typer.Option("-q", "--q", metavar="Q", help="In title or referenceId.")] = None,
     status: Status = None,
-    config: Config = None,
-    as_json: Json = False,
 ) -> None:
     """Lists an employer's jobs, the newest first."""
-    from syncd.cli.jobs import list_jobs
-
-    list_jobs(config, as_json, employer, q, status)
 
 
-@app.command()
+@command(app, "export", "jobs.export", common=())
 def export(
     *,
     employer: Employer,
@@ -200,8 +167,5 @@ def export(
     status: Status = None,
     config: Config = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON about the file written.")] = False,
-) -> int:
+) -> None:
     """Writes an employer's jobs as a feed, and says how many have no referenceId and are left out."""
-    from syncd.cli.jobs import export
-
-    return export(config, as_json, employer=employer, form=form, status=status, output=output)

@@ -1,12 +1,16 @@
-"""The arguments and options that several commands have. Annotations are values here, as in ``app``."""
+"""How a command is declared, and the arguments and options that several commands have. Annotations are values here, as in
+``app``."""
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Collection
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+Declaration = Callable[..., None]
 #: The largest number that a store can hold.
 LARGEST = 2**63 - 1
 #: How a program or a group of commands is set up: without a command it prints its help.
@@ -88,3 +92,35 @@ def time_option(
 ) -> Any:
     """Return an option that takes a time span; ``default`` is shown in its help."""
     return typer.Option(metavar="TIME", parser=parser, help=about, show_default=default)
+
+
+def _common(config: Config = None, as_json: Json = False) -> None:
+    """Has the options that nearly every command has."""
+
+
+def command(
+    group: typer.Typer,
+    name: str,
+    work: str,
+    *,
+    common: Collection[str] = ("config", "as_json"),
+    **fixed: object,
+) -> Callable[[Declaration], Declaration]:
+    """Return a decorator that adds a command to ``group``. The decorated function is a declaration: of it only the arguments,
+    the options and the help are used. ``work`` is the function that does the work, as ``module.function`` of this package. It
+    is imported when the command is called, gets all values by name (those of the ``common`` options and the ``fixed`` ones,
+    too), and may return an exit code."""
+    module, _, function = work.rpartition(".")
+    shared = [option for name, option in inspect.signature(_common).parameters.items() if name in common]
+
+    def add(declaration: Declaration) -> Declaration:
+        def do(**values: object) -> object:
+            return getattr(import_module(f"syncd.cli.{module}"), function)(**values, **fixed)
+
+        own = inspect.signature(declaration)
+        do.__signature__ = own.replace(parameters=[*own.parameters.values(), *shared])  # type: ignore[attr-defined]
+        do.__doc__ = declaration.__doc__
+        group.command(name)(do)
+        return declaration
+
+    return add
