@@ -1,4 +1,4 @@
-"""What nearly every command needs first: settings, the right user, an open store."""
+"""What nearly every command needs first: the right user, an open store."""
 
 from __future__ import annotations
 
@@ -8,20 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from syncd.config import Settings, load_settings
+from syncd.config import Settings
 from syncd.errors import StoreError
 from syncd.service import stores
 from syncd.store import Store
-
-
-def quiet_settings(config: Path | None) -> Settings:
-    """Return the settings, with the log silent: for commands that call what logs, and print the result themselves.
-    Raises ConfigError."""
-    from syncd import logs  # takes a tenth of the time of `syncd runs`, which logs nothing
-
-    settings = load_settings(config)
-    logs.set_up(settings.log.format, "critical")
-    return settings
 
 
 @contextmanager

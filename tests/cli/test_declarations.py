@@ -14,8 +14,7 @@ from syncd.cli.options import Employer, command
 
 DECLARED = [
     (node.args, *(ast.literal_eval(value) for value in call.args[1:3]), call.keywords)
-    for name in ("app", "groups")
-    for node in ast.walk(ast.parse((Path(syncd.cli.__file__).parent / f"{name}.py").read_text()))
+    for node in ast.walk(ast.parse((Path(syncd.cli.__file__).parent / "app.py").read_text()))
     if isinstance(node, ast.FunctionDef)
     for call in node.decorator_list
     if isinstance(call, ast.Call) and ast.unparse(call.func) == "command"
@@ -31,7 +30,7 @@ def test_the_declarations_are_found():
 )
 def test_the_function_takes_what_the_command_has_and_nothing_else(own, work, keywords):
     more = {each.arg: ast.literal_eval(each.value) for each in keywords}
-    common = more.pop("common", ("config", "as_json"))
+    common = [{"config": "settings"}.get(name, name) for name in more.pop("common", ("config", "as_json"))]
     module, _, function = work.rpartition(".")
     takes = inspect.signature(getattr(import_module(f"syncd.cli.{module}"), function)).parameters
     assert {each.arg for each in (*own.args, *own.kwonlyargs)} | {*common} | {*more} == {*takes}
