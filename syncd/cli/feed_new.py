@@ -8,7 +8,7 @@ from typing import Any
 
 from syncd.cli.imports import naming
 from syncd.cli.output import clean, print_json, remark, whole_file
-from syncd.cli.store_access import lent_store
+from syncd.cli.store_access import store_if_any
 from syncd.config import Settings
 from syncd.domain import Moment
 from syncd.errors import Conflict, FeedError, NotFound, SyncdError
@@ -60,7 +60,7 @@ def _check_free(target: Path, force: bool) -> None:
 def _owner(settings: Settings, employer: str | None, file: Path) -> tuple[str, Moment]:
     """Return the name of the employer that is meant (None: the only one there is) and the time. Raises NotFound,
     SyncdError, FeedError."""
-    with lent_store(settings) as store:
+    with store_if_any(settings, lent=True) as store:
         known = store.read(employers.all) if store is not None else []
         if store is None or (employer is None and len(known) != 1):
             raise SyncdError(

@@ -98,23 +98,17 @@ def show_feed(settings: Settings, as_json: bool, name: str) -> None:
 
 
 def check_file(settings: Settings, as_json: bool, name: str, file: Path) -> int:
-    """Print the check, and return 1 if a row would be rejected, else 0. Raises NotFound (feed), FeedError, ConfigError."""
-    with store_if_any(settings) as store:
-        catalogue = stores.catalogue_of(store, settings) if store is not None else settings.catalogue
-        found = configured_feeds.feed_file(settings, catalogue, name).usable()
-        checker = Checker(found, catalogue, settings.limits, _now(store, settings), _current(store, found))
-        return report_check(checker, file, as_json)
-
-
-def report_check(checker: Checker, file: Path, as_json: bool) -> int:
-    """Check and print. A scratch file holds the rejected rows until the summary is known."""
-    result = CheckResult()
-    with tempfile.TemporaryFile() as scratch:
+    """Print the check, and return 1 if a row would be rejected, else 0. A scratch file holds the rejected rows until the summary
+    is known. Raises NotFound (feed), FeedError, ConfigError."""
+    with store_if_any(settings) as store, tempfile.TemporaryFile() as scratch:
+        catalogue = stores.catalogue_of(store, settings)
+        config = configured_feeds.feed_file(settings, catalogue, name).usable()
+        now, result = _now(store, settings), CheckResult()
+        checker = Checker(config, catalogue, settings.limits, now, _current(store, config))
         with naming(file):
             for row in checker.check(file, result):
                 scratch.write(json.dumps(rejected_json(row), default=str).encode() + b"\n")
-        config = checker.config
-        unknown = result.unknown.listed(config.mapping, config.own_lookups, checker.catalogue)
+        unknown = result.unknown.listed(config.mapping, config.own_lookups, catalogue)
         scratch.seek(0)
         (_print_json if as_json else _print_text)(checker, file, result, unknown, scratch)
     return FAILED if result.rejected else DONE
