@@ -1,24 +1,7 @@
 """All exceptions that syncd raises on purpose, and ``Problem``, one fault of an input.
 
-    SyncdError
-    ├── ConfigError          a setting or a feed file is wrong (lists every fault)
-    ├── NotFound             a job, feed, employer, key or run that does not exist
-    ├── Invalid              a body breaks the rules (lists every Problem)              → 422
-    ├── Conflict             well-formed, but the state of the store forbids it         → 409
-    │   ├── DuplicateReference
-    │   └── IllegalTransition
-    ├── PreconditionFailed   If-Match names another version                             → 412
-    ├── FeedError            a feed file that cannot be used as a whole
-    ├── UnusableFolder       a folder of a feed is not as syncd needs it: a link, a FIFO, another user's
-    └── StoreError           the store cannot serve now or at all
-        ├── StoreBusy            locked or full: a later call may succeed
-        ├── StoreOverloaded      the writer's queue is full                             → 503
-        ├── StoreClosed          the daemon is stopping                                 → 503
-        ├── StoreInUse           another daemon owns this store
-        └── StoreTooNew          the store was written by a newer program
-
-Exceptions carry values; the edges (api, cli, reports) make texts of them.
-"""
+Exceptions carry values; the edges (api, console, cli, reports) make texts of them, and ``syncd.web.problems`` knows which status
+of HTTP each has."""
 
 from __future__ import annotations
 

@@ -3,8 +3,6 @@ switched off costs nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
@@ -23,6 +21,7 @@ from syncd.web import (
     Addresses,
     Compressor,
     Cors,
+    Endpoints,
     FailedKeys,
     Guard,
     KeyLimit,
@@ -121,9 +120,9 @@ def _add_routes(app: web.Application, base_path: str) -> None:
     add_not_found(app, f"{base_path}/openapi.json")
 
 
-def add_open(app: web.Application, handlers: Mapping[str, Handler], method: str = "GET") -> None:
-    """Serve ``handlers`` by path, beside the API. They need no key and are not logged."""
-    for path, handler in handlers.items():
-        add_endpoint(app, path, {method: handler})
+def add_open(app: web.Application, endpoints: Endpoints) -> None:
+    """Serve ``endpoints`` beside the API. They need no key and are not logged."""
+    for path, methods in endpoints.items():
+        add_endpoint(app, path, methods)
         app[CONTEXT].open_paths.add(path)
         app[CONTEXT].log.quiet_paths.add(path)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from datetime import timedelta
-from pathlib import Path
 
 from syncd.cli.output import cell, clean, print_json, print_list, print_result, remark
 from syncd.cli.store_access import opened_store
-from syncd.config import load_settings
+from syncd.config import Settings
 from syncd.store import employers, keys
 from syncd.sync.report import employer_json, key_json
 
@@ -16,18 +15,17 @@ from syncd.sync.report import employer_json, key_json
 GRACE = timedelta(hours=24)
 
 
-def add_employer(config: Path | None, as_json: bool, name: str, plan: str) -> None:
-    with opened_store(load_settings(config), make=True) as store:
+def add_employer(settings: Settings, as_json: bool, name: str, plan: str) -> None:
+    with opened_store(settings, make=True) as store:
         employer = store.write(lambda tx: employers.add(tx, name, plan == "unlimited"))
     text = f"employer {employer.id}: {employer.name} ({plan})"
     print_result(as_json, employer_json(employer), text)
 
 
-def rename_employer(config: Path | None, as_json: bool, employer: str, name: str) -> None:
+def rename_employer(settings: Settings, as_json: bool, employer: str, name: str) -> None:
     """Rename the employer, and name the feeds whose files still have the old name. Raises NotFound, Conflict, Invalid."""
     from syncd.service import configured_feeds, stores
 
-    settings = load_settings(config)
     with opened_store(settings) as store:
         old = store.read(lambda tx: employers.find(tx, employer))
         renamed = store.write(lambda tx: employers.rename(tx, old.id, name))
@@ -41,8 +39,8 @@ def rename_employer(config: Path | None, as_json: bool, employer: str, name: str
         remark(f'syncd: write employer = "{clean(renamed.name)}" in {which}, then: syncd reload')
 
 
-def list_employers(config: Path | None, as_json: bool) -> None:
-    with opened_store(load_settings(config)) as store:
+def list_employers(settings: Settings, as_json: bool) -> None:
+    with opened_store(settings) as store:
         found = [employer_json(employer) for employer in store.read(employers.all)]
     rows = [tuple(employer.values()) for employer in found]
     empty = 'no employers yet; add one: syncd employer add "NAME"'
@@ -50,9 +48,9 @@ def list_employers(config: Path | None, as_json: bool) -> None:
 
 
 def create_key(
-    config: Path | None, as_json: bool, employer: str, label: str, expires: timedelta | None
+    settings: Settings, as_json: bool, employer: str, label: str, expires: timedelta | None
 ) -> None:
-    with opened_store(load_settings(config)) as store:
+    with opened_store(settings) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
         ends = store.now().instant + expires if expires else None
         info, plain = store.write(lambda tx: keys.create(tx, owner.id, label, ends))
@@ -60,10 +58,10 @@ def create_key(
 
 
 def rotate_key(
-    config: Path | None, as_json: bool, key_id: int, grace: timedelta | None, expires: timedelta | None
+    settings: Settings, as_json: bool, key_id: int, grace: timedelta | None, expires: timedelta | None
 ) -> None:
     spared = GRACE if grace is None else grace
-    with opened_store(load_settings(config)) as store:
+    with opened_store(settings) as store:
         ends = store.now().instant + expires if expires else None
         info, plain = store.write(lambda tx: keys.rotate(tx, key_id, spared, ends))
         old = store.read(lambda tx: keys.get(tx, key_id))
@@ -82,8 +80,8 @@ def _show_new(as_json: bool, info: keys.KeyInfo, plain: str) -> None:
         remark(f"key {info.id} of {info.employer}; keep it now, it is not shown again")
 
 
-def list_keys(config: Path | None, as_json: bool) -> None:
-    with opened_store(load_settings(config)) as store:
+def list_keys(settings: Settings, as_json: bool) -> None:
+    with opened_store(settings) as store:
         found = store.read(keys.all)
         now = store.now().instant
     rows = [
@@ -94,7 +92,7 @@ def list_keys(config: Path | None, as_json: bool) -> None:
     print_list(as_json, [key_json(info) for info in found], headings, rows, empty)
 
 
-def revoke_key(config: Path | None, as_json: bool, key_id: int) -> None:
-    with opened_store(load_settings(config)) as store:
+def revoke_key(settings: Settings, as_json: bool, key_id: int) -> None:
+    with opened_store(settings) as store:
         info = store.write(lambda tx: keys.revoke(tx, key_id))
     print_result(as_json, key_json(info), f"key {info.id} of {info.employer} is revoked")

@@ -48,9 +48,8 @@ def check(config: Path | None, as_json: bool) -> int:
 def faults(settings: Settings) -> Iterator[str]:
     """Yield everything that is wrong. Creates nothing."""
     yield from _drop_folder(settings.drop.folder)
-    running, found = _store_and_feeds(settings)
+    running, known, found = _store_and_feeds(settings)
     yield from found
-    known = _feed_names(settings)
     yield from exposure.faults(settings, known)
     yield from observability.faults(settings)
     for name in settings.notify.feeds:
@@ -90,8 +89,9 @@ def _cannot_be_made(folder: Path) -> str | None:
     return f"it cannot be made: {above}: {os.strerror(errno.EACCES)}"
 
 
-def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
-    """Return whether a daemon runs on this store, and what is wrong with the store, feed files and folders of feeds."""
+def _store_and_feeds(settings: Settings) -> tuple[bool, list[str], list[str]]:
+    """Return whether a daemon runs on this store, the names of the feeds, and what is wrong with the store, with feed files and
+    with folders of feeds."""
     store_faults: list[str] = []
     running = False
     try:
@@ -99,7 +99,7 @@ def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
             running, store = _open(settings)
             with store:
                 store.write(facts.prove_writable)
-                return running, _feed_faults(store, settings)
+                return running, *_feeds(store, settings)
         if settings.store.path is not None:
             folder = settings.store.path.parent
             why = _cannot_be_made(folder / "store")
@@ -110,27 +110,23 @@ def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
         )
     except OSError as error:
         store_faults.append(f"store.url: {system_fault(error)}")
-    return running, [*_feed_faults(None, settings, employers=not store_faults), *store_faults]
+    names, found = _feeds(None, settings, employers=not store_faults)
+    return running, names, [*found, *store_faults]
 
 
-def _feed_faults(store: Store | None, settings: Settings, *, employers: bool = True) -> list[str]:
-    """Return the faults of all feed files and of the folders of feeds. ``employers``: whether to look them up."""
+def _feeds(store: Store | None, settings: Settings, *, employers: bool = True) -> tuple[list[str], list[str]]:
+    """Return the names of all feeds, and the faults of their files and folders. ``employers``: whether to look them up."""
     catalogue = stores.catalogue_of(store, settings)
+    names: list[str] = []
     found: list[str] = []
     try:
         for name, file in configured_feeds.feed_files(settings, catalogue).items():
+            names.append(name)
             found.extend(configured_feeds.faults_of(store, file) if employers else file.faults)
             found.extend(folder_faults(settings.drop.folder / name))
     except ConfigError as error:
         found.extend(error.faults)
-    return found
-
-
-def _feed_names(settings: Settings) -> list[str]:
-    try:
-        return list(configured_feeds.feed_files(settings, settings.catalogue))
-    except ConfigError:  # reported already
-        return []
+    return names, found
 
 
 def _open(settings: Settings) -> tuple[bool, Store]:
@@ -144,9 +140,7 @@ def _open(settings: Settings) -> tuple[bool, Store]:
 def _port(key: str, address: Address, passing: Collection[int]) -> Iterator[str]:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((address.host, address.port))
+        socket.create_server((address.host, address.port), family=family).close()
     except OSError as error:
         if error.errno in passing:
             return

@@ -8,16 +8,16 @@ import os
 from pathlib import Path
 
 from syncd.cli.output import print_list, remark
-from syncd.cli.store_access import acting_as, owner_ids, quiet_settings
+from syncd.cli.store_access import acting_as, owner_ids
+from syncd.config import Settings
 from syncd.errors import ConfigError, NotFound
 from syncd.service import configured_feeds, exposure, stores
 from syncd.sync.arrival import FolderRights, open_to_group
 
 
-def open_feed_folder(config: Path | None, as_json: bool, name: str, group: str) -> None:
+def open_feed_folder(settings: Settings, as_json: bool, name: str, group: str) -> None:
     """Open the folder of a feed to a group. Raises NotFound (the feed, the group), ConfigError (not root, a group that is not
     the partner's alone), UnusableFolder, OSError."""
-    settings = quiet_settings(config)
     configured_feeds.feed_file(settings, stores.catalogue_of(None, settings), name)
     found = _group(group)
     if os.geteuid() != 0:

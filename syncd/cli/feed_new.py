@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from syncd.cli.imports import naming
-from syncd.cli.output import DONE, clean, print_json, remark, whole_file
-from syncd.cli.store_access import lent_store, quiet_settings
+from syncd.cli.output import clean, print_json, remark, whole_file
+from syncd.cli.store_access import store_if_any
 from syncd.config import Settings
-from syncd.domain import Catalogue, Moment
+from syncd.domain import Moment
 from syncd.errors import Conflict, FeedError, NotFound, SyncdError
 from syncd.feeds.configuration import check_name
 from syncd.feeds.drafting import RECORDS, Draft, Drafter, employer_named_in
@@ -22,12 +22,11 @@ SHOWN = 10
 
 
 def new_feed(
-    config: Path | None, as_json: bool, *, name: str, file: Path, employer: str | None, force: bool
-) -> int:
+    settings: Settings, as_json: bool, *, name: str, file: Path, employer: str | None, force: bool
+) -> None:
     """Write the file of a new feed. Raises ConfigError (not a name for a feed), Conflict (the feed exists), NotFound
     (employer), SyncdError (no employer is chosen), FeedError, OSError."""
     check_name(name)
-    settings = quiet_settings(config)
     target = settings.feeds / f"{name}.toml"
     _check_free(target, force)
     with naming(file):
@@ -40,7 +39,7 @@ def new_feed(
             limits=settings.limits,
             today=now.today.isoformat(),
         ).draft()
-    result = _checked(draft, file, settings.catalogue, settings, now)
+    result = _checked(draft, file, settings, now)
     target.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(target) as out:
         out.write(draft.text.encode())
@@ -48,7 +47,6 @@ def new_feed(
         print_json(_json(draft, target, result))
     else:
         _print(draft, target, file, result, chosen=employer is None)
-    return DONE
 
 
 def _check_free(target: Path, force: bool) -> None:
@@ -62,7 +60,7 @@ def _check_free(target: Path, force: bool) -> None:
 def _owner(settings: Settings, employer: str | None, file: Path) -> tuple[str, Moment]:
     """Return the name of the employer that is meant (None: the only one there is) and the time. Raises NotFound,
     SyncdError, FeedError."""
-    with lent_store(settings) as store:
+    with store_if_any(settings, lent=True) as store:
         known = store.read(employers.all) if store is not None else []
         if store is None or (employer is None and len(known) != 1):
             raise SyncdError(
@@ -86,12 +84,10 @@ def _unclear(known: Sequence[str], named: str | None) -> str:
     return f"there is no employer yet: syncd employer add {name}{hint}, then the same command again"
 
 
-def _checked(
-    draft: Draft, file: Path, catalogue: Catalogue, settings: Settings, now: Moment
-) -> CheckResult | str:
+def _checked(draft: Draft, file: Path, settings: Settings, now: Moment) -> CheckResult | str:
     """Return what the draft makes of the file's first records, or why the file cannot be read further."""
     result = CheckResult()
-    checker = Checker(draft.config, catalogue, settings.limits, now, most=RECORDS)
+    checker = Checker(draft.config, settings.catalogue, settings.limits, now, most=RECORDS)
     try:
         for _ in checker.check(file, result):
             pass

@@ -23,7 +23,7 @@ from syncd.cli.report_text import (
     rejected_text,
     state_of,
 )
-from syncd.cli.store_access import opened_store, quiet_settings, store_if_any
+from syncd.cli.store_access import opened_store, store_if_any
 from syncd.config import Settings
 from syncd.domain import Job, Moment, UnknownValues
 from syncd.errors import NotFound
@@ -39,8 +39,7 @@ from syncd.sync.run import Checker, CheckResult
 SHOWN, CAUSES = 20, 100
 
 
-def list_feeds(config: Path | None, as_json: bool) -> None:
-    settings = quiet_settings(config)
+def list_feeds(settings: Settings, as_json: bool) -> None:
     with store_if_any(settings) as store:
         files = configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)).values()
         found = _views(store, files, settings)
@@ -61,9 +60,8 @@ def _views(store: Store | None, files: Collection[FeedFile], settings: Settings)
     return store.read(lambda tx: feeds_view(tx, whole, folder, settings.timezone))
 
 
-def pause_feed(config: Path | None, as_json: bool, name: str, why: str | None) -> None:
+def pause_feed(settings: Settings, as_json: bool, name: str, why: str | None) -> None:
     """Pause the feed for the reason ``why``; None: resume it. Raises NotFound, Conflict if it is not paused."""
-    settings = quiet_settings(config)
     with opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings)
         file = configured_feeds.feed_file(settings, catalogue, name)
@@ -86,9 +84,8 @@ def _row(feed: dict[str, Any]) -> tuple[object, ...]:
     return feed["name"], feed["state"], feed["employer"], mapping, feed["mode"], feed["folder"], run, success
 
 
-def show_feed(config: Path | None, as_json: bool, name: str) -> None:
+def show_feed(settings: Settings, as_json: bool, name: str) -> None:
     """Print the mapping in force. Raises NotFound, ConfigError."""
-    settings = quiet_settings(config)
     with store_if_any(settings) as store:
         configured_feeds.feed_file(settings, stores.catalogue_of(store, settings), name).usable()
     lines = mapping_lines(name, settings.feeds)
@@ -100,25 +97,18 @@ def show_feed(config: Path | None, as_json: bool, name: str) -> None:
         print("\n# no [fields]: the feed has the service's own shape")
 
 
-def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int:
-    """Print the check, and return 1 if a row would be rejected, else 0. Raises NotFound (feed), FeedError, ConfigError."""
-    settings = quiet_settings(config)
-    with store_if_any(settings) as store:
-        catalogue = stores.catalogue_of(store, settings) if store is not None else settings.catalogue
-        found = configured_feeds.feed_file(settings, catalogue, name).usable()
-        checker = Checker(found, catalogue, settings.limits, _now(store, settings), _current(store, found))
-        return report_check(checker, file, as_json)
-
-
-def report_check(checker: Checker, file: Path, as_json: bool) -> int:
-    """Check and print. A scratch file holds the rejected rows until the summary is known."""
-    result = CheckResult()
-    with tempfile.TemporaryFile() as scratch:
+def check_file(settings: Settings, as_json: bool, name: str, file: Path) -> int:
+    """Print the check, and return 1 if a row would be rejected, else 0. A scratch file holds the rejected rows until the summary
+    is known. Raises NotFound (feed), FeedError, ConfigError."""
+    with store_if_any(settings) as store, tempfile.TemporaryFile() as scratch:
+        catalogue = stores.catalogue_of(store, settings)
+        config = configured_feeds.feed_file(settings, catalogue, name).usable()
+        now, result = _now(store, settings), CheckResult()
+        checker = Checker(config, catalogue, settings.limits, now, _current(store, config))
         with naming(file):
             for row in checker.check(file, result):
                 scratch.write(json.dumps(rejected_json(row), default=str).encode() + b"\n")
-        config = checker.config
-        unknown = result.unknown.listed(config.mapping, config.own_lookups, checker.catalogue)
+        unknown = result.unknown.listed(config.mapping, config.own_lookups, catalogue)
         scratch.seek(0)
         (_print_json if as_json else _print_text)(checker, file, result, unknown, scratch)
     return FAILED if result.rejected else DONE

@@ -11,9 +11,9 @@ from typing import IO, TYPE_CHECKING
 
 import typer
 
-from syncd.cli.output import DONE, print_json, print_list, remark, whole_file
-from syncd.cli.store_access import opened_store, quiet_settings
-from syncd.config import load_settings
+from syncd.cli.output import print_json, print_list, remark, whole_file
+from syncd.cli.store_access import opened_store
+from syncd.config import Settings
 from syncd.domain import Employer, Job, Status
 from syncd.service import stores
 from syncd.store import Store, employers, jobs
@@ -29,9 +29,9 @@ COUNTED = ("exported", "withoutReferenceId", "notActive", "pastCloseDate")
 PAGE = 100
 
 
-def list_jobs(config: Path | None, as_json: bool, employer: str, q: str | None, status: str | None) -> None:
+def list_jobs(settings: Settings, as_json: bool, employer: str, q: str | None, status: str | None) -> None:
     wanted = Status(status) if status else None
-    with opened_store(load_settings(config)) as store:
+    with opened_store(settings) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
         found = list(_headers(store, owner, q, wanted))
     places = ["; ".join(place.description for place in header.locations) for header in found]
@@ -55,8 +55,8 @@ def _headers(store: Store, owner: Employer, q: str | None, status: Status | None
 
 
 def export(
-    config: Path | None, as_json: bool, *, employer: str, form: str, status: str | None, output: Path | None
-) -> int:
+    settings: Settings, as_json: bool, *, employer: str, form: str, status: str | None, output: Path | None
+) -> None:
     """Write the export and print how many jobs it has. Raises NotFound (employer), OSError, typer.BadParameter."""
     from syncd.feeds.export import EXPORTS
 
@@ -66,7 +66,6 @@ def export(
         raise typer.BadParameter("--json describes a file: name the file with -o")
     wanted = Status(status) if status else None
     counts: Counter[str] = Counter()
-    settings = quiet_settings(config)
     with opened_store(settings) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
         found = _jobs(store, owner, wanted, EXPORTS[form], counts)
@@ -77,7 +76,6 @@ def export(
             with whole_file(output) as file:
                 _write(file, pieces)
     _print_counts(counts, as_json, owner, form, output)
-    return DONE
 
 
 def _jobs(

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import asdict
-from pathlib import Path
 
 from syncd.cli.output import DONE, FAILED, print_list
-from syncd.cli.store_access import quiet_settings
+from syncd.config import Settings
 from syncd.errors import ConfigError
 from syncd.notify import try_all
 
 
-def try_notifications(config: Path | None, as_json: bool) -> int:
+def try_notifications(settings: Settings, as_json: bool) -> int:
     """Send a test message to each receiver and print what became of it. Return the exit code: 1 if one of them did not accept
     it. Raises ConfigError if nobody is to be notified."""
-    settings = quiet_settings(config)
     if not (settings.notify.webhook or settings.notify.email_to):
         raise ConfigError(["nobody is notified: set notify.webhook or notify.email_to"])
     found = asyncio.run(try_all(settings))

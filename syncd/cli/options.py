@@ -1,16 +1,22 @@
-"""The arguments and options that several commands have. Annotations are values here, as in ``app``."""
+"""How a command is declared, and the arguments and options that several commands have. Annotations are values here, as in
+``app``."""
 
-from collections.abc import Callable
+import inspect
+import sys
+from collections.abc import Callable, Collection
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+if TYPE_CHECKING:
+    from syncd.config import Settings
+
+Declaration = Callable[..., None]
 #: The largest number that a store can hold.
 LARGEST = 2**63 - 1
-#: How a program or a group of commands is set up: without a command it prints its help.
-GROUP = {"no_args_is_help": True, "rich_markup_mode": None}
 
 
 def _settings_file(context: typer.Context, given: Path | None) -> Path | None:
@@ -88,3 +94,56 @@ def time_option(
 ) -> Any:
     """Return an option that takes a time span; ``default`` is shown in its help."""
     return typer.Option(metavar="TIME", parser=parser, help=about, show_default=default)
+
+
+def _common(config: Config = None, as_json: Json = False) -> None:
+    """Has the options that nearly every command has."""
+
+
+_COMMON = inspect.signature(_common).parameters
+
+
+def settings_of(config: Path | None) -> "Settings":
+    """Return the settings, with the log silent, because a command prints its result itself. Raises ConfigError."""
+    from syncd.config import load_settings
+
+    settings = load_settings(config)
+    # a command that logs nothing has not imported this module, which takes a tenth of the time of `syncd runs`
+    if "syncd.logs" in sys.modules:
+        from syncd import logs
+
+        logs.set_up(settings.log.format, "critical")
+    return settings
+
+
+def command(
+    group: typer.Typer,
+    name: str,
+    work: str,
+    *,
+    common: Collection[str] = ("config", "as_json"),
+    **fixed: object,
+) -> Callable[[Declaration], Declaration]:
+    """Return a decorator that adds a command to ``group``. The decorated function is a declaration: of it only the arguments,
+    the options and the help are used. ``work`` is the function that does the work, as ``module.function`` of this package. It
+    is imported when the command is called, and may return an exit code. It gets values by name: those of its own options, of
+    the ``common`` options (the declaration may have its own form of one; for ``config`` it gets ``settings``), and ``fixed``."""
+    module, _, function = work.rpartition(".")
+    shared = {name: option for name, option in _COMMON.items() if name in common}
+
+    def add(declaration: Declaration) -> Declaration:
+        def do(**values: Any) -> object:
+            work = getattr(import_module(f"syncd.cli.{module}"), function)
+            if "config" in common:
+                values["settings"] = settings_of(values.pop("config"))
+            return work(**values, **fixed)
+
+        own = inspect.signature(declaration)
+        others = [option for name, option in own.parameters.items() if name not in shared]
+        last = (own.parameters.get(name, option) for name, option in shared.items())
+        do.__signature__ = own.replace(parameters=[*others, *last])  # type: ignore[attr-defined]
+        do.__doc__ = declaration.__doc__
+        group.command(name)(do)
+        return declaration
+
+    return add

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from http.client import HTTPConnection, HTTPException
-from pathlib import Path
 from typing import Any
 
 from syncd.cli.output import DONE, FAILED, clean, print_result, remark
-from syncd.config import Address, Settings, load_settings
+from syncd.config import Address, Settings
 from syncd.errors import SyncdError
 from syncd.logs import journal_mark
 
@@ -19,9 +18,9 @@ TIMEOUT = 60.0
 _LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - nothing listens here
 
 
-def reload(config: Path | None, as_json: bool) -> int:
+def reload(settings: Settings, as_json: bool) -> int:
     """Have the daemon reload and print what came of it. Raises SyncdError if it does not answer as it should, ConfigError."""
-    found = _ask(load_settings(config))
+    found = _ask(settings)
     degraded, faults = found["degraded"], found["faults"]
     done = (
         "nothing was reloaded"

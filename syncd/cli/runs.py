@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from syncd.cli.output import bold, cell, clean, print_list, remark
@@ -22,7 +21,7 @@ from syncd.cli.report_text import (
     warning_text,
 )
 from syncd.cli.store_access import opened_store
-from syncd.config import load_settings
+from syncd.config import Settings
 from syncd.domain import Catalogue, Run, RunState
 from syncd.errors import Problem
 from syncd.store import Tx, history, runs
@@ -32,8 +31,7 @@ from syncd.sync.report import Kinds, run_json, whole_report, write_json
 SHOWN = 20
 
 
-def list_runs(config: Path | None, as_json: bool, feed: str | None, state: str | None, limit: int) -> None:
-    settings = load_settings(config)
+def list_runs(settings: Settings, as_json: bool, feed: str | None, state: str | None, limit: int) -> None:
     wanted = RunState(state) if state is not None else None
     with opened_store(settings) as store:
         found = store.read(lambda tx: runs.list(tx, feed, limit, wanted))
@@ -55,64 +53,47 @@ def list_runs(config: Path | None, as_json: bool, feed: str | None, state: str |
 PAGE = 1000
 
 
-def show_run(config: Path | None, as_json: bool, number: int, *, changes: bool, page: int) -> None:
+def show_run(settings: Settings, as_json: bool, number: int, *, changes: bool, page: int) -> None:
     """Print the run, or with ``changes`` a page of its changes alone. Raises NotFound."""
-    settings = load_settings(config)
     with opened_store(settings) as store:
         if as_json:
             from syncd.service import stores
 
             catalogue = stores.catalogue_of(store, settings)
             store.read(lambda tx: _print_json(tx, number, page, catalogue))
-            return
-        if changes:
-            _print_changes(*store.read(lambda tx: _page_of_changes(tx, number, page)), page)
-            return
-        listed = store.read(lambda tx: _Listed(tx, number))
-    run, found = listed.run, listed.report
+        elif changes:
+            store.read(lambda tx: _print_changes(tx, number, page))
+        else:
+            store.read(lambda tx: _print_text(tx, number))
+
+
+def _print_text(tx: Tx, number: int) -> None:
+    """Print the first entries of each list of the run, and how many there are; all rejected rows and warnings by kind."""
+    run, found = runs.get(tx, number), whole_report(tx, number, most=SHOWN, would_archive=SHOWN)
+    changes, changes_total = list(found["changes"]), sum(history.actions_of_run(tx, number).values())
+    errors, noticed = Kinds(), Kinds()
+    rejected: list[dict[str, Any]] = []
+    warnings: list[dict[str, Any]] = []
+    rejected_total = warnings_total = 0
+    for rejected_total, row in enumerate(found["rejectedRows"], start=1):
+        errors.add_errors(row["record"], [Problem(**error) for error in row["errors"]])
+        rejected += [row] if rejected_total <= SHOWN else []
+    for warnings_total, warning in enumerate(found["warnings"], start=1):
+        noticed.add_warning(warning["code"], warning["detail"], warning["record"])
+        warnings += [warning] if warnings_total <= SHOWN else []
     print(bold(f"run {run.id}: {clean(run.feed)}, {subject_of(run)}"))
     for name, value in _facts(run):
         print(f"  {name:9} {value}")
     print_filtered(run.filtered_by)
     if going := found["wouldArchive"]:
         _section("would be archived", going["jobs"], _going, going["total"])
-    print_kinds("rejected, by kind", listed.errors.by_frequency())
-    print_kinds("warnings, by kind", listed.noticed.by_frequency())
+    print_kinds("rejected, by kind", errors.by_frequency())
+    print_kinds("warnings, by kind", noticed.by_frequency())
     print_unknown(found["lookupToml"])
-    _section("rejected rows", listed.rejected, partial(rejected_text, codes=False), listed.rejected_total)
-    _section("warnings", listed.warnings, warning_text, listed.warnings_total)
-    _section(
-        "changes",
-        listed.changes,
-        _change,
-        listed.changes_total,
-        f"syncd runs show {run.id} --changes has them",
-    )
-
-
-class _Listed:
-    """What the text shows of a run: the first entries of each list, and how many there are. ``errors`` and ``noticed``: all
-    rejected rows and warnings by kind."""
-
-    def __init__(self, tx: Tx, number: int) -> None:
-        self.run = runs.get(tx, number)
-        self.report = whole_report(tx, number, most=SHOWN, would_archive=SHOWN)
-        self.errors, self.noticed = Kinds(), Kinds()
-        self.rejected: list[dict[str, Any]] = []
-        self.warnings: list[dict[str, Any]] = []
-        self.changes, self.changes_total = (
-            list(self.report["changes"]),
-            sum(history.actions_of_run(tx, number).values()),
-        )
-        self.rejected_total = self.warnings_total = 0
-        for row in self.report["rejectedRows"]:
-            self.errors.add_errors(row["record"], [Problem(**error) for error in row["errors"]])
-            self.rejected += [row] if self.rejected_total < SHOWN else []
-            self.rejected_total += 1
-        for warning in self.report["warnings"]:
-            self.noticed.add_warning(warning["code"], warning["detail"], warning["record"])
-            self.warnings += [warning] if self.warnings_total < SHOWN else []
-            self.warnings_total += 1
+    _section("rejected rows", rejected, partial(rejected_text, codes=False), rejected_total)
+    _section("warnings", warnings, warning_text, warnings_total)
+    more = f"syncd runs show {run.id} --changes has them"
+    _section("changes", changes, _change, changes_total, more)
 
 
 def _print_json(tx: Tx, number: int, page: int, catalogue: Catalogue) -> None:
@@ -122,12 +103,10 @@ def _print_json(tx: Tx, number: int, page: int, catalogue: Catalogue) -> None:
     write_json(found, lambda part: sys.stdout.write(part.decode()))
 
 
-def _page_of_changes(tx: Tx, number: int, page: int) -> tuple[int, list[history.RunChange]]:
+def _print_changes(tx: Tx, number: int, page: int) -> None:
+    """Print a page of the changes alone. Raises NotFound."""
     runs.get(tx, number)
-    return history.page_of_run(tx, number, page=page, page_size=PAGE)
-
-
-def _print_changes(total: int, changes: list[history.RunChange], page: int) -> None:
+    total, changes = history.page_of_run(tx, number, page=page, page_size=PAGE)
     for change in changes:
         entry = change.entry
         print(clean(f"{entry.action} job {entry.job_id} ({entry.reference_id or 'no referenceId'})"))

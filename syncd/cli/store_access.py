@@ -1,27 +1,17 @@
-"""What nearly every command needs first: settings, the right user, an open store."""
+"""What nearly every command needs first: the right user, an open store."""
 
 from __future__ import annotations
 
 import gc
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from syncd.config import Settings, load_settings
+from syncd.config import Settings
 from syncd.errors import StoreError
 from syncd.service import stores
 from syncd.store import Store
-
-
-def quiet_settings(config: Path | None) -> Settings:
-    """Return the settings, with the log silent: for commands that call what logs, and print the result themselves.
-    Raises ConfigError."""
-    from syncd import logs  # takes a tenth of the time of `syncd runs`, which logs nothing
-
-    settings = load_settings(config)
-    logs.set_up(settings.log.format, "critical")
-    return settings
 
 
 @contextmanager
@@ -33,7 +23,11 @@ def opened_store(settings: Settings, *, make: bool = False) -> Iterator[Store]:
     if not make:
         require_store(settings)
     with stores.open_store(settings) as store:
-        _end_of_imports()
+        if (
+            not gc.isenabled()
+        ):  # the command line has switched it off; the objects that exist now are not searched
+            gc.freeze()
+            gc.enable()
         yield store
 
 
@@ -47,38 +41,19 @@ def require_store(settings: Settings) -> None:
 
 
 @contextmanager
-def store_if_any(settings: Settings) -> Iterator[Store | None]:
-    """Yield the store as ``opened_store`` does; None if there is none yet. Raises StoreError."""
-    if stores.has_store(settings):
-        with opened_store(settings) as store:
-            yield store
-    else:
+def store_if_any(settings: Settings, *, lent: bool = False) -> Iterator[Store | None]:
+    """Yield the store as ``opened_store`` does; None if there is none yet. ``lent``: afterwards root is root again, to write
+    where only root may. Raises StoreError."""
+    if not stores.has_store(settings):
         yield None
-
-
-def _end_of_imports() -> None:
-    """Switch the garbage collector on, if the command line has switched it off: the objects that exist now are not
-    searched."""
-    if not gc.isenabled():
-        gc.freeze()
-        gc.enable()
+        return
+    with acting_as(owner_ids(settings)) if lent else nullcontext(), opened_store(settings) as store:
+        yield store
 
 
 def place_of(settings: Settings) -> str:
     """Return where the store is, without a password."""
     return str(settings.store.path or "the server of store.url")
-
-
-@contextmanager
-def lent_store(settings: Settings) -> Iterator[Store | None]:
-    """Yield the store, opened as its owner; None if there is none yet. Afterwards root is root again, to write where only
-    root may. Raises StoreError."""
-    if not stores.has_store(settings):
-        yield None
-        return
-    with acting_as(owner_ids(settings)), stores.open_store(settings) as store:
-        _end_of_imports()
-        yield store
 
 
 @contextmanager

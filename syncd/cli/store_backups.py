@@ -12,7 +12,7 @@ import typer
 
 from syncd.cli.output import DONE, HELD, agreed, cell, clean, print_json, print_result
 from syncd.cli.store_access import become_owner, require_store
-from syncd.config import Settings, load_settings
+from syncd.config import Settings
 from syncd.errors import StoreError, StoreTooNew
 from syncd.service import stores
 from syncd.store import Backup, Database, backups, schema, utc_now
@@ -42,9 +42,8 @@ ACTORS = {
 }
 
 
-def backup(config: Path | None, as_json: bool, target: Path, keep: int | None) -> None:
+def backup(settings: Settings, as_json: bool, target: Path, keep: int | None) -> None:
     """Write a backup and print what is in it. Raises StoreError, OSError."""
-    settings = load_settings(config)
     become_owner(settings)
     require_store(settings)
     is_folder = target.is_dir()
@@ -107,9 +106,8 @@ def _counts(made: Backup) -> dict[str, int]:
 # -- restore -------------------------------------------------------------------------------------------------
 
 
-def restore(config: Path | None, as_json: bool, file: Path, yes: bool) -> int:
+def restore(settings: Settings, as_json: bool, file: Path, yes: bool) -> int:
     """Put a backup in the place of the store, after a look at all of it and a yes. Raises StoreInUse, StoreError, OSError."""
-    settings = load_settings(config)
     # as root, if root calls: the owner of the store may not be able to read it; and without waiting for what writes to a pipe
     with open(file, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as source:
         become_owner(settings)

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from syncd.cli.output import print_json, print_list, print_result, remark
+from syncd.cli.output import print_list, print_result, remark
 from syncd.cli.store_access import become_owner, become_owner_of, require_store
-from syncd.config import Settings, StoreSettings, load_settings, store_address
+from syncd.config import Settings, StoreSettings, store_address
 from syncd.errors import ConfigError
 from syncd.service import stores
 from syncd.store import Database, backups, copying, schema, utc_now
 from syncd.values import ValueFault
 
 
-def migrate(config: Path | None, as_json: bool, *, plan: bool) -> None:
+def migrate(settings: Settings, as_json: bool, *, plan: bool) -> None:
     """Migrate the store to the schema of this program, after a backup of it, and print from where to where. With ``plan``
     nothing is written. Raises StoreInUse, StoreTooNew, StoreError, OSError."""
-    settings = load_settings(config)
     become_owner(settings)
     require_store(settings)
     database = stores.database_of(settings)
@@ -85,12 +84,10 @@ def copy_store(source: str, target: str, as_json: bool) -> None:
     for path in files[:1]:
         become_owner_of(path.absolute().parent)
     copied = copying.copy(*addresses)
-    found = [{"table": each.table, "rows": each.rows, "digest": each.digest} for each in copied]
-    if as_json:
-        print_json(found)
-        return
-    print_list(False, found, ("table", "rows", "digest"), [tuple(each) for each in copied], "")
-    remark("copied and verified: the target has these rows")
+    found = [each._asdict() for each in copied]
+    print_list(as_json, found, ("table", "rows", "digest"), copied, "")
+    if not as_json:
+        remark("copied and verified: the target has these rows")
 
 
 def _address(name: str, value: str) -> str:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 from syncd.domain import Run
 from syncd.errors import StoreError
@@ -18,14 +17,6 @@ LARGE, KEPT = 10_000, 100
 _KINDS = ("created", "updated", "reactivated", "archived")
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeCounts:
-    """``by_action``: kind → number; None: it was not counted yet."""
-
-    total: int
-    by_action: Mapping[str, int | None]
-
-
 class ChangeCounter:
     """Counts the changes of runs, those of large runs one at a time, beside the requests."""
 
@@ -35,17 +26,18 @@ class ChangeCounter:
         self._counting: dict[int, asyncio.Task[None]] = {}
         self._one = asyncio.Lock()
 
-    def look(self, tx: Tx, run: Run, *, exact: bool) -> ChangeCounts:
-        """Return what is known of the changes of a run, with the number of each kind if that takes no time, or if ``exact``."""
+    def look(self, tx: Tx, run: Run, *, exact: bool) -> tuple[int, Mapping[str, int | None]]:
+        """Return how many changes a run made, and kind → number; None: it was not counted yet, because that takes time and need
+        not be ``exact``."""
         found = self._known.get(_key(run))
         if found is None and not exact:
             total = history.count_of_run(tx, run.id)
             if total >= LARGE:
-                return ChangeCounts(total, {name: None for name in _KINDS if getattr(run.counts, name)})
+                return total, {name: None for name in _KINDS if getattr(run.counts, name)}
         if found is None:
             found = history.actions_of_run(tx, run.id)
             self._keep(run, found)
-        return ChangeCounts(sum(found.values()), found)
+        return sum(found.values()), found
 
     def begin(self, run: Run) -> None:
         """Have the changes of a run that has ended counted for the next page of it, if they are not known."""

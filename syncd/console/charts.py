@@ -46,11 +46,15 @@ def bar(counts: Mapping[str, int]) -> Markup:
     found, left = Markup(), 0.0
     for name, number, tone in parts:
         width = max(2.0, number / total * 1000)
-        found += Markup('<rect class="{}" x="{}" width="{}" height="14"><title>{}</title></rect>').format(
-            tone, f"{left:.1f}", f"{width:.1f}", f"{number:,} {name}"
-        )
+        found += _part(tone, f"{number:,} {name}", x=f"{left:.1f}", width=f"{width:.1f}", height=14)
         left += width
     return _svg("bar", f"{left:.1f}", 14, words, found)
+
+
+def _part(tone: str, words: str, **attributes: object) -> Markup:
+    """Return a rectangle; ``words`` are shown on hover."""
+    placed = Markup("").join(Markup(' {}="{}"').format(*each) for each in attributes.items())
+    return Markup('<rect class="{}"{}><title>{}</title></rect>').format(tone, placed, words)
 
 
 def _svg(kind: str, width: object, height: int, words: str, parts: Markup) -> Markup:
@@ -139,16 +143,9 @@ class RejectedRows:
             height = counts[name] / highest * (BAR_HEIGHT - 4)
             if height:
                 top -= height
-                found += Markup(
-                    '<rect class="{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>'
-                ).format(
-                    tone,
-                    place * BAR_WIDTH,
-                    f"{top:.1f}",
-                    BAR_WIDTH - GAP,
-                    f"{height:.1f}",
-                    f"run {run.id}: {counts[name]:,} {name}",
-                )
+                size = {"width": BAR_WIDTH - GAP, "height": f"{height:.1f}"}
+                words = f"run {run.id}: {counts[name]:,} {name}"
+                found += _part(tone, words, x=place * BAR_WIDTH, y=f"{top:.1f}", **size)
         return found
 
 

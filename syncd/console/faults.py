@@ -71,14 +71,10 @@ class Fault:
             detail = "; ".join(problem.detail for problem in error.problems)
         return cls(status, getattr(error, "code", code), title, detail, {})
 
-    @property
-    def problem(self) -> dict[str, object]:
-        """The error as ``application/problem+json``."""
-        names = ("title", "status", "detail", "code")
-        return {"type": "about:blank", **{name: getattr(self, name) for name in names}}
-
 
 def problem_of(fault: Fault) -> web.Response:
     """Return the answer to a program."""
+    members = {name: getattr(fault, name) for name in ("title", "status", "detail", "code")}
+    body = msgspec.json.encode({"type": "about:blank", **members})
     headers = {**fault.headers, "Content-Type": "application/problem+json"}
-    return web.Response(body=msgspec.json.encode(fault.problem), status=fault.status, headers=headers)
+    return web.Response(body=body, status=fault.status, headers=headers)

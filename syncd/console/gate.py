@@ -7,7 +7,7 @@ from __future__ import annotations
 import ipaddress
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 from hmac import compare_digest
@@ -18,7 +18,7 @@ from aiohttp.typedefs import Handler
 
 from syncd.config import Settings
 from syncd.console.faults import Fault, problem_of
-from syncd.web import Addresses, OperatorToken, Refusal
+from syncd.web import Addresses, Endpoints, OperatorToken, Refusal
 
 COOKIE = "syncd_operator"
 #: Seconds that a session lasts, and the most sessions that are open at once; the oldest is ended then.
@@ -111,14 +111,13 @@ class Gate:
     """Checks requests. ``sessions`` are those of the operator."""
 
     def __init__(
-        self, settings: Settings, sessions: Sessions, clock: Callable[[], int] | None = None
+        self, settings: Settings, sessions: Sessions, clock: Callable[[], int] = time.monotonic_ns
     ) -> None:
         api, operator = settings.api, settings.operator
         self.sessions = sessions
         self.hosts = KnownHosts(settings)
         self.addresses = Addresses("", "", api.trusted_proxies)
-        clocks = {} if clock is None else {"clock": clock}
-        self.token = OperatorToken(operator.token, api.trusted_proxies, **clocks)
+        self.token = OperatorToken(operator.token, api.trusted_proxies, clock)
 
     def check_origin(self, request: web.Request) -> None:
         """Raise if a page of another origin sends the request. Programs send no Origin, browsers do with each form."""
@@ -161,10 +160,13 @@ class Gate:
         )
 
 
-def for_known_hosts(settings: Settings, handlers: Mapping[str, Handler]) -> dict[str, Handler]:
-    """Return ``handlers`` of addresses for programs, by path, which are served only where the pages are."""
+def for_known_hosts(settings: Settings, endpoints: Endpoints) -> Endpoints:
+    """Return ``endpoints`` for programs, which are then served only where the pages are."""
     hosts = KnownHosts(settings)
-    return {path: _checked(hosts, handler) for path, handler in handlers.items()}
+    return {
+        path: {method: _checked(hosts, handler) for method, handler in methods.items()}
+        for path, methods in endpoints.items()
+    }
 
 
 def _checked(hosts: KnownHosts, handler: Handler) -> Handler:

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 from syncd.console.faults import Fault
@@ -64,9 +63,7 @@ class Previews:
             # the store is not here; nobody else can know a name in the folder for temporary files
             self._home = Path(tempfile.mkdtemp(prefix="syncd-previews-"))
         self._home.mkdir(mode=0o700, exist_ok=True)
-        folder = self._home / token_hex(8)
-        folder.mkdir(mode=0o700)
-        preview = self._previews[session] = Preview(feed, folder)
+        preview = self._previews[session] = Preview(feed, Path(tempfile.mkdtemp(dir=self._home)))
         return preview
 
     def end(self, session: str, preview: Preview | None = None) -> None:

@@ -9,7 +9,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -44,7 +44,7 @@ from syncd.service.watcher import Watcher
 from syncd.store import Store
 from syncd.sync import make_drop_folder
 from syncd.sync.arrival import ArrivalContext, Worker
-from syncd.web import OperatorToken, RequestTimes, health_of, make_runner, metrics_of, reload_of
+from syncd.web import RequestTimes, controls_of, health_of, make_runner
 
 log = structlog.get_logger("syncd.service")
 
@@ -97,13 +97,7 @@ class Daemon:
         self._times = RequestTimes()
         self._metrics = Metrics(store, lambda: self._configured.feeds, self._times, self._degraded)
         self._clock = ClockCheck(store)
-        arrival = ArrivalContext(
-            store,
-            make_importer(store, settings, catalogue, stop=self._must_stop),
-            stop=self._must_stop,
-            ended=self._metrics.ran,
-            trusts=self._clock.trusts,
-        )
+        arrival = self._arrival(self._must_stop)
         worker = Worker(arrival, configured.feeds, unusable=configured.degraded, drop=settings.drop.folder)
         self._sync = SyncThreads(
             worker, settings.drop.rescan, self._heartbeat, self._stopping, settings.processes.runs_at_once
@@ -124,6 +118,13 @@ class Daemon:
         self._notifications.begin(settings)
         self._tasks: set[asyncio.Task[object]] = set()
         self._reloading = asyncio.Lock()
+
+    def _arrival(self, stop: Callable[[], bool]) -> ArrivalContext:
+        """Return what runs files, until ``stop``."""
+        importer = make_importer(self._store, self._settings, self._catalogue, stop=stop)
+        return ArrivalContext(
+            self._store, importer, stop=stop, ended=self._metrics.ran, trusts=self._clock.trusts
+        )
 
     async def run(self) -> None:
         self._handle_signals()
@@ -170,28 +171,18 @@ class Daemon:
         """Open both addresses. Return their URLs."""
         settings, operator = self._settings.api, self._settings.operator
         settings = replace(settings, max_connections=allow_connections(settings.max_connections))
-        render = self._metrics.render
+        health = health_of(self._readiness)
+        controls = controls_of(self._metrics.render, self._reload, operator.token, settings.trusted_proxies)
         app = make_app(self._store, settings, self._catalogue, self._times)
-        add_open(app, health_of(self._readiness))
+        add_open(app, health)
         if operator.listen is None:
-            token, proxies = operator.token, settings.trusted_proxies
-            metrics = metrics_of(render, OperatorToken(token, proxies))
-            reload = reload_of(self._reload, OperatorToken(token, proxies))
-            add_open(app, for_known_hosts(self._settings, metrics))
-            add_open(app, for_known_hosts(self._settings, reload), "POST")
+            add_open(app, for_known_hosts(self._settings, controls))
             add_console(app, self._console("/operator"))
         runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
         urls = {"api": await self._listeners.open("api", runner, settings.listen)}
         if operator.listen is not None:
-            console = self._console("")
-            app = make_operator_app(
-                self._readiness,
-                render,
-                self._reload,
-                operator.token,
-                console,
-                trusted_proxies=settings.trusted_proxies,
-            )
+            app = make_operator_app(for_known_hosts(self._settings, {**health, **controls}))
+            add_console(app, self._console(""))
             runner = make_runner(app, settings, shutdown_timeout=OPERATOR_REQUESTS)
             urls["operator"] = await self._listeners.open("operator", runner, operator.listen)
         return urls
@@ -199,17 +190,13 @@ class Daemon:
     def _console(self, prefix: str) -> ConsoleContext:
         """Return what the pages need. What the operator starts stops with the service, and is not a sign of life of the
         threads that take files."""
-        store, settings, stop = self._store, self._settings, self._stopping.is_set
-        importer = make_importer(store, settings, self._catalogue, stop=stop)
         return ConsoleContext(
-            store=store,
-            settings=settings,
+            store=self._store,
+            settings=self._settings,
             catalogue=self._catalogue,
             files=self._files,
             feeds=lambda: self._configured.feeds,
-            arrival=ArrivalContext(
-                store, importer, stop=stop, ended=self._metrics.ran, trusts=self._clock.trusts
-            ),
+            arrival=self._arrival(self._stopping.is_set),
             health=self._readiness,
             prefix=prefix,
         )

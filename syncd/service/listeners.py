@@ -6,26 +6,13 @@ from __future__ import annotations
 import errno
 import os
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from aiohttp import web
 
 from syncd.config import Address
-from syncd.console import ConsoleContext, add_console, for_known_hosts
 from syncd.errors import ConfigError
-from syncd.web import (
-    OperatorToken,
-    ReadinessCheck,
-    Reload,
-    RenderMetrics,
-    add_endpoint,
-    add_not_found,
-    envelope,
-    health_of,
-    metrics_of,
-    reload_of,
-    retire,
-)
+from syncd.web import Endpoints, add_endpoint, envelope, retire
 
 FIRST_FD = 3
 
@@ -82,30 +69,9 @@ def _reason(error: OSError) -> str:
     return "cannot listen there: " + (os.strerror(error.errno) if error.errno else str(error))
 
 
-def make_operator_app(
-    readiness: ReadinessCheck,
-    render: RenderMetrics,
-    reload: Reload,
-    token: str,
-    console: ConsoleContext | None = None,
-    *,
-    trusted_proxies: Iterable[str] = (),
-) -> web.Application:
-    """Return the application with ``/healthz``, ``/readyz``, ``/metrics``, ``/reload`` and, with ``console``, the pages.
-
-    ``render`` makes the metrics; for these and for ``reload`` the ``token`` is needed if it is not empty; wrong ones are
-    counted by the address that ``trusted_proxies`` report. With ``console`` all are served for the host names of the pages
-    alone. Other requests get the same errors as on the API's address."""
+def make_operator_app(endpoints: Endpoints) -> web.Application:
+    """Return an application that serves ``endpoints``. Other requests get the same errors as on the API's address."""
     app = web.Application(middlewares=[envelope()])
-    for method, handlers in (
-        ("GET", {**health_of(readiness), **metrics_of(render, OperatorToken(token, trusted_proxies))}),
-        ("POST", reload_of(reload, OperatorToken(token, trusted_proxies))),
-    ):
-        known = handlers if console is None else for_known_hosts(console.settings, handlers)
-        for path, handler in known.items():
-            add_endpoint(app, path, {method: handler})
-    if console is not None:
-        add_console(app, console)
-    if console is None or console.prefix:  # without a prefix the pages answer for every other address
-        add_not_found(app)
+    for path, methods in endpoints.items():
+        add_endpoint(app, path, methods)
     return app

@@ -73,13 +73,11 @@ def add_endpoint(app: web.Application, path: str, methods: Mapping[str, Handler]
     app.router.add_route("*", path, serve, expect_handler=no_interim_answer)
 
 
-def add_not_found(app: web.Application, document: str = "") -> None:
+def add_not_found(app: web.Application, document: str) -> None:
     """Answer every other address with a 404. This has to be the last route with a pattern. The answer names ``document``,
-    if there is one, which describes the API (RFC 8631), for a client that knows only the address."""
-    detail, headers = "there is nothing at this address", {}
-    if document:
-        detail += f"; {document} describes what there is, and /docs shows it"
-        headers["Link"] = f'<{document}>; rel="service-desc", </docs>; rel="service-doc"'
+    which describes the API (RFC 8631), for a client that knows only the address."""
+    detail = f"there is nothing at this address; {document} describes what there is, and /docs shows it"
+    headers = {"Link": f'<{document}>; rel="service-desc", </docs>; rel="service-doc"'}
 
     async def nothing_here(_request: web.Request) -> web.StreamResponse:
         raise Refusal("not_found", detail, headers=headers)

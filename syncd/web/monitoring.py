@@ -23,6 +23,8 @@ ReadinessCheck = Callable[[], Awaitable[dict[str, Any]]]
 RenderMetrics = Callable[[str], tuple[str, bytes]]
 #: Reads the files of feeds again and returns what came of it.
 Reload = Callable[[], Awaitable[Mapping[str, Any]]]
+#: Path → method → handler.
+Endpoints = Mapping[str, Mapping[str, Handler]]
 #: Wrong tokens from one address, and the seconds in which they are forgotten again.
 WRONG_TOKENS, FORGOTTEN = 10, 900.0
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="operator"'}
@@ -71,8 +73,8 @@ def no_token() -> Refusal:
     return Refusal("unauthenticated", detail, headers=_CHALLENGE)
 
 
-def health_of(readiness: ReadinessCheck) -> Mapping[str, Handler]:
-    """Return the handlers of health by path. ``/readyz`` answers with what ``readiness`` returns: 200 if its member
+def health_of(readiness: ReadinessCheck) -> Endpoints:
+    """Return the handlers of health. ``/readyz`` answers with what ``readiness`` returns: 200 if its member
     ``ready`` is true, else 503. Without that member every value has to be true. An exception counts as not ready."""
 
     async def ready(_request: web.Request) -> web.StreamResponse:
@@ -83,7 +85,7 @@ def health_of(readiness: ReadinessCheck) -> Mapping[str, Handler]:
         good = state["ready"] if "ready" in state else all(state.values())
         return _json(200 if good else 503, {**state, "ready": bool(good)})
 
-    return {"/healthz": _alive, "/readyz": ready}
+    return {"/healthz": {"GET": _alive}, "/readyz": {"GET": ready}}
 
 
 async def _alive(_request: web.Request) -> web.StreamResponse:
@@ -94,27 +96,27 @@ def _json(status: int, value: object) -> web.Response:
     return web.Response(status=status, body=msgspec.json.encode(value), headers={"Content-Type": JSON})
 
 
-def metrics_of(render: RenderMetrics, token: OperatorToken) -> Mapping[str, Handler]:
-    """Return the handler of ``/metrics`` by its path. It needs ``token``. ``render`` runs in a thread, one call at a time."""
+def controls_of(
+    render: RenderMetrics, reload: Reload, token: str, trusted_proxies: Iterable[str] = ()
+) -> Endpoints:
+    """Return the handlers of ``/metrics`` and ``/reload``. Both need ``token`` if it is not empty; wrong ones are counted for
+    each of them, by the address that ``trusted_proxies`` report.
+
+    ``render`` runs in a thread, one call at a time. ``/reload`` answers with what ``reload`` returns. Pages of other origins
+    cannot use it: a browser names their origin."""
+    metrics_token, reload_token = (OperatorToken(token, trusted_proxies) for _ in range(2))
     one_call = asyncio.Lock()
 
     async def metrics(request: web.Request) -> web.StreamResponse:
-        token.check_header(request)
+        metrics_token.check_header(request)
         async with one_call:
             kind, body = await asyncio.to_thread(render, request.headers.get("Accept", ""))
         return web.Response(body=body, headers={"Content-Type": kind})
 
-    return {"/metrics": metrics}
-
-
-def reload_of(reload: Reload, token: OperatorToken) -> Mapping[str, Handler]:
-    """Return the handler of a POST to ``/reload`` by its path. It answers with what ``reload`` returns, and needs ``token``.
-    Pages of other origins cannot use it: a browser names their origin."""
-
-    async def answer(request: web.Request) -> web.StreamResponse:
-        token.check_header(request)
+    async def reloaded(request: web.Request) -> web.StreamResponse:
+        reload_token.check_header(request)
         if "Origin" in request.headers:
             raise Refusal("invalid_parameter", "a page of another origin cannot reload the service")
         return _json(200, await reload())
 
-    return {"/reload": answer}
+    return {"/metrics": {"GET": metrics}, "/reload": {"POST": reloaded}}

@@ -8,11 +8,12 @@ from aiohttp.test_utils import BaseTestServer
 from pytest_aiohttp.plugin import AiohttpClient
 
 from syncd.config import Settings, load_settings
-from syncd.console import ConsoleContext
+from syncd.console import ConsoleContext, add_console, for_known_hosts
 from syncd.feeds.configuration import FeedFile
 from syncd.service.listeners import make_operator_app
 from syncd.sync.arrival import ArrivalContext
 from syncd.sync.run import Feed
+from syncd.web import controls_of, health_of
 from tests.sync.board import Board
 from tests.sync.board_fixtures import board_fixture, clock_fixture, store_fixture  # noqa: F401
 
@@ -119,9 +120,10 @@ def browse(aiohttp_client: AiohttpClient, world):
     async def open_browser(prefix=""):
         if not servers:
             context = world.context(prefix)
-            app = make_operator_app(
-                world.health, lambda accept: ("text/plain", b""), world.health, "", context
-            )
+            controls = controls_of(lambda accept: ("text/plain", b""), world.health, "")
+            programs = {**health_of(world.health), **controls}
+            app = make_operator_app(for_known_hosts(context.settings, programs))
+            add_console(app, context)
             servers.append((await aiohttp_client(app)).server)
         return Browser(await aiohttp_client(servers[0]))
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from aiohttp import ClientSession, FormData, web
 
+from syncd.console import add_console
 from syncd.service.listeners import make_operator_app
 from syncd.web import make_runner
 from tests.console.conftest import csrf_of
@@ -199,10 +200,8 @@ async def test_two_sessions_do_not_see_the_files_of_each_other(browse, world, ho
 
 
 async def test_the_server_lets_a_file_be_larger_than_other_bodies(world, home):
-    async def nothing():
-        return {}
-
-    operator = make_operator_app(nothing, lambda accept: ("", b""), nothing, "", world.context())
+    operator = make_operator_app({})
+    add_console(operator, world.context())
     runner = make_runner(operator, world.settings.api)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -6,6 +6,7 @@ import pytest
 from pytest_aiohttp.plugin import AiohttpClient
 
 from syncd.service.listeners import make_operator_app
+from syncd.web import controls_of, health_of
 
 
 @pytest.fixture
@@ -30,7 +31,8 @@ async def operator(aiohttp_client: AiohttpClient, state: dict[str, object]):
         state["reloaded"] = True
         return {"feeds": ["acme"], "degraded": {}, "faults": []}
 
-    return await aiohttp_client(make_operator_app(readiness, render, reload, "hush-hush"))
+    endpoints = {**health_of(readiness), **controls_of(render, reload, "hush-hush")}
+    return await aiohttp_client(make_operator_app(endpoints))
 
 
 async def test_the_state_of_health_decides_the_status(operator, state):

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from syncd.config import Settings, load_settings
@@ -57,12 +57,7 @@ def _free_port(wanted: int | None) -> int:
     """Return ``wanted`` if it is free; without it, the first free port from 8080 on. Raises Conflict."""
     candidates = [wanted] if wanted is not None else range(FIRST_PORT, FIRST_PORT + 200)
     for port in candidates:
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port
     raise Conflict(f"port {wanted or FIRST_PORT} is taken; choose another: syncd demo --port N")
 

@@ -92,14 +92,14 @@ def _policy(context: ConsoleContext, number: int) -> Policy:
 
 
 def _feed(context: ConsoleContext, number: int) -> Feed | None:
-    name = context.store.read(lambda tx: runs.get(tx, number)).feed
-    return context.feeds().get(name)
+    """Return the feed of the run, None if it cannot be used now."""
+    return context.feeds().get(context.store.read(lambda tx: runs.get(tx, number)).feed)
 
 
 async def about_repeat(visit: Visit, number: int) -> Question:
     context = visit.context
     run = await visit.read(lambda tx: runs.get(tx, number))
-    feed = _configured(context, number)
+    feed = _configured(context, run)
     if run.kind is not RunKind.FILE or not run.state.ended:
         raise Conflict(f"run {number} has not ended, or has no file")
     if run.size > READ_FIRST:
@@ -121,12 +121,10 @@ def _planned_repeat(context: ConsoleContext, run: Run, feed: Feed) -> Planned:
         return context.arrival.importer.plan(feed, source.path)
 
 
-def _configured(context: ConsoleContext, number: int) -> Feed:
-    feed = _feed(context, number)
+def _configured(context: ConsoleContext, run: Run) -> Feed:
+    feed = context.feeds().get(run.feed)
     if feed is None:
-        raise NotFound(
-            "feed", context.store.read(lambda tx: runs.get(tx, number)).feed, "it cannot be used now"
-        )
+        raise NotFound("feed", run.feed, "it cannot be used now")
     return feed
 
 
@@ -176,7 +174,7 @@ def take_back(visit: Visit, number: int, agreed: str | None) -> Run:
 
 def run_again(visit: Visit, number: int, agreed: str | None) -> Run:
     context = visit.context
-    feed = _configured(context, number)
+    feed = _configured(context, context.store.read(lambda tx: runs.get(tx, number)))
     worker = Worker(context.arrival, {feed.name: feed}, drop=context.settings.drop.folder)
     return worker.run_again(feed, number)
 

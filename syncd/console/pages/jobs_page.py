@@ -108,15 +108,12 @@ async def show(visit: Visit) -> web.StreamResponse:
     )
 
 
-def _with_html(view: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    """Return the view and the description as HTML: made in the thread that reads, because it may take a while."""
-    return view, as_candidates_see((view["job"] or {}).get("description") or "")
-
-
-def as_candidates_see(description: str) -> Markup:
-    """Return the HTML of a description, cut to ``LONGEST`` characters: only the tags of docs/specification.md 2.6, each
-    closed, links with their address alone."""
-    return Markup(_CLEANER.clean(description[:LONGEST]))  # noqa: S704 - it is clean now
+def _with_html(view: dict[str, Any]) -> tuple[dict[str, Any], Markup]:
+    """Return the view, and the HTML of the description, cut to ``LONGEST`` characters: only the tags of
+    docs/specification.md 2.6, each closed, links with their address alone. It is for the thread that reads, because it may take
+    a while."""
+    description = (view["job"] or {}).get("description") or ""
+    return view, Markup(_CLEANER.clean(description[:LONGEST]))  # noqa: S704 - it is clean now
 
 
 ROUTES = {"/jobs": {"GET": list_jobs}, "/jobs/{number}": {"GET": show}}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from pathlib import PurePath
 from secrets import token_hex
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import structlog
 from aiohttp import BodyPartReader, MultipartReader, web
 
 from syncd.console.context import ConsoleContext
+from syncd.console.faults import problem_of
 from syncd.console.previews import Preview
 from syncd.console.visit import Visit
 from syncd.errors import Conflict, NotFound
@@ -23,6 +25,7 @@ from syncd.sync.run import Feed
 from syncd.web import Refusal, allow_body
 
 log = structlog.get_logger("syncd.console")
+T = TypeVar("T")
 
 #: Seconds that a request waits for its preview; entries of each list that are shown; bytes that are written at once, of a
 #: field of the form, and of a name.
@@ -56,8 +59,7 @@ async def upload(visit: Visit) -> web.StreamResponse:
         return visit.redirect("/preview")
     previews.end(session)
     if preview.fault is not None:
-        problem, kind = preview.fault.problem, "application/problem+json"
-        return web.json_response(problem, status=preview.fault.status, content_type=kind)
+        return problem_of(preview.fault)
     return visit.json(preview.found)
 
 
@@ -77,12 +79,17 @@ async def _received(visit: Visit, session: str) -> Preview:
     raise _broken("choose a file")
 
 
-async def _next(visit: Visit, parts: MultipartReader) -> BodyPartReader | None:
+async def _in_time(visit: Visit, coming: Awaitable[T]) -> T:
+    """Return what comes from the client. Raises ``request_timeout``."""
     try:
         async with asyncio.timeout(visit.context.settings.api.read_timeout):
-            part = await parts.next()
+            return await coming
     except TimeoutError:
-        raise _late() from None
+        raise Refusal("request_timeout", "the file did not arrive in time", close=True) from None
+
+
+async def _next(visit: Visit, parts: MultipartReader) -> BodyPartReader | None:
+    part = await _in_time(visit, parts.next())
     if part is None or isinstance(part, BodyPartReader):
         return part
     raise _broken("the form has a form inside it")
@@ -111,11 +118,7 @@ async def _with_file(visit: Visit, session: str, fields: dict[str, str], part: B
 async def _write(visit: Visit, part: BodyPartReader, out: IO[bytes]) -> None:
     most, size, block = visit.context.settings.limits.file, 0, bytearray()
     while True:
-        try:
-            async with asyncio.timeout(visit.context.settings.api.read_timeout):
-                piece = await part.read_chunk(1 << 16)
-        except TimeoutError:
-            raise _late() from None
+        piece = await _in_time(visit, part.read_chunk(1 << 16))
         size += len(piece)
         if size > most:
             raise Refusal("body_too_large", f"a file may have {most} bytes", close=True)
@@ -125,10 +128,6 @@ async def _write(visit: Visit, part: BodyPartReader, out: IO[bytes]) -> None:
             block.clear()
         if not piece:
             return
-
-
-def _late() -> Refusal:
-    return Refusal("request_timeout", "the file did not arrive in time", close=True)
 
 
 def _broken(detail: str) -> Refusal:

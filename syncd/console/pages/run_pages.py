@@ -78,8 +78,8 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> tuple[Run, dict[str, Any]]:
     run = runs.get(tx, number)
-    counts = visit.console.changes.look(tx, run, exact=action is not None)
-    total = counts.total if action is None else counts.by_action.get(action) or 0
+    made, by_action = visit.console.changes.look(tx, run, exact=action is not None)
+    total = made if action is None else by_action.get(action) or 0
     changes = history.part_of_run(tx, number, page=page, page_size=CHANGES, action=action)
     member = members_of(visit.context.catalogue)
     lookup = results.unknown(tx, number).toml.splitlines()
@@ -96,12 +96,12 @@ def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> 
         "kinds": _kinds(tx, number).by_frequency()[:KINDS],
         "warnings": _noticed(tx, number).by_frequency()[:KINDS],
         "grouped": GROUPED,
-        "all_changes": counts.total,
-        "by_action": counts.by_action,
+        "all_changes": made,
+        "by_action": by_action,
         "changes": [(change.entry, fields_json(change.fields, member)) for change in changes],
         "action": action,
         **paging(total, page, CHANGES),
-        "can": _can(run, changed=bool(counts.total)),
+        "can": _can(run, changed=bool(made)),
         "by": actor if actor is not None and actor.kind is ActorKind.OPERATOR else None,
     }
 
@@ -145,15 +145,11 @@ async def report_page(visit: Visit) -> web.StreamResponse:
     """Answer the partner's report as a file."""
     number = visit.path_number("run")
     with SpooledTemporaryFile(MEMORY) as scratch:
-        run = await visit.read(lambda tx: _write_report(tx, number, scratch))
+        run = await visit.read(lambda tx: runs.get(tx, number))
+        await visit.read(lambda tx: write_page(tx, number, None, scratch))
         return await _send(
             visit, scratch, _attachment(f"{number}-{run.file}.report.html", "text/html; charset=utf-8")
         )
-
-
-def _write_report(tx: Tx, number: int, scratch: IO[bytes]) -> Run:
-    write_page(tx, number, None, scratch)
-    return runs.get(tx, number)
 
 
 async def file(visit: Visit) -> web.StreamResponse:
