@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +40,8 @@ class Delivery:
 class SeenRun:
     """A run as it was seen last. ``age``: the time and name of its file. ``since``: the number of looks when the file was
     delivered (None: by a command), ``claimed``: when it was claimed. ``ends``, ``deaths``: those of the processes by then.
-    ``usable``: it took the place of older held runs; ``proved``: something of its file was applied;
-    ``ended``: the number of its last outcome among those of all runs."""
+    ``began``: its file was read, so that it could change jobs; ``usable``: it took the place of older held runs;
+    ``proved``: something of its file was applied; ``ended``: the number of its last outcome among those of all runs."""
 
     run: Run
     content: Content | None
@@ -51,6 +51,7 @@ class SeenRun:
     claimed: int
     ends: int
     deaths: int
+    began: bool = False
     usable: bool = False
     proved: bool = False
     ended: int = 0
@@ -182,11 +183,13 @@ class Ledger:
                 seen = self.runs.get(run.id)
                 if seen is None:
                     seen = self.runs[run.id] = self._first_seen(run)
-                    self._began(seen)
+                    self._take_picture(run)
+                    self._begin(seen)
                     if run.state.ended:
                         self._ended(seen)
                 elif run != seen.run:
                     before, seen.run = seen.run, run
+                    self._begin(seen)
                     if before.state is not run.state and run.state.ended:
                         self._ended(seen)
                     elif run.state is RunState.HELD and before.reason != run.reason:  # it is shown again
@@ -200,13 +203,18 @@ class Ledger:
     def _model(self, run: Run) -> Model:
         return self._models[run.employer_id]
 
-    def _began(self, seen: SeenRun) -> None:
-        run = seen.run
+    def _take_picture(self, run: Run) -> None:
         if run.kind is RunKind.REVERT:
             self._model(run).loose.add(run.id)
-            return
-        self._pictures[run.id] = self._jobs_of(run.employer_id)
-        self._model(run).began(seen.law)
+        else:
+            self._pictures[run.id] = self._jobs_of(run.employer_id)
+
+    def _begin(self, seen: SeenRun) -> None:
+        """From the moment at which its file is read a run may change jobs. Many may be claimed, and wait."""
+        run = seen.run
+        if run.kind is RunKind.FILE and run.state is not RunState.CLAIMED and not seen.began:
+            seen.began = True
+            self._model(run).began(replace(seen.law, rest=False))
 
     def _first_seen(self, run: Run) -> SeenRun:
         if run.kind is RunKind.REVERT:

@@ -7,7 +7,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,23 +88,25 @@ class Claims:
         found = []
         with folders.open_folder(self.folder) as folder, folders.open_folder_in(folder, place) as claims:
             there = set(os.listdir(claims))
-            taken = {name[:8] for name in there}
+            taken, notes = {name[:8] for name in there}, _marker_notes(there)
             for candidate in candidates:
                 name = self._tried.get(candidate) or files.claim_name(_unused_token(taken), candidate.name)
                 self._tried[candidate] = name
                 try:
                     if name not in there:
+                        notes[name[:8]] = self._note_marker(folder, claims, name, candidate.name)
                         os.rename(candidate.name, name, src_dir_fd=folder, dst_dir_fd=claims)
                 except FileNotFoundError:
                     continue
                 except OSError as error:
                     raise folders.other_file_system(place) if error.errno == errno.EXDEV else error from None
                 claimed = take(claims, self.folder, name, files.display_name(candidate.name))
+                replaced = claimed is None or claimed.signature != candidate.signature
+                note = notes.get(name[:8])
+                self._drop_marker(folder, claims, candidate.name, note, whichever=replaced)
                 if claimed is None:
-                    self._drop_marker(folder, candidate.name)
                     continue
                 with closing(claimed):
-                    self._drop_marker(folder, candidate.name)
                     os.fsync(claimed.fd)
                     if claimed.signature == candidate.signature:
                         found.append(ClaimedFile(name, claimed.name, claimed.signature))
@@ -120,14 +122,16 @@ class Claims:
             folders.open_folder(self.folder) as folder,
             folders.open_folder_in(folder, self.folder / folders.CLAIMED) as claims,
         ):
-            for name in os.listdir(claims):
+            names = os.listdir(claims)
+            notes = _marker_notes(names)
+            for name in names:
                 parsed = files.parse_claim(name)
                 if parsed is None:
                     continue
                 with suppress(FileNotFoundError):
                     look = os.stat(name, dir_fd=claims, follow_symlinks=False)
                     if stat.S_ISREG(look.st_mode):
-                        self._drop_marker(folder, parsed[1], before=look.st_ctime_ns)
+                        self._drop_marker(folder, claims, parsed[1], notes.get(parsed[0]))
                         there.append(ClaimedFile(name, parsed[1], folders.Signature.of(look)))
         return sorted(there, key=lambda file: file.age)
 
@@ -147,13 +151,51 @@ class Claims:
             found = [(name, _fault(name, claims)) for name in self.names()]
         return [UnexpectedFile(f"{folders.CLAIMED}/{files.display_name(n)}", why) for n, why in found if why]
 
-    def _drop_marker(self, folder: int, name: str, before: int | None = None) -> None:
-        """Remove the marker of a file that was claimed, or it would mark the next file of that name as complete."""
+    def _note_marker(self, folder: int, claims: int, claim: str, name: str) -> str | None:
+        """Note, before a file is claimed, which marker it has; return the name of the note. If this process dies, the marker of
+        the next file of that name is not taken for it, whatever the clock says."""
+        if (marker := self._marker_of(folder, name)) is None:
+            return None
+        note = _marker_note(claim[:8], marker)
+        os.close(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=claims))
+        return note
+
+    def _drop_marker(
+        self, folder: int, claims: int, name: str, note: str | None, *, whichever: bool = False
+    ) -> None:
+        """Remove the marker of a file that was claimed, or it would mark the next file of that name as complete. It is the one
+        of the ``note``, or, where another file had replaced the complete one, ``whichever`` is there."""
+        marker = self._marker_of(folder, name) if note or whichever else None
+        if marker is not None and (whichever or (note and note == _marker_note(note[1:9], marker))):
+            files.discard(folder, f"{name}{self._marker}")
+        if note:
+            files.discard(claims, note)
+
+    def _marker_of(self, folder: int, name: str) -> os.stat_result | None:
         if self._marker:
             with suppress(FileNotFoundError):
-                found = os.stat(name + self._marker, dir_fd=folder, follow_symlinks=False)
-                if before is None or found.st_ctime_ns <= before:
-                    files.discard(folder, name + self._marker)
+                return os.stat(name + self._marker, dir_fd=folder, follow_symlinks=False)
+        return None
+
+
+#: What the name of a note has behind the digits of the claimed file.
+_NOTE = ".marker-"
+
+
+def _marker_note(token: str, marker: os.stat_result) -> str:
+    """Return the name of the note that the file that is claimed with this token had this marker. Whatever a partner does with
+    a marker changes the time of its last change."""
+    return f".{token}{_NOTE}{marker.st_ino}-{marker.st_ctime_ns}"
+
+
+def _marker_notes(names: Iterable[str]) -> dict[str, str | None]:
+    """Return token → name of the notes among the ``names``."""
+    return {name[1:9]: name for name in names if is_marker_note(name)}
+
+
+def is_marker_note(name: str) -> bool:
+    """Return whether something in ``.claimed/`` has the name of a note of a marker."""
+    return name.startswith(_NOTE, 9)
 
 
 def copy_in(

@@ -13,7 +13,7 @@ from syncd.domain import Run, RunState
 from syncd.errors import NotFound
 from syncd.store import Store, Tx, runs
 from syncd.sync import files, folders
-from syncd.sync.arrival.claims import COPY
+from syncd.sync.arrival.claims import COPY, is_marker_note
 from syncd.sync.run import Feed
 
 #: Seconds after which no process is still writing a draft.
@@ -43,7 +43,8 @@ def _is_abandoned(name: str, live: set[str], claims: int) -> bool:
     """Return whether it is an old draft, or a note or scratch file of a claimed file that is gone. ``live``: the digits of
     the claimed files that are there."""
     if not name.startswith(files.DRAFT):
-        return name[9:].startswith((".rejected.", ".filing-")) and name[1:9] not in live
+        noted = name.startswith((".rejected.", ".filing-"), 9) or is_marker_note(name)
+        return noted and name[1:9] not in live
     with suppress(FileNotFoundError):
         written = os.stat(name, dir_fd=claims, follow_symlinks=False).st_mtime
         return abs(time.time() - written) > _OLD  # the clock may have been set back since

@@ -76,12 +76,17 @@ class _Owned(NamedTuple):
 
 
 class Applier:
-    """Applies one stage. ``total``: the records of the file, for the progress. ``actions``: the number of applied rows by
-    action. ``failures`` and ``why``: the number of writes that failed for a reason that waiting does not mend, and the
-    reason of the first."""
+    """Applies one stage. ``sha256``: of the file, in hex; ``total``: its records, for the progress. ``actions``: the number of
+    applied rows by action. ``failures`` and ``why``: the number of writes that failed for a reason that waiting does not
+    mend, and the reason of the first."""
 
-    def __init__(self, this: FileRun, stage: Stage, part: RowSelection, total: int) -> None:
+    def __init__(
+        self, this: FileRun, stage: Stage, part: RowSelection, sha256: str | None, total: int
+    ) -> None:
         self._this, self._stage, self._part, self._total = this, stage, part, total
+        # An approved run begins anew if it is cut off: it shows its plan again.
+        notes = part is RowSelection.ALL and not this.approved and stage.rows.has_repeats
+        self._noted = (sha256 or "", this.feed.fingerprint.hex()) if notes else None
         by_run, by_operator = Actor(ActorKind.RUN, this.run.id), Actor(ActorKind.OPERATOR, this.session)
         self._actor = by_operator if this.approved else by_run
         self.actions: Counter[str] = Counter()
@@ -173,6 +178,8 @@ class Applier:
             done.rows += len(wave)
         last, _ = rows[done.rows - 1]
         runs.set_checkpoint(tx, self._this.run.id, f"apply {last.number}")
+        if self._noted is not None:
+            runs.set_applied(tx, self._this.run.id, runs.Applied(*self._noted, last.place, last.number))
         return done
 
     def _apply_wave(self, tx: Tx, rows: Sequence[_Row], done: _Written) -> None:

@@ -40,7 +40,7 @@ from syncd.sync.run.ending import (
 from syncd.sync.run.file_digest import FileDigest
 from syncd.sync.run.plan import BATCH, Plan, PlannedChange
 from syncd.sync.run.planner import make_plan
-from syncd.sync.run.reading import read_file, write_late_rejects
+from syncd.sync.run.reading import Summary, read_file, write_late_rejects
 from syncd.sync.run.rejects import RejectsWriter
 from syncd.sync.run.stage import Stage
 
@@ -81,6 +81,7 @@ class Importer:
                     summary = read_file(this, run, stage, digest)
                     digest.begin_check()
                     run = digest.identified(run)
+                    summary = _without_overtaken(this, stage, summary, run)
                     plan = make_plan(this, stage, summary, run.sha256)
                     hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
                     write_late_rejects(this, stage)
@@ -112,6 +113,7 @@ class Importer:
                     raise source.changed()
                 summary = read_file(this, run, stage, digest)
                 digest.begin_check()
+                summary = _without_overtaken(this, stage, summary, run)
                 plan = make_plan(this, stage, summary, run.sha256)
                 digest.check()
                 return _carry_out_approved(this, run, stage, plan, shown)
@@ -190,12 +192,23 @@ def _may_have_been_delta(tx: Tx, feed: Feed) -> bool:
     return config.policy.mode == "snapshot" and feeds.settings_changed(tx, feed.id, config.settings_digest)
 
 
+def _without_overtaken(this: FileRun, stage: Stage, summary: Summary, run: Run) -> Summary:
+    """Leave out the rows that an earlier attempt applied, as it did a later row of the same ``referenceId``. Applied again, they
+    would meet the job as the last of them left it, as in a second delivery. They count as unchanged."""
+    applied = this.store.read(lambda tx: runs.applied(tx, run.id))
+    if applied is None or applied[:2] != (run.sha256, this.feed.fingerprint.hex()):
+        return summary
+    overtaken = stage.rows.leave_out_overtaken(applied.place, applied.number)
+    return replace(summary, known=summary.known + overtaken)
+
+
 def _carry_out(this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | None) -> Run:
     """Apply what the guard allows, and end the run."""
     if hold is not None and hold.all:
         return end_held(this, run, stage, plan, hold)
     run = replace(run, counts=plan.certain)
-    applier = Applier(this, stage, RowSelection.NO_ARCHIVES if hold else RowSelection.ALL, plan.summary.read)
+    part = RowSelection.NO_ARCHIVES if hold else RowSelection.ALL
+    applier = Applier(this, stage, part, run.sha256, plan.summary.read)
     run = _apply_rows(this, run, stage, applier)
     if hold is None and not applier.failures:
         run = _archive_missing(this, run, plan, applier)
@@ -215,9 +228,8 @@ def _carry_out_approved(this: FileRun, run: Run, stage: Stage, plan: Plan, shown
         return end_held(this, run, stage, plan, hold, moved=moved)
     if everything:
         run = replace(run, counts=plan.certain)
-    applier = Applier(
-        this, stage, RowSelection.ALL if everything else RowSelection.ARCHIVES, plan.summary.read
-    )
+    part = RowSelection.ALL if everything else RowSelection.ARCHIVES
+    applier = Applier(this, stage, part, run.sha256, plan.summary.read)
     run = _apply_rows(this, run, stage, applier)
     run = _archive_missing(this, run, plan, applier)
     if not applier.failures:

@@ -39,7 +39,8 @@ _PAGE, _PAGES = 1000, 3
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a whole file has. ``known``: records that the feed wrote before and that nothing has changed since.
+    """What a whole file has. ``known``: records that the feed wrote before and that nothing has changed since, and those that
+    an earlier attempt of the run applied before another one of their ``referenceId``.
     ``assumed``: valid rows without a place that anything in their record places in Canada. ``filtered``: the number
     of rows that the feed leaves out, by rule.
     ``archives``: whether a job that the file does not name is missing (a snapshot, read whole, not of mended rows);

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 
@@ -318,16 +318,68 @@ def test_the_claim_removes_the_marker_so_that_the_next_file_needs_its_own(
     assert ready_names(inbox.scan()) == []
 
 
+class Died(BaseException):
+    """The process dies."""
+
+
+def die_after_the_rename(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a process claim the complete files, and die when it has renamed the first of them."""
+    rename = os.rename
+
+    def rename_and_die(*args: Any, **options: Any) -> None:
+        rename(*args, **options)
+        raise Died
+
+    ready = inbox.scan().ready
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "rename", rename_and_die)
+        with pytest.raises(Died):
+            claims_of(inbox, ".done").claim(ready)
+
+
 def test_a_marker_that_a_dead_process_left_is_removed_with_its_claimed_file(
-    make_inbox: Callable[..., Inbox],
+    make_inbox: Callable[..., Inbox], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inbox = make_inbox(marker=".done")
     drop(inbox, "jobs.xml.done", b"")
-    path = drop(inbox)
-    path.rename(inbox.folder / ".claimed" / "0123abcd-jobs.xml")
-    assert len(orphans(inbox, ".done")) == 1
+    drop(inbox)
+    die_after_the_rename(inbox, monkeypatch)
     drop(inbox, content=b"<half")
+    assert len(orphans(inbox, ".done")) == 1
     assert ready_names(inbox.scan()) == []
+    assert len(os.listdir(inbox.folder / ".claimed")) == 1
+
+
+@pytest.mark.parametrize("how", ["written again", "replaced"])
+def test_the_marker_of_the_next_file_is_not_removed_with_a_claimed_file_of_a_dead_process(
+    make_inbox: Callable[..., Inbox], monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    inbox = make_inbox(marker=".done")
+    marker = drop(inbox, "jobs.xml.done", b"")
+    drop(inbox)
+    die_after_the_rename(inbox, monkeypatch)
+    drop(inbox, content=b"<next/>")
+    time.sleep(0.02)  # the kernel counts the times of files in steps
+    if how == "replaced":
+        marker.unlink()
+    marker.touch()
+    assert len(orphans(inbox, ".done")) == 1
+    assert ready_names(inbox.scan()) == ["jobs.xml"]
+
+
+def test_a_new_marker_stays_whose_time_is_before_that_of_the_claim(make_inbox: Callable[..., Inbox]) -> None:
+    inbox = make_inbox(marker=".done")
+    drop(inbox)
+    drop(inbox, "jobs.xml.done", b"")
+    [claimed] = claims_of(inbox, ".done").claim(inbox.scan().ready)
+    drop(inbox)
+    drop(inbox, "jobs.xml.done", b"")
+    time.sleep(0.02)
+    (inbox.folder / ".claimed" / claimed.claimed_name).chmod(
+        0o640
+    )  # as if the clock had been set back since the claim
+    assert len(orphans(inbox, ".done")) == 1
+    assert ready_names(inbox.scan()) == ["jobs.xml"]
 
 
 def test_ready_files_are_in_the_order_of_their_time_then_of_their_name(

@@ -26,6 +26,8 @@ CREATE TABLE row (number INTEGER PRIMARY KEY, place INTEGER, line INTEGER, kind 
     reference TEXT, digest BLOB, at INTEGER, size INTEGER);
 CREATE TABLE outline (number INTEGER PRIMARY KEY, reference TEXT, outline BLOB);
 """
+#: The kind of a valid row that an earlier attempt of the run applied, as it did a later row of the referenceId.
+_OVERTAKEN = 0
 #: Records that are inserted at once.
 _BUFFER = 1000
 
@@ -116,7 +118,7 @@ class Records:
         self._db.execute("DELETE FROM outline")
 
     def seal(self) -> None:
-        """End the reading. All rows of one referenceId then come together, at the place of the first of them.
+        """End the reading. All rows of one referenceId then come together, at the place of the first record that has it.
         Rows of different references do not affect each other, so the result is that of the file's order."""
         self._flush()
         self._db.execute("CREATE INDEX row_reference ON row (reference)")
@@ -129,6 +131,9 @@ class Records:
             "CREATE TEMP TABLE met AS SELECT number, reference, digest FROM known "
             "WHERE EXISTS (SELECT 1 FROM row WHERE row.reference = known.reference)"
         )
+        self._db.execute(
+            "INSERT INTO temp.twice SELECT reference, min(number) FROM temp.met GROUP BY reference"
+        )
         if has_repeats(self._db):
             self._group()
 
@@ -136,7 +141,8 @@ class Records:
         # What a row creates if there is no job is decided again where another row may have created the job.
         self._db.execute("UPDATE row SET day = 0 WHERE reference IN (SELECT reference FROM temp.twice)")
         self._db.execute(
-            "UPDATE row SET place = twice.first FROM temp.twice WHERE row.reference = twice.reference AND number <> first"
+            "UPDATE row SET place = first FROM (SELECT reference, min(first) AS first FROM temp.twice GROUP BY reference) AS of "
+            "WHERE row.reference = of.reference AND number <> first"
         )
         self._db.execute("CREATE INDEX row_place ON row (place, number)")
 
@@ -152,13 +158,13 @@ class Records:
 
 
 def has_repeats(db: sqlite3.Connection) -> bool:
-    """Return whether a sealed stage has several rows of one reference."""
+    """Return whether a sealed stage has a row of a reference that another record has, too."""
     return db.execute("SELECT 1 FROM temp.twice LIMIT 1").fetchone() is not None
 
 
 class StagedRow(NamedTuple):
     """A valid row of a record that is not known. ``line`` counts from 1; ``digest`` is the record's; ``day`` as in
-    ValidatedRow; ``place``: the number of the first row of its reference; ``body``: the packed row."""
+    ValidatedRow; ``place``: the number of the first record of its reference; ``body``: the packed row."""
 
     number: int
     line: int | None
@@ -174,6 +180,22 @@ class Rows:
 
     def __init__(self, db: sqlite3.Connection, bodies: Bodies) -> None:
         self._db, self._bodies = db, bodies
+
+    @property
+    def has_repeats(self) -> bool:
+        """Whether a row has a reference that another record has, too."""
+        return has_repeats(self._db)
+
+    def leave_out_overtaken(self, place: int, number: int) -> int:
+        """Leave out the valid rows that come before another one of their reference, of those up to this one in order, which
+        an earlier attempt applied. Return how many. They are still reported as repeats."""
+        query = (
+            "UPDATE row SET kind = :overtaken WHERE kind = :valid AND (place, number) <= (:place, :number) AND EXISTS ("
+            "SELECT 1 FROM row AS later WHERE later.reference = row.reference AND later.kind = :valid "
+            "AND later.number > row.number AND (later.place, later.number) <= (:place, :number))"
+        )
+        values = {"overtaken": _OVERTAKEN, "valid": RowKind.VALID, "place": place, "number": number}
+        return self._db.execute(query, values).rowcount
 
     def valid(self, size: int, *, without_body: int = -1) -> Iterator[list[StagedRow]]:
         """Yield the valid rows in order, ``size`` at a time. Rows may be rejected meanwhile. Rows of the day
@@ -200,9 +222,12 @@ class Rows:
 
     def rejected(self, size: int, member_of: Callable[[int], str | None]) -> Iterator[list[RejectedRow]]:
         """Yield the rejected rows in file order, ``size`` at a time. ``member_of``: as in Summary."""
-        query = "SELECT number, line, reference, at, size FROM row WHERE kind <> ? AND number > ? ORDER BY number LIMIT ?"
+        query = (
+            "SELECT number, line, reference, at, size FROM row WHERE kind NOT IN (?, ?) AND number > ? "
+            "ORDER BY number LIMIT ?"
+        )
         after = 0
-        while found := self._db.execute(query, (RowKind.VALID, after, size)).fetchall():
+        while found := self._db.execute(query, (RowKind.VALID, _OVERTAKEN, after, size)).fetchall():
             bodies = self._bodies.get([(at, size) for *_, at, size in found])
             yield [
                 RejectedRow(number, line, reference, unpack_problems(body), member_of(number))
