@@ -8,7 +8,7 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any
 
 from syncd.cli.output import DONE, FAILED, clean, print_result, remark
-from syncd.config import Address, Settings
+from syncd.config import Settings
 from syncd.errors import SyncdError
 from syncd.logs import journal_mark
 
@@ -42,20 +42,17 @@ def _ask(settings: Settings) -> dict[str, Any]:
     try:
         connection.request("POST", "/reload", headers={"Authorization": f"Bearer {token}"} if token else {})
         answer = connection.getresponse()
-        return _answer(answer.status, answer.read(), address)
+        body = answer.read()
     except (OSError, HTTPException) as error:
         why = error.strerror if isinstance(error, OSError) else None
         raise SyncdError(f"no daemon answers at {address} ({why or error}); is it running?") from error
     finally:
         connection.close()
-
-
-def _answer(status: int, body: bytes, address: Address) -> dict[str, Any]:
     try:
         found = json.loads(body)
     except ValueError:
         found = None
-    if status == 200 and isinstance(found, dict) and found.keys() >= {"feeds", "degraded", "faults"}:
+    if answer.status == 200 and isinstance(found, dict) and found.keys() >= {"feeds", "degraded", "faults"}:
         return found
     detail = found.get("detail", "") if isinstance(found, dict) else "it is not syncd"
-    raise SyncdError(f"{address} answers {status}: {detail}")
+    raise SyncdError(f"{address} answers {answer.status}: {detail}")

@@ -4,7 +4,6 @@ Sessions are kept in memory: a restart, and so a new token, ends all of them."""
 
 from __future__ import annotations
 
-import ipaddress
 import secrets
 import time
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from aiohttp.typedefs import Handler
 
 from syncd.config import Settings
 from syncd.console.faults import Fault, problem_of
-from syncd.web import Addresses, Endpoints, OperatorToken, Refusal
+from syncd.web import Addresses, Endpoints, OperatorToken, Refusal, address_in
 
 COOKIE = "syncd_operator"
 #: Seconds that a session lasts, and the most sessions that are open at once; the oldest is ended then.
@@ -102,7 +101,7 @@ class KnownHosts:
         """Raise ``forbidden_host`` unless the request names this service: a page elsewhere whose name leads here names its own
         host (DNS rebinding). It cannot name an IP address."""
         host = urlsplit(self._addresses.origin(request)).hostname or ""
-        if host not in self._names and not _is_ip(host):
+        if host not in self._names and address_in(host) is None:
             detail = f"this service is not at {host}; add it to operator.hosts"
             raise Refusal("forbidden_host", detail, close=True)
 
@@ -178,11 +177,3 @@ def _checked(hosts: KnownHosts, handler: Handler) -> Handler:
         return await handler(request)
 
     return serve
-
-
-def _is_ip(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host.strip("[]"))
-    except ValueError:
-        return False
-    return True

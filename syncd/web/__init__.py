@@ -2,7 +2,7 @@
 problems (RFC 9457), conditional and compressed answers, CORS, request ids and timings."""
 
 from syncd.web import problems
-from syncd.web.addresses import Addresses
+from syncd.web.addresses import Addresses, address_in
 from syncd.web.body import read_object
 from syncd.web.conditional import UNCONDITIONAL, answer, conditions_of, tag_of
 from syncd.web.cors import Cors
@@ -50,6 +50,7 @@ __all__ = [
     "RequestTimes",
     "add_endpoint",
     "add_not_found",
+    "address_in",
     "allow_body",
     "answer",
     "conditions_of",

@@ -28,7 +28,7 @@ class Proxies:
 
     def trusts(self, remote: str | None) -> bool:
         """Return whether a connection from ``remote`` is that of a trusted proxy."""
-        return bool(self._networks) and self._ours(parsed(remote or ""))
+        return bool(self._networks) and self._ours(address_in(remote or ""))
 
     def client(self, remote: str | None, forwarded: Iterable[str]) -> str:
         """Return the address that limits count for. ``forwarded``: the X-Forwarded-For headers as sent.
@@ -36,12 +36,12 @@ class Proxies:
         They are read from the right, because only what trusted proxies appended is true. The client is the first
         address that is not a trusted proxy, else the last address that can be read.
         """
-        found = parsed(remote or "")
+        found = address_in(remote or "")
         if found is None:
             return ""
         hops = [hop for header in forwarded for hop in header.split(",")] if self._ours(found) else []
         for hop in reversed(hops[-MAX_HOPS:]):
-            before = parsed(hop)
+            before = address_in(hop)
             if before is None:
                 break
             found = before
@@ -53,7 +53,7 @@ class Proxies:
         return address is not None and any(address in network for network in self._networks)
 
 
-def parsed(text: str) -> IpAddress | None:
+def address_in(text: str) -> IpAddress | None:
     """Return the address in ``text``, which may have a port and brackets, as proxies write it. IPv4 in IPv6 is IPv4."""
     text = text.strip()
     if text.startswith("["):
@@ -77,7 +77,7 @@ def neighbourhood(address: IpAddress) -> str:
 @lru_cache(maxsize=4_096)
 def neighbourhood_of(remote: str) -> str:
     """Return the ``neighbourhood`` of the address of a connection; "" for a Unix socket."""
-    address = parsed(remote)
+    address = address_in(remote)
     return "" if address is None else neighbourhood(address)
 
 

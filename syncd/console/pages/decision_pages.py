@@ -50,8 +50,8 @@ async def about_rejection(visit: Visit, number: int) -> Question:
     total = going["total"]
     if run.holds == "all":
         return Question(run, ["Nothing of the file goes in. All jobs stay as they are."])
-    kept = _count(total, "job that the file lacks stays online", "jobs that the file lacks stay online")
-    return Question(run, [kept, "What went in already is kept; Revert takes that back, too."])
+    kept = _sentences((total, "job that the file lacks stays online", "jobs that the file lacks stay online"))
+    return Question(run, [*kept, "What went in already is kept; Revert takes that back, too."])
 
 
 def _held(tx: Tx, number: int) -> tuple[Run, dict[str, Any], ShownPlan]:
@@ -70,20 +70,18 @@ async def about_revert(visit: Visit, number: int) -> Question:
         lambda: plan_revert(context.store, number, _policy(context, number), on_change=changes.append)
     )
     counts = planned.counts
-    does = [
-        _count(counts.updated, "job gets its former values back", "jobs get their former values back"),
-        _count(counts.reactivated, "job comes back", "jobs come back"),
-        _count(
-            counts.archived, "job that the run created is archived", "jobs that the run created are archived"
-        ),
-        _count(
+    does = _sentences(
+        (counts.updated, "job gets its former values back", "jobs get their former values back"),
+        (counts.reactivated, "job comes back", "jobs come back"),
+        (counts.archived, "job that the run created is archived", "jobs that the run created are archived"),
+        (
             counts.warnings,
             "job stays as it is, at least in part: somebody changed it since",
             "jobs stay as they are, at least in part: somebody changed them since",
         ),
-    ]
+    )
     plan = plan_view(revert_view(planned, changes[:SHOWN]), context.catalogue)
-    return Question(planned.run, [line for line in does if line], planned.digest, plan)
+    return Question(planned.run, does, planned.digest, plan)
 
 
 def _policy(context: ConsoleContext, number: int) -> Policy:
@@ -130,17 +128,17 @@ def _configured(context: ConsoleContext, run: Run) -> Feed:
 
 def _changes(counts: RunCounts, archived: int) -> list[str]:
     """Return what happens to jobs, a sentence each."""
-    does = [
-        _count(counts.created, "new job goes online", "new jobs go online"),
-        _count(counts.updated, "job changes", "jobs change"),
-        _count(counts.reactivated, "job comes back", "jobs come back"),
-        _count(archived, "job is archived", "jobs are archived"),
-    ]
-    return [line for line in does if line]
+    return _sentences(
+        (counts.created, "new job goes online", "new jobs go online"),
+        (counts.updated, "job changes", "jobs change"),
+        (counts.reactivated, "job comes back", "jobs come back"),
+        (archived, "job is archived", "jobs are archived"),
+    )
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}." if number else ""
+def _sentences(*counted: tuple[int, str, str]) -> list[str]:
+    """Return a sentence for each number that is not 0. Each comes with its words for one and for many."""
+    return [f"{number:,} {one if number == 1 else many}." for number, one, many in counted if number]
 
 
 # -- doing it ------------------------------------------------------------------------------------------------
