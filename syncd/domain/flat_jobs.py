@@ -22,11 +22,6 @@ Flat = tuple[str | int | None, ...]
 Flatten = Callable[[Any], Any]
 
 
-def search_text(job: Job) -> str:
-    """What ``q`` looks in: folded title and referenceId, on two lines so that no term matches across."""
-    return f"{fold(job.title)}\n{fold(job.reference_id or '')}"
-
-
 def decimal_text(amount: Decimal | None) -> str | None:
     return None if amount is None else f"{amount:f}"
 
@@ -79,11 +74,12 @@ _NO_SALARY = (None,) * len(SALARY_MEMBERS)
 
 
 def flat(job: Job) -> Flat:
-    """Return the values of FLAT, then the text for searches."""
+    """Return the values of FLAT, then what ``q`` looks in: title and referenceId, folded, on two lines so that no term matches
+    across."""
     values = [*_values(job)]
     for place, flatten in _FLATTEN:
         values[place] = flatten(values[place])
-    return (*values, *_salary(job.salary), search_text(job))
+    return (*values, *_salary(job.salary), f"{fold(job.title)}\n{fold(job.reference_id or '')}")
 
 
 def _salary(salary: Salary | None) -> Flat:

@@ -19,7 +19,7 @@ from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldFun
 from syncd.feeds.mapping.row_filter import RowFilter, compile_rows
 from syncd.feeds.mapping.selectors import open_record
 from syncd.feeds.mapping.sources import MappingContext, PlacesRule, lookup_tables, lookups_in
-from syncd.feeds.native import NativeBodies
+from syncd.feeds.native import native_body
 from syncd.feeds.readers import Format, Record
 
 #: Name of an address → the routing type that uses it.
@@ -108,7 +108,6 @@ class Mapping:
         self._made_of = catalogue, fields, lookups, form
         self._places, self._rows = places, rows
         self._finders = finders(catalogue)
-        self._native = NativeBodies(catalogue)
         self._fields = fields
         self._form: Format | None = "json" if form == "jsonl" else form
         self._lookups = lookup_tables(lookups or {}, faults.at("lookup"))
@@ -146,7 +145,7 @@ class Mapping:
 
     def _body(self, item: Any, form: Format, log: RowLog) -> Body:
         if self._fields is None:
-            return self._native.body(item, form, log)
+            return native_body(item, form, self._finders, log)
         compiled = self._for(form)
         node = open_record(item, form)
         body: Body = {}
