@@ -123,12 +123,12 @@ class Mapping:
         return partial(Mapping, places=self._places, rows=self._rows), self._made_of
 
     def row(self, record: Record, form: Format | None = None) -> MappedRow:
-        """Return the record as a row. ``form`` is the reader's format; without it the record's shape decides.
+        """Return the record as a row. ``form`` is the reader's format; None: that of the mapping, else JSON.
 
         Raise FeedError if the selectors cannot be used for that format."""
         if record.item is None or record.problem is not None:
             return self._unreadable(record, form)
-        actual = form or self._form or format_of(record.item)
+        actual = form or self._form or "json"
         if actual != "xml" and not isinstance(record.item, dict):
             problem = Problem("", "wrong_type", "a record must be an object", record.item)
             return MappedRow(None, None, (problem,))
@@ -165,7 +165,7 @@ class Mapping:
         problems = (record.problem,) if record.problem else ()
         if not isinstance(record.item, dict):
             return MappedRow(None, None, problems)
-        body = self._body(record.item, form or self._form or format_of(record.item), RowLog())
+        body = self._body(record.item, form or self._form or "json", RowLog())
         return MappedRow(None, _reference(body), problems, fragment=body)
 
     def _for(self, form: Format) -> _Compiled:
@@ -211,16 +211,6 @@ class Mapping:
         rows = compile_rows(self._rows, context, scope.at("rows")) if self._rows is not None else None
         kept = tuple(each for each in compiled if not (prefer and each[0] == ROUTING_FIELD))
         return _Compiled(kept, prefer, rows, bool(context.outside))
-
-
-def format_of(item: object) -> Format:
-    """Return the format whose reader gives such an item.
-
-    A flat record of texts under names without capitals passes for a CSV row: CSV and JSON map it alike."""
-    if isinstance(item, dict):
-        flat = all(value.__class__ is str and key == key.casefold() for key, value in item.items())
-        return "csv" if flat else "json"
-    return "json" if item is None or isinstance(item, list | str | int) else "xml"
 
 
 def _reference(body: Body) -> str | None:
