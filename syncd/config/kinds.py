@@ -18,6 +18,7 @@ from syncd.values import SIZE, SettingKind, ValueFault, shown, size, text
 _ORIGIN = re.compile(
     r"(?P<scheme>https?)://(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::(?P<port>[1-9]\d{0,4}))?"
 )
+_PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)*/?")
 _HOST_NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 _USUAL_PORTS = {"http": "80", "https": "443"}
 _HOST_AND_PORT = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[A-Za-z0-9_.-]*)):(?P<port>\d{1,5})\Z")
@@ -60,26 +61,18 @@ def _address(value: object) -> Address:
     return Address(found["six"] or found["host"], int(found["port"]))
 
 
-def _prefix(value: object) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"(/[A-Za-z0-9._~-]+)*/?", value):
-        raise ValueFault(f"must be a path such as /api/v1.1, not {shown(value)}")
-    return value.rstrip("/")
-
-
-def address_parts(given: object) -> SplitResult | None:
+def address_parts(text: str) -> SplitResult | None:
     """Return the parts of an address with a host, None for what is none."""
     with contextlib.suppress(ValueError):
-        parts = urlsplit(given) if isinstance(given, str) else None
-        if parts and parts.hostname and parts.port != 0:
+        parts = urlsplit(text)
+        if parts.hostname and parts.port != 0:
             return parts
     return None
 
 
-def _public_url(value: object) -> str:
-    parts = address_parts(value)
-    if parts is None or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
-        raise ValueFault(f"must be an address such as https://jobs.example.ca, not {shown(value)}")
-    return str(value).rstrip("/")
+def _is_public_url(text: str) -> bool:
+    parts = address_parts(text)
+    return parts is not None and parts.scheme in ("http", "https") and not parts.query + parts.fragment
 
 
 def store_address(value: object) -> str:
@@ -116,6 +109,19 @@ def _line_size(value: object) -> int:
     if not 1024 <= found <= 64 * 1024:
         raise ValueFault(f"must be from 1024 to 65536 bytes, not {shown(value)}")
     return found
+
+
+def text_kind(
+    name: str, unit: str, valid: Callable[[str], object], what: str, make: Callable[[str], object] = str
+) -> SettingKind:
+    """Return the kind of a text that is ``valid``, of which ``make`` makes the value; ``what`` says what is wanted."""
+
+    def parse(value: object) -> object:
+        if not isinstance(value, str) or not valid(value):
+            raise ValueFault(f"must be {what}, not {shown(value)}")
+        return make(value)
+
+    return SettingKind(name, unit, parse)
 
 
 def list_kind(name: str, valid: Callable[[str], bool], entry: str, lists: str = "") -> SettingKind:
@@ -203,9 +209,12 @@ PATH_OR_NONE = SettingKind("path", "path", lambda value: Path(text(value)) if va
 ADDRESS = SettingKind("address", "HOST:PORT", _address)
 ADDRESS_OR_NONE = or_empty(ADDRESS)
 #: The path in front of every address of the API, without a slash at its end.
-PREFIX = SettingKind("path prefix", "", _prefix)
+PREFIX = text_kind(
+    "path prefix", "", _PREFIX.fullmatch, "a path such as /api/v1.1", lambda path: path.rstrip("/")
+)
+_PUBLIC = "an address such as https://jobs.example.ca"
 #: Scheme and host that clients outside use, or nothing.
-PUBLIC_URL = or_empty(SettingKind("address", "URL", _public_url), "")
+PUBLIC_URL = or_empty(text_kind("address", "URL", _is_public_url, _PUBLIC, lambda url: url.rstrip("/")), "")
 STORE_URL = SettingKind("store address", "URL", store_address)
 #: The address of a PostgreSQL database, or nothing.
 LOCK_URL = or_empty(SettingKind("store address", "URL", _postgres_url), "")

@@ -9,7 +9,7 @@ from datetime import time
 from pathlib import Path
 from urllib.parse import SplitResult, unquote
 
-from syncd.config.kinds import PATH_OR_NONE, Address, address_parts, list_kind, or_empty
+from syncd.config.kinds import PATH_OR_NONE, Address, address_parts, list_kind, or_empty, text_kind
 from syncd.domain import NoticeEvent
 from syncd.values import SECONDS, TEXT, SettingKind, ValueFault, setting, shown, text
 
@@ -94,13 +94,6 @@ def _is_email(given: str) -> bool:
     return len(given) <= 254 and _EMAIL.fullmatch(given) is not None
 
 
-def _email(value: object) -> str:
-    given = text(value)
-    if not _is_email(given):
-        raise ValueFault(f"must be an e-mail address such as syncd@example.ca, not {shown(value)}")
-    return given
-
-
 def _different(kind: SettingKind, most: int = 1_000) -> SettingKind:
     """Return a kind of lists with at most ``most`` entries, all of them different."""
 
@@ -115,13 +108,6 @@ def _different(kind: SettingKind, most: int = 1_000) -> SettingKind:
     return replace(kind, parse=parse)
 
 
-def _time_of_day(value: object) -> time:
-    given = text(value)
-    if _TIME.fullmatch(given) is None:
-        raise ValueFault(f"must be a time of day such as 08:00, not {shown(value)}")
-    return time.fromisoformat(given)
-
-
 def _quiet(value: object) -> QuietHours:
     start, _, end = text(value).partition("-")
     if start == end or not (_TIME.fullmatch(start) and _TIME.fullmatch(end)):
@@ -131,14 +117,16 @@ def _quiet(value: object) -> QuietHours:
 
 WEBHOOK = or_empty(SettingKind("address", "URL", _webhook), "")
 SMTP = or_empty(SettingKind("address", "smtp://USER@HOST:PORT", _smtp))
-EMAIL = or_empty(SettingKind("e-mail address", "", _email), "")
+EMAIL = or_empty(text_kind("e-mail address", "", _is_email, "an e-mail address such as syncd@example.ca"), "")
 EMAILS = _different(list_kind("list of e-mail addresses", _is_email, "an e-mail address"), MOST_RECEIVERS)
 EVENTS = _different(
     list_kind("list of events", _SHORT_NAMES.__contains__, f"one of {', '.join(_SHORT_NAMES)}")
 )
 FEED_NAMES = _different(list_kind("list of feeds", lambda item: bool(item.strip()), "the name of a feed"))
 QUIET = or_empty(SettingKind("two times of day", "HH:MM-HH:MM", _quiet))
-TIME_OF_DAY = or_empty(SettingKind("time of day", "HH:MM", _time_of_day))
+TIME_OF_DAY = or_empty(
+    text_kind("time of day", "HH:MM", _TIME.fullmatch, "a time of day such as 08:00", time.fromisoformat)
+)
 
 
 # -- the settings ----------------------------------------------------------------------------------------------

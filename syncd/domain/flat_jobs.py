@@ -79,7 +79,8 @@ _NO_SALARY = (None,) * len(SALARY_MEMBERS)
 
 
 def flat(job: Job) -> Flat:
-    """Return the values of FLAT, then the text for searches."""
+    """Return the values of FLAT, then what ``q`` looks in: title and referenceId, folded, on two lines so that no term matches
+    across."""
     values = [*_values(job)]
     for place, flatten in _FLATTEN:
         values[place] = flatten(values[place])

@@ -27,7 +27,7 @@ JOB = Job(
 )
 
 def row(item, mapping=Mapping(CATALOGUE), form=None):
-    return mapping.row(Record(1, 1, b"", item), form)
+    return mapping.row(Record(1, 1, b"", item), form or ("json" if isinstance(item, dict) else "xml"))
 
 def export(name, job=JOB):
     return "".join(EXPORTS[name].write([job], Employer(1, "Acme"), CATALOGUE))

@@ -42,13 +42,12 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """``text`` is the file, ``config`` what it loads to, ``preset`` what it starts from, ``fields`` what it maps itself."""
+    """``text`` is the file, ``config`` what it loads to, ``preset`` what it starts from."""
 
     text: str
     config: FeedConfig
     preset: str | None
     survey: Survey
-    fields: Mapping[str, Guess]
 
 
 @dataclass(slots=True)
@@ -112,7 +111,7 @@ class Drafter:
         lacking = [name for name in NEEDED if best.given[name] * 2 < best.read]
         text = render(self._findings, best.plan, best.unknown.fields, lacking)
         config = self._load(text)
-        return Draft(text, config, config.preset, self._survey, best.plan.fields)
+        return Draft(text, config, config.preset, self._survey)
 
     def _best(self) -> Trial:
         """The plan that makes most records whole. A preset is preferred to guesses, a likelier preset to another."""

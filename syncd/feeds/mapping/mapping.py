@@ -19,7 +19,7 @@ from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldFun
 from syncd.feeds.mapping.row_filter import RowFilter, compile_rows
 from syncd.feeds.mapping.selectors import open_record
 from syncd.feeds.mapping.sources import MappingContext, PlacesRule, lookup_tables, lookups_in
-from syncd.feeds.native import NativeBodies
+from syncd.feeds.native import native_body
 from syncd.feeds.readers import Format, Record
 
 #: Name of an address → the routing type that uses it.
@@ -108,7 +108,6 @@ class Mapping:
         self._made_of = catalogue, fields, lookups, form
         self._places, self._rows = places, rows
         self._finders = finders(catalogue)
-        self._native = NativeBodies(catalogue)
         self._fields = fields
         self._form: Format | None = "json" if form == "jsonl" else form
         self._lookups = lookup_tables(lookups or {}, faults.at("lookup"))
@@ -124,12 +123,12 @@ class Mapping:
         return partial(Mapping, places=self._places, rows=self._rows), self._made_of
 
     def row(self, record: Record, form: Format | None = None) -> MappedRow:
-        """Return the record as a row. ``form`` is the reader's format; without it the record's shape decides.
+        """Return the record as a row. ``form`` is the reader's format; None: that of the mapping, else JSON.
 
         Raise FeedError if the selectors cannot be used for that format."""
         if record.item is None or record.problem is not None:
             return self._unreadable(record, form)
-        actual = form or self._form or format_of(record.item)
+        actual = form or self._form or "json"
         if actual != "xml" and not isinstance(record.item, dict):
             problem = Problem("", "wrong_type", "a record must be an object", record.item)
             return MappedRow(None, None, (problem,))
@@ -146,7 +145,7 @@ class Mapping:
 
     def _body(self, item: Any, form: Format, log: RowLog) -> Body:
         if self._fields is None:
-            return self._native.body(item, form, log)
+            return native_body(item, form, self._finders, log)
         compiled = self._for(form)
         node = open_record(item, form)
         body: Body = {}
@@ -166,7 +165,7 @@ class Mapping:
         problems = (record.problem,) if record.problem else ()
         if not isinstance(record.item, dict):
             return MappedRow(None, None, problems)
-        body = self._body(record.item, form or self._form or format_of(record.item), RowLog())
+        body = self._body(record.item, form or self._form or "json", RowLog())
         return MappedRow(None, _reference(body), problems, fragment=body)
 
     def _for(self, form: Format) -> _Compiled:
@@ -212,16 +211,6 @@ class Mapping:
         rows = compile_rows(self._rows, context, scope.at("rows")) if self._rows is not None else None
         kept = tuple(each for each in compiled if not (prefer and each[0] == ROUTING_FIELD))
         return _Compiled(kept, prefer, rows, bool(context.outside))
-
-
-def format_of(item: object) -> Format:
-    """Return the format whose reader gives such an item.
-
-    A flat record of texts under names without capitals passes for a CSV row: CSV and JSON map it alike."""
-    if isinstance(item, dict):
-        flat = all(value.__class__ is str and key == key.casefold() for key, value in item.items())
-        return "csv" if flat else "json"
-    return "json" if item is None or isinstance(item, list | str | int) else "xml"
 
 
 def _reference(body: Body) -> str | None:

@@ -31,25 +31,22 @@ _JSON = msgspec.json.Encoder(decimal_format="number")
 _XML_SAFE = {"\r": "&#13;"}
 
 
-class NativeBodies:
-    """Makes the bodies of native records, with the ids of one catalogue."""
+_Finders = Mapping[str, EntryFinder]
 
-    def __init__(self, catalogue: Catalogue) -> None:
-        self._finders = finders(catalogue)
 
-    def body(self, item: Any, form: Format, log: RowLog) -> Body:
-        """Return the body of one record. Problems (an unknown column, an unknown name of an entry) go to ``log``."""
-        if form == "csv":
-            body = _body_of_row(item, log)
-        elif form == "xml":
-            body = read_object(element_of(item), ELEMENTS)
-        else:
-            body = {name: value for name, value in item.items() if name != ERRORS}
-        _replace_names(body, _NAMED_FIELDS, self._finders, log)
-        if isinstance(salary := body.get("salary"), dict):
-            body["salary"] = salary = dict(salary)
-            _replace_names(salary, _NAMED_MEMBERS, self._finders, log)
-        return body
+def native_body(item: Any, form: Format, by_name: _Finders, log: RowLog) -> Body:
+    """Return the body of a native record. Problems (an unknown column, an unknown name of an entry) go to ``log``."""
+    if form == "csv":
+        body = _body_of_row(item, log)
+    elif form == "xml":
+        body = read_object(element_of(item), ELEMENTS)
+    else:
+        body = {name: value for name, value in item.items() if name != ERRORS}
+    _replace_names(body, _NAMED_FIELDS, by_name, log)
+    if isinstance(salary := body.get("salary"), dict):
+        body["salary"] = salary = dict(salary)
+        _replace_names(salary, _NAMED_MEMBERS, by_name, log)
+    return body
 
 
 def _body_of_row(row: Mapping[str, str], log: RowLog) -> Body:
@@ -77,7 +74,6 @@ def _body_of_row(row: Mapping[str, str], log: RowLog) -> Body:
 
 # --- names of catalogue entries, in any format
 
-_Finders = Mapping[str, EntryFinder]
 _NAMED_FIELDS = (*fields_of(FieldKind.CHOICES), *fields_of(FieldKind.CHOICE))
 _NAMED_MEMBERS = tuple(member for member in SALARY_MEMBERS if member.kind is FieldKind.CHOICE)
 

@@ -142,12 +142,13 @@ class Book:
 
 
 class Texts:
-    """A list of texts that takes eight bytes of memory for each."""
+    """A list of texts that takes eight bytes of memory for each. ``get`` returns one by its number from 0, and raises
+    IndexError for a number beyond the last."""
 
     def __init__(self) -> None:
         self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  closed by close()
         self._ends = array("Q", [0])
-        self._get = lru_cache(maxsize=512)(self._load)
+        self.get = lru_cache(maxsize=512)(self._load)
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -155,10 +156,6 @@ class Texts:
     def add(self, text: str) -> None:
         self._file.write(text.encode())
         self._ends.append(self._file.tell())
-
-    def __getitem__(self, number: int) -> str:
-        """Raise IndexError for a number beyond the last."""
-        return self._get(number)
 
     def _load(self, number: int) -> str:
         if not 0 <= number < len(self):

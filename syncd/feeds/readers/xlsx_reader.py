@@ -145,7 +145,7 @@ class Cells:
         value = next((child.text or "" for child in cell if local(child) == "v"), "")
         match kind:
             case "s" if value:
-                return self._texts[int(value)]
+                return self._texts.get(int(value))
             case "b" if value:
                 return "TRUE" if value.strip() in ("1", "true") else "FALSE"
             case "n" if value:

@@ -8,7 +8,6 @@ from lxml import etree
 
 from syncd.domain import Catalogue, check_body
 from syncd.errors import ConfigError, FeedError, Problem
-from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.mapping.mapping import MappedRow, Mapping
 from syncd.feeds.readers import Record
 
@@ -428,21 +427,6 @@ def test_a_selector_that_leaves_the_record_is_known():
     assert not Mapping(CATALOGUE, {"title": "name"}, form="xml").outside
 
 
-def test_the_record_shows_the_format_where_the_mapping_does_not_say():
-    feed = parse_feed(
-        "f", 'employer = "A"\n[fields]\ntitle = "a/b"\nreferenceId = "id"\n', CATALOGUE, FeedDefaults()
-    )
-
-    def title(item):
-        body = feed.mapping.row(Record(1, 1, b"", item)).body
-        assert body is not None
-        return body["title"]
-
-    assert title(etree.fromstring("<j><a><b>x</b></a></j>")) == "x"
-    assert title({"a/b": "y"}) == "y"
-    assert title({"a/b": "z", "N": 1}) == "z"
-
-
 def test_a_mapped_row_passes_the_rules():
     fields = {
         "referenceId": "id",
@@ -459,7 +443,7 @@ def test_a_record_in_a_format_that_the_mapping_cannot_be_meant_for_fails_the_fil
     mapping = Mapping(CATALOGUE, {"title": "a[*].b"})
     assert mapping.row(Record(1, 1, b"", {"a": [{"b": "x"}]})).body == {"title": "x"}
     with pytest.raises(FeedError, match="not for xml"):
-        mapping.row(Record(1, 1, b"", etree.fromstring("<j/>")))
+        mapping.row(Record(1, 1, b"", etree.fromstring("<j/>")), "xml")
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,18 @@ CATALOGUE = Catalogue.default()
 NATIVE = Mapping(CATALOGUE)
 
 
+class Cells(dict[str, str]):
+    """A row of a CSV."""
+
+
 def row(item):
-    return NATIVE.row(Record(1, 1, b"", etree.fromstring(item) if isinstance(item, str) else item))
+    if isinstance(item, str):
+        return NATIVE.row(Record(1, 1, b"", etree.fromstring(item)), "xml")
+    return NATIVE.row(Record(1, 1, b"", item), "csv" if isinstance(item, Cells) else "json")
 
 
 def cells(**given):
-    return {name.casefold(): cell for name, cell in given.items()}
+    return Cells({name.casefold(): cell for name, cell in given.items()})
 
 
 BODY = {

@@ -24,7 +24,7 @@ from syncd.feeds.readers.json.values import (
     refuse_surrogate,
     scan,
 )
-from syncd.feeds.readers.source import grown
+from syncd.feeds.readers.source import grown, over_limit
 
 #: The name under which a record that was a member of an object has its key.
 KEY = "@key"
@@ -159,8 +159,8 @@ class JsonBuffer:
         if len(self.data) > self._check_from:
             self._check(container)
         if len(self.data) > self._limits.text:
-            detail = f"a record of more than {self._limits.text} bytes ([limits] text)"
-            raise self.fault("limit_exceeded", detail)
+            detail = f"a record of more than {self._limits.text} bytes"
+            raise over_limit("text", detail, line=self.line, offset=self.offset)
         data = grown(self.data, self._chunks, self._limits.text)
         if data is None:
             self._check(container)

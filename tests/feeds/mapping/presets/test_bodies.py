@@ -21,7 +21,7 @@ def sample(name, file):
     source = (ROOT / "config" / "feeds.d" / f"{name}.toml.example").read_text()
     feed = parse_feed(name, source, CATALOGUE, FeedDefaults())
     reader = open_reader(ROOT / "feeds" / "samples" / file, feed.read, FeedLimits())
-    return {row.reference_id: row for row in map(feed.mapping.row, reader)}
+    return {row.reference_id: row for row in (feed.mapping.row(record, reader.format) for record in reader)}
 
 
 SAMPLES = [
@@ -128,7 +128,8 @@ def rows_of(tmp_path, preset, name, data):
     """What a preset makes of a delivery, as a run reads it."""
     feed = parse_feed("f", f'employer = "A"\npreset = "{preset}"', CATALOGUE, FeedDefaults())
     (tmp_path / name).write_bytes(data)
-    return [feed.mapping.row(record) for record in open_reader(tmp_path / name, feed.read, FeedLimits())]
+    reader = open_reader(tmp_path / name, feed.read, FeedLimits())
+    return [feed.mapping.row(record, reader.format) for record in reader]
 
 
 def test_a_jobatus_feed_has_no_ids_and_is_read_by_the_preset_of_trovit(tmp_path):
