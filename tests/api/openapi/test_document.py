@@ -87,13 +87,18 @@ def test_every_error_code_is_documented_with_an_example(code: str) -> None:
 
 
 def test_every_field_code_of_the_rules_is_documented() -> None:
-    """Return the codes in the source: the second argument of each Problem, each ``code=``, and the faults of places."""
+    """Find the codes in the source: the second argument of each ``Problem`` and ``refused``, each ``code=``, and the faults
+    of places."""
     found = set()
     for path in DOMAIN.glob("*.py"):
         if path.name in ("feed_rows.py", "run.py", "problem_codes.py"):  # faults of feeds, not of bodies
             continue
         for node in ast.walk(ast.parse(path.read_bytes())):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Problem":
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in ("Problem", "refused")
+            ):
                 found |= {a.value for a in node.args[1:2] if isinstance(a, ast.Constant)}
             elif (
                 isinstance(node, ast.keyword) and node.arg == "code" and isinstance(node.value, ast.Constant)
