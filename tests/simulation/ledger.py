@@ -151,16 +151,16 @@ class Ledger:
 
     @contextmanager
     def decision(self, held: SeenRun, *, approves: bool) -> Iterator[None]:
-        """In the block a person decides on a held run."""
-        if approves:
+        """In the block a person decides on a held run. Another one may approve it just now."""
+        alone = held.run.id not in self._model(held.run).going_on
+        if approves and alone:
             self._model(held.run).began(held.law)
         reason = held.run.reason
         yield
         self.look()
         model, number = self._model(held.run), held.run.id
-        if (
-            number in model.going_on
-        ):  # shown again: nothing was done; held as before: what was cut off may be done
+        if alone and number in model.going_on:
+            # shown again: nothing was done; held as before: what was cut off may be done
             shown_again = held.run.state is RunState.HELD and held.run.reason != reason
             model.ended(number, (lambda done: not done) if shown_again else None)
 
@@ -452,13 +452,16 @@ class Ledger:
 
     def _check_held(self) -> None:
         """A held run waits only as long as no later file of its feed took its place: if nothing of it was applied, only a file
-        that carries the whole feed does."""
+        that carries the whole feed does. An older file may be run after one of corrected rows, and takes no place."""
         for number, seen in self.runs.items():
             if seen.run.state is RunState.HELD:
                 later = [
                     n
                     for n, other in self.runs.items()
-                    if other.ended > seen.ended and other.run.feed == seen.run.feed and other.usable
+                    if n > number
+                    and other.ended > seen.ended
+                    and other.run.feed == seen.run.feed
+                    and other.usable
                     if seen.proved or other.is_whole
                 ]
                 assert not later, f"run {number} of {seen.run.feed} is held, though run {later} came later"

@@ -41,7 +41,10 @@ class Scene:
         self.log: Counter[str] = Counter()
         self.broken: AssertionError | None = None
         self._jumped_at = self._doubted_until = 0.0
-        self._set_by = self._trusted_by = timedelta()
+        #: By how much the clock was set so far: in all, as the service has seen it, and when it last trusted it. When it was
+        #: first set since the service looked.
+        self._set_by = self._seen_by = self._trusted_by = timedelta()
+        self._unseen_since: float | None = None
 
     def begin(self, inspector: Store) -> None:
         """Set up the ledger, which sees the store through ``inspector``."""
@@ -57,22 +60,34 @@ class Scene:
     def jump(self, seconds: float) -> None:
         """The clock on the wall is set."""
         jump = timedelta(seconds=seconds)
-        if self.monotonic >= self._doubted_until:
-            self._trusted_by = self._set_by
         self._set_by += jump
+        if self._unseen_since is None:
+            self._unseen_since = self.monotonic
+        self._set_clock(self.clock() + jump)
+
+    def clock_is_read(self) -> None:
+        """The service compares the clock with the monotonic one. What was set and set back before, nobody has seen."""
+        since, self._unseen_since = self._unseen_since, None
+        if since is None:
+            return
+        before, self._seen_by = self._seen_by, self._set_by
+        if since >= self._doubted_until:
+            self._trusted_by = before
         if abs(self._set_by - self._trusted_by) <= _HOUR:
             self._doubted_until = 0.0
-        elif abs(jump) > _HOUR:
-            self._jumped_at, self._doubted_until = self.monotonic, self.monotonic + _DOUBT
-        self._set_clock(self.clock() + jump)
+        elif abs(self._set_by - before) > _HOUR:
+            self._jumped_at, self._doubted_until = since, since + _DOUBT
 
     def service_starts(self) -> None:
         """A process that starts takes the clock as it is."""
-        self._trusted_by, self._doubted_until = self._set_by, 0.0
+        self._trusted_by = self._seen_by = self._set_by
+        self._doubted_until, self._unseen_since = 0.0, None
 
     def doubts(self, since: float) -> bool:
         """Return whether a process that runs since then must not close or remove anything now: for ten minutes after the
         clock was set by more than an hour, and not set back. (A process that starts meanwhile cannot know.)"""
+        if self._unseen_since is not None and abs(self._set_by - self._seen_by) > _HOUR:
+            return since < self._unseen_since  # it was set while the service looked
         return since < self._jumped_at and self.monotonic < self._doubted_until
 
     def _set_clock(self, later: datetime) -> None:

@@ -101,6 +101,7 @@ class Service:
         daemon, process = self._running
         scene = self._scene
         scene.look()
+        scene.clock_is_read()
         done, trusted = False, True
         with self._faults_pass(), self.inside(process):
             trusted = daemon.look_at_the_calendar()

@@ -12,7 +12,7 @@ import gzip
 import re
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from typing import BinaryIO, Protocol
 from zipfile import BadZipFile
@@ -140,7 +140,7 @@ class Utf8Source:
         self.encoding, self._skip, self.guessed = _encoding(raw, encoding)
         self.head = _decode(_transcoder(self.encoding), raw[self._skip :], self._skip)
 
-    def chunks(self) -> Iterator[bytes]:
+    def chunks(self) -> Generator[bytes, None, None]:
         """Yield the file from its start, in UTF-8. A chunk may end inside a character only if the file is UTF-8."""
         decoder = _transcoder(self.encoding)
         guessing = self.encoding == "guess"

@@ -33,7 +33,7 @@ def repeating_rows(board: Board) -> list[Row]:
 
 
 def cut_off(board: Board, feed: Feed, source: SourceFile, batches: int) -> Run:
-    """Begin a run, which ends after so many batches of rows. Return its next attempt, which is to be run."""
+    """Begin a run, which ends after this number of batches of rows. Return its next attempt, which is to be run."""
     run, applied = board.begin(feed, source), [0]
 
     def count(phase: str, _done: int, _total: int) -> None:
