@@ -37,7 +37,7 @@ class FileDigest:
         self._further = Condition()
         self._threads = ThreadPoolExecutor(1, "syncd-digest")
         self._beside = bool(this.ctx.processes) and self._source.size >= LARGE
-        self._first = self._begin(self._go_on)
+        self._first = self._begin()
         self._second: Future[bytes] | None = None
 
     def open(self) -> BinaryIO:
@@ -76,7 +76,7 @@ class FileDigest:
         """Raise FeedError ``file_changed`` if the file has another digest since it was read."""
         self._source.check_unchanged()
         self.begin_check()
-        if self._result(self._second or self._begin(self._go_on)) != self._result(self._first):
+        if self._result(self._second or self._begin()) != self._result(self._first):
             raise self._source.changed()
 
     def close(self) -> None:
@@ -84,10 +84,10 @@ class FileDigest:
         self._let_check(0)
         self._threads.shutdown()
 
-    def _begin(self, on_block: Callable[[int], None]) -> Future[bytes]:
+    def _begin(self) -> Future[bytes]:
         """Make a digest: by the thread, or at once."""
         if self._beside:
-            return self._threads.submit(sha256, self._source, on_block)
+            return self._threads.submit(sha256, self._source, self._go_on)
         made: Future[bytes] = Future()
         this, size = self._this, self._source.size
         with this.measured("hash"):
@@ -99,7 +99,7 @@ class FileDigest:
             return
         if self._second is None:
             self._check += 1
-            self._second = self._begin(partial(self._go_on_behind, self._check))
+            self._second = self._threads.submit(self._digest_behind, self._check)
         self._let_check(end)
 
     def _let_check(self, end: int) -> None:
@@ -120,7 +120,11 @@ class FileDigest:
         if self._closed:
             raise Stopped("stopped while hashing")
 
-    def _go_on_behind(self, check: int, done: int) -> None:
+    def _digest_behind(self, check: int) -> bytes:
+        self._wait_behind(check, 0)
+        return sha256(self._source, partial(self._wait_behind, check))
+
+    def _wait_behind(self, check: int, done: int) -> None:
         """Wait until the next block may be checked."""
         end = min(done + _BLOCK, self._source.size)
         with self._further:
@@ -148,19 +152,17 @@ class _OpenedFile(io.FileIO):
 
 
 def sha256(source: SourceFile, on_block: Callable[[int], None]) -> bytes:
-    """Return the SHA-256 of the file. ``on_block`` gets, before each block is read, the number of bytes so far, and may
-    raise to stop.
+    """Return the SHA-256 of the file. ``on_block`` gets the number of bytes read so far and may raise to stop.
 
     Raises FeedError ``file_changed`` for a file that has grown.
     """
     digest = hashlib.sha256()
     done = 0
     with source.open() as file:
-        while True:
-            on_block(done)
-            if not (block := file.read(_BLOCK)):
-                return digest.digest()
+        while block := file.read(_BLOCK):
             digest.update(block)
             done += len(block)
+            on_block(done)
             if done > source.size:
                 raise source.changed()
+    return digest.digest()
