@@ -296,8 +296,8 @@ class FeedQueue:
         there = [d for d in waiting if isinstance(d.file, ClaimedFile)] + [Delivery(file) for file in claimed]
         there.sort(key=lambda delivery: delivery.file.age)
         new = [d.file for d in there if d.run_id is None and isinstance(d.file, ClaimedFile)]
-        numbers = iter(runner.begin(new))
-        return [d if d.run_id is not None else replace(d, run_id=next(numbers)) for d in there]
+        begun = iter(runner.begin(new, queued=True))
+        return [d if d.run_id is not None else replace(d, run_id=next(begun).id) for d in there]
 
     def _is_corrected(self, file: Candidate | ClaimedFile) -> bool:
         """Return whether the file's beginning has the mark of corrected rows, in UTF-16 or any encoding with ASCII."""
