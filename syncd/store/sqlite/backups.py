@@ -18,8 +18,9 @@ from typing import IO
 import msgspec
 
 from syncd.errors import StoreBusy, StoreError
-from syncd.store.backups import Contents, Note, encode_note, flush, read_note, verified
+from syncd.store.backups import Contents, Note, flush, read_note, verified
 from syncd.store.database import Backup
+from syncd.store.model import to_json
 from syncd.store.sqlite.errors import primary_code, store_errors
 from syncd.store.sqlite.search_index import TABLES as INDEX_TABLES
 
@@ -62,7 +63,7 @@ def copy_store(path: Path, target: Path, at: datetime) -> Backup:
     with store_errors(), closing(_connected(path, "mode=rw")) as source:
         source.execute("BEGIN")  # all that follows reads the store as it is at one moment
         before = _contents(source)
-        note = encode_note(Note(at, before.rows, before.digest)).decode()
+        note = to_json(Note(at, before.rows, before.digest))
         try:
             with closing(_connected(target, "mode=rw")) as copy:
                 source.backup(copy)
