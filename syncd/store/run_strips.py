@@ -69,7 +69,7 @@ NONE = LastRuns(None, None, None)
 def last_runs(tx: Tx, feeds: Collection[str]) -> dict[str, LastRuns]:
     """Return the last runs of each of the feeds with these names. A feed whose newest run took a file costs no statement of
     its own."""
-    found = newest(tx, feeds)
+    found = {run.feed: run for run in tx.all(_NEWEST_OF_EACH, feeds=[*feeds])} if feeds else {}
     return {feed: _last_runs(tx, found[feed]) if feed in found else NONE for feed in feeds}
 
 
@@ -78,11 +78,6 @@ def _last_runs(tx: Tx, newest: Run) -> LastRuns:
         return LastRuns(newest, newest, newest)
     file = newest if newest.kind is RunKind.FILE else last_file(tx, newest.feed)
     return LastRuns(newest, last_success(tx, newest.feed), file)
-
-
-def newest(tx: Tx, feeds: Collection[str]) -> dict[str, Run]:
-    """Return the newest run of each of the feeds with these names that has one."""
-    return {run.feed: run for run in tx.all(_NEWEST_OF_EACH, feeds=[*feeds])} if feeds else {}
 
 
 def last_file(tx: Tx, feed: str) -> Run | None:

@@ -166,7 +166,6 @@ class SqliteDatabase(Database):
             raise StoreError(f"the folder {self.path.parent} cannot be made: {error.strerror}") from error
 
     def lock(self) -> None:
-        """Own the store until ``unlock`` or the end of the process. Raises StoreInUse."""
         self._make_folder()
         path = self.path.with_name(self.path.name + ".lock")
         try:
