@@ -372,6 +372,5 @@ def _replace_awaited(tx: Tx, feed_id: int, by: Mapping[int | None, int | None]) 
 
 def _lost_runs(tx: Tx, feed: Feed, there: Collection[str]) -> list[Run]:
     """Return the feed's unfinished runs whose claimed files are not ``there``."""
-    mine = (feed.name, feed.employer.id)
-    found = [run for run in runs.unfinished(tx) if (run.feed, run.employer_id) == mine]
-    return [run for run in found if (name := runs.claimed_name(tx, run.id)) is not None and name not in there]
+    unfinished = ((run.id, run.claimed_name) for run in runs.unfinished_of(tx, feed.id))
+    return [runs.get(tx, number) for number, name in unfinished if name is not None and name not in there]
