@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, time, timedelta
 
 from syncd.domain import Notice, NoticeEvent
-from syncd.store import Tx, facts, feeds, notices
+from syncd.store import Tx, facts, feeds, notices, runs
 
 #: The fact that has the date of the last digest.
 _LAST = "notify.digest"
@@ -40,7 +40,7 @@ def add_if_due(
 def digest_of(tx: Tx, degraded: Mapping[str, str]) -> Notice:
     """Return the digest of the last day."""
     ended = notices.ended_since(tx, tx.now.instant - PERIOD)
-    held = notices.held_runs(tx)
+    held = [(run.feed, run.id) for run in runs.waiting(tx)]
     totals: Counter[str] = Counter()
     by_feed: dict[str, list[str]] = {}
     for feed, state, number in ended:

@@ -176,8 +176,9 @@ class SearchIndex(Protocol):
         (what was wrong, False). Return None if nothing is known to be wrong. Raises StoreError."""
 
 
-class Checkpoints(Protocol):
-    """Keeps the database's log short beside the writer. Only for the thread that writes."""
+class Checkpoints:
+    """Keeps the database's log short beside the writer. Only for the thread that writes. This one does nothing: a server looks
+    after its log."""
 
     def after_commit(self, answer: Callable[[], None]) -> None:
         """Called after each commit. ``answer`` gives its results to the callers that wait for the commit; if this
@@ -199,24 +200,19 @@ class Backup:
     size: int
 
 
-class Replacement(Protocol):
-    """A verified backup that was unpacked beside the store, ready to take its place."""
+class Replacement(NamedTuple):
+    """A verified backup that was unpacked beside the store, ready to take its place. ``database``: what was unpacked, to be read
+    only. ``take_place(at)`` puts it in the place of the store, all or nothing, and returns where the old store is kept, under a
+    name with the instant ``at``; None if there was none. Call it with the lock. Raises StoreBusy if another process uses the
+    store, StoreError, OSError."""
 
-    @property
-    def backup(self) -> Backup: ...
-
-    @property
-    def database(self) -> Database:
-        """What was unpacked, to be read only."""
-
-    def take_place(self, at: datetime) -> Path | str | None:
-        """Put it in the place of the store, all or nothing, and return where the old store is kept, under a name with the
-        instant ``at``; None if there was none. Call it with the lock. Raises StoreBusy if another process uses the store,
-        StoreError, OSError."""
+    backup: Backup
+    database: Database
+    take_place: Callable[[datetime], Path | str | None]
 
 
 class Database(Protocol):
-    """One database that holds a store."""
+    """One database that holds a store. A method that has a body here is for a database that needs nothing there."""
 
     #: What the driver raises.
     errors: tuple[type[BaseException], ...]
@@ -225,9 +221,7 @@ class Database(Protocol):
     opening_writes: bool
     #: What the name of a backup in a folder ends with.
     backup_ending: str
-
-    @property
-    def index(self) -> SearchIndex: ...
+    index: SearchIndex
 
     def translated(self, error: BaseException) -> BaseException:
         """Return the StoreError that an error of the driver means; any other error as it is."""
@@ -240,18 +234,17 @@ class Database(Protocol):
 
     def unlock(self) -> None: ...
 
-    @property
-    def named_lock(self) -> Callable[[str], AbstractContextManager[bool]]:
-        """Yields whether this process now has the lock with that name, which one process at a time can have. Raises
-        StoreError, OSError."""
+    def named_lock(self, name: str) -> AbstractContextManager[bool]:
+        """Yield whether this process now has the lock ``name``, which one process at a time can have. Raises StoreError,
+        OSError."""
 
     def exists(self) -> bool:
         """Return whether there is a store, of whatever version. Creates nothing. Raises StoreError."""
 
-    @property
-    def under_locks(self) -> Callable[[Callable[[Any], T]], Callable[[Any], T]]:
-        """Returns a function that writes as one that first raises StoreBusy if a named lock that the calling thread holds
-        was lost."""
+    def under_locks(self, fn: Callable[[Any], T]) -> Callable[[Any], T]:
+        """Return ``fn``, a function that writes. If a named lock that the calling thread holds now is lost by then, it raises
+        StoreBusy first."""
+        return fn
 
     def writer(self) -> Session: ...
 
@@ -261,6 +254,7 @@ class Database(Protocol):
     def single_reader(self) -> Callable[[], Session] | None:
         """Returns a session whose transactions have one SELECT each, which is all that is sent to the server. None: there is no
         server to which the begin and the end of a transaction are messages."""
+        return None
 
     def migration(self) -> AbstractContextManager[sa.Connection]:
         """Return a transaction that no other writes beside."""
@@ -277,7 +271,8 @@ class Database(Protocol):
     def set_last_ids(self, tx: Executes, ids: Mapping[str, int]) -> None:
         """Give out higher ids than these from now on, and than those of the rows that are there."""
 
-    def checkpoints(self, writer: Session) -> Checkpoints: ...
+    def checkpoints(self, writer: Session) -> Checkpoints:
+        return Checkpoints()
 
     def version(self) -> str | None:
         """Return the version of the store's schema, without writing anything; None if there is no store yet. Raises

@@ -42,17 +42,15 @@ def note_seen(tx: Tx) -> None:
 # -- the catalogue ---------------------------------------------------------------------------------------------
 
 _CATALOGUE = "catalogue"
-_decode = msgspec.json.Decoder(dict[str, dict[int, str]]).decode
+#: Kind of the entry → id → name.
+_Kinds = dict[str, dict[int, str]]
+_decode = msgspec.json.Decoder(_Kinds).decode
 
 
 def complete_catalogue(tx: Tx, configured: Catalogue) -> Catalogue:
     """Return ``configured`` with what else the store remembers, retired: an entry that the configuration drops again is
     kept, because jobs may have its id (docs/api.md "Catalogues")."""
-    known = _remembered(tx)
-    gone = {
-        kind: {id: name for id, name in known.get(kind, {}).items() if id not in entries}
-        for kind, entries in _kinds(configured).items()
-    }
+    gone = _lacking(_kinds(configured), _remembered(tx))
     return configured.extended(
         categories=gone["categories"],
         position_types=gone["position_types"],
@@ -63,23 +61,27 @@ def complete_catalogue(tx: Tx, configured: Catalogue) -> Catalogue:
 
 def remember_catalogue(tx: Tx, catalogue: Catalogue) -> None:
     """Keep every entry that does not ship, under its present name."""
-    shipped = _kinds(Catalogue.default())
-    added = {
-        kind: {id: name for id, name in entries.items() if id not in shipped[kind]}
-        for kind, entries in _kinds(catalogue).items()
-    }
+    added = _lacking(_kinds(Catalogue.default()), _kinds(catalogue))
     known = _remembered(tx)
     if added != known and (known or any(added.values())):
         put(tx, _CATALOGUE, to_json(added))
 
 
-def _kinds(catalogue: Catalogue) -> dict[str, dict[int, str]]:
+def _lacking(present: _Kinds, others: _Kinds) -> _Kinds:
+    """Return for each kind the entries of ``others`` whose ids ``present`` lacks."""
+    return {
+        kind: {id: name for id, name in others.get(kind, {}).items() if id not in entries}
+        for kind, entries in present.items()
+    }
+
+
+def _kinds(catalogue: Catalogue) -> _Kinds:
     return {
         "position_types": {entry.id: entry.name for entry in catalogue.position_types.values()},
         "categories": {entry.id: entry.name for entry in catalogue.categories.values()},
     }
 
 
-def _remembered(tx: Tx) -> dict[str, dict[int, str]]:
+def _remembered(tx: Tx) -> _Kinds:
     value = get(tx, _CATALOGUE)
     return _decode(value) if value else {}

@@ -29,10 +29,12 @@ from syncd.store.model import (
     Statement,
     adding,
     among,
+    counting,
     deleting,
     following,
     inserting,
     matching,
+    removing,
     replacing,
     rewriting,
     to_json,
@@ -229,9 +231,7 @@ _MISSES = Statement(
     )
 )
 _RELEASE = (deleting(FeedJob.job_id), deleting(FeedSent.job_id), deleting(FeedMiss.job_id))
-_RELEASE_SENT = Statement(
-    sa.delete(FeedSent).where(col(FeedSent.job_id).in_(select(FeedJob.job_id).where(*_of_feed)))
-)
+_RELEASE_SENT = removing(select(FeedJob.job_id).where(*_of_feed), FeedSent.job_id)
 _RELEASE_MISSES, _RELEASE_JOBS = deleting(FeedMiss.feed_id), deleting(FeedJob.feed_id)
 
 
@@ -245,9 +245,7 @@ def owned_active(
     return ids, misses
 
 
-_COUNT_ACTIVE = Statement(
-    sa.select(sa.func.count()).select_from(FeedJob).where(*_of_feed, col(FeedJob.active))
-)
+_COUNT_ACTIVE = counting(FeedJob, *_of_feed, col(FeedJob.active))
 #: In the order of the index, so that PostgreSQL reads that: it would read the whole table for each feed where one feed has
 #: most jobs.
 _active_of_feed = (
@@ -297,36 +295,30 @@ def release_all(tx: Tx, feed_id: int) -> int:
 
 # -- what a run changed ----------------------------------------------------------------------------------------
 
+_REFERENCES = Statement(sa.select(col(JobRow.id), col(JobRow.reference_id)).where(among(JobRow.id, "ids")))
+
 
 def give_back(tx: Tx, owners: Sequence[run_owners.FormerOwner], *, run_id: int) -> None:
     """Make the former feeds the owners again; the jobs count as touched, so that the next row of each is decided anew. A
     job that is gone is left out. ``run_id``: the run that does it."""
-    found = _references(tx, [owner.job_id for owner in owners])
+    found = dict(tx.all(_REFERENCES, ids=[owner.job_id for owner in owners])) if owners else {}
     there = [owner for owner in owners if owner.job_id in found]
     release(tx, [owner.job_id for owner in there if owner.feed_id is None], run_id=run_id)
     for feed_id in {owner.feed_id for owner in there if owner.feed_id is not None}:
         back = [owner for owner in there if owner.feed_id == feed_id]
         rows = [
             Written(
-                owner.job_id, found[owner.job_id], b"", b"", owner.job_version or 0, _sent_of(owner), None
+                owner.job_id,
+                found[owner.job_id] or "",
+                digest=b"",
+                fingerprint=b"",
+                job_version=owner.job_version or 0,
+                sent=_decode(owner.sent) if owner.sent else None,
+                due=None,
             )
             for owner in back
         ]
         own(tx, feed_id, rows, run_id=run_id)
-
-
-_REFERENCES = Statement(sa.select(col(JobRow.id), col(JobRow.reference_id)).where(among(JobRow.id, "ids")))
-
-
-def _references(tx: Tx, job_ids: Sequence[int]) -> dict[int, str]:
-    """Return the referenceId of each of the jobs that exist, "" for none."""
-    return (
-        {job_id: reference or "" for job_id, reference in tx.all(_REFERENCES, ids=job_ids)} if job_ids else {}
-    )
-
-
-def _sent_of(owner: run_owners.FormerOwner) -> Mapping[str, str] | None:
-    return _decode(owner.sent) if owner.sent else None
 
 
 def forget_sent(tx: Tx, fields: Mapping[int, Collection[str]]) -> None:

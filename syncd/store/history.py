@@ -34,6 +34,7 @@ from syncd.store.model import (
     matching,
     micros,
     paged,
+    removing,
 )
 from syncd.store.transactions import Tx
 
@@ -141,11 +142,8 @@ _PAGE = Statement(
 )
 _OWNER = Statement(select(HistoryRow.employer_id).where(*_of_job).limit(1))
 _COUNT = counting(HistoryRow, *_of_job)
-_PRUNE = Statement(
-    sa.delete(HistoryRow).where(
-        col(HistoryRow.id).in_(first_by(select(HistoryRow.id), HistoryRow.id)),
-        col(HistoryRow.at) < bindparam("before"),
-    )
+_PRUNE = removing(
+    first_by(select(HistoryRow.id), HistoryRow.id), HistoryRow.id, col(HistoryRow.at) < bindparam("before")
 )
 
 

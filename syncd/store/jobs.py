@@ -57,16 +57,16 @@ _SHOWN = _view("Shown", JOB_MEMBERS, _DATES)
 _SELECT = JOB.select()
 _own = matching(JobRow.employer_id)
 _limit: sa.BindParameter[int] = bindparam("limit")
-_BY_ID = Statement(_SELECT.where(*matching(JobRow.id), *_own), JOB.make)
-_SHOWN_BY_ID = Statement(_SHOWN.select().where(*matching(JobRow.id), *_own), _SHOWN.make)
-_BY_REFERENCE = Statement(_SELECT.where(*_own, *matching(JobRow.reference_id)), JOB.make)
-_BY_REFERENCES = Statement(_SELECT.where(*_own, among(JobRow.reference_id, "references")), JOB.make)
-_BY_IDS = Statement(_SELECT.where(among(JobRow.id, "ids")), JOB.make)
+_BY_ID = Statement(_SELECT.where(*matching(JobRow.id), *_own))
+_SHOWN_BY_ID = Statement(_SHOWN.select().where(*matching(JobRow.id), *_own))
+_BY_REFERENCE = Statement(_SELECT.where(*_own, *matching(JobRow.reference_id)))
+_BY_REFERENCES = Statement(_SELECT.where(*_own, among(JobRow.reference_id, "references")))
+_BY_IDS = Statement(_SELECT.where(among(JobRow.id, "ids")))
 _NAMES = Statement(select(JobRow.id, col(JobRow.reference_id), JobRow.title).where(among(JobRow.id, "ids")))
-_HEADERS = Statement(_HEADER.select().where(among(JobRow.id, "ids")), _HEADER.make)
+_HEADERS = Statement(_HEADER.select().where(among(JobRow.id, "ids")))
 _after = _SELECT.where(*_own, col(JobRow.id) > bindparam("after")).order_by(col(JobRow.id)).limit(_limit)
-_AFTER = Statement(_after, JOB.make)
-_AFTER_IN = Statement(_after.where(*matching(JobRow.status)), JOB.make)
+_AFTER = Statement(_after)
+_AFTER_IN = Statement(_after.where(*matching(JobRow.status)))
 _SHARED_URLS = Statement(
     select(col(JobRow.application_url))
     .where(*_own, JobRow.status == Status.ACTIVE.value, among(JobRow.application_url, "urls"))
@@ -217,14 +217,12 @@ _refreshed = sa.and_(
 _DUE_REFRESH = Statement(
     _SELECT.where(_refreshed, col(JobRow.published_at) <= bindparam("before"))
     .order_by(col(JobRow.published_at), col(JobRow.id))
-    .limit(_limit),
-    JOB.make,
+    .limit(_limit)
 )
 _DUE_CLOSE = Statement(
     _SELECT.where(_active, col(JobRow.close_date) < _today)
     .order_by(col(JobRow.close_date), col(JobRow.id))
-    .limit(_limit),
-    JOB.make,
+    .limit(_limit)
 )
 
 

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam
 from sqlmodel import col, select
 
-from syncd.domain import TROUBLES_OF_FILES, HoldScope, Notice, NoticeEvent, Run, RunState, notice_of
+from syncd.domain import TROUBLES_OF_FILES, HoldScope, Notice, NoticeEvent, Run, notice_of
 from syncd.store import runs
 from syncd.store.model import (
     Columns,
@@ -23,11 +23,11 @@ from syncd.store.model import (
     RunRow,
     Statement,
     among,
-    deleting,
     first_by,
     instant_of,
     micros,
     optional,
+    removing,
 )
 from syncd.store.transactions import Tx
 from syncd.values import span_in_words
@@ -67,26 +67,13 @@ _old = select(NoticeRow.id).where(
     col(NoticeRow.id).not_in(_newest_of_kind),
     col(NoticeRow.id).not_in(_unsent),
 )
-_OLD = Statement(first_by(_old, NoticeRow.id))
-_DELETE = deleting(NoticeRow.id)
+_PRUNE = removing(first_by(_old, NoticeRow.id), NoticeRow.id)
 
 
 def add(tx: Tx, notice: Notice) -> Notice:
     """Write a notice of now; return it with its id and its key."""
     new = replace(notice, key=uuid4().hex, at=tx.now.instant)
-    values = {
-        NoticeRow.key: new.key,
-        NoticeRow.event: new.event,
-        NoticeRow.feed: new.feed,
-        NoticeRow.run_id: new.run,
-        NoticeRow.state: new.state,
-        NoticeRow.reason: new.reason,
-        NoticeRow.counts: new.counts,
-        NoticeRow.over: new.over,
-        NoticeRow.holds: new.holds,
-        NoticeRow.at: new.at,
-    }
-    return replace(new, id=tx.insert(values))
+    return replace(new, id=tx.insert(NOTICE.values(new)))
 
 
 def note_run(tx: Tx, run: Run, *, poison: bool = False) -> None:
@@ -133,9 +120,7 @@ def last_id(tx: Tx) -> int:
 def prune(tx: Tx, before: datetime, limit: int = 500) -> int:
     """Remove at most ``limit`` notices from before ``before``, oldest first; return how many went. Those that are still
     to be sent stay, and the newest of each kind of each feed."""
-    gone = [(id,) for id in tx.scalars(_OLD, before=micros(before), limit=limit)]
-    tx.many(_DELETE, gone)
-    return len(gone)
+    return tx.run(_PRUNE, before=micros(before), limit=limit)
 
 
 # -- the digest ------------------------------------------------------------------------------------------------
@@ -147,19 +132,8 @@ _ENDED = Statement(
     .group_by(col(FeedRow.name), col(RunRow.state))
     .order_by(col(FeedRow.name), col(RunRow.state))
 )
-_HELD = Statement(
-    select(col(FeedRow.name), col(RunRow.id))
-    .join(FeedRow, col(FeedRow.id) == RunRow.feed_id)
-    .where(col(RunRow.state) == RunState.HELD.value)
-    .order_by(col(RunRow.id))
-)
 
 
 def ended_since(tx: Tx, since: datetime) -> list[tuple[str, str, int]]:
     """Return the number of runs that ended since then, for each feed and state."""
     return tx.all(_ENDED, since=micros(since))
-
-
-def held_runs(tx: Tx) -> list[tuple[str, int]]:
-    """Return feed and number of the runs that wait for a decision, in order."""
-    return tx.all(_HELD)

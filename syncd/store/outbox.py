@@ -21,6 +21,7 @@ from syncd.store.model import (
     NoticeRow,
     OutboxRow,
     Statement,
+    among,
     clean,
     counting,
     deleting,
@@ -30,6 +31,7 @@ from syncd.store.model import (
     matching,
     micros,
     optional_instant,
+    removing,
     updating,
 )
 from syncd.store.transactions import Tx
@@ -78,23 +80,22 @@ _ASSIGN = updating(OutboxRow.message, where=[OutboxRow.id])
 _FAILED = updating(OutboxRow.tries, OutboxRow.due, OutboxRow.error, where=[OutboxRow.id])
 _DUE = Statement(sa.update(OutboxRow).where(_waits).values({OutboxRow.due: 0}))
 _SENT = updating(OutboxRow.sent_at, where=[OutboxRow.id])
-_DELETE = deleting(OutboxRow.id)
 _CURSORS = Statement(
     select(col(FactRow.name), col(FactRow.value)).where(col(FactRow.name).startswith("notify.to "))
 )
 _WAITING_FOR = counting(OutboxRow, *_unsent)
-_SENT_BEFORE = Statement(
-    select(col(OutboxRow.id)).where(col(OutboxRow.sent_at) < bindparam("before")).limit(bindparam("limit"))
-)
+_sent_before = select(col(OutboxRow.id)).where(col(OutboxRow.sent_at) < bindparam("before"))
+_PRUNE = removing(_sent_before.limit(bindparam("limit")), OutboxRow.id)
 _WAITING = Statement(select(col(OutboxRow.way), sa.func.count()).where(_waits).group_by(col(OutboxRow.way)))
-_UNSENT_WAYS = Statement(select(col(OutboxRow.id), col(OutboxRow.way)).where(_waits))
-_TOO_OLD = Statement(
+_DROP_OTHERS = Statement(sa.delete(OutboxRow).where(_waits, sa.not_(among(OutboxRow.way, "ways"))))
+_too_old = (
     select(col(OutboxRow.id))
     .join(NoticeRow, col(NoticeRow.id) == OutboxRow.notice_id)
     .where(*_unsent, col(NoticeRow.at) < bindparam("before"))
-    .limit(BATCH)
 )
-_OLDEST = Statement(first_by(select(col(OutboxRow.id)).where(*_unsent), OutboxRow.id))
+_DROP_OLDER = removing(_too_old.limit(BATCH), OutboxRow.id)
+_DROP_OLDEST = removing(first_by(select(col(OutboxRow.id)).where(*_unsent), OutboxRow.id), OutboxRow.id)
+_DROP = deleting(OutboxRow.id)
 
 
 def _cursor(way: str) -> str:
@@ -116,7 +117,7 @@ def begin(tx: Tx, ways: Collection[str]) -> int:
     for name in known:
         if name not in map(_cursor, ways):
             facts.put(tx, name, "")
-    return _drop(tx, [id for id, way in tx.all(_UNSENT_WAYS) if way not in ways])
+    return tx.run(_DROP_OTHERS, ways=["", *ways])  # "": a list in SQL is never empty
 
 
 def has_new(tx: Tx, ways: Collection[str]) -> bool:
@@ -135,7 +136,7 @@ def collect(tx: Tx, way: str, events: Collection[str], feeds: Collection[str]) -
             tx.insert({OutboxRow.way: way, OutboxRow.notice_id: notice.id, OutboxRow.feed: notice.feed or ""})
     facts.put(tx, _cursor(way), str(after))
     excess = (tx.scalar(_WAITING_FOR, way=way) or 0) - MOST
-    return _drop(tx, tx.scalars(_OLDEST, way=way, limit=excess)) if excess > 0 else 0
+    return tx.run(_DROP_OLDEST, way=way, limit=excess) if excess > 0 else 0
 
 
 def waiting(tx: Tx) -> dict[str, int]:
@@ -190,19 +191,14 @@ def sent(tx: Tx, message: Sequence[Outgoing]) -> None:
 
 def drop(tx: Tx, message: Sequence[Outgoing]) -> None:
     """Give up to send the notices of the message."""
-    _drop(tx, [each.id for each in message])
+    tx.many(_DROP, [(each.id,) for each in message])
 
 
 def drop_older(tx: Tx, way: str, before: datetime) -> int:
     """Give up to send some of the notices from before ``before`` to ``way``; return how many."""
-    return _drop(tx, tx.scalars(_TOO_OLD, way=way, before=micros(before)))
+    return tx.run(_DROP_OLDER, way=way, before=micros(before))
 
 
 def prune(tx: Tx, before: datetime, limit: int = 500) -> int:
     """Forget at most ``limit`` rows of what was sent before ``before``; return how many."""
-    return _drop(tx, tx.scalars(_SENT_BEFORE, before=micros(before), limit=limit))
-
-
-def _drop(tx: Tx, ids: Sequence[int]) -> int:
-    tx.many(_DELETE, [(id,) for id in ids])
-    return len(ids)
+    return tx.run(_PRUNE, before=micros(before), limit=limit)

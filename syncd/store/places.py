@@ -118,15 +118,7 @@ def _add(tx: Tx, employer_id: int, location: Location) -> Location:
     if known.id:
         return known
     (new_id,) = tx.next_ids("place", 1, first=FIRST_ADDED)
-    tx.run(
-        _ADD,
-        id=new_id,
-        name=location.name,
-        province=province,
-        key=place_key(location.name),
-        population=0,
-        employer_id=employer_id,
-    )
+    tx.many(_ADD, [(new_id, location.name, province, place_key(location.name), 0, employer_id)])
     return replace(location, id=new_id)
 
 

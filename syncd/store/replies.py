@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -12,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam
 from sqlmodel import col
 
-from syncd.store.model import Columns, ReplyRow, Statement, matching, micros, replacing, to_json
+from syncd.store.model import Columns, ReplyRow, Statement, kept_row, matching, micros, replacing
 from syncd.store.transactions import Tx
 
 #: How long an answer is kept.
@@ -27,7 +26,7 @@ class Reply:
 
     request_digest: bytes
     status: int
-    headers: Mapping[str, str]
+    headers: dict[str, str]
     body: bytes
 
 
@@ -48,16 +47,8 @@ def find(tx: Tx, key_id: int, idempotency_key: str, since: datetime) -> Reply | 
 
 def keep(tx: Tx, key_id: int, idempotency_key: str, reply: Reply) -> None:
     """Keep ``reply``, in the transaction of what it answers; an older one of the same key is replaced."""
-    tx.run(
-        _KEEP,
-        key_id=key_id,
-        idempotency_key=idempotency_key,
-        request_digest=reply.request_digest,
-        status=reply.status,
-        headers=to_json(dict(reply.headers)),
-        body=reply.body,
-        at=micros(tx.now.instant),
-    )
+    values = kept_row(reply, ("request_digest", "status", "headers", "body"))
+    tx.many(_KEEP, [(key_id, idempotency_key, *values, micros(tx.now.instant))])
 
 
 def prune(tx: Tx, before: datetime) -> int:

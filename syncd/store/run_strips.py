@@ -15,8 +15,6 @@ from syncd.store import runs
 from syncd.store.model import FeedRow, RunRow, Statement, among
 from syncd.store.transactions import Tx
 
-#: Runs that are read at first of a feed whose newest took no file.
-_NEWEST = 5
 _newest_first = col(RunRow.id).desc()
 _of_feed = col(FeedRow.name) == bindparam("feed")
 _each = aliased(RunRow)
@@ -71,25 +69,15 @@ NONE = LastRuns(None, None, None)
 def last_runs(tx: Tx, feeds: Collection[str]) -> dict[str, LastRuns]:
     """Return the last runs of each of the feeds with these names. A feed whose newest run took a file costs no statement of
     its own."""
-    found = newest(tx, feeds)
+    found = {run.feed: run for run in tx.all(_NEWEST_OF_EACH, feeds=[*feeds])} if feeds else {}
     return {feed: _last_runs(tx, found[feed]) if feed in found else NONE for feed in feeds}
 
 
 def _last_runs(tx: Tx, newest: Run) -> LastRuns:
     if newest.is_success:
         return LastRuns(newest, newest, newest)
-    found = runs.list(tx, newest.feed, _NEWEST)
-    success = next((run for run in found if run.is_success), None)
-    file = next((run for run in found if run.kind is RunKind.FILE), None)
-    if len(found) == _NEWEST:
-        success = success or last_success(tx, newest.feed)
-        file = file or last_file(tx, newest.feed)
-    return LastRuns(newest, success, file)
-
-
-def newest(tx: Tx, feeds: Collection[str]) -> dict[str, Run]:
-    """Return the newest run of each of the feeds with these names that has one."""
-    return {run.feed: run for run in tx.all(_NEWEST_OF_EACH, feeds=[*feeds])} if feeds else {}
+    file = newest if newest.kind is RunKind.FILE else last_file(tx, newest.feed)
+    return LastRuns(newest, last_success(tx, newest.feed), file)
 
 
 def last_file(tx: Tx, feed: str) -> Run | None:

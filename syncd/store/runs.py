@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from functools import cache
 from typing import NamedTuple
 
 import msgspec
@@ -21,7 +22,6 @@ from syncd.store.model import (
     Statement,
     among,
     counting,
-    deleting,
     first_by,
     kept,
     kept_row,
@@ -30,6 +30,7 @@ from syncd.store.model import (
     optional,
     optional_instant,
     paged,
+    removing,
     to_json,
     updating,
 )
@@ -97,20 +98,9 @@ _GET = Statement(SELECT.where(*matching(RunRow.id)))
 _LAST = Statement(SELECT.where(*_of_feed, among(RunRow.state, "states")).order_by(_newest).limit(1))
 _of_name = col(RunRow.feed_id).in_(select(FeedRow.id).where(col(FeedRow.name) == bindparam("feed")))
 _in_state = col(RunRow.state) == bindparam("state")
-#: The conditions of a list of runs, by whether a feed and a state are given.
-_limits: dict[tuple[bool, bool], list[sa.ColumnElement[bool]]] = {
-    (False, False): [],
-    (True, False): [_of_name],
-    (False, True): [_in_state],
-    (True, True): [_of_name, _in_state],
-}
-_COUNTS = {given: counting(RunRow, *limits) for given, limits in _limits.items()}
-_PAGES = {
-    given: Statement(paged(SELECT.where(*limits).order_by(_newest))) for given, limits in _limits.items()
-}
 _IN_STATES = Statement(SELECT.where(among(RunRow.state, "states")).order_by(col(RunRow.id)))
 _CLAIMED = Statement(SELECT.where(*matching(RunRow.feed_id, RunRow.claimed_name)).order_by(_newest).limit(1))
-_OPEN = Statement(_OPEN_RUN.select().where(*_of_feed, among(RunRow.state, "states")))
+_OPEN = Statement(_OPEN_RUN.select().where(*_of_feed, among(RunRow.state, "states")).order_by(col(RunRow.id)))
 _HELD = Statement(SELECT.where(col(FeedRow.name) == bindparam("feed"), _in_state).order_by(col(RunRow.id)))
 _CLAIMED_NAME = Statement(select(col(RunRow.claimed_name)).where(*matching(RunRow.id)))
 _APPLIED = Statement(SELECT.where(*_of_feed, _applied).order_by(_newest))
@@ -157,8 +147,7 @@ _old = select(RunRow.id).where(
     col(RunRow.state) != RunState.HELD.value,
     sa.not_(among(RunRow.id, "needed")),
 )
-_OLD = Statement(first_by(_old, RunRow.id))
-_DELETE = deleting(RunRow.id)
+_PRUNE = removing(first_by(_old, RunRow.id), RunRow.id)
 
 
 # -- a run ---------------------------------------------------------------------------------------------------
@@ -213,11 +202,17 @@ def last(tx: Tx, feed_id: int, states: Collection[RunState]) -> Run | None:
     return tx.one(_LAST, feed_id=feed_id, states=[state.value for state in states])
 
 
+@cache
+def _pages(of_feed: bool, in_state: bool) -> tuple[Statement[tuple[int]], Statement[Run]]:
+    """Return the statements for the number and for a page of the runs, of a feed or of all, in a state or in any."""
+    limits = [limit for limit, given in ((_of_name, of_feed), (_in_state, in_state)) if given]
+    return counting(RunRow, *limits), Statement(paged(SELECT.where(*limits).order_by(_newest)))
+
+
 def list(tx: Tx, feed: str | None = None, limit: int = 50, state: RunState | None = None) -> Sequence[Run]:
     """Return the newest runs first, of the feed with that name or of all, in ``state`` or in any."""
-    return tx.page(
-        _PAGES[feed is not None, state is not None], 1, limit, feed=feed, state=state and state.value
-    )
+    _counted, listed = _pages(feed is not None, state is not None)
+    return tx.page(listed, 1, limit, feed=feed, state=state and state.value)
 
 
 def page(
@@ -225,8 +220,9 @@ def page(
 ) -> tuple[int, Sequence[Run]]:
     """Return how many runs there are of the feed with that name (None: of all) in ``state`` (None: in any), and those of
     ``page``, from 1, newest first."""
-    given, values = (feed is not None, state is not None), {"feed": feed, "state": state and state.value}
-    return tx.scalar(_COUNTS[given], **values) or 0, tx.page(_PAGES[given], page, page_size, **values)
+    counted, listed = _pages(feed is not None, state is not None)
+    values = {"feed": feed, "state": state and state.value}
+    return tx.scalar(counted, **values) or 0, tx.page(listed, page, page_size, **values)
 
 
 def waiting(tx: Tx) -> Sequence[Run]:
@@ -240,7 +236,7 @@ def unfinished(tx: Tx) -> Sequence[Run]:
 
 
 def unfinished_of(tx: Tx, feed_id: int) -> Sequence[OpenRun]:
-    """Return the feed's runs that have not ended."""
+    """Return the feed's runs that have not ended, oldest first."""
     return tx.all(_OPEN, feed_id=feed_id, states=[state.value for state in RunState if not state.ended])
 
 
@@ -347,6 +343,4 @@ def prune(tx: Tx, before: datetime, limit: int = 500) -> int:
     stay, and of each feed the newest that was applied, with which the next file is compared."""
     applied = [_newest_applied(tx, feed_id) for feed_id in tx.scalars(_FEEDS)]
     needed = [0, *(run.id for run in applied if run is not None)]  # 0: a list in SQL is never empty
-    gone = tx.all(_OLD, before=micros(before), limit=limit, needed=needed)
-    tx.many(_DELETE, gone)
-    return len(gone)
+    return tx.run(_PRUNE, before=micros(before), limit=limit, needed=needed)

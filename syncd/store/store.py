@@ -37,11 +37,11 @@ def utc_now() -> datetime:
 
 def database_at(url: str, *, lock_url: str = "", prepare: bool = True) -> Database:
     """Return the database that ``url`` names: ``sqlite:///relative``, ``sqlite:////absolute`` or ``postgresql://…``. The
-    other values are for PostgreSQL (``Server``). Raises StoreError for any other."""
+    other values are for ``PostgresDatabase``. Raises StoreError for any other."""
     if url.startswith(POSTGRES):
-        from syncd.store.postgres import PostgresDatabase, Server  # noqa: PLC0415 - most stores do without
+        from syncd.store.postgres import PostgresDatabase  # noqa: PLC0415 - most stores do without
 
-        return PostgresDatabase(Server(url, lock_url, prepare))
+        return PostgresDatabase(url, lock_url, prepare=prepare)
     try:
         parsed = sa.make_url(url)
     except sa.exc.ArgumentError:

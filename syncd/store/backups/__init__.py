@@ -4,7 +4,7 @@
 from syncd.store.backups.drafts import draft_folder, flush
 from syncd.store.backups.files import name_at, remove_oldest, write
 from syncd.store.backups.losses import KeySummary, Losses, RunSummary, compare
-from syncd.store.backups.notes import Contents, Note, encode_note, read_note, verified
+from syncd.store.backups.notes import Contents, Note, read_note, verified
 
 __all__ = [
     "Contents",
@@ -14,7 +14,6 @@ __all__ = [
     "RunSummary",
     "compare",
     "draft_folder",
-    "encode_note",
     "flush",
     "name_at",
     "read_note",

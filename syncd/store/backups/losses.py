@@ -15,6 +15,8 @@ from syncd.store.database import Database
 from syncd.store.model import Columns, EmployerRow, FeedRow, HistoryRow, KeyRow, RunRow, Statement
 from syncd.store.transactions import reading
 
+_WAITING_STATES = [state.value for state in RunState if not state.ended or state is RunState.HELD]
+
 
 class RunSummary(NamedTuple):
     """A run in short."""
@@ -28,7 +30,7 @@ class RunSummary(NamedTuple):
     @property
     def waits(self) -> bool:
         """Whether the run goes on, or is held."""
-        return not RunState(self.state).ended or self.state == RunState.HELD.value
+        return self.state in _WAITING_STATES
 
     @property
     def is_of_file(self) -> bool:
@@ -74,13 +76,7 @@ _KEYS = Statement(
     .join(EmployerRow, col(EmployerRow.id) == KeyRow.employer_id)
     .order_by(col(KeyRow.id))
 )
-_WAITING = Statement(
-    sa.select(sa.func.min(col(RunRow.id))).where(
-        col(RunRow.state).in_(
-            [state.value for state in RunState if not state.ended or state is RunState.HELD]
-        )
-    )
-)
+_WAITING = Statement(sa.select(sa.func.min(col(RunRow.id))).where(col(RunRow.state).in_(_WAITING_STATES)))
 _LAST_RUN = Statement(sa.select(sa.func.max(col(RunRow.id))))
 _LAST_CHANGE = Statement(sa.select(sa.func.max(col(HistoryRow.id))))
 _CHANGES = Statement(

@@ -53,10 +53,6 @@ def verified(note: Note | None, schema: str, now: Contents, size: int) -> Backup
     return Backup(schema, now.rows, now.digest, note.at if note else None, size)
 
 
-def encode_note(note: Note) -> bytes:
-    return msgspec.json.encode(note)
-
-
 def read_note(value: str | bytes) -> Note:
     """Return the note that was written as ``value``. Raises StoreError."""
     try:

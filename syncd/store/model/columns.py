@@ -75,7 +75,7 @@ class Columns(Generic[R]):
         names = list(signature(build).parameters)
         if not others.keys() <= set(names):
             raise TypeError(f"{build} has no {sorted(others.keys() - names)}")
-        self._build, self._size = build, len(names)
+        self._build, self._names, self._size = build, names, len(names)
         self._single: list[tuple[int, Callable[[Any], Any]]] = []
         self._multiple: list[tuple[int, slice, Callable[..., Any]]] = []
         first: list[Any] = []
@@ -94,6 +94,10 @@ class Columns(Generic[R]):
 
     def select(self) -> SelectOf[R]:
         return SelectOf(self.columns, self.make)
+
+    def values(self, value: R) -> dict[Any, object]:
+        """Return by column what ``value`` has for each parameter that is one column of the table: what ``Tx.insert`` takes."""
+        return {column: getattr(value, name) for name, column in zip(self._names, self.columns, strict=False)}
 
     def make(self, row: Sequence[Any]) -> R:
         """Return the value in a row of these columns."""

@@ -193,6 +193,11 @@ def deleting(*columns: Any) -> Statement[Never]:
     return Statement(source, order=[column.key for column in columns])
 
 
+def removing(found: Any, column: Any, *conditions: Any) -> Statement[Never]:
+    """Return the DELETE of the rows that fulfil all conditions and whose ``column`` is among what ``found`` selects."""
+    return Statement(sa.delete(column.class_).where(col(column).in_(found), *conditions))
+
+
 # -- compiled ------------------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,5 @@
 """A store on PostgreSQL: the only package of the store that knows this database."""
 
-from syncd.store.postgres.connections import Server
 from syncd.store.postgres.database import PostgresDatabase
 
-__all__ = ["PostgresDatabase", "Server"]
+__all__ = ["PostgresDatabase"]

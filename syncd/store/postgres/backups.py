@@ -8,7 +8,7 @@ SHA-256 of its rows, as COPY writes them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import IO
 import msgspec
 
 from syncd.errors import StoreError
-from syncd.store.backups import Contents, Note, encode_note, read_note
+from syncd.store.backups import Contents, Note, read_note
 from syncd.store.database import Backup
 from syncd.store.postgres.connections import Connection
 from syncd.store.postgres.errors import store_errors
@@ -46,26 +46,20 @@ _SETTINGS = (
 )
 
 
-class _Sums:
-    """Counts and adds up the rows of tables."""
+def _sum_of(rows: Iterable[bytes]) -> tuple[int, int]:
+    """Return how many rows a table has, and their sum."""
+    count = total = 0
+    for row in rows:
+        count += 1
+        total += int.from_bytes(sha256(row).digest())
+    return count, total % _SUMS
 
-    def __init__(self) -> None:
-        self._found: dict[str, tuple[int, int]] = {}
 
-    def add(self, table: str, rows: Iterable[bytes]) -> None:
-        count = total = 0
-        for row in rows:
-            count += 1
-            total += int.from_bytes(sha256(row).digest())
-        self._found[table] = count, total % _SUMS
-
-    def contents(self) -> Contents:
-        digest = sha256(
-            msgspec.msgpack.encode(
-                [(name, count, f"{total:x}") for name, (count, total) in sorted(self._found.items())]
-            )
-        )
-        return Contents({name: count for name, (count, _) in self._found.items()}, digest.hexdigest())
+def _contents(sums: Mapping[str, tuple[int, int]]) -> Contents:
+    """Return what a store has: ``sums`` has for each table what ``_sum_of`` returns."""
+    named = [(name, count, f"{total:x}") for name, (count, total) in sorted(sums.items())]
+    digest = sha256(msgspec.msgpack.encode(named))
+    return Contents({name: count for name, (count, _) in sums.items()}, digest.hexdigest())
 
 
 def back_up(driver: Connection, target: Path, at: datetime) -> Backup:
@@ -91,7 +85,7 @@ def back_up(driver: Connection, target: Path, at: datetime) -> Backup:
         note = Note(at, found.rows, found.digest, file=file_digest(file, "sha256").hexdigest())
     note.verify(_dumped(reader, names, target, schema))
     with target.open("ab") as file:
-        file.write(_MARK + encode_note(note) + b"\n")
+        file.write(_MARK + msgspec.json.encode(note) + b"\n")
     return Backup(version, found.rows, found.digest, at, target.stat().st_size)
 
 
@@ -104,26 +98,26 @@ def read_store(driver: Connection) -> tuple[str, Contents]:
     version = driver.execute(_VERSION).fetchone() if exists else None
     if version is None:
         raise StoreError("the file is not a backup: no store is in it")
-    sums = _Sums()
+    sums = {}
     for table, copy in driver.execute(_TABLES).fetchall():
         with driver.cursor().copy(copy) as rows:
-            sums.add(table, (bytes(row) for row in rows))
-    return str(*version), sums.contents()
+            sums[table] = _sum_of(bytes(row) for row in rows)
+    return str(*version), _contents(sums)
 
 
 def _dumped(reader: str, names: dict[str, str], target: Path, schema: str) -> Contents:
     """Return what a dump has in the tables of ``schema``."""
-    sums = _Sums()
+    sums = {}
     with output_of([reader, "--data-only", "--file=-", str(target)], names) as lines:
         for line in lines:
             if line.startswith(b"COPY ") and line.endswith(b" FROM stdin;\n"):
                 place, _, table = line.split(b" ", 2)[1].decode().replace('"', "").rpartition(".")
                 rows = _rows(lines)
                 if place == schema:
-                    sums.add(table, rows)
+                    sums[table] = _sum_of(rows)
                 for _row in rows:  # of another schema
                     pass
-    return sums.contents()
+    return _contents(sums)
 
 
 def _rows(lines: Iterator[bytes]) -> Iterator[bytes]:

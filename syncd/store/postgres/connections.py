@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from array import array
-from dataclasses import dataclass
 from typing import Any
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.array import ListDumper
 from psycopg.types.numeric import Int8BinaryDumper
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
@@ -41,27 +40,21 @@ def attempts(*kinds: type[Exception], seconds: float, pause: float) -> Retrying:
     return Retrying(retry=retry, stop=stop_after_delay(seconds), wait=wait_fixed(pause), reraise=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
-    """Where the store is. ``lock_url``: a direct connection, past a pooler, for locks; empty: as ``url``. ``prepare``:
-    whether statements are prepared on the server; a pooler may not allow it."""
-
-    url: str
-    lock_url: str = ""
-    prepare: bool = True
-
-
 class Connector:
     """Opens connections to one server. After an attempt that failed it fails at once for a moment."""
 
     def __init__(self, url: str, *, prepare: bool) -> None:
-        self._given = {**_DEFAULTS, **conninfo_to_dict(url)}
+        self._url, self._given = url, {**_DEFAULTS, **conninfo_to_dict(url)}
         self._prepare = prepare
         self._failed: tuple[float, str] | None = None
 
     @property
     def database(self) -> str:
         return str(self._given["dbname"])
+
+    def address_of(self, database: str) -> str:
+        """Return the address of another database of the server."""
+        return make_conninfo(self._url, dbname=database)
 
     def connect(self, database: str | None = None) -> Connection:
         """Return a connection outside of a transaction, to the database ``database`` of the server or to that of the address.

@@ -6,23 +6,24 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, TypeVar
 
 import psycopg
 import sqlalchemy as sa
-from psycopg.conninfo import make_conninfo
 from sqlalchemy.pool import NullPool
 
 from syncd.errors import StoreError
-from syncd.store.database import Backup, Executes, Replacement, Session
+from syncd.store.database import Backup, Database, Executes, Replacement
 from syncd.store.postgres import backups
-from syncd.store.postgres.connections import Connection, Connector, Server
+from syncd.store.postgres.connections import Connection, Connector
 from syncd.store.postgres.dialect import MIGRATION_URL, statements
 from syncd.store.postgres.errors import DRIVER_ERRORS, is_conflict, store_errors, translated
 from syncd.store.postgres.named_locks import NamedLocks
 from syncd.store.postgres.restoring import be_alone, unpacked
 from syncd.store.postgres.search import PostgresIndex
 from syncd.store.postgres.session import BEGIN_READ, BEGIN_WRITE, WRITER_LOCK, PostgresSession, SingleSession
+
+T = TypeVar("T")
 
 _OLDEST = 15
 #: Table, name and last value of each sequence that gives out ids.
@@ -33,16 +34,11 @@ _SEQUENCES = (
 )
 
 
-class PostgresCheckpoints:
-    """Nothing to do: the server looks after its log."""
+class PostgresDatabase(Database):
+    """The store in a database of a server. Any number of daemons may use it at once, so nobody owns it.
 
-    def after_commit(self, answer: Callable[[], None]) -> None: ...
-
-    def close(self) -> None: ...
-
-
-class PostgresDatabase:
-    """The store in a database of a server. Any number of daemons may use it at once, so nobody owns it."""
+    ``lock_url``: a direct connection, past a pooler, for locks; empty: as ``url``. ``prepare``: whether statements are prepared
+    on the server; a pooler may not allow it."""
 
     errors: tuple[type[BaseException], ...] = DRIVER_ERRORS
     opening_writes = False
@@ -51,26 +47,30 @@ class PostgresDatabase:
     translated = staticmethod(translated)
     is_conflict = staticmethod(is_conflict)
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, url: str, lock_url: str = "", *, prepare: bool) -> None:
         self.statements = statements()
         self.index = PostgresIndex()
         try:
-            self._connector = Connector(server.url, prepare=server.prepare)
-            self._direct = Connector(server.lock_url or server.url, prepare=False)
+            self._connector = Connector(url, prepare=prepare)
+            self._direct = Connector(lock_url or url, prepare=False)
         except psycopg.ProgrammingError:  # its text may have the password
             form = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
             raise StoreError(
                 f"the address of the store is not {form}, with special characters as %XX"
             ) from None
 
-        self._server = server
         self._locks = NamedLocks(self._direct.connect)
-        self.named_lock, self.under_locks = self._locks.lock, self._locks.under_locks
 
     def lock(self) -> None: ...
 
     def unlock(self) -> None:
         self._locks.close()
+
+    def named_lock(self, name: str) -> AbstractContextManager[bool]:
+        return self._locks.lock(name)
+
+    def under_locks(self, fn: Callable[[Any], T]) -> Callable[[Any], T]:
+        return self._locks.under_locks(fn)
 
     def exists(self) -> bool:
         with store_errors(), closing(self.reader()) as session:
@@ -123,9 +123,6 @@ class PostgresDatabase:
             if last:
                 tx.execute("SELECT setval($1::text::regclass, $2)", (sequence, last))
 
-    def checkpoints(self, writer: Session) -> PostgresCheckpoints:
-        return PostgresCheckpoints()
-
     def version(self) -> str | None:
         with store_errors(), closing(self.reader()) as session:
             if not session.has_table("alembic_version"):
@@ -147,10 +144,7 @@ class PostgresDatabase:
 
     def _beside(self, name: str) -> PostgresDatabase:
         """Return the store in another database of the server."""
-        server = self._server
-        return PostgresDatabase(
-            Server(make_conninfo(server.lock_url or server.url, dbname=name), prepare=False)
-        )
+        return PostgresDatabase(self._direct.address_of(name), prepare=False)
 
 
 def _check_version(session: PostgresSession) -> None:

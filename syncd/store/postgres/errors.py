@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from functools import partial
 
 import psycopg
 from psycopg import errors
@@ -55,6 +55,5 @@ def is_conflict(error: BaseException) -> bool:
     return isinstance(error, errors.UniqueViolation)
 
 
-def store_errors() -> AbstractContextManager[None]:
-    """Return a block that raises errors of the driver as StoreErrors."""
-    return translating(DRIVER_ERRORS, translated)
+#: Returns a block that raises errors of the driver as StoreErrors.
+store_errors = partial(translating, DRIVER_ERRORS, translated)

@@ -74,30 +74,28 @@ def run(command: list[str], names: Mapping[str, str], source: IO[bytes] | None =
     """Run a program to its end; ``source``: a file that it reads from the beginning. Raises StoreError with what it reports."""
     if source is not None:
         os.lseek(source.fileno(), 0, os.SEEK_SET)  # what Python has read ahead does not count
-    with _running(command, names, subprocess.DEVNULL, source):
-        pass
+    with output_of(command, names, source) as output:
+        output.read()
 
 
 @contextmanager
-def output_of(command: list[str], names: Mapping[str, str]) -> Iterator[IO[bytes]]:
+def output_of(
+    command: list[str], names: Mapping[str, str], source: IO[bytes] | None = None
+) -> Iterator[IO[bytes]]:
     """Yield what a program writes. Raises StoreError with what it reports if it fails."""
-    with _running(command, names, subprocess.PIPE) as process:
-        assert process.stdout is not None
-        yield process.stdout
-
-
-@contextmanager
-def _running(
-    command: list[str], names: Mapping[str, str], output: int, source: IO[bytes] | None = None
-) -> Iterator[subprocess.Popen[bytes]]:
     with (
         tempfile.TemporaryFile() as errors,
         subprocess.Popen(  # noqa: S603 - a program of PostgreSQL
-            command, env=dict(names), stdin=source or subprocess.DEVNULL, stdout=output, stderr=errors
+            command,
+            env=dict(names),
+            stdin=source or subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
         ) as process,
     ):
+        assert process.stdout is not None
         try:
-            yield process
+            yield process.stdout
         except BaseException:
             process.kill()
             raise

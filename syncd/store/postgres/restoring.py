@@ -15,7 +15,7 @@ from psycopg import sql
 
 from syncd.errors import StoreBusy, StoreError
 from syncd.store.backups import verified
-from syncd.store.database import Backup, Database
+from syncd.store.database import Database, Replacement
 from syncd.store.postgres import backups
 from syncd.store.postgres.connections import Connection, attempts
 from syncd.store.postgres.errors import DRIVER_ERRORS, store_errors
@@ -55,7 +55,7 @@ class Place:
         if not mine:
             raise StoreBusy(f"another process restores the database {name}")
         found = driver.execute(_FOUND, (name,)).fetchone()
-        self.exists = found is not None
+        self._exists = found is not None
         ((me,),) = driver.execute("SELECT current_user")
         self.owner, self._collate, self._type = found or (me, None, None)
 
@@ -77,16 +77,18 @@ class Place:
     def drop(self) -> None:
         self._run(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(self.draft)))
 
-    def exchange(self, kept: str) -> None:
-        """Give the draft the name of the database, which is named ``kept`` from now on: both or none. Raises StoreBusy if
-        another process uses one of them."""
+    def exchange(self, at: datetime) -> str | None:
+        """Give the draft the name of the database, as ``Replacement.take_place`` does: both change their names, or none."""
+        ending = f"_before_restore_{at:%Y%m%d_%H%M%S_%f}"
+        kept = self.name.encode()[: _LONGEST - len(ending)].decode(errors="ignore") + ending
         try:
             with self._driver.transaction():
-                if self.exists:
+                if self._exists:
                     self._rename(self.name, kept)
                 self._rename(self.draft, self.name)
         except psycopg.errors.ObjectInUse:
             raise StoreBusy(_IN_USE.format(self.name)) from None
+        return kept if self._exists else None
 
     def _rename(self, name: str, other: str) -> None:
         self._run(
@@ -107,29 +109,13 @@ def be_alone(driver: Connection, name: str) -> None:
                 raise StoreBusy(_IN_USE.format(name))
 
 
-class PostgresReplacement:
-    """A verified backup in a database of its own. (``Replacement`` in ``syncd.store.database`` describes the members.)"""
-
-    def __init__(self, place: Place, backup: Backup, database: Database) -> None:
-        self.backup, self.database = backup, database
-        self._place = place
-
-    def take_place(self, at: datetime) -> str | None:
-        place = self._place
-        ending = f"_before_restore_{at:%Y%m%d_%H%M%S_%f}"
-        kept = place.name.encode()[: _LONGEST - len(ending)].decode(errors="ignore") + ending
-        with store_errors():
-            place.exchange(kept)
-        return kept if place.exists else None
-
-
 @contextmanager
 def unpacked(
     connect: Callable[[str | None], Connection],
     name: str,
     source: IO[bytes],
     database_at: Callable[[str], Database],
-) -> Iterator[PostgresReplacement]:
+) -> Iterator[Replacement]:
     """Yield what the backup ``source`` has, in a database beside the database ``name``. ``connect`` opens a connection to a
     database of the server, ``database_at`` returns the store in one. Raises StoreError, OSError."""
     note = backups.read_file(source)
@@ -141,7 +127,7 @@ def unpacked(
             place.load(source)
             with closing(connect(place.draft)) as draft:
                 made = verified(note, *backups.read_store(draft), size)
-            yield PostgresReplacement(place, made, database_at(place.draft))
+            yield Replacement(made, database_at(place.draft), place.exchange)
         finally:
             # after an exchange there is none; what cannot be removed now, the next restore removes
             with suppress(*DRIVER_ERRORS):

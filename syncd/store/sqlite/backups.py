@@ -18,8 +18,9 @@ from typing import IO
 import msgspec
 
 from syncd.errors import StoreBusy, StoreError
-from syncd.store.backups import Contents, Note, encode_note, flush, read_note, verified
-from syncd.store.database import Backup, Database
+from syncd.store.backups import Contents, Note, flush, read_note, verified
+from syncd.store.database import Backup
+from syncd.store.model import to_json
 from syncd.store.sqlite.errors import primary_code, store_errors
 from syncd.store.sqlite.search_index import TABLES as INDEX_TABLES
 
@@ -62,7 +63,7 @@ def copy_store(path: Path, target: Path, at: datetime) -> Backup:
     with store_errors(), closing(_connected(path, "mode=rw")) as source:
         source.execute("BEGIN")  # all that follows reads the store as it is at one moment
         before = _contents(source)
-        note = encode_note(Note(at, before.rows, before.digest)).decode()
+        note = to_json(Note(at, before.rows, before.digest))
         try:
             with closing(_connected(target, "mode=rw")) as copy:
                 source.backup(copy)
@@ -146,25 +147,17 @@ def _connected(path: Path, how: str) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None)
 
 
-class SqliteReplacement:
-    """A verified backup in the file ``draft``, to take the place of the store at ``path``. (``Replacement`` in
-    ``syncd.store.database`` describes the members.)"""
-
-    def __init__(self, path: Path, draft: Path, backup: Backup, database: Database) -> None:
-        self.backup, self.database = backup, database
-        self._path, self._draft = path.resolve(), draft
-
-    def take_place(self, at: datetime) -> Path | None:
-        # At each moment there is the old store at the path, or the new one: a kill between two steps loses nothing.
-        path = self._path
-        kept = path.with_name(f"{path.name}.before-restore-{at:%Y%m%dT%H%M%S.%fZ}")
-        found = path.exists()
-        with _closed_store(path, kept):
-            if found:
-                os.link(path, kept)
-            self._draft.replace(path)
-            flush(path.parent)
-        return kept if found else None
+def take_place(path: Path, draft: Path, at: datetime) -> Path | None:
+    """Put the verified backup ``draft`` in the place of the store at ``path``, as ``Replacement`` does."""
+    # At each moment there is the old store at the path, or the new one: a kill between two steps loses nothing.
+    kept = path.with_name(f"{path.name}.before-restore-{at:%Y%m%dT%H%M%S.%fZ}")
+    found = path.exists()
+    with _closed_store(path, kept):
+        if found:
+            os.link(path, kept)
+        draft.replace(path)
+        flush(path.parent)
+    return kept if found else None
 
 
 def unpack(source: IO[bytes], draft: Path) -> Backup:

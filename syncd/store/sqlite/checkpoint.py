@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from syncd.errors import StoreError
-from syncd.store.database import Session
+from syncd.store.database import Checkpoints, Session
 from syncd.store.sqlite.errors import DRIVER_ERRORS
 
 #: Rows written, and commits, after which the log is copied. An update of a job writes two rows, and two to three
@@ -28,7 +28,7 @@ SHORT, ROUNDS = 64, 4
 TRIES = 4
 
 
-class SqliteCheckpoints:
+class SqliteCheckpoints(Checkpoints):
     """For the one session that writes. ``connect`` opens a connection for the thread."""
 
     def __init__(self, writer: Session, connect: Callable[[], Session]) -> None:

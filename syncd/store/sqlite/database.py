@@ -9,8 +9,9 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 from weakref import WeakSet
 
 import sqlalchemy as sa
@@ -22,15 +23,13 @@ from sqlalchemy.pool import NullPool
 
 from syncd.errors import StoreBusy, StoreError, StoreInUse
 from syncd.store.backups import draft_folder
-from syncd.store.database import Backup, Executes, Session
+from syncd.store.database import Backup, Database, Executes, Replacement, Session
 from syncd.store.model import ConstantsInText, ServerStart, Statements, TextContains, metadata
-from syncd.store.sqlite.backups import SqliteReplacement, copy_store, is_backup, unpack, version_of
+from syncd.store.sqlite.backups import copy_store, is_backup, take_place, unpack, version_of
 from syncd.store.sqlite.checkpoint import SqliteCheckpoints
 from syncd.store.sqlite.errors import DRIVER_ERRORS, is_conflict, store_errors, translated
 from syncd.store.sqlite.named_locks import named_lock
 from syncd.store.sqlite.search_index import TrigramIndex
-
-T = TypeVar("T")
 
 #: Tables whose ids are never given out twice, also after a DELETE (``sqlite_autoincrement``).
 _COUNTED = {
@@ -141,14 +140,13 @@ class SqliteSession:
 _PUT_BACK = "put it back, or stop syncd, put a backup in its place and start again"
 
 
-class SqliteDatabase:
+class SqliteDatabase(Database):
     """The store in the file at ``path``: one connection writes, others read. The holder of the lock beside the file owns
     the store."""
 
     errors: tuple[type[BaseException], ...] = DRIVER_ERRORS
     opening_writes = True
     backup_ending = ".db"
-    single_reader = None
     is_backup = staticmethod(is_backup)
     translated = staticmethod(translated)
     is_conflict = staticmethod(is_conflict)
@@ -168,7 +166,6 @@ class SqliteDatabase:
             raise StoreError(f"the folder {self.path.parent} cannot be made: {error.strerror}") from error
 
     def lock(self) -> None:
-        """Own the store until ``unlock`` or the end of the process. Raises StoreInUse."""
         self._make_folder()
         path = self.path.with_name(self.path.name + ".lock")
         try:
@@ -212,11 +209,6 @@ class SqliteDatabase:
 
     def exists(self) -> bool:
         return self.path.exists()
-
-    @staticmethod
-    def under_locks(fn: T) -> T:
-        """Return ``fn``: the system takes no lock away."""
-        return fn
 
     def writer(self) -> SqliteSession:
         self._make_folder()
@@ -275,11 +267,12 @@ class SqliteDatabase:
         return copy_store(self.path, target, at)
 
     @contextmanager
-    def unpack(self, source: IO[bytes]) -> Iterator[SqliteReplacement]:
+    def unpack(self, source: IO[bytes]) -> Iterator[Replacement]:
         """The copy is on the file system of the store, so that it needs as much space as the backup there."""
-        with draft_folder(self.path.resolve().parent) as folder:
+        path = self.path.resolve()
+        with draft_folder(path.parent) as folder:
             draft = folder / "store"
-            yield SqliteReplacement(self.path, draft, unpack(source, draft), SqliteDatabase(draft))
+            yield Replacement(unpack(source, draft), SqliteDatabase(draft), partial(take_place, path, draft))
 
 
 def _make_private(path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import AbstractContextManager
+from functools import partial
 
 from sqlalchemy.exc import DBAPIError
 
@@ -54,6 +54,5 @@ def primary_code(error: BaseException) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-def store_errors() -> AbstractContextManager[None]:
-    """Return a block that raises errors of the driver as StoreErrors."""
-    return translating(DRIVER_ERRORS, translated)
+#: Returns a block that raises errors of the driver as StoreErrors.
+store_errors = partial(translating, DRIVER_ERRORS, translated)

@@ -50,14 +50,21 @@ class DeliveryRunner:
     def __init__(self, ctx: ArrivalContext, feed: Feed, given_up: GivenUp) -> None:
         self._ctx, self._feed, self._given_up = ctx, feed, given_up
 
-    def begin(self, waiting: Sequence[ClaimedFile]) -> list[int]:
-        """Begin the runs of files that wait for their turn, in this order; return their numbers."""
+    def begin(
+        self, files: Sequence[ClaimedFile], *, repeats: int | None = None, queued: bool = False
+    ) -> list[Run]:
+        """Begin the runs of claimed files, in this order; return them. ``repeats`` as in ``deliver``; ``queued``: the files wait
+        for their turn."""
         begun: list[Run] = []
-        for some in _batches(waiting):
-            begun += self._ctx.write(partial(self._begin_queued, files=some))
+        for some in _batches(files):
+            begun += self._ctx.write(partial(self._begin, files=some, repeats=repeats, queued=queued))
         for run in begun:
             _log_claimed(run)
-        return [run.id for run in begun]
+        return begun
+
+    def _begin(self, tx: Tx, files: Sequence[ClaimedFile], repeats: int | None, queued: bool) -> list[Run]:
+        new = partial(runs.begin, tx, self._feed.id, self._feed.employer.id, repeats=repeats, queued=queued)
+        return [new(file.name, file.signature.size, file.claimed_name) for file in files]
 
     def deliver(self, claimed: Claimed, run_id: int | None = None, *, repeats: int | None = None) -> Run:
         """Take a claimed file to the end of its run, and file it.
@@ -67,7 +74,11 @@ class DeliveryRunner:
         next visit."""
         with closing(claimed):
             self._ctx.at("claimed")
-            run, deaths = self._resumed(run_id) if run_id is not None else (self._begun(claimed, repeats), 0)
+            if run_id is None:
+                file, deaths = ClaimedFile(claimed.claimed_name, claimed.name, claimed.signature), 0
+                [run] = self.begin([file], repeats=repeats)
+            else:
+                run, deaths = self._resumed(run_id)
             with bind_context(run=run.id, feed=run.feed):  # for all that is logged meanwhile
                 return self._deliver(claimed, run, deaths)
 
@@ -113,22 +124,6 @@ class DeliveryRunner:
         return stem + suffix if suffix is not None else None
 
     # -- the run ----------------------------------------------------------------------------------------------
-
-    def _begun(self, claimed: Claimed, repeats: int | None) -> Run:
-        file = ClaimedFile(claimed.claimed_name, claimed.name, claimed.signature)
-        run = self._ctx.write(lambda tx: self._begin(tx, file, repeats=repeats))
-        _log_claimed(run)
-        return run
-
-    def _begin(self, tx: Tx, file: ClaimedFile, *, repeats: int | None = None, queued: bool = False) -> Run:
-        feed, size = self._feed, file.signature.size
-        name = file.claimed_name
-        return runs.begin(
-            tx, feed.id, feed.employer.id, file.name, size, name, repeats=repeats, queued=queued
-        )
-
-    def _begin_queued(self, tx: Tx, files: Sequence[ClaimedFile]) -> list[Run]:
-        return [self._begin(tx, file, queued=True) for file in files]
 
     def _resumed(self, number: int) -> tuple[Run, int]:
         """Return the next attempt of a run, and how many before it died at one place. An attempt that this process gave

@@ -296,8 +296,8 @@ class FeedQueue:
         there = [d for d in waiting if isinstance(d.file, ClaimedFile)] + [Delivery(file) for file in claimed]
         there.sort(key=lambda delivery: delivery.file.age)
         new = [d.file for d in there if d.run_id is None and isinstance(d.file, ClaimedFile)]
-        numbers = iter(runner.begin(new))
-        return [d if d.run_id is not None else replace(d, run_id=next(numbers)) for d in there]
+        begun = iter(runner.begin(new, queued=True))
+        return [d if d.run_id is not None else replace(d, run_id=next(begun).id) for d in there]
 
     def _is_corrected(self, file: Candidate | ClaimedFile) -> bool:
         """Return whether the file's beginning has the mark of corrected rows, in UTF-16 or any encoding with ASCII."""
@@ -372,6 +372,5 @@ def _replace_awaited(tx: Tx, feed_id: int, by: Mapping[int | None, int | None]) 
 
 def _lost_runs(tx: Tx, feed: Feed, there: Collection[str]) -> list[Run]:
     """Return the feed's unfinished runs whose claimed files are not ``there``."""
-    mine = (feed.name, feed.employer.id)
-    found = [run for run in runs.unfinished(tx) if (run.feed, run.employer_id) == mine]
-    return [run for run in found if (name := runs.claimed_name(tx, run.id)) is not None and name not in there]
+    unfinished = ((run.id, run.claimed_name) for run in runs.unfinished_of(tx, feed.id))
+    return [runs.get(tx, number) for number, name in unfinished if name is not None and name not in there]

@@ -9,17 +9,24 @@ import fcntl
 import os
 import signal
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import structlog
+
+from syncd.logs import Event
 from syncd.sync import files, folders
 from syncd.sync.folders import Signature
+
+log = structlog.get_logger("syncd.sync")
 
 #: Seconds: the least stillness where the kernel grants no lease, and of a file of 0 bytes.
 WITHOUT_LEASE, EMPTY = 30.0, 60.0
 #: Bytes of a file's beginning that show whether it holds corrected rows.
 HEAD = 65_536
+#: The most lines about one feed, and in how many seconds: a partner can make any number of things under ever new names.
+MOST, PERIOD = 100, 3600.0
 
 
 def open_for_writing(fd: int) -> bool | None:
@@ -173,3 +180,32 @@ def unexpected_in(drop: Path, feeds: set[str]) -> list[UnexpectedFile]:
     """Return what lies directly in the drop folder and belongs to no feed. Hidden files and a README may lie there."""
     names = (n for n in sorted(os.listdir(drop)) if n not in feeds and not n.startswith((".", "README")))
     return [UnexpectedFile(files.display_name(name), "it is not in the folder of a feed") for name in names]
+
+
+class UnexpectedFilesLog:
+    """Logs ``feed.stray`` once for each thing, but not more than ``MOST`` times for a feed in ``PERIOD`` seconds."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._reported: set[tuple[str, str]] = set()
+        #: Feed → the instant at which its period began, and how many lines there were since.
+        self._lines: dict[str, tuple[float, int]] = {}
+
+    def report(self, found: Mapping[tuple[str, str], str]) -> None:
+        """Log what is new. ``found``: feed ("" for the drop folder itself) and name → why it is never taken."""
+        for (feed, name), why in found.items():
+            if (feed, name) not in self._reported:
+                self._log(feed, name, why)
+        self._reported = set(found)
+
+    def _log(self, feed: str, name: str, why: str) -> None:
+        now = self._monotonic()
+        since, count = self._lines.get(feed, (now, 0))
+        if now - since >= PERIOD:
+            since, count = now, 0
+        self._lines[feed] = since, count + 1
+        if count < MOST:
+            log.warning(Event.FEED_STRAY, feed=feed or None, file=name, reason=why)
+        elif count == MOST:
+            why = f"there are more than {MOST}; further ones are not reported for an hour"
+            log.warning(Event.FEED_STRAY, feed=feed or None, file=None, reason=why)

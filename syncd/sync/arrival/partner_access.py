@@ -33,41 +33,34 @@ def open_to_group(
 
     ``owner`` has the ids of syncd's user and of that user's first group; within ``as_owner()`` this process has that user's
     rights. Raises OSError, and UnusableFolder for what is not a folder or belongs to another user."""
-    wanted = _wanted(folder, gid, owner[1])
     with ExitStack() as stack:
         with as_owner():
             make_folders(folder)
-            fds = [stack.enter_context(place) for place in _opened(folder)]
-        for fd, rights in zip(fds, wanted, strict=True):
+            opened = [
+                (rights, stack.enter_context(place)) for rights, place in _places(folder, gid, owner[1])
+            ]
+        for rights, fd in opened:
             if (found := os.fstat(fd).st_uid) != owner[0]:
                 why = f"belongs to the user {found}, not to syncd's user {owner[0]}: chown {owner[0]} {rights.path}"
                 raise UnusableFolder(rights.path, why)
-        for fd, rights in zip(fds, wanted, strict=True):
+        for rights, fd in opened:
             if rights.gid is not None:
                 os.fchmod(fd, 0o700)  # neither group may have the other's rights in between
                 os.fchown(fd, -1, rights.gid)
             os.fchmod(fd, rights.mode)
-        for fd, rights in zip(fds, wanted, strict=True):
+        for rights, fd in opened:
             if rights.path.name in (folders.DONE, folders.FAILED):
                 _give_reports(fd, owner[0], gid)
-    return wanted
+    return [rights for rights, _fd in opened]
 
 
-def _wanted(folder: Path, gid: int, own: int) -> list[FolderRights]:
-    inner = [
-        FolderRights(folder / name, own if name == folders.CLAIMED else gid, mode)
-        for name, mode in folders.INNER_MODES.items()
-    ]
-    drop = FolderRights(folder.parent, None, folders.DROP_MODE)
-    return [drop, FolderRights(folder, gid, folders.FEED_MODE), *inner]
-
-
-def _opened(folder: Path) -> Iterator[AbstractContextManager[int]]:
-    """Yield what opens each folder, in the order of ``_wanted``."""
-    yield folders.open_folder(folder.parent)
-    yield folders.open_folder(folder)
-    for name in folders.INNER_MODES:
-        yield folders.open_subfolder(folder, name)
+def _places(folder: Path, gid: int, own: int) -> Iterator[tuple[FolderRights, AbstractContextManager[int]]]:
+    """Yield the rights that each folder is to have, and what opens it. ``own``: the first group of syncd's user."""
+    yield FolderRights(folder.parent, None, folders.DROP_MODE), folders.open_folder(folder.parent)
+    yield FolderRights(folder, gid, folders.FEED_MODE), folders.open_folder(folder)
+    for name, mode in folders.INNER_MODES.items():
+        group = own if name == folders.CLAIMED else gid
+        yield FolderRights(folder / name, group, mode), folders.open_subfolder(folder, name)
 
 
 def _give_reports(folder: int, user: int, gid: int) -> None:

@@ -22,9 +22,8 @@ from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp
 from syncd.sync.arrival.feed_folder import make_folders
 from syncd.sync.arrival.feed_lock import awaited, feed_lock
 from syncd.sync.arrival.feed_queue import FeedQueue
-from syncd.sync.arrival.inbox import unexpected_in
+from syncd.sync.arrival.inbox import UnexpectedFilesLog, unexpected_in
 from syncd.sync.arrival.reverts import check_not_paused, continue_other_reverts, continue_reverts
-from syncd.sync.arrival.unexpected import UnexpectedFilesLog
 from syncd.sync.folders import OPEN_FILES
 from syncd.sync.run import Feed, Progress, Stopped, kept_file, scratch_fault
 

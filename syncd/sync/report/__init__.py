@@ -3,7 +3,6 @@
 from syncd.sync.report.account_json import employer_json, header_json, key_json
 from syncd.sync.report.kinds import Kind, Kinds
 from syncd.sync.report.reports import (
-    FORMAT,
     ShownPlan,
     summary,
     whole_report,
@@ -13,26 +12,24 @@ from syncd.sync.report.reports import (
 from syncd.sync.report.run_json import (
     change_json,
     fields_json,
-    filtered_json,
     instant_json,
     paging_json,
     particulars,
     rejected_json,
     run_json,
+    summary_json,
     unknown_json,
     warning_json,
     would_archive_json,
 )
 
 __all__ = [
-    "FORMAT",
     "Kind",
     "Kinds",
     "ShownPlan",
     "change_json",
     "employer_json",
     "fields_json",
-    "filtered_json",
     "header_json",
     "instant_json",
     "key_json",
@@ -41,6 +38,7 @@ __all__ = [
     "rejected_json",
     "run_json",
     "summary",
+    "summary_json",
     "unknown_json",
     "warning_json",
     "whole_report",

@@ -21,9 +21,8 @@ from syncd.errors import FEED_ERROR_CODES
 from syncd.store import Tx, history, jobs, results, runs
 from syncd.sync.report.run_json import (
     change_json,
-    filtered_json,
     rejected_json,
-    run_json,
+    summary_json,
     unknown_json,
     warning_json,
     would_archive_json,
@@ -64,7 +63,6 @@ class ShownPlan:
         return None if same else "jobs moved"
 
 
-FORMAT = "syncd.report/1"
 #: The most changes, and jobs that would be archived.
 MOST = 10_000
 _BATCH = 500
@@ -97,13 +95,7 @@ def whole_report(
 
 def summary(tx: Tx, run: Run, would_archive: int | None) -> dict[str, Any]:
     """Return the part of ``whole_report`` before its rejected rows."""
-    return {
-        "format": FORMAT,
-        **run_json(run),
-        "phases": {name: round(seconds, 3) for name, seconds in run.phases.items()},
-        **filtered_json(run),
-        "wouldArchive": would_archive_of(tx, run, would_archive),
-    }
+    return summary_json(run, would_archive_of(tx, run, would_archive))
 
 
 def partner_report(tx: Tx, run_id: int, rejected_file: str | None) -> dict[str, Any]:

@@ -61,9 +61,15 @@ def would_archive_json(
     }
 
 
-def filtered_json(run: Run) -> dict[str, Any]:
-    """Return how many rows each rule of the feed's file left out."""
-    return {"filteredBy": [{"rule": rule, "rows": rows} for rule, rows in run.filtered_by.items()]}
+def summary_json(run: Run, would_archive: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the part of a report before its rejected rows. ``would_archive``: what ``would_archive_json`` returns."""
+    return {
+        "format": "syncd.report/1",
+        **run_json(run),
+        "phases": {name: round(seconds, 3) for name, seconds in run.phases.items()},
+        "filteredBy": [{"rule": rule, "rows": rows} for rule, rows in run.filtered_by.items()],
+        "wouldArchive": would_archive,
+    }
 
 
 def unknown_json(unknown: UnknownValues) -> dict[str, Any]:

@@ -178,7 +178,8 @@ def _checked(mapped: MappedRow, catalogue: Catalogue) -> CheckedRow:
     try:
         sent = check_body(mapped.body, catalogue, reference_required=True)
     except Invalid as invalid:
-        problems = _joined(problems, invalid.problems)
+        # the mapping knows the value as the file has it: of two problems about one field its own is the better one
+        problems += _about_others(problems, invalid.problems)
     if problems or sent is None:
         unknown = mapped.unknown + unknown_places(problems)
         rest = _rest(mapped.body, problems, catalogue)
@@ -199,8 +200,7 @@ def remaining_problems(problems: tuple[Problem, ...], decided: RowDecision) -> t
     """Return what else is wrong with a row that has ``problems``; ``decided`` is the decision on the rest of it."""
     if not isinstance(decided.decision, Reject):
         return ()
-    reported = set(map(_field, problems))
-    return tuple(problem for problem in decided.decision.problems if _field(problem) not in reported)
+    return _about_others(problems, decided.decision.problems)
 
 
 def _readable(reference: str | None) -> str | None:
@@ -211,11 +211,10 @@ def _readable(reference: str | None) -> str | None:
         return None
 
 
-def _joined(mapping: tuple[Problem, ...], rule: tuple[Problem, ...]) -> tuple[Problem, ...]:
-    """Return the problems of the mapping, and those of the rules for other fields. The mapping knows the value
-    as the file has it, so its problem is the better one of two about one field."""
-    reported = {_field(problem) for problem in mapping}
-    return mapping + tuple(problem for problem in rule if _field(problem) not in reported)
+def _about_others(reported: Iterable[Problem], more: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return those of ``more`` that are about other fields than the problems that are ``reported``."""
+    fields = set(map(_field, reported))
+    return tuple(problem for problem in more if _field(problem) not in fields)
 
 
 def _field(problem: Problem) -> str:

@@ -1,8 +1,7 @@
 """The files of a report: JSON for programs and a page for people; and the stylesheet that all pages of syncd share. Only these
 need the templates of pages."""
 
-from syncd.sync.report.files.html import size, visible
-from syncd.sync.report.files.style import style_source, stylesheet
+from syncd.sync.report.files.html import size, style_source, stylesheet, visible
 from syncd.sync.report.files.writing import refresh_reports, write_page, written_reports
 
 __all__ = [

@@ -6,8 +6,11 @@ The page shows the data of ``reports.partner_report``. ``words`` says what happe
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,6 @@ from markupsafe import Markup
 
 from syncd.errors import Problem
 from syncd.sync.report.files import words
-from syncd.sync.report.files.style import style_source, stylesheet
 from syncd.sync.report.kinds import Kind, Kinds
 from syncd.sync.report.reports import for_partner
 
@@ -38,9 +40,10 @@ def visible(value: object) -> object:
     return type(value)(shown)
 
 
+_TEMPLATES = Path(__file__).parent / "templates"
 _ENV = Environment(
     finalize=visible,
-    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    loader=FileSystemLoader(_TEMPLATES),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
@@ -166,6 +169,19 @@ def size(number: float) -> str:
 
 def _when(instant: str | None) -> str:
     return instant.replace("T", " ").replace("Z", " UTC") if instant else "not yet"
+
+
+@cache
+def stylesheet() -> str:
+    """Return the stylesheet of reports, of the operator's pages and of the pages of problems."""
+    return (_TEMPLATES / "style.css").read_text("utf-8")
+
+
+@cache
+def style_source() -> str:
+    """Return what allows a page that has the stylesheet inside it to use it, and no other: its hash, as a
+    Content-Security-Policy names it."""
+    return f"'sha256-{b64encode(sha256(stylesheet().encode()).digest()).decode()}'"
 
 
 _ENV.globals.update(style_source=style_source(), stylesheet=Markup(stylesheet()))  # noqa: S704 - a file of ours

@@ -111,18 +111,13 @@ def _held(report: Mapping[str, Any]) -> tuple[str, str, list[str]]:
 
 
 def _failed(report: Mapping[str, Any]) -> tuple[str, str, list[str]]:
-    stay = "Your jobs stay as they were."
-    if report["reason"] is None:
-        return (
-            "bad",
-            "The file could not be processed",
-            [stay, "Send it again, or ask the job board about it."],
-        )
-    return (
-        "bad",
+    headline, step = (
         "Nothing of this file could be used",
-        [stay, "Correct what is wrong and send the whole file again."],
+        "Correct what is wrong and send the whole file again.",
     )
+    if report["reason"] is None:
+        headline, step = "The file could not be processed", "Send it again, or ask the job board about it."
+    return "bad", headline, ["Your jobs stay as they were.", step]
 
 
 def _rejected(report: Mapping[str, Any]) -> tuple[str, str, list[str]]:

@@ -9,13 +9,11 @@ from syncd.domain import Catalogue, HoldScope, Run, RunKind, RunState
 from syncd.feeds.native import members_of
 from syncd.store import Tx, history
 from syncd.sync.report import (
-    FORMAT,
     change_json,
     fields_json,
-    filtered_json,
     paging_json,
     rejected_json,
-    run_json,
+    summary_json,
     unknown_json,
     warning_json,
     whole_report,
@@ -46,16 +44,12 @@ def plan_view(planned: Planned, catalogue: Catalogue) -> dict[str, Any]:
     """Return the run object with ``state`` planned, and what it would change."""
     member = members_of(catalogue)
     going = [change for change in planned.changes if change.archives]
+    listed = ((c.job_id or 0, c.reference_id, c.title, c.archives or "") for c in going)
     return {
-        "format": FORMAT,
-        **run_json(planned.run),
+        **summary_json(planned.run, would_archive_json(len(going), listed)),
         "id": None,
         "state": "planned",
         "phases": {},
-        **filtered_json(planned.run),
-        "wouldArchive": would_archive_json(
-            len(going), ((c.job_id or 0, c.reference_id, c.title, c.archives or "") for c in going)
-        ),
         "rejectedRows": [rejected_json(row) for row in planned.rejected],
         **unknown_json(planned.unknown),
         "warnings": [warning_json(warning) for warning in planned.warnings],
