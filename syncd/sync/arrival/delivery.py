@@ -129,8 +129,9 @@ class DeliveryRunner:
         """Return the next attempt of a run, and how many before it died at one place. An attempt that this process gave
         up goes on."""
         if number in self._given_up.runs:
-            self._given_up.runs.discard(number)
-            return self._ctx.store.read(lambda tx: runs.get(tx, number)), 0
+            run = self._ctx.store.read(lambda tx: runs.get(tx, number))
+            self._given_up.runs.discard(number)  # only now: the store may have failed again
+            return run, 0
         run, deaths = self._ctx.write(lambda tx: runs.resume(tx, number))
         if run.attempt > 1:
             _log_claimed(run, attempt=run.attempt)

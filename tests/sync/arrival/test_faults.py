@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import io
+import itertools
 import json
 import os
 import zipfile
@@ -16,6 +17,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from syncd.domain import RunState
+from syncd.errors import StoreBusy
 from syncd.sync.arrival import claims as claims_module
 from syncd.sync.run import SourceFile
 from syncd.sync.run.stage import rows, stage
@@ -79,6 +81,41 @@ def test_an_error_just_after_a_run_was_begun_is_not_a_death(arrival: Arrival) ->
     while arrival.worker.due() is not None:
         wait_until_due(arrival)
     assert [(run.state.value, run.attempt) for run in arrival.runs()] == [("succeeded", 1)]
+
+
+def test_a_store_that_fails_again_before_a_run_goes_on_does_not_make_a_file_a_poison_file(
+    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrival.drop(arrival.feed(), [arrival.row("a")])
+    failing: list[str] = []  # the next use of the store that fails
+    visits = itertools.count()
+
+    def break_once(name: str) -> None:
+        use = getattr(arrival.board.store, name)
+
+        def call(work: Any) -> Any:
+            if name in failing:
+                failing.remove(name)
+                raise StoreBusy("the disk reports an error")
+            return use(work)
+
+        monkeypatch.setattr(arrival.board.store, name, call)
+
+    def fail(step: str) -> None:
+        """Each second visit cannot read the run; the others end early, which the store does not note."""
+        if step == "claimed" and next(visits) % 2:
+            failing.append("read")
+        elif step == "begun":
+            failing.append("write")
+            raise error_of("EIO")
+
+    break_once("read")
+    break_once("write")
+    arrival.restart(at=lambda step: fail(step) if arrival.monotonic.now < 900 else None)
+    arrival.run_files()
+    while arrival.worker.due() is not None:
+        wait_until_due(arrival)
+    assert [(run.state.value, run.attempt, run.reason) for run in arrival.runs()] == [("succeeded", 1, None)]
 
 
 def test_an_interrupted_import_has_not_died(arrival: Arrival) -> None:
