@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
@@ -15,7 +15,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_at
 from syncd.domain import Run
 from syncd.errors import StoreBusy, StoreOverloaded
 from syncd.logs import Event
-from syncd.store import Store, Tx
+from syncd.store import Store, Tx, runs
 from syncd.sync.run import Importer, Stopped, scratch_fault
 
 log = structlog.get_logger("syncd.sync")
@@ -27,6 +27,15 @@ _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 _LONGER = frozenset(
     {errno.EIO, errno.ESTALE, errno.EACCES, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 )
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """The attempts that this process gave up and will continue: they did not die. ``runs`` has their numbers, ``changed``
+    the claimed names of the files that were written to while they were read."""
+
+    runs: set[int] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,7 @@ class ArrivalContext:
     ended: Callable[[Run], None] = lambda run: None
     waits: Callable[[str], None] = lambda feed: None
     trusts: Callable[[datetime], bool] = lambda now: True
+    given_up: GivenUp = field(default_factory=GivenUp)
 
     def retried(self, work: Callable[[], T]) -> T:
         """Return ``work()``, tried again after a short pause while it fails in a way that can pass. Raises what the last
@@ -63,6 +73,15 @@ class ArrivalContext:
     def write(self, work: Callable[[Tx], T]) -> T:
         """Write to the store, tried again while that fails in a way that can pass."""
         return self.retried(lambda: self.store.write(work))
+
+    def resumed(self, number: int) -> tuple[Run, int]:
+        """Return the next attempt of a run, and how many before it died at one place. An attempt that this process gave
+        up goes on."""
+        if number in self.given_up.runs:
+            run = self.store.read(lambda tx: runs.get(tx, number))
+            self.given_up.runs.discard(number)  # only now: the store may have failed again
+            return run, 0
+        return self.write(lambda tx: runs.resume(tx, number))
 
     def check_stop(self, why: str = "stopped between two files") -> None:
         """Raise Stopped if the service is stopping."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -35,20 +35,11 @@ DEATHS = 3
 BATCH = 200
 
 
-@dataclass(frozen=True, slots=True)
-class GivenUp:
-    """The attempts that this process gave up and will continue: they did not die. ``runs`` has their numbers, ``changed``
-    the claimed names of the files that were written to while they were read."""
-
-    runs: set[int] = field(default_factory=set)
-    changed: set[str] = field(default_factory=set)
-
-
 class DeliveryRunner:
     """Takes deliveries of one feed through their steps."""
 
-    def __init__(self, ctx: ArrivalContext, feed: Feed, given_up: GivenUp) -> None:
-        self._ctx, self._feed, self._given_up = ctx, feed, given_up
+    def __init__(self, ctx: ArrivalContext, feed: Feed) -> None:
+        self._ctx, self._feed = ctx, feed
 
     def begin(
         self, files: Sequence[ClaimedFile], *, repeats: int | None = None, queued: bool = False
@@ -126,14 +117,10 @@ class DeliveryRunner:
     # -- the run ----------------------------------------------------------------------------------------------
 
     def _resumed(self, number: int) -> tuple[Run, int]:
-        """Return the next attempt of a run, and how many before it died at one place. An attempt that this process gave
-        up goes on."""
-        if number in self._given_up.runs:
-            run = self._ctx.store.read(lambda tx: runs.get(tx, number))
-            self._given_up.runs.discard(number)  # only now: the store may have failed again
-            return run, 0
-        run, deaths = self._ctx.write(lambda tx: runs.resume(tx, number))
-        if run.attempt > 1:
+        """Return the next attempt of a run, and how many before it died at one place."""
+        given_up = number in self._ctx.given_up.runs
+        run, deaths = self._ctx.resumed(number)
+        if run.attempt > 1 and not given_up:
             _log_claimed(run, attempt=run.attempt)
         return run, deaths
 
@@ -147,7 +134,7 @@ class DeliveryRunner:
         except (Exception, KeyboardInterrupt) as error:
             self._note_end_of_attempt(claimed, run, error)
             raise
-        self._given_up.changed.discard(claimed.claimed_name)
+        self._ctx.given_up.changed.discard(claimed.claimed_name)
         for number in held:
             if store.read(lambda tx, number=number: runs.get(tx, number)).state is not RunState.HELD:  # type: ignore[misc]
                 refresh_reports(store, self._feed.folder, number)
@@ -162,13 +149,13 @@ class DeliveryRunner:
         """Remember that the attempt was given up and did not die. The store remembers it too, unless it is at fault itself."""
         changed = isinstance(error, FeedError) and error.code == FILE_CHANGED
         if changed:
-            self._given_up.changed.add(claimed.claimed_name)
+            self._ctx.given_up.changed.add(claimed.claimed_name)
         if changed or isinstance(error, Stopped | StoreClosed) or can_pass(error):
-            self._given_up.runs.add(run.id)
+            self._ctx.given_up.runs.add(run.id)
         try:
             self._ctx.store.write(lambda tx: runs.stopped(tx, run.id))
         except StoreError:
-            self._given_up.runs.add(run.id)
+            self._ctx.given_up.runs.add(run.id)
 
 
 def ended_without_importer(ctx: ArrivalContext, done: Sequence[Run], *, poison: bool = False) -> list[Run]:

@@ -17,7 +17,7 @@ from syncd.logs import Event
 from syncd.store import Tx, feeds, runs
 from syncd.sync.arrival.claims import ClaimedFile, Claims
 from syncd.sync.arrival.context import ArrivalContext
-from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp, ended_without_importer
+from syncd.sync.arrival.delivery import DeliveryRunner, ended_without_importer
 from syncd.sync.arrival.feed_folder import make_folders, sweep, tidy
 from syncd.sync.arrival.feed_lock import feed_lock
 from syncd.sync.arrival.inbox import Candidate, Inbox, Settling, UnexpectedFile
@@ -76,7 +76,6 @@ class FeedQueue:
         self._claims = Claims(feed.folder, config.marker)
         self._inbox = Inbox(feed.folder, config.marker, Settling(config.settle, ctx.monotonic))
         self._orphans = Settling(config.settle, ctx.monotonic)
-        self._given_up = GivenUp()
         self._complete: list[Candidate] = []
         self._scan_at = self._sweep_at = 0.0
         self._unsettled_since = inf
@@ -105,7 +104,7 @@ class FeedQueue:
             if feed.name in self._ctx.store.read(feeds.paused):
                 return
             tidy(self._folder)
-            runner = DeliveryRunner(self._ctx, feed, self._given_up)
+            runner = DeliveryRunner(self._ctx, feed)
             yield from self._fail_lost_runs(feed)
             left = self._left_behind(feed)
             yield from self._heal(feed, runner, left, largest)
@@ -122,7 +121,7 @@ class FeedQueue:
         lock. A file that a process goes on writing to is left after a minute: it is not older than what comes next.
 
         Raises as ``visit`` does."""
-        runner = DeliveryRunner(self._ctx, feed, self._given_up)
+        runner = DeliveryRunner(self._ctx, feed)
         give_up = self._ctx.monotonic() + LEFT
         while True:
             self.more = False
@@ -222,7 +221,7 @@ class FeedQueue:
         for file in there:
             if (run := known.get(file.claimed_name)) is None:
                 continue
-            if file.claimed_name in self._given_up.changed and not self._has_settled(file):
+            if file.claimed_name in self._ctx.given_up.changed and not self._has_settled(file):
                 left.unsettled = True
             elif run.state is not RunState.CLAIMED or run.attempt > 1:
                 left.cut_off.append((file, run.id))

@@ -81,8 +81,7 @@ def revert(
 def continue_reverts(ctx: ArrivalContext, feed: str, employer_id: int) -> Iterator[Run]:
     """Take the reverts of a feed that were cut off to their ends; yield each. Call it under the feed's lock."""
     for found in ctx.store.read(lambda tx: unfinished_reverts(tx, feed, employer_id)):
-        number = found.id
-        run, deaths = ctx.write(lambda tx, number=number: runs.resume(tx, number))  # type: ignore[misc]
+        run, deaths = ctx.resumed(found.id)
         if deaths >= DEATHS:
             why = f"{deaths} attempts in a row died at the same place; revert run {run.reverts} again"
             [run] = ended_without_importer(
@@ -117,6 +116,8 @@ def _carried_out(ctx: ArrivalContext, run: Run, session: int | None = None) -> R
     try:
         return carry_out_revert(ctx.store, run, check_stop, session=session)
     except (Exception, KeyboardInterrupt):
-        with suppress(StoreError):
+        try:
             ctx.store.write(lambda tx: runs.stopped(tx, run.id))
+        except StoreError:
+            ctx.given_up.runs.add(run.id)
         raise

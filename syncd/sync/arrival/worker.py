@@ -18,7 +18,7 @@ from syncd.logs import Event
 from syncd.store import runs
 from syncd.sync.arrival.claims import copy_in
 from syncd.sync.arrival.context import ArrivalContext, can_pass
-from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp
+from syncd.sync.arrival.delivery import DeliveryRunner
 from syncd.sync.arrival.feed_folder import make_folders
 from syncd.sync.arrival.feed_lock import awaited, feed_lock
 from syncd.sync.arrival.feed_queue import FeedQueue
@@ -198,7 +198,7 @@ class Worker:
         changes), and what the folder, the store or a run raises. The daemon's next tick continues a run that breaks off."""
         copying = (lambda done, size: progress("copying", done, size)) if progress else None
         with self._alone_with(feed) as queue:
-            run = DeliveryRunner(self._ctx, feed, GivenUp()).deliver(copy_in(feed.folder, path, copying))
+            run = DeliveryRunner(self._ctx, feed).deliver(copy_in(feed.folder, path, copying))
             _exhaust(queue.finish(feed))
             return run
 
@@ -217,7 +217,7 @@ class Worker:
                 )
             with kept_file(run, feed) as source:
                 claimed = copy_in(feed.folder, source.path, name=run.file)
-            return DeliveryRunner(self._ctx, feed, GivenUp()).deliver(claimed, repeats=number)
+            return DeliveryRunner(self._ctx, feed).deliver(claimed, repeats=number)
 
     @contextmanager
     def _alone_with(self, feed: Feed) -> Iterator[FeedQueue]:
