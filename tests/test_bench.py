@@ -54,8 +54,8 @@ def test_the_scale_bench_finds_the_same_in_every_store(tmp_path: Path) -> None:
     lines = run("scale", "--jobs", "12000", "--runs", "1", "--folder", str(tmp_path)).splitlines()
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")]
     rare = [row for row in rows if row[0].startswith("rare q (7")]
-    assert [row[0].rpartition(", ")[2] for row in rare] == ["first", "again"] * 2
-    assert [row[4:] for row in rare] == [["7", "7"]] * 4
+    assert [row[0].rpartition(", ")[2] for row in rare] == ["anew", "changed", "again"] * 2
+    assert [row[4:] for row in rare] == [["7", "7"]] * 6
     common = [row for row in rows if row[0].startswith("common q (5")]
     for row in common[:2]:
         assert [int(number.replace(",", "")) // 10 for number in row[4:]] == [49, 59]

@@ -87,6 +87,7 @@ def test_it_has_every_write_that_was_acknowledged_before_it_began(
     [run] = wait_until(
         lambda: [event for event in again.events("feed.reconciled") if event["file"] == "again.csv"]
     )
-    assert (run["state"], run["read"]) == ("succeeded", ROWS)
+    # The last backup may have begun after the run of that file had ended: then there is nothing to do.
+    assert (run["state"], run["read"]) in [("succeeded", ROWS), ("unchanged", 0)]
     status, answer = again.request("GET", f"{BASE}/jobs?q=F-{ROWS - 1}", key)
     assert (status, len(answer["data"])) == (200, 1)
