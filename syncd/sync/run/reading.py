@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from syncd.errors import FeedError
 from syncd.feeds.readers import FeedReader, Known, Opener, Record, read_stream
 from syncd.store import Store, Tx, feed_jobs, places, runs
 from syncd.sync.run.context import Feed, FileRun
-from syncd.sync.run.deciding import NO_OWNER, decide, look_up
+from syncd.sync.run.deciding import decide, look_up
 from syncd.sync.run.file_digest import FileDigest
 from syncd.sync.run.stage import Stage
 from syncd.sync.validation import (
@@ -201,20 +201,21 @@ class _Reading:
             if record.item is not None and stage.rereading.forget_known(record.number):
                 self._known -= 1
                 self._read -= 1
-                (row,) = self._validator.validate([record], self._reader.format, self._now)
-                self._take(record, row)
+                self._take([record], self._validator.validate([record], self._reader.format, self._now))
         self._this.source.check_unchanged()
         stage.records.seal_again()
 
     # -- other records -------------------------------------------------------------------------------------
 
-    def _take(self, record: Record, row: ValidatedRow) -> None:
+    def _take(self, records: Sequence[Record], rows: Sequence[ValidatedRow]) -> None:
+        for record, row in zip(records, self._judged_whole(rows), strict=True):
+            self._take_one(record, row)
+
+    def _take_one(self, record: Record, row: ValidatedRow) -> None:
         self._read += 1
         if row.left_out is not None:
             self._filtered[row.left_out] += 1
             return
-        if row.rest is not None:
-            row = self._judged_whole(row, row.rest)
         warnings = self._this.warnings
         warnings.unknown.add(row.unknown)
         for code, detail in row.warnings:
@@ -228,19 +229,29 @@ class _Reading:
         if self._this.rejects is not None:
             self._this.rejects.add(record, unpack_problems(row.body))
 
-    def _judged_whole(self, row: ValidatedRow, rest: bytes) -> ValidatedRow:
-        """Add what the job would lack beside the problems of the row: its job, if there is one, may have it."""
-        feed, reference, sent = self._this.feed, row.reference, PackedRow(rest).sent
+    def _judged_whole(self, rows: Sequence[ValidatedRow]) -> Sequence[ValidatedRow]:
+        """Add to the problems of rejected rows what the jobs would lack beside: the job of a row, if there is one, may have
+        it."""
+        feed = self._this.feed
+        doubtful = {place: PackedRow(row.rest).sent for place, row in enumerate(rows) if row.rest is not None}
+        if not doubtful:
+            return rows
 
-        def decided(tx: Tx) -> RowDecision:
-            found = look_up(tx, feed, [reference]) if reference is not None else None
-            job = found.jobs.get(reference) if found is not None and reference is not None else None
-            owner = found.owner(job) if found is not None else NO_OWNER
-            return decide(feed, places.locate(tx, feed.employer.id, sent), job, owner, tx.now)
+        def decided(tx: Tx) -> dict[int, RowDecision]:
+            found = look_up(tx, feed, filter(None, (rows[place].reference for place in doubtful)))
+            decisions = {}
+            for place, sent in doubtful.items():
+                job = found.jobs.get(rows[place].reference or "")
+                located = places.locate(tx, feed.employer.id, sent)
+                decisions[place] = decide(feed, located, job, found.owner(job), tx.now)
+            return decisions
 
-        problems = unpack_problems(row.body)
-        more = remaining_problems(problems, self._this.store.read(decided))
-        return row._replace(body=pack_problems((*problems, *more)), rest=None)
+        whole = list(rows)
+        for place, decision in self._this.store.read(decided).items():
+            problems = unpack_problems(rows[place].body)
+            more = remaining_problems(problems, decision)
+            whole[place] = rows[place]._replace(body=pack_problems((*problems, *more)), rest=None)
+        return whole
 
     def _absences(self) -> tuple[bool, str | None]:
         """Return whether jobs that the file does not name are missing, and if not, why, for a snapshot."""

@@ -6,7 +6,7 @@ validated in this process."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -39,8 +39,8 @@ class _Batch:
 
 
 class ValidationPool:
-    """Call ``add`` for each record and ``finish`` after the last. ``take`` gets each record with its row, in
-    order, in the same or a later call. Call ``close`` in any case.
+    """Call ``add`` for each record and ``finish`` after the last. ``take`` gets records with their rows, in order, in
+    the same or a later call. Call ``close`` in any case.
 
     Any call may raise FeedError, and NotOneRecord where the file has to be read again without Slices. ``now`` is
     called once for each batch. ``processes`` is the largest number of worker processes."""
@@ -48,7 +48,7 @@ class ValidationPool:
     def __init__(
         self,
         task: ValidationTask,
-        take: Callable[[Record, ValidatedRow], None],
+        take: Callable[[Sequence[Record], Sequence[ValidatedRow]], None],
         now: Callable[[], Moment],
         *,
         processes: int,
@@ -98,8 +98,7 @@ class ValidationPool:
     def add(self, record: Record) -> None:
         if not _can_wait(record):
             self.finish()
-            (row,) = self._task.validator.validate([record], self._task.form, self._now())
-            self._take(record, row)
+            self._take([record], self._task.validator.validate([record], self._task.form, self._now()))
             return
         batch = self._filling
         if batch is None:
@@ -114,7 +113,7 @@ class ValidationPool:
         if self._filling is not None:
             self._dispatch(self._filling)
         for batch in self._done(wait=True):
-            self._give_out(batch)
+            self._take(batch.records, batch.rows or ())
 
     def _dispatch(self, batch: _Batch) -> None:
         self._filling = None
@@ -123,7 +122,7 @@ class ValidationPool:
             self._validate(batch)
         self._pending.append(batch)
         for done in self._done(wait=False):
-            self._give_out(done)
+            self._take(done.records, done.rows or ())
         self._drop_lost()
 
     def _validate(self, batch: _Batch) -> None:
@@ -147,10 +146,6 @@ class ValidationPool:
                     self._drop_lost()
                     self._validate(batch)
             yield batch
-
-    def _give_out(self, batch: _Batch) -> None:
-        for record, row in zip(batch.records, batch.rows or (), strict=True):
-            self._take(record, row)
 
 
 def _sent(process: WorkerConnection, batch: _Batch) -> bool:

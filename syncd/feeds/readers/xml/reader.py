@@ -130,19 +130,20 @@ class XmlReader(FeedReader):
     def _slices(self, buf: bytes, cuts: list[_Cut]) -> Iterator[Record]:
         digests = [self._slice_digest(buf[start:end]) if start >= 0 else b"" for _, start, end in cuts]
         known = self._ask([digest for digest in digests if digest])
+        counted = 0  # up to where in ``buf`` its lines are counted
         for (gap, start, end), digest in zip(cuts, digests, strict=True):
             blank = start == gap or (start >= 0 and buf[gap:start].isspace())
             if blank and self._trusted and (self._slicing or digest in known):
-                self._line += buf.count(b"\n", gap, start)
-                if digest not in known:
-                    self._run.append((self._line, [digest], buf[start:end]))
-                elif self._slicing and self._run and self._run[-1][2] is None:
+                if digest in known and self._slicing and self._run and self._run[-1][2] is None:
                     self._run[-1][1].append(digest)
                 else:
-                    self._run.append((self._line, [digest], None))
-                self._line += buf.count(b"\n", start, end)
+                    self._line += buf.count(b"\n", counted, start)
+                    counted = start
+                    self._run.append((self._line, [digest], None if digest in known else buf[start:end]))
                 self.mended = self.mended or _has_mark(buf, start + len(self._opening or b""), end)
                 continue
+            self._line += buf.count(b"\n", counted, gap)
+            counted = end  # what follows counts the lines that it reads
             if self._run:
                 yield from self._end_run()
             if not blank:
@@ -156,6 +157,7 @@ class XmlReader(FeedReader):
             else:
                 yield from self._records(got)
         if self._run:
+            self._line += buf.count(b"\n", counted, cuts[-1][2])
             yield from self._end_run()
 
     def _end_run(self) -> Iterator[Record]:
