@@ -396,6 +396,7 @@ def older(app: str) -> None:
     with psycopg.connect(app) as connection:
         connection.execute(
             "ALTER TABLE history DROP COLUMN request_id;"
+            "ALTER TABLE run DROP COLUMN applied;"
             "ALTER TABLE api_key DROP COLUMN successor_id;"
             "DROP INDEX ix_feed_job_feed_id_job_id_active;"
             "CREATE INDEX ix_feed_job_feed_id_job_id ON feed_job (feed_id, job_id);"
