@@ -25,16 +25,14 @@ _DECIDES = frozenset({"title", "referenceId", "status", "publishedAt"})
 
 #: The entries in order are a subquery: with the employer in the same condition PostgreSQL may read the whole table.
 _newer = (
-    sa.select(
-        *(col(getattr(HistoryRow, name)) for name in ("id", "employer_id", "job_id", "action", "before"))
-    )
+    sa.select(col(HistoryRow.id), col(HistoryRow.employer_id), col(HistoryRow.job_id), col(HistoryRow.before))
     .where(col(HistoryRow.id) > bindparam("after"))
     .order_by(col(HistoryRow.id))
     .limit(bindparam("newer"))
     .subquery()
 )
 _CHANGES = Statement(
-    sa.select(_newer.c.job_id, _newer.c.action, _newer.c.before)
+    sa.select(_newer.c.job_id, _newer.c.before)
     .where(_newer.c.employer_id == bindparam("employer_id"))
     .order_by(_newer.c.id.desc())
     .limit(bindparam("limit"))
@@ -59,38 +57,39 @@ def follow(tx: Tx, asked: Asked, found: Found, since: State, now: State) -> Foun
     """Return what a search finds in the state ``now``, which ``tx`` sees, from what it found in the state ``since``. None:
     it has to search."""
     newer = now.change - since.change
-    if since.since != now.since or not 0 <= newer <= CHECKED:
+    if since.since != now.since or not 0 < newer <= CHECKED:
         return None
     values = {"after": since.change, "newer": newer, "employer_id": asked.employer_id, "limit": FOLLOWED + 1}
-    changes = tx.all(_CHANGES, **values) if newer else []
+    changes = tx.all(_CHANGES, **values)
     if len(changes) > FOLLOWED:
         return None
-    before, after = _finds(asked, *_sides(tx, changes))
+    before, after = (_having(asked, jobs) for jobs in _sides(tx, changes))
     return _without_and_with(tx, asked, found, before, after) if before or after else found
 
 
-def _sides(tx: Tx, changes: Iterable[tuple[int, str, str | None]]) -> tuple[dict[int, _Job], dict[int, _Job]]:
+def _sides(tx: Tx, changes: Iterable[tuple[int, str | None]]) -> tuple[dict[int, _Job], dict[int, _Job]]:
     """Return the jobs of which ``changes``, the newest first, changed what decides: as they were before, and as they are."""
     decisive = []
-    for job_id, action, text in changes:
+    for job_id, text in changes:
         old = None if text is None else _decode(text)
         if old is None or not _DECIDES.isdisjoint(old):
-            decisive.append((job_id, action, old))
-    ids = {job_id for job_id, *_ in decisive}
+            decisive.append((job_id, old))
+    ids = {job_id for job_id, _ in decisive}
     after: dict[int, _Job] = dict.fromkeys(ids)
     for job_id, title, reference_id, status in tx.all(_JOBS, ids=list(ids)) if ids else ():
         after[job_id] = {"title": title, "referenceId": reference_id, "status": status}
     before = dict(after)
-    for job_id, _, old in decisive:
+    for job_id, old in decisive:
         before[job_id] = None if old is None else {**(before[job_id] or {}), **old}
     return before, after
 
 
-def _finds(asked: Asked, *sides: dict[int, _Job]) -> Iterable[set[int]]:
-    return [{job_id for job_id, job in jobs.items() if _has(asked, job)} for jobs in sides]
+def _having(asked: Asked, jobs: Mapping[int, _Job]) -> set[int]:
+    """Return the ids of the jobs that the search finds."""
+    return {job_id for job_id, job in jobs.items() if _is_found(asked, job)}
 
 
-def _has(asked: Asked, job: _Job) -> bool:
+def _is_found(asked: Asked, job: _Job) -> bool:
     if job is None or (asked.status is not None and job["status"] != asked.status.value):
         return False
     return asked.term in search_text(job["title"], job["referenceId"])

@@ -72,7 +72,9 @@ def _state(tx: Tx) -> State:
 def _recall(tx: Tx, memory: SearchMemory, asked: Asked, state: State) -> Found | None:
     """Return what is known to be found in ``state``."""
     kept = memory.get(asked)
-    found = None if kept is None else follow(tx, asked, kept.found, kept.state, state)
+    if kept is None or kept.state == state:
+        return kept and kept.found
+    found = follow(tx, asked, kept.found, kept.state, state)
     if found is not None:
         memory.keep(asked, state, found)
     return found
