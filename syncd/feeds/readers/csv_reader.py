@@ -1,5 +1,8 @@
 """CSV, streamed: lines are joined into candidate records by the parity of their quotes, and csv.reader decides.
 
+Where it does not agree (a quote within an unquoted cell), and where a record goes on in the next chunk of the file, a
+RecordSplitter finds the records. So no byte is looked at again and again, however long a record is.
+
 A record's digest covers its exact bytes (without the line end), the header, the delimiter and the encoding. A record
 that starts where the one before ended, and whose bytes were once one record, is that record, and is not parsed again.
 
@@ -10,17 +13,20 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from itertools import chain, islice
 
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import ReadOptions, Record, TableReader, seeded
-from syncd.feeds.readers.source import Utf8Source, grown
+from syncd.feeds.readers.csv_records import RecordSplitter, cells_of, is_blank
+from syncd.feeds.readers.records import ReadOptions, Record, TableReader, seeded, too_long
+from syncd.feeds.readers.source import Utf8Source, over_limit
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _SAMPLE = 1 << 18
 _RECORDS = 21
 _SEP = re.compile(rb"sep=([^\r\n])[^\r\n]*(?:\r\n|\n|\r)", re.IGNORECASE)
 _FIRST_END = re.compile(rb'(?:[^"\r\n]++|"[^"]*+(?:"|\Z))*+(\r\n|\n|\r)')
+#: What may go on behind the end of a chunk: a line end, a character of two or three bytes.
+_CUT_OFF = re.compile(rb"(?:\r|[\xc0-\xff][\x80-\xbf]?)\Z")
 #: Fed after the last line. If it becomes part of a record, a quote is open.
 _SENTINEL = "end"
 #: csv.reader has one limit for the whole process; the feed's limits are checked on the bytes.
@@ -39,122 +45,146 @@ class CsvReader(TableReader):
         self.delimiter, self._end, self._skip = dialect
         self._newline = self._end[-1:]
         self._digest: Callable[[bytes], bytes] | None = None
+        self._splitter = RecordSplitter(self.delimiter)
 
     def __iter__(self) -> Iterator[Record]:
-        tail, chunks = b"", self._chunks(self._skip)
+        splitter = self._splitter
         self._line += 1 if self._skip else 0
-        while (data := grown(tail, chunks, self._limits.text)) is not None:
-            tail = b""  # a long cell is in memory often enough
-            pieces, tail = _join(data, self._end)
-            del data
-            carry = yield from self._records(pieces)
-            tail = carry + tail
-            if len(tail) > self._limits.text:
-                detail = f"a record of more than {self._limits.text} bytes ([limits] text); a quote may lack its end"
-                raise FeedError("limit_exceeded", detail, line=self._line)
-        if tail:
-            yield from self._last(tail)
+        for chunk in _whole_characters(self._chunks(self._skip)):
+            at, pieces = 0, list[bytes]()
+            while at < len(chunk) and (splitter.waiting or self._digest is None):
+                record, ended, at = self._next_record(chunk, at)
+                if splitter.waiting:
+                    break
+                if not ended or self._digest is None or len(record) > self._limits.record:
+                    yield from self._one(record, ended)
+                else:
+                    pieces = [record]
+                del record
+            more, rest = _join(chunk[at:], self._end)
+            pieces += more
+            done = (yield from self._records(pieces)) if pieces else 0
+            undecided = [piece + self._end for piece in pieces[done:]]
+            yield from self._split(b"".join((*undecided, rest)))
+        if splitter.waiting:
+            yield from self._last()
         if self.header is None:
             raise FeedError("empty_file", "the file has no header")
 
-    def _records(self, pieces: list[bytes]) -> Generator[Record, None, bytes]:
-        """Candidate records, without their line ends. Returns the bytes from an open quote on, if there is one."""
-        while self._digest is None and pieces:
-            rest = self._take_header(pieces[0])
-            pieces = [rest, *pieces[1:]] if rest else pieces[1:]
-        if self._digest is None:
-            return b""
+    def _next_record(self, chunk: bytes, at: int) -> tuple[bytes, int, int]:
+        """The record that waits, if it ends in ``chunk[at:]``, 1 if it had the file's own line end, and where it ends."""
+        record, at = self._splitter.next(chunk, at)
+        bare = record.removesuffix(self._end)
+        size = len(bare) or self._splitter.waiting
+        if size > self._limits.text:
+            detail = (
+                f"a record of more than {self._limits.text} bytes ([limits] text); a quote may lack its end"
+            )
+            raise FeedError("limit_exceeded", detail, line=self._line)
+        return bare, len(bare) < len(record), at
+
+    def _records(self, pieces: list[bytes], ended: int = 1) -> Generator[Record, None, int]:
+        """The records of candidates, of which each is a record's bytes without (``ended``) or with the line end. Returns how many
+        of them are records: the next one, if there is one, is not, or not by itself."""
+        assert self._digest is not None
         digests = list(map(self._digest, pieces))
         known = self._ask(digests)
+        newline = self._newline
         pending: list[bytes] = []
         marks: list[bytes] = []
-        newline, misled = self._newline, False
-        for piece, digest in zip(pieces, digests, strict=True):
-            if digest in known and not misled:
-                carry = (yield from self._parse(pending, marks)) if pending else b""
+        for at, (piece, digest) in enumerate(zip(pieces, digests, strict=True)):
+            if digest not in known:
+                pending.append(piece)
+                marks.append(digest)
+                continue
+            if pending:
+                done = yield from self._parse(pending, marks, ended)
+                if done < len(pending):  # in an open quote even the bytes of a known record are text
+                    return at - len(pending) + done
                 pending, marks = [], []
-                if not carry:
-                    yield Record(self._next(), self._line, digest)
-                    self._line += piece.count(newline) + 1
-                    continue
-                # in an open quote even the bytes of a known record are text
-                carry = carry.removesuffix(self._end)
-                pending, marks = [carry], [self._digest(carry)]
-                misled = True
-            pending.append(piece)
-            marks.append(digest)
-        return (yield from self._parse(pending, marks)) if pending else b""
+            yield Record(self._next(), self._line, digest)
+            self._line += piece.count(newline) + ended
+        done = (yield from self._parse(pending, marks, ended)) if pending else 0
+        return len(pieces) - len(pending) + done
 
-    def _parse(self, pieces: list[bytes], digests: list[bytes]) -> Generator[Record, None, bytes]:
-        """Candidates that csv.reader has to decide, the first at a record's start. Returns the bytes in an open quote."""
-        newline = self._newline
+    def _parse(self, pieces: list[bytes], digests: list[bytes], ended: int) -> Generator[Record, None, int]:
+        """Candidates that csv.reader has to decide, the first at a record's start. Returns how many of them are records."""
+        newline, end = self._newline, self._end
         reader = csv.reader(chain(map(self._decode, pieces), (_SENTINEL,)), delimiter=self.delimiter)
         done = 0
         try:
             for row in reader:
-                if reader.line_num != done + 1:
+                if reader.line_num != done + 1 or done == len(pieces):
                     break
-                if reader.line_num > len(pieces):
-                    return b""
                 raw = pieces[done]
-                yield from self._row(row, raw, digests[done])
+                yield from self._row(row, raw if ended else raw.removesuffix(end), digests[done])
                 done += 1
-                self._line += raw.count(newline) + 1
+                self._line += raw.count(newline) + ended
         except csv.Error:
             pass
-        texts = (self._decode(piece) + self._end.decode() for piece in pieces[done:])
-        return (yield from self._by_lines("".join(texts)))
+        return done
 
-    def _by_lines(self, text: str) -> Generator[Record, None, bytes]:
-        """The records line by line, where quotes misled the joining."""
-        lines = [line for line in _LINE.findall(text) if line]
-        assert self._digest is not None
-        done = 0
-        reader = csv.reader([*lines, _SENTINEL], delimiter=self.delimiter)
-        try:
-            for row in reader:
-                if reader.line_num > len(lines):
-                    break
-                raw = "".join(lines[done : reader.line_num]).encode()
-                done = reader.line_num
-                bare = raw.removesuffix(self._end)
-                yield from self._row(row, bare, self._digest(bare))
-                self._line += raw.count(self._newline)
-        except csv.Error as error:
-            raise FeedError("not_well_formed", f"not CSV: {error}", line=self._line) from None
-        return "".join(lines[done:]).encode()
+    def _split(self, data: bytes) -> Iterator[Record]:
+        """The records of data that begins with one; what has no end waits."""
+        records = []
+        at = 0
+        while at < len(data):
+            record, at = self._splitter.next(data, at)
+            if record:
+                records.append(record)
+        if records:
+            yield from self._exact(records, 0)
 
-    def _last(self, tail: bytes) -> Iterator[Record]:
-        """What follows the last line end outside of quotes: a record, or the start of one that was cut off."""
-        while self._digest is None and tail:
-            tail = self._take_header(tail)
+    def _exact(self, records: list[bytes], ended: int) -> Iterator[Record]:
+        if (yield from self._records(records, ended)) < len(records):
+            raise FeedError("not_well_formed", "not CSV", line=self._line)
+
+    def _one(self, record: bytes, ended: int) -> Iterator[Record]:
+        """The record, or the header, of any length."""
         if self._digest is None:
-            return  # blank to its end
-        if (yield from self._by_lines(self._decode(tail))):
-            raise FeedError("truncated", "the file ends inside a quoted cell", line=self._line)
+            self._take_header(record)
+        elif len(record) > self._limits.record:
+            yield from self._too_long(record)
+        else:
+            yield from self._exact([record], ended)
+            return
+        self._line += record.count(self._newline) + ended
+
+    def _too_long(self, record: bytes) -> Iterator[Record]:
+        """A record that is rejected for its length. Of each of its cells, the item has what a record may have."""
+        assert self._digest is not None
+        digest = self._digest(record)
+        if self._ask([digest]):
+            yield Record(self._next(), self._line, digest)
+        elif not is_blank(self._decode(record), self.delimiter):
+            most = self._limits.record
+            cells = partial(cells_of, record, self.delimiter, self._limits.columns)
+            item = dict(zip(self._keys, (cell[:most] for cell in cells()), strict=False))
+            yield Record(self._next(), self._line, digest, item, too_long(len(record), self._limits), cells)
+
+    def _last(self) -> Iterator[Record]:
+        """What follows the last line end outside of quotes: a record, or the start of one that was cut off."""
+        if self._splitter.quoted:
+            where = " of its header" if self._digest is None else ""
+            raise FeedError("truncated", f"the file ends inside a quoted cell{where}", line=self._line)
+        yield from self._one(self._splitter.take(), 0)
 
     def _row(self, row: list[str], raw: bytes, digest: bytes) -> Iterator[Record]:
         if any(row) and any(map(str.strip, row)):
             yield self._new(row, row, len(raw), digest)
 
-    def _take_header(self, data: bytes) -> bytes:
-        """The first record that is not blank names the columns. Returns what follows it, if quotes misled the joining."""
-        lines = [line for line in _LINE.findall(self._decode(data)) if line] or [""]
-        reader = csv.reader([*lines, _SENTINEL], delimiter=self.delimiter)
-        try:
-            cells: list[str] = next(reader)
-        except csv.Error as error:
-            raise FeedError("bad_header", f"not a CSV header: {error}", line=self._line) from None
-        if reader.line_num > len(lines):
-            raise FeedError("truncated", "the file ends inside a quoted cell of its header", line=self._line)
-        if any(map(str.strip, cells)):
-            self._set_header(cells, self._line)
-            digest = seeded("csv", self.source.encoding, self.delimiter, "\x00".join(cells))
-            # a CR or LF at a record's end means nothing; quotes may have kept it there
-            self._digest = lambda record: digest(record.rstrip(b"\r\n"))
-        rest = "".join(lines[reader.line_num :]).encode()
-        self._line += data.count(self._newline, 0, len(data) - len(rest)) + (not rest)
-        return rest
+    def _take_header(self, record: bytes) -> None:
+        """The first record that is not blank names the columns."""
+        text = self._decode(record)
+        if is_blank(text, self.delimiter):
+            return
+        if len(record) > self._limits.record:
+            raise over_limit("record", f"a header of more than {self._limits.record} bytes", line=self._line)
+        cells: list[str] = next(csv.reader([text], delimiter=self.delimiter))
+        self._set_header(cells, self._line)
+        digest = seeded("csv", self.source.encoding, self.delimiter, "\x00".join(cells))
+        # a CR or LF at a record's end means nothing; quotes may have kept it there
+        self._digest = lambda record: digest(record.rstrip(b"\r\n"))
 
     def _decode(self, piece: bytes) -> str:
         try:
@@ -163,6 +193,19 @@ class CsvReader(TableReader):
             line = self._line + piece.count(self._newline, 0, error.start)
             detail = f"not UTF-8: byte 0x{piece[error.start]:02X}"
             raise FeedError("bad_encoding", detail, line=line) from None
+
+
+def _whole_characters(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """``chunks``, of which none ends within a character or between CR and LF."""
+    rest = b""
+    for chunk in chunks:
+        data = rest + chunk
+        cut = _CUT_OFF.search(data, max(0, len(data) - 3))
+        data, rest = (data[: cut.start()], data[cut.start() :]) if cut else (data, b"")
+        if data:
+            yield data
+    if rest:
+        yield rest
 
 
 def _join(buf: bytes, end: bytes) -> tuple[list[bytes], bytes]:

@@ -84,7 +84,7 @@ class Record(Struct):
     ``item`` is the record in the format's own form: a dict for CSV (folded header → cell) and JSON, an lxml element or
     a Slice for XML; None where the digest was known, or where ``problem`` says why it cannot be read. An element is
     valid only until the next record is asked for. ``raw`` gives the record in the feed's own format, for the file of
-    rejected rows (CSV: list of cells; XML: serialised bytes; JSON: the value). ``run``: the digests of the known records
+    rejected rows (CSV: the cells; XML: serialised bytes; JSON: the value, or its text). ``run``: the digests of the known records
     in a row that this one stands for (``slicing``), itself included; its number, line and digest are those of the first."""
 
     number: int

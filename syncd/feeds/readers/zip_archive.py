@@ -20,6 +20,8 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _OTHERS = {9: "deflate64", 12: "bzip2", 14: "LZMA", 93: "zstd", 95: "xz"}
 _END = b"PK\x05\x06"
 _END_SIZE = 22
+#: The list of members takes up to 20 times its size in memory.
+_LONGEST_LIST = 10 << 20
 ZIP = (b"PK\x03\x04", _END)
 
 #: Makes the reader of one member.
@@ -31,7 +33,7 @@ class ZipArchive:
 
     def __init__(self, raw: BinaryIO, limits: FeedLimits) -> None:
         self._raw, self._limits = raw, limits
-        bounded = _Bounded(raw, limits.text)
+        bounded = _Bounded(raw, min(limits.text, _LONGEST_LIST))
         try:
             with unpacking():
                 self.zip = _open(bounded)

@@ -71,7 +71,7 @@ def test_a_rejected_csv_row_can_be_written_again_as_it_was():
         ('id,title\n1,"a\n', "truncated", "quote"),
         ('id,"title\n', "truncated", "quote"),
         ("id," + ",".join(f"c{n}" for n in range(1000)) + "\n", "limit_exceeded", "columns"),
-        ('id,title\n1,"' + "x\n" * 6 * MB, "limit_exceeded", "quote"),
+        ('id,title\n1,"' + "x\n" * 17 * MB, "limit_exceeded", "quote"),
     ],
     ids=[
         "repeated",

@@ -278,6 +278,38 @@ def test_csv_rows_are_those_of_csv_reader_whichever_of_them_are_known(noise, rng
     assert [(r[0], r[1], r[3]) for r in again] == [(r[0], r[1], r[3]) for r in plain]
 
 
+@settings(relaxed, max_examples=400)
+@given(csv_noise, st.sampled_from(["\n", "\r\n"]), st.sampled_from([",", "\u00a7", "\t"]))
+def test_csv_records_and_their_cells_are_those_of_csv_reader_also_where_they_are_too_long(
+    noise, end, delimiter
+):
+    text = f"c0,c1{end}{noise}{end}".replace(",", delimiter)
+    spec = ReadSpec(format="csv", delimiter=delimiter, encoding="utf-8")
+    limits = FeedLimits(record=len(f"c0{delimiter}c1".encode()))
+    reader = read_stream(lambda: io.BytesIO(text.encode()), spec, limits)
+    try:
+        got = [list(record.raw()) for record in reader if record.raw]  # type: ignore[call-overload]
+    except FeedError as error:
+        if error.code != "truncated":
+            raise
+        return
+    reference = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))[1:]
+    assert got == [row for row in reference if any(cell.strip() for cell in row)]
+
+
+@relaxed
+@given(objects, st.integers(1, 40), st.sampled_from([(",", ":"), (" , ", " : ")]), st.booleans())
+def test_json_records_have_the_same_bounds_where_they_are_too_long(table, longest, separators, keyed):
+    body: object = {str(n): row for n, row in enumerate(table)} if keyed else table
+    data = json.dumps(body, separators=separators).encode()
+    spec = ReadSpec(format="json", records="*" if keyed else "$", encoding="utf-8")
+    expected = [(r.digest, r.line) for r in records(data, spec)]
+    short = read_stream(lambda: io.BytesIO(data), spec, FeedLimits(record=longest))
+    got = [(r.digest, r.line, r.problem.code if r.problem else None) for r in short]
+    assert [(digest, line) for digest, line, _ in got] == expected
+    assert {problem for *_, problem in got} <= {None, "too_long"}
+
+
 SAMPLES = {
     "csv": 'id,title,city\r\n1,"a, ""b""\nc",Québec\r\n2,d,e\r\n3,f,"g"\r\n'.encode(),
     "xml": (

@@ -23,6 +23,8 @@ ARRAYS = ("jobs", "items", "data", "results", "content", "offers", "@graph")
 _KINDS = {"start_array": "array", "start_map": "object"}
 _CLOSING = ("end_array", "end_map")
 _STEP = 1 << 14
+#: The parser looks at all of a number again with each chunk.
+_LONGEST = 10 << 20
 #: Objects are looked for down to this depth, and this many are kept apart.
 _DEEPEST, _MOST = 64, 2000
 _OPENING = re.compile(rb"[\[{]")
@@ -100,8 +102,10 @@ class OuterParser:
             raise FeedError("not_well_formed", "this is not JSON", offset=self._offset) from None
         self._offset += len(data)
         self._since = 0 if self._events else self._since + len(data)
-        if self._since > self._limits.text:
-            raise over_limit("text", f"a value of more than {self._limits.text} bytes", offset=self._offset)
+        most = min(self._limits.text, _LONGEST)
+        if self._since > most:
+            detail = f"a value outside of the records of more than {most} bytes"
+            raise over_limit("text", detail, offset=self._offset)
         for event, value in self._events:
             self._take(event, value)
         del self._events[:]

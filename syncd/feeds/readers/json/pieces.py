@@ -16,6 +16,7 @@ import msgspec
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError, Problem
+from syncd.feeds.readers.json.value_ends import EndFinder, end_of_scalar
 from syncd.feeds.readers.json.values import (
     RefusedValue,
     bad_text,
@@ -34,6 +35,9 @@ _TEXT_NAME = re.compile(r'"(?:[^"\\]|\\.)*+"[ \t\r\n]*+:[ \t\r\n]*+', re.DOTALL)
 _BETWEEN = re.compile(rb"[, \t\r\n]*+")
 _BLANK = b" \t\r\n"
 _STEP = 1 << 20
+#: What the fast parser says of the beginning of a value. (If it says something else, the slow one has to look.)
+_CUT_OFF = "Input data was truncated"
+_skim: Callable[[bytes | memoryview], msgspec.Raw] = msgspec.json.Decoder(msgspec.Raw).decode
 _elements: Callable[[bytes], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _members: Callable[[bytes], dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
@@ -54,6 +58,10 @@ class RecordArray:
     def end_of_piece(self, text: str, at: int) -> int:
         """Return where the piece that begins at ``at`` ends. Raise ValueError or RecursionError if it is not whole."""
         return scan(text, at)[1]
+
+    def value_at(self, data: bytes) -> int | None:
+        """Return where the value begins in the piece that ``data`` begins with; None if it is still to come."""
+        return 0 if data else None
 
     def values(self, pieces: list[bytes], limits: FeedLimits) -> list[dict[str, Any]] | None:
         """Return the records, decoded in one go; None if any of them needs the care of ``value``."""
@@ -89,6 +97,10 @@ class RecordObject(RecordArray):
         if name is None:
             raise ValueError("no name of a member")
         return scan(text, name.end())[1]
+
+    def value_at(self, data: bytes) -> int | None:
+        name = _NAME.match(data)
+        return name.end() if name and name.end() < len(data) else None
 
     def values(self, pieces: list[bytes], limits: FeedLimits) -> list[dict[str, Any]] | None:
         named = list(map(_split, pieces))
@@ -157,15 +169,37 @@ class JsonBuffer:
 
         Raise FeedError where the data is wrong, or too long, or the file ends."""
         if len(self.data) > self._check_from:
-            self._check(container)
-        if len(self.data) > self._limits.text:
-            detail = f"a record of more than {self._limits.text} bytes"
-            raise over_limit("text", detail, line=self.line, offset=self.offset)
+            self._check(container.ends[0] + self.data)
+        self._check_size(len(self.data))
         data = grown(self.data, self._chunks, self._limits.text)
         if data is None:
-            self._check(container)
+            self._check(container.ends[0] + self.data)
             raise self.fault("truncated", f"the file ends before its {container.called} of records does")
         self.data = data
+
+    def long_piece(self, container: RecordArray) -> bytes:
+        """Return the piece that the data begins with, after adding to it until the piece is whole. Nothing of it is decoded: it
+        is too long for a record. Raise FeedError as ``add_more`` does."""
+        finder, scanned = EndFinder(), 0
+        while True:
+            end = None
+            start = container.value_at(self.data)
+            if start is not None and self.data[start] in b"[{":
+                end = finder.find(self.data, max(start, scanned))
+                scanned = len(self.data)
+            elif start is not None:
+                end = end_of_scalar(self.data, start)
+            if start is not None and end is not None:
+                break
+            self.add_more(container)
+        self._check_size(end)
+        piece = self.data[:end]
+        try:
+            utf_8_decode(piece)
+        except UnicodeDecodeError as error:
+            raise bad_text(error, self.offset, self.line) from None
+        self._check(memoryview(piece)[start:])
+        return piece
 
     def drop(self, count: int, line: int | None = None) -> None:
         """Drop the first ``count`` bytes, which are used. ``line`` is the line of what follows, if it is known."""
@@ -192,14 +226,28 @@ class JsonBuffer:
     def fault(self, code: str, detail: str) -> FeedError:
         return FeedError(code, detail, line=self.line, offset=self.offset)
 
-    def _check(self, container: RecordArray) -> None:
-        """Raise FeedError if no end could make the data the start of what holds the records."""
+    def _check_size(self, size: int) -> None:
+        if size > self._limits.text:
+            detail = f"a record of more than {self._limits.text} bytes"
+            raise over_limit("text", detail, line=self.line, offset=self.offset)
+
+    def _check(self, data: bytes | memoryview) -> None:
+        """Raise FeedError if no end could make ``data`` a value. What is nested so deep that a fast parser gives up is not
+        looked at."""
+        try:
+            _skim(data)
+        except RecursionError:
+            return
+        except msgspec.MsgspecError as error:
+            if str(error) == _CUT_OFF:
+                return
+        else:
+            return
         events = ijson.sendable_list()
         parser = ijson.basic_parse_coro(events)
         try:
-            parser.send(container.ends[0])
-            for at in range(0, len(self.data), _STEP):
-                parser.send(self.data[at : at + _STEP])
+            for at in range(0, len(data), _STEP):
+                parser.send(bytes(data[at : at + _STEP]))
                 del events[:]
         except (ijson.JSONError, UnicodeDecodeError, StopIteration) as error:
             raise self.fault("not_well_formed", f"not JSON: {error}".splitlines()[0]) from None

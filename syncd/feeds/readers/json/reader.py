@@ -20,7 +20,7 @@ from syncd.feeds.readers.json.outer_parser import OuterParser
 from syncd.feeds.readers.json.pieces import JsonBuffer, RecordArray, RecordObject
 from syncd.feeds.readers.json.values import ERRORS_NAME, bad_text, record_value, scan
 from syncd.feeds.readers.records import ERRORS, FeedReader, Format, ReadOptions, Record, seeded
-from syncd.feeds.readers.source import Utf8Source, grown, over_limit
+from syncd.feeds.readers.source import Utf8Source, over_limit
 
 _CONTAINERS = {"array": RecordArray(), "members": RecordObject()}
 #: This many cuts are tried before the records are read one by one.
@@ -42,7 +42,7 @@ class _JsonReader(FeedReader):
         """The record of ``raw``: the item, or the problem, or a part of the item and the problem."""
         self.mended = self.mended or (item is not None and ERRORS in item)
         if item is None or problem is not None:
-            text = partial(str, raw.decode("utf-8", "replace"))
+            text = partial(str, raw, "utf-8", "replace")
             return Record(number, self._line, digest, item, problem, text)
         return Record(number, self._line, digest, item, problem, partial(dict, item))
 
@@ -54,13 +54,20 @@ class JsonLinesReader(_JsonReader):
     format: Format = "jsonl"
 
     def __iter__(self) -> Iterator[Record]:
-        tail, chunks = b"", self._chunks()
-        while (data := grown(tail, chunks, self._limits.text)) is not None:
-            *lines, tail = data.split(b"\n")
-            del data
-            yield from self._lines(lines)
-            if len(tail) > self._limits.text:
+        waiting: list[bytes] = []
+        size = 0
+        for chunk in self._chunks():
+            first, *lines = chunk.split(b"\n")
+            waiting.append(first)
+            size += len(first)
+            if size > self._limits.text:
                 raise over_limit("text", f"a line of more than {self._limits.text} bytes", line=self._line)
+            if lines:
+                lines.insert(0, b"".join(waiting))
+                waiting = [lines.pop()]
+                size = len(waiting[0])
+                yield from self._lines(lines)
+        tail = b"".join(waiting)
         if tail.strip():
             yield from self._lines([tail], last=True)
 
@@ -149,6 +156,8 @@ class JsonReader(_JsonReader):
                     raise buffer.fault("not_well_formed", "a comma before the end of the records")
                 return
             raws, used = self._whole_pieces() if buffer.data else ([], 0)
+            if not raws and len(buffer.data) > self._limits.record:
+                raws = [buffer.long_piece(self._container)]
             if raws:
                 yield from self._records(raws)
                 buffer.skip_blank()
@@ -211,14 +220,16 @@ class JsonReader(_JsonReader):
         """One object where an array is usual. The outer parser has had its opening brace, and gets its closing one."""
         buffer = self._buffer
         buffer.push_back(b"{")
-        while True:
+        while len(buffer.data) <= self._limits.record:
             text = buffer.text()
             try:
-                _, end = scan(text, 0)
+                piece = text[: scan(text, 0)[1]].encode()
                 break
             except (ValueError, RecursionError):
                 buffer.add_more(self._container)
-        yield from self._records([text[:end].encode()])
+        else:
+            piece = buffer.long_piece(self._container)
+        yield from self._records([piece])
         buffer.push_back(b"}")
 
     def _records(self, raws: list[bytes]) -> Iterator[Record]:

@@ -152,7 +152,7 @@ class LenientXmlReader(XmlReader):
             self._begin_root(start[1])
             return data
         self._rest = data
-        if len(data) > self._limits.text:
+        if len(data) > self._parser.most:
             raise self._parser.too_much(self._line)
         return b""
 

@@ -10,13 +10,14 @@ from lxml import etree
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.source import over_limit
 from syncd.feeds.readers.xml.entities import EntityTranslator, UnknownEntity
 from syncd.feeds.readers.xml.tree import Event, FoundRecords, new_parser
 
 COUNT_TAG = "{*}expectedJobCount"
 #: An element takes far more memory than its tags: one tag counts like this many bytes of text.
 _BYTES_A_TAG = 16
+#: What waits for the end of a record takes several times its size in memory, and lxml takes no longer text.
+_LONGEST = 10 << 20
 #: lxml repeats the place after the parser's words.
 _PLACE = re.compile(r"\s*, line \d+, column \d+\Z")
 #: libxml2's own limits cannot be changed here, and its advice on them is for programmers.
@@ -58,14 +59,14 @@ _CUT_PI = frozenset({etree.ErrorTypes.ERR_SPACE_REQUIRED, etree.ErrorTypes.ERR_P
 class XmlParser:
     """Parses a document in pieces that end between tokens, and returns the events of each.
 
-    ``first_line`` is that of the document's start, ``fed_line`` that in which the data so far ends; ``entities`` knows
-    whether that is within CDATA, a comment or an instruction. Raise FeedError ``not_well_formed``, ``unknown_entity``,
-    ``limit_exceeded``, ``bad_encoding``."""
+    ``most`` is the largest number of bytes without the end of a record. ``first_line`` is that of the document's start,
+    ``fed_line`` that in which the data so far ends; ``entities`` knows whether that is within CDATA, a comment or an
+    instruction. Raise FeedError ``not_well_formed``, ``unknown_entity``, ``limit_exceeded``, ``bad_encoding``."""
 
     recover = False
 
     def __init__(self, found: FoundRecords, limits: FeedLimits, line: int) -> None:
-        self._limits, self._record_name = limits, found.path[-1]
+        self.most, self._record_name = min(limits.text, _LONGEST), found.path[-1]
         self.entities = EntityTranslator(self._record_name if self.recover else None)
         self._since = self._tags = 0
         self._begin(found.root, line)
@@ -80,7 +81,7 @@ class XmlParser:
         """Parse ``data``, which ends in ``line`` and has no entity but XML's own."""
         self.fed_line = line
         self._since += len(data)
-        if self._since > self._limits.text:
+        if self._since > self.most:
             raise self.too_much(line)
         try:
             self._parser.feed(data)
@@ -107,7 +108,7 @@ class XmlParser:
     def count_tags(self, data: bytes, line: int) -> None:
         """Raise FeedError ``limit_exceeded`` if the tags since the last record take too much memory."""
         self._tags += data.count(b"<")
-        if self._tags > self._limits.text // _BYTES_A_TAG:
+        if self._tags > self.most // _BYTES_A_TAG:
             raise self.too_much(line)
 
     def record_ended(self) -> None:
@@ -139,9 +140,9 @@ class XmlParser:
         fault = self.close()
         if fault is not None and fault.code == "not_well_formed":
             return fault
-        return over_limit(
-            "text", f"more than {self._limits.text} bytes without the end of a record", line=line
-        )
+        detail = f"more than {self.most} bytes without the end of a record"
+        detail += f" ([limits] text, of which XML may have {_LONGEST} at most)"
+        return FeedError("limit_exceeded", detail, line=line)
 
     def _begin(self, root: str, line: int) -> None:
         """Begin a document in ``line``, of which the ends of records, of the root and of the number of records are reported."""

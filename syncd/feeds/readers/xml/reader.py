@@ -94,7 +94,7 @@ class XmlReader(FeedReader):
                     yield from self._loose(buf[done:cut])
                 done = cut
             tail = buf[done:]
-            if len(tail) > self._limits.text:
+            if len(tail) > self._parser.most:
                 raise self._parser.too_much(self._line)
         yield from self._finish(tail)
 
