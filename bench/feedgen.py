@@ -44,8 +44,8 @@ _ROW = (
 )
 
 
-def row(number: int, *, changed: bool = False) -> str:
-    """Return the record with this number."""
+def row(number: int, *, changed: bool = False, refused: bool = True) -> str:
+    """Return the record with this number. ``refused``: it may be one that the API refuses."""
     pick = random.Random(number * 2_654_435_761)
     city, state = pick.choice(_PLACES)
     pay = pick.randint(17, 60)
@@ -59,14 +59,14 @@ def row(number: int, *, changed: bool = False) -> str:
         city=city,
         state=state,
         email=f"jobs{number % 97}@example.com" if pick.random() < 0.3 else "",
-        text=_text(pick) + ("<p>Updated today.</p>" if changed else ""),
+        text=_text(pick, refused=refused) + ("<p>Updated today.</p>" if changed else ""),
         salary=f"${pay}.50 - ${pay + 5} per hour" if pick.random() < 0.6 else f"${pay},000 per year",
         kind=pick.choice(_TYPES),
         category=pick.choice(_CATEGORIES),
     )
 
 
-def _text(pick: random.Random) -> str:
+def _text(pick: random.Random, *, refused: bool) -> str:
     picked = pick.choices(_SENTENCES, k=25)
     items = "".join(f"<li>{sentence}</li>" for sentence in picked[6:16])
     more = "".join(f"<li>{sentence}</li>" for sentence in picked[16:22])
@@ -74,11 +74,12 @@ def _text(pick: random.Random) -> str:
         f"<p><strong>{picked[0]}</strong></p>\n<p>{' '.join(picked[1:6])}</p>\n<ul>{items}</ul>\n<p><em>You:</em></p><ol>{more}</ol>\n"
         f'<p>{picked[22]}<br>{picked[23]} &amp; more: <a href="https://careers.example.com/a?b=1&amp;c=2" target="_blank">{picked[24]}</a></p>'
     )
-    return text + (pick.choice(_REFUSED) if pick.random() < 0.005 else "")
+    markup = pick.choice(_REFUSED) if pick.random() < 0.005 else ""
+    return text + markup if refused else text
 
 
-def write(path: Path, rows: int, *, changed: bool = False) -> Path:
-    """Write the feed unless the file exists. Return its path."""
+def write(path: Path, rows: int, *, changed: bool = False, refused: bool = True) -> Path:
+    """Write the feed unless the file exists. Return its path. ``refused``: one row in 200 is one that the API refuses."""
     if path.exists():
         return path
     draft = path.with_suffix(".part")
@@ -87,9 +88,9 @@ def write(path: Path, rows: int, *, changed: bool = False) -> Path:
         for number in range(rows):
             fate = number * 7919 % 100
             if not (changed and fate == 2):
-                file.write(row(number, changed=changed and fate < 2))
+                file.write(row(number, changed=changed and fate < 2, refused=refused))
         for number in range(rows, rows + rows // 100 if changed else rows):
-            file.write(row(number))
+            file.write(row(number, refused=refused))
         file.write("</source>\n")
     return draft.rename(path)
 

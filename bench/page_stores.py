@@ -30,7 +30,9 @@ from syncd.domain import (
     Update,
 )
 from syncd.errors import Problem
-from syncd.store import Store, Tx, employers, feed_jobs, feeds, job_days, job_writer, jobs, results, runs
+from syncd.store import Store, Tx, employers, feed_jobs, feeds, jobs, runs
+from syncd.store.jobs import daily_counts
+from syncd.store.runs import results
 from syncd.sync.report import ShownPlan
 
 FEEDS, RUNS = 200, 10_000
@@ -127,7 +129,7 @@ def _add_runs(store: Store, clock: _Clock, ids: list[tuple[int, int]], count: in
         found.append(store.write(partial(_add_run, feed_id=feed_id, owner=owner, number=number, state=state)))
         clock.now += step
         if number % max(1, count // _DAYS) == 0:
-            store.write(job_days.note)
+            store.write(daily_counts.note)
     return found
 
 
@@ -188,7 +190,7 @@ def _fill_large(store: Store, run: Run) -> None:
         if not some:
             break
         changes = [_change(job) for job in some]
-        store.write(partial(job_writer.apply, changes=changes, actor=actor, run_id=run.id))
+        store.write(partial(jobs.apply, changes=changes, actor=actor, run_id=run.id))
         changed, last = changed + len(some), some[-1].id
     counts = RunCounts(
         read=changed + REJECTED, updated=changed, rejected=REJECTED, archived=changed // 10, warnings=WARNINGS
@@ -242,4 +244,4 @@ def _change_often(store: Store, job_id: int) -> None:
     for number in range(1_000):
         (job,) = store.read(lambda tx: jobs.by_ids(tx, [job_id])).values()
         change = Update(job, structs.replace(job, title=f"Line Cook {number}"), ("title",))
-        store.write(partial(job_writer.apply, changes=[change], actor=actor))
+        store.write(partial(jobs.apply, changes=[change], actor=actor))

@@ -38,7 +38,7 @@ from bench.clients import BASE
 from bench.postgres import new_database, vacuum
 from bench.scale_stores import COMMON, RARE
 from bench.servers import DESCRIPTION, Server
-from syncd.store.search_changes import FOLLOWED
+from syncd.store.searches.changes import FOLLOWED
 
 SMALL = 10_000
 #: Runs in which a search is asked anew.

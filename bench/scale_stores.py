@@ -16,7 +16,8 @@ from zoneinfo import ZoneInfo
 
 from bench.servers import DESCRIPTION
 from syncd.domain import CloseOrigin, Job, Location, Status
-from syncd.store import Store, Tx, employers, job_writer, keys
+from syncd.store import Store, Tx, employers, keys
+from syncd.store.jobs import writing
 from syncd.store.model import job_columns
 
 EMPLOYER = "Bench"
@@ -68,7 +69,7 @@ def make(folder: Path, jobs: int, employer_count: int = 1, url: str | None = Non
 def _insert(tx: Tx, some: list[Job]) -> None:
     tx.many(job_columns.INSERT, map(job_columns.row_of, some))
     counted = Counter((job.employer_id, job.status.value) for job in some)
-    tx.many(job_writer.TOTAL, [(*key, n) for key, n in counted.items()])
+    tx.many(writing.TOTAL, [(*key, n) for key, n in counted.items()])
 
 
 def _jobs(count: int, employer_ids: list[int]) -> Iterator[Job]:

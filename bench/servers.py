@@ -57,7 +57,8 @@ def put_template() -> str:
 def prepare(folder: Path, jobs: int, *, log_level: str = "info") -> str:
     """Make an installation of syncd with ``jobs`` jobs in ``folder``. Return a key of their employer."""
     from syncd.domain import Actor, ActorKind, Catalogue, JobInput, check_body
-    from syncd.store import Store, Tx, employers, keys, upsert
+    from syncd.store import Store, Tx, employers, keys
+    from syncd.store.jobs import upsert
 
     catalogue, actor, config = Catalogue.default(), Actor(ActorKind.OPERATOR), folder / "config"
     (config / "feeds.d").mkdir(parents=True)

@@ -32,6 +32,13 @@ def test_the_http_bench_measures_every_operation_without_a_failure(tmp_path: Pat
 
 
 @pytest.mark.slow
+def test_the_import_bench_finds_every_row_unchanged(tmp_path: Path) -> None:
+    options = ("--rows", "300", "--reps", "1", "--unchanged", "--helpers", "0", "--folder", str(tmp_path))
+    (row,) = [line.split("|") for line in run("import", *options).splitlines() if line.startswith("| every")]
+    assert "apply 0.00" in row[8]
+
+
+@pytest.mark.slow
 def test_the_load_bench_loses_no_write(tmp_path: Path) -> None:
     options = (
         "--rows",

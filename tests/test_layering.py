@@ -7,6 +7,7 @@ import each other in a circle."""
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -146,6 +147,14 @@ def test_a_package_is_used_through_its_face(name: str) -> None:
             continue
         assert module == package, f"{name} imports {module}, which is inside {package}"
         assert what in names_in_all(package), f"{name} imports {what}, which {package} does not offer"
+
+
+def test_a_folder_has_at_most_20_modules() -> None:
+    """More than that nobody keeps in view. The face of a package is none of its modules."""
+    counted = Counter(
+        path.parent.relative_to(ROOT.parent) for path in FILES.values() if path.name != "__init__.py"
+    )
+    assert {str(folder): modules for folder, modules in counted.items() if modules > 20} == {}
 
 
 def subscripts(path: Path) -> Iterator[str]:

@@ -10,7 +10,8 @@ from datetime import date, timedelta
 from markupsafe import Markup
 
 from syncd.domain import Run
-from syncd.store import Tx, results, runs
+from syncd.store import Tx, runs
+from syncd.store.runs import results
 from syncd.sync.report import Kinds
 
 #: Width and height of a chart in its own units.

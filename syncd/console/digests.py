@@ -14,7 +14,8 @@ from syncd.console.actions import Actions
 from syncd.console.context import ConsoleContext
 from syncd.domain import Run
 from syncd.errors import NotFound
-from syncd.store import Tx, employers, feeds, job_days, keys, runs
+from syncd.store import Tx, employers, feeds, keys, runs
+from syncd.store.jobs import daily_counts
 from syncd.sync.report.views import feed_states, overdue_feeds
 
 #: What a page shows: a kind of ``KINDS`` and which one, or ``OVERVIEW``.
@@ -75,7 +76,7 @@ class Digests:
         """Return the jobs by status as they were up to ``JOBS`` seconds ago."""
         counted_at, found = self._jobs
         if not found or time.monotonic() - counted_at >= JOBS:
-            found = dict(sorted(job_days.by_status(tx).items()))
+            found = dict(sorted(daily_counts.by_status(tx).items()))
             self._jobs = (time.monotonic(), found)
         return found
 

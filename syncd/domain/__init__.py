@@ -15,6 +15,7 @@ from syncd.domain.catalogue import (
 from syncd.domain.decisions import (
     Change,
     Create,
+    Decision,
     Delete,
     Hold,
     Ownership,
@@ -133,6 +134,7 @@ __all__ = [
     "Change",
     "CloseOrigin",
     "Create",
+    "Decision",
     "Delete",
     "Employer",
     "FeedLimits",

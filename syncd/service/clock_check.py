@@ -11,6 +11,7 @@ import structlog
 
 from syncd.logs import Event
 from syncd.store import Store, facts
+from syncd.values import span_in_words
 
 log = structlog.get_logger("syncd.sync")
 
@@ -24,7 +25,7 @@ GAP = timedelta(weeks=1)
 
 class ClockCheck:
     """Compares the time with the monotonic clock and, at the start, with the last time that the store has seen. While the
-    time is not trusted, no job is closed or refreshed and nothing old is deleted. Any thread may call it."""
+    time is not trusted, no file is run, no job is closed or refreshed and nothing old is deleted. Any thread may call it."""
 
     def __init__(self, store: Store, monotonic: Callable[[], float] = time.monotonic) -> None:
         """Raises StoreError."""
@@ -34,11 +35,12 @@ class ClockCheck:
         self._start = self._start_of(now)
         self._trusted_start: datetime | None = self._start
         self._wait_until: float | None = None
-        last = store.read(facts.last_seen)
-        if last is not None and not timedelta() <= now - last <= GAP:
-            self._wait(AFTER_GAP)
+        self._last_seen = store.read(facts.last_seen)
+        self._why = ""
+        if not self._is_near_last_seen(now):
+            self._wait(AFTER_GAP, f"the store last saw the time {self._last_seen:%Y-%m-%d %H:%M} UTC")
             self._trusted_start = None
-            log.warning(Event.CLOCK_GAP, last_seen=last, now=now, waits=AFTER_GAP.total_seconds())
+            log.warning(Event.CLOCK_GAP, last_seen=self._last_seen, now=now, waits=AFTER_GAP.total_seconds())
 
     def trusts(self, now: datetime) -> bool:
         """Return whether ``now`` can be trusted. Log when the time has jumped, and when it is trusted again."""
@@ -48,6 +50,15 @@ class ClockCheck:
                 self._trust(now)
             return self._wait_until is None
 
+    @property
+    def doubt(self) -> str | None:
+        """Why the time was not trusted when it was last looked at, and for how long; None if it was."""
+        with self._lock:
+            if self._wait_until is None:
+                return None
+            left = self._wait_until - self._monotonic()
+            return f"{self._why}: no file is run, and no job closed or refreshed, for {_in_words(left)}"
+
     def remember(self) -> None:
         """Store the time as seen, if it is trusted. Raises StoreError."""
         if self.trusts(self._store.now().instant):
@@ -56,6 +67,10 @@ class ClockCheck:
     def _start_of(self, now: datetime) -> datetime:
         """Return when the monotonic clock was 0, by the time ``now``: it changes only when the time is set."""
         return now - timedelta(seconds=self._monotonic())
+
+    def _is_near_last_seen(self, now: datetime) -> bool:
+        last = self._last_seen
+        return last is None or timedelta() <= now - last <= GAP
 
     def _check_jump(self, now: datetime) -> None:
         start = self._start_of(now)
@@ -67,7 +82,9 @@ class ClockCheck:
         if self._trusted_start is not None and abs(start - self._trusted_start) <= JUMP:
             self._trust(now)  # the time is what it was before it jumped
             return
-        self._wait(AFTER_JUMP)
+        if self._trusted_start is None and self._is_near_last_seen(now):
+            self._wait_until = None  # a time that was wrong at the start was set right
+        self._wait(AFTER_JUMP, f"the time moved by {_in_words(abs(moved).total_seconds())}")
         log.warning(
             Event.CLOCK_JUMPED,
             seconds=round(moved.total_seconds()),
@@ -75,9 +92,15 @@ class ClockCheck:
             waits=AFTER_JUMP.total_seconds(),
         )
 
-    def _wait(self, period: timedelta) -> None:
+    def _wait(self, period: timedelta, why: str) -> None:
+        self._why = why
         self._wait_until = max(self._wait_until or 0.0, self._monotonic() + period.total_seconds())
 
     def _trust(self, now: datetime) -> None:
         self._wait_until, self._trusted_start = None, self._start
         log.info(Event.CLOCK_TRUSTED, now=now)
+
+
+def _in_words(seconds: float) -> str:
+    """Return a time span in whole minutes or more."""
+    return span_in_words(timedelta(minutes=max(1, round(seconds / 60))))

@@ -103,7 +103,14 @@ class Daemon:
             worker, settings.drop.rescan, self._heartbeat, self._stopping, settings.processes.runs_at_once
         )
         self._watcher = Watcher(settings.drop.folder, self._sync.hint, poll=settings.drop.poll)
-        self._readiness = Readiness(store, self._watcher, self._sync, self._heartbeat, self._degraded)
+        self._readiness = Readiness(
+            store,
+            self._watcher,
+            self._sync,
+            self._heartbeat,
+            degraded=self._degraded,
+            doubt=lambda: self._clock.doubt,
+        )
         self._listeners = Listeners()
         self._pages, zone = pages_of(settings), settings.timezone
         ways = ways_of(settings.notify, lambda: self._pages, lambda: store.now().instant, zone)

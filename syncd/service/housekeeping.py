@@ -14,7 +14,8 @@ import structlog
 from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded, SyncdError
 from syncd.logs import Event
 from syncd.service.clock_check import ClockCheck
-from syncd.store import Store, Tx, feeds, history, job_days, notices, outbox, replies, run_strips, runs
+from syncd.store import Store, Tx, feeds, history, notices, outbox, replies, runs
+from syncd.store.jobs import daily_counts
 from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")
@@ -61,8 +62,8 @@ class Housekeeping:
         for feed in self._feeds().values():
             if feed.name not in paused:
                 self._report_silence(feed, now)
-        if not self._store.read(job_days.is_noted):
-            self._store.write(job_days.note)
+        if not self._store.read(daily_counts.is_noted):
+            self._store.write(daily_counts.note)
         self._delete(lambda tx: history.prune(tx, now - self._keep, BATCH))
         self._delete(lambda tx: runs.prune(tx, now - self._keep, BATCH))
         self._delete(lambda tx: outbox.prune(tx, now - outbox.KEPT, BATCH))
@@ -78,7 +79,7 @@ class Housekeeping:
         every = feed.config.expect_every
         if not every:
             return
-        found = self._store.read(lambda tx: run_strips.last_file(tx, feed.name))
+        found = self._store.read(lambda tx: runs.last_file(tx, feed.name))
         last = found.claimed_at if found is not None else None
         start = last or self._since
         if now - max(start, self._reported.get(feed.name, start)) > every:

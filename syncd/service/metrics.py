@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 
 from syncd.domain import Run
 from syncd.service.refresher import RefreshResult
-from syncd.store import Store, Tx, employers, jobs, outbox, run_strips, runs
+from syncd.store import Store, Tx, employers, jobs, outbox, runs
 from syncd.store import feeds as stored_feeds
 from syncd.sync.report.views import overdue_feeds
 from syncd.sync.run import Feed
@@ -131,7 +131,7 @@ def _progress(tx: Tx) -> Metric:
 
 
 def _successes(tx: Tx, feeds: Mapping[str, Feed]) -> Metric:
-    last = run_strips.last_runs(tx, feeds).items()
+    last = runs.last_runs(tx, feeds).items()
     about = "When the feed's last file was taken, in seconds since 1970."
     ended = ((name, run.ended_at) for name, (_newest, run, _file) in last if run is not None)
     values = (((name,), at.timestamp()) for name, at in ended if at is not None)

@@ -13,7 +13,7 @@ import structlog
 
 from syncd.domain import REFRESH_EVERY, Actor, ActorKind, Update, decide_close, decide_refresh
 from syncd.logs import Event
-from syncd.store import Store, Tx, job_writer, jobs
+from syncd.store import Store, Tx, jobs
 
 log = structlog.get_logger("syncd.sync")
 BATCH = 500
@@ -61,9 +61,9 @@ class Refresher:
         due = jobs.due_refresh(tx, tx.now.instant - self.every, BATCH)
         decided = (decide_refresh(job, tx.now, unlimited=True, every=self.every) for job in due)
         changes = [change for change in decided if isinstance(change, Update)]
-        return len(job_writer.apply(tx, changes, Actor(ActorKind.REFRESH)))
+        return len(jobs.apply(tx, changes, Actor(ActorKind.REFRESH)))
 
     def _close(self, tx: Tx) -> int:
         due = jobs.due_close(tx, tx.now.today, BATCH)
         changes = [change for job in due if isinstance(change := decide_close(job, tx.now), Update)]
-        return len(job_writer.apply(tx, changes, Actor(ActorKind.CLOSE)))
+        return len(jobs.apply(tx, changes, Actor(ActorKind.CLOSE)))

@@ -71,11 +71,13 @@ class Readiness:
         watcher: Watcher,
         sync: SyncThreads,
         heartbeat: Heartbeat,
+        *,
         degraded: Callable[[], Mapping[str, str]],
+        doubt: Callable[[], str | None],
     ) -> None:
-        """``degraded`` returns the feeds that cannot be worked on, and why."""
+        """``degraded`` returns the feeds that cannot be worked on, and why; ``doubt`` why the time is not trusted."""
         self._store, self._watcher, self._sync, self._heartbeat = store, watcher, sync, heartbeat
-        self._degraded = degraded
+        self._degraded, self._doubt = degraded, doubt
         self._lag = 0.0
         self._stopping = False
 
@@ -88,8 +90,8 @@ class Readiness:
         self._stopping = True
 
     async def __call__(self) -> dict[str, Any]:
-        """Return the state of each part: "ok", or what is wrong with it. ``ready``: all are "ok", but for ``feeds``: the
-        service can do its work while feeds are degraded."""
+        """Return the state of each part: "ok", or what is wrong with it. ``ready``: all are "ok", but for ``feeds``
+        and ``clock``: the service can do its work while feeds are degraded or the time is not trusted."""
         state = {
             "store": await self._store_state(),
             "sync": self._sync_state(),
@@ -100,7 +102,12 @@ class Readiness:
             state["service"] = "stopping"
         ready = all(value == "ok" for value in state.values())
         degraded = [f"{name}: {reason}" for name, reason in sorted(self._degraded().items())]
-        return {"ready": ready, **state, "feeds": "; ".join(degraded) or "ok"}
+        return {
+            "ready": ready,
+            **state,
+            "feeds": "; ".join(degraded) or "ok",
+            "clock": self._doubt() or "ok",
+        }
 
     def progresses(self, within: float) -> bool:
         """Return whether the worker made progress, or slept as it should, in the last ``within`` seconds."""

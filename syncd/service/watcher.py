@@ -41,8 +41,8 @@ class Watcher(threading.Thread):
     before the first one and after a failure. A file name that is not UTF-8 ends the watch, too, but any partner can make
     one: that is not a failure.
 
-    Where the system gives no watch (it has no inotify instances left), the folder is polled instead, and another watch is
-    tried every few minutes. Each failure is logged once, until a watch runs again."""
+    Where the system gives no watch (it has no inotify instances or watches left), the folder is polled instead, and another
+    watch is tried every few minutes. Each failure is logged once, until a watch runs again."""
 
     def __init__(self, folder: Path, hint: Callable[[], None], *, poll: bool = False) -> None:
         super().__init__(name="syncd-watcher", daemon=True)
@@ -113,9 +113,11 @@ class Watcher(threading.Thread):
                     return
 
     def _changes(self, watched: Identity) -> Iterator[set[FileChange]]:
-        """Yield what watchfiles does. Raises _NoWatch if it cannot begin."""
+        """Yield what watchfiles does. Raises _NoWatch if it cannot begin. Folders that may not be read are left out here:
+        ``ignore_permission_denied`` hides as well that there are no more watches."""
+        folders = [self._folder / name for name, _device, _inode in watched]
         changes = watch(
-            *(self._folder / name for name, _device, _inode in watched),
+            *(folder for folder in folders if os.access(folder, os.R_OK, effective_ids=True)),
             recursive=False,
             watch_filter=None,
             debounce=GATHER * 10,
@@ -123,7 +125,7 @@ class Watcher(threading.Thread):
             rust_timeout=TICK,
             yield_on_timeout=True,
             stop_event=self._halt,
-            ignore_permission_denied=True,
+            ignore_permission_denied=False,
             raise_interrupt=False,
         )
         try:
@@ -131,7 +133,7 @@ class Watcher(threading.Thread):
         except StopIteration:
             return
         except Exception as error:
-            if UNDECODABLE in str(error) or isinstance(error, FileNotFoundError):
+            if UNDECODABLE in str(error) or isinstance(error, FileNotFoundError | PermissionError):
                 raise
             raise _NoWatch(f"{type(error).__name__}: {error}") from error
         yield first

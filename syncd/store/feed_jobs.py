@@ -18,7 +18,6 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import Ownership, Status
-from syncd.store import run_owners
 from syncd.store.model import (
     FeedJob,
     FeedMiss,
@@ -40,6 +39,7 @@ from syncd.store.model import (
     to_json,
     updating,
 )
+from syncd.store.runs import former_owners
 from syncd.store.transactions import Tx
 
 _decode = msgspec.json.Decoder(dict[str, str]).decode
@@ -179,7 +179,7 @@ def own(tx: Tx, feed_id: int, rows: Sequence[Written], *, run_id: int | None = N
     former = {owner for _, _, owner in now.values() if owner not in (None, feed_id)}
     tx.many(_DISTURB, [(True, owner) for owner in former])
     taken = [job_id for job_id, (_, _, owner) in now.items() if owner != feed_id]
-    run_owners.remember(tx, run_id, taken, left_id=feed_id)
+    former_owners.remember(tx, run_id, taken, left_id=feed_id)
     there = [row for row in rows if row.job_id in now]
     new: list[tuple[object, ...]] = []
     again: list[tuple[object, ...]] = []
@@ -277,7 +277,7 @@ def active_by_feed(tx: Tx, names: Collection[str]) -> Counter[str]:
 
 def release(tx: Tx, job_ids: Sequence[int], *, run_id: int | None = None) -> None:
     """Remove the owners of these jobs. ``run_id``: the run that does it, which can be reverted."""
-    run_owners.remember(tx, run_id, job_ids, left_id=None)
+    former_owners.remember(tx, run_id, job_ids, left_id=None)
     gone = [(job_id,) for job_id in job_ids]
     for delete in _RELEASE:
         tx.many(delete, gone)
@@ -298,7 +298,7 @@ def release_all(tx: Tx, feed_id: int) -> int:
 _REFERENCES = Statement(sa.select(col(JobRow.id), col(JobRow.reference_id)).where(among(JobRow.id, "ids")))
 
 
-def give_back(tx: Tx, owners: Sequence[run_owners.FormerOwner], *, run_id: int) -> None:
+def give_back(tx: Tx, owners: Sequence[former_owners.FormerOwner], *, run_id: int) -> None:
     """Make the former feeds the owners again; the jobs count as touched, so that the next row of each is decided anew. A
     job that is gone is left out. ``run_id``: the run that does it."""
     found = dict(tx.all(_REFERENCES, ids=[owner.job_id for owner in owners])) if owners else {}

@@ -38,8 +38,6 @@ from syncd.store.model import (
 )
 from syncd.store.transactions import Tx
 
-#: A change to a version that this divides is kept with the whole job from before it.
-WHOLE_EVERY = 32
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 

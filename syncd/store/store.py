@@ -20,9 +20,8 @@ from syncd.domain import Location, Moment
 from syncd.errors import StoreError
 from syncd.store import places, schema
 from syncd.store.database import Database, Session, translating
-from syncd.store.search_memory import SearchMemory
 from syncd.store.sqlite import SqliteDatabase
-from syncd.store.transactions import Readers, Tx, Writer
+from syncd.store.transactions import Readers, SearchMemory, Tx, Writer
 
 T = TypeVar("T")
 

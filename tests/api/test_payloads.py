@@ -23,7 +23,7 @@ from syncd.domain import (
     Salary,
     Status,
 )
-from syncd.store import Store, employers, job_writer, jobs
+from syncd.store import Store, employers, jobs
 from tests.stores import store_url
 
 CATALOGUE = Catalogue.default()
@@ -80,7 +80,7 @@ def employer(store: Store) -> Employer:
 def test_a_job_read_for_an_answer_is_rendered_as_the_job_itself(
     store: Store, employer: Employer, posting: Job
 ) -> None:
-    (job,) = store.write(lambda tx: job_writer.apply(tx, [Create(posting)], ACTOR))
+    (job,) = store.write(lambda tx: jobs.apply(tx, [Create(posting)], ACTOR))
     shown = store.read(lambda tx: jobs.shown(tx, employer.id, job.id))
     assert shown is not None
     assert RENDER.job(shown, employer) == RENDER.job(job, employer)
@@ -109,7 +109,7 @@ def test_a_job_that_is_not_there_or_another_employers_is_not_shown(store: Store,
         application_email="jobs@example.com",
         application_url=None,
     )
-    (job,) = store.write(lambda tx: job_writer.apply(tx, [Create(posting)], ACTOR))
+    (job,) = store.write(lambda tx: jobs.apply(tx, [Create(posting)], ACTOR))
     assert store.read(lambda tx: jobs.shown(tx, employer.id, job.id)) is not None
     assert store.read(lambda tx: jobs.shown(tx, other.id, job.id)) is None
     assert store.read(lambda tx: jobs.shown(tx, employer.id, 2**31 - 1)) is None

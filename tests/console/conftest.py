@@ -31,6 +31,8 @@ class World:
     files: dict[str, FeedFile]
     settings: Settings
     faults: dict[str, str] = field(default_factory=dict)
+    #: Whether the clock is trusted.
+    trusted: bool = True
 
     def feed(self, name="acme", toml=""):
         """Configure a feed."""
@@ -39,7 +41,7 @@ class World:
         return feed
 
     def context(self, prefix=""):
-        arrival = ArrivalContext(self.board.store, self.board.importer)
+        arrival = ArrivalContext(self.board.store, self.board.importer, trusts=lambda now: self.trusted)
         return ConsoleContext(
             self.board.store,
             self.settings,

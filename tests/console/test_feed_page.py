@@ -107,6 +107,11 @@ async def test_the_folder_says_what_lies_there_and_why_it_waits(browse, world, w
         page = (await browser.get("/feeds/acme"))[1]
     found = {name: why for name, _, _, why in cells(page, "folder")}
     assert found["complete.json"] == "a process has it open for writing"
+    world.trusted = False
+    page = (await browser.get("/feeds/acme"))[1]
+    found = {name: why for name, _, _, why in cells(page, "folder")}
+    assert "files wait until the time is trusted" in found["complete.json"]
+    assert found["fresh.json"] == "it is settling"
 
 
 async def test_a_folder_with_many_files_lists_some(browse, world, written, folder):

@@ -18,7 +18,9 @@ from syncd.console.formats import duration, lateness, shown, when
 from syncd.domain import FeedWarning, RejectedRow, RunState, UnknownValues
 from syncd.errors import Problem
 from syncd.feeds.configuration import FeedFile
-from syncd.store import feeds, job_days, results, runs
+from syncd.store import feeds, runs
+from syncd.store.jobs import daily_counts
+from syncd.store.runs import results
 from tests.clock import START, ZONE
 
 
@@ -224,13 +226,13 @@ async def test_a_report_and_the_page_of_a_problem_name_the_stylesheet_inside_the
 def test_the_jobs_of_a_day_are_noted_once(world, clock):
     store = world.board.store
     world.board.deliver(world.feeds["acme"], world.board.rows(1, 3))
-    assert not store.read(job_days.is_noted)
-    store.write(job_days.note)
-    assert store.read(job_days.is_noted)
+    assert not store.read(daily_counts.is_noted)
+    store.write(daily_counts.note)
+    assert store.read(daily_counts.is_noted)
     clock.forward(days=1)
     world.board.delete("r1")
-    store.write(job_days.note)
-    noted = store.read(lambda tx: job_days.since(tx, clock.today - timedelta(days=1)))
+    store.write(daily_counts.note)
+    noted = store.read(lambda tx: daily_counts.since(tx, clock.today - timedelta(days=1)))
     assert [day["active"] for day in noted.values()] == [3, 2]
 
 

@@ -7,7 +7,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from syncd.domain import Actor, ActorKind, Catalogue, check_body
-from syncd.store import Store, upsert
+from syncd.store import Store
+from syncd.store.jobs import upsert
 
 JOB = {
     "title": "Welder",

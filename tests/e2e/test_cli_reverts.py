@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from syncd.domain import Actor, ActorKind, Catalogue, check_body
-from syncd.store import Store, upsert
+from syncd.store import Store
+from syncd.store.jobs import upsert
 from syncd.sync.run import reverting, turns
 
 

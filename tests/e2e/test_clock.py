@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -50,7 +52,7 @@ def ticks(daemon, seconds=3):
     """Give the timers, which tick every second, the time for a few ticks."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        assert daemon.request("GET", "/readyz")[0] == 200
+        assert daemon.request("GET", "/healthz")[0] == 200
         time.sleep(0.2)
 
 
@@ -75,6 +77,33 @@ def test_a_clock_that_is_90_days_ahead_for_a_moment_closes_and_refreshes_nothing
     ticks(daemon)
     assert active(daemon, key) == before
     assert not daemon.events("refresh.done")
+
+
+def test_no_file_is_run_by_a_clock_that_is_90_days_ahead(installation, start, shift):
+    environ, set_shift = shift
+    key = installation.employer_with_key()
+    daemon = start(environ, real=True)
+    folder = installation.drop_folder / "acme"
+    soon = (datetime.now(UTC) + timedelta(days=30)).date().isoformat()
+    rows = [job(n) | {"closeDate": soon} for n in range(3)]
+
+    def drop(name, rows):
+        (folder / f".{name}.tmp").write_text(json.dumps(rows))
+        (folder / f".{name}.tmp").rename(folder / name)
+
+    drop("1.json", rows[:2])
+    daemon.wait_for_event("feed.reconciled")
+    set_shift("+90d")
+    drop("2.json", rows)
+    daemon.wait_for_event("clock.jumped")
+    ticks(daemon)
+    assert "moved by 90 days: no file is run" in daemon.request("GET", "/readyz")[1]["clock"]
+    assert len(daemon.events("feed.reconciled")) == 1
+    set_shift("+0")
+    _, run = daemon.wait_for_event("feed.reconciled", 2)
+    assert (run["created"], run["unchanged"], run["expired"]) == (1, 2, 0)
+    assert len(active(daemon, key)) == 3
+    assert daemon.request("GET", "/readyz")[1]["clock"] == "ok"
 
 
 def test_a_start_with_a_wrong_clock_closes_nothing(installation, start, shift):

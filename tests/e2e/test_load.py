@@ -2,7 +2,9 @@
 
 import http.client
 import json
+import os
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -93,3 +95,67 @@ def everything(daemon, key):
         found |= {job["referenceId"]: job for job in answer["data"]}
         page, pages = page + 1, answer["paging"]["pages"]
     return found
+
+
+FEEDS, LATE = 200, 45.0  # seconds; idle it takes a few
+WHOLE = pytest.mark.skipif(not os.environ.get("TESTS_WHOLE"), reason="takes a minute; TESTS_WHOLE=1 runs it")
+
+
+@pytest.mark.parametrize("files", [2, pytest.param(50, marks=WHOLE)])
+def test_files_of_200_feeds_at_once_each_end_in_one_place_and_hold_up_no_other_feed(
+    installation, start, make_row, until, files
+):
+    feeds = [f"feed-{number:03}" for number in range(FEEDS)]
+    for feed in feeds:
+        installation.feed(feed)
+    key = installation.employer_with_key()
+    daemon = start()
+    folders = {feed: installation.drop_folder / feed for feed in [*feeds, "acme"]}
+    until(lambda: all((folder / ".claimed").is_dir() for folder in folders.values()), "the folders")
+
+    names = [f"{number:02}.csv" for number in range(files)]
+    for name in names:
+        for feed in feeds:
+            text = installation.csv_text([make_row(f"{feed}-{n}", f"Job {n} of {name}") for n in (1, 2)])
+            (folders[feed] / f".{name}.tmp").write_text(text)
+    for name in names:
+        for feed in feeds:
+            (folders[feed] / f".{name}.tmp").rename(folders[feed] / name)
+    began = time.monotonic()
+    installation.drop("late.csv", [make_row("LATE-1")])
+    while not (late := [event for event in daemon.events("feed.reconciled") if event["feed"] == "acme"]):
+        assert time.monotonic() - began < LATE, "another feed's file waits for all of them"
+        time.sleep(0.02)
+    assert late[0]["state"] == "succeeded"
+    assert len(daemon.events("feed.reconciled")) < FEEDS * files, "it was not the last"
+
+    def ended():
+        return len(daemon.events("feed.reconciled")) == FEEDS * files + 1
+
+    end = time.monotonic() + 60 + FEEDS * files / 5
+    while not ended():
+        assert time.monotonic() < end, f"{len(daemon.events('feed.reconciled'))} runs ended"
+        time.sleep(0.5)
+    until(
+        lambda: (
+            not any(
+                file.name != ".lock"
+                for folder in folders.values()
+                for file in (folder / ".claimed").iterdir()
+            )
+        ),
+        "the last file's place",
+    )
+    for feed in feeds:
+        kept = [path for path in folders[feed].rglob("*.csv") if ".rejected." not in path.name]
+        assert sorted(path.name.partition("-")[2] for path in kept) == names
+        assert {path.parent.name for path in kept} <= {"done", "failed"}
+    states = {event["state"] for event in daemon.events("feed.reconciled")}
+    assert states <= {"succeeded", "superseded"}
+    found = everything(daemon, key)
+    assert {reference: job["title"] for reference, job in found.items() if reference != "LATE-1"} == {
+        f"{feed}-{n}": f"Job {n} of {names[-1]}" for feed in feeds for n in (1, 2)
+    }
+    assert "LATE-1" in found
+    assert not daemon.events("feed.waiting") + daemon.events("feed.fault") + daemon.events("service.fault")
+    assert daemon.stop() == 0

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -491,6 +492,126 @@ def fill(disk):
                 raise
 
 
+#: The drop folder as a mount of the daemon's own: partners write to it, also while the daemon cannot.
+OWN_MOUNT = 'mount --bind "$0" "$0" && exec "$@"'
+
+
+def in_a_mount_namespace(*command):
+    rights = () if os.geteuid() == 0 else ("--user", "--map-root-user")
+    return ("unshare", *rights, "--mount", *command)
+
+
+def remount(daemon, until, folder, option):
+    """Remount ``folder`` in the daemon's namespace. The kernel refuses while a file there is open for writing."""
+    user = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
+    command = ("nsenter", "--target", str(daemon.process.pid), *user, "--mount")
+    command += ("mount", "-o", f"remount,bind,{option}", str(folder))
+    until(lambda: subprocess.run(command, check=False, capture_output=True).returncode == 0, option)
+
+
+def test_a_drop_folder_that_becomes_read_only_loses_nothing_and_is_used_once_it_can_be(
+    installation, start, until
+):
+    installation.feed("other")
+    installation.drop_folder.mkdir(parents=True)
+    key = installation.employer_with_key()
+    wrapper = in_a_mount_namespace("sh", "-c", OWN_MOUNT, str(installation.drop_folder))
+    needs(wrapper, "nothing can be mounted here")
+    daemon = start(real=True, wrapper=wrapper)
+    folder, other = folders_of(installation, until, "acme", "other")
+    place(folder, "one.csv", as_csv(jobs("acme")))
+    until(lambda: ended(daemon, "acme") and at_rest(folder), "the first run")
+
+    # A file that is being read when it happens, and one that arrives afterwards.
+    place(folder, "large.csv", as_csv([*jobs("acme"), *(job(f"acme-{n}") for n in range(7, 3001))]))
+    daemon.wait_for_event("feed.claimed", 2)
+    remount(daemon, until, installation.drop_folder, "ro")
+    place(other, "jobs.csv", as_csv(jobs("other")))
+    waiting = until(
+        lambda: [event for event in daemon.events("feed.waiting") if event["feed"] == "other"],
+        "the word that the folder is read-only",
+    )
+    assert waiting[0]["reason"].startswith(str(other))
+    assert waiting[0]["reason"].endswith("Read-only file system")
+    status, state = daemon.request("GET", "/readyz")
+    assert (status, state["ready"]) == (503, False)
+    assert "Read-only file system" in state["sync"]
+    assert (other / "jobs.csv").exists()
+    assert not ended(daemon, "other")
+    assert daemon.request("PUT", f"{BASE}/jobs", key, job("API-1"))[0] == 201, "the store is elsewhere"
+
+    remount(daemon, until, installation.drop_folder, "rw")
+    until(lambda: ended(daemon, "other") and len(ended(daemon, "acme")) == 2, "the runs once it is writable")
+    until(lambda: at_rest(folder, other), "the files' places")
+    until(lambda: daemon.request("GET", "/readyz")[0] == 200, "readiness")
+    assert "other" in {event["feed"] for event in daemon.events("feed.resumed")}
+    assert {run["state"] for run in (*ended(daemon, "acme"), *ended(daemon, "other"))} == {"succeeded"}
+    assert (total(daemon, key), total(daemon, key, "draft")) == (3000 + JOBS, 1)
+    assert total(daemon, key, "archived") == 0
+    assert sorted(path.name.partition("-")[2] for path in deliveries(installation.drop_folder)) == [
+        "jobs.csv",
+        "large.csv",
+        "one.csv",
+    ]
+    assert {path.parent.name for path in deliveries(installation.drop_folder)} == {"done"}
+    assert daemon.stop() == 0
+
+
+#: The store on an ext4 file system of its own, which is kept in a file.
+STORE_DISK = """
+set -e
+cd "$0"
+[ -f disk.img ] || { truncate -s 64M disk.img && mke2fs -q -t ext4 -F -d disk disk.img; }
+mount -o loop disk.img disk
+exec "$@"
+"""
+
+
+def test_a_store_whose_disk_becomes_read_only_keeps_what_it_acknowledged_and_the_run_goes_on(
+    installation, start, until, program
+):
+    program("mke2fs")
+    installation.config.write_text(
+        '[api]\nlisten = "127.0.0.1:0"\n[operator]\nlisten = ""\n[store]\nurl = "sqlite:///disk/syncd.db"\n'
+        '[drop]\nsettle = "100ms"\n'
+    )
+    key = installation.employer_with_key()
+    wrapper = in_a_mount_namespace("sh", "-c", STORE_DISK, str(installation.base))
+    needs(wrapper, "no file can be mounted as a disk here")
+    daemon = start(real=True, wrapper=wrapper)
+    (folder,) = folders_of(installation, until, "acme")
+    place(folder, "one.csv", as_csv(jobs("acme")))
+    until(lambda: ended(daemon, "acme") and at_rest(folder), "the first run")
+    assert daemon.request("PUT", f"{BASE}/jobs", key, job("API-1"))[0] == 201
+
+    # What the kernel does after a fault of the disk. A plain remount is refused while the store is open.
+    command = ("nsenter", "--target", str(daemon.process.pid), "--mount")
+    disk = installation.base / "disk"
+    subprocess.run([*command, "mount", "-o", "remount,abort", str(disk)], check=True)
+    place(folder, "two.csv", as_csv([*jobs("acme"), job("acme-7")]))
+    waiting = daemon.wait_for_event("feed.waiting")
+    status, state = daemon.request("GET", "/readyz")
+    assert (status, state["ready"]) == (503, False)
+    assert "Read-only file system" in waiting[0]["reason"]
+    assert "Read-only file system" in state["sync"]
+    status, problem = daemon.request("PUT", f"{BASE}/jobs", key, job("API-2"))
+    assert (status, problem["code"]) == (503, "overloaded")
+    assert daemon.request("GET", "/healthz")[0] == 200
+    assert len(ended(daemon, "acme")) == 1
+    assert daemon.stop() == 0
+
+    # An aborted ext4 can be written to only when it is mounted anew.
+    daemon.close()
+    daemon = start(real=True, wrapper=wrapper)
+    (second,) = until(lambda: ended(daemon, "acme"), "the second run")
+    until(lambda: at_rest(folder), "the file's place")
+    assert (second["state"], second["file"], second["created"]) == ("succeeded", "two.csv", 1)
+    assert (total(daemon, key), total(daemon, key, "draft")) == (JOBS + 1, 1)
+    assert daemon.request("PUT", f"{BASE}/jobs", key, job("API-2"))[0] == 201
+    assert {path.parent.name for path in deliveries(folder)} == {"done"}
+    assert daemon.stop() == 0
+
+
 def test_the_command_line_and_the_daemon_work_on_one_feed_at_once(installation, start, until):
     key = installation.employer_with_key()
     daemon = start()
@@ -570,24 +691,60 @@ def test_the_command_line_and_the_daemon_work_on_one_feed_at_once(installation, 
     assert daemon.process.poll() is None
 
 
-NO_INOTIFY = 'echo 0 > /proc/sys/user/max_inotify_instances && exec "$@"'
+LIMITED = 'echo "$1" > "/proc/sys/user/$0" && shift && exec "$@"'
 
 
-def without_inotify():
-    """A user namespace has a limit of its own."""
-    command = ("unshare", "--user", "--map-root-user")
-    possible = subprocess.run([*command, "sh", "-c", NO_INOTIFY, "sh", "true"], check=False).returncode == 0
-    if not possible and not os.environ.get("TESTS_WHOLE"):
-        pytest.skip("no user namespace can be made here")
-    return (*command, "sh", "-c", NO_INOTIFY, "sh")
+def with_at_most(count, name):
+    """The limits of inotify are those of a user namespace of its own: ``name`` is instances or watches."""
+    command = ("unshare", "--user", "--map-root-user", "sh", "-c", LIMITED, f"max_inotify_{name}", str(count))
+    needs(command, "no user namespace with limits of its own can be made here")
+    return command
+
+
+def needs(command, why_not):
+    """Skip the test, or in the gate fail it, unless the system lets ``command`` start a program."""
+    tried = subprocess.run([*command, "true"], check=False, capture_output=True, text=True)
+    if tried.returncode and os.environ.get("TESTS_WHOLE"):
+        pytest.fail(f"TESTS_WHOLE is set, but {why_not}: {tried.stderr}")
+    if tried.returncode:
+        pytest.skip(f"{why_not}: {tried.stderr}")
+
+
+def faults_of_the_watcher(daemon):
+    return [event["reason"] for event in daemon.events("service.fault") if event["part"] == "watcher"]
 
 
 def test_without_inotify_the_daemon_is_ready_and_polls(installation, start, make_row, until):
     installation.employer_with_key()
-    daemon = start(real=True, wrapper=without_inotify())
-    [fault] = [event for event in daemon.events("service.fault") if event["part"] == "watcher"]
-    assert fault["reason"].endswith("the folder is looked at every 1 s instead")
+    daemon = start(real=True, wrapper=with_at_most(0, "instances"))
+    [reason] = faults_of_the_watcher(daemon)
+    assert reason.endswith("the folder is looked at every 1 s instead")
     assert daemon.request("GET", "/readyz", which="operator")[0] == 200
     installation.drop("jobs.csv", [make_row("A-1")])
     until(installation.done(1, "jobs.csv").exists, "the file is taken long before the rescan")
+    assert daemon.stop() == 0
+
+
+def test_when_watches_run_out_the_daemon_says_so_once_and_polls(installation, start, make_row, until):
+    installation.settings('rescan = "1h"\n')
+    installation.employer_with_key()
+    daemon = start(real=True, wrapper=with_at_most(2, "watches"))  # the drop folder and one feed's
+    folders_of(installation, until, "acme")
+    installation.drop("one.csv", [make_row("A-1")])
+    until(installation.done(1, "one.csv").exists, "the file is noticed by a watch")
+    assert not faults_of_the_watcher(daemon)
+
+    for number, feed in enumerate(("second", "third"), start=2):
+        installation.feed(feed)
+        daemon.signal(signal.SIGHUP)
+        until((installation.drop_folder / feed / ".claimed").is_dir, "the new feed's folder")
+        until(lambda: faults_of_the_watcher(daemon), "the word that there are no more watches")
+        installation.drop("jobs.csv", [make_row(f"B-{number}")], feed)
+        until(installation.done(number, "jobs.csv", feed).exists, "the file is found without a watch")
+    installation.drop("two.csv", [make_row("A-1"), make_row("A-2")])
+    until(installation.done(4, "two.csv").exists, "a file of the feed that had a watch is found as well")
+    [reason] = faults_of_the_watcher(daemon)
+    assert "watch" in reason
+    assert reason.endswith("the folder is looked at every 1 s instead")
+    assert daemon.request("GET", "/readyz", which="operator")[0] == 200
     assert daemon.stop() == 0

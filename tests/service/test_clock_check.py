@@ -34,6 +34,9 @@ class Clocks:
     def set_time(self, by: timedelta) -> None:
         self.board.clock.now += by
 
+    def doubt(self) -> str:
+        return self.check.doubt or "none"
+
     def trusted(self) -> bool:
         return self.check.trusts(self.board.clock.now)
 
@@ -122,12 +125,13 @@ def test_a_start_compares_the_time_with_the_last_that_the_store_has_seen(
     assert clocks.trusted()
 
 
-def test_a_clock_that_is_set_right_after_the_start_harms_nothing(clocks: Clocks) -> None:
+@pytest.mark.parametrize("minutes", [1, 55])
+def test_a_clock_that_is_set_right_after_the_start_harms_nothing(clocks: Clocks, minutes: int) -> None:
     clocks.check.remember()
     clocks.set_time(LATER)
     clocks.check = clocks.started()
     assert clocks.tick() == (0, 0)
-    clocks.pass_time(minutes=55)
+    clocks.pass_time(minutes=minutes)
     clocks.set_time(-LATER)
     assert not clocks.trusted()
     clocks.pass_time(minutes=9)
@@ -135,6 +139,23 @@ def test_a_clock_that_is_set_right_after_the_start_harms_nothing(clocks: Clocks)
     clocks.pass_time(minutes=1)
     assert clocks.trusted()
     assert clocks.tick() == (0, 0)
+
+
+def test_the_doubt_says_why_the_time_is_not_trusted_and_for_how_long(clocks: Clocks) -> None:
+    assert clocks.doubt() == "none"
+    clocks.check.remember()
+    clocks.set_time(LATER)
+    assert not clocks.trusted()
+    clocks.pass_time(minutes=1)
+    assert clocks.doubt() == (
+        "the time moved by 90 days: no file is run, and no job closed or refreshed, for 9 minutes"
+    )
+    clocks.check = clocks.started()
+    assert clocks.doubt().startswith("the store last saw the time 2026-")
+    assert clocks.doubt().endswith("for 60 minutes")
+    clocks.pass_time(hours=1)
+    assert clocks.trusted()
+    assert clocks.doubt() == "none"
 
 
 def test_a_time_that_is_not_trusted_is_not_remembered(clocks: Clocks) -> None:

@@ -8,7 +8,8 @@ from syncd.domain import Actor, ActorKind, JobInput, Place, RunState
 from syncd.errors import StoreOverloaded
 from syncd.service.clock_check import ClockCheck
 from syncd.service.housekeeping import Housekeeping, index_searches
-from syncd.store import employers, feeds, runs, upsert
+from syncd.store import employers, feeds, runs
+from syncd.store.jobs import upsert
 from syncd.store.sqlite import search, search_index
 from tests.stores import sqlite_only
 

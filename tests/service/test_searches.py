@@ -9,8 +9,9 @@ import pytest
 
 from syncd.domain import Status
 from syncd.service.refresher import Refresher
-from syncd.store import jobs, runs, searches
+from syncd.store import jobs, runs
 from syncd.store.postgres import search as postgres_search
+from syncd.store.searches import remembered
 from syncd.store.sqlite import search as sqlite_search
 from syncd.sync.run import begin_revert, carry_out_revert, plan_revert
 from tests.sync.board import Board
@@ -22,7 +23,7 @@ Answers = dict[Any, tuple[int, list[int]]]
 @pytest.fixture(autouse=True)
 def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few jobs are enough for searches to be remembered, and for the index to be asked."""
-    for module in (searches, sqlite_search, postgres_search):
+    for module in (remembered, sqlite_search, postgres_search):
         monkeypatch.setattr(module, "FEW", 0)
 
 

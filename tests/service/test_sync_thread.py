@@ -20,6 +20,7 @@ class Worker:
 
     def __init__(self, *faults, due=None):
         self.faults, self.seconds, self.waiting, self.degraded = list(faults), due, None, {}
+        self.doubt = None
         self.feeds, self.seen = {}, []
         self.ticked = threading.Semaphore(0)
         self.wanted = False
@@ -127,11 +128,19 @@ def ready(store, begin):
     watcher: Any = Watcher()
     worker, heartbeat = Worker(), Heartbeat(lambda: now[0])
     thread = begin(worker, heartbeat=heartbeat)
-    return Readiness(store, watcher, thread, heartbeat, lambda: worker.degraded), worker, watcher, thread, now
+    readiness = Readiness(
+        store,
+        watcher,
+        thread,
+        heartbeat,
+        degraded=lambda: worker.degraded,
+        doubt=lambda: worker.doubt,
+    )
+    return readiness, worker, watcher, thread, now
 
 
 async def test_all_is_well(ready):
-    parts = ("store", "sync", "watcher", "loop", "feeds")
+    parts = ("store", "sync", "watcher", "loop", "feeds", "clock")
     assert await ready[0]() == {"ready": True} | dict.fromkeys(parts, "ok")
     assert ready[0].progresses(within=30)
 
@@ -167,6 +176,13 @@ async def test_feeds_that_are_degraded_are_named_and_the_service_is_ready(ready)
     assert state["ready"] is True
     assert state["feeds"] == "a: no employer; b: its folder is a FIFO"
     assert state["sync"] == "ok"
+
+
+async def test_a_time_that_is_not_trusted_is_named_and_the_service_is_ready(ready):
+    readiness, worker, *_ = ready
+    worker.doubt = "the time moved by 90 days"
+    state = await readiness()
+    assert (state["ready"], state["clock"]) == (True, "the time moved by 90 days")
 
 
 async def test_a_worker_that_is_stuck_or_has_ended_stops_the_watchdogs_signs_of_life(ready):

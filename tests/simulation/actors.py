@@ -12,7 +12,8 @@ from typing import Any
 
 from syncd.domain import Actor, ActorKind, check_body
 from syncd.errors import Conflict, FeedError, NotFound, StoreError, UnusableFolder
-from syncd.store import Store, feeds, upsert
+from syncd.store import Store, feeds
+from syncd.store.jobs import upsert
 from syncd.sync.arrival import ArrivalContext, decide, revert
 from syncd.sync.run import Stopped
 from tests.simulation.contents import Short, ShortRow, body_of, content_of

@@ -133,6 +133,11 @@ class Ledger:
         began = [run.id for run in new if run.feed in paused]
         assert not began, f"the runs {began} began though their feeds are paused"
 
+    def check_no_file_was_run(self, seen: int) -> None:
+        """Raise AssertionError if the run of a file began since ``seen`` runs: the clock cannot be trusted."""
+        began = [s.run.id for s in list(self.runs.values())[seen:] if s.run.kind is RunKind.FILE]
+        assert not began, f"the runs {began} began though the clock had just been set"
+
     def ended_run(self, feed: str, back: int) -> int | None:
         """Return the number of the feed's run that ended ``back`` runs before the last one, None if there is none."""
         found = [seen.run.id for seen in self.runs.values() if seen.run.feed == feed and seen.run.state.ended]

@@ -16,7 +16,8 @@ import pytest
 
 from syncd.domain import RunState, Update, decide_revert, feed_rows
 from syncd.service import clock_check
-from syncd.store import feed_jobs, job_writer, runs
+from syncd.store import feed_jobs, runs
+from syncd.store.jobs import writing
 from syncd.sync import files, folders
 from syncd.sync.arrival import claims, decisions, delivery, feed_queue, inbox, worker
 from syncd.sync.report import ShownPlan
@@ -226,16 +227,16 @@ def _first_of_two_rows_wins(patch: Patch) -> None:
     16,
 )
 def _edit_does_not_touch(patch: Patch) -> None:
-    real = job_writer._update
+    real = writing._update
 
     def update(tx: Any, pairs: Any, actor: Any) -> None:
         known = [job.id for _, job in pairs]
         real(tx, pairs, actor)
         if actor.kind == "key":
             for job_id in known:
-                tx.many(job_writer._TOUCH, [(False, True, job_id)])
+                tx.many(writing._TOUCH, [(False, True, job_id)])
 
-    patch.setattr(job_writer, "_WRITE", {**job_writer._WRITE, Update: update})
+    patch.setattr(writing, "_WRITE", {**writing._WRITE, Update: update})
 
 
 @_fault("A job that a feed archived as missing stays the feed's.", 1)

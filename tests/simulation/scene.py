@@ -87,7 +87,9 @@ class Scene:
         """Return whether a process that runs since then must not close or remove anything now: for ten minutes after the
         clock was set by more than an hour, and not set back. (A process that starts meanwhile cannot know.)"""
         if self._unseen_since is not None and abs(self._set_by - self._seen_by) > _HOUR:
-            return since < self._unseen_since  # it was set while the service looked
+            trusted_by = self._seen_by if self._unseen_since >= self._doubted_until else self._trusted_by
+            is_back = abs(self._set_by - trusted_by) <= _HOUR
+            return since < self._unseen_since and not is_back  # it was set while the service looked
         return since < self._jumped_at and self.monotonic < self._doubted_until
 
     def _set_clock(self, later: datetime) -> None:

@@ -85,6 +85,7 @@ class Service:
         daemon, process = self._running
         pause: float | None = AFTER_FAULT
         paused, seen = self._scene.ledger.paused(), len(self._scene.ledger.runs)
+        doubted = self._scene.doubts(daemon.since)
         try:
             with self.inside(process):
                 daemon.worker.tick()
@@ -94,6 +95,8 @@ class Service:
                 f"the turn of all feeds ended with {type(error).__name__}: {error}"
             ) from error
         self._scene.ledger.check_paused(paused, seen)
+        if doubted and self._scene.doubts(daemon.since):
+            self._scene.ledger.check_no_file_was_run(seen)
         self._tick_at = self._scene.monotonic + (RESCAN if pause is None else min(max(pause, 0.05), RESCAN))
         self._after_work(process)
 
@@ -140,6 +143,14 @@ class Service:
             self.daemon, self._start_at = None, self._scene.monotonic + RESTART
         else:
             self.end_if_stopping()
+
+    def trusts_time(self) -> bool:
+        """Return whether it runs and trusts the clock."""
+        trusts = False
+        if self.daemon is not None:
+            with self.inside(self._running[1]):
+                trusts = self.daemon.trusts()
+        return trusts
 
     # -- requests ------------------------------------------------------------------------------------------------------
 

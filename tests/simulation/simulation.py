@@ -17,7 +17,7 @@ from tests.simulation.scene import Scene
 from tests.simulation.service import FULL, Service
 
 Step = tuple[Any, ...]
-#: Seconds within which all is done once the faults are over.
+#: Seconds within which all is done once the faults are over and the clock is trusted.
 SETTLED = 900.0
 #: The longest time in seconds for which the service does not trust the clock.
 UNTRUSTED = 3600.0
@@ -103,7 +103,7 @@ class Simulation:
         for feed in self.scene.ledger.paused():
             self.operators.resume(feed)
         self.partners.finish_all()
-        end = self.scene.monotonic + SETTLED
+        end = self.scene.monotonic + UNTRUSTED + SETTLED
         while self.scene.monotonic < end:
             self.service.wait(FULL)
             if self.scene.ledger.is_done():
@@ -152,6 +152,8 @@ class Simulation:
         self.service.deaf_until = 0.0
         self.operators.resume(feed)
         self.service.wait(FULL)
+        if not self.service.trusts_time():
+            self.service.wait(UNTRUSTED)
         if feed != other:
             for name in ("EIO", "EACCES"):
                 self._fault(name, 300.0, 1.0, other)

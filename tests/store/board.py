@@ -23,7 +23,7 @@ from syncd.domain import (
     Status,
     Update,
 )
-from syncd.store import Store, Tx, history, job_writer
+from syncd.store import Store, Tx, history, jobs
 from syncd.store.sqlite import SqliteDatabase, search, search_index
 
 TORONTO = ZoneInfo("America/Toronto")
@@ -93,7 +93,7 @@ class Board:
         self.store, self.employer = store, employer
 
     def apply(self, *decided: Change, actor: Actor = ACTOR, run_id: int | None = None) -> list[Job]:
-        return self.store.write(lambda tx: job_writer.apply(tx, decided, actor, run_id=run_id))
+        return self.store.write(lambda tx: jobs.apply(tx, decided, actor, run_id=run_id))
 
     def job(self, **fields: Any) -> Job:
         """Return a job that is not stored yet. ``employer_id`` may be that of another employer."""

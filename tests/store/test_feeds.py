@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from syncd.domain import Actor, ActorKind, ArchivedBy, Create, Employer, Job, Ownership, Status
-from syncd.store import Store, Tx, employers, feed_jobs, feeds, job_writer, runs
+from syncd.store import Store, Tx, employers, feed_jobs, feeds, jobs, runs
 from tests.clock import Clock
 from tests.store.board import Board
 
@@ -36,9 +36,7 @@ class Feed:
 
     def write(self, reference: str, *, row: dict[str, Any] | None = None, **fields: Any) -> Job:
         def fn(tx: Tx) -> Job:
-            job = job_writer.apply(
-                tx, [Create(self.board.job(reference_id=reference, **fields))], RUN, run_id=1
-            )[0]
+            job = jobs.apply(tx, [Create(self.board.job(reference_id=reference, **fields))], RUN, run_id=1)[0]
             feed_jobs.own(tx, self.id, [self.row(job, **(row or {}))])
             return job
 
@@ -174,8 +172,8 @@ def test_a_job_that_is_not_active_is_not_known(feed: Feed) -> None:
 
 def test_many_digests_are_asked_for_at_once(feed: Feed, board: Board) -> None:
     def fn(tx: Tx) -> None:
-        jobs = job_writer.apply(tx, [Create(board.job(reference_id=f"R{n}")) for n in range(1000)], RUN)
-        feed_jobs.own(tx, feed.id, [feed.row(job) for job in jobs])
+        made = jobs.apply(tx, [Create(board.job(reference_id=f"R{n}")) for n in range(1000)], RUN)
+        feed_jobs.own(tx, feed.id, [feed.row(job) for job in made])
 
     board.store.write(fn)
     assert len(feed.known(*(f"R{n}" for n in range(500, 1500)))) == 500

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from syncd.domain import ArchivedBy, Employer, Job, Salary, Status
 from syncd.store import Store, employers, history, jobs
+from syncd.store.jobs.writing import WHOLE_EVERY
 from tests.store.board import Board, changes_of
 
-CHANGES = 3 * history.WHOLE_EVERY + 5
+CHANGES = 3 * WHOLE_EVERY + 5
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def test_a_page_is_read_without_all_that_came_after_it(
     monkeypatch.setattr(history._ENTRY, "_build", counted)
     job = states[0]
     store.read(lambda tx: history.page(tx, job.employer_id, job.id, page=page, page_size=10))
-    assert len(read) < 10 + history.WHOLE_EVERY + 1
+    assert len(read) < 10 + WHOLE_EVERY + 1
     assert page > 1 or len(read) == 10
 
 
@@ -109,9 +110,9 @@ def test_an_entry_has_what_changed_also_where_the_whole_job_is_kept(
             "SELECT version FROM history WHERE state IS NOT NULL ORDER BY version"
         ).fetchall()
     )
-    assert [row[0] for row in kept] == [history.WHOLE_EVERY * n for n in (1, 2, 3)]
-    [entry] = [entry for entry in entries if entry.version == history.WHOLE_EVERY]
-    before, after = states[history.WHOLE_EVERY - 2 : history.WHOLE_EVERY]
+    assert [row[0] for row in kept] == [WHOLE_EVERY * n for n in (1, 2, 3)]
+    [entry] = [entry for entry in entries if entry.version == WHOLE_EVERY]
+    before, after = states[WHOLE_EVERY - 2 : WHOLE_EVERY]
     assert replace(after, version=before.version, **entry.attributes) == before
     assert len(entry.attributes) < 4
     assert store.read(lambda tx: jobs.get(tx, employer.id, states[0].id)) == states[-1]

@@ -8,7 +8,8 @@ import pytest
 from syncd import place_data
 from syncd.domain import Employer, JobInput, Location, Place, place_key
 from syncd.domain.places import parse_place
-from syncd.store import Store, Tx, employers, job_writer, places, upsert
+from syncd.store import Store, Tx, employers, jobs, places
+from syncd.store.jobs import upsert
 from tests.store.board import Board, OpenStore
 
 FOUND = [
@@ -145,7 +146,7 @@ def test_a_write_that_fails_adds_no_place(store: Store, employer: Employer, boar
     def fn(tx: Tx) -> None:
         from syncd.domain import Actor, ActorKind, Create
 
-        job_writer.apply(tx, [Create(board.job(locations=(new,)))], Actor(ActorKind.KEY, 1))
+        jobs.apply(tx, [Create(board.job(locations=(new,)))], Actor(ActorKind.KEY, 1))
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

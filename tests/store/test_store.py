@@ -82,7 +82,8 @@ _ACKNOWLEDGING = """
 import sys, threading
 from zoneinfo import ZoneInfo
 from syncd.domain import Actor, ActorKind, JobInput, Place, Status
-from syncd.store import Store, employers, upsert
+from syncd.store import Store, employers
+from syncd.store.jobs import upsert
 
 store = Store.open(sys.argv[1], timezone=ZoneInfo("UTC"), exclusive=True)
 employer = store.write(lambda tx: employers.add(tx, "Acme"))

@@ -22,7 +22,9 @@ from syncd.domain import (
     check_body,
 )
 from syncd.feeds.configuration import FeedDefaults, parse_feed
-from syncd.store import Store, Tx, employers, feeds, jobs, results, runs, upsert
+from syncd.store import Store, Tx, employers, feeds, jobs, runs
+from syncd.store.jobs import upsert
+from syncd.store.runs import results
 from syncd.sync.files import Content, filed_name
 from syncd.sync.report import whole_report
 from syncd.sync.run import Feed, Importer, Progress, RejectsWriter, RunContext, SourceFile

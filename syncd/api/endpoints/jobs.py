@@ -13,7 +13,8 @@ from syncd.api.parameters import ListQuery, path_id
 from syncd.api.payloads import JSON_LD, Renderer, Shape, encode
 from syncd.domain import CHANGEABLE, Actor, ActorKind, Employer, Job, JobInput, check_body, check_reference
 from syncd.errors import NotFound
-from syncd.store import Tx, history, jobs, upsert
+from syncd.store import Tx, history, jobs
+from syncd.store.jobs import upsert
 from syncd.web import JSON, REQUEST_ID, UNCONDITIONAL, answer, conditions_of, prefers, read_object, tag_of
 
 T = TypeVar("T")

@@ -14,7 +14,8 @@ from syncd.console.context import ConsoleContext
 from syncd.console.visit import Visit
 from syncd.domain import Policy, Run, RunCounts, RunKind, RunState
 from syncd.errors import Conflict, NotFound
-from syncd.store import Tx, results, runs
+from syncd.store import Tx, runs
+from syncd.store.runs import results
 from syncd.sync.arrival import Worker, decide, revert
 from syncd.sync.report import ShownPlan, run_json, would_archive_of
 from syncd.sync.report.views import plan_view, revert_view

@@ -88,6 +88,7 @@ def _found(tx: Tx, visit: Visit, file: FeedFile, page: int) -> dict[str, Any]:
         "live": visit.console.digests.address(tx, ("feed", file.name)),
         "feed": feed_view(tx, file, settings.drop.folder, settings.timezone),
         "paused": file.name in feeds.paused(tx),
+        "trusted": visit.context.arrival.trusts(tx.now.instant),
         "held": [run.id for run in runs.waiting(tx) if run.feed == file.name],
         "runs": [run_json(run) for run in found],
         "going": [run_json(run) for run in runs.unfinished(tx) if run.feed == file.name],

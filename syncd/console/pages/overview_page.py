@@ -15,7 +15,8 @@ from syncd.console.digests import OVERVIEW
 from syncd.console.formats import plural
 from syncd.console.visit import Visit
 from syncd.feeds.configuration import FeedFile
-from syncd.store import Tx, job_days, run_strips, runs
+from syncd.store import Tx, runs
+from syncd.store.jobs import daily_counts
 from syncd.sync.report import run_json
 from syncd.sync.report.views import count_active_jobs, feed_states, feeds_view
 
@@ -45,9 +46,9 @@ def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
     page = min(page, pages)
     shown = found[(page - 1) * FEEDS : page * FEEDS]
     count_active_jobs(tx, shown)
-    strips = run_strips.strips(tx, [feed["name"] for feed in shown], STRIP)
+    strips = runs.strips(tx, [feed["name"] for feed in shown], STRIP)
     held = [run_json(run) for run in runs.waiting(tx)]
-    today, jobs = tx.now.today, job_days.by_status(tx)
+    today, jobs = tx.now.today, daily_counts.by_status(tx)
     return {
         "now": tx.now.instant,
         "held": held[:DECISIONS],
@@ -59,7 +60,7 @@ def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
         "page": page,
         "pages": pages,
         "jobs": jobs,
-        "days": job_days.since(tx, today - timedelta(days=DAYS - 1)) | {today: dict(jobs)},
+        "days": daily_counts.since(tx, today - timedelta(days=DAYS - 1)) | {today: dict(jobs)},
         "today": today,
         "live": visit.console.digests.address(tx, OVERVIEW),
     }

@@ -17,7 +17,8 @@ from syncd.console.visit import Visit, paging
 from syncd.domain import ActorKind, Run, RunKind, RunState
 from syncd.errors import NotFound
 from syncd.feeds.native import members_of
-from syncd.store import Tx, history, results, runs
+from syncd.store import Tx, history, runs
+from syncd.store.runs import results
 from syncd.sync.report import Kinds, fields_json, run_json, summary, write_json
 from syncd.sync.report.files import write_page
 from syncd.sync.report.views import run_view

@@ -16,7 +16,8 @@ from syncd import __version__
 from syncd.config import Settings, settings_in_force
 from syncd.console.visit import Visit
 from syncd.domain import Status
-from syncd.store import Tx, job_days, runs, schema
+from syncd.store import Tx, runs, schema
+from syncd.store.jobs import daily_counts
 
 #: The files of a store in SQLite: the database, the write-ahead log and its index.
 _FILES = ("", "-wal", "-shm")
@@ -47,7 +48,7 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 def _counted(tx: Tx) -> dict[str, Any]:
-    totals = job_days.by_status(tx)
+    totals = daily_counts.by_status(tx)
     unfinished = Counter(run.state.value for run in runs.unfinished(tx))
     return {
         "store": {

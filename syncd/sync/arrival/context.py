@@ -44,7 +44,7 @@ class ArrivalContext:
     of a delivery with the step's name (``claimed``, ``begun``, ``run``, ``reported``, ``filed``): tests end the process
     there. ``ended`` is called with each run that has its outcome, ``waits`` with the name of a feed for whose lock a command
     waits longer than a second. ``trusts`` returns whether an instant can be trusted;
-    while it cannot, nothing old is removed."""
+    while it cannot, no file is run and nothing old is removed."""
 
     store: Store
     importer: Importer

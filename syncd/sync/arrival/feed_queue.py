@@ -31,6 +31,8 @@ log = structlog.get_logger("syncd.sync")
 ELSEWHERE, SWEEP, SCAN = 1.0, 60.0, 5.0
 #: The least number of seconds until another visit: less could be lost when times are rounded.
 SOON = 0.01
+#: Seconds between two looks whether the time can be trusted: rows would be decided by its date.
+UNTRUSTED = 5.0
 #: Seconds between two looks whether a person has decided on the run that a file waits for.
 UNDECIDED = 5.0
 #: Seconds that newer files wait for a claimed file to settle, and between two looks of an import at it.
@@ -103,6 +105,9 @@ class FeedQueue:
             # asked in each turn: a pause waits for no other file
             if feed.name in self._ctx.store.read(feeds.paused):
                 return
+            if not self._ctx.trusts(self._ctx.store.now().instant):
+                self._look_again(UNTRUSTED)
+                return
             tidy(self._folder)
             runner = DeliveryRunner(self._ctx, feed)
             yield from self._fail_lost_runs(feed)
@@ -112,7 +117,7 @@ class FeedQueue:
                 waiting = left.waiting + [Delivery(file) for file in self._look(feed)]
                 if not self._must_settle(feed, left):
                     yield from self._run_next(feed, runner, waiting, largest)
-            if self._ctx.monotonic() >= self._sweep_at and self._ctx.trusts(self._ctx.store.now().instant):
+            if self._ctx.monotonic() >= self._sweep_at:
                 sweep(self._ctx.store, feed)
                 self._sweep_at = self._ctx.monotonic() + SWEEP
 
@@ -201,7 +206,7 @@ class FeedQueue:
 
     def _fail_lost_runs(self, feed: Feed) -> Iterator[Run]:
         """End the runs whose claimed file is gone, for they cannot be continued. Yield each."""
-        there = self._claims.names()
+        there = set(self._claims.names())
         why = "its file was removed from .claimed/ before the run ended"
         lost = self._ctx.store.read(lambda tx: _lost_runs(tx, feed, there))
         for run in ended_without_importer(
@@ -280,7 +285,7 @@ class FeedQueue:
         if not whole:
             return waiting
         newest = whole[-1]
-        older = whole[:-1]
+        older = set(whole[:-1])
         reason = f"waits until a newer file has proved usable: {newest.file.name}"
         numbers = [delivery.run_id for delivery in older if delivery.run_id is not None]
         self._ctx.write(lambda tx: runs.wait(tx, numbers, newest.run_id, reason))
@@ -307,7 +312,8 @@ class FeedQueue:
             return ERRORS.encode() in claimed.head().replace(b"\x00", b"")
 
     def _claim(self, candidates: list[Candidate]) -> list[ClaimedFile]:
-        self._complete = [file for file in self._complete if file not in candidates]
+        taken = set(candidates)
+        self._complete = [file for file in self._complete if file not in taken]
         return self._ctx.retried(lambda: self._claims.claim(candidates)) if candidates else []
 
     # -- complete files -----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from syncd.sync.report.account_json import employer_json, header_json, key_json
 from syncd.sync.report.kinds import Kind, Kinds
 from syncd.sync.report.reports import (
     ShownPlan,
+    for_partner,
     summary,
     whole_report,
     would_archive_of,
@@ -30,6 +31,7 @@ __all__ = [
     "change_json",
     "employer_json",
     "fields_json",
+    "for_partner",
     "header_json",
     "instant_json",
     "key_json",

@@ -18,7 +18,8 @@ import msgspec
 
 from syncd.domain import Run, RunState
 from syncd.errors import FEED_ERROR_CODES
-from syncd.store import Tx, history, jobs, results, runs
+from syncd.store import Tx, history, jobs, runs
+from syncd.store.runs import results
 from syncd.sync.report.run_json import (
     change_json,
     rejected_json,
@@ -69,10 +70,8 @@ _BATCH = 500
 #: Members that are for the operator.
 _OPERATORS = ("attempt", "phases", "lookupToml")
 #: What a message says of the settings that concern it: in parentheses, or in a clause of its own.
-_SETTING = re.compile(
-    r" \([^()]*\[(?:limits|read|rows|fields|lookup)\b[^()]*\)"
-    r"|; [^;]*\[(?:limits|read|rows|fields|lookup)\b[^;]*"
-)
+_NAMED = r"(?:\[(?:limits|read|rows|fields|lookup)|\btake_over)\b"
+_SETTING = re.compile(rf" \([^()]*{_NAMED}[^()]*\)|; [^;]*{_NAMED}[^;]*")
 _encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
 
 

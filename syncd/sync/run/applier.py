@@ -34,7 +34,7 @@ from syncd.domain import (
 )
 from syncd.errors import Problem, StoreError
 from syncd.logs import Event
-from syncd.store import StaleDecision, Tx, feed_jobs, job_writer, jobs, places, runs
+from syncd.store import StaleDecision, Tx, feed_jobs, jobs, places, runs
 from syncd.sync.run import turns
 from syncd.sync.run.context import Feed, FileRun, Stopped
 from syncd.sync.run.deciding import NO_OWNER, decide, look_up, problems_of, written
@@ -221,7 +221,7 @@ class Applier:
 
     def _write(self, tx: Tx, changes: list[Change | NewJob], owned: list[_Owned]) -> None:
         feed, run = self._this.feed, self._this.run
-        stored = job_writer.apply(tx, changes, self._actor, run_id=run.id) if changes else []
+        stored = jobs.apply(tx, changes, self._actor, run_id=run.id) if changes else []
         new: list[tuple[feed_jobs.Written, bool]] = []
         others: list[feed_jobs.Written] = []
         for row, at, sent, due in owned:
@@ -250,7 +250,7 @@ def _archive(tx: Tx, *, this: FileRun, ids: Sequence[int], actor: Actor) -> tupl
         owners = feed_jobs.ownership(tx, this.feed.id, list(found))
         own = (job for job in found.values() if is_own(this.feed, job, owners.get(job.id, NO_OWNER)))
         changes = [change for job in own if isinstance(change := decide_missing(job), Update)]
-        job_writer.apply(tx, changes, actor, run_id=this.run.id)
+        jobs.apply(tx, changes, actor, run_id=this.run.id)
         feed_jobs.release(tx, [change.job.id for change in changes], run_id=this.run.id)
         taken, archived = taken + len(part), archived + len(changes)
     return taken, archived

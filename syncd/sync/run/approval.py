@@ -14,7 +14,8 @@ from pathlib import Path
 
 from syncd.domain import Run, RunState
 from syncd.errors import Conflict, NotFound
-from syncd.store import Store, Tx, results, runs
+from syncd.store import Store, Tx, runs
+from syncd.store.runs import results
 from syncd.sync.files import parse_filed
 from syncd.sync.folders import CLAIMED, DONE, FAILED, OPEN_FILES, mode_of, open_regular, open_subfolder
 from syncd.sync.report import ShownPlan

@@ -101,7 +101,7 @@ class Checker:
         if isinstance(decided.decision, Reject) and (job := self.current(row.reference)) is not None:
             decided = self._decide(job, row.sent)
         action = decided.action
-        problems = problems_of(decided.decision) if isinstance(decided.decision, Reject) else ()
+        problems = problems_of(decided.decision)
         if not problems:
             result.good += action is not RowAction.EXPIRED
             result.expired += action is RowAction.EXPIRED
@@ -109,9 +109,9 @@ class Checker:
 
     def _remaining(self, row: CheckedRow, rest: JobInput) -> tuple[Problem, ...]:
         """Return what the job would lack beside the problems of the row."""
-        more = remaining_problems(row.problems, self._decide(None, rest))
+        more = remaining_problems(row.problems, problems_of(self._decide(None, rest).decision))
         if more and row.reference is not None and (job := self.current(row.reference)) is not None:
-            more = remaining_problems(row.problems, self._decide(job, rest))
+            more = remaining_problems(row.problems, problems_of(self._decide(job, rest).decision))
         return more
 
     def _decide(self, job: Job | None, sent: JobInput) -> RowDecision:

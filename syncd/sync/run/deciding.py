@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from syncd.domain import (
+    Decision,
     Job,
     JobInput,
     Moment,
@@ -60,8 +61,10 @@ def decide(feed: Feed, sent: JobInput, current: Job | None, owner: Ownership, no
     )
 
 
-def problems_of(decision: Reject) -> tuple[Problem, ...]:
-    """Return a rejection as the problems of a row."""
+def problems_of(decision: Decision | None) -> tuple[Problem, ...]:
+    """Return a rejection as the problems of a row; any other decision has none."""
+    if not isinstance(decision, Reject):
+        return ()
     conflict = decision.conflict
     if conflict is None:
         return decision.problems

@@ -11,7 +11,8 @@ import structlog
 from syncd.domain import Hold, HoldScope, RejectedRow, Run, RunCounts, RunState, takes_place
 from syncd.errors import FeedError
 from syncd.logs import Event
-from syncd.store import Tx, feed_jobs, feeds, notices, results, runs
+from syncd.store import Tx, feed_jobs, feeds, notices, runs
+from syncd.store.runs import results
 from syncd.sync.report import ShownPlan, particulars
 from syncd.sync.run.context import FILE_CHANGED, FileRun
 from syncd.sync.run.plan import Plan

@@ -23,7 +23,8 @@ from syncd.domain import (
     write_failed,
 )
 from syncd.errors import Conflict, FeedError
-from syncd.store import Tx, feeds, history, jobs, results, runs
+from syncd.store import Tx, feeds, history, jobs, runs
+from syncd.store.runs import results
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
 from syncd.sync.run.applier import Applier, RowSelection

@@ -121,7 +121,7 @@ class _RowPlanner:
 
     def plan(self) -> None:
         tally = self._progress.tally
-        tally.named_active = tally.described = self._stage.named.add_known()
+        tally.named_active = tally.described = self._stage.known.name_jobs()
         # Whether it is enough to know that a row creates a job, and not which.
         trusts_creations = self._progress.on_change is None and not self._may_miss
         today = self._this.store.now().today.toordinal() if trusts_creations else -1

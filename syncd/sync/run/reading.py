@@ -8,12 +8,12 @@ from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
 
-from syncd.domain import RowDecision, Run, RunState
+from syncd.domain import Decision, Run, RunState
 from syncd.errors import FeedError
 from syncd.feeds.readers import FeedReader, Known, Opener, Record, read_stream
 from syncd.store import Store, Tx, feed_jobs, places, runs
 from syncd.sync.run.context import Feed, FileRun
-from syncd.sync.run.deciding import decide, look_up
+from syncd.sync.run.deciding import decide, look_up, problems_of
 from syncd.sync.run.file_digest import FileDigest
 from syncd.sync.run.stage import Stage
 from syncd.sync.validation import (
@@ -185,7 +185,7 @@ class _Reading:
         """Stage a known record, or all those in a row that it stands for. Return how many."""
         digests = record.run or [record.digest]
         rows = self._known_records.rows(digests)
-        self._stage.records.add_known(record.number, digests, rows)
+        self._stage.known.add(record.number, digests, rows)
         _, self._last_good = rows[-1]
         self._read += len(rows)
         self._known += len(rows)
@@ -198,7 +198,7 @@ class _Reading:
         if not stage.rereading.want_overtaken():
             return
         for record in _open(self._this, self._digest.open, _not_wanted(stage)):
-            if record.item is not None and stage.rereading.forget_known(record.number):
+            if record.item is not None and stage.known.forget(record.number):
                 self._known -= 1
                 self._read -= 1
                 self._take([record], self._validator.validate([record], self._reader.format, self._now))
@@ -230,27 +230,27 @@ class _Reading:
             self._this.rejects.add(record, unpack_problems(row.body))
 
     def _judged_whole(self, rows: Sequence[ValidatedRow]) -> Sequence[ValidatedRow]:
-        """Add to the problems of rejected rows what the jobs would lack beside: the job of a row, if there is one, may have
-        it."""
+        """Add to the problems of rejected rows what else is wrong with them: what a new job would lack, or what the job of the
+        row says against the rest of it."""
         feed = self._this.feed
-        doubtful = {place: PackedRow(row.rest).sent for place, row in enumerate(rows) if row.rest is not None}
-        if not doubtful:
+        rests = {place: PackedRow(row.rest).sent for place, row in enumerate(rows) if row.rest is not None}
+        if not rests:
             return rows
 
-        def decided(tx: Tx) -> dict[int, RowDecision]:
-            found = look_up(tx, feed, filter(None, (rows[place].reference for place in doubtful)))
+        def decided(tx: Tx) -> dict[int, Decision | None]:
+            found = look_up(tx, feed, filter(None, (rows[place].reference for place in rests)))
             decisions = {}
-            for place, sent in doubtful.items():
+            for place, sent in rests.items():
                 job = found.jobs.get(rows[place].reference or "")
                 located = places.locate(tx, feed.employer.id, sent)
-                decisions[place] = decide(feed, located, job, found.owner(job), tx.now)
+                decisions[place] = decide(feed, located, job, found.owner(job), tx.now).decision
             return decisions
 
         whole = list(rows)
         for place, decision in self._this.store.read(decided).items():
             problems = unpack_problems(rows[place].body)
-            more = remaining_problems(problems, decision)
-            whole[place] = rows[place]._replace(body=pack_problems((*problems, *more)), rest=None)
+            if more := remaining_problems(problems, problems_of(decision)):
+                whole[place] = rows[place]._replace(body=pack_problems((*problems, *more)))
         return whole
 
     def _absences(self) -> tuple[bool, str | None]:

@@ -14,9 +14,10 @@ import csv
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 from xml.sax.saxutils import escape, quoteattr
@@ -26,6 +27,7 @@ import msgspec
 from syncd.errors import Problem
 from syncd.feeds.readers import EACH, ERRORS, FeedReader, ReadSpec, Record, element_path, member_path
 from syncd.feeds.readers.xml import enclosing_markup
+from syncd.sync.report import for_partner
 
 #: The member for a record that is not an object, or that could not be parsed.
 _ORPHAN = "syncd_record"
@@ -36,12 +38,12 @@ _OLD_MARK = re.compile(rf"""\s{ERRORS}\s*=\s*(?:"[^"]*"|'[^']*')""".encode())
 
 
 def reasons(problems: Sequence[Problem]) -> str:
-    """Return all problems in one line: ``/title required: a title is needed; /closeDate …``."""
-    words = "; ".join(f"{p.pointer} {p.code}: {p.detail}".strip() for p in problems)
+    """Return all problems in one line for the partner: ``/title required: a title is needed; /closeDate …``."""
+    words = "; ".join(f"{p.pointer} {p.code}: {for_partner(p.detail)}".strip() for p in problems)
     return _UNPRINTABLE.sub(" ", words)
 
 
-#: Longer rows are written a part of a cell at a time.
+#: Longer rows and records are written a part at a time.
 _LONG = 1 << 18
 
 
@@ -130,23 +132,30 @@ class _Csv:
 
     def record(self, record: Record, why: str) -> None:
         raw = _raw(record)
+        if isinstance(raw, Iterator):  # of a row that is too long
+            self._write_long(chain((why,), self._kept(map(str, raw))))
+            return
         cells = [str(cell) for cell in raw] if isinstance(raw, list) else [_text(raw)]
         row = [why, *self._kept(cells)]
         if sum(map(len, row)) <= _LONG:
             self._write(row)
-            return
-        for i, cell in enumerate(row):  # csv.writer takes ten times the memory of a long cell
+        else:
+            self._write_long(row)
+
+    def _write_long(self, row: Iterable[str]) -> None:
+        """Write a row of which csv.writer would take ten times the memory."""
+        for i, cell in enumerate(row):
             self._file.write(f'{self._delimiter if i else ""}"')
-            for at in range(0, len(cell), _LONG):
-                self._file.write(cell[at : at + _LONG].replace('"', '""'))
+            for part in _parts(cell):
+                self._file.write(part.replace('"', '""'))
             self._file.write('"')
         self._file.write("\r\n")
 
     def end(self) -> None:
         pass
 
-    def _kept(self, cells: list[str]) -> list[str]:
-        return [cell for i, cell in enumerate(cells) if i != self._old]
+    def _kept(self, cells: Iterable[str]) -> Iterator[str]:
+        return (cell for i, cell in enumerate(cells) if i != self._old)
 
 
 class _Xml:
@@ -179,8 +188,16 @@ class _Json:
         self._before, self._between, self._closing = opening, between, closing
 
     def record(self, record: Record, why: str) -> None:
-        self._file.write(self._before + _json(_member(_raw(record), why), self._encoding))
+        raw = _raw(record)
+        self._file.write(self._before)
         self._before = self._between
+        if not isinstance(raw, str) or len(raw) <= _LONG:
+            self._file.write(_json(_member(raw, why), self._encoding))
+            return
+        self._file.write(_json(_member("", why), self._encoding).removesuffix('"}'))
+        for part in _parts(raw):
+            self._file.write(_json(part, self._encoding)[1:-1])
+        self._file.write('"}')
 
     def end(self) -> None:
         self._file.write(self._closing)
@@ -188,6 +205,10 @@ class _Json:
 
 #: One format. Its beginning is written when it is made.
 _Form = _Csv | _Xml | _Json
+
+
+def _parts(text: str) -> Iterator[str]:
+    return (text[at : at + _LONG] for at in range(0, len(text), _LONG))
 
 
 def _raw(record: Record) -> object:

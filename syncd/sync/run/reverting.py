@@ -37,7 +37,8 @@ from syncd.domain import (
 )
 from syncd.errors import Conflict, Problem, StoreError
 from syncd.logs import Event
-from syncd.store import Store, Tx, feed_jobs, feeds, history, job_writer, jobs, results, run_owners, runs
+from syncd.store import Store, Tx, feed_jobs, feeds, history, jobs, runs
+from syncd.store.runs import former_owners, results
 from syncd.sync.run import turns
 from syncd.sync.run.context import Warnings
 from syncd.sync.run.ending import figures, reconciled
@@ -79,7 +80,7 @@ class _Batch:
     jobs: int = 0
     updates: list[Update] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
-    owners: list[run_owners.FormerOwner] = field(default_factory=list)
+    owners: list[former_owners.FormerOwner] = field(default_factory=list)
     warnings: list[tuple[str, str, str | None]] = field(default_factory=list)
     refused: int = 0
 
@@ -88,7 +89,7 @@ class _Batch:
         job: Job,
         changes: Sequence[PastChange],
         decided: RevertDecision,
-        owner: run_owners.FormerOwner | None,
+        owner: former_owners.FormerOwner | None,
     ) -> None:
         """Add what becomes of a job. ``owner``: its owner before the run, if the run changed that."""
         decision = decided.decision
@@ -189,7 +190,7 @@ def _tally(tally: PlanCounts, update: Update) -> None:
 
 
 def _kind(update: Update) -> str:
-    return _COUNTED.get(job_writer.action_of(update.before, update.job, _OPERATOR), "updated")
+    return _COUNTED.get(jobs.action_of(update.before, update.job, _OPERATOR), "updated")
 
 
 def _planned(update: Update) -> PlannedChange:
@@ -235,7 +236,7 @@ def _decide(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
     """Return what becomes of these jobs, from what the store has now."""
     batch, found = _Batch(len(ids)), jobs.by_ids(tx, ids)
     past = history.since(tx, ids, reverted.first) if reverted.first else {}
-    owners = run_owners.changed_by(tx, reverted.run.id, ids)
+    owners = former_owners.changed_by(tx, reverted.run.id, ids)
     for job_id in ids:
         entries = past.get(job_id, [])
         job = found.get(job_id)
@@ -256,7 +257,7 @@ def _refusal(job: Job, problems: Sequence[Problem]) -> str:
     return f"job {job.id} stays as it is, because the older values do not fit what was changed since: {why}"
 
 
-def _gets_back(owner: run_owners.FormerOwner, changes: Sequence[PastChange], after: Job) -> bool:
+def _gets_back(owner: former_owners.FormerOwner, changes: Sequence[PastChange], after: Job) -> bool:
     """Return whether the former owner owns the job again: nobody changed the owner since, and the status is again what it
     was before the run. Else a feed would own a job that is archived for another reason."""
     changed = (change.before or {} for change in changes if change.undone)
@@ -336,7 +337,7 @@ def _put_back(tx: Tx, store: Store, reverted: _Reverted, ids: Sequence[int]) -> 
 def _put_back_part(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
     assert reverted.by is not None
     batch = _decide(tx, reverted, ids)
-    job_writer.apply(tx, batch.updates, Actor(ActorKind.OPERATOR, reverted.session), run_id=reverted.by)
+    jobs.apply(tx, batch.updates, Actor(ActorKind.OPERATOR, reverted.session), run_id=reverted.by)
     feed_jobs.release(tx, batch.gone, run_id=reverted.by)
     feed_jobs.give_back(tx, batch.owners, run_id=reverted.by)
     feed_jobs.forget_sent(tx, {update.job.id: update.changed for update in batch.updates})

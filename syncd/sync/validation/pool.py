@@ -172,5 +172,8 @@ def _size(item: object) -> int:
 
 
 def _can_wait(record: Record) -> bool:
-    """Return whether the record keeps its content while the next one is read. An element does not."""
+    """Return whether the record keeps its content while the next one is read. An element does not, and one that is too long
+    would keep far more than is counted."""
+    if record.problem is not None and record.problem.code == "too_long":
+        return False
     return isinstance(record.item, (Slice, dict, list, str, int, float)) or record.item is None

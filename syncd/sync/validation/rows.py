@@ -18,7 +18,6 @@ from syncd.domain import (
     Ownership,
     Place,
     Policy,
-    Reject,
     RowDecision,
     check_body,
     check_reference,
@@ -66,7 +65,7 @@ class ValidatedRow(NamedTuple):
     decided, or the row creates no job. ``warnings``, ``unknown`` and ``left_out``: see CheckedRow. ``assumed``:
     nothing in the record places any of its places in Canada. ``outline``: what can be read of a rejected row
     without a readable id, or with one that may be in the wrong column; else None. ``rest``: packed, what a rejected row
-    sends besides, if a new job would lack more than its problems say: ``remaining_problems`` then have to be added."""
+    sends besides; what its job says against that has to be added (``remaining_problems``)."""
 
     kind: RowKind
     reference: str | None
@@ -105,18 +104,18 @@ class RowValidator:
         return [
             _valid(row.sent, row, creation, now)
             if row.sent is not None
-            else self._rejected(row, body, is_ragged, now)
+            else self._rejected(row, body, is_ragged)
             for row, creation, body, is_ragged in zip(checked, creations, mapped, ragged, strict=True)
         ]
 
-    def _rejected(self, row: CheckedRow, mapped: MappedRow, ragged: bool, now: Moment) -> ValidatedRow:
+    def _rejected(self, row: CheckedRow, mapped: MappedRow, ragged: bool) -> ValidatedRow:
         if row.left_out is not None:
             return ValidatedRow(RowKind.FILTERED, None, b"", 0, (), (), row.left_out)
         kind = RowKind.RAGGED if ragged else RowKind.REJECTED
         read = rest = None
         if ragged or row.reference is None:
             read = outline(mapped.fragment if ragged else mapped.body, self.catalogue)
-        if row.rest is not None and remaining_problems(row.problems, self._decide_new(row.rest, now)):
+        if row.rest is not None:
             rest = pack(row.rest, None)
         body = pack_problems(row.problems)
         return ValidatedRow(kind, row.reference, body, 0, row.warnings, row.unknown, outline=read, rest=rest)
@@ -179,7 +178,7 @@ def _checked(mapped: MappedRow, catalogue: Catalogue) -> CheckedRow:
         sent = check_body(mapped.body, catalogue, reference_required=True)
     except Invalid as invalid:
         # the mapping knows the value as the file has it: of two problems about one field its own is the better one
-        problems += _about_others(problems, invalid.problems)
+        problems += remaining_problems(problems, invalid.problems)
     if problems or sent is None:
         unknown = mapped.unknown + unknown_places(problems)
         rest = _rest(mapped.body, problems, catalogue)
@@ -196,13 +195,6 @@ def _rest(body: dict[str, object], problems: tuple[Problem, ...], catalogue: Cat
         return None
 
 
-def remaining_problems(problems: tuple[Problem, ...], decided: RowDecision) -> tuple[Problem, ...]:
-    """Return what else is wrong with a row that has ``problems``; ``decided`` is the decision on the rest of it."""
-    if not isinstance(decided.decision, Reject):
-        return ()
-    return _about_others(problems, decided.decision.problems)
-
-
 def _readable(reference: str | None) -> str | None:
     """Return the referenceId of a rejected row if a job could have it."""
     try:
@@ -211,7 +203,7 @@ def _readable(reference: str | None) -> str | None:
         return None
 
 
-def _about_others(reported: Iterable[Problem], more: Iterable[Problem]) -> tuple[Problem, ...]:
+def remaining_problems(reported: Iterable[Problem], more: Iterable[Problem]) -> tuple[Problem, ...]:
     """Return those of ``more`` that are about other fields than the problems that are ``reported``."""
     fields = set(map(_field, reported))
     return tuple(problem for problem in more if _field(problem) not in fields)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from syncd.domain import Actor, ActorKind
 from syncd.service.refresher import Refresher
-from syncd.store import jobs, keys, upsert
+from syncd.store import jobs, keys
+from syncd.store.jobs import upsert
 
 if TYPE_CHECKING:
     from tests.api.client import ApiClient

@@ -11,7 +11,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from syncd.store import jobs, searches
+from syncd.store import jobs
+from syncd.store.searches import remembered
 from syncd.store.sqlite import search
 from tests.store.board import file_of
 from tests.stores import sqlite_only
@@ -327,7 +328,7 @@ async def test_a_search_that_remembers_finds_what_was_acknowledged(
     api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Clients of two employers search, write and search again, beside each other."""
-    monkeypatch.setattr(searches, "FEW", 0)
+    monkeypatch.setattr(remembered, "FEW", 0)
 
     async def found(client: ApiClient, query: str) -> tuple[int, list[int]]:
         answer = (await client.get(f"/jobs?{query}")).json

@@ -10,8 +10,9 @@ import pytest
 
 from syncd.domain import Employer, RejectedRow, fold
 from syncd.errors import Problem, StoreBusy, StoreError
-from syncd.store import Store, Tx, database_at, employers, feeds, jobs, locks, results, runs
+from syncd.store import Store, Tx, database_at, employers, feeds, jobs, locks, runs
 from syncd.store.postgres import search
+from syncd.store.runs import results
 from tests.clock import Clock
 from tests.store.board import TORONTO, Board
 from tests.stores import change, rows_in, server, store_url

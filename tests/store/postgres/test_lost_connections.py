@@ -14,8 +14,9 @@ import pytest
 
 from syncd.domain import Create, Employer
 from syncd.errors import StoreBusy
-from syncd.store import Store, Tx, employers, job_writer, jobs, searches
+from syncd.store import Store, Tx, employers, jobs
 from syncd.store.postgres import session
+from syncd.store.searches import remembered
 from tests.store.board import ACTOR, TORONTO, Board, a_job
 from tests.stores import Server, rows_in, server, store_url
 
@@ -78,7 +79,7 @@ def test_a_write_whose_connection_ends_before_its_history_is_written_is_done_onc
     runs: list[int] = []
 
     def write(tx: Tx) -> int:
-        (job,) = job_writer.apply(tx, [Create(a_job(employer.id, reference_id="a"))], ACTOR)
+        (job,) = jobs.apply(tx, [Create(a_job(employer.id, reference_id="a"))], ACTOR)
         runs.append(job.id)
         if len(runs) == 1:
             end_connections(path)
@@ -258,7 +259,7 @@ def test_a_search_does_not_remember_what_another_database_of_that_name_had(
     open_store: OpenStore, tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A restore takes the place of the database while a daemon has no connection; it opens new ones."""
-    monkeypatch.setattr(searches, "FEW", 0)
+    monkeypatch.setattr(remembered, "FEW", 0)
     other = tmp_path / "other.db"
     for title, place in (("Baker", path), ("Miller", other)):
         with Store.open(store_url(place), timezone=TORONTO) as store:
@@ -289,7 +290,7 @@ def test_a_search_does_not_remember_what_the_server_had_before_it_was_started_ag
     open_store: OpenStore, path: Path, away: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may be another server, or have lost what it had."""
-    monkeypatch.setattr(searches, "FEW", 0)
+    monkeypatch.setattr(remembered, "FEW", 0)
     store = open_store()
     board = Board(store, store.write(lambda tx: employers.add(tx, "Acme")))
     board.create(title="Baker")

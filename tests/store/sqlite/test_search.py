@@ -330,7 +330,8 @@ import random, sys, threading
 from zoneinfo import ZoneInfo
 from syncd.domain import Actor, ActorKind, JobInput, Place
 from syncd.errors import NotFound
-from syncd.store import Store, employers, upsert
+from syncd.store import Store, employers
+from syncd.store.jobs import upsert
 from syncd.store.sqlite import search_index
 
 store = Store.open(sys.argv[1], timezone=ZoneInfo("UTC"), exclusive=True)

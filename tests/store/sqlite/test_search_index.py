@@ -12,8 +12,9 @@ import pytest
 
 from syncd.domain import Job
 from syncd.errors import StoreError
-from syncd.store import Store, Tx, jobs, searches
+from syncd.store import Store, Tx, jobs
 from syncd.store.database import Asked
+from syncd.store.searches import remembered
 from syncd.store.sqlite import search, search_index
 from tests.store.board import Board, index_all, index_step
 
@@ -82,13 +83,13 @@ def fill(board: Board) -> tuple[list[int], list[int]]:
     return [job.id for job in made[1::2]], [job.id for job in made[::2]]
 
 
-@pytest.mark.parametrize("remembered_above", [0, searches.FEW])
+@pytest.mark.parametrize("remembered_above", [0, remembered.FEW])
 @pytest.mark.parametrize("damage", SQL)
 def test_searches_go_on_beside_a_damaged_index_and_it_is_made_anew(
     board: Board, path: Path, damage: str, remembered_above: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a damaged index said is not remembered when the damage is known."""
-    monkeypatch.setattr(searches, "FEW", remembered_above)
+    monkeypatch.setattr(remembered, "FEW", remembered_above)
     store, owner = board.store, board.employer.id
     bakers, millers = fill(board)
     assert asks_the_index(store, owner, "baker")
@@ -115,7 +116,7 @@ def test_searches_go_on_beside_a_damaged_index_and_it_is_made_anew(
 def test_a_remembered_total_is_counted_anew_when_the_index_is_found_damaged(
     board: Board, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module, name, value in ((searches, "FEW", 0), (search, "SORTED", 0), (search, "FIRST", 3)):
+    for module, name, value in ((remembered, "FEW", 0), (search, "SORTED", 0), (search, "FIRST", 3)):
         monkeypatch.setattr(module, name, value)
     bakers, _ = fill(board)
 

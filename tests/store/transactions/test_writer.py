@@ -12,7 +12,7 @@ import pytest
 
 from syncd.domain import Create, Employer
 from syncd.errors import NotFound, StoreBusy, StoreClosed, StoreOverloaded
-from syncd.store import Store, Tx, employers, history, job_writer
+from syncd.store import Store, Tx, employers, history, jobs
 from syncd.store.model import FactRow, inserting
 from tests.store.board import ACTOR, a_job
 from tests.stores import locked_error, open_transactions, refuse_writes, rows_in
@@ -137,7 +137,7 @@ def creating(employer: Employer, *references: str) -> Callable[[Tx], int]:
 
     def fn(tx: Tx) -> int:
         made = [Create(a_job(employer.id, reference_id=reference)) for reference in references]
-        found = job_writer.apply(tx, made, ACTOR)
+        found = jobs.apply(tx, made, ACTOR)
         return sum(map(len, history.since(tx, [job.id for job in found], 0).values()))
 
     return fn
@@ -152,7 +152,7 @@ def test_what_the_end_of_a_transaction_writes_and_cannot_is_lost_to_its_own_func
 ) -> None:
     def quiet(reference: str) -> Callable[[Tx], object]:
         made = Create(a_job(employer.id, reference_id=reference))
-        return lambda tx: job_writer.apply(tx, [made], ACTOR)[0].reference_id
+        return lambda tx: jobs.apply(tx, [made], ACTOR)[0].reference_id
 
     refuse_writes(path, "INSERT ON history WHEN NEW.reference_id = 'bad'", "ABORT", "no room")
     good, error, other = together(store, quiet("good"), quiet("bad"), quiet("other"))

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -74,8 +75,10 @@ class Arrival:
         *,
         at: Callable[[str], None] = lambda step: None,
         stop: Callable[[], bool] = lambda: False,
+        trusts: Callable[[datetime], bool] = lambda now: True,
     ) -> Worker:
-        """Start another worker; the one before it is as if its process had died. ``at`` and ``stop`` as in ``Worker``."""
+        """Start another worker; the one before it is as if its process had died. ``at``, ``stop`` and ``trusts`` as in
+        ``ArrivalContext``."""
         ctx = ArrivalContext(
             self.board.store,
             cast(Importer, importer or self.board.importer),
@@ -83,6 +86,7 @@ class Arrival:
             sleep=self.monotonic.sleep,
             stop=stop,
             at=at,
+            trusts=trusts,
         )
         self.worker = Worker(ctx, self.feeds, drop=self.board.folder / "drop")
         return self.worker

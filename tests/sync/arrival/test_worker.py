@@ -52,6 +52,25 @@ def test_a_file_is_run_and_moved_to_done_with_its_reports(arrival: Arrival) -> N
     assert claims(feed) == []
 
 
+@pytest.mark.parametrize("cut_off", [False, True])
+def test_no_file_is_run_while_the_time_is_not_trusted(arrival: Arrival, cut_off: bool) -> None:
+    feed = arrival.feed()
+    arrival.drop(feed, [arrival.row("a")])
+    if cut_off:
+        arrival.restart_dying("begun")
+        with pytest.raises(Died):
+            arrival.run_files()
+    trusted = False
+    arrival.restart(trusts=lambda now: trusted)
+    assert arrival.run_files() == []
+    assert arrival.board.statuses() == {}
+    assert arrival.worker.due() == pytest.approx(5)
+    assert (arrival.worker.waiting, arrival.worker.degraded) == (None, {})
+    trusted = True
+    assert [run.state for run in arrival.run_files()] == [RunState.SUCCEEDED]
+    assert arrival.board.statuses() == {"a": "active"}
+
+
 def test_a_file_is_not_run_before_it_has_settled(arrival: Arrival) -> None:
     feed = arrival.feed('settle = "5s"')
     arrival.drop(feed, [arrival.row("a")])

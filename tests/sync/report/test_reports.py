@@ -14,7 +14,8 @@ import pytest
 import syncd
 from syncd.domain import FeedWarning, HoldScope, RejectedRow, Run, RunCounts, RunState
 from syncd.errors import FEED_ERROR_CODES, NotFound, Problem
-from syncd.store import Tx, results, runs
+from syncd.store import Tx, runs
+from syncd.store.runs import results
 from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.report.files.html import LISTED, render_html
 from syncd.sync.report.reports import partner_report
@@ -194,6 +195,19 @@ def test_the_page_of_a_held_run_says_that_somebody_looks_at_it_and_nothing_for_t
     assert not_none(run.reason) not in words
     for word in ("syncd", "limit", "%", "seconds", "approve"):
         assert word not in words
+
+
+@pytest.mark.parametrize("mode", ["snapshot", "delta"])
+def test_the_page_of_a_held_run_is_true_about_what_takes_its_place(board: Board, mode: str) -> None:
+    feed = board.feed(f'mode = "{mode}"\nmax_rejected = {{ percent = 0, rows = 1 }}')
+    held = board.deliver(feed, [board.row("a", title=None)])
+    assert held.holds is HoldScope.ALL
+    words = words_of(render_html(partners(board, held)))
+    assert "If your files have all of your jobs each time, the next one takes the place of this one." in words
+    board.deliver(feed, [board.row("a") | {"syncd_errors": "/title required: a job needs a title"}])
+    assert board.saved(held.id).state is RunState.HELD
+    board.deliver(feed, [board.row("a"), board.row("b")])
+    assert board.saved(held.id).state is (RunState.SUPERSEDED if mode == "snapshot" else RunState.HELD)
 
 
 def test_a_held_run_lists_the_jobs_that_would_be_archived(board: Board, feed: Feed) -> None:

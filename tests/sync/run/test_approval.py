@@ -17,7 +17,8 @@ from msgspec import structs
 
 from syncd.domain import ActorKind, Job, Run
 from syncd.errors import NotFound
-from syncd.store import Store, results
+from syncd.store import Store
+from syncd.store.runs import results
 from syncd.sync.run import Feed, Stopped
 from syncd.sync.run.approval import NotHeld
 from tests.clock import ZONE

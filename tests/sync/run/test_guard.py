@@ -650,6 +650,14 @@ def test_only_titles_of_active_jobs_count(board: Board) -> None:
     assert "5 of 5 active jobs would get another title" in reason_of(run)
 
 
+def test_a_known_record_that_is_applied_again_counts_its_job_once(board: Board) -> None:
+    feed = board.feed()
+    board.deliver(feed, board.rows(1, 10))
+    retitled, corrected = board.rows(1, 6, title="Chef"), board.rows(7, 10, description="<p>Corrected.</p>")
+    run = board.deliver(feed, [*retitled, *corrected, *board.rows(7, 10)])
+    assert "6 of 10 active jobs would get another title" in reason_of(run)
+
+
 @pytest.mark.parametrize(("letters", "holds"), [(50, "all"), (51, None)])
 def test_a_description_that_loses_exactly_half_of_its_text_counts(
     board: Board, letters: int, holds: str | None

@@ -20,7 +20,8 @@ import structlog
 from syncd.domain import Actor, ActorKind, ArchivedBy, Run, check_body
 from syncd.errors import FeedError, StoreBusy
 from syncd.service.refresher import Refresher
-from syncd.store import Tx, employers, feed_jobs, jobs, runs, upsert
+from syncd.store import Tx, employers, feed_jobs, jobs, runs
+from syncd.store.jobs import upsert
 from syncd.sync.run import Progress, RejectsWriter, Stopped, reading
 from syncd.sync.run.stage.stage import NamedJobs
 from tests.clock import Clock

@@ -66,6 +66,22 @@ def test_all_problems_are_written_in_one_line() -> None:
     assert reasons([Problem("", "ragged_row", "2 cells")]) == "ragged_row: 2 cells"
 
 
+@pytest.mark.parametrize(
+    ("detail", "shown"),
+    [
+        ("outside Canada; [rows] only in the feed's file leaves such rows out", "outside Canada"),
+        ("'Remote' names no place; give [fields] locations a default", "'Remote' names no place"),
+        ("longer than 9 bytes ([limits] record)", "longer than 9 bytes"),
+        (
+            "another feed owns this job; only a feed with take_over may write to it",
+            "another feed owns this job",
+        ),
+    ],
+)
+def test_the_reasons_name_no_setting(detail: str, shown: str) -> None:
+    assert reasons([Problem("", "code", detail)]) == f"code: {shown}"
+
+
 def test_all_that_is_wrong_with_a_new_row_is_reported_at_once(board: Board) -> None:
     row = board.row("r1", title="x" * 300, positionType={"id": 999})
     del row["applicantRoutingType"], row["categories"]
@@ -83,6 +99,16 @@ def test_what_the_job_of_a_wrong_row_has_already_is_not_reported(board: Board) -
     wrong |= {"applicantRoutingType": None}
     (rejected,) = board.rejected(board.deliver(board.feed(), [wrong, board.row("r2")]))
     assert [problem.pointer for problem in rejected.errors] == ["/title", "/applicantRoutingType"]
+
+
+def test_what_the_job_of_a_wrong_row_does_not_allow_is_reported_with_the_rest(board: Board) -> None:
+    board.deliver(board.feed(name="north"), [board.row("r1")])
+    wrong = board.row("r1", title="")
+    (rejected,) = board.rejected(board.deliver(board.feed(name="south"), [wrong, board.row("r2")]))
+    assert [problem.code for problem in rejected.errors] == ["required", "owned_by_other_feed"]
+    wrong |= {"status": "draft"}
+    (rejected,) = board.rejected(board.deliver(board.feed(name="north"), [wrong, board.row("r3")]))
+    assert [problem.code for problem in rejected.errors] == ["required", "illegal_transition"]
 
 
 def test_no_file_is_written_without_rejected_records(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from syncd.store import Tx, job_writer
+from syncd.store import Tx, jobs
 from syncd.sync.run import begin_revert, carry_out_revert, turns
 from tests.sync.board import Board
 
@@ -19,9 +19,9 @@ class Request:
 
     def __init__(self, board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
         self.found: int | None = None
-        self._store, self._apply = board.store, job_writer.apply
+        self._store, self._apply = board.store, jobs.apply
         self._thread = threading.Thread(target=self._ask)
-        monkeypatch.setattr(job_writer, "apply", self._apply_and_ask)
+        monkeypatch.setattr(jobs, "apply", self._apply_and_ask)
 
     def _ask(self) -> None:
         asyncio.run(self._store.write_async(self._count))

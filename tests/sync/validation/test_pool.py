@@ -16,7 +16,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from syncd.domain import Run
-from syncd.store import Store, results
+from syncd.store import Store
+from syncd.store.runs import results
 from syncd.sync.run import RejectsWriter, Stopped, reading
 from syncd.sync.validation import ValidatedRow, pool, worker_connection
 from syncd.sync.validation.worker_connection import WorkerConnection

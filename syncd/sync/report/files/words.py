@@ -97,7 +97,8 @@ def _correct(report: Mapping[str, Any]) -> list[str]:
 
 
 def _held(report: Mapping[str, Any]) -> tuple[str, str, list[str]]:
-    again = "A corrected file can be sent at any time; it takes the place of this one."
+    again = "Another file can be sent at any time; it takes the place of this one."
+    whole = "If your files have all of your jobs each time, the next one takes the place of this one."
     refused = report["counts"]["rejected"]
     if report["holds"] == "archive":
         stay = "Jobs that this file would take off the board are still there until somebody at the job board has looked."
@@ -107,7 +108,7 @@ def _held(report: Mapping[str, Any]) -> tuple[str, str, list[str]]:
         return "wait", headline, [stay, *(_correct(report) if refused else []), again]
     waits = "Nothing of it has gone in yet: somebody at the job board looks at it first. Your jobs stay as they are."
     steps = _correct(report)[1:] if refused else []
-    return "wait", "Your file is being looked at", [waits, *steps, again]
+    return "wait", "Your file is being looked at", [waits, *steps, whole]
 
 
 def _failed(report: Mapping[str, Any]) -> tuple[str, str, list[str]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from syncd.domain import Run, RunState
 from syncd.feeds.configuration import FeedConfig, FeedFile, MappingLine, mapping_in_force
-from syncd.store import Tx, feed_jobs, feeds, run_strips, runs
+from syncd.store import Tx, feed_jobs, feeds, runs
 from syncd.sync.report import instant_json, run_json
 from syncd.values import span_in_words
 
@@ -31,8 +31,8 @@ def feed_states(
 ) -> list[dict[str, Any]]:
     """Return the feeds as ``feeds_view`` does, with 0 as ``activeJobs``: to count these reads an index entry for each job."""
     if tx is None:
-        return [_view(tx, file, drop, zone, paused={}, held=None, last=run_strips.NONE) for file in files]
-    paused, last = feeds.paused(tx), run_strips.last_runs(tx, [file.name for file in files])
+        return [_view(tx, file, drop, zone, paused={}, held=None, last=runs.NO_RUNS) for file in files]
+    paused, last = feeds.paused(tx), runs.last_runs(tx, [file.name for file in files])
     held = {run.feed: run for run in runs.waiting(tx)}
     return [
         _view(tx, file, drop, zone, paused=paused, held=held.get(file.name), last=last[file.name])
@@ -72,7 +72,7 @@ def _view(
     *,
     paused: Mapping[str, str],
     held: Run | None,
-    last: run_strips.LastRuns,
+    last: runs.LastRuns,
 ) -> dict[str, Any]:
     """``held``: the run of the feed that waits for a decision. Of several states of the feed the first one counts; ``reason``
     has why it is in each."""
@@ -100,7 +100,7 @@ def _view(
 def overdue_feeds(tx: Tx, configs: Iterable[FeedConfig]) -> set[str]:
     """Return the names of the feeds whose next file should have come."""
     expecting = {config.name: config for config in configs if config.expect_every}
-    last = run_strips.last_runs(tx, expecting)
+    last = runs.last_runs(tx, expecting)
     expected = {name: _expected_after(last[name].file, config) for name, config in expecting.items()}
     return {name for name, until in expected.items() if until is not None and tx.now.instant > until}
 

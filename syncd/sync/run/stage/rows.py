@@ -1,5 +1,5 @@
-"""The records of a file: as they are read, the rows that were made of them with their bodies, and those that have to be read
-again."""
+"""The records of a file that are not known: as they are read, the rows that were made of them with their bodies, and the
+records that have to be read again."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import marshal
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from syncd.domain import Outline, RejectedRow
 from syncd.errors import Problem
 from syncd.feeds.readers import Record
+from syncd.sync.run.stage.known import KnownPieces
 from syncd.sync.validation import RowKind, ValidatedRow, unpack_problems
 
+T = TypeVar("T")
 #: Bytes that are written at once, and that may be read without need.
 _PIECE = 1 << 20
 _TABLES = """
-CREATE TABLE known (number INTEGER PRIMARY KEY, job INTEGER, reference TEXT, digest BLOB);
 CREATE TABLE row (number INTEGER PRIMARY KEY, place INTEGER, line INTEGER, kind INTEGER, late INTEGER, day INTEGER,
     reference TEXT, digest BLOB, at INTEGER, size INTEGER);
 CREATE TABLE outline (number INTEGER PRIMARY KEY, reference TEXT, outline BLOB);
@@ -72,21 +72,10 @@ class Bodies:
 class Records:
     """The records as they are read: added in file order, then sealed. ``Rows`` reads them."""
 
-    def __init__(self, db: sqlite3.Connection, bodies: Bodies) -> None:
-        self._db, self._bodies = db, bodies
+    def __init__(self, db: sqlite3.Connection, bodies: Bodies, known: KnownPieces) -> None:
+        self._db, self._bodies, self._known = db, bodies, known
         db.executescript(_TABLES)
-        self._known: list[tuple[int, int, str, bytes]] = []
         self._rows: list[tuple[int, int, int | None, RowKind, int, int, str | None, bytes, int, int]] = []
-
-    def add_known(self, first: int, digests: Iterable[bytes], jobs: Iterable[tuple[int, str]]) -> None:
-        """Add records in a row that are known, from the number ``first`` on: the feed wrote the ``jobs`` (id, referenceId) from
-        the same bytes."""
-        self._known += (
-            (number, job, reference, digest)
-            for number, digest, (job, reference) in zip(count(first), digests, jobs)
-        )
-        if len(self._known) >= _BUFFER:
-            self._flush()
 
     def add(self, record: Record, row: ValidatedRow) -> None:
         """Add the row of a record that is not known."""
@@ -103,9 +92,7 @@ class Records:
             self._flush()
 
     def _flush(self) -> None:
-        self._db.executemany("INSERT INTO known VALUES (?,?,?,?)", self._known)
         self._db.executemany("INSERT INTO row VALUES (?,?,?,?,?,?,?,?,?,?)", self._rows)
-        self._known.clear()
         self._rows.clear()
 
     def clear(self) -> None:
@@ -113,7 +100,6 @@ class Records:
         self._known.clear()
         self._rows.clear()
         self._bodies.clear()
-        self._db.execute("DELETE FROM known")
         self._db.execute("DELETE FROM row")
         self._db.execute("DELETE FROM outline")
 
@@ -121,21 +107,25 @@ class Records:
         """End the reading. All rows of one referenceId then come together, at the place of the first record that has it.
         Rows of different references do not affect each other, so the result is that of the file's order."""
         self._flush()
+        self._known.flush()
         self._db.execute("CREATE INDEX row_reference ON row (reference)")
         self._db.execute(
             "CREATE TEMP TABLE twice AS SELECT reference, min(number) AS first FROM row WHERE reference IS NOT NULL "
             "GROUP BY reference HAVING count(*) > 1"
         )
         # known records whose reference a row has, too
-        self._db.execute(
-            "CREATE TEMP TABLE met AS SELECT number, reference, digest FROM known "
-            "WHERE EXISTS (SELECT 1 FROM row WHERE row.reference = known.reference)"
-        )
+        self._db.execute("CREATE TEMP TABLE met (number INTEGER, reference TEXT, digest BLOB)")
+        if self._db.execute("SELECT 1 FROM row WHERE reference IS NOT NULL LIMIT 1").fetchone() is not None:
+            self._db.executemany("INSERT INTO temp.met VALUES (?,?,?)", self._known.having(self._of_rows))
         self._db.execute(
             "INSERT INTO temp.twice SELECT reference, min(number) FROM temp.met GROUP BY reference"
         )
         if has_repeats(self._db):
             self._group()
+
+    def _of_rows(self, references: list[str]) -> set[str]:
+        """Return those of the references that a row has."""
+        return _present(self._db, "row", "reference", references)
 
     def _group(self) -> None:
         # What a row creates if there is no job is decided again where another row may have created the job.
@@ -155,6 +145,13 @@ class Records:
         self._db.execute("DROP TABLE temp.met")
         self._db.execute("UPDATE row SET place = number WHERE place <> number")
         self.seal()
+
+
+def _present(db: sqlite3.Connection, table: str, column: str, values: Sequence[T]) -> set[T]:
+    """Return those of the values that the column of the table has."""
+    marks = ",".join("?" * len(values))
+    query = f"SELECT {column} FROM {table} WHERE {column} IN ({marks})"  # noqa: S608
+    return {found for (found,) in db.execute(query, list(values))}
 
 
 def has_repeats(db: sqlite3.Connection) -> bool:
@@ -178,8 +175,8 @@ class StagedRow(NamedTuple):
 class Rows:
     """The rows that were made of records which are not known."""
 
-    def __init__(self, db: sqlite3.Connection, bodies: Bodies) -> None:
-        self._db, self._bodies = db, bodies
+    def __init__(self, db: sqlite3.Connection, bodies: Bodies, known: KnownPieces) -> None:
+        self._db, self._bodies, self._known = db, bodies, known
 
     @property
     def has_repeats(self) -> bool:
@@ -289,9 +286,9 @@ class Rows:
             "SELECT reference, number, digest FROM row WHERE reference IN (SELECT reference FROM temp.twice) "
             "OR reference IN (SELECT reference FROM temp.met) "
             "UNION SELECT reference, number, digest FROM temp.met "
-            "UNION SELECT reference, number, digest FROM known WHERE job IN (SELECT job FROM known GROUP BY job "
-            "HAVING count(*) > 1) ORDER BY 1, 2"
+            "UNION SELECT reference, number, digest FROM copy ORDER BY 1, 2"
         )
+        self._known.find_copies()
         before: tuple[str, int, bytes] | None = None
         for reference, number, digest in self._db.execute(query):
             if before is not None and before[0] == reference:
@@ -325,10 +322,4 @@ class Rereading:
 
     def wanted(self, digests: Sequence[bytes]) -> set[bytes]:
         """Return those of the digests that are wanted."""
-        marks = ",".join("?" * len(digests))
-        query = f"SELECT digest FROM wanted WHERE digest IN ({marks})"  # noqa: S608
-        return {found for (found,) in self._db.execute(query, list(digests))}
-
-    def forget_known(self, number: int) -> bool:
-        """Remove a known record, so that the caller can stage it as a row. Return whether it was known."""
-        return self._db.execute("DELETE FROM known WHERE number = ?", (number,)).rowcount > 0
+        return _present(self._db, "wanted", "digest", digests)

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from syncd.domain import Likeness
+from syncd.sync.run.stage.known import KnownPieces
 from syncd.sync.run.stage.rows import Bodies, Records, Rereading, Rows
 
 _SETTINGS = """
@@ -42,8 +43,8 @@ def scratch_fault(error: BaseException) -> str | None:
 
 
 class Stage:
-    """``records``: what is read; ``rows``: what was made of it; ``rereading``: which records a second reading has to find.
-    ``named``, ``leaving`` and ``new``: jobs that the file names, that would be archived, and that would be created.
+    """``known`` and ``records``: what is read; ``rows``: what was made of it; ``rereading``: which records a second reading has
+    to find. ``named``, ``leaving`` and ``new``: jobs that the file names, that would be archived, and that would be created.
     ``unnamed``: rows that name no job.
 
     ``folder`` is where the scratch files are made (default: the system's temporary folder). A context manager."""
@@ -55,7 +56,9 @@ class Stage:
             self._db.executescript(_SETTINGS)
             self._bodies = Bodies(folder)
             on_error.callback(self._bodies.close)
-            self.records, self.rows = Records(self._db, self._bodies), Rows(self._db, self._bodies)
+            self.known = KnownPieces(self._db)
+            self.records = Records(self._db, self._bodies, self.known)
+            self.rows = Rows(self._db, self._bodies, self.known)
             self.rereading = Rereading(self._db)
             self.named, self.leaving = NamedJobs(self._db), LeavingJobs(self._db)
             self.new, self.unnamed = NewJobs(self._db), UnnamedRows(self._db)
@@ -79,12 +82,6 @@ class NamedJobs:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         db.execute("CREATE TABLE named (job INTEGER PRIMARY KEY)")
-
-    def add_known(self) -> int:
-        """Add the jobs of all known records and return how many jobs are named then."""
-        self._db.execute("INSERT OR IGNORE INTO named SELECT job FROM known")
-        (number,) = self._db.execute("SELECT count(*) FROM named").fetchone()
-        return int(number)
 
     def add(self, jobs: Iterable[int]) -> None:
         self._db.executemany("INSERT OR IGNORE INTO named VALUES (?)", ((job,) for job in jobs))

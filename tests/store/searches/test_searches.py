@@ -13,20 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from syncd.domain import ArchivedBy, Create, Employer, Job, Status, fold
-from syncd.store import (
-    Store,
-    Tx,
-    employers,
-    history,
-    job_writer,
-    jobs,
-    search_changes,
-    search_memory,
-    searches,
-)
+from syncd.store import Store, Tx, employers, history, jobs
 from syncd.store.database import FIRST, Asked
 from syncd.store.postgres import search as postgres_search
+from syncd.store.searches import changes, remembered
 from syncd.store.sqlite import search as sqlite_search
+from syncd.store.transactions import search_memory
 from tests.clock import Clock
 from tests.store.board import ACTOR, START, Board, OpenStore
 from tests.stores import change, store_url
@@ -37,12 +29,12 @@ PAGE = 2
 @pytest.fixture(autouse=True)
 def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of an employer with few jobs searches are remembered, with few ids."""
-    monkeypatch.setattr(searches, "FEW", 0)
+    monkeypatch.setattr(remembered, "FEW", 0)
     monkeypatch.setattr(sqlite_search, "FEW", 0)
     monkeypatch.setattr(sqlite_search, "LACKING", 0.001)
     monkeypatch.setattr(postgres_search, "FEW", 0)
     monkeypatch.setattr(postgres_search, "ALL", 1)
-    for module in (searches, search_changes, sqlite_search, postgres_search):
+    for module in (remembered, changes, sqlite_search, postgres_search):
         monkeypatch.setattr(module, "FIRST", 3)
 
 
@@ -154,7 +146,7 @@ class Stores:
         """Create a job, search within the transaction, and undo all of it."""
 
         def fail(tx: Tx) -> None:
-            job_writer.apply(tx, [Create(board.job(title=title))], ACTOR)
+            jobs.apply(tx, [Create(board.job(title=title))], ACTOR)
             for q in ("a", "aab"):
                 look(tx, board.employer, q)
             raise ZeroDivisionError
@@ -187,11 +179,11 @@ def test_an_answer_is_that_of_a_look_at_every_job_after_any_writes(
 ) -> None:
     asked = [("a", None, 1, None), ("aab", None, 1, None), ("b", Status.ACTIVE, 2, None), *asked]
     with pytest.MonkeyPatch.context() as patched, open_store() as first, open_store() as second:
-        patched.setattr(search_changes, "CHECKED", checked)
-        patched.setattr(search_changes, "FOLLOWED", followed)
+        patched.setattr(changes, "CHECKED", checked)
+        patched.setattr(changes, "FOLLOWED", followed)
         patched.setattr(search_memory, "MOST", most)
-        patched.setattr(searches, "FIRST", first_ids)
-        patched.setattr(search_changes, "FIRST", first_ids)
+        patched.setattr(remembered, "FIRST", first_ids)
+        patched.setattr(changes, "FIRST", first_ids)
         stores = Stores(first, second, clock)
         for write in [*(("create", 0, *job) for job in made), *writes]:
             stores.write(*write)
@@ -225,7 +217,7 @@ def test_an_answer_is_remembered_until_many_jobs_of_the_employer_change(
     assert answers() == [(2, [new])] * 3
     newest = board.create(title="Baker").id
     assert answers() == [(3, [newest])] * 3
-    monkeypatch.setattr(search_changes, "FOLLOWED", 2)
+    monkeypatch.setattr(changes, "FOLLOWED", 2)
     for title in ("Miller", "Miller", "Baker"):
         newest = board.create(title=title).id
     assert answers() == [(3, [newest])] * 3
@@ -244,7 +236,7 @@ def test_the_pages_of_a_search_are_those_of_the_first_time(
     most: int | None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(searches, "FIRST", first)
+    monkeypatch.setattr(remembered, "FIRST", first)
     made = [board.create(title="Baker").id for _ in range(9)][::-1]
     total, listed = (9, made) if most in (None, 9) else (most + 1, made[:most])
     for page, size in [
@@ -268,7 +260,7 @@ def test_the_pages_of_a_search_are_those_of_the_first_time(
 def test_a_page_that_was_asked_for_and_those_before_it_are_not_looked_for_again(
     board: Board, store: Store, employer: Employer, path: Path, *, monkeypatch: pytest.MonkeyPatch, q: str
 ) -> None:
-    monkeypatch.setattr(searches, "FIRST", 1_000)
+    monkeypatch.setattr(remembered, "FIRST", 1_000)
     made = [board.create(title="Baker").id for _ in range(9)][::-1]
     for page in (1, 2, 3):
         ask(store, employer, q, None, page)
@@ -288,8 +280,8 @@ def count_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_a_change_of_some_jobs_means_for_a_common_term_is_not_counted_again(
     board: Board, store: Store, employer: Employer, *, first: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searches, "FIRST", first)
-    monkeypatch.setattr(search_changes, "FIRST", first)
+    monkeypatch.setattr(remembered, "FIRST", first)
+    monkeypatch.setattr(changes, "FIRST", first)
     made = [board.create(title="Baker") for _ in range(7)]
     totals = [(q, status) for q in ("baker", "ba") for status in (None, Status.ACTIVE, Status.ARCHIVED)]
     for q, status in totals:
@@ -314,7 +306,7 @@ def test_what_a_change_of_some_jobs_means_for_a_common_term_is_not_counted_again
 def test_a_job_that_is_published_again_comes_first(
     board: Board, store: Store, employer: Employer, clock: Clock, *, q: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searches, "FIRST", 1_000)
+    monkeypatch.setattr(remembered, "FIRST", 1_000)
     made = [board.create(title="Baker") for _ in range(3)]
     listed = [job.id for job in reversed(made)]
     for page in (1, 2):
@@ -401,7 +393,8 @@ _RENAME = """
 import sys
 from zoneinfo import ZoneInfo
 from syncd.domain import Actor, ActorKind, JobInput
-from syncd.store import Store, upsert
+from syncd.store import Store
+from syncd.store.jobs import upsert
 
 with Store.open(sys.argv[1], timezone=ZoneInfo("UTC")) as store:
     sent = JobInput({"title": sys.argv[4]})
@@ -463,7 +456,7 @@ def test_few_ids_are_remembered_of_a_search(
 def test_of_an_employer_with_few_jobs_nothing_is_remembered(
     board: Board, store: Store, employer: Employer, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searches, "FEW", 2)
+    monkeypatch.setattr(remembered, "FEW", 2)
     for title in ("Baker", "Miller"):
         board.create(title=title)
     assert ask(store, employer, "baker")[0] == 1

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 
-from syncd.domain import catalogue_data as shipped
+from syncd.domain.catalogue import shipped
 from syncd.domain.job_fields import INT32_MAX
 from syncd.domain.text import name_key
 from syncd.errors import ConfigError

@@ -8,7 +8,8 @@ import pytest
 
 from syncd.domain import Actor, ActorKind, Catalogue, Employer, Job, JobInput, Status, check_body
 from syncd.errors import DuplicateReference, IllegalTransition, Invalid, NotFound, PreconditionFailed
-from syncd.store import Store, employers, jobs, upsert
+from syncd.store import Store, employers, jobs
+from syncd.store.jobs import upsert
 from tests.store.board import changes_of
 
 BODY = {

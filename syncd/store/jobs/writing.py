@@ -29,7 +29,7 @@ from syncd.domain import (
     Update,
     unique_locations,
 )
-from syncd.store import history, places
+from syncd.store import places
 from syncd.store.model import (
     FeedJob,
     FeedRow,
@@ -46,6 +46,9 @@ from syncd.store.model import (
     updating,
 )
 from syncd.store.transactions import StaleDecision, Tx
+
+#: A change to a version that this divides is kept with the whole job from before it.
+WHOLE_EVERY = 32
 
 _HISTORY = inserting(HistoryRow)
 TOTAL = adding(JobTotal)
@@ -228,7 +231,7 @@ def _entry(
     before = change.before
     if isinstance(change, Delete):
         return job.version + 1, "deleted", job_columns.old_values(before, CHANGEABLE, None), None
-    state = None if job.version % history.WHOLE_EVERY else job_columns.old_values(before, CHANGEABLE, None)
+    state = None if job.version % WHOLE_EVERY else job_columns.old_values(before, CHANGEABLE, None)
     old = job_columns.old_values(before, change.changed, job)
     return job.version, action_of(before, job, actor), old, state
 

@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 from syncd.domain import Actor, Delete, Job, JobInput, Reject, Unchanged, decide, other_job
 from syncd.errors import DuplicateReference, Invalid, Problem
-from syncd.store import jobs, places
-from syncd.store.job_writer import apply
+from syncd.store import places
+from syncd.store.jobs.reading import by_reference, get, id_of
+from syncd.store.jobs.writing import apply
 from syncd.store.transactions import Tx, existing
 
 Check = Callable[[Job | None], None]
@@ -37,7 +38,7 @@ def put(
         raise Invalid(
             [Problem("/referenceId", "required", "a PUT without an id in its path needs a referenceId")]
         )
-    current = jobs.by_reference(tx, employer_id, reference_id)
+    current = by_reference(tx, employer_id, reference_id)
     check(current)
     _same_job(sent, current.id if current else None)
     return _settle(tx, employer_id, current, sent, actor, free=reference_id), current is None
@@ -49,21 +50,21 @@ def update(
     """Change the fields that were sent; return the job. Raises NotFound, Invalid (also for the id of another job),
     IllegalTransition, DuplicateReference."""
     _same_job(sent, job_id)
-    current = existing(jobs.get(tx, employer_id, job_id), "job", job_id)
+    current = existing(get(tx, employer_id, job_id), "job", job_id)
     check(current)
     return _settle(tx, employer_id, current, sent, actor, free=current.reference_id)
 
 
 def delete(tx: Tx, employer_id: int, job_id: int, actor: Actor, *, check: Check = no_check) -> None:
     """Raises NotFound."""
-    _remove(tx, existing(jobs.get(tx, employer_id, job_id), "job", job_id), actor, check)
+    _remove(tx, existing(get(tx, employer_id, job_id), "job", job_id), actor, check)
 
 
 def delete_reference(
     tx: Tx, employer_id: int, reference_id: str, actor: Actor, *, check: Check = no_check
 ) -> None:
     """Raises NotFound."""
-    _remove(tx, existing(jobs.by_reference(tx, employer_id, reference_id), "job", reference_id), actor, check)
+    _remove(tx, existing(by_reference(tx, employer_id, reference_id), "job", reference_id), actor, check)
 
 
 def _remove(tx: Tx, job: Job, actor: Actor, check: Check) -> None:
@@ -89,7 +90,7 @@ def _settle(
         return decision.job
     reference_id = decision.job.reference_id
     if reference_id is not None and reference_id != free:
-        other = jobs.id_of(tx, employer_id, reference_id)
+        other = id_of(tx, employer_id, reference_id)
         if other not in (None, decision.job.id):
             raise DuplicateReference(reference_id, other)
     return apply(tx, [decision], actor)[0]

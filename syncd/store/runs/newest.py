@@ -1,4 +1,4 @@
-"""The last runs of feeds."""
+"""The newest runs of feeds, in a strip and by what they did."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from syncd.domain import Run, RunKind, RunState
-from syncd.store import runs
 from syncd.store.model import FeedRow, RunRow, Statement, among
+from syncd.store.runs.log import SELECT
 from syncd.store.transactions import Tx
 
 _newest_first = col(RunRow.id).desc()
@@ -20,14 +20,14 @@ _of_feed = col(FeedRow.name) == bindparam("feed")
 _each = aliased(RunRow)
 _newest_id = sa.select(sa.func.max(col(_each.id))).where(col(_each.feed_id) == col(FeedRow.id))
 _NEWEST_OF_EACH = Statement(
-    runs.SELECT.where(among(FeedRow.name, "feeds"), col(RunRow.id) == _newest_id.scalar_subquery()).order_by(
+    SELECT.where(among(FeedRow.name, "feeds"), col(RunRow.id) == _newest_id.scalar_subquery()).order_by(
         col(RunRow.id)
     )
 )
 _LAST_FILE = Statement(
-    runs.SELECT.where(_of_feed, col(RunRow.kind) == RunKind.FILE.value).order_by(_newest_first).limit(1)
+    SELECT.where(_of_feed, col(RunRow.kind) == RunKind.FILE.value).order_by(_newest_first).limit(1)
 )
-_SUCCESSES = Statement(runs.SELECT.where(_of_feed, among(RunRow.state, "states")).order_by(_newest_first))
+_SUCCESSES = Statement(SELECT.where(_of_feed, among(RunRow.state, "states")).order_by(_newest_first))
 _first_shown = (
     sa.select(col(_each.id))
     .where(col(_each.feed_id) == col(FeedRow.id))
@@ -63,14 +63,14 @@ class LastRuns(NamedTuple):
 
 
 #: Of a feed without runs.
-NONE = LastRuns(None, None, None)
+NO_RUNS = LastRuns(None, None, None)
 
 
 def last_runs(tx: Tx, feeds: Collection[str]) -> dict[str, LastRuns]:
     """Return the last runs of each of the feeds with these names. A feed whose newest run took a file costs no statement of
     its own."""
     found = {run.feed: run for run in tx.all(_NEWEST_OF_EACH, feeds=[*feeds])} if feeds else {}
-    return {feed: _last_runs(tx, found[feed]) if feed in found else NONE for feed in feeds}
+    return {feed: _last_runs(tx, found[feed]) if feed in found else NO_RUNS for feed in feeds}
 
 
 def _last_runs(tx: Tx, newest: Run) -> LastRuns:

@@ -1,4 +1,4 @@
-"""The run log and what a crash needs of it; answers kept for idempotency keys."""
+"""The run log and what a crash needs of it; results, and the newest runs of feeds."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,7 +24,8 @@ from syncd.domain import (
     UnknownValues,
 )
 from syncd.errors import NotFound, Problem
-from syncd.store import Store, employers, feeds, history, keys, replies, results, run_strips, runs
+from syncd.store import Store, employers, feeds, history, runs
+from syncd.store.runs import results
 from tests.clock import Clock
 from tests.store.board import Board
 
@@ -269,32 +270,18 @@ def test_old_runs_go_but_not_what_is_still_needed(begin: Begin, end: End, store:
     assert store.read(lambda tx: list(results.warnings(tx, old.id))) == []
 
 
-def test_a_reply_is_kept_for_its_key_and_time(store: Store, employer: Employer, clock: Clock) -> None:
-    key, _ = store.write(lambda tx: keys.create(tx, employer.id))
-    reply = replies.Reply(b"d" * 32, 201, {"Location": "/jobs/1"}, b'{"id":1}')
-    since = clock() - timedelta(hours=24)
-    store.write(lambda tx: replies.keep(tx, key.id, "once", reply))
-    assert store.read(lambda tx: replies.find(tx, key.id, "once", since)) == reply
-    assert store.read(lambda tx: replies.find(tx, key.id, "twice", since)) is None
-    assert store.read(lambda tx: replies.find(tx, key.id + 1, "once", since)) is None
-    later = clock() + timedelta(microseconds=1)
-    assert store.read(lambda tx: replies.find(tx, key.id, "once", later)) is None
-    assert store.write(lambda tx: replies.prune(tx, clock())) == 0
-    assert store.write(lambda tx: replies.prune(tx, later)) == 1
-
-
 def test_a_run_of_which_no_row_went_in_is_not_the_last_success(store: Store, begin: Begin, end: End) -> None:
-    assert store.read(lambda tx: run_strips.last_success(tx, "acme")) is None
+    assert store.read(lambda tx: runs.last_success(tx, "acme")) is None
     taken = end(begin(), RunState.PARTIAL, counts=RunCounts(read=9, created=1, rejected=8))
     end(begin(), RunState.PARTIAL, counts=RunCounts(read=9, rejected=9))
     end(begin(), RunState.FAILED)
-    assert store.read(lambda tx: run_strips.last_success(tx, "acme")) == taken
+    assert store.read(lambda tx: runs.last_success(tx, "acme")) == taken
     same = end(begin(), RunState.UNCHANGED)
-    assert store.read(lambda tx: run_strips.last_success(tx, "acme")) == same
+    assert store.read(lambda tx: runs.last_success(tx, "acme")) == same
     empty = end(begin(), RunState.SUCCEEDED)
     end(begin(kind=RunKind.REVERT), RunState.SUCCEEDED, counts=RunCounts(read=1, updated=1))
-    assert store.read(lambda tx: run_strips.last_success(tx, "acme")) == empty
-    assert store.read(lambda tx: run_strips.last_success(tx, "other")) is None
+    assert store.read(lambda tx: runs.last_success(tx, "acme")) == empty
+    assert store.read(lambda tx: runs.last_success(tx, "other")) is None
 
 
 @pytest.mark.parametrize("later", [0, 1, 9])
@@ -305,13 +292,13 @@ def test_the_last_runs_of_feeds_are_those_that_each_feed_has_by_itself(
     end(begin(), RunState.SUCCEEDED)
     failed = [end(begin(), RunState.FAILED) for _ in range(later)]
     newest = end(begin(kind=RunKind.REVERT), RunState.SUCCEEDED)
-    found = store.read(lambda tx: run_strips.last_runs(tx, ["acme", "other"]))
-    success = store.read(lambda tx: run_strips.last_success(tx, "acme"))
-    file = store.read(lambda tx: run_strips.last_file(tx, "acme"))
+    found = store.read(lambda tx: runs.last_runs(tx, ["acme", "other"]))
+    success = store.read(lambda tx: runs.last_success(tx, "acme"))
+    file = store.read(lambda tx: runs.last_file(tx, "acme"))
     assert found == {"acme": (newest, success, file), "other": (None, None, None)}
     assert file == (failed[-1] if failed else success)
     assert success is not None
-    assert store.read(lambda tx: run_strips.last_runs(tx, [])) == {}
+    assert store.read(lambda tx: runs.last_runs(tx, [])) == {}
 
 
 def test_the_newest_runs_of_feeds_are_shown_also_of_one_that_moved_to_another_employer(
@@ -324,6 +311,6 @@ def test_the_newest_runs_of_feeds_are_shown_also_of_one_that_moved_to_another_em
     third = store.write(lambda tx: runs.begin(tx, moved, other.id, "a.xml", 1, "0b-a.xml"))
     shown = [(first.id, "failed"), (second.id, "succeeded"), (third.id, "claimed")]
     for limit in (1, 2, 3, 9):
-        strips = store.read(lambda tx: run_strips.strips(tx, ["acme", "none"], limit))  # noqa: B023
+        strips = store.read(lambda tx: runs.strips(tx, ["acme", "none"], limit))  # noqa: B023
         assert strips == {"acme": shown[-limit:], "none": []}
-    assert store.read(lambda tx: run_strips.last_runs(tx, ["acme"]))["acme"].newest == third
+    assert store.read(lambda tx: runs.last_runs(tx, ["acme"]))["acme"].newest == third

@@ -14,8 +14,7 @@ from sqlmodel import col, select
 from syncd.domain import search_text
 from syncd.store.database import FIRST, Asked, Found
 from syncd.store.model import HistoryRow, JobRow, Statement, among
-from syncd.store.search_memory import State
-from syncd.store.transactions import Tx
+from syncd.store.transactions import SearchState, Tx
 
 #: Up to this many newer entries of the history are looked at for those of the employer, and up to this many of those are
 #: followed. If there are more, another search is likely to be quicker.
@@ -53,7 +52,7 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 _Job = Mapping[str, Any] | None
 
 
-def follow(tx: Tx, asked: Asked, found: Found, since: State, now: State) -> Found | None:
+def follow(tx: Tx, asked: Asked, found: Found, since: SearchState, now: SearchState) -> Found | None:
     """Return what a search finds in the state ``now``, which ``tx`` sees, from what it found in the state ``since``. None:
     it has to search."""
     newer = now.change - since.change

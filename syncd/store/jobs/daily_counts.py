@@ -8,7 +8,7 @@ from datetime import date
 from sqlalchemy import bindparam
 from sqlmodel import col, select
 
-from syncd.store import jobs
+from syncd.store.jobs.reading import totals
 from syncd.store.model import JobDay, Statement, matching, replacing
 from syncd.store.transactions import Tx
 
@@ -24,7 +24,7 @@ _PUT = replacing(JobDay)
 def by_status(tx: Tx) -> Counter[str]:
     """Return status → number of jobs of all employers, now."""
     found: Counter[str] = Counter()
-    for (_employer, status), number in jobs.totals(tx).items():
+    for (_employer, status), number in totals(tx).items():
         found[status] += number
     return found
 

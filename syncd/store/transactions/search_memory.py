@@ -12,7 +12,7 @@ from syncd.store.database import Asked, Found
 MOST = 1_000
 
 
-class State(NamedTuple):
+class SearchState(NamedTuple):
     """The state of the jobs that a transaction sees: the number of the last change of a job, and what such numbers count
     from. If that differs, two numbers say nothing about each other."""
 
@@ -23,7 +23,7 @@ class State(NamedTuple):
 class Kept(NamedTuple):
     """What a search found, and a state in which that is so."""
 
-    state: State
+    state: SearchState
     found: Found
 
 
@@ -44,7 +44,7 @@ class SearchMemory:
                 self._kept.move_to_end(asked)
             return kept
 
-    def keep(self, asked: Asked, state: State, found: Found) -> None:
+    def keep(self, asked: Asked, state: SearchState, found: Found) -> None:
         """Keep what was found, unless a later state is known already."""
         with self._lock:
             known = self._kept.get(asked)

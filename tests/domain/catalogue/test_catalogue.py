@@ -2,7 +2,7 @@
 
 import pytest
 
-from syncd.domain.catalogue import Catalogue, CatalogueEntry
+from syncd.domain.catalogue import Catalogue, CatalogueEntry, shipped
 from syncd.domain.text import name_key
 from syncd.errors import ConfigError
 
@@ -83,9 +83,7 @@ def test_categories_are_found_by_synonyms(name, category):
 
 
 def test_no_name_belongs_to_two_entries():
-    from syncd.domain import catalogue_data as data
-
-    for table in (data.CATEGORIES, data.POSITION_TYPES, data.PERIODS, data.ROUTING_TYPES):
+    for table in (shipped.CATEGORIES, shipped.POSITION_TYPES, shipped.PERIODS, shipped.ROUTING_TYPES):
         seen: dict[str, int] = {}
         for id, names in table.items():
             for name in names:

@@ -3,7 +3,7 @@
 To count what a term is in is what a search costs; the next page of it, or the same search of somebody else, need not count
 again. An answer is never used by its age: each search reads in its own snapshot the number of the last entry of the history,
 which every change of a job writes in its own transaction, whatever process it is of. If there are newer entries than when the
-answer was found, and they are not many, they say what has become of it (``search_changes``).
+answer was found, and they are not many, they say what has become of it (``changes``).
 
 The numbers of entries rise in the order of the commits, since one transaction at a time writes. They may begin again where
 entries were pruned (SQLite), or where another database is in the place of this one (PostgreSQL): so a state has the number of
@@ -21,9 +21,8 @@ from sqlmodel import select
 
 from syncd.store.database import FIRST, Asked, Found
 from syncd.store.model import CounterRow, HistoryRow, ServerStart, Statement
-from syncd.store.search_changes import follow
-from syncd.store.search_memory import SearchMemory, State
-from syncd.store.transactions import Tx
+from syncd.store.searches.changes import follow
+from syncd.store.transactions import SearchMemory, SearchState, Tx
 
 #: An employer's jobs up to which a search is quick enough without.
 FEW = 2_000
@@ -61,15 +60,15 @@ def _with_page(found: Found, known: Found | None, skip: int, ids: Sequence[int])
     return replace(found, first=first)
 
 
-def _state(tx: Tx) -> State:
+def _state(tx: Tx) -> SearchState:
     source = tx.search.source
     row = tx.one(_STATE)
     assert row is not None
     server, prunings, change = row
-    return State((source, server, prunings), change)
+    return SearchState((source, server, prunings), change)
 
 
-def _recall(tx: Tx, memory: SearchMemory, asked: Asked, state: State) -> Found | None:
+def _recall(tx: Tx, memory: SearchMemory, asked: Asked, state: SearchState) -> Found | None:
     """Return what is known to be found in ``state``."""
     kept = memory.get(asked)
     if kept is None or kept.state == state:

@@ -1,0 +1,117 @@
+"""The known records of a file, in pieces.
+
+A file in which nothing has changed stages nothing else. So hundreds of records are packed into one row of a table, which costs a
+tenth of a row for each of them, and unpacked together where one of them is wanted."""
+
+from __future__ import annotations
+
+import marshal
+import sqlite3
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+_TABLES = """
+CREATE TABLE known (first INTEGER PRIMARY KEY, piece BLOB);
+CREATE TABLE copy (number INTEGER PRIMARY KEY, reference TEXT, digest BLOB);
+"""
+#: Records of a piece, or a few more.
+_PIECE = 1000
+
+
+class _Piece(NamedTuple):
+    """Some known records in file order: for each its number, the id and the referenceId of its job, and its digest."""
+
+    numbers: list[int]
+    jobs: list[int]
+    references: list[str]
+    digests: list[bytes]
+
+
+class KnownPieces:
+    """The records that are known: the feed wrote their jobs from the same bytes before."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        db.executescript(_TABLES)
+        self._next = _Piece([], [], [], [])
+        self._copies = False
+
+    def add(self, first: int, digests: Sequence[bytes], jobs: Iterable[tuple[int, str]]) -> None:
+        """Add records in a row, the first of which has the number ``first``. ``jobs``: id and referenceId of the job of each."""
+        piece = self._next
+        piece.numbers.extend(range(first, first + len(digests)))
+        piece.digests.extend(digests)
+        for job, reference in jobs:
+            piece.jobs.append(job)
+            piece.references.append(reference)
+        if len(piece.numbers) >= _PIECE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was added."""
+        if self._next.numbers:
+            data = marshal.dumps(tuple(self._next))
+            self._db.execute("INSERT INTO known VALUES (?,?)", (self._next.numbers[0], data))
+        self._next = _Piece([], [], [], [])
+
+    def clear(self) -> None:
+        self._next = _Piece([], [], [], [])
+        self._db.execute("DELETE FROM known")
+
+    def forget(self, number: int) -> bool:
+        """Remove the record of that number. Return whether there was one. Numbers that rise unpack each piece once."""
+        numbers = self._next.numbers
+        if not numbers or not numbers[0] <= number <= numbers[-1]:
+            self.flush()
+            query = "DELETE FROM known WHERE first = (SELECT max(first) FROM known WHERE first <= ?) RETURNING piece"
+            for (data,) in self._db.execute(query, (number,)).fetchall():
+                self._next = _unpack(data)
+        at = bisect_left(self._next.numbers, number)
+        if self._next.numbers[at : at + 1] != [number]:
+            return False
+        for values in self._next:
+            del values[at]
+        return True
+
+    def having(self, some: Callable[[list[str]], Collection[str]]) -> Iterator[tuple[int, str, bytes]]:
+        """Yield (number, reference, digest) of the records whose references are among those that ``some`` returns of them."""
+        for piece in self._pieces():
+            wanted = some(piece.references)
+            for number, reference, digest in zip(piece.numbers, piece.references, piece.digests, strict=True):
+                if reference in wanted:
+                    yield number, reference, digest
+
+    def name_jobs(self) -> int:
+        """Write the job of each record to the table of named jobs, which is empty before. Return how many jobs there are."""
+        records = jobs = 0
+        for piece in self._pieces():
+            records += len(piece.jobs)
+            # one statement for many rows
+            query = "INSERT OR IGNORE INTO named SELECT value FROM json_each(?)"
+            jobs += self._db.execute(query, (str(piece.jobs),)).rowcount
+        self._copies = jobs < records
+        return jobs
+
+    def find_copies(self) -> None:
+        """Write the records whose job another record has to the table of copies."""
+        if not self._copies:
+            return
+        self._db.execute(
+            "CREATE TEMP TABLE each_known (number INTEGER, job INTEGER, reference TEXT, digest BLOB)"
+        )
+        for piece in self._pieces():
+            self._db.executemany("INSERT INTO temp.each_known VALUES (?,?,?,?)", zip(*piece, strict=True))
+        self._db.execute(
+            "INSERT INTO copy SELECT number, reference, digest FROM temp.each_known WHERE job IN "
+            "(SELECT job FROM temp.each_known GROUP BY job HAVING count(*) > 1)"
+        )
+        self._db.execute("DROP TABLE temp.each_known")
+
+    def _pieces(self) -> Iterator[_Piece]:
+        for (data,) in self._db.execute("SELECT piece FROM known ORDER BY first"):
+            yield _unpack(data)
+
+
+def _unpack(data: bytes) -> _Piece:
+    return _Piece(*marshal.loads(data))  # noqa: S302 - our own scratch file
