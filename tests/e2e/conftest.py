@@ -98,8 +98,14 @@ class Installation:
         assert self.run("employer", "add", EMPLOYER).code == 0
         return self.run("key", "create", EMPLOYER).out.strip()
 
-    def drop(self, name, rows, feed="acme"):
+    def folder(self, feed="acme"):
+        """Return the feed's folder. Wait until the daemon has made it, which it does beside becoming ready."""
         folder = self.drop_folder / feed
+        wait_until(folder.is_dir, f"{folder}")
+        return folder
+
+    def drop(self, name, rows, feed="acme"):
+        folder = self.folder(feed)
         (folder / f".{name}.tmp").write_text(csv_text(rows))
         (folder / f".{name}.tmp").rename(folder / name)
 

@@ -83,7 +83,7 @@ def test_no_file_is_run_by_a_clock_that_is_90_days_ahead(installation, start, sh
     environ, set_shift = shift
     key = installation.employer_with_key()
     daemon = start(environ, real=True)
-    folder = installation.drop_folder / "acme"
+    folder = installation.folder()
     soon = (datetime.now(UTC) + timedelta(days=30)).date().isoformat()
     rows = [job(n) | {"closeDate": soon} for n in range(3)]
 

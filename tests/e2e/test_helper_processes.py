@@ -73,7 +73,7 @@ def test_a_worker_process_reads_the_file_that_the_daemon_has_claimed(installatio
         "applicationEmail": "jobs@example.com",
     }
     rest = "".join(f"<{name}>{value}</{name}>" for name, value in fields.items())
-    path = installation.drop_folder / "acme" / "jobs.xml"
+    path = installation.folder() / "jobs.xml"
     with path.with_name(".jobs.xml.tmp").open("w") as file:
         file.write("<jobs>\n")
         for number in range(ROWS):

@@ -115,7 +115,7 @@ def test_errors_go_to_sentry_and_requests_and_runs_are_traced(
     daemon = start(environ)
     installation.drop("good.csv", [row("A-1")])
     daemon.wait_for_event("feed.reconciled")
-    (installation.drop_folder / "acme" / "bad.csv").write_text('{"jobs": [')
+    (installation.folder() / "bad.csv").write_text('{"jobs": [')
     daemon.wait_for_event("feed.failed")
     assert daemon.request("GET", f"{BASE}/jobs", key)[0] == 200
     assert daemon.stop() == DONE
@@ -143,7 +143,7 @@ def test_a_receiver_that_is_away_keeps_nothing_from_working(
 ) -> None:
     key = installation.employer_with_key()
     daemon = start({"SYNCD_LOG__SENTRY": "http://key@127.0.0.1:9/7", "SYNCD_LOG__OTEL": "http://127.0.0.1:9"})
-    (installation.drop_folder / "acme" / "bad.csv").write_text('{"jobs": [')
+    (installation.folder() / "bad.csv").write_text('{"jobs": [')
     daemon.wait_for_event("feed.failed")
     assert daemon.request("GET", f"{BASE}/jobs", key)[0] == 200
     assert daemon.stop() == DONE
