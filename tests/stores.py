@@ -55,13 +55,28 @@ def store_url(path: Path | str) -> str:
     return server().url(server().database_of(path)) if POSTGRES else f"sqlite:///{path}"
 
 
-def copy_store(source: Path, target: Path, *, empty: bool = False) -> Path:
-    """Copy the store at ``source``, which nobody has open, to ``target``, and return ``target``. ``empty``: it is known to
-    be as new."""
+def empty_store(path: Path) -> Path:
+    """Make an empty store at ``path`` and return ``path``. It is a copy: the migrations take longer than most tests."""
     if not POSTGRES:
-        shutil.copy(source, target)
-    elif not empty:
+        path.touch(0o600)
+        path.write_bytes(_empty_file())
+    return path
+
+
+@cache
+def _empty_file() -> bytes:
+    with tempfile.TemporaryDirectory(prefix="syncd-empty-") as folder:
+        path = Path(folder) / "syncd.db"
+        Store.open(f"sqlite:///{path}", timezone=ZONE).close()
+        return path.read_bytes()
+
+
+def copy_store(source: Path, target: Path) -> Path:
+    """Copy the store at ``source``, which nobody has open, to ``target``, and return ``target``."""
+    if POSTGRES:
         server().copy(source, target)
+    else:
+        shutil.copy(source, target)
     return target
 
 

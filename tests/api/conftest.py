@@ -23,7 +23,7 @@ from syncd.web.limits import ServerLimits
 from tests.api.client import ApiClient, new_employer
 from tests.api.contract import contract_of
 from tests.clock import ZONE, Clock
-from tests.stores import copy_store, store_url
+from tests.stores import empty_store, store_url
 
 
 class ApiServer(BaseTestServer):
@@ -44,17 +44,9 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of an empty store, which is made once and copied for each test."""
-    path = tmp_path_factory.mktemp("template") / "syncd.db"
-    Store.open(store_url(path), timezone=ZONE).close()
-    return path
-
-
 @pytest.fixture
-def store(tmp_path: Path, clock: Clock, template: Path) -> Iterator[Store]:
-    path = copy_store(template, tmp_path / "syncd.db", empty=True)
+def store(tmp_path: Path, clock: Clock) -> Iterator[Store]:
+    path = empty_store(tmp_path / "syncd.db")
     store = Store.open(store_url(path), clock=clock, timezone=ZONE)
     yield store
     store.close()

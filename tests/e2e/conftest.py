@@ -27,6 +27,7 @@ from syncd.config import Api
 from syncd.domain import Catalogue
 from syncd.store import Store
 from tests.api.contract import Answer, contract_of
+from tests.stores import empty_store
 
 TIMEOUT = 60.0  # seconds; reached only if the daemon hangs
 HEADER = ["referenceId", "title", "locations", "categories", "positionType", "description"]
@@ -94,7 +95,12 @@ class Installation:
     def run(self, *arguments):
         return self.cli("--config", str(self.config), *arguments)
 
-    def employer_with_key(self):
+    def employer_with_key(self, *, makes_store=False):
+        """Return a key of the employer. ``makes_store``: the command makes the store, which takes a while; else it exists."""
+        store = self.base / "var" / "syncd.db"
+        if not (makes_store or store.exists()):
+            store.parent.mkdir(0o700)
+            empty_store(store)
         assert self.run("employer", "add", EMPLOYER).code == 0
         return self.run("key", "create", EMPLOYER).out.strip()
 

@@ -50,7 +50,7 @@ def test_the_daemon_makes_store_and_folders_with_their_rights_whatever_the_umask
     folder = installation.drop_folder / "acme"
     before = os.umask(umask)
     try:
-        installation.employer_with_key()
+        installation.employer_with_key(makes_store=True)
     finally:
         os.umask(before)
     start(wrapper=("sh", "-c", f'umask {umask:03o} && exec "$@"', "sh"))

@@ -10,7 +10,7 @@ from syncd.domain import Employer
 from syncd.store import Store, employers
 from tests.clock import Clock
 from tests.store.board import START, TORONTO, Board
-from tests.stores import copy_store, store_url
+from tests.stores import empty_store, store_url
 
 
 @pytest.fixture
@@ -19,18 +19,10 @@ def clock() -> Clock:
     return Clock(START)
 
 
-@pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of an empty store, which is made once and copied for each test."""
-    path = tmp_path_factory.mktemp("template") / "store.db"
-    Store.open(store_url(path), timezone=TORONTO).close()
-    return path
-
-
 @pytest.fixture
-def path(tmp_path: Path, template: Path) -> Path:
+def path(tmp_path: Path) -> Path:
     """The file of ``store``."""
-    return copy_store(template, tmp_path / "store.db", empty=True)
+    return empty_store(tmp_path / "store.db")
 
 
 @pytest.fixture

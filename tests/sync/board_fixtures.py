@@ -7,7 +7,7 @@ import structlog
 
 from syncd.store import Store
 from tests.clock import Clock
-from tests.stores import store_url
+from tests.stores import empty_store, store_url
 from tests.sync.board import Board
 
 
@@ -20,9 +20,8 @@ def clock_fixture():
 @pytest.fixture(name="store")
 def store_fixture(tmp_path, clock):
     """An empty store."""
-    with Store.open(
-        store_url(f"{tmp_path}/a.db"), clock=clock, timezone=ZoneInfo("America/Toronto")
-    ) as opened:
+    url = store_url(empty_store(tmp_path / "a.db"))
+    with Store.open(url, clock=clock, timezone=ZoneInfo("America/Toronto")) as opened:
         yield opened
 
 

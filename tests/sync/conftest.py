@@ -9,7 +9,7 @@ import pytest
 
 from syncd.store import Store
 from tests.clock import ZONE, Clock
-from tests.stores import store_url
+from tests.stores import empty_store, store_url
 from tests.sync.board import Board
 
 
@@ -22,5 +22,5 @@ def clock() -> Clock:
 @pytest.fixture
 def board(tmp_path: Path, clock: Clock) -> Iterator[Board]:
     """A job board in an empty store."""
-    with Store.open(store_url(f"{tmp_path}/syncd.db"), clock=clock, timezone=ZONE) as store:
+    with Store.open(store_url(empty_store(tmp_path / "syncd.db")), clock=clock, timezone=ZONE) as store:
         yield Board(store, clock, tmp_path)

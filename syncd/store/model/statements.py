@@ -252,7 +252,7 @@ def picker(keys: Sequence[Any]) -> Callable[[Any], Any]:
 
 
 class Statements(dict[Statement[Any], Compiled]):
-    """The statements of one database, each compiled when it is run for the first time."""
+    """The statements in the words of one kind of database, each compiled when it is run for the first time."""
 
     def __init__(self, dialect: sa.Dialect, insert: Insert) -> None:
         """``dialect`` must have positional parameters, and a compiler that is a ``ConstantsInText``."""

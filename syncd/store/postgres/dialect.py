@@ -5,6 +5,7 @@ Texts are compared and ordered by code point (``COLLATE "C"``), as SQLite does, 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -40,8 +41,9 @@ class _Dialect(PGDialect):
     statement_compiler = _Compiler
 
 
+@cache
 def statements() -> Statements:
-    """Return the statements of a store on PostgreSQL."""
+    """Return the statements of all stores on PostgreSQL of this process."""
     return Statements(_Dialect(paramstyle="numeric_dollar"), insert)  # type: ignore[no-untyped-call]
 
 

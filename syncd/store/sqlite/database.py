@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any
 from weakref import WeakSet
@@ -65,8 +65,9 @@ class _Dialect(SQLiteDialect_pysqlite):
     supports_native_boolean = True  # "WHERE active", as the partial indexes have it, not "WHERE active = 1"
 
 
+@cache
 def statements() -> Statements:
-    """Return the statements of a store on SQLite."""
+    """Return the statements of all stores on SQLite of this process."""
     return Statements(_Dialect(paramstyle="qmark"), insert)
 
 
