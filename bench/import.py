@@ -204,7 +204,7 @@ def _resident(pid: int, what: str) -> float:
 
 
 class _Memory(threading.Thread):
-    """Measures this process and the worker processes that it starts, twenty times a second."""
+    """Measures this process and the worker processes that it starts, four times a second: to look costs the run its interpreter for a moment."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -212,7 +212,7 @@ class _Memory(threading.Thread):
         self._over = threading.Event()
 
     def run(self) -> None:
-        while not self._over.wait(0.05):
+        while not self._over.wait(0.25):
             children: list[int] = []
             for listed in Path("/proc/self/task").glob("*/children"):
                 with suppress(FileNotFoundError):  # a thread that has ended

@@ -1,6 +1,6 @@
 """Measure lists and searches of a million jobs, of one employer and of a thousand, beside the same of 10,000.
 
-    .venv/bin/python bench/scale.py [--jobs 1000000] [--runs 31] [--folder DIR] [--store URL]
+    .venv/bin/python bench/scale.py [--jobs 1000000] [--runs 31] [--only REQUEST …] [--folder DIR] [--store URL]
 
 The requests go over HTTP to ``syncd serve`` as it is delivered, on one connection, one after another. The servers take
 turns, so that noise affects all of them; medians count. The stores are made first (``scale_stores.py``): about 3.5 GB
@@ -131,7 +131,8 @@ def main() -> None:
         ):
             place = options.folder or Path(folder)
             sites = _sites(place, title, (SMALL, options.jobs), employers, options.store)
-            _compare(title, asked, sites, options.runs)
+            names = [name for name in asked if not options.only or name in options.only]
+            _compare(title, {name: asked[name] for name in names}, sites, options.runs)
 
 
 def _options() -> argparse.Namespace:
@@ -140,6 +141,9 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--jobs", type=int, default=1_000_000, help="of the large stores")
     parser.add_argument("--runs", type=int, default=31)
+    parser.add_argument(
+        "--only", action="append", metavar="REQUEST", help="as the table names it; several times"
+    )
     parser.add_argument("--folder", type=Path, help="keep the stores here, and use those that are here")
     parser.add_argument(
         "--store", metavar="URL", help="measure PostgreSQL instead: postgresql://USER@HOST/postgres"

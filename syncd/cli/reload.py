@@ -21,12 +21,9 @@ _LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 def reload(settings: Settings, as_json: bool) -> int:
     """Have the daemon reload and print what came of it. Raises SyncdError if it does not answer as it should, ConfigError."""
     found = _ask(settings)
-    degraded, faults = found["degraded"], found["faults"]
-    done = (
-        "nothing was reloaded"
-        if faults
-        else f"{len(found['feeds'])} feeds: {', '.join(found['feeds']) or 'none'}"
-    )
+    degraded, faults, feeds = found["degraded"], found["faults"], found["feeds"]
+    listed = f"{len(feeds)} {'feed' if len(feeds) == 1 else 'feeds'}: {', '.join(feeds) or 'none'}"
+    done = "nothing was reloaded" if faults else listed
     print_result(as_json, found, clean(done))
     if not as_json:
         mark = journal_mark("warning", sys.stderr)
