@@ -40,7 +40,9 @@ def _process():
     root = logging.getLogger()
     handlers, level, on_reload = root.handlers[:], root.level, signal.getsignal(signal.SIGHUP)
     plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
-    structlog.configure([*structlog.get_config()["processors"][:-1], plain])  # others take seconds for a traceback
+    structlog.configure(
+        [*structlog.get_config()["processors"][:-1], plain]
+    )  # others take seconds for a traceback
     yield
     structlog.reset_defaults()
     root.handlers[:] = handlers

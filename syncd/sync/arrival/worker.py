@@ -180,6 +180,9 @@ class Worker:
         finally:
             with self._choosing:
                 turns.end()
+                self._has_news = (
+                    True  # another thread may have reported meanwhile, without what this turn has found
+                )
         return ended
 
     def tick(self) -> list[Run]:

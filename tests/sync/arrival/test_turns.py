@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+from structlog.testing import capture_logs
 
 from syncd.domain import Run
 from syncd.service.sync_thread import SMALL, Heartbeat, SyncThreads
@@ -105,7 +106,9 @@ def test_a_small_file_does_not_wait_for_a_large_one_and_no_feed_runs_twice_at_on
             threads.hint()
             assert time.monotonic() < end
             time.sleep(0.02)
-        while importer.going_on != ["large"]:  # the last small run has ended in the store, not yet in its thread
+        while importer.going_on != [
+            "large"
+        ]:  # the last small run has ended in the store, not yet in its thread
             assert time.monotonic() < end
             time.sleep(0.02)
         importer.gate.set()
@@ -118,6 +121,27 @@ def test_a_small_file_does_not_wait_for_a_large_one_and_no_feed_runs_twice_at_on
         threads.join(TIMEOUT)
     assert not importer.twice
     assert threads.trouble is None
+
+
+def test_what_is_unexpected_is_reported_though_another_thread_finds_nothing_to_do_meanwhile(
+    arrival: Arrival,
+) -> None:
+    others: list[object] = []
+
+    def stop() -> bool:
+        if not others:  # as the turn of the feed begins
+            others.append(None)
+            others[0] = arrival.worker.work()
+        return False
+
+    (arrival.drop(arrival.feed(), b"x").parent / "stray").symlink_to("/")
+    arrival.restart(stop=stop)
+    with capture_logs() as logs:
+        arrival.worker.wake()
+        while arrival.worker.work() is not None:
+            pass
+    assert others == [None], "nothing to do for another thread"
+    assert [entry["file"] for entry in logs if entry["event"] == "feed.stray"] == ["stray"]
 
 
 def test_runs_that_were_cut_off_come_before_the_new_files_of_other_feeds(arrival: Arrival) -> None:
