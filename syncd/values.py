@@ -66,6 +66,11 @@ def span_in_words(span: timedelta) -> str:
     return f"{whole:g} seconds"
 
 
+def plural(count: int, noun: str) -> str:
+    """Return ``1 job``, ``2,400 jobs``."""
+    return f"{count:,} {noun if count == 1 else noun + 's'}"
+
+
 def size(value: object) -> int:
     """Return the number of bytes: a whole number, or a text such as ``1MiB`` or ``10MB`` (in any case)."""
     if isinstance(value, int) and not isinstance(value, bool):

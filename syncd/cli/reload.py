@@ -11,6 +11,7 @@ from syncd.cli.output import DONE, FAILED, clean, print_result, remark
 from syncd.config import Settings
 from syncd.errors import SyncdError
 from syncd.logs import journal_mark
+from syncd.values import plural
 
 #: Seconds: a reload reads every feed's file and waits for the store.
 TIMEOUT = 60.0
@@ -22,7 +23,7 @@ def reload(settings: Settings, as_json: bool) -> int:
     """Have the daemon reload and print what came of it. Raises SyncdError if it does not answer as it should, ConfigError."""
     found = _ask(settings)
     degraded, faults, feeds = found["degraded"], found["faults"], found["feeds"]
-    listed = f"{len(feeds)} {'feed' if len(feeds) == 1 else 'feeds'}: {', '.join(feeds) or 'none'}"
+    listed = f"{plural(len(feeds), 'feed')}: {', '.join(feeds) or 'none'}"
     done = "nothing was reloaded" if faults else listed
     print_result(as_json, found, clean(done))
     if not as_json:

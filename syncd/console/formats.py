@@ -8,6 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from syncd.values import plural
+
 #: Tone → the states of runs, feeds, jobs and keys that have it; all others are calm. The tone decides colour and shape.
 TONES = {
     "busy": ("claimed", "reading", "applying", "archiving"),
@@ -27,11 +29,6 @@ def tone(state: str) -> str:
 def state(name: str) -> Markup:
     """Return a state in word, colour and shape."""
     return Markup('<span class="state {}">{}</span>').format(tone(name), name)
-
-
-def plural(count: int, noun: str) -> str:
-    """Return ``1 job``, ``2,400 jobs``."""
-    return f"{count:,} {noun if count == 1 else noun + 's'}"
 
 
 def duration(seconds: float) -> str:

@@ -12,13 +12,13 @@ from aiohttp import web
 
 from syncd.console.charts import DAYS
 from syncd.console.digests import OVERVIEW
-from syncd.console.formats import plural
 from syncd.console.visit import Visit
 from syncd.feeds.configuration import FeedFile
 from syncd.store import Tx, runs
 from syncd.store.jobs import daily_counts
 from syncd.sync.report import run_json
 from syncd.sync.report.views import count_active_jobs, feed_states, feeds_view
+from syncd.values import plural
 
 #: Runs in the strip of a feed, feeds on a page, and decisions that are listed.
 STRIP, FEEDS, DECISIONS = 30, 25, 20

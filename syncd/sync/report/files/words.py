@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from syncd.values import plural
+
 #: Action of a change → heading of its list.
 ACTIONS = {
     "created": "New jobs",
@@ -60,14 +62,10 @@ def _rows(report: Mapping[str, Any]) -> str:
         return "The one row went in" if read == 1 else f"All {read:,} rows went in"
     if refused == read:
         return "The one row was not taken" if read == 1 else f"None of the {read:,} rows went in"
-    parts = [f"{inside:,} of {_number(read, 'row')} went in"]
+    parts = [f"{inside:,} of {plural(read, 'row')} went in"]
     parts += [f"{refused:,} {'was' if refused == 1 else 'were'} not taken"] if refused else []
     parts += [f"{left:,} {'was' if left == 1 else 'were'} left out"] if left else []
     return ", ".join(parts)
-
-
-def _number(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _applied(report: Mapping[str, Any]) -> tuple[str, str, list[str]]:
