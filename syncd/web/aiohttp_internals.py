@@ -6,6 +6,8 @@ aiohttp has no public way to limit the head of a request, the framing of a body 
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from collections.abc import Callable, MutableSequence
 from typing import Any
 
@@ -84,6 +86,12 @@ class ConnectionRunner(web.AppRunner):
 
     async def _make_server(self) -> web.Server:
         return _Server(await super()._make_server(), self._connect)
+
+
+def listening_sockets(runner: web.AppRunner) -> list[socket.socket]:
+    """Return the sockets at which the server accepts connections."""
+    servers = [site._server for site in runner.sites]
+    return [at for server in servers if isinstance(server, asyncio.Server) for at in server.sockets]
 
 
 def asks_for_upgrade(request: web.Request) -> bool:

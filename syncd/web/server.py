@@ -17,7 +17,7 @@ from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_request import BaseRequest
 
 from syncd.web.addresses import Proxies, neighbourhood_of
-from syncd.web.aiohttp_internals import ConnectionRunner, OpenConnection
+from syncd.web.aiohttp_internals import ConnectionRunner, OpenConnection, listening_sockets
 from syncd.web.limits import ConnectionLimit, Deadline, ServerLimits
 from syncd.web.refusals import answer_to_fault, head_limit, refusal, replace_refused
 
@@ -34,6 +34,9 @@ STOPPING = web.AppKey("stopping", asyncio.Event)
 LINGER = 2.0
 #: Seconds for which a stopping server still answers, so that a request on its way gets an answer.
 FAREWELL = 0.25
+#: Seconds after its opening within which a connection may send its first request to a stopping server, and how often
+#: is looked whether all have.
+FIRST_REQUEST, LOOK = 2.0, 0.05
 
 
 class CycleCollector:
@@ -70,6 +73,7 @@ class Connection(OpenConnection):
         "_head_deadline",
         "_limits",
         "_most_body",
+        "_opened",
         "_write_deadline",
     )
 
@@ -89,6 +93,7 @@ class Connection(OpenConnection):
         self._limits, self._connection_limit, self._cycles = limits, connection_limit, cycles
         self._count_as, self._address = count_as, ""
         self._head_bytes = self._body_bytes = 0
+        self._opened = 0.0
         self._most_body = limits.max_body
         self._body: StreamReader = EMPTY_PAYLOAD  # of the newest request
         self._head_deadline = Deadline(loop, limits.head_timeout)
@@ -96,6 +101,7 @@ class Connection(OpenConnection):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        self._opened = asyncio.get_running_loop().time()
         self._address = self._count_as(transport.get_extra_info("peername"))
         full = self._connection_limit.enter(self._address)
         if full:
@@ -112,6 +118,11 @@ class Connection(OpenConnection):
         super().connection_lost(exc)
 
     # -- stopping ------------------------------------------------------------------------------------------------
+
+    def is_new(self) -> bool:
+        """Return whether the connection has been opened a moment ago, and no byte of a request has come yet."""
+        used = self.heads_parsed or self._head_bytes or self.is_closing
+        return not used and asyncio.get_running_loop().time() - self._opened < FIRST_REQUEST
 
     def close(self) -> None:
         """The server stops. A client that sends a head gets ``shutting_down``. A client that sends a body may send the rest
@@ -269,10 +280,24 @@ async def retire(runner: web.AppRunner) -> None:
     """Stop the server: accept no connection, answer further requests on open connections with ``shutting_down``, finish
     the requests that have begun (within the runner's ``shutdown_timeout``), close the connections. An application
     without ``STOPPING`` only finishes its requests."""
-    for site in list(runner.sites):
-        await site.stop()
+    await _stop_accepting(runner)
     if STOPPING in runner.app:
         runner.app[STOPPING].set()
         if runner.server is not None and runner.server.connections:
             await asyncio.sleep(FAREWELL)
+            while any(isinstance(one, Connection) and one.is_new() for one in runner.server.connections):
+                await asyncio.sleep(LOOK)
     await runner.cleanup()
+
+
+async def _stop_accepting(runner: web.AppRunner) -> None:
+    """Close the sites. asyncio drops a connection that it has accepted, but not made, when its server is closed: the client
+    has sent its request by then, and no other process at the same socket gets it. So these are made first, which
+    takes two turns of the loop."""
+    loop = asyncio.get_running_loop()
+    for listening in listening_sockets(runner):
+        loop.remove_reader(listening)
+    for _ in range(2):
+        await asyncio.sleep(0)
+    for site in list(runner.sites):
+        await site.stop()

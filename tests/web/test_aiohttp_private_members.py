@@ -42,9 +42,10 @@ CONNECTION = {
 TRANSPORT = {"_loop": "read, for timers and futures"}
 SERVER = {"_kwargs": "read, to build another server alike", "_loop": "the same"}
 RUNNER = {"_make_server": "overridden, to return another server"}
+SITE = {"_server": "read, to know the sockets at which it accepts connections"}
 REQUEST = {"_message": "read, to see whether the client asked for another protocol"}
 MODULE = {"_ErrInfo": "made, to let aiohttp answer a request with an error"}
-EVERY = {**CONNECTION, **TRANSPORT, **SERVER, **RUNNER, **REQUEST, **MODULE}
+EVERY = {**CONNECTION, **TRANSPORT, **SERVER, **RUNNER, **SITE, **REQUEST, **MODULE}
 #: The classes of aiohttp that the server is derived from, by their names in the code.
 BASES = {"RequestHandler", "Server", "AppRunner", "BaseRunner"}
 
@@ -206,6 +207,16 @@ async def test_a_runner_asks_its_subclass_for_the_server() -> None:
     await runner.setup()
     assert runner.server is made[0]
     assert runner.sites == set()
+    await runner.cleanup()
+
+
+async def test_a_site_has_the_server_that_asyncio_made() -> None:
+    runner = web.AppRunner(web.Application())
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    assert isinstance(site._server, asyncio.Server)
+    assert [at.getsockname() for at in site._server.sockets] == runner.addresses
     await runner.cleanup()
 
 

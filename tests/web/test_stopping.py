@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
+
+import pytest
+from aiohttp import web
 
 from syncd.web import retire
 
@@ -60,3 +65,63 @@ async def test_a_server_without_connections_stops_at_once(serve: Any) -> None:
         started = asyncio.get_running_loop().time()
         await retire(api.client.server.runner)
         assert asyncio.get_running_loop().time() - started < 0.2
+
+
+async def answered(client: socket.socket) -> bool:
+    """Whether a client that has sent its request gets an answer."""
+    with suppress(ConnectionError):
+        return bool(await asyncio.get_running_loop().sock_recv(client, 1))
+    return False
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_every_connection_that_a_stopping_server_has_accepted_is_answered(
+    turns: int, api: ApiClient
+) -> None:
+    """The next server has the same socket, as with systemd: what the first has not accepted is its. However many turns of its
+    loop the first has had since the clients came, there is no connection that neither of the two answers."""
+    runner = api.client.server.runner
+    request = f"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\n\r\n".encode()
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=64))
+        await web.SockSite(runner, listener.dup()).start()
+        clients = [stack.enter_context(socket.create_connection(listener.getsockname())) for _ in range(20)]
+        for client in clients:
+            client.sendall(request)
+            client.setblocking(False)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await retire(runner)
+        listener.setblocking(False)
+        left = set()
+        with suppress(BlockingIOError):
+            while True:
+                connection, address = listener.accept()
+                connection.close()
+                left.add(address)
+        accepted = [client for client in clients if client.getsockname() not in left]
+        async with asyncio.timeout(5):
+            assert all([await answered(client) for client in accepted])
+
+
+async def test_a_client_that_has_just_connected_may_still_send_its_request(api: ApiClient) -> None:
+    used, new = await api.wire(), await api.wire()
+    await used.send(f"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\n\r\n".encode())
+    assert (await used.answer())[0] == 200
+    stopping = asyncio.ensure_future(retire(api.client.server.runner))
+    await asyncio.sleep(0.8)
+    await new.send(f"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\n\r\n".encode())
+    status, _, problem = await new.answer()
+    assert (status, problem["code"]) == (503, "shutting_down")
+    async with asyncio.timeout(5):
+        await stopping
+
+
+async def test_a_client_that_never_sends_a_request_holds_up_the_stop_for_two_seconds_at_most(
+    api: ApiClient,
+) -> None:
+    await api.wire()
+    clock = asyncio.get_running_loop().time
+    started = clock()
+    await retire(api.client.server.runner)
+    assert clock() - started < 3
