@@ -10,10 +10,11 @@ import structlog
 from hypothesis import settings
 
 from tests import stores
+from tests.amounts import examples
 
 # No example has a deadline: the machine may be busy. Where CI is set, as in the gate, Hypothesis tries the same examples in
 # every run by itself, so that the result depends on the commit alone; other runs try new ones.
-settings.register_profile("local", deadline=None)
+settings.register_profile("local", deadline=None, max_examples=examples(100))
 if settings.get_current_profile_name() == "default":
     settings.load_profile("local")
 

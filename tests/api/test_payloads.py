@@ -24,6 +24,7 @@ from syncd.domain import (
     Status,
 )
 from syncd.store import Store, employers, jobs
+from tests.amounts import examples
 from tests.stores import store_url
 
 CATALOGUE = Catalogue.default()
@@ -75,7 +76,7 @@ def employer(store: Store) -> Employer:
     return store.write(lambda tx: employers.add(tx, "Acme Ltd."))
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 @given(posting=postings)
 def test_a_job_read_for_an_answer_is_rendered_as_the_job_itself(
     store: Store, employer: Employer, posting: Job

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from syncd.domain import html
 from syncd.domain.html import HTML_SCHEMES, HTML_TAGS, decode, html_faults
+from tests.amounts import examples
 
 # Where a browser begins to read markup, allowed or not.
 EVERY_TOKEN = re.compile(r"<(?=[A-Za-z/!?])")
@@ -375,7 +376,7 @@ def test_the_loose_browser_shows_what_the_strict_one_hides():
         assert browser(text, strict=True) != browser(text, strict=False)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(texts)
 @example('<a href="https://x.ca"<b>')
 @example("<p><<b>")
@@ -384,14 +385,14 @@ def test_what_passes_has_no_other_tag_or_attribute_in_a_browser(text):
         assert browser(text, strict=True) == browser(text, strict=False)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(texts)
 def test_the_fast_path_accepts_nothing_that_the_tokenizer_refuses(text):
     if html._DOUBTFUL.search(text) is None:
         assert list(html._faults(text, EVERY_TOKEN)) == []
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(texts)
 def test_what_the_fast_path_passes_over_hides_no_fault(text):
     assert html_faults(text) == list(html._faults(text, EVERY_TOKEN))
@@ -405,7 +406,7 @@ def test_the_check_never_raises_and_every_offset_lies_in_the_text(text):
     assert all(0 <= offset < len(text) for offset in offsets)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.sampled_from(GOOD[:-2]), max_size=6))
 def test_good_texts_side_by_side_are_good(parts):
     assert html_faults(" ".join(part for part in parts if not part.endswith("<"))) == []

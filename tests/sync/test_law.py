@@ -32,6 +32,7 @@ from syncd.store import Store, employers, keys, runs
 from syncd.sync.files import filed_name
 from syncd.sync.run import Feed, SourceFile, Stopped, ending, planner, reading, turns
 from syncd.web import make_runner
+from tests.amounts import examples
 from tests.clock import START, ZONE, Clock
 from tests.stores import store_url
 from tests.sync.board import Board, counted_rows
@@ -380,7 +381,7 @@ def _row(reference: str, **fields: Any) -> dict[str, Any]:
 
 
 @settings(
-    max_examples=100,
+    max_examples=examples(100),
     deadline=None,
     suppress_health_check=[
         HealthCheck.too_slow,

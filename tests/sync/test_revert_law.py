@@ -31,6 +31,7 @@ from syncd.sync.run import (
     plan_revert,
     turns,
 )
+from tests.amounts import examples
 from tests.clock import START, ZONE, Clock
 from tests.stores import store_url
 from tests.sync.board import Board, Row
@@ -217,7 +218,7 @@ def begin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Pas
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=SLOW)
 @given(steps=st.lists(STEPS, max_size=8), name=NAMES, rows=ROWS)
 @example(  # a job of the API that a run took over, and one that it archived
     steps=[("file", "plain", [Board.row("a")]), ("create", "b", {})],

@@ -17,6 +17,7 @@ from syncd.feeds.mapping.mapping import COMPILERS, MappedRow, Mapping
 from syncd.feeds.mapping.presets import load_preset, preset_names
 from syncd.feeds.mapping.transforms.html import bare, clean, paragraphs
 from syncd.feeds.readers import Record, open_reader
+from tests.amounts import examples
 
 CATALOGUE = Catalogue.default()
 BOUNDED = settings(
@@ -181,7 +182,7 @@ EXPRESSIONS = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @example({"applicantRoutingType": {"prefer": [["a"]]}}, "csv", [])
 @given(
     st.dictionaries(st.sampled_from([*COMPILERS, "titel"]), EXPRESSIONS, max_size=4),
@@ -221,7 +222,7 @@ _MARKUP = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(_MARKUP)
 def test_whatever_the_cleaner_returns_passes_the_description_rule(text):
     for result in (clean(text)[0], bare(text), paragraphs(text)):

@@ -14,6 +14,7 @@ from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers import ReadSpec
 from syncd.feeds.readers.opening import read_stream
+from tests.amounts import examples
 from tests.feeds.spreadsheets import book, row
 
 CSV = "sep=;\r\nid;title;city\r\n" + "".join(f'{n};"a;\r\n""b""";Québec\r\n' for n in range(9))
@@ -115,7 +116,7 @@ def damaged(data: bytes, damage: list[tuple[str, float, bytes]]) -> bytes:
 
 
 @pytest.mark.parametrize("name", FILES)
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=examples(120))
 @given(damages, st.sampled_from([FeedLimits(), LIMITS]), st.booleans())
 def test_a_damaged_file_gives_records_in_their_places_or_a_feed_error(name, damage, limits, form_is_set):
     data = damaged(FILES[name], damage)
@@ -127,7 +128,7 @@ def test_a_damaged_file_gives_records_in_their_places_or_a_feed_error(name, dama
     check_places(found, one_text=one_text and not data.startswith((b"\xff\xfe", b"PK")), data=data)
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=examples(120))
 @given(damages)
 def test_damaged_xml_that_is_read_leniently_gives_records_or_a_feed_error(damage):
     found, _ = read(damaged(FILES["xml"], damage), ReadSpec(recover=True), FeedLimits())

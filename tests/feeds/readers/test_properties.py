@@ -19,6 +19,7 @@ from syncd.errors import FeedError
 from syncd.feeds.readers import ReadSpec, source
 from syncd.feeds.readers.opening import read_stream
 from syncd.feeds.readers.records import Format, Record
+from tests.amounts import examples
 
 FOUND = ReadSpec()
 NAMES = [f"c{n}" for n in range(4)]
@@ -31,7 +32,7 @@ xml_cells = cells.map(
     )
 )
 relaxed = settings(
-    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -214,7 +215,7 @@ def truth(data: bytes) -> list[bytes] | None:
     return [etree.tostring(e, with_tail=False, method="c14n") for e in found]
 
 
-@settings(relaxed, max_examples=400)
+@settings(relaxed, max_examples=examples(400))
 @given(documents, st.randoms(use_true_random=False))
 def test_xml_records_are_those_of_the_whole_tree_whichever_of_them_are_known(text, rng: random.Random):
     data = text.encode()
@@ -236,7 +237,7 @@ def test_xml_records_are_those_of_the_whole_tree_whichever_of_them_are_known(tex
         assert i2 is not None or d2 in digests
 
 
-@settings(relaxed, max_examples=300)
+@settings(relaxed, max_examples=examples(300))
 @given(documents, documents)
 def test_xml_records_with_equal_digests_are_equal_across_documents(one, two):
     first = {digest: item for _, _, item, digest in outcome(one.encode(), XML_SPEC)[0]}
@@ -244,7 +245,7 @@ def test_xml_records_with_equal_digests_are_equal_across_documents(one, two):
         assert first.get(digest, item) == item
 
 
-@settings(relaxed, max_examples=300)
+@settings(relaxed, max_examples=examples(300))
 @given(documents, documents)
 def test_what_one_document_taught_never_changes_how_another_is_read(one, two):
     digests = {digest for *_, digest in outcome(one.encode(), XML_SPEC)[0]}
@@ -261,7 +262,7 @@ csv_noise = st.lists(
 ).map("".join)
 
 
-@settings(relaxed, max_examples=400)
+@settings(relaxed, max_examples=examples(400))
 @given(csv_noise, st.randoms(use_true_random=False), st.sampled_from(["\n", "\r\n"]))
 @example('a"x\ny"\r\na\r\na\n\r', random.Random(0), "\r\n")  # a stray LF belongs to the record, or not
 def test_csv_rows_are_those_of_csv_reader_whichever_of_them_are_known(noise, rng: random.Random, end):
@@ -278,7 +279,7 @@ def test_csv_rows_are_those_of_csv_reader_whichever_of_them_are_known(noise, rng
     assert [(r[0], r[1], r[3]) for r in again] == [(r[0], r[1], r[3]) for r in plain]
 
 
-@settings(relaxed, max_examples=400)
+@settings(relaxed, max_examples=examples(400))
 @given(csv_noise, st.sampled_from(["\n", "\r\n"]), st.sampled_from([",", "\u00a7", "\t"]))
 def test_csv_records_and_their_cells_are_those_of_csv_reader_also_where_they_are_too_long(
     noise, end, delimiter

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from syncd.domain import html_faults
 from syncd.feeds.mapping.transforms.html import clean
+from tests.amounts import examples
 
 PIECES = [
     *(
@@ -84,14 +85,14 @@ PIECES = [
 ]
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join) | st.text(max_size=80))
 def test_whatever_is_returned_passes_the_rules(text):
     result, _ = clean(text)
     assert html_faults(result) == []
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(st.sampled_from(PIECES), max_size=10).map("".join))
 def test_cleaning_twice_changes_nothing_more(text):
     once, _ = clean(text)
