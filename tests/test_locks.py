@@ -1,6 +1,7 @@
 """The lock files pin what pyproject.toml asks for: all of it, nothing else, with hashes. ``.ci/lock`` renews them."""
 
 import ast
+import importlib.metadata
 import re
 import sys
 import tomllib
@@ -31,6 +32,7 @@ class Pin(NamedTuple):
     """One package of a lock file."""
 
     version: str
+    extras: set[str]
     hashes: list[str]
     via: list[str]  # the packages and files that ask for it
 
@@ -40,10 +42,16 @@ def pins(lock: str) -> dict[str, Pin]:
     text = (ROOT / lock).read_text()
     found = {}
     for block in re.split(r"\n(?=\S)", text.strip()):
-        name, _, version = block.split(" ", 1)[0].partition("==")
+        named, _, version = block.split(" ", 1)[0].partition("==")
+        name, _, extras = named.rstrip("]").partition("[")
         hashes = re.findall(r"^    --hash=(sha256:[0-9a-f]{64})", block, re.M)
         via = re.findall(r"^    # (?:via|  ) *(\S.*)$", block, re.M)
-        found[name] = Pin(version, hashes, [source for source in via if not source.startswith("-c ")])
+        found[name] = Pin(
+            version,
+            set(extras.split(",")) - {""},
+            hashes,
+            [source for source in via if not source.startswith("-c ")],
+        )
     return found
 
 
@@ -101,6 +109,27 @@ def test_every_package_of_a_lock_has_hashes(lock: str) -> None:
     locked = pins(lock)
     assert locked
     assert [name for name, pin in locked.items() if not pin.version or not pin.hashes] == []
+
+
+def test_a_pin_names_the_extras_that_other_packages_ask_for() -> None:
+    # Without them, pip (23.2) takes the newest release for "coverage[toml]" beside the pin of "coverage", and refuses it.
+    locked = pins("requirements-dev.lock")
+    asked: dict[str, set[str]] = {}
+    for name in ["syncd", *locked]:
+        try:
+            requires = importlib.metadata.requires(name) or []
+        except importlib.metadata.PackageNotFoundError:
+            continue  # for another system, or another version of Python
+        for requirement in map(Requirement, requires):
+            extras = locked[name].extras if name in locked else {"dev"}
+            if not requirement.marker or any(
+                requirement.marker.evaluate({"extra": extra}) for extra in ["", *extras]
+            ):
+                asked.setdefault(canonicalize_name(requirement.name), set()).update(requirement.extras)
+    assert asked["coverage"] == {"toml"}
+    assert {name: extras for name, extras in asked.items() if extras} == {
+        name: pin.extras for name, pin in locked.items() if pin.extras
+    }
 
 
 @pytest.mark.parametrize("lock", NAMES)
