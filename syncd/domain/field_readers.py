@@ -161,6 +161,8 @@ def _entry_id(
     """Return the id of an object that names an entry of a catalogue by it; what answers show beside the id is ignored."""
     if not isinstance(value, dict):
         return wrong_type(pointer, value, "an object with an id", problems)
+    if len(value) == 1 and type(id := value.get("id")) is int and id in known:
+        return id  # the usual case
     before = len(problems)
     for name in value:
         if name != "id" and name not in shown:

@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, Never, overload
 
 import sqlalchemy as sa
 from msgspec.structs import replace
+from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import (
@@ -51,6 +52,30 @@ from syncd.store.transactions import StaleDecision, Tx
 WHOLE_EVERY = 32
 
 _HISTORY = inserting(HistoryRow)
+_OF_JOB: dict[str, Any] = {
+    "job_id": JobRow.id,
+    "employer_id": JobRow.employer_id,
+    "reference_id": JobRow.reference_id,
+    "version": JobRow.version,
+}
+_OF_CHANGE: list[Any] = [
+    HistoryRow.at,
+    HistoryRow.actor,
+    HistoryRow.actor_id,
+    HistoryRow.run_id,
+    HistoryRow.action,
+    HistoryRow.request_id,
+]
+#: ``_HISTORY`` of jobs that were inserted together, from their rows: it takes half the time.
+_HISTORY_OF_NEW: Statement[Never] = Statement(
+    sa.insert(HistoryRow).from_select(
+        [*_OF_JOB, *(column.key for column in _OF_CHANGE)],
+        sa.select(*_OF_JOB.values(), *(bindparam(column.key, type_=column.type) for column in _OF_CHANGE))
+        .where(col(JobRow.id).between(bindparam("first"), bindparam("last")))
+        .order_by(col(JobRow.id)),
+    ),
+    order=[*(column.key for column in _OF_CHANGE), "first", "last"],
+)
 TOTAL = adding(JobTotal)
 _TOUCH = updating(FeedJob.touched, FeedJob.active, where=[FeedJob.job_id])
 _FOLLOW = updating(FeedJob.job_version, where=[FeedJob.job_id], was=[FeedJob.job_version])
@@ -211,13 +236,18 @@ def _keep_history(
     tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Any], actor: Actor, run_id: int | None
 ) -> None:
     at, by = micros(tx.now.instant), (actor.kind.value, actor.id, run_id)
+    new = [
+        job.id for change, job in zip(changes, stored, strict=True) if isinstance(change, (NewJob, Create))
+    ]
+    together = len(new) > 1
+    if together:  # no other job has an id between theirs
+        tx.many(_HISTORY_OF_NEW, [(at, *by, "created", actor.request_id, new[0], new[-1])])
     rows = []
     for change, job in zip(changes, stored, strict=True):
-        if not isinstance(change, Unchanged):
-            version, *what = _entry(change, job, actor)
-            rows.append(
-                (job.id, job.employer_id, job.reference_id, version, at, *by, *what, actor.request_id)
-            )
+        if isinstance(change, Unchanged) or (together and isinstance(change, (NewJob, Create))):
+            continue
+        version, *what = _entry(change, job, actor)
+        rows.append((job.id, job.employer_id, job.reference_id, version, at, *by, *what, actor.request_id))
     tx.many_later(_HISTORY, rows)
 
 
