@@ -15,6 +15,7 @@ from syncd.store.model.columns import (
 from syncd.store.model.job_columns import JOB, PRIVATE, attributes_of, columns_of
 from syncd.store.model.statements import (
     ConstantsInText,
+    FromUtf8,
     SelectOf,
     ServerStart,
     Statement,
@@ -75,6 +76,7 @@ __all__ = [
     "FeedMiss",
     "FeedRow",
     "FeedSent",
+    "FromUtf8",
     "HistoryRow",
     "JobDay",
     "JobRow",

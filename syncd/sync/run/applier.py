@@ -6,6 +6,7 @@ result."""
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -101,8 +102,11 @@ class Applier:
         rows = next(batches, [])
         following: list[_Row] = []
         while rows:
-            writing = self._begin(rows)
-            following = following or next(batches, [])  # unpacked while the writer writes
+            decided = threading.Event()
+            writing = self._begin(rows, decided)
+            # The next rows are unpacked while the disk writes: before, both threads would wait for the interpreter.
+            decided.wait()
+            following = following or next(batches, [])
             taken = self._end(rows, writing)
             done += taken
             rows = rows[taken:]
@@ -137,8 +141,18 @@ class Applier:
             self._failed(error)
             return 1, 0
 
-    def _begin(self, rows: list[_Row]) -> Future[_Written]:
-        return self._this.store.begin_write(lambda tx: self._apply(tx, rows))
+    def _begin(self, rows: list[_Row], decided: threading.Event) -> Future[_Written]:
+        """Begin to write the rows. ``decided`` is set when only the commit is left to do, and when the write has failed."""
+
+        def write(tx: Tx) -> _Written:
+            try:
+                return self._apply(tx, rows)
+            finally:
+                decided.set()
+
+        writing = self._this.store.begin_write(write)
+        writing.add_done_callback(lambda _: decided.set())  # it may fail before ``write`` is called
+        return writing
 
     def _end(self, rows: list[_Row], writing: Future[_Written]) -> int:
         """Return how many of the rows were written: the first ones."""
@@ -149,7 +163,7 @@ class Applier:
                 raise
             if len(rows) > 1:  # find the row that fails; the others go in
                 for row in rows:
-                    self._end([row], self._begin([row]))
+                    self._end([row], self._begin([row], threading.Event()))
                 return len(rows)
             ((failed, _),) = rows
             log.exception(Event.ROW_FAILED, run=self._this.run.id, record=failed.number)
