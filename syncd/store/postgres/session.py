@@ -34,6 +34,15 @@ BEGIN_WRITE = (
     f" SET LOCAL idle_in_transaction_session_timeout = '{SILENT_SECONDS}s';"
     f" SELECT pg_advisory_xact_lock({WRITER_LOCK})"
 )
+#: The small tables that have grown to four times the size for which the server plans statements, as ANALYZE takes them. The
+#: server itself looks at them once a minute (autovacuum): until then each look-up of a first import would read all jobs.
+_OUTGROWN = """
+SELECT string_agg(quote_ident(relname), ', ') FROM pg_class
+WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND relpages < 1000
+AND pg_relation_size(oid) > current_setting('block_size')::int * (4 * relpages + 4)
+"""
+#: Rows that a connection writes between two looks for such tables.
+_LOOK = 500
 BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 #: Each transaction that writes also writes its number, in the round trip of its COMMIT: if the number is found later, the
@@ -65,6 +74,7 @@ class PostgresSession:
         self._connect, self._begin = connect, begin
         self._driver = connect()
         self._written = self._streams = 0
+        self._looked = 0
         #: What ``later`` has left: the text of a statement → its rows.
         self._later: dict[str, list[Sequence[Any]]] = {}
         #: Names and counts the transactions that write.
@@ -128,7 +138,17 @@ class PostgresSession:
             self.flush()
 
     def begin(self) -> None:
+        if self._written >= self._looked + _LOOK:
+            self._looked = self._written
+            with suppress(psycopg.Error):  # an optimisation; what is wrong with the connection shows now
+                self._analyze_outgrown()
         self._beginning(lambda: self._driver.execute(self._begin))
+
+    def _analyze_outgrown(self) -> None:
+        """Let the server look at tables that have grown since it planned its statements: it then plans them anew."""
+        ((tables,),) = self._driver.execute(_OUTGROWN, prepare=False).fetchall()
+        if tables:
+            self._driver.execute(f"ANALYZE (SKIP_LOCKED) {tables}", prepare=False)
 
     def _beginning(self, run: Callable[[], T]) -> T:
         """Return what ``run`` returns, which begins a transaction. If the connection is lost, nothing was done on it: another one

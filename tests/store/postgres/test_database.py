@@ -1,5 +1,6 @@
 """A store on a server: what differs there from a store in a file."""
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -8,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from syncd.domain import Employer, RejectedRow, fold
+from syncd.domain import Create, Employer, RejectedRow, fold
 from syncd.errors import Problem, StoreBusy, StoreError
 from syncd.store import Store, Tx, database_at, employers, feeds, jobs, locks, runs
 from syncd.store.postgres import search
 from syncd.store.runs import results
 from tests.clock import Clock
-from tests.store.board import TORONTO, Board
+from tests.store.board import ACTOR, TORONTO, Board, a_job
 from tests.stores import change, rows_in, server, store_url
 
 OpenStore = Callable[..., Store]
@@ -50,6 +51,29 @@ def test_a_look_up_of_one_statement_has_no_second_one_which_would_see_another_mo
         store.look_up(twice)
     assert store.look_up(twice, several=True) == 0
     assert store.look_up(employers.all) == []
+
+
+def test_look_ups_that_were_planned_for_an_empty_table_use_its_index_once_it_has_grown(
+    store: Store, path: Path
+) -> None:
+    employer = store.write(lambda tx: employers.add(tx, "Acme"))
+
+    def create(tx: Tx, references: list[str]) -> None:
+        assert jobs.by_references(tx, employer.id, references) == {}
+        jobs.apply(
+            tx, [Create(a_job(employer.id, reference_id=reference)) for reference in references], ACTOR
+        )
+
+    for first in range(0, 5_000, 50):
+        store.write(partial(create, references=[f"r{n}" for n in range(first, first + 50)]))
+    # The server notes now and then what its connections have read.
+    seen = "SELECT n_tup_ins, seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'job'"
+    deadline = time.monotonic() + 20
+    while (found := rows_in(path, seen)[0])[0] < 5_000:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    inserted, read = found
+    assert read < 10 * inserted  # five times as many where they read all jobs of the employer
 
 
 def test_several_daemons_may_use_one_store_and_give_out_no_id_twice(open_store: OpenStore) -> None:
