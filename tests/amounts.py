@@ -1,12 +1,26 @@
-"""How much the tests try: all of it where ``TESTS_WHOLE`` is set, as in the gate, and else as much as a developer waits for."""
+"""How much the tests try: all of it where ``TESTS_WHOLE`` is set, as in the gate (``.ci/run``), and else as much as a developer
+waits for."""
 
 from __future__ import annotations
 
 import os
+from typing import NoReturn
+
+import pytest
 
 WHOLE = bool(os.environ.get("TESTS_WHOLE"))
+
+#: For a test that takes so long that only the gate runs it.
+in_the_gate = pytest.mark.skipif(not WHOLE, reason="takes long; TESTS_WHOLE=1 runs it")
 
 
 def examples(most: int) -> int:
     """Return how many examples Hypothesis tries of a law that the gate tries with ``most``."""
     return most if WHOLE else max(most // 3, 20)
+
+
+def lacking(what: str) -> NoReturn:
+    """Skip the test, because of what this machine lacks. In the gate, fail it."""
+    if WHOLE:
+        pytest.fail(f"TESTS_WHOLE is set, but {what}")
+    pytest.skip(what)

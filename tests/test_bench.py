@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.amounts import WHOLE
+from tests.amounts import in_the_gate
 
 ROOT = Path(__file__).parent.parent
-#: The longest of them are left to the gate.
-long = pytest.mark.skipif(not WHOLE, reason="takes half a minute; TESTS_WHOLE=1 runs it")
 SCRIPTS = ("http", "import", "load", "pages", "readers", "scale")
 
 
@@ -26,7 +24,8 @@ def test_a_script_says_how_it_is_used(script: str) -> None:
     assert f"{script}.py" in run(script, "--help")
 
 
-@long
+@in_the_gate
+@pytest.mark.slow
 def test_the_http_bench_measures_every_operation_without_a_failure(tmp_path: Path) -> None:
     options = ("--jobs", "50", "--seconds", "1", "--rounds", "1", "--no-peer", "--folder", str(tmp_path))
     rows = [line.split("|") for line in run("http", *options).splitlines() if line.startswith("| ")][1:]
@@ -60,7 +59,8 @@ def test_the_load_bench_loses_no_write(tmp_path: Path) -> None:
     assert [(row[2].strip(), row[7].strip()) for row in rows] == [("idle", "0"), ("import", "0")]
 
 
-@long
+@in_the_gate
+@pytest.mark.slow
 def test_the_scale_bench_finds_the_same_in_every_store(tmp_path: Path) -> None:
     options = ["--jobs", "12000", "--runs", "1", "--folder", str(tmp_path)]
     for request in ("page 1", "rare q (7 jobs)", "common q (5 in 100)", "q in none"):
@@ -76,7 +76,8 @@ def test_the_scale_bench_finds_the_same_in_every_store(tmp_path: Path) -> None:
     assert len({cell for row in rows if row[0].startswith("q in none") for cell in row[4:]}) == 1
 
 
-@long
+@in_the_gate
+@pytest.mark.slow
 def test_the_bench_of_the_pages_asks_each_page_in_both_stores(tmp_path: Path) -> None:
     options = ("--jobs", "400", "--runs", "400", "--times", "1", "--only", "run", "--folder", str(tmp_path))
     lines = run("pages", *options).splitlines()

@@ -2,12 +2,13 @@
 
 import http.client
 import json
-import os
 import threading
 import time
 from typing import Any
 
 import pytest
+
+from tests.amounts import in_the_gate
 
 pytestmark = pytest.mark.slow
 ROWS, CLIENTS, BASE = 3_000, 8, "/api/v1.1"
@@ -98,10 +99,9 @@ def everything(daemon, key):
 
 
 FEEDS, LATE = 200, 45.0  # seconds; idle it takes a few
-WHOLE = pytest.mark.skipif(not os.environ.get("TESTS_WHOLE"), reason="takes a minute; TESTS_WHOLE=1 runs it")
 
 
-@pytest.mark.parametrize("files", [2, pytest.param(50, marks=WHOLE)])
+@pytest.mark.parametrize("files", [2, pytest.param(50, marks=in_the_gate)])
 def test_files_of_200_feeds_at_once_each_end_in_one_place_and_hold_up_no_other_feed(
     installation, start, make_row, until, files
 ):

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.amounts import in_the_gate
 from tests.e2e.power_cuts import Figures, cut
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not os.environ.get("TESTS_WHOLE"), reason="half a minute: with TESTS_WHOLE=1 alone"),
-]
+pytestmark = [pytest.mark.slow, in_the_gate]
 
 
 def test_after_a_power_cut_all_that_was_acknowledged_is_there(program: Any, tmp_path: Path) -> None:

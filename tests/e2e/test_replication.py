@@ -1,7 +1,6 @@
 """A store on a server with a replica: the server is lost, the replica takes its place, and nothing that was acknowledged is
 lost (docs/operations.md "A replica that takes over")."""
 
-import os
 import shutil
 import signal
 import time
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from syncd.store import Store, employers, jobs, keys, runs
+from tests.amounts import in_the_gate
 from tests.clock import ZONE
 from tests.e2e.conftest import wait_until
 from tests.e2e.two_daemons import EMPLOYER, Client, Host, Load, Partner
@@ -18,10 +18,8 @@ from tests.stores import POSTGRES, Server
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        not (POSTGRES and os.environ.get("TESTS_WHOLE")),
-        reason="needs TESTS_STORE=postgres and TESTS_WHOLE=1",
-    ),
+    in_the_gate,
+    pytest.mark.skipif(not POSTGRES, reason="needs TESTS_STORE=postgres"),
 ]
 LOAD = Load(feeds=2, files=12, pause=(0, 0))
 

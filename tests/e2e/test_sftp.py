@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 import syncd
+from tests.amounts import in_the_gate
 from tests.e2e.conftest import TIMEOUT, csv_text, row, wait_until
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not os.environ.get("TESTS_WHOLE"), reason="takes minutes; TESTS_WHOLE=1 runs it"),
+    in_the_gate,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who makes users"),
 ]
 ROOT = Path(syncd.__file__).parents[1]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
+from tests.amounts import WHOLE
 from tests.stores import POSTGRES
 
 #: Schedules in the test command, where the whole of the tests is asked for, and on PostgreSQL, where each takes a second.
-SCHEDULES, WHOLE, ON_POSTGRES = 200, 1000, 50
+SCHEDULES, IN_THE_GATE, ON_POSTGRES = 200, 1000, 50
 #: Schedules that one test runs.
 BLOCK = 25
 
@@ -23,7 +22,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Divide the seeds into tests, so that they can run side by side."""
     if "seeds" in metafunc.fixturenames:
         seed = metafunc.config.getoption("--seed", None)
-        usual = WHOLE if os.environ.get("TESTS_WHOLE") else SCHEDULES
+        usual = IN_THE_GATE if WHOLE else SCHEDULES
         usual = ON_POSTGRES if POSTGRES else usual
         count = metafunc.config.getoption("--schedules", None) or usual
         first = range(1, count + 1, BLOCK)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
 
+from tests.amounts import in_the_gate
 from tests.simulation.planted import FAULTS, found_by
 from tests.simulation.runner import Runner, runner
 from tests.stores import sqlite_only
@@ -14,9 +14,7 @@ from tests.stores import sqlite_only
 pytestmark = [
     sqlite_only,  # the seeds are of schedules on SQLite
     pytest.mark.slow,
-    pytest.mark.skipif(
-        not os.environ.get("TESTS_WHOLE"), reason="two minutes long: with TESTS_WHOLE=1 alone"
-    ),
+    in_the_gate,
 ]
 
 

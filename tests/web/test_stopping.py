@@ -27,6 +27,11 @@ def head(api: ApiClient, *lines: str) -> bytes:
     return "\r\n".join([*first, *lines, "", ""]).encode()
 
 
+def a_get(api: ApiClient) -> bytes:
+    """Return a whole request."""
+    return f"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\n\r\n".encode()
+
+
 async def test_a_stopping_server_finishes_requests_and_refuses_new_ones(api: ApiClient) -> None:
     body = json.dumps(api.body(title="In flight")).encode()
     busy, idle, halfway = [await api.wire() for _ in range(3)]
@@ -36,7 +41,7 @@ async def test_a_stopping_server_finishes_requests_and_refuses_new_ones(api: Api
     stopping = asyncio.ensure_future(retire(api.client.server.runner))
     await asyncio.sleep(0.1)
 
-    await idle.send(f"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\n\r\n".encode())
+    await idle.send(a_get(api))
     status, headers, problem = await idle.answer()
     assert (status, problem["code"]) == (503, "shutting_down")
     assert headers["retry-after"] == "1"
@@ -68,7 +73,7 @@ async def test_a_server_without_connections_stops_at_once(serve: Any) -> None:
 
 
 async def answered(client: socket.socket) -> bool:
-    """Whether a client that has sent its request gets an answer."""
+    """Return whether a client that has sent its request gets an answer."""
     with suppress(ConnectionError):
         return bool(await asyncio.get_running_loop().sock_recv(client, 1))
     return False
@@ -81,13 +86,12 @@ async def test_every_connection_that_a_stopping_server_has_accepted_is_answered(
     """The next server has the same socket, as with systemd: what the first has not accepted is its. However many turns of its
     loop the first has had since the clients came, there is no connection that neither of the two answers."""
     runner = api.client.server.runner
-    request = f"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\n\r\n".encode()
     with ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=64))
         await web.SockSite(runner, listener.dup()).start()
         clients = [stack.enter_context(socket.create_connection(listener.getsockname())) for _ in range(20)]
         for client in clients:
-            client.sendall(request)
+            client.sendall(a_get(api))
             client.setblocking(False)
         for _ in range(turns):
             await asyncio.sleep(0)
@@ -106,11 +110,11 @@ async def test_every_connection_that_a_stopping_server_has_accepted_is_answered(
 
 async def test_a_client_that_has_just_connected_may_still_send_its_request(api: ApiClient) -> None:
     used, new = await api.wire(), await api.wire()
-    await used.send(f"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\n\r\n".encode())
+    await used.send(a_get(api))
     assert (await used.answer())[0] == 200
     stopping = asyncio.ensure_future(retire(api.client.server.runner))
     await asyncio.sleep(0.8)
-    await new.send(f"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\n\r\n".encode())
+    await new.send(a_get(api))
     status, _, problem = await new.answer()
     assert (status, problem["code"]) == (503, "shutting_down")
     async with asyncio.timeout(5):

@@ -1,9 +1,8 @@
 """One daemon and one Chromium for all tests of a module. They need TESTS_WHOLE=1: the short suite starts no browser."""
 
-import os
-
 import pytest
 
+from tests.amounts import WHOLE
 from tests.e2e.console import world
 
 
@@ -15,7 +14,7 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def chromium(program):
-    if not os.environ.get("TESTS_WHOLE"):
+    if not WHOLE:
         pytest.skip("a browser is started only with TESTS_WHOLE=1")
     from playwright.sync_api import sync_playwright
 

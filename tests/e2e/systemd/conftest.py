@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.amounts import WHOLE
 from tests.e2e.systemd.machine import PROGRAMS, Machine, NoMachine
 from tests.e2e.systemd.service import Service
 
@@ -36,7 +37,7 @@ def recipe(name, guide=GUIDE):
 
 @pytest.fixture(scope="session")
 def whole():
-    if not os.environ.get("TESTS_WHOLE"):
+    if not WHOLE:
         pytest.skip("takes minutes; as root, TESTS_WHOLE=1 runs it")
 
 
