@@ -236,18 +236,18 @@ def _keep_history(
     tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Any], actor: Actor, run_id: int | None
 ) -> None:
     at, by = micros(tx.now.instant), (actor.kind.value, actor.id, run_id)
-    new = [
-        job.id for change, job in zip(changes, stored, strict=True) if isinstance(change, (NewJob, Create))
-    ]
-    together = len(new) > 1
-    if together:  # no other job has an id between theirs
-        tx.many(_HISTORY_OF_NEW, [(at, *by, "created", actor.request_id, new[0], new[-1])])
+    if len(changes) > 1 and all(isinstance(change, (NewJob, Create)) for change in changes):
+        # no other job has an id between theirs
+        values = (at, *by, "created", actor.request_id, stored[0].id, stored[-1].id)
+        tx.many(_HISTORY_OF_NEW, [values])
+        return
     rows = []
     for change, job in zip(changes, stored, strict=True):
-        if isinstance(change, Unchanged) or (together and isinstance(change, (NewJob, Create))):
-            continue
-        version, *what = _entry(change, job, actor)
-        rows.append((job.id, job.employer_id, job.reference_id, version, at, *by, *what, actor.request_id))
+        if not isinstance(change, Unchanged):
+            version, *what = _entry(change, job, actor)
+            rows.append(
+                (job.id, job.employer_id, job.reference_id, version, at, *by, *what, actor.request_id)
+            )
     tx.many_later(_HISTORY, rows)
 
 
