@@ -18,7 +18,7 @@ from syncd.domain.job import ArchivedBy, Job, Place, Salary, Status
 from syncd.domain.job_fields import FIELDS, SALARY_MEMBERS, FieldKind, JobField
 from syncd.domain.text import fold
 
-Flat = tuple[str | bytes | int | None, ...]
+Flat = tuple[str | int | None, ...]
 Flatten = Callable[[Any], Any]
 
 
@@ -97,18 +97,10 @@ def _salary(salary: Salary | None) -> Flat:
 
 
 class NewJob(Struct, frozen=True):
-    """A job to be inserted, made before it is known what is in the store: its flat ``values``, its ``places`` as written.
-
-    The description is in UTF-8: it is long, and passes through other processes and files on its way to the database."""
+    """A job to be inserted, made before it is known what is in the store: its flat ``values``, its ``places`` as written."""
 
     values: Flat
     places: tuple[Place, ...]
-
-    @classmethod
-    def of(cls, job: Job, places: tuple[Place, ...]) -> NewJob:
-        values = [*flat(job)]
-        values[_DESCRIPTION] = None if job.description is None else job.description.encode()
-        return cls(tuple(values), places)
 
     @property
     def employer_id(self) -> int:
@@ -123,7 +115,5 @@ class NewJob(Struct, frozen=True):
         return _STATUSES[cast("str", self.values[_STATUS])]
 
 
-_EMPLOYER, _REFERENCE, _STATUS, _DESCRIPTION = map(
-    FLAT.index, ("employer_id", "reference_id", "status", "description")
-)
+_EMPLOYER, _REFERENCE, _STATUS = (FLAT.index(name) for name in ("employer_id", "reference_id", "status"))
 _STATUSES = {status.value: status for status in Status}

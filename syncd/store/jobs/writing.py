@@ -185,7 +185,7 @@ def _insert_flat(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
             where = located[key] = job_columns.locations_json(_located(tx, *key))
         return (job.id, job.version, at, where, *new.values)
 
-    tx.many(job_columns.INSERT_NEW, [row(*pair) for pair in pairs])
+    tx.many(job_columns.INSERT, [row(*pair) for pair in pairs])
 
 
 def _located(tx: Tx, employer_id: int, sent: tuple[Place, ...]) -> tuple[Location, ...]:

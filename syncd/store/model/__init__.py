@@ -15,7 +15,6 @@ from syncd.store.model.columns import (
 from syncd.store.model.job_columns import JOB, PRIVATE, attributes_of, columns_of
 from syncd.store.model.statements import (
     ConstantsInText,
-    FromUtf8,
     SelectOf,
     ServerStart,
     Statement,
@@ -76,7 +75,6 @@ __all__ = [
     "FeedMiss",
     "FeedRow",
     "FeedSent",
-    "FromUtf8",
     "HistoryRow",
     "JobDay",
     "JobRow",

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy import bindparam
 
 from syncd.domain import (
     CHANGEABLE,
@@ -34,7 +33,7 @@ from syncd.domain import (
     flat,
 )
 from syncd.store.model.columns import Columns, instant_of, micros, optional, to_json
-from syncd.store.model.statements import FromUtf8, Statement, picker, updating
+from syncd.store.model.statements import Statement, picker, updating
 from syncd.store.model.tables import JobRow
 
 _decode_locations = msgspec.json.Decoder(list[tuple[int, str, str, str]]).decode
@@ -170,13 +169,6 @@ _FLAT_COLUMNS = (*(column for name in FLAT for column in _columns(name)), "searc
 #: What only the transaction that inserts a job knows of it; the rest is flat.
 _INSERTED = ("id", "version", "published_at", "locations", *_FLAT_COLUMNS)
 INSERT = Statement(sa.insert(sa.table("job", *map(sa.column, _INSERTED))), order=_INSERTED)
-#: ``INSERT`` of a NewJob.
-INSERT_NEW: Statement[Any] = Statement(
-    sa.insert(sa.table("job", *map(sa.column, _INSERTED))).values(
-        {name: FromUtf8(bindparam(name)) if name == "description" else bindparam(name) for name in _INSERTED}
-    ),
-    order=_INSERTED,
-)
 #: Attributes of Job whose values are in the column ``search``, too.
 _SEARCHED = {"title", "reference_id"}
 _ATTRIBUTES = Job.__struct_fields__

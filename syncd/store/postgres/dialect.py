@@ -16,7 +16,7 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.operators import in_op, not_in_op
 
-from syncd.store.model import ConstantsInText, FromUtf8, ServerStart, Statements, TextContains
+from syncd.store.model import ConstantsInText, ServerStart, Statements, TextContains
 
 _DRIVER = "postgresql.syncd"
 #: How a value is compared with those of an array.
@@ -50,11 +50,6 @@ def statements() -> Statements:
 @compiles(TextContains, "postgresql")
 def _contains(element: TextContains, compiler: PGCompiler, **options: Any) -> str:
     return f"(strpos({compiler.process(element.clauses, **options)}) > 0)"
-
-
-@compiles(FromUtf8, "postgresql")
-def _from_utf8(element: FromUtf8, compiler: PGCompiler, **options: Any) -> str:
-    return f"convert_from({compiler.process(element.clauses, **options)}, 'UTF8')"
 
 
 @compiles(ServerStart, "postgresql")

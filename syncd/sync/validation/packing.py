@@ -34,8 +34,8 @@ def pack(sent: JobInput, creation: Creation | None) -> bytes:
     if creation is None:
         return marshal.dumps((None, 0, places, marshal.dumps((fields, sent.id))), _VERSION)
     values = creation.job.values
-    if values[_DESCRIPTION] is not None:
-        fields["description"] = None  # nearly all of the row: kept once; a new job has it as it was sent
+    if fields.get("description") == values[_DESCRIPTION]:
+        fields["description"] = None  # nearly all of the row: kept once
     due = creation.due.toordinal() if creation.due else 0
     return marshal.dumps((values, due, places, marshal.dumps((fields, sent.id))), _VERSION)
 
@@ -58,8 +58,7 @@ class PackedRow:
     def sent(self) -> JobInput:
         fields, job_id = marshal.loads(self._sent)  # noqa: S302 - as above
         if self._values is not None and fields.get("description", "") is None:
-            text = self._values[_DESCRIPTION]
-            fields["description"] = None if text is None else text.decode()
+            fields["description"] = self._values[_DESCRIPTION]
         for name, (_, unpacked) in _FORMS:
             if (value := fields.get(name)) is not None:
                 fields[name] = unpacked(value)

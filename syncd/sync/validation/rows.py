@@ -22,6 +22,7 @@ from syncd.domain import (
     check_body,
     check_reference,
     decide_row,
+    flat,
     outline,
     row_due,
 )
@@ -128,7 +129,7 @@ class RowValidator:
         decision = self._decide_new(sent, now).decision
         if not isinstance(decision, Create):
             return None
-        return Creation(NewJob.of(decision.job, places), row_due(sent, decision.job, self.policy, now))
+        return Creation(NewJob(flat(decision.job), places), row_due(sent, decision.job, self.policy, now))
 
     def _decide_new(self, sent: JobInput, now: Moment) -> RowDecision:
         """Decide the row as if no job had its referenceId."""
