@@ -20,6 +20,7 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)
 import argparse
 import asyncio
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -105,8 +106,9 @@ async def _drive(
             return clients.keep_asking(server.port, what, options.connections, until)
         return clients.pace(server.port, what, options.connections, options.rate, until)
 
+    uploaded = _upload(folder, feed)
     idle, idle_seconds, _ = await _drive_during(asyncio.sleep(options.seconds), start)
-    loaded, loaded_seconds, run = await _drive_during(_import(folder, feed), start)
+    loaded, loaded_seconds, run = await _drive_during(_import(folder, uploaded), start)
     return Case(name, idle, idle_seconds, loaded, loaded_seconds, run)
 
 
@@ -123,11 +125,18 @@ async def _drive_during(work: Awaitable[T], start: Drive) -> tuple[Tally, float,
     return tally, perf_counter() - began, result
 
 
-async def _import(folder: Path, feed: Path) -> dict[str, Any]:
+def _upload(folder: Path, feed: Path) -> Path:
+    """Copy the feed to disk beside where it is to be dropped: what is measured is the import, and not the copy."""
+    uploaded = folder / "feeds" / "drop" / servers.FEED / ".feed.tmp"
+    shutil.copy(feed, uploaded)
+    with uploaded.open("rb+") as file:
+        os.fsync(file)
+    return uploaded
+
+
+async def _import(folder: Path, uploaded: Path) -> dict[str, Any]:
     """Drop the feed and wait for its run. Return the log line of the run, with the seconds that it took."""
-    drop = folder / "feeds" / "drop" / servers.FEED
-    await asyncio.to_thread(shutil.copy, feed, drop / ".feed.tmp")
-    (drop / ".feed.tmp").rename(drop / "feed.xml")
+    uploaded.rename(uploaded.with_name("feed.xml"))
     began = perf_counter()
     run = await _reconciled(folder / "log")
     return {**run, "seconds": perf_counter() - began}
