@@ -126,8 +126,8 @@ async def _drive_during(work: Awaitable[T], start: Drive) -> tuple[Tally, float,
 
 
 def _upload(folder: Path, feed: Path) -> Path:
-    """Copy the feed to disk beside where it is to be dropped: what is measured is the import, and not the copy."""
-    uploaded = folder / "feeds" / "drop" / servers.FEED / ".feed.tmp"
+    """Copy the feed to the disk of the drop folder: what is measured is the import, and not the copy."""
+    uploaded = folder / "uploaded.xml"
     shutil.copy(feed, uploaded)
     with uploaded.open("rb+") as file:
         os.fsync(file)
@@ -136,7 +136,7 @@ def _upload(folder: Path, feed: Path) -> Path:
 
 async def _import(folder: Path, uploaded: Path) -> dict[str, Any]:
     """Drop the feed and wait for its run. Return the log line of the run, with the seconds that it took."""
-    uploaded.rename(uploaded.with_name("feed.xml"))
+    uploaded.rename(folder / "feeds" / "drop" / servers.FEED / "feed.xml")
     began = perf_counter()
     run = await _reconciled(folder / "log")
     return {**run, "seconds": perf_counter() - began}
