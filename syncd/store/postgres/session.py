@@ -34,6 +34,8 @@ BEGIN_WRITE = (
     f" SET LOCAL idle_in_transaction_session_timeout = '{SILENT_SECONDS}s';"
     f" SELECT pg_advisory_xact_lock({WRITER_LOCK})"
 )
+BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
 #: The small tables that have grown to four times the size for which the server plans statements, as ANALYZE takes them. The
 #: server itself looks at them once a minute (autovacuum): until then each look-up of a first import would read all jobs.
 _OUTGROWN = """
@@ -43,7 +45,6 @@ AND pg_relation_size(oid) > current_setting('block_size')::int * (4 * relpages +
 """
 #: Rows that a connection writes between two looks for such tables.
 _LOOK = 500
-BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 #: Each transaction that writes also writes its number, in the round trip of its COMMIT: if the number is found later, the
 #: transaction is on disk. (The server's own number of a transaction may be given out again after a crash.)

@@ -1,6 +1,5 @@
 """A store on a server: what differs there from a store in a file."""
 
-import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ from syncd.store import Store, Tx, database_at, employers, feeds, jobs, locks, r
 from syncd.store.postgres import search
 from syncd.store.runs import results
 from tests.clock import Clock
+from tests.e2e.conftest import wait_until
 from tests.store.board import ACTOR, TORONTO, Board, a_job
 from tests.stores import change, rows_in, server, store_url
 
@@ -67,12 +67,11 @@ def test_look_ups_that_were_planned_for_an_empty_table_use_its_index_once_it_has
     for first in range(0, 5_000, 50):
         store.write(partial(create, references=[f"r{n}" for n in range(first, first + 50)]))
     # The server notes now and then what its connections have read.
-    seen = "SELECT n_tup_ins, seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'job'"
-    deadline = time.monotonic() + 20
-    while (found := rows_in(path, seen)[0])[0] < 5_000:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    inserted, read = found
+    seen = (
+        "SELECT n_tup_ins, seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables"
+        " WHERE relname = 'job' AND n_tup_ins >= 5000"
+    )
+    ((inserted, read),) = wait_until(lambda: rows_in(path, seen), "the note of all jobs")
     assert read < 10 * inserted  # five times as many where they read all jobs of the employer
 
 
@@ -169,7 +168,7 @@ def test_a_lock_takes_the_connection_of_the_one_before(store: Store, path: Path)
     assert another != kept
     with pytest.raises(KeyError), locks.feed_lock(store, "acme"):
         raise KeyError  # whatever fails while it is held, it is given up
-    assert processes() == []
+    wait_until(lambda: processes() == [], "the end of the server's process")
     with locks.feed_lock(store, "acme") as mine:
         assert mine
     store.close()
