@@ -21,7 +21,7 @@ from syncd.errors import StoreError
 from syncd.store import places, schema
 from syncd.store.database import Database, Session, translating
 from syncd.store.sqlite import SqliteDatabase
-from syncd.store.transactions import Readers, SearchMemory, Tx, Writer
+from syncd.store.transactions import Readers, RecentRequests, SearchMemory, Tx, Writer
 
 T = TypeVar("T")
 
@@ -71,8 +71,16 @@ class Store:
             self._session.close()
             raise
         self._checkpoints = database.checkpoints(self._session)
-        self._writer = Writer(self._session, database, self._tx, queue_limit, self._checkpoints.after_commit)
-        self._readers = Readers(database, self._reading_tx)
+        self._recent = RecentRequests()
+        self._writer = Writer(
+            self._session,
+            database,
+            self._tx,
+            limit=queue_limit,
+            after_commit=self._checkpoints.after_commit,
+            recent=self._recent,
+        )
+        self._readers = Readers(database, self._reading_tx, self._recent)
         self.read, self.read_async = self._readers.read, self._readers.read_async
         self.look_up = self._readers.look_up
         self.write, self.begin_write = self._writer.write, self._writer.begin_write
@@ -154,6 +162,11 @@ class Store:
     def waiting_requests(self) -> int:
         """The number of waiting writes that an event loop waits for: a long write ends soon where there are some."""
         return self._writer.requests
+
+    @property
+    def recent_requests(self) -> bool:
+        """Whether an event loop has asked something of the store just now: what can wait does well to leave it to them."""
+        return bool(self._recent)
 
     # -- the search index --------------------------------------------------------------------------------
 

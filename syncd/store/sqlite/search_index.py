@@ -17,7 +17,8 @@ Where SQLite has no FTS5 there is no mark, and searches scan. They scan also aft
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Set
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
 
 from syncd.errors import StoreError
 from syncd.store.database import Executes, Run, Session
@@ -26,13 +27,17 @@ from syncd.store.sqlite.search import FAILURES, MARK, PLACE, IndexSearch, is_dam
 
 #: The index and the tables in which FTS5 keeps it: not for migrations.
 TABLES = frozenset({"job_search", "job_search_data", "job_search_idx", "job_search_config"})
-#: Jobs in one step: 5 to 10 ms of the writer, for which others wait.
-STEP = 500
+#: Jobs in one step, and pages that are merged after it: 1 to 5 ms of the writer each, for which others wait.
+STEP, MERGED = 500, 60
 
 _CREATE = (
     "CREATE VIRTUAL TABLE job_search USING fts5"
     "(search, tokenize = 'trigram case_sensitive 1', content = '', columnsize = 0)"
 )
+# FTS5 would merge what was added by itself, in the middle of a step: 30 ms and more at a time.
+_MERGE_ASKED = "INSERT INTO job_search (job_search, rank) VALUES ('automerge', 0)"
+_IS_MERGE_ASKED = "SELECT 1 FROM job_search_config WHERE k = 'automerge' AND v = 0"
+_MERGE = "INSERT INTO job_search (job_search, rank) VALUES ('merge', ?)"
 _SET_MARK = (
     "INSERT INTO setting (name, value) VALUES ('job_search', ?)"
     " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
@@ -67,9 +72,12 @@ class TrigramIndex:
         self.search = IndexSearch()
 
     def prepare(self, session: Session) -> None:
+        ways = [rebuild, rebuild_beside]
         if _usable(session):
-            return
-        for make in (rebuild, rebuild_beside):
+            if session.execute(_IS_MERGE_ASKED).fetchone():
+                return
+            ways.insert(0, _merge_when_asked)  # an earlier version made the index
+        for make in ways:
             session.begin()
             try:
                 make(session)
@@ -86,11 +94,13 @@ class TrigramIndex:
             return False
         search = self.search
         try:
-            return write(lambda tx: step(tx, search))
+            more = write(lambda tx: step(tx, search))
+            write(lambda tx: merge(tx, search))
         except StoreError:
             if search.damage is None:
                 raise
             return False
+        return more
 
     def mend(self, write: Run[None]) -> tuple[str, bool] | None:
         damage, anew = self.search.damage, not self.search.mended
@@ -157,7 +167,12 @@ def _create(to: Executes) -> None:
         if "no such module" not in str(error) and "no such tokenizer" not in str(error):
             raise
         return
+    _merge_when_asked(to)
     to.execute(_SET_MARK, ("0",))
+
+
+def _merge_when_asked(to: Executes) -> None:
+    to.execute(_MERGE_ASKED)
 
 
 def lacks(tx: Executes) -> bool:
@@ -175,13 +190,28 @@ def step(tx: Executes, search: IndexSearch, limit: int = STEP) -> bool:
     mark = tx.execute(MARK).fetchone()
     if mark is None:
         return False
-    try:
+    with _noting_damage(search):
         changed, added = _replace(tx, limit), _add(tx, mark, limit)
+    return max(changed, added) >= limit
+
+
+def merge(tx: Executes, search: IndexSearch) -> bool:
+    """Merge some of what was added, so that a search has few places to look at. Return whether the index is there."""
+    there = tx.execute(MARK).fetchone() is not None
+    if there:
+        with _noting_damage(search):
+            tx.execute(_MERGE, (MERGED,))
+    return there
+
+
+@contextmanager
+def _noting_damage(search: IndexSearch) -> Iterator[None]:
+    try:
+        yield
     except FAILURES as error:
         if not is_damage(error):
             raise
         raise StoreError(f"the search index is damaged: {search.found_damaged(error)}") from error
-    return max(changed, added) >= limit
 
 
 def _replace(tx: Executes, limit: int) -> int:

@@ -118,7 +118,13 @@ class _Reading:
         task = ValidationTask(
             self._validator, reader.source.head, this.feed.config.read, this.ctx.limits, reader.format
         )
-        pool = ValidationPool(task, self._take, lambda: self._now, processes=self._processes)
+        pool = ValidationPool(
+            task,
+            self._take,
+            lambda: self._now,
+            lambda: this.store.recent_requests,
+            processes=self._processes,
+        )
         try:
             with closing(pool):
                 try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import structlog
 
@@ -43,17 +44,19 @@ class ValidationPool:
     the same or a later call. Call ``close`` in any case.
 
     Any call may raise FeedError, and NotOneRecord where the file has to be read again without Slices. ``now`` is
-    called once for each batch. ``processes`` is the largest number of worker processes."""
+    called once for each batch. ``processes`` is the largest number of worker processes. While ``busy()``, this process
+    leaves all batches to them, if there are any: it has something better to do."""
 
     def __init__(
         self,
         task: ValidationTask,
         take: Callable[[Sequence[Record], Sequence[ValidatedRow]], None],
         now: Callable[[], Moment],
+        busy: Callable[[], bool],
         *,
         processes: int,
     ) -> None:
-        self._task, self._take, self._now, self._most = task, take, now, processes
+        self._task, self._take, self._now, self._busy, self._most = task, take, now, busy, processes
         self._processes: list[WorkerConnection] = []
         self._pending: deque[_Batch] = deque()
         self._filling: _Batch | None = None
@@ -112,18 +115,25 @@ class ValidationPool:
         """Wait for all rows."""
         if self._filling is not None:
             self._dispatch(self._filling)
-        for batch in self._done(wait=True):
+        self._take_done(wait=True)
+
+    def _take_done(self, most: int | None = None, *, wait: bool = False) -> None:
+        for batch in islice(self._done(wait=wait), most):
             self._take(batch.records, batch.rows or ())
 
     def _dispatch(self, batch: _Batch) -> None:
         self._filling = None
-        batch.process = next((process for process in self._processes if _sent(process, batch)), None)
+        while not self._send(batch) and self._processes and self._pending and self._busy():
+            self._take_done(most=1, wait=True)  # then a process has room, sooner or later
         if batch.process is None:
             self._validate(batch)
         self._pending.append(batch)
-        for done in self._done(wait=False):
-            self._take(done.records, done.rows or ())
+        self._take_done()
         self._drop_lost()
+
+    def _send(self, batch: _Batch) -> bool:
+        batch.process = next((process for process in self._processes if _sent(process, batch)), None)
+        return batch.process is not None
 
     def _validate(self, batch: _Batch) -> None:
         if self._own is None:

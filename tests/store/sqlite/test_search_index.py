@@ -207,3 +207,46 @@ def test_a_step_that_fails_takes_no_write_of_others_with_it(board: Board, path: 
     with pytest.raises(StoreError, match="search index"):
         waiting[1].result()
     assert board.store.mend_index() is not None
+
+
+def segments(path: Path) -> int:
+    """The parts of the index that each search looks at."""
+    other = sqlite3.connect(path)
+    [(count,)] = other.execute("SELECT count(DISTINCT segid) FROM job_search_idx")
+    other.close()
+    return int(count)
+
+
+def is_merged_by_itself(path: Path) -> bool:
+    other = sqlite3.connect(path)
+    found = other.execute("SELECT v FROM job_search_config WHERE k = 'automerge'").fetchone()
+    other.close()
+    return bool(found != (0,))
+
+
+def test_the_parts_of_the_index_are_merged_after_its_steps_and_never_within_them(
+    board: Board, path: Path
+) -> None:
+    """SQLite would merge in the middle of a write, for which all others wait, and for long."""
+    for number in range(15):
+        board.create(title=f"Baker {number}")
+        assert not board.store.write(index_step)
+    assert segments(path) == 15
+    board.create(title="Miller")
+    index_all(board.store)
+    assert segments(path) < 5
+    assert len(found(board.store, board.employer.id, "baker")) == 15
+    assert found(board.store, board.employer.id, "miller")
+
+
+def test_the_index_of_an_earlier_version_is_merged_after_its_steps_too(
+    board: Board, path: Path, open_store: Callable[..., Store]
+) -> None:
+    bakers, _ = fill(board)
+    board.store.close()
+    run(path, "DELETE FROM job_search_config WHERE k = 'automerge'")
+    assert is_merged_by_itself(path)
+    store = open_store()
+    assert not is_merged_by_itself(path)
+    assert asks_the_index(store, board.employer.id, "baker")  # it was kept
+    assert found(store, board.employer.id, "baker") == bakers

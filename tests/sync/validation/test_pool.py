@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
-from syncd.domain import Run
-from syncd.store import Store
+from syncd.domain import Moment, Run
+from syncd.feeds.readers import Record
+from syncd.store import Store, employers
 from syncd.store.runs import results
 from syncd.sync.run import RejectsWriter, Stopped, reading
 from syncd.sync.validation import ValidatedRow, pool, worker_connection
 from syncd.sync.validation.worker_connection import WorkerConnection
-from syncd.sync.validation.worker_process import rows_in
+from syncd.sync.validation.worker_process import FileValidator, rows_in
 from tests.clock import ZONE
 from tests.stores import store_url
 from tests.sync.board import Board, Row, not_none
@@ -345,3 +349,45 @@ def test_known_records_do_not_start_a_worker_process(
     monkeypatch.setattr(pool, "WORTH", len(content) // 4)
     run_file(board, content.replace(b"Cook &amp; 800", b"Chef"), 1)
     assert not workers.started
+
+
+@contextmanager
+def requests(store: Store) -> Iterator[None]:
+    """Let an event loop ask something of the store all the time."""
+    asked, ended = threading.Event(), threading.Event()
+
+    async def ask() -> None:
+        while not ended.is_set():
+            store.look_up(employers.all)
+            asked.set()
+            await asyncio.sleep(0.01)
+
+    thread = threading.Thread(target=asyncio.run, args=(ask(),))
+    thread.start()
+    try:
+        asked.wait()
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_while_requests_come_the_process_of_the_run_validates_nothing_that_a_worker_process_can(
+    board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch, *, busy: bool
+) -> None:
+    """The requests would wait for the interpreter, and the run does not take much longer."""
+    own: list[int] = []
+
+    class Counting(FileValidator):
+        def validate(self, records: Iterable[Record], now: Moment) -> list[ValidatedRow]:
+            rows = super().validate(records, now)
+            own.append(len(rows))
+            return rows
+
+    monkeypatch.setattr(pool, "FileValidator", Counting)
+    with requests(board.store) if busy else nullcontext():
+        run, _ = run_file(board, as_xml([board.row(f"r{number}") for number in range(ROWS)]), 1)
+    assert run.counts.created == ROWS
+    before_it_started = 3  # batches of 20 up to record 50, and the first record, which is a batch of its own
+    assert (len(own) <= before_it_started) is busy, own
