@@ -109,7 +109,9 @@ async def _drive(
         return clients.pace(server.port, what, options.connections, options.rate, until)
 
     uploaded = _upload(folder, feed)
-    await _drive_during(asyncio.sleep(_WARM), start)  # the first requests wait for connections, files and caches
+    await _drive_during(
+        asyncio.sleep(_WARM), start
+    )  # the first requests wait for connections, files and caches
     idle, idle_seconds, _ = await _drive_during(asyncio.sleep(options.seconds), start)
     loaded, loaded_seconds, run = await _drive_during(_import(folder, uploaded), start)
     return Case(name, idle, idle_seconds, loaded, loaded_seconds, run)

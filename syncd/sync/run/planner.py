@@ -27,6 +27,7 @@ from syncd.domain import (
     likeness,
 )
 from syncd.store import Tx, feeds, places, runs
+from syncd.sync.run import turns
 from syncd.sync.run.context import FileRun
 from syncd.sync.run.deciding import Found, decide, look_up, problems_of, sent_digests
 from syncd.sync.run.missing import name_rejected, owned_active, plan_missing
@@ -135,6 +136,7 @@ class _RowPlanner:
                 else:
                     self._row(self._enter(row, found), row, sent, now)
             done += len(batch)
+            turns.give_way(self._this.store)
             self._this.after_batch("planning", done, self._progress.summary.read, done)
         self._leave()
 

@@ -3,6 +3,7 @@ few rows in each, an import takes a third longer. So a write is long, but ends w
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -12,6 +13,14 @@ T = TypeVar("T")
 
 #: The most rows in one write, about 40 ms, and the most in one step of it, about 2 ms.
 MOST, STEP = 1000, 50
+#: Seconds of a pause: a request takes 2 to 5 ms, and much longer beside a thread that computes.
+PAUSE = 0.005
+
+
+def give_way(store: Store) -> None:
+    """Let the requests that come have the interpreter for a moment. Call it now and then where a run computes for long."""
+    if store.recent_requests:
+        time.sleep(PAUSE)
 
 
 def steps(store: Store, parts: Iterable[Sequence[T]]) -> Iterator[Sequence[T]]:

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from time import monotonic
 
 import structlog
 
@@ -28,6 +29,8 @@ WORTH = 16 << 20
 RECORDS, BYTES = 256, 400_000
 #: Seconds to wait for a process that was just started; more than 0 is for tests.
 START = 0.0
+#: Seconds that a run waits in all, while it is busy, for processes that were just started.
+PATIENCE = 5.0
 
 
 @dataclass(slots=True)
@@ -61,6 +64,7 @@ class ValidationPool:
         self._pending: deque[_Batch] = deque()
         self._filling: _Batch | None = None
         self._own: FileValidator | None = None
+        self._patience = PATIENCE
 
     # -- worker processes ----------------------------------------------------------------------------------
 
@@ -123,8 +127,8 @@ class ValidationPool:
 
     def _dispatch(self, batch: _Batch) -> None:
         self._filling = None
-        while not self._send(batch) and self._processes and self._pending and self._busy():
-            self._take_done(most=1, wait=True)  # then a process has room, sooner or later
+        while not self._send(batch) and self._processes and self._busy() and self._make_room():
+            pass
         if batch.process is None:
             self._validate(batch)
         self._pending.append(batch)
@@ -134,6 +138,18 @@ class ValidationPool:
     def _send(self, batch: _Batch) -> bool:
         batch.process = next((process for process in self._processes if _sent(process, batch)), None)
         return batch.process is not None
+
+    def _make_room(self) -> bool:
+        """Wait for rows, after which a process has room sooner or later, or for one that was just started. Return False if
+        it is not worth waiting longer."""
+        if self._pending:
+            self._take_done(most=1, wait=True)
+            return True
+        started = monotonic()
+        ready = any(process.ready(self._patience) for process in self._processes)
+        self._patience = max(0.0, self._patience - (monotonic() - started))
+        self._drop_lost()
+        return ready
 
     def _validate(self, batch: _Batch) -> None:
         if self._own is None:

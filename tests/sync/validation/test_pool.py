@@ -376,7 +376,9 @@ def requests(store: Store) -> Iterator[None]:
 def test_while_requests_come_the_process_of_the_run_validates_nothing_that_a_worker_process_can(
     board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch, *, busy: bool
 ) -> None:
-    """The requests would wait for the interpreter, and the run does not take much longer."""
+    """The requests would wait for the interpreter, and the run does not take much longer. It waits for a process that was just
+    started, too."""
+    monkeypatch.setattr(pool, "START", 0.0 if busy else 30.0)
     own: list[int] = []
 
     class Counting(FileValidator):
@@ -391,3 +393,16 @@ def test_while_requests_come_the_process_of_the_run_validates_nothing_that_a_wor
     assert run.counts.created == ROWS
     before_it_started = 3  # batches of 20 up to record 50, and the first record, which is a batch of its own
     assert (len(own) <= before_it_started) is busy, own
+
+
+def test_a_worker_process_that_does_not_start_is_not_waited_for_for_ever_while_requests_come(
+    board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "PATIENCE", 0.3)
+    monkeypatch.setattr(pool, "START", 0.0)
+    monkeypatch.setattr(WorkerConnection, "ready", lambda *_: False)
+    with requests(board.store):
+        run, _ = run_file(board, as_xml([board.row(f"r{number}") for number in range(ROWS)]), 1)
+    assert run.counts.created == ROWS
+    assert workers.batches == 0
+    assert workers.all_ended()
