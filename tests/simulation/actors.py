@@ -16,7 +16,7 @@ from syncd.store import Store, feeds
 from syncd.store.jobs import upsert
 from syncd.sync.arrival import ArrivalContext, decide, revert
 from syncd.sync.run import Stopped
-from tests.simulation.contents import Short, ShortRow, body_of, content_of
+from tests.simulation.contents import IMPORTED, Short, ShortRow, body_of, content_of
 from tests.simulation.engine import CATALOGUE
 from tests.simulation.layer import Process
 from tests.simulation.scene import Scene
@@ -177,7 +177,7 @@ class Operators:
         scene = self._scene
         content = content_of(short, scene.clock.today)
         scene.ledger.know(content)
-        path = scene.engine.drop.parent / f"import-{scene.layer.calls}.dat"
+        path = scene.engine.drop.parent / f"{IMPORTED}{scene.layer.calls}.dat"
         path.write_bytes(content.data)
         now = scene.layer.time()
         os.utime(path, ns=(now, now))

@@ -12,6 +12,9 @@ from typing import Any
 from tests.sync.board import Board, Row
 from tests.sync.native_files import as_csv, as_xml
 
+#: How the names of files begin that a person imports.
+IMPORTED = "import-"
+
 #: Short descriptions of a row: reference, title, description, days until its close date (None: it has no date), status (None:
 #: it sends none). An empty title is rejected.
 ShortRow = tuple[str, str, str, int | None, str | None]

@@ -14,7 +14,7 @@ from typing import Any
 from syncd.domain import HoldScope, Job, Run, RunKind, RunState, Status
 from syncd.store import Store, Tx, employers, feed_jobs, feeds, history, jobs, runs
 from tests.clock import Clock
-from tests.simulation.contents import Content
+from tests.simulation.contents import IMPORTED, Content
 from tests.simulation.engine import EMPLOYER, Engine
 from tests.simulation.model import EDITED, KEEPING, Model, Reconciliation, Sent, World, agreement, state_of
 from tests.simulation.not_yet import NOT_YET
@@ -129,14 +129,19 @@ class Ledger:
     def check_paused(self, paused: set[str], seen: int) -> None:
         """Raise AssertionError if a run of one of these feeds, which are paused all the time, began since ``seen`` runs."""
         paused &= self.paused()
-        new = [s.run for s in list(self.runs.values())[seen:] if s.run.kind is RunKind.FILE]
-        began = [run.id for run in new if run.feed in paused]
+        began = [run.id for run in self._begun_by_the_service(seen) if run.feed in paused]
         assert not began, f"the runs {began} began though their feeds are paused"
 
     def check_no_file_was_run(self, seen: int) -> None:
         """Raise AssertionError if the run of a file began since ``seen`` runs: the clock cannot be trusted."""
-        began = [s.run.id for s in list(self.runs.values())[seen:] if s.run.kind is RunKind.FILE]
+        began = [run.id for run in self._begun_by_the_service(seen)]
         assert not began, f"the runs {began} began though the clock had just been set"
+
+    def _begun_by_the_service(self, seen: int) -> list[Run]:
+        """Return the runs of files since ``seen`` runs, but for those that a person has asked for, perhaps while the service
+        worked."""
+        new = [seen.run for seen in list(self.runs.values())[seen:] if seen.run.kind is RunKind.FILE]
+        return [run for run in new if run.repeats is None and not run.file.startswith(IMPORTED)]
 
     def ended_run(self, feed: str, back: int) -> int | None:
         """Return the number of the feed's run that ended ``back`` runs before the last one, None if there is none."""
