@@ -1,6 +1,7 @@
 """The fields whose value is a list of places (docs/feeds.md "Places").
 
-A feed's place needs a word that it is in Canada. A bare city without one may be another country's city of that name."""
+A feed's place needs a word that it is in Canada. A bare city without one may be another country's city of that name, and
+"Amsterdam, NL" another country's with its code."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ from syncd.feeds.mapping.sources import (
 from syncd.feeds.mapping.transforms import TidyPlace, has_postal_code, is_canada, read_place
 from syncd.feeds.text import spelled
 
-#: The warning for a bare city that nothing in the record places in Canada.
+#: The warning for a place that may as well be abroad: nothing in the record places it in Canada.
 PLACE_ASSUMED = "place_assumed"
 #: The end of the message for a place abroad that concerns the operator, not the partner.
 ROWS_HINT = "; [rows] only in the feed's file leaves such rows out"
@@ -73,19 +74,21 @@ def _places(given: FieldExpression) -> FieldFunction:
 
 
 def _checked(items: list[TidyPlace], name: str, strict: bool, log: RowLog) -> object:
-    """Return what is sent for the places. A bare city that nothing places in Canada is a warning, or with ``strict`` a
-    problem; a bare name that is not that of a known place always is."""
+    """Return what is sent for the places. One that may as well be abroad is a warning, or with ``strict`` a problem; a bare
+    name that is not that of a known place always is."""
     problems = []
     for i, place in enumerate(items):
         shown = place.text[:100]
-        if not place.bare or (place.known is not None and place.in_canada):
-            continue
-        if place.known is None:
+        if place.bare and place.known is None:
             detail = f'{shown!r} is not a known Canadian place; a place of that name needs its province ("{shown}, ON")'
+        elif not place.doubted:
+            continue
         elif strict:
-            detail = f"nothing in the record says that {shown!r} is in Canada (it could be {place.known})"
+            could = f"be {place.known}" if place.bare else f"be in {place.country}"
+            detail = f"nothing in the record says that {shown!r} is in Canada (it could {could})"
         else:
-            detail = f"{shown!r} is taken for {place.known}; nothing in the record says that it is in Canada"
+            taken = place.known if place.bare else f"a place in Canada and not in {place.country}"
+            detail = f"{shown!r} is taken for {taken}; nothing in the record says that it is in Canada"
             log.note(PLACE_ASSUMED, detail)
             continue
         problems.append(Problem(f"/{name}/{i}/description", "unknown_value", detail, place.text))
@@ -144,6 +147,7 @@ def _finder(given: FieldExpression) -> _Finder:
             places = every(part)
             if any(map(_lacks_province, places)):
                 places = _in_province(places, provinces(part))
+            if any(read_place(spelled(value)).doubted for value in places):
                 canadian = vouched or canadian or any(has_postal_code(spelled(code)) for code in postal(part))
             found += [_found(value, canadian) for value in places]
         return found, abroad

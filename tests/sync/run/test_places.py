@@ -57,6 +57,12 @@ def warned(board: Board, run: Run) -> list[tuple[str, str | None]]:
         ("Quebec City", {"country": "Canada"}, "Québec, QC"),
         ("Québec", {}, "Québec, QC"),
         ("Petit-Lac-du-Nord, QC", {}, "Petit-Lac-du-Nord, QC"),
+        ("Corner Brook, NL", {}, "Corner Brook, NL"),
+        ("Saint John, NL", {}, "St. John's, NL"),
+        ("Lac-Perdu, NL, Canada", {}, "Lac-Perdu, NL"),
+        ("Lac-Perdu, SK", {"country": "CA"}, "Lac-Perdu, SK"),
+        ("Lac-Perdu", {"province": "PE", "postal": "C0A 1A0"}, "Lac-Perdu, PE"),
+        ("Lac-Perdu, Newfoundland", {}, "Lac-Perdu, NL"),
     ],
 )
 def test_a_place_with_a_word_that_it_is_in_canada_is_taken_without_a_warning(
@@ -101,6 +107,40 @@ def test_a_bare_city_is_assumed_with_a_warning_that_names_what_was_assumed(board
     (warning,) = board.warnings(run)
     assert (warning.code, warning.reference_id) == ("place_assumed", "r1")
     assert "London, ON" in warning.detail
+
+
+@pytest.mark.parametrize(
+    ("city", "beside", "country"),
+    [
+        ("Amsterdam, NL", {}, "the Netherlands"),
+        ("Lima, pe", {}, "Peru"),
+        ("NL-Utrecht", {}, "the Netherlands"),
+        ("Bratislava (SK)", {}, "Slovakia"),
+        ("Utrecht", {"province": "NL", "postal": "3511 AB"}, "the Netherlands"),
+    ],
+)
+def test_an_unknown_place_with_a_code_that_is_a_countrys_too_is_assumed(
+    board: Board, city: str, beside: dict[str, str], country: str
+) -> None:
+    feed = board.feed(FIELDS)
+    run = board.deliver(feed, [row("r1", city, **beside), row("r2", "Laval, QC")])
+    assert run.state == "succeeded"
+    assert len(places(board, "r1")) == 1
+    (warning,) = board.warnings(run)
+    assert (warning.code, warning.reference_id) == ("place_assumed", "r1")
+    assert country in warning.detail
+    run = board.deliver(feed, [row(f"n{number}", city, **beside) for number in range(5)])
+    assert (run.holds, len(board.jobs())) == ("all", 2)
+    strict = board.deliver(board.feed('places = "strict"\n' + FIELDS), [row("s1", city, **beside)])
+    (rejected,) = board.rejected(strict)
+    assert codes(rejected) == [("/locations/0/description", "unknown_value")]
+    assert country in rejected.errors[0].detail
+
+
+def test_with_places_in_canada_a_code_is_that_of_the_province(board: Board) -> None:
+    feed = board.feed('places = "canada"\n' + FIELDS)
+    run = board.deliver(feed, [row(f"r{number}", "Lac-Perdu, NL") for number in range(5)])
+    assert (run.state, warned(board, run)) == ("succeeded", [])
 
 
 @pytest.mark.parametrize(

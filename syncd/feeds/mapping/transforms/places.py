@@ -15,6 +15,8 @@ from syncd.place_data import content, places_in
 _LONGEST = 400
 _CANADA = frozenset(("ca", "can", "canada", "cdn"))
 _CODES = "|".join(PROVINCES)
+#: Codes of provinces that are codes of countries, too (ISO 3166).
+_COUNTRIES = {"NL": "the Netherlands", "NU": "Niue", "PE": "Peru", "SK": "Slovakia", "YT": "Mayotte"}
 _COUNTRY_TAIL = re.compile(r"[,\s]+(?:canada|can|\(canada\))\.?\Z", re.IGNORECASE)
 _CODE_TAIL = re.compile(r"(,\s*[A-Za-z.\u00c0-\u024f' -]+),\s*CA\Z")
 #: The province as ISO 3166-2 has it: "Ottawa, CA-ON".
@@ -73,7 +75,8 @@ def has_postal_code(text: str) -> bool:
 class TidyPlace(NamedTuple):
     """A location's text, tidied; whether it names no place at all; and what is the same for every spelling of one place
     ("Ottawa, ON", "OTTAWA, Ontario"). ``bare``: it names no province (nor another region). ``in_canada``: the text says
-    that the place is in Canada. ``known``: for a bare name, the largest Canadian place of that name as "City, PC"."""
+    that the place is in Canada. ``known``: for a bare name, the largest Canadian place of that name as "City, PC".
+    ``country``: what "NL" or another code of both means as a country, where the province has no known place of the name."""
 
     text: str
     nowhere: bool
@@ -81,6 +84,7 @@ class TidyPlace(NamedTuple):
     bare: bool
     in_canada: bool
     known: str | None
+    country: str | None
 
     @property
     def named(self) -> bool:
@@ -89,7 +93,12 @@ class TidyPlace(NamedTuple):
     @property
     def certain(self) -> bool:
         """Whether nothing about it has to be said."""
-        return self.named and not (self.bare and (self.known is None or not self.in_canada))
+        return self.named and not self.doubted and not (self.bare and self.known is None)
+
+    @property
+    def doubted(self) -> bool:
+        """Whether it may as well be abroad."""
+        return (self.bare or self.country is not None) and not self.in_canada
 
 
 def read_place(text: str) -> TidyPlace:
@@ -102,13 +111,21 @@ def _read(text: str) -> TidyPlace:
     city, comma, province = tidied.partition(",")
     code = province_code(province if comma else city)
     said = _SAYS_CANADA.search(text) or _COUNTRY_TAIL.search(text)
-    in_canada = code is not None or has_postal_code(text) or said is not None
+    country = _country(place_key(city), province.strip().upper()) if comma else None
+    in_canada = (code is not None and country is None) or has_postal_code(text) or said is not None
     known = None if comma else _largest(place_key(city))
     identity = fold(city), (comma and code) or fold(province)
-    return TidyPlace(tidied, is_nowhere(tidied), identity, not comma, in_canada, known)
+    return TidyPlace(tidied, is_nowhere(tidied), identity, not comma, in_canada, known, country)
 
 
 _known = lru_cache(maxsize=16384)(_read)
+
+
+def _country(key: str, code: str) -> str | None:
+    """Return the country that ``code`` may be behind the name of a place; None where that is a place of the province."""
+    country = _COUNTRIES.get(code)
+    known = country is not None and ((key, code) in _shipped() or place_aliases(key, code))
+    return None if known else country
 
 
 def _largest(key: str) -> str | None:
