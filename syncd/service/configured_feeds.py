@@ -7,6 +7,7 @@ import difflib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 import structlog
 
@@ -123,9 +124,11 @@ def make_importer(
     *,
     stop: Callable[[], bool] = lambda: False,
     progress: Progress | None = None,
+    trusts: Callable[[datetime], bool] = lambda now: True,
 ) -> Importer:
     """Return the importer. Its scratch files are beside the store, where there is space."""
     cores = len(os.sched_getaffinity(0))  # that this process may use
     scratch = settings.store.path.parent if settings.store.path is not None else None
     processes = min(settings.processes.helpers, cores - 1)
-    return Importer(RunContext(store, catalogue, settings.limits, stop, progress, scratch, processes))
+    context = RunContext(store, catalogue, settings.limits, stop, progress, scratch, processes, trusts=trusts)
+    return Importer(context)

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,7 @@ class Daemon:
         self._times = RequestTimes()
         self._metrics = Metrics(store, lambda: self._configured.feeds, self._times, self._degraded)
         self._clock = ClockCheck(store)
-        arrival = self._arrival(self._must_stop)
+        arrival = self._arrival(self._must_stop, trusts=self._clock.trusts)
         worker = Worker(arrival, configured.feeds, unusable=configured.degraded, drop=settings.drop.folder)
         self._sync = SyncThreads(
             worker, settings.drop.rescan, self._heartbeat, self._stopping, settings.processes.runs_at_once
@@ -126,9 +127,12 @@ class Daemon:
         self._tasks: set[asyncio.Task[object]] = set()
         self._reloading = asyncio.Lock()
 
-    def _arrival(self, stop: Callable[[], bool]) -> ArrivalContext:
-        """Return what runs files, until ``stop``."""
-        importer = make_importer(self._store, self._settings, self._catalogue, stop=stop)
+    def _arrival(
+        self, stop: Callable[[], bool], trusts: Callable[[datetime], bool] = lambda now: True
+    ) -> ArrivalContext:
+        """Return what runs files, until ``stop``. ``trusts``: whether a run may decide by the date; where a person decides, it
+        may."""
+        importer = make_importer(self._store, self._settings, self._catalogue, stop=stop, trusts=trusts)
         return ArrivalContext(
             self._store, importer, stop=stop, ended=self._metrics.ran, trusts=self._clock.trusts
         )

@@ -131,11 +131,11 @@ class Engine:
             found[name] = Feed(number, config, employer, self.drop / name)
         return found
 
-    def importer(self, store: Store, stop: Any) -> Importer:
-        return Importer(RunContext(store, CATALOGUE, scratch=self.scratch, stop=stop))
+    def importer(self, store: Store, stop: Any, **options: Any) -> Importer:
+        return Importer(RunContext(store, CATALOGUE, scratch=self.scratch, stop=stop, **options))
 
     def worker(self, store: Store, known: dict[str, Feed], stop: Any, **options: Any) -> Worker:
-        importer = self.importer(store, stop)
+        importer = self.importer(store, stop, **options)
         context = ArrivalContext(
             store, importer, monotonic=self.monotonic, sleep=self.sleep, stop=stop, **options
         )

@@ -16,7 +16,7 @@ from syncd.domain import Run
 from syncd.errors import StoreBusy, StoreOverloaded
 from syncd.logs import Event
 from syncd.store import Store, Tx, runs
-from syncd.sync.run import Importer, Stopped, scratch_fault
+from syncd.sync.run import ClockDoubted, Importer, Stopped, scratch_fault
 
 log = structlog.get_logger("syncd.sync")
 T = TypeVar("T")
@@ -91,10 +91,14 @@ class ArrivalContext:
 
 def can_pass(error: BaseException) -> bool:
     """Return whether waiting may help: the store is locked or busy, a disk is full, read-only or reports errors, files or
-    memory are short, or a file is gone while it moved."""
+    memory are short, a file is gone while it moved, or the clock was set."""
     if isinstance(error, OSError) and error.errno in _LONGER:
         return True
-    return isinstance(error, MemoryError) or scratch_fault(error) is not None or _passes_soon(error)
+    return (
+        isinstance(error, MemoryError | ClockDoubted)
+        or scratch_fault(error) is not None
+        or _passes_soon(error)
+    )
 
 
 def _passes_soon(error: BaseException) -> bool:

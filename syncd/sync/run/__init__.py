@@ -21,7 +21,15 @@ would reject. ``reverting`` undoes a run: it reads no file."""
 
 from syncd.sync.run.approval import kept_file
 from syncd.sync.run.checking import Checker, CheckResult
-from syncd.sync.run.context import FILE_CHANGED, Feed, Progress, RunContext, SourceFile, Stopped
+from syncd.sync.run.context import (
+    FILE_CHANGED,
+    ClockDoubted,
+    Feed,
+    Progress,
+    RunContext,
+    SourceFile,
+    Stopped,
+)
 from syncd.sync.run.ending import reconciled
 from syncd.sync.run.importer import Importer, Planned
 from syncd.sync.run.plan import PlannedChange
@@ -41,6 +49,7 @@ __all__ = [
     "FILE_CHANGED",
     "CheckResult",
     "Checker",
+    "ClockDoubted",
     "Feed",
     "Importer",
     "NothingToRevert",

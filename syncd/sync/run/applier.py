@@ -37,7 +37,7 @@ from syncd.errors import Problem, StoreError
 from syncd.logs import Event
 from syncd.store import StaleDecision, Tx, feed_jobs, jobs, places, runs
 from syncd.sync.run import turns
-from syncd.sync.run.context import Feed, FileRun, Stopped
+from syncd.sync.run.context import ClockDoubted, Feed, FileRun, Stopped
 from syncd.sync.run.deciding import NO_OWNER, decide, look_up, problems_of, written
 from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import PackedRow, pack_problems
@@ -94,7 +94,7 @@ class Applier:
         self.failures, self.why = 0, ""
 
     def rows(self) -> None:
-        """Apply all valid rows, in order. Raises Stopped between two batches, and StoreError."""
+        """Apply all valid rows, in order. Raises Stopped between two batches, ClockDoubted, and StoreError."""
         done = 0
         batches = (
             [(row, PackedRow(row.body)) for row in batch] for batch in self._stage.rows.valid(turns.MOST)
@@ -186,6 +186,7 @@ class Applier:
     # -- inside a transaction, which may run twice: changes nothing but the store --------------------------
 
     def _apply(self, tx: Tx, rows: Sequence[_Row]) -> _Written:
+        self._this.ctx.check_clock(tx.now)
         done = _Written()
         for wave in turns.steps(self._this.store, _waves(rows)):
             self._apply_wave(tx, wave, done)
@@ -252,12 +253,14 @@ class Applier:
 def _passes(error: Exception) -> bool:
     """Return whether waiting may mend what made a write fail. A transaction decides on what it sees: if its decision is
     stale all the same, the store refuses to write it."""
-    return isinstance(error, (StoreError, OSError, Stopped)) and not isinstance(error, StaleDecision)
+    passes = isinstance(error, (StoreError, OSError, Stopped, ClockDoubted))
+    return passes and not isinstance(error, StaleDecision)
 
 
 def _archive(tx: Tx, *, this: FileRun, ids: Sequence[int], actor: Actor) -> tuple[int, int]:
     """Archive those of the first jobs that are still active and still the feed's. The feed gives them up. Return how many
     were looked at, and how many were archived."""
+    this.ctx.check_clock(tx.now)
     taken = archived = 0
     for part in turns.steps(this.store, turns.cut(ids)):
         found = jobs.by_ids(tx, part)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -23,6 +24,7 @@ from syncd.domain import (
     FeedLimits,
     FeedWarning,
     HoldScope,
+    Moment,
     Run,
     RunProgress,
     RunState,
@@ -49,6 +51,13 @@ NOTED, LOGGED = 1.0, 30.0
 
 class Stopped(SyncdError):
     """The run stopped between two batches because the service is stopping. The next start continues it."""
+
+
+class ClockDoubted(SyncdError):
+    """The clock was set while a run decided by it. The run can be continued when the time is trusted again."""
+
+    def __init__(self) -> None:
+        super().__init__("the clock was set while the run decided by its date")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +184,8 @@ class Warnings:
 class RunContext:
     """What all runs of one importer share. ``stop`` is asked between two batches. ``scratch``: a folder with space for the
     largest file (None: the system's own for temporary files). ``processes``: the most worker processes that validate a
-    large file (the setting ``sync.helpers``). ``monotonic`` is in seconds."""
+    large file (the setting ``sync.helpers``). ``monotonic`` is in seconds. ``trusts`` returns whether an instant can be trusted:
+    what a row or a missing job results in depends on the date."""
 
     store: Store
     catalogue: Catalogue
@@ -185,6 +195,12 @@ class RunContext:
     scratch: Path | None = None
     processes: int = 0
     monotonic: Callable[[], float] = time.monotonic
+    trusts: Callable[[datetime], bool] = lambda now: True
+
+    def check_clock(self, now: Moment) -> None:
+        """Raise ClockDoubted if ``now``, by which a transaction decides, cannot be trusted: call it in the transaction."""
+        if not self.trusts(now.instant):
+            raise ClockDoubted
 
     def after_batch(self, phase: str, done: int, total: int) -> None:
         """Report how far the run is. Raises Stopped when the run must not go on."""

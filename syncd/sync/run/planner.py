@@ -42,7 +42,7 @@ _RECENT = timedelta(hours=24)
 def make_plan(
     this: FileRun, stage: Stage, summary: Summary, sha256: str | None, on_change: OnChange | None = None
 ) -> Plan:
-    """Plan the whole stage. ``on_change`` gets each change, in order. Raises Stopped."""
+    """Plan the whole stage. ``on_change`` gets each change, in order. Raises Stopped, ClockDoubted."""
     with this.measured("plan"):
         filtered = sum(summary.filtered.values())
         tally = PlanCounts(summary.read - filtered, filtered, summary.rejected, summary.assumed)
@@ -145,6 +145,7 @@ class _RowPlanner:
     ) -> tuple[Found, list[JobInput | None], Moment]:
         """Return for each row what it sends, located; None where it creates what was decided ``today``."""
         feed = self._this.feed
+        self._this.ctx.check_clock(tx.now)
         found = look_up(tx, feed, (row.reference for row in rows))
         sents: list[JobInput | None] = []
         for row in rows:

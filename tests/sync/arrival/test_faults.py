@@ -10,6 +10,7 @@ import json
 import os
 import zipfile
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from structlog.testing import capture_logs
 
 from syncd.domain import RunState
 from syncd.errors import StoreBusy
+from syncd.service.clock_check import ClockCheck
 from syncd.sync.arrival import claims as claims_module
-from syncd.sync.run import SourceFile
+from syncd.sync.run import SourceFile, reading, turns
 from syncd.sync.run.stage import rows, stage
 from tests.sync.arrival.arrivals import Arrival, FaultyImporter, claims
 from tests.sync.board import not_none
@@ -301,3 +303,42 @@ def test_a_file_that_is_broken_because_it_changes_is_read_again(arrival: Arrival
         arrival.worker.tick()
         arrival.monotonic.now += 61
     assert arrival.states() == ["succeeded"]
+
+
+@pytest.mark.parametrize("phase", ["reading", "planning", "applying", "archiving"])
+def test_a_clock_that_jumps_while_a_run_goes_on_closes_nothing(
+    arrival: Arrival, monkeypatch: pytest.MonkeyPatch, phase: str
+) -> None:
+    """The run waits until the time is trusted, and goes on then."""
+    for name, value in (("MOST", 2), ("STEP", 1)):
+        monkeypatch.setattr(turns, name, value)
+    feed, clock = arrival.feed("max_archive = { percent = 100, jobs = 100 }"), arrival.board.clock
+    closes = str(clock.now.date() + timedelta(days=20))
+    names = [f"r{number}" for number in range(9)]
+    arrival.drop(feed, [arrival.row(name, closeDate=closes) for name in names])
+    assert [run.state.value for run in arrival.run_files()] == ["succeeded"]
+    reached: list[str] = []
+
+    def jump(current: str, _done: int, _total: int) -> None:
+        if current == phase and phase not in reached:
+            clock.now += timedelta(days=90)
+        reached.append(current)
+
+    check = ClockCheck(arrival.board.store, arrival.monotonic)
+    arrival.restart(arrival.board.make_importer(progress=jump, trusts=check.trusts), trusts=check.trusts)
+    monkeypatch.setattr(reading, "EDGE", 2)
+    changed = [arrival.row(name, closeDate=closes, confidential=True) for name in names[:6]]
+    arrival.drop(feed, changed, "later.json")
+    assert arrival.run_files(wait=5) == []
+    assert phase in reached
+    assert set(arrival.board.active()) >= set(names[:6])
+    assert "clock" in str(arrival.worker.waiting)
+    clock.now -= timedelta(days=90)
+    for _ in range(5):
+        arrival.monotonic.now += 30
+        clock.now += timedelta(seconds=30)
+        arrival.worker.tick()
+    _, run = arrival.runs()
+    assert (run.state.value, run.attempt) == ("succeeded", 1)
+    assert arrival.board.active() == set(names[:6])
+    assert all(arrival.board.job(name).confidential for name in names[:6])
