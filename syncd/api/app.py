@@ -87,7 +87,7 @@ def _guarded(context: ApiContext) -> web.Application:
 def _authentication(context: ApiContext) -> Guard:
     """Return the guard that lets no request under the base path pass without a good key, be its path
     known or not (docs/specification.md 5)."""
-    base = context.settings.base_path
+    base, note_request = context.settings.base_path, context.store.note_request
 
     def authenticate(request: web.Request) -> None:
         path = request.path
@@ -98,6 +98,7 @@ def _authentication(context: ApiContext) -> Guard:
         sent = request.headers.getall("API-Key", ())
         who = request[PRINCIPAL] = context.keys.principal(sent, lambda: context.addresses.client(request))
         request[KEY_ID] = who.key_id
+        note_request()
 
     return authenticate
 

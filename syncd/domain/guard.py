@@ -57,7 +57,7 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
             yield code, _share(part, whole, what, limit)
     going_in = counts.read - counts.rejected
     if MAX_ASSUMED.crossed(counts.assumed, going_in):
-        what = "rows have only a city that nothing places in Canada"
+        what = "rows have only places that nothing says are in Canada"
         assumed = _share(counts.assumed, going_in, what, MAX_ASSUMED)
         yield "places_assumed", f'{assumed}; approve, or say places = "canada" in the feed\'s file'
     if counts.older_bytes and (counts.read or missing):

@@ -20,8 +20,9 @@ from syncd.domain import Location, Moment
 from syncd.errors import StoreError
 from syncd.store import places, schema
 from syncd.store.database import Database, Session, translating
+from syncd.store.recent_requests import RecentRequests
 from syncd.store.sqlite import SqliteDatabase
-from syncd.store.transactions import Readers, RecentRequests, SearchMemory, Tx, Writer
+from syncd.store.transactions import Readers, SearchMemory, Tx, Writer
 
 T = TypeVar("T")
 
@@ -54,8 +55,8 @@ def database_at(url: str, *, lock_url: str = "", prepare: bool = True) -> Databa
 
 class Store:
     """Open one with ``Store.open`` and close it; it is a context manager too. ``read``, ``read_async`` and ``look_up`` are
-    those of ``Readers``; ``write``, ``begin_write`` and ``write_async`` those of ``Writer``. ``now()``
-    is the present moment."""
+    those of ``Readers``; ``write``, ``begin_write`` and ``write_async`` those of ``Writer``; ``note_request`` is that of
+    ``RecentRequests``. ``now()`` is the present moment."""
 
     def __init__(self, database: Database, clock: Callable[[], Moment], queue_limit: int) -> None:
         """Not for callers: see ``open``."""
@@ -71,16 +72,10 @@ class Store:
             self._session.close()
             raise
         self._checkpoints = database.checkpoints(self._session)
-        self._recent = RecentRequests()
-        self._writer = Writer(
-            self._session,
-            database,
-            self._tx,
-            limit=queue_limit,
-            after_commit=self._checkpoints.after_commit,
-            recent=self._recent,
-        )
-        self._readers = Readers(database, self._reading_tx, self._recent)
+        self._writer = Writer(self._session, database, self._tx, queue_limit, self._checkpoints.after_commit)
+        self._readers = Readers(database, self._reading_tx)
+        self._requests = RecentRequests()
+        self.note_request = self._requests.note
         self.read, self.read_async = self._readers.read, self._readers.read_async
         self.look_up = self._readers.look_up
         self.write, self.begin_write = self._writer.write, self._writer.begin_write
@@ -165,8 +160,8 @@ class Store:
 
     @property
     def recent_requests(self) -> bool:
-        """Whether an event loop has asked something of the store just now: what can wait does well to leave it to them."""
-        return bool(self._recent)
+        """Whether requests of clients are being answered (``note_request``): a run does well to leave the processor to them."""
+        return bool(self._requests) or self.waiting_requests > 0
 
     # -- the search index --------------------------------------------------------------------------------
 

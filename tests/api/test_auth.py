@@ -189,3 +189,21 @@ async def test_last_use_is_written_when_the_service_stops(serve: Any, store: Sto
     async with serve() as api:
         await api.get("/jobs")
     assert store.read(keys.all)[0].last_used_at == clock.now
+
+
+async def test_requests_with_a_good_key_are_recent_for_a_moment_and_no_others_are(
+    api: ApiClient, store: Store
+) -> None:
+    """Runs leave the processor to them, and should not do so for a monitor that asks all the time."""
+
+    def recent() -> bool:
+        return store.recent_requests
+
+    await api("GET", "/jobs", headers={"API-Key": "x"})
+    await store.write_async(lambda tx: keys.touch(tx, {}))
+    await store.read_async(keys.all)
+    assert not recent()
+    await api("GET", "/jobs")
+    assert recent()
+    await asyncio.sleep(0.3)
+    assert not recent()

@@ -27,7 +27,7 @@ from syncd.store.sqlite.search import FAILURES, MARK, PLACE, IndexSearch, is_dam
 
 #: The index and the tables in which FTS5 keeps it: not for migrations.
 TABLES = frozenset({"job_search", "job_search_data", "job_search_idx", "job_search_config"})
-#: Jobs in one step, and pages that are merged after it: 1 to 5 ms of the writer each, for which others wait.
+#: Jobs in one step, and pages in one merge: 1 to 5 ms of the writer each, for which others wait.
 STEP, MERGED = 500, 60
 
 _CREATE = (
@@ -38,6 +38,8 @@ _CREATE = (
 _MERGE_ASKED = "INSERT INTO job_search (job_search, rank) VALUES ('automerge', 0)"
 _IS_MERGE_ASKED = "SELECT 1 FROM job_search_config WHERE k = 'automerge' AND v = 0"
 _MERGE = "INSERT INTO job_search (job_search, rank) VALUES ('merge', ?)"
+#: Rows that a merge writes which had nothing to do: that of the command itself.
+_IDLE_MERGE, _CHANGES = 1, "SELECT total_changes()"
 _SET_MARK = (
     "INSERT INTO setting (name, value) VALUES ('job_search', ?)"
     " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
@@ -70,14 +72,13 @@ class TrigramIndex:
 
     def __init__(self) -> None:
         self.search = IndexSearch()
+        #: Whether there may be something to merge, and jobs for a step.
+        self._to_merge = self._more = True
 
     def prepare(self, session: Session) -> None:
-        ways = [rebuild, rebuild_beside]
-        if _usable(session):
-            if session.execute(_IS_MERGE_ASKED).fetchone():
-                return
-            ways.insert(0, _merge_when_asked)  # an earlier version made the index
-        for make in ways:
+        if _usable(session) and _merges_when_asked(session):
+            return
+        for make in (rebuild, rebuild_beside):
             session.begin()
             try:
                 make(session)
@@ -90,17 +91,21 @@ class TrigramIndex:
                 return
 
     def step(self, read: Run[bool], write: Run[bool]) -> bool:
-        if self.search.damage is not None or not read(lacks):
+        merges = self._to_merge
+        if self.search.damage is not None or not (merges or read(lacks)):
             return False
-        search = self.search
+        search, work = self.search, merge if merges else step
         try:
-            more = write(lambda tx: step(tx, search))
-            write(lambda tx: merge(tx, search))
+            more = write(lambda tx: work(tx, search))
         except StoreError:
             if search.damage is None:
                 raise
             return False
-        return more
+        if merges:
+            self._to_merge = more
+            return more or (self._more and read(lacks))
+        self._to_merge, self._more = True, more
+        return True
 
     def mend(self, write: Run[None]) -> tuple[str, bool] | None:
         damage, anew = self.search.damage, not self.search.mended
@@ -125,6 +130,20 @@ def _usable(session: Session) -> bool:
             raise
         return False
     return session.execute(MARK).fetchone() is not None
+
+
+def _merges_when_asked(session: Session) -> bool:
+    """See to it that an index of an earlier version is merged only when asked. Return False if it turns out damaged."""
+    if session.execute(_IS_MERGE_ASKED).fetchone():
+        return True
+    session.begin()
+    try:
+        session.execute(_MERGE_ASKED)
+        session.commit()
+    except sqlite3.Error as error:  # of a store that is busy or a disk that is full: the next start may do it
+        session.rollback()
+        return not is_damage(error)
+    return True
 
 
 def rebuild(to: Executes) -> None:
@@ -167,12 +186,8 @@ def _create(to: Executes) -> None:
         if "no such module" not in str(error) and "no such tokenizer" not in str(error):
             raise
         return
-    _merge_when_asked(to)
-    to.execute(_SET_MARK, ("0",))
-
-
-def _merge_when_asked(to: Executes) -> None:
     to.execute(_MERGE_ASKED)
+    to.execute(_SET_MARK, ("0",))
 
 
 def lacks(tx: Executes) -> bool:
@@ -196,12 +211,14 @@ def step(tx: Executes, search: IndexSearch, limit: int = STEP) -> bool:
 
 
 def merge(tx: Executes, search: IndexSearch) -> bool:
-    """Merge some of what was added, so that a search has few places to look at. Return whether the index is there."""
-    there = tx.execute(MARK).fetchone() is not None
-    if there:
-        with _noting_damage(search):
-            tx.execute(_MERGE, (MERGED,))
-    return there
+    """Merge some of what was added, so that a search has few places to look at; return whether there may be more."""
+    if tx.execute(MARK).fetchone() is None:
+        return False
+    (before,) = tx.execute(_CHANGES).fetchone()
+    with _noting_damage(search):
+        tx.execute(_MERGE, (MERGED,))
+    (after,) = tx.execute(_CHANGES).fetchone()
+    return int(after) - int(before) > _IDLE_MERGE
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from typing import TypeVar
 from syncd.domain import Moment
 from syncd.errors import StoreClosed
 from syncd.store.database import Database, Session, translating
-from syncd.store.transactions.recent_requests import RecentRequests
 from syncd.store.transactions.tx import Tx
 
 T = TypeVar("T")
@@ -70,10 +69,10 @@ class _Sessions:
 
 
 class Readers:
-    """Runs functions that read, on connections that are kept for the next. ``recent`` gets the requests."""
+    """Runs functions that read, on connections that are kept for the next."""
 
-    def __init__(self, database: Database, make_tx: Callable[[Session], Tx], recent: RecentRequests) -> None:
-        self._database, self._make_tx, self._recent = database, make_tx, recent
+    def __init__(self, database: Database, make_tx: Callable[[Session], Tx]) -> None:
+        self._database, self._make_tx = database, make_tx
         self._sessions = _Sessions(database.reader)
         single = database.single_reader
         self._single = None if single is None else _Sessions(single)
@@ -114,7 +113,6 @@ class Readers:
     async def read_async(self, fn: Callable[[Tx], T]) -> T:
         """Run ``fn`` as ``read`` does, in a thread of the store."""
         self._sessions.check()
-        self._recent.note()
         context = copy_context()
         return await asyncio.get_running_loop().run_in_executor(
             self._threads, lambda: context.run(self.read, fn)
@@ -131,7 +129,6 @@ class Readers:
         No request misses what it may expect to see: a loop runs the handlers of a turn before it reads from the network
         again, so the snapshot is younger than every request that it answers, and than the answer to every write that
         was awaited."""
-        self._recent.note()
         if self._single is not None and not several:
             return self._read(self._single, fn)
         try:

@@ -30,7 +30,6 @@ from typing import Any, TypeVar
 
 from syncd.errors import StoreBusy, StoreClosed, StoreError, StoreOverloaded
 from syncd.store.database import Database, Session
-from syncd.store.transactions.recent_requests import RecentRequests
 from syncd.store.transactions.tx import Tx
 
 BATCH = 128
@@ -139,13 +138,11 @@ class Writer:
         session: Session,
         database: Database,
         make_tx: Callable[[Session], Tx],
-        *,
         limit: int,
         after_commit: Callable[[Callable[[], None]], None],
-        recent: RecentRequests,
     ) -> None:
-        """``limit``: the most functions that may wait. ``after_commit``: see ``Checkpoints``. ``recent`` gets the requests."""
-        self._limit, self._after_commit, self._recent = limit, after_commit, recent
+        """``limit``: the most functions that may wait. ``after_commit``: see ``Checkpoints``."""
+        self._limit, self._after_commit = limit, after_commit
         self._under_locks = database.under_locks
         self._transactions = _Transactions(session, database, make_tx, self._late, self._answer)
         #: What event loops wait for, and what other threads wait for: it may take long.
@@ -193,7 +190,6 @@ class Writer:
                 self._ring()
             else:
                 self._requests.append(item)
-                self._recent.note()
         if loop is not None and self._ringing is not loop:
             self._ringing = loop
             loop.call_soon(self._end_of_turn)

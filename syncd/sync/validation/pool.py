@@ -31,6 +31,7 @@ RECORDS, BYTES = 256, 400_000
 START = 0.0
 #: Seconds that a run waits in all, while it is busy, for processes that were just started.
 PATIENCE = 5.0
+_MOMENT = 0.05
 
 
 @dataclass(slots=True)
@@ -127,29 +128,30 @@ class ValidationPool:
 
     def _dispatch(self, batch: _Batch) -> None:
         self._filling = None
-        while not self._send(batch) and self._processes and self._busy() and self._make_room():
+        while self._processes and not self._has_room() and self._busy() and self._make_room():
             pass
+        batch.process = next((process for process in self._processes if _sent(process, batch)), None)
         if batch.process is None:
             self._validate(batch)
         self._pending.append(batch)
         self._take_done()
         self._drop_lost()
 
-    def _send(self, batch: _Batch) -> bool:
-        batch.process = next((process for process in self._processes if _sent(process, batch)), None)
-        return batch.process is not None
+    def _has_room(self) -> bool:
+        return any(process.has_room for process in self._processes)
 
     def _make_room(self) -> bool:
-        """Wait for rows, after which a process has room sooner or later, or for one that was just started. Return False if
-        it is not worth waiting longer."""
+        """Wait for rows, after which a process has room sooner or later, or a moment for those that were just started. Return
+        False if it is not worth waiting longer for them."""
         if self._pending:
             self._take_done(most=1, wait=True)
             return True
         started = monotonic()
-        ready = any(process.ready(self._patience) for process in self._processes)
-        self._patience = max(0.0, self._patience - (monotonic() - started))
+        for process in self._processes:
+            process.ready(_MOMENT)
+        self._patience -= monotonic() - started
         self._drop_lost()
-        return ready
+        return self._patience > 0
 
     def _validate(self, batch: _Batch) -> None:
         if self._own is None:

@@ -19,7 +19,7 @@ PIPE = 1 << 20
 #: Batches that a process has at once: it never waits, and little is lost with it.
 _AHEAD = 2
 #: Seconds after which a process that does not answer is given up: a batch takes some hundredths of one.
-ANSWER = 60.0
+ANSWER = 15.0
 
 
 class WorkerConnection:

@@ -228,6 +228,7 @@ def test_the_parts_of_the_index_are_merged_after_its_steps_and_never_within_them
     board: Board, path: Path
 ) -> None:
     """SQLite would merge in the middle of a write, for which all others wait, and for long."""
+    index_all(board.store)
     for number in range(15):
         board.create(title=f"Baker {number}")
         assert not board.store.write(index_step)
@@ -237,6 +238,22 @@ def test_the_parts_of_the_index_are_merged_after_its_steps_and_never_within_them
     assert segments(path) < 5
     assert len(found(board.store, board.employer.id, "baker")) == 15
     assert found(board.store, board.employer.id, "miller")
+
+
+def test_the_index_has_few_parts_also_where_jobs_are_renamed_again_and_again(
+    board: Board, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step that replaces adds two or three parts. They are merged to the end, a little in each write."""
+    monkeypatch.setattr(search_index, "MERGED", 1)
+    made = [board.create(title=f"Baker {number} {hash(str(number))}") for number in range(60)]
+    index_all(board.store)
+    for turn in range(12):
+        for number, job in enumerate(made):
+            made[number] = board.update(job, title=f"Miller {turn} {hash((turn, number))}")
+        index_all(board.store)
+        assert segments(path) < 12
+    assert not board.store.index_some()
+    assert len(found(board.store, board.employer.id, "miller 11")) == 60
 
 
 def test_the_index_of_an_earlier_version_is_merged_after_its_steps_too(
@@ -249,4 +266,17 @@ def test_the_index_of_an_earlier_version_is_merged_after_its_steps_too(
     store = open_store()
     assert not is_merged_by_itself(path)
     assert asks_the_index(store, board.employer.id, "baker")  # it was kept
+    assert found(store, board.employer.id, "baker") == bakers
+
+
+def test_a_store_that_is_busy_when_it_is_opened_keeps_the_index_of_an_earlier_version_as_it_is(
+    board: Board, path: Path, open_store: Callable[..., Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bakers, _ = fill(board)
+    board.store.close()
+    run(path, "DELETE FROM job_search_config WHERE k = 'automerge'")
+    monkeypatch.setattr(search_index, "_MERGE_ASKED", "INSERT INTO job_search (nothing) VALUES (1)")
+    store = open_store()
+    assert is_merged_by_itself(path)
+    assert asks_the_index(store, board.employer.id, "baker")
     assert found(store, board.employer.id, "baker") == bakers

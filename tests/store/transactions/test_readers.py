@@ -3,7 +3,6 @@
 import asyncio
 from functools import partial
 from pathlib import Path
-from time import monotonic
 
 import pytest
 import sqlalchemy as sa
@@ -123,28 +122,3 @@ def test_a_store_is_closed_although_a_loop_was_stopped_within_a_turn(store: Stor
     loop.close()
     with pytest.raises(StoreClosed):
         names(store)
-
-
-async def test_requests_count_as_recent_for_a_moment_and_tasks_do_not(store: Store) -> None:
-    def asked_by_threads() -> None:
-        store.write(partial(employers.add, name="Acme"))
-        assert store.read(employers.all)
-
-    def recent() -> bool:
-        return store.recent_requests
-
-    await asyncio.to_thread(asked_by_threads)
-    assert not recent()
-    for ask in (
-        lambda: store.read_async(employers.all),
-        lambda: store.write_async(partial(employers.add, name=f"Acme {monotonic()}")),
-        lambda: asyncio.to_thread(partial(asyncio.run, look_up(store))),
-    ):
-        await ask()
-        assert recent()
-        await asyncio.sleep(0.3)
-        assert not recent()
-
-
-async def look_up(store: Store) -> None:
-    store.look_up(employers.all)

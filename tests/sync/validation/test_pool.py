@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import json
 import os
@@ -20,7 +19,7 @@ from structlog.testing import capture_logs
 
 from syncd.domain import Moment, Run
 from syncd.feeds.readers import Record
-from syncd.store import Store, employers
+from syncd.store import Store
 from syncd.store.runs import results
 from syncd.sync.run import RejectsWriter, Stopped, reading
 from syncd.sync.validation import ValidatedRow, pool, worker_connection
@@ -353,19 +352,17 @@ def test_known_records_do_not_start_a_worker_process(
 
 @contextmanager
 def requests(store: Store) -> Iterator[None]:
-    """Let an event loop ask something of the store all the time."""
-    asked, ended = threading.Event(), threading.Event()
+    """Let requests come all the time."""
+    ended = threading.Event()
 
-    async def ask() -> None:
-        while not ended.is_set():
-            store.look_up(employers.all)
-            asked.set()
-            await asyncio.sleep(0.01)
+    def ask() -> None:
+        while not ended.wait(0.01):
+            store.note_request()
 
-    thread = threading.Thread(target=asyncio.run, args=(ask(),))
+    store.note_request()
+    thread = threading.Thread(target=ask)
     thread.start()
     try:
-        asked.wait()
         yield
     finally:
         ended.set()
@@ -379,6 +376,8 @@ def test_while_requests_come_the_process_of_the_run_validates_nothing_that_a_wor
     """The requests would wait for the interpreter, and the run does not take much longer. It waits for a process that was just
     started, too."""
     monkeypatch.setattr(pool, "START", 0.0 if busy else 30.0)
+    monkeypatch.setattr(pool, "PATIENCE", 30.0)
+    monkeypatch.setattr(worker_connection, "_AHEAD", 1)
     own: list[int] = []
 
     class Counting(FileValidator):
@@ -406,3 +405,15 @@ def test_a_worker_process_that_does_not_start_is_not_waited_for_for_ever_while_r
     assert run.counts.created == ROWS
     assert workers.batches == 0
     assert workers.all_ended()
+
+
+def test_a_batch_that_cannot_be_sent_is_validated_at_once_also_while_requests_come(
+    board: Board, other: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> bytes:
+        raise TypeError("cannot pickle it")
+
+    monkeypatch.setattr(pool, "packed_batch", refuse)
+    with requests(board.store):
+        assert_same_result(board, other, as_xml(mixed_rows(board)))
+    assert workers.batches == 0

@@ -24,7 +24,10 @@ _ISO_TAIL = re.compile(rf",\s*CAN?-({_CODES})\Z", re.IGNORECASE)
 _CODE = r"[A-CEGHJ-NPR-TVXY]\d[A-Z][ -]?\d[A-Z]\d"
 _POSTAL = re.compile(rf"[,\s]+{_CODE}\Z", re.IGNORECASE)
 _ANY_POSTAL = re.compile(rf"\b{_CODE}\b", re.IGNORECASE)
-_SAYS_CANADA = re.compile(r"\bcanada\b", re.IGNORECASE)
+#: "Canada", or its code beside that of a province: "CA-SK", "SK, CA".
+_SAYS_CANADA = re.compile(
+    rf"\bcanada\b|\bCAN?\s*[-,/>]\s*(?:{_CODES})\b|\b(?:{_CODES})\s*,\s*CAN?\s*\Z", re.IGNORECASE
+)
 #: A way to work that stands beside a place.
 _MODE = (
     r"(?:fully |100 ?% )?(?:remote|hybrid|hybride|on-?site|in[- ]office|in[- ]person|work from home|wfh|telework"
@@ -76,7 +79,7 @@ class TidyPlace(NamedTuple):
     """A location's text, tidied; whether it names no place at all; and what is the same for every spelling of one place
     ("Ottawa, ON", "OTTAWA, Ontario"). ``bare``: it names no province (nor another region). ``in_canada``: the text says
     that the place is in Canada. ``known``: for a bare name, the largest Canadian place of that name as "City, PC".
-    ``country``: what "NL" or another code of both means as a country, where the province has no known place of the name."""
+    ``country``: what "NL" or another code of both means as a country, where Canada has no known place of the name."""
 
     text: str
     nowhere: bool
@@ -122,9 +125,10 @@ _known = lru_cache(maxsize=16384)(_read)
 
 
 def _country(key: str, code: str) -> str | None:
-    """Return the country that ``code`` may be behind the name of a place; None where that is a place of the province."""
+    """Return the country that ``code`` may be behind the name of a place; None where Canada has a place of that name:
+    Lloydminster lies in two provinces."""
     country = _COUNTRIES.get(code)
-    known = country is not None and ((key, code) in _shipped() or place_aliases(key, code))
+    known = country is not None and ((key, None) in _shipped() or place_aliases(key, code))
     return None if known else country
 
 

@@ -1,4 +1,4 @@
-"""Whether requests are being answered: what can wait leaves the processor and the writer to them."""
+"""Whether requests are being answered: a run leaves the processor to them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _SECONDS = 0.2
 
 
 class RecentRequests:
-    """When an event loop last asked something of the store. For any number of threads."""
+    """When the last request came. For any number of threads."""
 
     __slots__ = ("_last",)
 
