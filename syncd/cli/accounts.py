@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from datetime import timedelta
 
 from syncd.cli.output import cell, clean, print_json, print_list, print_result, remark
 from syncd.cli.store_access import opened_store
 from syncd.config import Settings
+from syncd.errors import SyncdError
 from syncd.store import employers, keys
 from syncd.sync.report import employer_json, key_json
 
@@ -71,11 +73,17 @@ def rotate_key(
 
 
 def _show_new(as_json: bool, info: keys.KeyInfo, plain: str) -> None:
-    """Print the key alone, so that it can be piped; a person on a terminal gets a remark too."""
+    """Print the key alone, so that it can be piped; a person on a terminal gets a remark too. Raises SyncdError if it cannot be
+    printed: nobody has it then."""
+    try:
+        print_json({**key_json(info), "key": plain}) if as_json else print(plain)
+        sys.stdout.flush()
+    except (OSError, ValueError) as error:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - what is left in the buffer is not printed later
+        reason = f"key {info.id} was made, but could not be printed ({error}); revoke it: syncd key revoke {info.id}"
+        raise SyncdError(reason) from None
     if as_json:
-        print_json({**key_json(info), "key": plain})
         return
-    print(plain)
     if sys.stdout.isatty():
         remark(f"key {info.id} of {info.employer}; keep it now, it is not shown again")
 
@@ -95,4 +103,4 @@ def list_keys(settings: Settings, as_json: bool) -> None:
 def revoke_key(settings: Settings, as_json: bool, key_id: int) -> None:
     with opened_store(settings) as store:
         info = store.write(lambda tx: keys.revoke(tx, key_id))
-    print_result(as_json, key_json(info), f"key {info.id} of {info.employer} is revoked")
+    print_result(as_json, key_json(info), f"key {info.id} of {clean(info.employer)} is revoked")

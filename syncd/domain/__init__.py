@@ -97,7 +97,7 @@ from syncd.domain.run import (
     UnknownValues,
     takes_place,
 )
-from syncd.domain.scalar_readers import AMOUNT_BELOW, AMOUNT_DECIMALS
+from syncd.domain.scalar_readers import AMOUNT_BELOW, AMOUNT_DECIMALS, check_line
 from syncd.domain.text import fold, name_key
 
 __all__ = [
@@ -176,6 +176,7 @@ __all__ = [
     "UnknownValues",
     "Update",
     "check_body",
+    "check_line",
     "check_reference",
     "decide",
     "decide_close",

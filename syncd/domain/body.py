@@ -49,6 +49,8 @@ def check_body(
         if len(problems) > MAX_PROBLEMS:
             raise Invalid(_capped(problems))
     job_id = body.get("id")
+    if creating is not None:  # no job is addressed: read-only
+        job_id = None
     if job_id is not None and type(job_id) is not int:
         wrong_type("/id", job_id, "a whole number", problems)
         job_id = None

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
-from syncd.errors import Problem
+from syncd.errors import Invalid, Problem
 
 
 class Fault:
@@ -87,6 +87,17 @@ def read_line(pointer: str, value: object, most: int, problems: Problems) -> str
     if not text.isprintable() and (found := _FORBIDDEN.search(text)):
         return _invalid_character(pointer, found, problems)
     return text
+
+
+def check_line(name: str, text: str, most: int) -> str:
+    """Return ``text`` without surrounding and repeated white space, for what an operator names: of at most ``most`` code points,
+    without control characters. Raises Invalid."""
+    text.encode()  # an argument of the command line need not be UTF-8: raises UnicodeEncodeError
+    problems: Problems = []
+    line = read_line(f"/{name}", " ".join(text.split()), most, problems)
+    if problems:
+        raise Invalid(problems)
+    return line if isinstance(line, str) else ""
 
 
 def read_text(pointer: str, value: object, problems: Problems) -> str | Fault | None:

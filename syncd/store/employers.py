@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from msgspec.structs import replace
 from sqlmodel import col
 
-from syncd.domain import Employer
+from syncd.domain import Employer, check_line
 from syncd.errors import Conflict, Invalid, NotFound, Problem
 from syncd.store.model import Columns, EmployerRow, Statement, matching, updating
 from syncd.store.transactions import Tx, existing
@@ -22,8 +22,8 @@ _RENAME = updating(EmployerRow.name, where=[EmployerRow.id])
 
 
 def add(tx: Tx, name: str, unlimited: bool = True) -> Employer:
-    """Add an employer. Raises Conflict if the name exists, Invalid if it is empty or longer than 128
-    characters."""
+    """Add an employer. Raises Conflict if the name exists, Invalid if it is empty, longer than 128 characters, has control
+    characters, or is a whole number, which would be taken for an id."""
     name = _free_name(tx, name)
     return Employer(tx.insert({EmployerRow.name: name, EmployerRow.unlimited: unlimited}), name, unlimited)
 
@@ -39,13 +39,12 @@ def rename(tx: Tx, employer_id: int, name: str) -> Employer:
 def _free_name(tx: Tx, name: str, but: int = 0) -> str:
     """Return the name without surrounding and repeated white space. Raises as ``add`` does. The employer ``but`` may have
     it."""
-    name = " ".join(name.split())
+    name = check_line("name", name, MAX_NAME)
     if not name:
         raise Invalid([Problem("/name", "required", "an employer needs a name")])
-    if len(name) > MAX_NAME:
-        raise Invalid(
-            [Problem("/name", "too_long", f"{len(name)} characters; at most {MAX_NAME} are allowed")]
-        )
+    if name.isdecimal():
+        detail = f"{name} is a whole number, and would be taken for an id; give a name with a letter"
+        raise Invalid([Problem("/name", "unknown_value", detail)])
     taken = tx.one(_NAMED, name=name)
     if taken and taken.id != but:
         raise Conflict(f"employer {taken.id} already has the name {name!r}")

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam
 from sqlmodel import col
 
+from syncd.domain import check_line
 from syncd.errors import Conflict
 from syncd.store import employers
 from syncd.store.model import (
@@ -29,6 +30,7 @@ from syncd.store.model import (
 from syncd.store.transactions import Tx, existing
 
 PREFIX = "syncd_"
+MAX_LABEL = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,10 @@ def create(
     tx: Tx, employer_id: int, label: str = "", expires_at: datetime | None = None
 ) -> tuple[KeyInfo, str]:
     """Return a new key and, for the only time, its plain text: ``syncd_`` and 43 url-safe characters (256 random
-    bits). Raises NotFound for an unknown employer."""
+    bits). Raises NotFound for an unknown employer, Invalid for a label that is longer than 128 characters or has control
+    characters."""
     employers.get(tx, employer_id)
+    label = check_line("label", label, MAX_LABEL)
     plain = PREFIX + secrets.token_urlsafe(32)
     key_id = tx.insert(
         {

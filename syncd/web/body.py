@@ -30,13 +30,35 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 async def read_object(request: web.Request, limits: ServerLimits) -> dict[str, object]:
     """Return the JSON object in the body. The checks are in the order of docs/api.md "Order of checks"."""
     if not request.body_exists:
-        raise _malformed("a body is needed and there is none")
-    _check_media_type(request)
+        raise _missing()
+    try:
+        _check_media_type(request)
+    except Refusal:
+        if await _is_empty(request, limits):
+            raise _missing() from None
+        raise
     if (request.content_length or 0) > limits.max_body:
         raise _too_large(f"a body may have {limits.max_body} bytes")
     raw = await _read(request, limits)
+    if not raw:
+        raise _missing()
     encoding = _encoding(request)
     return parse(_expand(raw, encoding, limits) if encoding in _COMPRESSED else raw)
+
+
+def _missing() -> Refusal:
+    return _malformed("a body is needed and there is none")
+
+
+async def _is_empty(request: web.Request, limits: ServerLimits) -> bool:
+    """Whether a body of unknown length has no byte. One that the client holds back until it is asked for has some."""
+    if request.content_length is not None or "Expect" in request.headers:
+        return False
+    try:
+        async with asyncio.timeout(limits.read_timeout):
+            return not await request.content.read(1)
+    except (TimeoutError, web.RequestPayloadError):
+        return False
 
 
 def _check_media_type(request: web.Request) -> None:

@@ -558,3 +558,40 @@ def test_feeds_are_listed_without_a_store_and_none_is_created(installation):
     assert (listed["name"], listed["state"], listed["lastRun"]) == ("acme", "degraded", None)
     assert "no employer 'Acme Ltd.'" in listed["reason"]
     assert not (installation.base / "var").exists()
+
+
+def with_streams(acme, redirection, *arguments):
+    """Run a command in a shell that redirects its streams."""
+    words = [sys.executable, "-m", "syncd", "--config", str(acme.config), *arguments]
+    return subprocess.run(
+        ["/bin/sh", "-c", f'"$@" {redirection}', "sh", *words], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("redirection", [">&-", "2>&-", "<&-", ">&- 2>&-"])
+def test_a_closed_stream_is_no_fault(acme, redirection):
+    for arguments in (("employer", "list"), ("employer", "list", "--json"), ("--help",)):
+        result = with_streams(acme, redirection, *arguments)
+        assert (result.returncode, result.stderr) == (0, "")
+    result = with_streams(
+        acme, redirection, "import", str(feed_file(acme, "a.csv", [row("a")])), "--feed", "acme"
+    )
+    assert result.returncode == 0
+    assert "fault" not in result.stderr
+
+
+def test_a_character_that_the_output_cannot_have_is_an_escape(acme):
+    acme.run("employer", "rename", "Acme Ltd.", "Acmé 🏗")
+    result = with_streams(acme, "", "employer", "list")
+    assert "Acmé 🏗" in result.stdout
+    environ = {"PYTHONIOENCODING": "ascii"}
+    words = [sys.executable, "-m", "syncd", "--config", str(acme.config), "employer", "list"]
+    result = subprocess.run(words, env=os.environ | environ, capture_output=True, text=True, check=True)
+    assert "Acm\\xe9 \\U0001f3d7" in result.stdout
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+def test_a_key_that_cannot_be_printed_is_named_so_that_it_can_be_revoked(acme, flags):
+    result = with_streams(acme, "> /dev/full", "key", "create", "Acme Ltd.", *flags)
+    assert result.returncode == 1
+    assert re.fullmatch(r"syncd: key 2 was made, but .* revoke it: syncd key revoke 2\n", result.stderr)

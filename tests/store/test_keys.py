@@ -17,9 +17,9 @@ from tests.stores import rows_in
 
 def test_an_employer_is_found_by_name_or_id(store: Store) -> None:
     acme = store.write(lambda tx: employers.add(tx, "  Acme   Ltd. "))
-    number = store.write(lambda tx: employers.add(tx, "1", unlimited=False))
+    number = store.write(lambda tx: employers.add(tx, "No. 1", unlimited=False))
     assert (acme.id, acme.name, acme.unlimited) == (1, "Acme Ltd.", True)
-    for wanted, found in ((acme.name, acme), ("2", number), (2, number), ("1", number)):
+    for wanted, found in ((acme.name, acme), ("2", number), (2, number), ("No. 1", number)):
         assert store.read(partial(employers.find, name_or_id=wanted)) == found
     assert store.read(employers.all) == [acme, number]
 
@@ -36,9 +36,17 @@ def test_names_are_unique_and_of_a_length(store: Store) -> None:
     store.write(lambda tx: employers.add(tx, "x" * 128))
     with pytest.raises(Conflict):
         store.write(lambda tx: employers.add(tx, "x" * 128))
-    for name in ("", "   ", "x" * 129):
+    for name in ("", "   ", "x" * 129, "1", " 23 ", "a\x1b[31mb", "a\ufffeb", "a\x85\x00b"):
         with pytest.raises(Invalid):
             store.write(partial(employers.add, name=name))
+
+
+def test_a_label_has_no_control_characters_and_an_end(store: Store, employer: Employer) -> None:
+    for label in ("a\x1b[31mb", "x" * 129):
+        with pytest.raises(Invalid):
+            store.write(partial(keys.create, employer_id=employer.id, label=label))
+    info, _ = store.write(lambda tx: keys.create(tx, employer.id, " a\n b ", None))
+    assert info.label == "a b"
 
 
 def test_a_key_is_shown_once_and_only_its_hash_is_kept(store: Store, employer: Employer, path: Path) -> None:

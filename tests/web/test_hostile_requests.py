@@ -261,3 +261,15 @@ async def test_an_absurd_body_is_refused_quickly_and_the_connection_goes_on(
     assert await exchange(api, ask("POST", JSON, f"Content-Length: {len(body)}") + body) == [status, "end"]
     assert asyncio.get_running_loop().time() - started < 5
     assert (await api.get("/jobs")).json["paging"]["total"] == 0
+
+
+@pytest.mark.parametrize("media_type", [JSON, "Content-Type: text/plain", "X-A: none"])
+async def test_a_missing_body_in_chunks_is_a_400_whatever_its_media_type(
+    api: ApiClient, media_type: str
+) -> None:
+    assert await exchange(api, ask("POST", media_type, CHUNKED) + b"0\r\n\r\n") == [400, "end"]
+
+
+async def test_a_body_in_chunks_of_another_media_type_is_a_415(api: ApiClient) -> None:
+    first, *_ = await exchange(api, ask("POST", "Content-Type: text/plain", CHUNKED) + CHUNKS)
+    assert first == 415

@@ -24,6 +24,7 @@ Known = Callable[[list[bytes]], Collection[bytes]]
 
 #: The column, attribute or member in which a file of rejected records has its reasons.
 ERRORS = "syncd_errors"
+_MARK = re.compile(r"syncd[\s_-]*errors")
 #: The last step of a JSON path: each member of the object there is a record.
 EACH = "*"
 #: Names, without case, under which a file declares how many records it has.
@@ -226,8 +227,10 @@ def seeded(*seeds: bytes | str) -> Callable[[bytes], bytes]:
 
 
 def header_key(name: str) -> str:
-    """Return what a CSV column is known by: its name without case and surrounding space."""
-    return name.strip().casefold()
+    """Return what a CSV column is known by: its name without case and surrounding space. A program that has written the column
+    of ``ERRORS`` anew may have changed its underscore."""
+    key = name.strip().casefold()
+    return ERRORS if _MARK.fullmatch(key) else key
 
 
 def element_path(text: str) -> tuple[str, ...]:
