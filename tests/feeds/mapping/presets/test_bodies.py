@@ -183,3 +183,38 @@ def test_adzuna_s_salaries_are_read_where_they_say_enough(tmp_path, text, salary
     [row] = rows_of(tmp_path, "adzuna", "jobs.xml", xml.encode())
     assert (row.body["salary"] or {}).get("amount") == salary
     assert code is None or code in [found for found, _ in row.warnings]
+
+
+@pytest.mark.parametrize(
+    ("columns", "cells", "position", "title"),
+    [
+        ("job title,job type,schedule", "Cook,Regular,Part-time", 2, "Cook"),
+        ("job title,job type,schedule", "Cook,Permanent,", 1, "Cook"),
+        ("titre,type d'emploi,horaire,statut", "Cuisinier,Régulier,Temps partiel,Permanent", 2, "Cuisinier"),
+        ("job posting title,job family,time type", "Cook,Customer Service,Full time", 1, "Cook"),
+        ("job opening,pay type,employment type", "Cook,Hourly,Contract", 3, "Cook"),
+        ("job title,status,type", "Cook,Temporary,Temp", 4, "Cook"),
+    ],
+)
+def test_a_table_that_says_how_long_work_lasts_and_how_much_it_is(tmp_path, columns, cells, position, title):
+    """ "Permanent" says nothing about hours, and as a status nothing about whether the job is open."""
+    text = f"job id,location,description,apply url,{columns}\n1,Laval QC,Cook well.,https://a.example/1,{cells}\n"
+    [row] = rows_of(tmp_path, "csv", "jobs.csv", text.encode())
+    assert row.problems == ()
+    assert (row.body["positionType"], row.body["title"]) == ({"id": position}, title)
+    assert "status" not in row.body
+
+
+def test_a_permanent_job_of_trovit_has_its_hours(tmp_path):
+    xml = (
+        "<trovit><ad><id>1</id><title>Cook</title><content>Cook well.</content><city>Laval</city><region>QC</region>"
+        "<contract>permanent</contract><working_hours>part time</working_hours><url>https://a.example/1</url></ad></trovit>"
+    )
+    [row] = rows_of(tmp_path, "trovit", "ads.xml", xml.encode())
+    assert row.body["positionType"] == {"id": 2}
+
+
+def test_the_office_is_the_place_where_a_way_of_working_has_the_name_of_one(tmp_path):
+    text = 'id,title,description,apply url,job location,office location\n1,Cook,Cook.,https://a.example/1,hybrid,"Toronto, ON"\n'
+    [row] = rows_of(tmp_path, "csv", "jobs.csv", text.encode())
+    assert row.body["locations"] == [{"description": "Toronto, ON"}]
