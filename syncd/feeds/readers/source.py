@@ -40,6 +40,8 @@ _BOMS = (
 #: What codecs call an encoding → its name in messages.
 _SPOKEN = {"charmap": "Windows-1252 (or the one-byte encoding that was named)"}
 _DECLARED = re.compile(rb"""\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
+#: What a declaration of single bytes cannot mean: the writer of .NET's strings names UTF-16, whatever the bytes become.
+_IMPOSSIBLE = re.compile(r"(?:utf|ucs)[-_]?(?:16|32|2|4)(?:[-_]?[lb]e)?\Z", re.IGNORECASE)
 
 
 class Stream(Protocol):
@@ -181,7 +183,8 @@ def _encoding(raw: bytes, setting: str | None) -> tuple[str, int, bool]:
     """The codec's name, the length of the byte order mark, and whether Windows-1252 is only a guess."""
     mark, marked = next(((len(bom), name) for bom, name in _BOMS if raw.startswith(bom)), (0, None))
     declared = _DECLARED.match(raw[:4096])
-    name = setting or marked or _wide(raw) or (declared.group(1).decode() if declared else None)
+    named = declared.group(1).decode() if declared else None
+    name = setting or marked or _wide(raw) or (named if named and not _IMPOSSIBLE.match(named) else None)
     if name is None:
         found = "guess" if raw.isascii() else _guess(raw, 0)
         return found, 0, found == "cp1252"

@@ -154,3 +154,15 @@ def test_a_lone_job_of_the_service_s_own_shape_is_one_record(text):
 )
 def test_windows_1252_that_nothing_names_is_known_to_be_a_guess(data, spec, guessed):
     assert (read(data, spec)[0].encoding_guessed is not None) is guessed
+
+
+@pytest.mark.parametrize("named", ["utf-16", "UTF-16", "utf-16le", "UTF_32", "ucs-2"])
+@pytest.mark.parametrize(("written", "guessed"), [("utf-8", False), ("cp1252", True)])
+def test_a_declaration_in_single_bytes_that_names_a_wide_encoding_is_not_believed(
+    named: str, written: str, guessed: bool
+) -> None:
+    """What .NET writes into a string it calls UTF-16."""
+    text = f'<?xml version="1.0" encoding="{named}"?>\n<jobs><job><id>Montr\u00e9al</id></job></jobs>'
+    reader, records = read(text.encode(written), ReadSpec(records="/jobs/job"))
+    assert records == [({"id": "Montr\u00e9al"}, None)]
+    assert (reader.encoding_guessed is not None) is guessed
