@@ -51,7 +51,8 @@ NAMES = _names_by_field(
         " externalid sourceid jobopeningid identifier.value identifiervalue identifier idvalue shortcode jobkey"
         " noemploi noposte numeroposte numerooffre numeroreference numerodossier nodossier numeroconcours noconcours"
         " numero offreid idoffre idemploi codeposte uid uuid slug id guid key",
-        "title": "title jobtitle jobpostingtitle jobopening jobopeningname positiontitle postingtitle vacancytitle businesstitle advertisedtitle roletitle"
+        "title": "title jobtitle jobpostingtitle positiontitle postingtitle vacancytitle businesstitle advertisedtitle roletitle"
+        " jobopening jobopeningname"
         " joboffer jobname titre titreposte titreemploi titreoffre intitule intituleposte nomposte poste position"
         " role jobposition name text headline job vacancy designation occupation emploi libelle",
         "description": "description jobdescription descriptionhtml fulldescription htmldescription longdescription"
