@@ -39,10 +39,11 @@ def _salary(given: FieldExpression) -> FieldFunction:
     find = given.context.finders["period"]
 
     def salary(node: Any, log: RowLog) -> object:
-        pay = _paid_abroad(parts["currency"].first(node)) or _from_parts(node, parts, find, infer, locale)
-        if pay is None or (not pay.usable and not pay.notes):
-            value = text.first(node)
-            pay = money.parse(spelled(value), infer, locale) if value is not None else pay
+        pay = _from_parts(node, parts, find, infer, locale)
+        value = text.first(node) if pay is None else None
+        if value is not None:
+            unit = _unit(parts["period"].first(node), find)
+            pay = _paid_abroad(node, parts, value) or money.parse(spelled(value), infer, locale, unit)
         for code, detail in pay.notes if pay else ():
             log.note(code, detail)
         chosen = pay if pay and pay.usable else default
@@ -85,8 +86,14 @@ def _period_limits(given: FieldExpression) -> money.PeriodLimits | None:
     return money.PeriodLimits(**found)
 
 
-def _paid_abroad(currency: object | None) -> money.Pay | None:
+def _paid_abroad(node: Any, parts: Mapping[str, ValueSource], *amounts: object) -> money.Pay | None:
+    """No salary, where there is an amount and its currency is another. Feeds name a currency without amounts, too."""
+    currency = parts["currency"].first(node)
     if currency is None or spelled(currency).strip().upper() in _CANADIAN:
+        return None
+    if not any(
+        character.isdigit() for amount in amounts if amount is not None for character in spelled(amount)
+    ):
         return None
     detail = f"the salary is in {spelled(currency)[:20]}, not in Canadian dollars"
     return money.Pay(notes=(("salary_currency", detail),))
@@ -104,6 +111,8 @@ def _from_parts(
     amount, most = parts["amount"].first(node), parts["maxAmount"].first(node)
     if amount is None and most is None:
         return money.Pay(plus_commission=True) if commission else None
+    if abroad := _paid_abroad(node, parts, amount, most):
+        return abroad
     period = parts["period"].first(node)
     shown = " - ".join(spelled(v) for v in (amount, most) if v is not None)
     shown += f" {spelled(period)}" if period else ""

@@ -237,7 +237,11 @@ SALARIES = [
     ),
     ({"amount": "lo", "infer_period": {"hourly_below": 100}}, {"lo": 20}, (20, None, 5, False)),
     ({"amount": "lo", "period": "p", "text": "s"}, {"s": "$20/hour"}, (20, None, 5, False)),
+    ({"text": "s", "period": "p"}, {"s": "60000-80000", "p": "year"}, (60000, 80000, 1, False)),
+    ({"text": "s", "period": "p"}, {"s": "$20/hour", "p": "year"}, (20, None, 5, False)),
+    ({"text": "s", "period": "p"}, {"s": "$1,000", "p": "Bi-weekly"}, (26000, None, 1, False)),
     ({"plusCommission": "c"}, {"c": "yes"}, (None, None, None, True)),
+    ({"plusCommission": "c", "currency": "e"}, {"c": "yes", "e": "EUR"}, (None, None, None, True)),
     (
         {"amount": "lo", "period": "p", "plusCommission": "c"},
         {"lo": 1, "p": 5, "c": True},
@@ -267,6 +271,9 @@ def test_a_salary_comes_from_text_or_from_parts(source, item, expected):
             {"lo": 20, "p": "HOUR", "c": "USD"},
             "salary_currency",
         ),
+        ({"text": "s", "currency": "c"}, {"s": "20 per hour", "c": "EUR"}, "salary_currency"),
+        ({"text": "s", "currency": "c"}, {"s": "Competitive", "c": "EUR"}, "salary_unclear"),
+        ({"amount": "lo", "period": "p"}, {"lo": 60000, "p": "HOUR"}, "salary_unclear"),
         ({"amount": "lo", "period": "p"}, {"lo": Decimal("1.23456"), "p": "HOUR"}, "salary_out_of_range"),
         ({"amount": "lo", "period": "p"}, {"lo": -5, "p": "HOUR"}, "salary_out_of_range"),
     ],
@@ -275,6 +282,14 @@ def test_a_salary_that_the_api_would_refuse_is_not_sent_and_the_run_says_why(sou
     found = row({"salary": source}, item, form="json")
     assert found.body == {"salary": None}
     assert [warning for warning, _ in found.warnings] == [code]
+
+
+def test_a_currency_without_an_amount_is_no_reason_to_warn():
+    source = {"amount": "min", "maxAmount": "max", "period": "period", "currency": "currency"}
+    item = {"min": None, "max": None, "period": None, "currency": "EUR"}
+    found = row({"salary": source}, item, form="json")
+    assert found.body == {"salary": None}
+    assert found.warnings == ()
 
 
 def test_a_title_is_one_line_and_cut_only_where_the_mapping_says_so():

@@ -28,6 +28,8 @@ _SIGNS = str.maketrans("–—‒−‐‑~’àâéèê", "-------'aaeee")
 #: This many characters of a text are read.
 _LONGEST = 500
 YEARLY, MONTHLY, WEEKLY, DAILY, HOURLY = 1, 2, 3, 4, 5
+#: More than this is no pay for an hour, nor for a year where it was multiplied: the amount or its unit was read wrongly.
+_MOST_HOURLY, _MOST_MADE_YEARLY = 1_000, 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,25 @@ _NOT_PAY = re.compile(
     r"|\$?\s?\d[\d ,.]*\s?k?\s?\$?\s*(?:signing|sign[- ]on|retention|referral|hiring|welcome|car|vehicle)\s*"
     r"(?:bonus|allowance))"
 )
+_SUM = (
+    rf"(?:{_CURRENCY})?\s?(?<![\d.,])(?:{_NUMBER})\s?(?:k(?![a-z]))?(?!\s?%)"
+    rf"\s?(?:{_CURRENCY}|dollars?(?!\w))?"
+)
+#: Sums that are paid once or beside the pay: "bonus of $5,000", "prime de 5000$", "$100 gift card", "$500 at signing".
+#: A "bonus" in front needs its "of": "salary plus bonus $60,000" tells the pay.
+_EXTRA = re.compile(
+    r"(?:\bbonus(?:es)? (?:of |de |d'|up to |jusqu'a )+|\bgift cards? (?:of |worth )+"
+    r"|\bprimes? ?(?:(?:de|d'|a|la|l'|un|une|jusqu'a|signature|embauche|bienvenue|retention|:) ?)*"
+    r"|\bcartes?[- ]cadeaux? (?:de |d'une valeur de )?)"
+    rf"{_SUM}(?: ?(?:-|to|a) ?{_SUM})?"
+    rf"|{_SUM} ?(?:gift[- ]?cards?\b|(?:at |on |upon )?signing\b|a la signature\b|en cartes?[- ]cadeaux?\b"
+    r"|(?:annual |yearly |year[- ]end |performance )?bonus\b(?! (?:eligib|program|plan|potential|possib)))"
+)
+#: When pay is handed out, which is not the time that it is for: "$90,000, paid bi-weekly".
+_PAYDAY = re.compile(
+    r"\b(?:paid|payable|payee?s?|versee?s?) (?:out )?(?:(?:per|par|each|every|chaque) )?"
+    rf"(?:{_UNITS[0][0]}|{_UNITS[1][0]}|{_UNITS[4][0]}|{_UNITS[5][0]})(?!\w)"
+)
 #: "1e9": nobody writes pay so, and a spreadsheet that did has lost its digits.
 _SCIENTIFIC = re.compile(r"(?<![a-z\d])\d[\d.,]*e[+-]?\d")
 _MILLIONS = re.compile(r"\d\s*(?:million|mm?\b)")
@@ -115,6 +136,11 @@ _FILLERS = re.compile(
     r"|plus|commission)\b"
 )
 
+
+#: After a number without a sign of money it is a length of time, where an amount follows: "after 30 days, $19 per hour".
+_TIME = re.compile(r" ?(?:days?|jours?|weeks?|semaines?|months?|mois|years?|ans?)\b")
+#: A number at the end, which counts the unit after it.
+_COUNT = re.compile(r"\d[- ]?\Z")
 
 _DOLLARS = r"\$((?:\d{1,3}(?:,\d{3})+|\d{1,9})(?:\.\d\d?)?)"
 #: Most of what feeds write: "$25.50 - $30 per hour", "$52,000 / year".
@@ -145,23 +171,34 @@ def _read(digits: str, thousands: bool, locale: Locale | None = None) -> Decimal
     return value * 1000 if thousands else value
 
 
-def parse(text: str, infer: PeriodLimits | None = None, locale: Locale | None = None) -> Pay:
-    """Return what ``text`` says about pay. An unusable text gives a Pay that is not ``usable``, whose notes say why."""
-    return _parse(text[:_LONGEST], infer, locale)
+def parse(
+    text: str,
+    infer: PeriodLimits | None = None,
+    locale: Locale | None = None,
+    unit: tuple[int, int] | None = None,
+) -> Pay:
+    """Return what ``text`` says about pay. An unusable text gives a Pay that is not ``usable``, whose notes say why.
+
+    ``unit``: period id and factor where the text has no unit."""
+    return _parse(text[:_LONGEST], infer, locale, unit)
 
 
 @lru_cache(maxsize=8192)
-def _parse(text: str, infer: PeriodLimits | None, locale: Locale | None) -> Pay:
+def _parse(
+    text: str, infer: PeriodLimits | None, locale: Locale | None, given: tuple[int, int] | None
+) -> Pay:
     found = _USUAL.fullmatch(text)
     if found is None:
-        return _by_grammar(text, infer, locale)
+        return _by_grammar(text, infer, locale, given)
     # the same as the grammar, five times faster
     first, second, unit = found.groups()
     most = None if second is None else _read(second, False, locale)
     return settle(Pay(_read(first, False, locale), most), (_PERIOD[unit.lower()], 1), None, found[0])
 
 
-def _by_grammar(text: str, infer: PeriodLimits | None, locale: Locale | None) -> Pay:
+def _by_grammar(
+    text: str, infer: PeriodLimits | None, locale: Locale | None, given: tuple[int, int] | None = None
+) -> Pay:
     plain = _plain_text(text)
     commission = bool(_COMMISSION.search(plain))
     if _MILLIONS.search(plain) or _SCIENTIFIC.search(plain):
@@ -170,12 +207,16 @@ def _by_grammar(text: str, infer: PeriodLimits | None, locale: Locale | None) ->
         return Pay(notes=(("salary_currency", f"the salary is not in Canadian dollars: {_shown(text)}"),))
     # a sign of money in front makes it pay ("$20 hours paid")
     rest = _NOT_PAY.sub(lambda m: m[0] if "$" in plain[max(0, m.start() - 2) : m.start()] else " ", plain)
-    found = _find(rest)
+    rest, paydays = _PAYDAY.subn(" ", _EXTRA.sub(" ", rest))
+    found = _find(rest, locale)
     if found is None:
         notes = () if commission else (("salary_unclear", f"no amount in the salary: {_shown(text)}"),)
         return Pay(plus_commission=commission, notes=notes)
     pay = replace(_amounts(found, locale), plus_commission=commission)
-    return settle(pay, _period(found), infer, text)
+    unit = _period(found) or given
+    if paydays and unit is None and infer is None:
+        return _without(pay, "salary_unclear", "it says when it is paid, but not for what time", text)
+    return settle(pay, unit, infer, text)
 
 
 def settle(pay: Pay, unit: tuple[int, int] | None, infer: PeriodLimits | None, shown_text: str) -> Pay:
@@ -198,6 +239,11 @@ def settle(pay: Pay, unit: tuple[int, int] | None, infer: PeriodLimits | None, s
         pay = _noted(pay, "salary_made_yearly", f"{times} payments a year made yearly: {_shown(shown_text)}")
     if not (_fits(pay.amount) and _fits(pay.max_amount)):
         return _without(pay, "salary_out_of_range", "an amount that the API would refuse", shown_text)
+    limit = _MOST_HOURLY if period == HOURLY else _MOST_MADE_YEARLY if times > 1 else None
+    if limit is not None and max(pay.amount or 0, pay.max_amount or 0) > limit:
+        # the note of the conversion would speak of a salary that is not sent
+        pay = replace(pay, notes=tuple(note for note in pay.notes if note[0] != "salary_made_yearly"))
+        return _without(pay, "salary_unclear", f"an amount above {limit:,} is no such pay", shown_text)
     return Pay(pay.amount, pay.max_amount, period, pay.plus_commission, pay.notes)
 
 
@@ -230,17 +276,51 @@ def _shown(text: str) -> str:
     return f'"{text}"' if len(text) <= 80 else f'"{text[:79]}…"'
 
 
-def _find(plain: str) -> re.Match[str] | None:
-    """The first amount or range that is marked as money; else the only number of a text that has little else."""
+def _find(plain: str, locale: Locale | None) -> re.Match[str] | None:
+    """The amount or range that is marked as money and is the pay; else the only number of a text that has little else."""
     matches = list(_BETWEEN.finditer(plain))
-    for match in matches:
-        marks = (match[name] for name in ("c1", "d1", "k1", "c2", "d2", "k2"))
-        if any(marks) or _ANY_UNIT.match(plain[match.end() :].lstrip()) or match["p1"]:
-            return match
+    marked = [match for match in matches if _signed(match) or _unit_follows(match)]
+    if marked:
+        return _pay_among(marked, locale)
     if len(matches) != 1:
         return None
     rest = _ANY_UNIT.sub(" ", plain[: matches[0].start()] + " " + plain[matches[0].end() :])
     return None if _FILLERS.sub("", rest).strip(" .:;,+-/()") else matches[0]
+
+
+def _signed(match: re.Match[str]) -> bool:
+    return any(match[name] for name in ("c1", "d1", "k1", "c2", "d2", "k2"))
+
+
+def _unit_follows(match: re.Match[str]) -> bool:
+    return bool(match["p1"] or _ANY_UNIT.match(match.string[match.end() :].lstrip()))
+
+
+def _pay_among(marked: list[re.Match[str]], locale: Locale | None) -> re.Match[str]:
+    """The first amount, unless its unit belongs to a later one, which is of another size: "$5,000 when hired, $32/h"."""
+    signed = [match for match in marked if _signed(match)]
+    first = marked[0]
+    unit_at = first.start("p1") if first["p1"] else first.end()
+    if first not in signed and _TIME.match(first.string, unit_at) and any(map(_unit_follows, signed)):
+        first = signed[0]
+    if first not in signed or len(signed) == 1 or _has_own_unit(first, signed[1].start()):
+        return first
+    later = next((match for match in signed[1:] if _unit_follows(match)), None)
+    return first if later is None or _alike(first, later, locale) else later
+
+
+def _has_own_unit(match: re.Match[str], end: int) -> bool:
+    """Whether a unit between the amount and ``end`` is the amount's. "30 days" has its own number."""
+    return bool(match["p1"]) or any(
+        not _COUNT.search(match.string[match.end() : unit.start()])
+        for unit in _ANY_UNIT.finditer(match.string, match.end(), end)
+    )
+
+
+def _alike(one: re.Match[str], other: re.Match[str], locale: Locale | None) -> bool:
+    """Whether both can be amounts for the same time, as in "$20 at the start, $25 later per hour"."""
+    low, high = sorted(_amounts(match, locale).amount or Decimal(0) for match in (one, other))
+    return high <= 3 * low
 
 
 def _amounts(match: re.Match[str], locale: Locale | None) -> Pay:

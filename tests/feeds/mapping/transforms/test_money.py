@@ -75,6 +75,28 @@ READ = [
     ("$45-55k a year", "45000", "55000", 1),
     ("De $15 à $20 /hr", "15", "20", 5),
     ("$20.00 - $20.00 per hour", "20.00", None, 5),
+    # another amount is no pay, and does not get the pay's unit
+    ("Prime de 5000$ à la signature, 32$/h", "32", None, 5),
+    ("Prime à la signature de 5 000 $; 32,50 $ de l'heure", "32.50", None, 5),
+    ("5000$ à la signature, 32$/h", "32", None, 5),
+    ("Carte-cadeau de 100 $, 19 $/h", "19", None, 5),
+    ("Annual bonus of $5,000; $28 hourly", "28", None, 5),
+    ("Bonus of up to $1,000 - $5,000; $28 hourly", "28", None, 5),
+    ("$5,000 annual bonus, $28/hour", "28", None, 5),
+    ("$5,000 at signing, then $32/h", "32", None, 5),
+    ("$100 gift card after 30 days; pay $19 per hour", "19", None, 5),
+    ("$100 voucher after 30 days; pay $19 per hour", "19", None, 5),
+    ("After 30 days $19 per hour", "19", None, 5),
+    ("$5,000 when hired, $32/h", "32", None, 5),
+    ("$90,000/year, paid bi-weekly", "90000", None, 1),
+    ("paid weekly, $20/hour", "20", None, 5),
+    ("60 000 $, payé aux deux semaines, par an", "60000", None, 1),
+    # these keep the first amount
+    ("$90,000 base salary per year; $30/hour overtime", "90000", None, 1),
+    ("Min $20 Max $25 per hour", "20", None, 5),
+    ("Salary plus bonus $60,000/year", "60000", None, 1),
+    ("$60,000 plus annual bonus of $5,000", "60000", None, 1),
+    ("$1,000/hour", "1000", None, 5),
 ]
 
 
@@ -117,6 +139,14 @@ def test_a_salary_text_is_read_as_written(text, amount, most, period):
         ("20 USD/hr", "salary_currency"),
         ("R$ 5.000 - R$ 6.000 por mês", "salary_currency"),
         ("150 € per day", "salary_currency"),
+        ("Bonus of $5,000", "salary_unclear"),
+        ("Prime de 1,50 $ / h", "salary_unclear"),
+        ("$90,000, paid bi-weekly", "salary_unclear"),
+        ("$5,000 paid monthly", "salary_unclear"),
+        ("$90,000 bi-weekly", "salary_unclear"),
+        ("$45,000 semi-monthly", "salary_unclear"),
+        ("$1,000.01/hour", "salary_unclear"),
+        ("$20 - $1,200 / hour", "salary_unclear"),
     ],
 )
 def test_a_text_that_says_nothing_usable_gives_no_salary_and_the_reason(text, code):
@@ -138,6 +168,23 @@ def test_what_was_guessed_is_said(text, expected, code):
     pay = parse(text)
     assert (pay.amount, pay.max_amount, pay.period) == (expected.amount, expected.max_amount, expected.period)
     assert [found for found, _ in pay.notes] == [code]
+
+
+def test_when_pay_is_handed_out_does_not_stop_the_inference():
+    pay = parse("$90,000, paid bi-weekly", PeriodLimits(Decimal(200), Decimal(10000)))
+    assert (pay.amount, pay.period) == (Decimal(90000), 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "amount", "most", "period"),
+    [
+        ("60000-80000", "60000", "80000", 1),
+        ("$2,000 paid weekly", "2000", None, 1),
+        ("$25/hour", "25", None, 5),
+    ],
+)
+def test_a_unit_that_is_given_counts_where_the_text_has_none(text, amount, most, period):
+    assert parse(text, unit=(1, 1)) == Pay(Decimal(amount), Decimal(most) if most else None, period)
 
 
 @pytest.mark.parametrize("text", ["Commission only", "100% commission", "à commission"])
