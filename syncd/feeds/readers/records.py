@@ -108,7 +108,8 @@ class FeedReader(ABC):
 
     Final only after the last record: ``declared`` is the number of records that the file says it has, if it says so.
     ``header`` has the CSV's cells as they are written. ``mended``: the file has the marks of a file of rejected rows
-    (``syncd_errors``). ``withheld`` says why nothing may be archived from what was read (recovery mode), else None."""
+    (``syncd_errors``). ``withheld`` says why nothing may be archived from what was read (recovery mode), else None.
+    ``controls`` is the number of control characters that were left out (recovery mode)."""
 
     format: Format
     delimiter: str | None = None
@@ -121,6 +122,7 @@ class FeedReader(ABC):
         self.header: list[str] | None = None
         self.mended = False
         self.withheld: str | None = None
+        self.controls = 0
         self.bytes_read = 0
         self.number = options.before
         self._limits, self._known = options.limits, options.known
@@ -146,10 +148,25 @@ class FeedReader(ABC):
         )
         return said if self.source.guessed else None
 
+    def warnings(self) -> Iterator[tuple[str, str]]:
+        """Yield the code and the text of each warning about the file as a whole. Final only after the last record."""
+        if self.encoding_guessed is not None:
+            yield "encoding_guessed", self.encoding_guessed
+        if self.controls:
+            how_many = (
+                "1 control character was"
+                if self.controls == 1
+                else f"{self.controls} control characters were"
+            )
+            yield (
+                "control_characters",
+                f"{how_many} left out of the file: XML allows none but tab and line ends",
+            )
+
     def _chunks(self, skip: int = 0) -> Iterator[bytes]:
         """The file in UTF-8, without its first ``skip`` bytes."""
         for chunk in self.source.chunks():
-            self.bytes_read = self.source.bytes_read
+            self.bytes_read, self.controls = self.source.bytes_read, self.source.controls
             yield chunk[skip:] if skip else chunk
             skip = max(0, skip - len(chunk))
 

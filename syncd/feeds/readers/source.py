@@ -30,6 +30,8 @@ _STEP = 1 << 14
 #: How much of the file decides what it is, and how much is read at a time.
 HEAD = 1 << 20
 CHUNK = 1 << 18
+#: The characters that no XML may have, each one byte of UTF-8 that is part of no other character.
+_CONTROLS = bytes({*range(0x20)} - {*b"\t\n\r"})
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -128,12 +130,14 @@ class Utf8Source:
     ``head`` is the first chunk in UTF-8, without a byte order mark; ``whole``: it is the whole file. ``encoding`` is a
     codec's name, "guess" while all bytes so far were ASCII. ``guessed``: nothing says so, but the bytes were read as
     Windows-1252, because they are not UTF-8. ``size`` counts the bytes of the content so far,
-    ``bytes_read`` those of the file: fewer, if it is compressed."""
+    ``bytes_read`` those of the file: fewer, if it is compressed. ``controls`` counts the characters that were left out
+    (``leave_out_controls``)."""
 
     def __init__(self, opener: Callable[[], Stream], encoding: str | None, limits: FeedLimits) -> None:
         self._open = opener
         self._limit = limits.file
-        self.bytes_read = self.size = 0
+        self.bytes_read = self.size = self.controls = 0
+        self._without: bytes | None = None
         with closing(opener()) as stream:
             raw = stream.read(HEAD)
             self.whole = len(raw) < HEAD or not stream.read(1)
@@ -142,8 +146,21 @@ class Utf8Source:
         self.encoding, self._skip, self.guessed = _encoding(raw, encoding)
         self.head = _decode(_transcoder(self.encoding), raw[self._skip :], self._skip)
 
+    def leave_out_controls(self) -> None:
+        """Leave control characters other than tab, LF and CR out of ``head``, and of the chunks from now on."""
+        self._without = _CONTROLS
+        self.head = self.head.translate(None, _CONTROLS)
+
     def chunks(self) -> Generator[bytes, None, None]:
         """Yield the file from its start, in UTF-8. A chunk may end inside a character only if the file is UTF-8."""
+        self.controls = 0
+        with closing(self._decoded()) as chunks:
+            for data in chunks:
+                kept = data if self._without is None else data.translate(None, self._without)
+                self.controls += len(data) - len(kept)
+                yield kept
+
+    def _decoded(self) -> Generator[bytes, None, None]:
         decoder = _transcoder(self.encoding)
         guessing = self.encoding == "guess"
         self.bytes_read = self.size = 0

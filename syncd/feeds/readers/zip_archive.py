@@ -143,6 +143,7 @@ class ZipReader(FeedReader):
             yield record
         self._follow(reader)
         self._guessed = self._guessed or reader.encoding_guessed
+        self.controls += reader.controls
         if reader.declared is not None:
             self._declared.append(reader.declared)
             same = len(set(self._declared)) == 1

@@ -91,8 +91,8 @@ class Checker:
                 member = reader.member_of(record.number)
                 yield RejectedRow(record.number, record.line, row.reference, problems, member)
         result.withheld = reader.withheld
-        if reader.encoding_guessed is not None:
-            result.warnings.add_warning("encoding_guessed", reader.encoding_guessed)
+        for code, detail in reader.warnings():
+            result.warnings.add_warning(code, detail)
 
     def _problems(self, row: CheckedRow, result: CheckResult) -> tuple[Problem, ...]:
         if row.sent is None or row.reference is None:

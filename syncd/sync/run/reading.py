@@ -137,8 +137,8 @@ class _Reading:
             error.last_good = self._last_good
             raise
         this.source.check_unchanged()
-        if reader.encoding_guessed is not None:
-            this.warnings.add("encoding_guessed", reader.encoding_guessed)
+        for code, detail in reader.warnings():
+            this.warnings.add(code, detail)
         self._stage.records.seal()
         archives, withheld = self._absences()
         self._read_overtaken()

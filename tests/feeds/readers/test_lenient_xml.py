@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import time
+import zipfile
 
 import pytest
 
@@ -61,6 +62,62 @@ def test_a_lenient_reading_finds_every_record_or_reports_what_it_lost(name, size
     reader, got = read(text, ReadSpec(recover=True))
     assert " ".join(value["id"] for value, _ in got) == ids
     assert reader.withheld == "read leniently ([read] recover = true)" + (f"; {lost}" if lost else "")
+
+
+#: Four records; the text of the first has control characters, in CDATA and outside.
+CONTROLS = (
+    "<jobs>\x00<job><id>1</id><d><![CDATA[<p>First paragraph of the duties.</p><p>Second\x0b line.</p>]]></d>"
+    "<t>a\x1f\tb\x01</t></job>"
+    + "".join(f"<job><id>{n}</id><d>whole</d><t>é</t></job>" for n in (2, 3, 4))
+    + "</jobs>"
+)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("size", [1, 1 << 18])
+def test_control_characters_take_no_text_with_them_and_are_counted(encoding, size, monkeypatch):
+    monkeypatch.setattr("syncd.feeds.readers.source.CHUNK", max(size, 5))  # more than any byte order mark
+    reader, got = read(CONTROLS.encode(encoding), ReadSpec(recover=True))
+    assert [value for value, _ in got] == [
+        {"id": "1", "d": "<p>First paragraph of the duties.</p><p>Second line.</p>", "t": "a\tb"},
+        *({"id": n, "d": "whole", "t": "é"} for n in "234"),
+    ]
+    warnings = dict(reader.warnings())
+    assert warnings["control_characters"].startswith("4 control characters were left out")
+    assert ("encoding_guessed" in warnings) is (encoding == "cp1252")
+    assert reader.withheld == "read leniently ([read] recover = true)"
+
+
+def test_control_characters_behind_the_head_of_the_file_are_left_out_too():
+    job = "<job><id>{}</id><d><![CDATA[x\x0b{}y]]></d></job>"
+    text = "\x0c<jobs>\n" + "\n".join(job.format(n, "z" * 1000) for n in range(1500)) + "</jobs>"
+    reader = read_stream(lambda: io.BytesIO(text.encode()), ReadSpec(recover=True), LIMITS)
+    lines = [(record.line, len(values(record)["d"])) for record in reader]
+    assert lines == [(line, 1002) for line in range(2, 1502)]
+    assert reader.controls == 1501
+
+
+def test_the_control_characters_of_all_files_of_an_archive_are_counted():
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.xml", CONTROLS)
+        archive.writestr("b.xml", CONTROLS.replace("\x0b", "").replace("\x01", "").replace("\x1f", ""))
+    reader, got = read(packed.getvalue(), ReadSpec(recover=True))
+    assert (len(got), reader.controls) == (8, 5)
+
+
+@pytest.mark.parametrize("text", ["<id>\x0b</id>", "<id><![CDATA[a\x0b]]></id>"])
+def test_a_strict_reading_fails_at_a_control_character(text):
+    error = fault(f"<jobs>\n<job>{text}</job></jobs>")
+    assert (error.code, error.line, error.column is not None) == ("not_well_formed", 2, True)
+    assert "the character with number 11" in error.detail
+
+
+def test_what_has_no_control_characters_brings_no_warning():
+    assert (
+        list(read("<jobs><job><id>a & b\r\n\t\x85</id></job></jobs>", ReadSpec(recover=True))[0].warnings())
+        == []
+    )
 
 
 def test_a_record_path_that_is_set_is_found_in_a_later_root():

@@ -155,6 +155,18 @@ def test_xml_that_is_read_with_recover_updates_but_does_not_archive(board: Board
     assert (run.state, "leniently" in not_none(run.withheld)) == ("partial", True)
 
 
+def test_control_characters_in_xml_that_is_read_with_recover_are_one_warning_of_the_run(board: Board) -> None:
+    feed = board.feed("[read]\nrecover = true")
+    board.deliver(board.feed(), [board.row("a"), board.row("b")])
+    second = XML.replace(">a<", ">b<").removeprefix("<jobs>")
+    run = board.deliver(feed, (XML.replace("Cook", "C\x0bo\x01ok").removesuffix("</jobs>") + second).encode())
+    assert (run.counts.read, run.counts.updated, run.counts.rejected) == (2, 2, 0)
+    assert (board.job("a").title, board.job("b").title) == ("Cook & chef", "Cook & chef")
+    (warning,) = board.warnings(run)
+    assert (warning.code, warning.record) == ("control_characters", None)
+    assert warning.detail.startswith("2 control characters were left out")
+
+
 def test_with_recover_every_root_is_imported_and_the_lost_records_are_counted(board: Board) -> None:
     strict, feed = board.feed(), board.feed("[read]\nrecover = true")
     board.deliver(strict, [board.row("a"), board.row("b"), board.row("c")])

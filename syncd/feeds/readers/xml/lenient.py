@@ -1,7 +1,8 @@
 """XML that is not well-formed, read as far as possible (``[read] recover = true``).
 
-Bare ``&`` and ``<`` are text. Where a root has ended and another begins, that one is read too; roots without records before
-the first that has some are skipped. What libxml2 cannot parse is dropped; lost records are counted by their start tags."""
+Bare ``&`` and ``<`` are text, and control characters are left out and counted. Where a root has ended and another begins,
+that one is read too; roots without records before the first that has some are skipped. What libxml2 cannot parse is dropped;
+lost records are counted by their start tags."""
 
 from __future__ import annotations
 
@@ -100,6 +101,7 @@ class LenientXmlReader(XmlReader):
     _tree: LenientRecordTree
 
     def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
+        source.leave_out_controls()  # libxml2 ends a text at one, and loses elements behind it
         super().__init__(source, options)
         self._before = options.before
         self.withheld = "read leniently ([read] recover = true)"
