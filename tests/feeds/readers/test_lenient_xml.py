@@ -120,6 +120,43 @@ def test_what_has_no_control_characters_brings_no_warning():
     )
 
 
+_GOOD = "<job><id>2</id><d>y</d></job>"
+#: Name → (what is in the root, the ids with the codes of their problems).
+MIXED_UP = {
+    "tags of HTML without end": (
+        f"<job><id>1</id><d><p>Unclosed <br> br <li>x</p></d></job>{_GOOD}<job><id>3</id></job>", "1 not_well_formed"),
+    "and one end too many in a later record": (
+        f"<job><id>1</id><d><br></d></job><job><id>2</id></d></job>{_GOOD}", "1 not_well_formed, 2 None"),
+    "a field without end in the last record": (f"{_GOOD}<job><id>1</id><t>Cook<b></t><d>x</d></job>",
+                                               "2 None, 1 not_well_formed"),
+    "an end too many": (f"<job><id>1</id></b><d>x</d></job>{_GOOD}", "1 not_well_formed, 2 None"),
+    "an end too many one level deeper": (f"<a><job><id>1</id></b><d>x</d></job>{_GOOD}</a>", "1 not_well_formed"),
+    "tags that overlap": (f"<job><id>1</id><d><b><i>x</b></i></d></job>{_GOOD}", "1 None, 2 None"),
+    "a text of the record's name": (f"<job><id>1</id><job>Cook</job></job >{_GOOD}", "1 None, 2 None"),
+    "another prefix in the end tag": (f"<n:job xmlns:n='u'><id>1</id></n:job>{_GOOD}", "1 None, 2 None"),
+    "records without end tags": ("<job/><job id='1'/><job></job>" + _GOOD, "None None, None None, None None, 2 None"),
+    "an end tag in CDATA": (f"<job><id>1</id><d><![CDATA[</job><job>]]></d></job>{_GOOD}", "1 None, 2 None"),
+    "an end tag in a comment": (f"<job><id>1</id><!-- </job> --></job>{_GOOD}", "1 None, 2 None"),
+    "a bare mark before the end tag": (f"<job><id>1</id>a & b &amp <</job>{_GOOD}", "1 None, 2 None"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [1, 1 << 18])
+@pytest.mark.parametrize("name", MIXED_UP)
+def test_a_record_that_may_be_made_of_several_is_a_problem(name, size, monkeypatch):
+    text, expected = MIXED_UP[name]
+    monkeypatch.setattr("syncd.feeds.readers.source.CHUNK", size)
+    spec = ReadSpec(recover=True, records="/jobs/a/job" if text.startswith("<a>") else None)
+    _, got = read(f"<jobs>{text}</jobs>", spec)
+    assert ", ".join(f"{value.get('id')} {problem}" for value, problem in got) == expected
+
+
+def test_a_record_that_the_end_of_the_file_cuts_off_is_a_problem():
+    for end, problem in (("", "not_well_formed"), ("</d></jo", "not_well_formed"), ("</d></job>", None)):
+        _, got = read("<jobs><job><id>1</id></job><job><id>2</id><d>The dut" + end, ReadSpec(recover=True))
+        assert [code for _, code in got] == [None, problem]
+
+
 def test_a_record_path_that_is_set_is_found_in_a_later_root():
     text = "<meta><job>x</job></meta>\n<offres>\n<offre><id>1</id></offre></offres><offres><offre><id>2</id></offre></offres>"
     reader = read_stream(

@@ -167,6 +167,17 @@ def test_control_characters_in_xml_that_is_read_with_recover_are_one_warning_of_
     assert warning.detail.startswith("2 control characters were left out")
 
 
+def test_with_recover_a_record_that_has_others_in_it_is_rejected_and_changes_no_job(board: Board) -> None:
+    feed = board.feed("[read]\nrecover = true")
+    board.deliver(board.feed(), [board.row("a"), board.row("b")])
+    swallowing = XML.replace("chef", "chef<br>").replace("</jobs>", "") + XML.replace(
+        ">a<", ">b<"
+    ).removeprefix("<jobs>")
+    run = board.deliver(feed, swallowing.encode())
+    assert (run.counts.read, run.counts.updated, run.counts.rejected, run.counts.archived) == (1, 0, 1, 0)
+    assert "Cook & chef" not in (board.job("a").title, board.job("b").title)
+
+
 def test_with_recover_every_root_is_imported_and_the_lost_records_are_counted(board: Board) -> None:
     strict, feed = board.feed(), board.feed("[read]\nrecover = true")
     board.deliver(strict, [board.row("a"), board.row("b"), board.row("c")])

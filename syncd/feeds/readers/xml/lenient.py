@@ -2,7 +2,8 @@
 
 Bare ``&`` and ``<`` are text, and control characters are left out and counted. Where a root has ended and another begins,
 that one is read too; roots without records before the first that has some are skipped. What libxml2 cannot parse is dropped;
-lost records are counted by their start tags."""
+lost records are counted by their start tags. A record that another element's end tag closes, or that has another record
+in it, is a problem: its fields may be those of several."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from typing import cast
 
 from lxml import etree
 
-from syncd.errors import FeedError
+from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.records import ReadOptions, ReadSpec, Record
 from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.xml.discovery import find_records, is_known
@@ -23,6 +24,7 @@ from syncd.feeds.readers.xml.reader import XmlReader
 from syncd.feeds.readers.xml.tree import Event, FoundRecords, RecordTree, local, names, new_parser, refuse_dtd
 
 _ROOT_TAG = rb"</?(?:[\w.-]+:)?%b(?=[\s/>])[^>]*>"
+_RECORD_END = rb"(?P<record></(?:[\w.-]+:)?%b\s*>)"
 #: This many roots are looked at for the first that has records.
 _MOST_ROOTS = 1000
 #: What may stand between two roots and is not an element.
@@ -106,7 +108,8 @@ class LenientXmlReader(XmlReader):
         self._before = options.before
         self.withheld = "read leniently ([read] recover = true)"
         self._opening = None  # there are no slices
-        self._root_tag = re.compile(_ROOT_TAG % re.escape(self._root.rpartition("}")[2].encode()))
+        self._tag = self._tags_of(self._root.rpartition("}")[2].encode())
+        self._at_record_end = False
         self._rest = b""
         self._root_ended = self._nested = False
         self._later: tuple[str, int] | None = None
@@ -135,13 +138,25 @@ class LenientXmlReader(XmlReader):
 
     def _loose(self, data: bytes) -> Iterator[Record]:
         data, self._rest = self._rest + data, b""
-        while data:
+        at = 0
+        while at < len(data):
             if self._root_ended:
-                data = self._from_next_root(data)
-            end = self._root_tag.search(data) if data else None
-            piece, data = (data[: end.end()], data[end.end() :]) if end else (data, b"")
-            if piece:
-                yield from super()._loose(piece)
+                data, at = self._from_next_root(data[at:]), 0
+                continue
+            start, at = at, self._cut(data, at)
+            yield from super()._loose(data[start:at])
+        self._at_record_end = False
+
+    def _cut(self, data: bytes, at: int) -> int:
+        """Where the part of ``data`` that begins at ``at`` ends: behind the next tag of the root, or around the next end tag of a
+        record, which is fed alone, so that the parser's events say what it closes."""
+        tag = self._tag.search(data, at)
+        if tag is None:
+            self._at_record_end = False
+            return len(data)
+        is_end = tag.lastgroup == "record"
+        self._at_record_end = is_end and tag.start() == at
+        return tag.start() if is_end and tag.start() > at else tag.end()
 
     def _from_next_root(self, data: bytes) -> bytes:
         """``data`` from the next root's start tag on, for which the parser begins again; "" if the tag is not there yet."""
@@ -164,8 +179,14 @@ class LenientXmlReader(XmlReader):
         self._tree.restart()
         self._note_root()
         self._later = f"<{name[:40]}> (line {self._line})", self.number
-        self._root_tag = re.compile(_ROOT_TAG % re.escape(tag))
+        self._tag = self._tags_of(tag)
         self._root_ended = False
+
+    def _tags_of(self, root: bytes) -> re.Pattern[bytes]:
+        """The tags of the root, and as "record" the end tags of records."""
+        return re.compile(
+            _RECORD_END % re.escape(self._tree.path[-1].encode()) + b"|" + _ROOT_TAG % re.escape(root)
+        )
 
     def _note_root(self) -> None:
         """Remember a later root that has elements in elements but no record: its records may have another name."""
@@ -180,6 +201,27 @@ class LenientXmlReader(XmlReader):
             elif element.getparent() is None:
                 self._root_ended, self._nested = True, any(len(child) for child in element)
         yield from super()._records(events)
+
+    def _record(
+        self, element: etree._Element, line: int, raw: bytes, digest: bytes, *, known: bool = False
+    ) -> Record:
+        record = super()._record(element, line, raw, digest, known=known)
+        record.problem = record.problem or self._mixed_up(element)
+        return record
+
+    def _mixed_up(self, element: etree._Element) -> Problem | None:
+        """The problem of a record that ends elsewhere than its author meant: libxml2 lets any end tag close what is open."""
+        name = self._tree.path[-1]
+        if name == "*":  # records of any name: their end tags are not known
+            return None
+        within = element.iterdescendants(f"{{*}}{name}")
+        if any(len(each) or each.attrib for each in within):  # a text of the same name is a field
+            detail = f"another <{name}> begins within the record: something in it is not closed"
+        elif not self._at_record_end and (len(element) or element.text):  # <job/> has no end tag
+            detail = f"the record is not closed by its own </{name}>: something in it is not closed, or is closed twice"
+        else:
+            return None
+        return Problem("", "not_well_formed", detail)
 
     def _finish(self, tail: bytes) -> Iterator[Record]:
         yield from super()._finish(tail)
