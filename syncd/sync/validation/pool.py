@@ -30,7 +30,7 @@ RECORDS, BYTES = 256, 400_000
 #: Seconds to wait for a process that was just started; more than 0 is for tests.
 START = 0.0
 #: Seconds that a run waits in all, while it is busy, for processes that were just started.
-PATIENCE = 5.0
+LONGEST_START = 5.0
 _MOMENT = 0.05
 
 
@@ -65,7 +65,7 @@ class ValidationPool:
         self._pending: deque[_Batch] = deque()
         self._filling: _Batch | None = None
         self._own: FileValidator | None = None
-        self._patience = PATIENCE
+        self._start_left = LONGEST_START
 
     # -- worker processes ----------------------------------------------------------------------------------
 
@@ -149,9 +149,9 @@ class ValidationPool:
         started = monotonic()
         for process in self._processes:
             process.ready(_MOMENT)
-        self._patience -= monotonic() - started
+        self._start_left -= monotonic() - started
         self._drop_lost()
-        return self._patience > 0
+        return self._start_left > 0
 
     def _validate(self, batch: _Batch) -> None:
         if self._own is None:

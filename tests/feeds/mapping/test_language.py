@@ -366,6 +366,7 @@ def test_markup_inside_the_xml_of_a_file_has_characters_and_no_references(recove
     for fields in ({"description": "description"}, None):  # a mapping, and the service's own shape
         reader = read_stream(lambda: io.BytesIO(text.encode()), ReadSpec(recover=recover), FeedLimits())
         (body,) = [Mapping(CATALOGUE, fields, None, "xml").row(record, "xml").body for record in reader]
+        assert body
         assert body["description"] == expected
 
 
@@ -375,6 +376,7 @@ def test_what_html_reads_as_signs_of_windows_stays_a_reference():
     (body,) = [
         Mapping(CATALOGUE, {"description": "d"}, None, "xml").row(record, "xml").body for record in reader
     ]
+    assert body
     assert body["description"] == "<p>it&#x92;s</p>"
 
 

@@ -376,7 +376,7 @@ def test_while_requests_come_the_process_of_the_run_validates_nothing_that_a_wor
     """The requests would wait for the interpreter, and the run does not take much longer. It waits for a process that was just
     started, too."""
     monkeypatch.setattr(pool, "START", 0.0 if busy else 30.0)
-    monkeypatch.setattr(pool, "PATIENCE", 30.0)
+    monkeypatch.setattr(pool, "LONGEST_START", 30.0)
     monkeypatch.setattr(worker_connection, "_AHEAD", 1)
     own: list[int] = []
 
@@ -397,7 +397,7 @@ def test_while_requests_come_the_process_of_the_run_validates_nothing_that_a_wor
 def test_a_worker_process_that_does_not_start_is_not_waited_for_for_ever_while_requests_come(
     board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "PATIENCE", 0.3)
+    monkeypatch.setattr(pool, "LONGEST_START", 0.3)
     monkeypatch.setattr(pool, "START", 0.0)
     monkeypatch.setattr(WorkerConnection, "ready", lambda *_: False)
     with requests(board.store):

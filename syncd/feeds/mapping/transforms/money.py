@@ -28,7 +28,7 @@ _SIGNS = str.maketrans("–—‒−‐‑~’àâéèê", "-------'aaeee")
 #: This many characters of a text are read.
 _LONGEST = 500
 YEARLY, MONTHLY, WEEKLY, DAILY, HOURLY = 1, 2, 3, 4, 5
-#: More than this is no pay for an hour, nor for a year where it was multiplied: the amount or its unit was read wrongly.
+#: No pay for an hour is above this, nor one for a year where it was multiplied: the amount or its unit was read wrongly.
 _MOST_HOURLY, _MOST_MADE_YEARLY = 1_000, 1_000_000
 
 
@@ -111,7 +111,7 @@ _SUM = (
     rf"\s?(?:{_CURRENCY}|dollars?(?!\w))?"
 )
 #: Sums that are paid once or beside the pay: "bonus of $5,000", "prime de 5000$", "$100 gift card", "$500 at signing".
-#: A "bonus" in front needs its "of": "salary plus bonus $60,000" tells the pay.
+#: A "bonus" in front needs its "of": "salary plus bonus $60,000" says the pay.
 _EXTRA = re.compile(
     r"(?:\bbonus(?:es)? (?:of |de |d'|up to |jusqu'a )+|\bgift cards? (?:of |worth )+"
     r"|\bprimes? ?(?:(?:de|d'|a|la|l'|un|une|jusqu'a|signature|embauche|bienvenue|retention|:) ?)*"
@@ -243,7 +243,7 @@ def settle(pay: Pay, unit: tuple[int, int] | None, infer: PeriodLimits | None, s
     if limit is not None and max(pay.amount or 0, pay.max_amount or 0) > limit:
         # the note of the conversion would speak of a salary that is not sent
         pay = replace(pay, notes=tuple(note for note in pay.notes if note[0] != "salary_made_yearly"))
-        return _without(pay, "salary_unclear", f"an amount above {limit:,} is no such pay", shown_text)
+        return _without(pay, "salary_unclear", f"an amount above {limit:,} cannot be such pay", shown_text)
     return Pay(pay.amount, pay.max_amount, period, pay.plus_commission, pay.notes)
 
 

@@ -75,7 +75,7 @@ READ = [
     ("$45-55k a year", "45000", "55000", 1),
     ("De $15 à $20 /hr", "15", "20", 5),
     ("$20.00 - $20.00 per hour", "20.00", None, 5),
-    # another amount is no pay, and does not get the pay's unit
+    # another amount is not the pay, and does not get its unit
     ("Prime de 5000$ à la signature, 32$/h", "32", None, 5),
     ("Prime à la signature de 5 000 $; 32,50 $ de l'heure", "32.50", None, 5),
     ("5000$ à la signature, 32$/h", "32", None, 5),
