@@ -21,8 +21,6 @@ _TOKEN = re.compile(
 )
 _OPERATORS = frozenset(("and", "or", "div", "mod"))
 _OPERAND_ENDS = frozenset((")", "]", ".", "..", "*"))
-#: As libxml2 writes one; an "&" of the text is always "&amp;" there.
-_REFERENCE = re.compile(r"&#(?:x([0-9A-Fa-f]{2,6})|([0-9]{3,7}));")
 _STRING = etree.XPath("string()")
 
 _Every = Callable[["XmlNode"], list[Any]]
@@ -101,15 +99,9 @@ def text_of(value: Any, markup: bool = False) -> Any:
 
 def inner_markup(element: Any) -> str:
     """Return what is between an element's tags, as markup."""
-    children = "".join(etree.tostring(child, encoding="unicode", method="html") for child in element)
-    # libxml2 writes references in the HTML of a document that names no encoding, as those of the pull parser do not
-    return escape(element.text or "", quote=False) + _REFERENCE.sub(_character, children)
-
-
-def _character(reference: re.Match[str]) -> str:
-    """The character of a reference. Below U+00A0 it stays one: markup, and what HTML reads as signs of Windows."""
-    number = int(reference[1], 16) if reference[1] else int(reference[2])
-    return chr(number) if number >= 0xA0 else reference[0]
+    parts = [escape(element.text or "", quote=False)]
+    parts += [etree.tostring(child, encoding="unicode", method="html") for child in element]
+    return "".join(parts)
 
 
 def compile_xpath(text: str, markup: bool) -> Compiled:

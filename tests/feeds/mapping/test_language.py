@@ -1,17 +1,15 @@
 """The mapping language: selectors of three formats, sources, and each kind of field
 (docs/feeds.md "The mapping language")."""
 
-import io
 from decimal import Decimal
 
 import pytest
 from lxml import etree
 
-from syncd.domain import Catalogue, FeedLimits, check_body
+from syncd.domain import Catalogue, check_body
 from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.mapping.mapping import MappedRow, Mapping
-from syncd.feeds.readers import ReadSpec, Record
-from syncd.feeds.readers.opening import read_stream
+from syncd.feeds.readers import Record
 
 CATALOGUE = Catalogue.default()
 
@@ -356,28 +354,6 @@ def test_html_is_left_to_the_rules_unless_the_mapping_cleans_it():
 
 def test_markup_inside_xml_is_kept():
     assert value("d", "<job><d>a &amp; <b>c</b><br/>e</d></job>", "description") == "a &amp; <b>c</b><br>e"
-
-
-@pytest.mark.parametrize("recover", [False, True])
-def test_markup_inside_the_xml_of_a_file_has_characters_and_no_references(recover):
-    inner = "Été<p>Été à Montréal&nbsp;: <b>là</b> &lt;5 &amp;#xC9;</p>à<br/>"
-    text = f"<jobs><job><title>x</title><description>{inner}</description></job></jobs>"
-    expected = "Été<p>Été à Montréal\xa0: <b>là</b> &lt;5 &amp;#xC9;</p>à<br>"
-    for fields in ({"description": "description"}, None):  # a mapping, and the service's own shape
-        reader = read_stream(lambda: io.BytesIO(text.encode()), ReadSpec(recover=recover), FeedLimits())
-        (body,) = [Mapping(CATALOGUE, fields, None, "xml").row(record, "xml").body for record in reader]
-        assert body
-        assert body["description"] == expected
-
-
-def test_what_html_reads_as_signs_of_windows_stays_a_reference():
-    text = "<jobs><job><d><p>it&#x92;s</p></d></job></jobs>"
-    reader = read_stream(lambda: io.BytesIO(text.encode()), ReadSpec(), FeedLimits())
-    (body,) = [
-        Mapping(CATALOGUE, {"description": "d"}, None, "xml").row(record, "xml").body for record in reader
-    ]
-    assert body
-    assert body["description"] == "<p>it&#x92;s</p>"
 
 
 ROUTES = [
