@@ -4,6 +4,7 @@ keep the search index up to date."""
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -22,6 +23,8 @@ log = structlog.get_logger("syncd.service")
 
 #: Seconds between two ticks of ``Housekeeping``, two calls of ``index_searches``, and two looks at degraded feeds.
 HOUSEKEEPING, INDEXING, DEGRADED = 60.0, 1.0, 5.0
+#: Seconds between two steps of the search index while requests come: each is a write that they wait for.
+PAUSE = 0.02
 #: Rows that one transaction deletes, so that writes of the API get their turn.
 BATCH = 1_000
 
@@ -98,4 +101,5 @@ def index_searches(store: Store, stop: Callable[[], bool]) -> None:
             then = "it is rebuilt" if rebuilt else "searches scan until the next start"
             log.error(Event.SEARCH_DAMAGED, error=error, then=then)
         while not stop() and store.index_some():
-            pass
+            if store.recent_requests:
+                time.sleep(PAUSE)
