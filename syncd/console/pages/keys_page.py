@@ -16,8 +16,8 @@ from syncd.sync.report import key_json
 from syncd.values import ValueFault, duration
 from syncd.web import Refusal
 
-#: The longest label, and how long a key stays valid beside its successor unless the form says otherwise.
-LONGEST_LABEL, GRACE = 200, "24h"
+#: How long a key stays valid beside its successor unless the form says otherwise.
+GRACE = "24h"
 
 
 async def list_keys(visit: Visit) -> web.StreamResponse:
@@ -102,8 +102,8 @@ def _shown_once(
 
 def _label(visit: Visit) -> str:
     label = form_text(visit, "label")
-    if len(label) > LONGEST_LABEL:
-        detail = f"the label has {len(label)} characters; at most {LONGEST_LABEL} are allowed"
+    if len(label) > keys.MAX_LABEL:
+        detail = f"the label has {len(label)} characters; at most {keys.MAX_LABEL} are allowed"
         raise Refusal("invalid_parameter", detail)
     return label
 

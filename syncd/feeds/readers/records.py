@@ -16,6 +16,7 @@ from msgspec import Struct
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.source import Utf8Source, over_limit
+from syncd.values import plural
 
 Format = Literal["csv", "xml", "json", "jsonl"]
 
@@ -153,15 +154,8 @@ class FeedReader(ABC):
         if self.encoding_guessed is not None:
             yield "encoding_guessed", self.encoding_guessed
         if self.controls:
-            how_many = (
-                "1 control character was"
-                if self.controls == 1
-                else f"{self.controls} control characters were"
-            )
-            yield (
-                "control_characters",
-                f"{how_many} left out of the file: XML allows none but tab and line ends",
-            )
+            left_out = f"{plural(self.controls, 'control character')} {'was' if self.controls == 1 else 'were'} left out"
+            yield "control_characters", f"{left_out} of the file: XML allows none but tab and line ends"
 
     def _chunks(self, skip: int = 0) -> Iterator[bytes]:
         """The file in UTF-8, without its first ``skip`` bytes."""
