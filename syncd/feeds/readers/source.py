@@ -14,7 +14,7 @@ import struct
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, cast
 from zipfile import BadZipFile
 
 from syncd.domain import FeedLimits
@@ -27,6 +27,8 @@ GZIP = b"\x1f\x8b"
 #: Up to this size the ratio does not count: it does no harm, and the smallest files shrink the most.
 _HARMLESS = 1 << 20
 _STEP = 1 << 14
+#: How much of a compressed file is read at a time.
+_PACKED_STEP = 1 << 13
 #: How much of the file decides what it is, and how much is read at a time.
 HEAD = 1 << 20
 CHUNK = 1 << 18
@@ -106,7 +108,21 @@ def check_expansion(expanded: int, packed: int, limits: FeedLimits) -> None:
 
 def gunzip(file: BinaryIO, limits: FeedLimits) -> Unpacked:
     """Return the content of a gzip file."""
-    return Unpacked(gzip.GzipFile(fileobj=file), file, limits, owns=True)
+    return Unpacked(gzip.GzipFile(fileobj=cast("BinaryIO", _ShortReads(file))), file, limits, owns=True)
+
+
+class _ShortReads:
+    """A compressed file of which little is read at a time.
+
+    Python 3.12 and newer read 128 KiB at once. That much counts as consumed before its content is there, so a small
+    file that expands too far would be noticed late."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.seek, self.tell, self.close = file.seek, file.tell, file.close
+
+    def read(self, size: int = -1, /) -> bytes:
+        return self._file.read(_PACKED_STEP if size < 0 else min(size, _PACKED_STEP))
 
 
 @contextmanager

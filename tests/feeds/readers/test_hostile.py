@@ -29,10 +29,12 @@ def env() -> dict[str, str]:
 @pytest.mark.parametrize("name", names())
 def test_a_hostile_input_fails_in_time_and_in_little_memory(name):
     out = subprocess.run(
-        [sys.executable, SCRIPT, name], capture_output=True, text=True, check=True, env=env(), timeout=60
+        [sys.executable, SCRIPT, name], capture_output=True, text=True, check=True, env=env(), timeout=120
     )
-    expected, found, seconds, peak, _, words = json.loads(out.stdout)
+    expected, found, loops, peak, _, words = json.loads(out.stdout)
     assert found == expected
     assert ("[limits] " in words) == (found == "limit_exceeded")
-    assert seconds < 10
+    assert (
+        loops < 400
+    )  # three times what the slowest takes; a reader that goes over its input again takes thousands
     assert peak < 300
