@@ -183,7 +183,7 @@ async def test_the_body_of_an_answer_is_not_read(office, head):
         start = time.monotonic()
         with contextlib.suppress(NotSent):  # garbage in place of a chunk
             assert await webhook(office, port).send([office.write()]) == "status 200"
-        assert time.monotonic() - start < 5
+        assert time.monotonic() - start < 30
         await asyncio.sleep(0.05)
     assert sent < 50_000_000
 

@@ -173,7 +173,7 @@ def test_where_no_root_has_records_the_first_one_is_named():
 def test_a_megabyte_of_roots_without_records_is_refused_at_once(unit):
     start = time.process_time()
     assert fault(unit * (MB // len(unit)), ReadSpec(recover=True)).code == "no_records_path"
-    assert time.process_time() - start < 8
+    assert time.process_time() - start < 30  # 3 at most; a quadratic search takes minutes
 
 
 def test_the_one_record_of_a_file_may_have_others_beside_it_below_a_root():

@@ -162,4 +162,4 @@ def test_a_long_hostile_record_takes_little_memory_and_time(name):
     count, long, seconds, used = map(float, ran.stdout.split())
     assert (count, long) == (3, 1)
     assert used < 300  # 32 are the file itself
-    assert seconds < 10  # 4 at most, where nothing else runs
+    assert seconds < 30  # 4 at most, where nothing else runs; a quadratic reader takes minutes
