@@ -29,7 +29,7 @@ from syncd.domain.decisions import (
 from syncd.domain.feed_rows import decide_row, field_digests, row_due
 from syncd.domain.field_readers import LOCATION_READ_ONLY
 from syncd.domain.flat_jobs import FLAT, NewJob, decimal_text, flat, search_text
-from syncd.domain.guard import guard, write_failed
+from syncd.domain.guard import guard, why_held, write_failed
 from syncd.domain.html import HTML_SCHEMES, HTML_TAGS, html_faults
 from syncd.domain.job import (
     Actor,
@@ -206,5 +206,6 @@ __all__ = [
     "search_text",
     "takes_place",
     "unique_locations",
+    "why_held",
     "write_failed",
 ]

@@ -10,6 +10,7 @@ from syncd.domain.policy import Policy, Threshold
 #: More rows with nothing but assumed places hold the file.
 MAX_ASSUMED = Threshold(50, 5)
 _GOING = "active jobs would be archived"
+_NOTHING_APPLIED = "nothing is applied: "
 
 
 def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
@@ -25,6 +26,11 @@ def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
             what = _would_happen(counts, missing) if everything else []
             return Hold(everything, reasons[0][0], "; ".join([*(reason for _, reason in reasons), *what]))
     return None
+
+
+def why_held(reason: str) -> str:
+    """Return the ``reason`` of a Hold without its last sentence, which says what a run would do that waits as a whole."""
+    return reason.partition(f"; {_NOTHING_APPLIED}")[0]
 
 
 def write_failed(failures: int, why: str, waiting: int, counts: PlanCounts, before: Hold | None) -> Hold:
@@ -73,7 +79,7 @@ def _would_happen(counts: PlanCounts, missing: int) -> list[str]:
         return []
     (first, what), *others = parts
     jobs = f"{first} {'job' if first == 1 else 'jobs'} would be {what}"
-    return [f"nothing is applied: {', '.join([jobs, *(f'{number} {word}' for number, word in others)])}"]
+    return [f"{_NOTHING_APPLIED}{', '.join([jobs, *(f'{number} {word}' for number, word in others)])}"]
 
 
 def _archiving(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tuple[str, str]]:

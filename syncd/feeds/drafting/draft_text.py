@@ -168,10 +168,11 @@ def _selectors(right: object, each: str = "") -> Iterator[str]:
         found = re.findall(r"\{([^{}]+)\}", right) or [right]
         yield from (f"{each}/{selector}" if each else selector for selector in found)
     elif isinstance(right, Mapping):
-        parent = right.get("each", each)
-        for key, part in right.items():
-            if key != "each" and key not in _NOT_SELECTORS:
-                yield from _selectors(part, parent)
+        parents = right.get("each", each)
+        for parent in parents if isinstance(parents, list) else [parents]:
+            for key, part in right.items():
+                if key != "each" and key not in _NOT_SELECTORS:
+                    yield from _selectors(part, "" if parent == "." else parent)
     elif isinstance(right, list):
         for part in right:
             yield from _selectors(part, each)

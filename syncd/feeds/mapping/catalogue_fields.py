@@ -56,12 +56,15 @@ def _choice(given: FieldExpression) -> FieldFunction:
     """The first value that the catalogue knows."""
     find = _finder(given.field, given.context)
     default = _constant_ids(given, find)
+    of_positions = given.field.catalogue == "position_types"
 
     def choice(node: Any, log: RowLog) -> object:
         values = given.source.every(node)
-        for value in values:
+        for i, value in enumerate(values, 1):
             id = find.id_of(value)
             if id is not None:
+                if of_positions and id == FULL and not _says_hours(value) and any(map(_is_part, values[i:])):
+                    id = PART  # "permanent" and "part time": only the second says the hours
                 return {"id": id}
         if values and _dropped(values, values[:1], find, default, log):
             return DROPPED
@@ -104,6 +107,15 @@ def _finder(field: JobField, context: MappingContext) -> EntryFinder:
         return found
 
     return replace(find, by_name=by_name)
+
+
+def _says_hours(value: object) -> bool:
+    return _HOURS.fullmatch(name_key(spelled(value)[:_LONGEST])) is not None
+
+
+def _is_part(value: object) -> bool:
+    match = _HOURS.fullmatch(name_key(spelled(value)[:_LONGEST]))
+    return match is not None and match.lastgroup == "part"
 
 
 @lru_cache(maxsize=4096)

@@ -24,7 +24,7 @@ from syncd.feeds.mapping.sources import (
     compile_source,
     compile_table,
     constants,
-    selector,
+    each_node,
 )
 from syncd.feeds.mapping.transforms import TidyPlace, has_postal_code, is_canada, read_place
 from syncd.feeds.text import spelled
@@ -56,6 +56,9 @@ def _places(given: FieldExpression) -> FieldFunction:
             return [{"description": found[0].text}]  # the usual case
         nowhere = next((one.text for one in found if one.nowhere), None)
         items = _distinct(one for one in found if one.named)
+        if any(one.certain and one.in_canada for one in items) and any(one.abroad for one in items):
+            abroad = abroad or next(one.abroad for one in items if one.abroad)
+            items = [one for one in items if not one.abroad]
         if items and abroad is not None:
             log.note("location_abroad", _ABROAD.format(abroad[:60]))
         elif abroad is not None:
@@ -118,7 +121,9 @@ def _default(given: FieldExpression) -> list[TidyPlace]:
 def _finder(given: FieldExpression) -> _Finder:
     """A function from a node to the places that are not abroad, with their provinces, and the first foreign country, if any.
 
-    ``country``, ``province`` and ``postal`` are relative to the nodes of ``each``, where there is one."""
+    ``country``, ``province`` and ``postal`` are relative to the nodes of ``each``, where there is one. A node without a
+    country of its own has that of the record if it is not Canada: "London" beside an office in Boston is not in Ontario. A
+    place whose text says that it is in Canada stays."""
     options, context, scope = given.options, given.context, given.scope
     every, vouched = given.source.every, context.places == "canada"
     if not any(option in options for option in ("country", "province", "postal")):
@@ -131,9 +136,13 @@ def _finder(given: FieldExpression) -> _Finder:
         provinces = given.source_of("province").every
     parts = None
     if "each" in options:
-        parts = selector(options["each"], context, scope.at("each")).nodes
+        parts = each_node(options["each"], context, scope.at("each"))
         inner = {k: options[k] for k in SOURCE_KEYS if k in options and k not in ("each", "default")}
         every = compile_table(inner or {"from": "."}, context, scope).every
+
+    def foreign(node: Any) -> str | None:
+        named = [spelled(value) for value in countries(node)]
+        return named[0] if named and not any(map(is_canada, named)) else None
 
     def find(node: Any) -> tuple[list[TidyPlace], str | None]:
         found: list[TidyPlace] = []
@@ -145,6 +154,10 @@ def _finder(given: FieldExpression) -> _Finder:
                 abroad = abroad or named[0]
                 continue
             places = every(part)
+            if not named and part is not node and (elsewhere := foreign(node)):
+                kept = [value for value in places if read_place(spelled(value)).in_canada]
+                abroad = abroad or (elsewhere if len(kept) < len(places) else None)
+                places = kept
             if any(map(_lacks_province, places)):
                 places = _in_province(places, provinces(part))
             if any(read_place(spelled(value)).doubted for value in places):

@@ -4,7 +4,7 @@ that is the same for every field.
 source = "selector" | [source, …] (the first that gives a value)
        | { from = source } | { value = constant } | { all = [source, …] }
        | { template = "{selector}, {other}" }
-       | any of these with each = "selector" (relative to each of its nodes; alone: the nodes),
+       | any of these with each = "selector" or a list of selectors (relative to each of their nodes; alone: the nodes),
          split = "," | [",", "/"], lookup = "NAME", default = constant
 """
 
@@ -161,6 +161,16 @@ def selector(text: object, context: MappingContext, scope: Scope) -> Selector:
     return found
 
 
+def each_node(selectors: object, context: MappingContext, scope: Scope) -> Callable[[Node], list[Node]]:
+    """Return a function from a node to the nodes that one selector, or each of a list of them, finds below it."""
+    if not isinstance(selectors, list):
+        return selector(selectors, context, scope).nodes
+    if not selectors:
+        scope.fault("must be a selector or a list of selectors")
+    found = [selector(text, context, scope.at(i)).nodes for i, text in enumerate(selectors, 1)]
+    return lambda node: [part for nodes in found for part in nodes(node)]
+
+
 def _plain_source(form: str, table: Mapping[str, Any], context: MappingContext, scope: Scope) -> ValueSource:
     if form == "value":
         fixed = constants(table["value"], scope.at("value"))
@@ -243,8 +253,8 @@ def _template(text: object, context: MappingContext, scope: Scope) -> ValueSourc
     return ValueSource(fill, lambda node: [] if (value := fill(node)) is None else [value])
 
 
-def _each(text: object, source: ValueSource, context: MappingContext, scope: Scope) -> ValueSource:
-    nodes, every = selector(text, context, scope.at("each")).nodes, source.every
+def _each(selectors: object, source: ValueSource, context: MappingContext, scope: Scope) -> ValueSource:
+    nodes, every = each_node(selectors, context, scope.at("each")), source.every
     if context.form == "csv":
         scope.at("each").fault("a CSV row has no parts; use split")
     return _from_every(lambda node: [value for part in nodes(node) for value in every(part)])

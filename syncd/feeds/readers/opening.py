@@ -159,12 +159,21 @@ def _has_long_first_line(source: Utf8Source, limits: FeedLimits) -> bool:
 
 
 def _lines_of_objects(text: bytes) -> bool:
-    """Whether the first line is a whole object that another one follows, or a lone job."""
+    """Whether the first line is a whole object that another one follows, or a lone job; or broken, where an object follows
+    that can be no part of it."""
     first, _, rest = text.partition(b"\n")
-    try:
-        value = json.loads(first)
-    except (ValueError, RecursionError):
-        return False
-    if not isinstance(value, dict) or any(isinstance(value.get(name), list) for name in ARRAYS):
+    value = _whole_object(first)
+    if value is None:
+        second = _whole_object(rest.lstrip().partition(b"\n")[0])
+        return second is not None and not first.rstrip().endswith((b"[", b"{", b",", b":"))
+    if any(isinstance(value.get(name), list) for name in ARRAYS):
         return False
     return bool(rest.strip()) or "referenceId" in value
+
+
+def _whole_object(line: bytes) -> dict[str, object] | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -8,7 +8,7 @@ from functools import partial
 
 import structlog
 
-from syncd.domain import Hold, HoldScope, RejectedRow, Run, RunCounts, RunState, takes_place
+from syncd.domain import Hold, HoldScope, RejectedRow, Run, RunCounts, RunState, takes_place, why_held
 from syncd.errors import FeedError
 from syncd.logs import Event
 from syncd.store import Tx, feed_jobs, feeds, notices, runs
@@ -52,7 +52,7 @@ def end_applied(this: FileRun, run: Run, stage: Stage, plan: Plan, shown: ShownP
     """End a run that applied all it had to. ``shown``: what a person approved, for an approved run."""
     feed = this.feed
     whole = not run.counts.rejected and run.withheld is None
-    reason = f"approved; it was held because {shown.reason}" if shown is not None else None
+    reason = f"approved; it was held because {why_held(shown.reason)}" if shown is not None else None
     state = RunState.SUCCEEDED if whole else RunState.PARTIAL
 
     def also(tx: Tx) -> None:

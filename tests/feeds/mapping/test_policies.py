@@ -55,6 +55,69 @@ def test_a_province_beside_is_that_of_its_own_node():
     assert places(row(fields, {"s": sites})) == ["Windsor, NS", "London, ON", "Laval"]
 
 
+OFFICES = {
+    "locations": {"each": [".", "more"], "from": ["l", "."], "country": "c"},
+}
+
+
+@pytest.mark.parametrize(
+    ("item", "expected", "warnings"),
+    [
+        # each place has its own country
+        (
+            {"l": "Toronto, ON", "c": "CA", "more": [{"l": "London", "c": "GB"}]},
+            ["Toronto, ON"],
+            ["location_abroad"],
+        ),
+        ({"l": "Boston", "c": "US", "more": [{"l": "Laval", "c": "Canada"}]}, ["Laval"], ["location_abroad"]),
+        # without one it has that of the record, if this is abroad
+        ({"l": "Boston", "c": "US", "more": ["Toronto, ON", "London"]}, ["Toronto, ON"], ["location_abroad"]),
+        ({"l": "Toronto", "c": "CA", "more": ["London"]}, ["Toronto", "London"], ["place_assumed"]),
+        ({"l": "Toronto", "c": "CA", "more": []}, ["Toronto"], []),
+    ],
+)
+def test_each_of_several_places_has_its_own_country(item, expected, warnings):
+    found = row(OFFICES, item)
+    assert places(found) == expected
+    assert codes(found) == warnings
+
+
+def test_places_that_all_have_the_records_foreign_country_are_abroad():
+    found = row(OFFICES, {"l": "Boston", "c": "US", "more": ["London", {"l": "Halifax"}]})
+    assert [(p.code, p.value) for p in found.problems] == [("outside_canada", "US")]
+
+
+@pytest.mark.parametrize(
+    "abroad", ["Boston, MA", "Boston, Massachusetts, USA", "Lyon, France", "Londres, Royaume-Uni"]
+)
+def test_a_text_that_names_another_country_is_left_out_beside_a_place_in_canada(abroad):
+    found = row(WHERE, {"l": f"{abroad}; Laval, QC"})
+    assert places(found) == ["Laval, QC"]
+    assert codes(found) == ["location_abroad"]
+    assert abroad.partition(", ")[2] in found.warnings[0][1]
+
+
+@pytest.mark.parametrize("text", ["Boston, MA", "Boston, MA; Laval", "Toronto, Onatrio; Laval, QC"])
+def test_a_text_that_names_another_country_stays_where_nothing_is_surely_in_canada(text):
+    """The rules of the API refuse it then; they refuse what is misspelt, too."""
+    assert places(row(WHERE, {"l": text})) == text.split("; ")
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["Régulier", "Temps partiel"], 2),
+        (["Permanent", "Part-time"], 2),
+        (["Permanent", "Contract"], 1),
+        (["fulltime", "parttime"], 1),
+        (["parttime", "fulltime"], 2),
+        (["Regular", "Full time"], 1),
+    ],
+)
+def test_of_several_kinds_of_work_the_hours_count_before_the_tenure(values, expected):
+    assert row({"positionType": "t"}, {"t": values}).body["positionType"] == {"id": expected}
+
+
 @pytest.mark.parametrize(
     ("place", "province"),
     [

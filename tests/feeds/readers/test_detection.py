@@ -139,6 +139,29 @@ def test_a_lone_job_of_the_service_s_own_shape_is_one_record(text):
 
 
 @pytest.mark.parametrize(
+    "first",
+    ['{"id": "1", "title": "Cook"', '{"id": 1,}', '{"id": "1", "title": "Co', '{"id": 1} x', "{'id': 1}"],
+)
+def test_json_lines_with_a_broken_first_line_reject_this_line_alone(first):
+    reader, records = read(f'{first}\n{{"id": 2}}\n{{"id": 3}}\n')
+    assert reader.format == "jsonl"
+    assert [problem is None for _, problem in records] == [False, True, True]
+    assert [value for value, _ in records[1:]] == [{"id": 2}, {"id": 3}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"jobs": [\n{"id": 1}\n]}',
+        '{"jobs":\n[\n{"id": 1}\n]\n}',
+        '{"total": 1,\n"jobs": [\n{"id": 1}\n]}',
+    ],
+)
+def test_an_object_on_the_second_line_of_a_document_is_a_part_of_it(text):
+    assert items(text) == [{"id": 1}]
+
+
+@pytest.mark.parametrize(
     ("data", "spec", "guessed"),
     [
         ("id,city\n1,Québec\n".encode("cp1252"), ReadSpec(), True),

@@ -104,7 +104,11 @@ _NOT_PAY = re.compile(
     r"|\d{1,2}:\d\d\s*(?:am|pm)?"
     r"|\d+(?:[.,]\d+)?\s*(?:hours|heures|hrs|hour(?=[\s-]*(?:shift|day|week)))\b(?!\s*(?:rate|pay))"
     r"|\$?\s?\d[\d ,.]*\s?k?\s?\$?\s*(?:signing|sign[- ]on|retention|referral|hiring|welcome|car|vehicle)\s*"
-    r"(?:bonus|allowance))"
+    r"(?:bonus|allowance)"
+    # "$500/month car", "$40 per month phone allowance", "500 $ par mois pour la voiture"
+    r"|\$?\s?\d[\d ,.]*\s?k?\s?\$?\s*(?:/|per|an?|par)\s*(?:day|jour|week|semaine|month|mo|mois|year|annee|an)\.?\s*"
+    r"(?:in |for |pour |de |d')?(?:a |the |la |le |l'|un |une )?(?:car|vehicle|automobile|auto|voiture|vehicule|phone"
+    r"|cell ?phone|telephone|cellulaire|travel|meals?|repas|housing|logement)\b(?:\s*(?:allowance|allocation))?)"
 )
 _SUM = (
     rf"(?:{_CURRENCY})?\s?(?<![\d.,])(?:{_NUMBER})\s?(?:k(?![a-z]))?(?!\s?%)"
@@ -148,6 +152,8 @@ _USUAL = re.compile(
     rf"{_DOLLARS}(?: ?[-–] ?{_DOLLARS})? ?(?:/ ?|per |an? )(hour|day|week|month|year)",
     re.ASCII | re.IGNORECASE,
 )
+#: Three digits after the only dot: thousands in pay for a year or a month ("52.000 $ / an"), fractions in pay for an hour.
+_DOTTED = re.compile(r"\d{1,3}\.\d{3}")
 _PERIOD = {"hour": HOURLY, "day": DAILY, "week": WEEKLY, "month": MONTHLY, "year": YEARLY}
 
 
@@ -212,8 +218,10 @@ def _by_grammar(
     if found is None:
         notes = () if commission else (("salary_unclear", f"no amount in the salary: {_shown(text)}"),)
         return Pay(plus_commission=commission, notes=notes)
-    pay = replace(_amounts(found, locale), plus_commission=commission)
     unit = _period(found) or given
+    if locale is None and unit is not None and unit[0] in (YEARLY, MONTHLY) and _is_dotted(found):
+        locale = "fr"
+    pay = replace(_amounts(found, locale), plus_commission=commission)
     if paydays and unit is None and infer is None:
         return _without(pay, "salary_unclear", "it says when it is paid, but not for what time", text)
     return settle(pay, unit, infer, text)
@@ -321,6 +329,12 @@ def _alike(one: re.Match[str], other: re.Match[str], locale: Locale | None) -> b
     """Whether both can be amounts for the same time, as in "$20 at the start, $25 later per hour"."""
     low, high = sorted(_amounts(match, locale).amount or Decimal(0) for match in (one, other))
     return high <= 3 * low
+
+
+def _is_dotted(match: re.Match[str]) -> bool:
+    """Whether each amount is written "52.000", without a "k"."""
+    pairs = ((match[f"n{i}"], match[f"k{i}"]) for i in (1, 2))
+    return all(_DOTTED.fullmatch(digits) and not k for digits, k in pairs if digits)
 
 
 def _amounts(match: re.Match[str], locale: Locale | None) -> Pay:

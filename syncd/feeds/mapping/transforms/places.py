@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from syncd.domain import PROVINCES, fold, place_aliases, place_key, province_code
+from syncd.feeds.mapping.transforms.abroad import is_abroad
 from syncd.place_data import content, places_in
 
 #: The API does not take a longer location.
@@ -103,6 +104,12 @@ class TidyPlace(NamedTuple):
         """Whether it may as well be abroad."""
         return (self.bare or self.country is not None) and not self.in_canada
 
+    @property
+    def abroad(self) -> str | None:
+        """The state of the USA or the country that the text names after the city ("MA, USA"); None: it names none."""
+        region = self.text.partition(",")[2].strip()
+        return region if region and not self.in_canada and is_abroad(region) else None
+
 
 def read_place(text: str) -> TidyPlace:
     """Return ``text`` as it is sent. A feed has few places, so they are remembered."""
@@ -130,6 +137,11 @@ def _country(key: str, code: str) -> str | None:
     country = _COUNTRIES.get(code)
     known = country is not None and ((key, None) in _shipped() or place_aliases(key, code))
     return None if known else country
+
+
+def _is_in(city: str, province: str | None) -> bool:
+    """Return whether ``city`` is a known place of ``province`` (a code) and not itself the name of a province."""
+    return province is not None and province_code(city) is None and (place_key(city), province) in _shipped()
 
 
 def _largest(key: str) -> str | None:
@@ -181,6 +193,9 @@ def _arranged(place: str) -> str:
     brackets = _BRACKETS.match(place)
     if brackets and province_code(brackets[2]):
         return f"{brackets[1].strip()}, {brackets[2].strip()}"
+    province, comma, city = (part.strip() for part in place.partition(","))
+    if comma and _is_in(city, province_code(province)):  # "Ontario, Toronto"
+        return f"{city}, {province}"
     last = _CODE_LAST.match(place) or _NAME_LAST.match(place)
     if last and not province_code(last[1]):
         return f"{last[1].strip(' -/')}, {last[2]}"
