@@ -25,7 +25,7 @@ from syncd.config import Settings
 from syncd.domain import Catalogue, Run, RunState
 from syncd.errors import Problem
 from syncd.store import Tx, history, runs
-from syncd.sync.report import Kinds, run_json, whole_report, write_json
+from syncd.sync.report import APPLIED_BEFORE, Kinds, run_json, whole_report, write_json
 
 #: Rejected rows, warnings and changes that the text has; ``--json`` has them all.
 SHOWN = 20
@@ -131,7 +131,8 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         ),
         ("repeats", f"run {run.repeats}" if run.repeats is not None else ""),
         ("taken", cell(run.claimed_at)),
-        ("ended", cell(run.ended_at) + (f", attempt {run.attempt}" if run.attempt > 1 else "")),
+        ("ended", cell(run.ended_at)),
+        ("attempt", f"{run.attempt}; {APPLIED_BEFORE}" if run.attempt > 1 else ""),
         ("seconds", ", ".join(f"{name} {seconds:.2f}" for name, seconds in run.phases.items())),
     ]
     if run.state is RunState.HELD:

@@ -16,6 +16,7 @@ from syncd.config import Settings
 from syncd.console import formats
 from syncd.console.charts import CHARTS
 from syncd.errors import NotFound
+from syncd.sync.report import APPLIED_BEFORE
 from syncd.sync.report.files import size, stylesheet, visible
 
 #: Static file → its type.
@@ -79,6 +80,7 @@ def make_environment(settings: Settings, prefix: str) -> Environment:
         navigation=NAVIGATION,
         zone=str(zone),
         version=__version__,
+        applied_before=APPLIED_BEFORE,
     )
     return env
 

@@ -8,7 +8,7 @@ import pytest
 
 from syncd.cli.entry import run
 from syncd.feeds.configuration import FeedFile
-from syncd.store import feeds
+from syncd.store import feeds, runs
 from syncd.sync.run import SourceFile
 from tests.stores import store_url
 
@@ -36,12 +36,12 @@ def command(world, capsys, tmp_path):
         f'timezone = "America/Toronto"\n[store]\nurl = "{store_url(tmp_path / "a.db")}"\n[drop]\nfolder = "{tmp_path}/drop"\n'
     )
 
-    def call(*arguments):
+    def call(*arguments, text=False):
         capsys.readouterr()
-        code = run(["--config", f"{folder}/syncd.toml", *arguments, "--json"])
+        code = run(["--config", f"{folder}/syncd.toml", *arguments, *([] if text else ["--json"])])
         shown = capsys.readouterr()
         assert code == 0, shown.err
-        return json.loads(shown.out)
+        return shown.out if text else json.loads(shown.out)
 
     return call
 
@@ -59,6 +59,15 @@ async def test_a_page_its_json_and_the_command_say_the_same(browse, world, comma
     elif path != "/runs/1":
         assert held.state.value in html
         assert f"/runs/{held.id}" in html
+
+
+@pytest.mark.parametrize("attempt", [1, 2])
+async def test_a_run_that_was_continued_says_what_its_counts_leave_out(browse, world, command, attempt):
+    ended = world.board.deliver(world.feeds["acme"], world.board.rows(1, 3))
+    world.board.store.write(lambda tx: runs.save(tx, replace(ended, attempt=attempt)))
+    browser = await browse()
+    for text in (unescape((await browser.get("/runs/1"))[1]), command("runs", "show", "1", text=True)):
+        assert ("2; a row that an earlier attempt applied counts as unchanged" in text) == (attempt == 2)
 
 
 async def test_the_state_of_a_feed_is_the_same_word_in_all_views_and_names_what_waits(

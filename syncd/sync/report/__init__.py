@@ -11,6 +11,7 @@ from syncd.sync.report.reports import (
     write_json,
 )
 from syncd.sync.report.run_json import (
+    APPLIED_BEFORE,
     change_json,
     fields_json,
     instant_json,
@@ -25,6 +26,7 @@ from syncd.sync.report.run_json import (
 )
 
 __all__ = [
+    "APPLIED_BEFORE",
     "Kind",
     "Kinds",
     "ShownPlan",

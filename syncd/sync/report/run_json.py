@@ -15,6 +15,8 @@ from syncd.errors import Problem
 
 #: The most characters of a value at fault.
 VALUE = 300
+#: What to know of the counts of a run that was cut off and continued.
+APPLIED_BEFORE = "a row that an earlier attempt applied counts as unchanged"
 
 
 def run_json(run: Run) -> dict[str, Any]:
