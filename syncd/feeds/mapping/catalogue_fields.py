@@ -49,6 +49,7 @@ _WORD = re.compile(
 #: Between alternatives; a dash or "or" stands within the description of one job, too.
 _LIST = re.compile(r"[,;|]")
 _HOURS = re.compile(rf"(?P<full>{_FULL_TIME})|(?P<part>{_WORDS[PART]})")
+_ANY_HOURS = re.compile(rf"\b(?:{_HOURS.pattern})\b")
 _GLUED = re.compile(r"(?<=[a-z\u00e0-\u00ff])(?=[A-Z])")
 
 
@@ -56,15 +57,15 @@ def _choice(given: FieldExpression) -> FieldFunction:
     """The first value that the catalogue knows."""
     find = _finder(given.field, given.context)
     default = _constant_ids(given, find)
-    of_positions = given.field.catalogue == "position_types"
+    of_positions = given.field.catalogue == "position_types" and find.id_of("part time") == PART
 
     def choice(node: Any, log: RowLog) -> object:
         values = given.source.every(node)
-        for i, value in enumerate(values, 1):
+        for i, value in enumerate(values):
             id = find.id_of(value)
             if id is not None:
-                if of_positions and id == FULL and not _says_hours(value) and any(map(_is_part, values[i:])):
-                    id = PART  # "permanent" and "part time": only the second says the hours
+                if of_positions and id == FULL and len(values) > 1 and _is_part_time(values[i:]):
+                    id = PART
                 return {"id": id}
         if values and _dropped(values, values[:1], find, default, log):
             return DROPPED
@@ -109,13 +110,16 @@ def _finder(field: JobField, context: MappingContext) -> EntryFinder:
     return replace(find, by_name=by_name)
 
 
-def _says_hours(value: object) -> bool:
-    return _HOURS.fullmatch(name_key(spelled(value)[:_LONGEST])) is not None
-
-
-def _is_part(value: object) -> bool:
-    match = _HOURS.fullmatch(name_key(spelled(value)[:_LONGEST]))
-    return match is not None and match.lastgroup == "part"
+def _is_part_time(values: list[object]) -> bool:
+    """Whether ``values``, of which the first means full time, are those of part-time work: "permanent" and "part time". The
+    first of them that says the hours decides. An id says them."""
+    for value in values:
+        key = name_key(spelled(value)[:_LONGEST])
+        if key.isdecimal():
+            return False
+        if match := _ANY_HOURS.search(key):
+            return match.lastgroup == "part"
+    return False
 
 
 @lru_cache(maxsize=4096)

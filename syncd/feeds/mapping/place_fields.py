@@ -56,8 +56,10 @@ def _places(given: FieldExpression) -> FieldFunction:
             return [{"description": found[0].text}]  # the usual case
         nowhere = next((one.text for one in found if one.nowhere), None)
         items = _distinct(one for one in found if one.named)
-        if any(one.certain and one.in_canada for one in items) and any(one.abroad for one in items):
-            abroad = abroad or next(one.abroad for one in items if one.abroad)
+        if any(one.certain and one.in_canada for one in items):
+            for one in items:
+                if one.abroad:
+                    log.note("location_abroad", f"the location is outside Canada: {one.text[:100]}")
             items = [one for one in items if not one.abroad]
         if items and abroad is not None:
             log.note("location_abroad", _ABROAD.format(abroad[:60]))
@@ -121,9 +123,9 @@ def _default(given: FieldExpression) -> list[TidyPlace]:
 def _finder(given: FieldExpression) -> _Finder:
     """A function from a node to the places that are not abroad, with their provinces, and the first foreign country, if any.
 
-    ``country``, ``province`` and ``postal`` are relative to the nodes of ``each``, where there is one. A node without a
-    country of its own has that of the record if it is not Canada: "London" beside an office in Boston is not in Ontario. A
-    place whose text says that it is in Canada stays."""
+    ``country``, ``province`` and ``postal`` are relative to the nodes of ``each``, where there is one. If the record is one
+    of these nodes, another without a country has that of the record, unless this is Canada: "London" beside an office in
+    Boston is not in Ontario. A place whose text says that it is in Canada stays."""
     options, context, scope = given.options, given.context, given.scope
     every, vouched = given.source.every, context.places == "canada"
     if not any(option in options for option in ("country", "province", "postal")):
@@ -134,8 +136,9 @@ def _finder(given: FieldExpression) -> _Finder:
         provinces = compile_source({"all": province}, context, scope.at("province")).every
     else:
         provinces = given.source_of("province").every
-    parts = None
+    parts, inherits = None, False
     if "each" in options:
+        inherits = isinstance(options["each"], list) and "." in options["each"]
         parts = each_node(options["each"], context, scope.at("each"))
         inner = {k: options[k] for k in SOURCE_KEYS if k in options and k not in ("each", "default")}
         every = compile_table(inner or {"from": "."}, context, scope).every
@@ -154,7 +157,7 @@ def _finder(given: FieldExpression) -> _Finder:
                 abroad = abroad or named[0]
                 continue
             places = every(part)
-            if not named and part is not node and (elsewhere := foreign(node)):
+            if inherits and not named and (elsewhere := foreign(node)):
                 kept = [value for value in places if read_place(spelled(value)).in_canada]
                 abroad = abroad or (elsewhere if len(kept) < len(places) else None)
                 places = kept

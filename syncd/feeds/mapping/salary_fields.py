@@ -116,6 +116,10 @@ def _from_parts(
     period = parts["period"].first(node)
     shown = " - ".join(spelled(v) for v in (amount, most) if v is not None)
     shown += f" {spelled(period)}" if period else ""
+    unit = _unit(period, find)
+    texts = [spelled(value) for value in (amount, most) if value is not None]
+    if locale is None and unit is not None and money.are_thousands(texts, unit[0]):
+        locale = "fr"
     low, high = money.number(amount, locale), money.number(most, locale)
     if low is None and high is None:
         found = money.parse(shown, infer, locale)
@@ -123,7 +127,7 @@ def _from_parts(
     if (low or 0) < 0 or (high or 0) < 0:
         notes = (("salary_out_of_range", f'a negative amount: "{shown}"'),)
         return money.Pay(plus_commission=commission, notes=notes)
-    return money.settle(money.Pay(low, high, plus_commission=commission), _unit(period, find), infer, shown)
+    return money.settle(money.Pay(low, high, plus_commission=commission), unit, infer, shown)
 
 
 def _unit(period: object, find: EntryFinder) -> tuple[int, int] | None:

@@ -52,6 +52,8 @@ _MAGIC = (
 _XML_OPENING = re.compile(rb"<\?xml\s")
 _JSON_OPENING = re.compile(rb"\[\s*\{|\{\s*\"")
 _OPENINGS = ((_XML_OPENING, "the XML declaration"), (_JSON_OPENING, "the first bracket of the JSON"))
+#: A first line that a document may have, to be continued on the next: a list of objects in it, or an end that needs more.
+_UNFINISHED = re.compile(rb"\[\s*\{|[\[{,:]\s*\Z")
 #: What may precede an opening on the first line of a file that is not CSV.
 _NO_COLUMNS = re.compile(rb"[^\n,;\t|\"]*\Z")
 #: This many bytes are looked at for an opening with other text before it.
@@ -165,10 +167,14 @@ def _lines_of_objects(text: bytes) -> bool:
     value = _whole_object(first)
     if value is None:
         second = _whole_object(rest.lstrip().partition(b"\n")[0])
-        return second is not None and not first.rstrip().endswith((b"[", b"{", b",", b":"))
-    if any(isinstance(value.get(name), list) for name in ARRAYS):
+        return second is not None and not _has_arrays(second) and not _UNFINISHED.search(first)
+    if _has_arrays(value):
         return False
     return bool(rest.strip()) or "referenceId" in value
+
+
+def _has_arrays(value: dict[str, object]) -> bool:
+    return any(isinstance(value.get(name), list) for name in ARRAYS)
 
 
 def _whole_object(line: bytes) -> dict[str, object] | None:

@@ -284,6 +284,26 @@ def test_a_salary_that_the_api_would_refuse_is_not_sent_and_the_run_says_why(sou
     assert [warning for warning, _ in found.warnings] == [code]
 
 
+@pytest.mark.parametrize(
+    ("item", "amounts"),
+    [
+        ({"min": "52.000", "max": "60.000", "period": "YEAR"}, ("52000", "60000")),
+        ({"min": "4.200", "period": "month"}, ("4200", None)),
+        ({"min": "950.000", "period": "month"}, ("950", None)),
+        ({"min": "25.125", "period": "hour"}, ("25.125", None)),
+        ({"min": "52.000", "max": "60,000", "period": "hour"}, None),  # above what an hour pays
+    ],
+)
+def test_dots_of_amounts_separate_thousands_where_they_would_be_too_little(item, amounts):
+    found = row({"salary": {"amount": "min", "maxAmount": "max", "period": "period"}}, item, form="json")
+    salary = found.body["salary"]
+    if amounts is None:
+        assert salary is None
+    else:
+        assert salary["amount"] == Decimal(amounts[0])
+        assert salary["maxAmount"] == (amounts[1] and Decimal(amounts[1]))
+
+
 def test_a_currency_without_an_amount_is_no_reason_to_warn():
     source = {"amount": "min", "maxAmount": "max", "period": "period", "currency": "currency"}
     item = {"min": None, "max": None, "period": None, "currency": "EUR"}

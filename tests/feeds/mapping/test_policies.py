@@ -94,10 +94,12 @@ def test_a_text_that_names_another_country_is_left_out_beside_a_place_in_canada(
     found = row(WHERE, {"l": f"{abroad}; Laval, QC"})
     assert places(found) == ["Laval, QC"]
     assert codes(found) == ["location_abroad"]
-    assert abroad.partition(", ")[2] in found.warnings[0][1]
+    assert abroad.partition(",")[0] in found.warnings[0][1]
 
 
-@pytest.mark.parametrize("text", ["Boston, MA", "Boston, MA; Laval", "Toronto, Onatrio; Laval, QC"])
+@pytest.mark.parametrize(
+    "text", ["Boston, MA", "Boston, MA; Laval", "Toronto, Onatrio; Laval, QC", "St. John's, T.-N.; Laval, QC"]
+)
 def test_a_text_that_names_another_country_stays_where_nothing_is_surely_in_canada(text):
     """The rules of the API refuse it then; they refuse what is misspelt, too."""
     assert places(row(WHERE, {"l": text})) == text.split("; ")
@@ -112,10 +114,24 @@ def test_a_text_that_names_another_country_stays_where_nothing_is_surely_in_cana
         (["fulltime", "parttime"], 1),
         (["parttime", "fulltime"], 2),
         (["Regular", "Full time"], 1),
+        (["Permanent", "Part-time, permanent"], 2),
+        (["Regular", "Temps partiel (20 h)"], 2),
+        (["Full-time, permanent", "Part-time"], 1),
+        (["Regular full-time", "Part time"], 1),
+        (["Permanent", "Full-time", "Part-time"], 1),
+        ([1, "Part time"], 1),
+        (["1", "Part time"], 1),
     ],
 )
 def test_of_several_kinds_of_work_the_hours_count_before_the_tenure(values, expected):
     assert row({"positionType": "t"}, {"t": values}).body["positionType"] == {"id": expected}
+
+
+def test_a_retired_kind_of_work_is_not_found_beside_another():
+    catalogue = CATALOGUE.extended(retired_position_types=[2])
+    mapping = Mapping(catalogue, {"positionType": "t"}, None, "json")
+    found = mapping.row(Record(1, 1, b"", {"t": ["Permanent", "Part-time"]}))
+    assert found.body["positionType"] == {"id": 1}
 
 
 @pytest.mark.parametrize(

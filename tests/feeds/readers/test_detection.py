@@ -152,6 +152,18 @@ def test_json_lines_with_a_broken_first_line_reject_this_line_alone(first):
 @pytest.mark.parametrize(
     "text",
     [
+        '{"jobs":[{"id":1},{"id":2}]\n{"id":3}\n',
+        '{"results":[{"id":1},{"id":2}\n{"id":3}\n',
+        '{"id":1}}\n{"jobs":[{"id":3}]}\n',
+    ],
+)
+def test_a_document_that_is_cut_off_is_not_taken_for_json_lines(text):
+    assert fault(text).code == "not_well_formed"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         '{"jobs": [\n{"id": 1}\n]}',
         '{"jobs":\n[\n{"id": 1}\n]\n}',
         '{"total": 1,\n"jobs": [\n{"id": 1}\n]}',

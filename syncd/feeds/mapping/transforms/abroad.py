@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from syncd.domain import fold
 
-#: "CA" is missing: it is Canada's code, too.
+#: Codes count in capitals alone. "CA" is missing: it is Canada's code, too.
 _STATE_CODES = (
     "AL AK AZ AR CO CT DE DC FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA"
     " RI SC SD TN TX UT VT VA WA WV WI WY PR"
@@ -30,18 +32,38 @@ _COUNTRIES = (
     " Nouvelle-Zélande, Mexico, Mexique, Brazil, Brésil, Argentina, Argentine, Chile, Chili, Colombia, Colombie, Peru,"
     " Pérou, Costa Rica, Jamaica, Jamaïque, Haiti, Haïti, UAE, United Arab Emirates, Émirats arabes unis, Saudi Arabia,"
     " Arabie saoudite, Qatar, Egypt, Égypte, Morocco, Maroc, Algeria, Algérie, Tunisia, Tunisie, Senegal, Sénégal,"
-    " Ivory Coast, Côte d'Ivoire, Cameroon, Cameroun, Nigeria, Nigéria, Ghana, Kenya, South Africa, Afrique du Sud"
+    " Ivory Coast, Côte d'Ivoire, Cameroon, Cameroun, Nigeria, Nigéria, Ghana, Kenya, South Africa, Afrique du Sud,"
+    " Cuba, Lebanon, Liban, Guyana, Iceland, Islande, Malta, Malte, Cyprus, Chypre, Jordan, Jordanie, Kuwait, Koweït, Oman,"
+    " Bahrain, Bahreïn, Iran, Iraq, Nepal, Népal, Cambodia, Cambodge, Laos, Myanmar, Mongolia, Mongolie, Kazakhstan,"
+    " Uzbekistan, Georgia, Géorgie, Armenia, Arménie, Azerbaijan, Belarus, Moldova, Albania, Albanie, Kosovo, Macedonia,"
+    " Bosnia and Herzegovina, Montenegro, Slovaquie, Slovénie, Estonie, Lettonie, Lituanie, Ecuador, Équateur, Bolivia,"
+    " Bolivie, Paraguay, Uruguay, Venezuela, Panama, Guatemala, Honduras, El Salvador, Nicaragua, Belize, Bahamas,"
+    " The Bahamas, Barbados, Barbade, Bermuda, Bermudes, Trinidad and Tobago, Dominican Republic, République dominicaine,"
+    " Ethiopia, Éthiopie, Uganda, Ouganda, Tanzania, Tanzanie, Rwanda, Burundi, Zambia, Zambie, Zimbabwe, Botswana,"
+    " Namibia, Namibie, Mozambique, Angola, Congo, Gabon, Mali, Niger, Burkina Faso, Benin, Bénin, Togo, Madagascar,"
+    " Mauritius, Maurice, Sudan, Soudan, Libya, Libye, Mauritania, Mauritanie, Afghanistan, Syria, Syrie, Yemen, Yémen"
 )
+
+
+#: A ZIP code, and a remark behind a dash: "MA 02110", "MA - HQ".
+_AFTER = re.compile(r"\s+\d{5}(?:-\d{4})?\Z|\s+[-–]\s.*\Z", re.DOTALL)
+_ZIP = re.compile(r"CA\s+\d{5}(?:-\d{4})?\Z")
 
 
 def _key(name: str) -> str:
     return "".join(c for c in fold(name) if c.isalnum())
 
 
-_NAMES = frozenset(_key(name) for name in (*_STATE_CODES.split(), *f"{_STATES},{_COUNTRIES}".split(",")))
+_CODES = frozenset(_STATE_CODES.split())
+_NAMES = frozenset(_key(name) for name in f"{_STATES},{_COUNTRIES}".split(","))
 
 
-def is_abroad(region: str) -> bool:
+def is_abroad(region: str, *, known: object) -> bool:
     """Return whether ``region``, what follows the city in a location, names a state of the USA or a country other than
-    Canada, in English or French: "MA", "Massachusetts, USA", "Royaume-Uni"."""
-    return any(_key(part) in _NAMES for part in region.rsplit(",", 2))
+    Canada, in English or French: "MA", "MA 02110", "Massachusetts, USA", "Royaume-Uni". ``known``: whether Canada has a
+    place with the name of the city, as "CA" may be California or Canada."""
+    for part in region.rsplit(",", 2):
+        name = _AFTER.sub("", part.strip())
+        if name in _CODES or _key(name) in _NAMES or _ZIP.match(part.strip()) or (name == "CA" and not known):
+            return True
+    return False

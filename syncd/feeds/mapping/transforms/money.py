@@ -6,6 +6,7 @@ says one, or where the mapping allows to infer it. What a salary of the API cann
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
@@ -104,11 +105,7 @@ _NOT_PAY = re.compile(
     r"|\d{1,2}:\d\d\s*(?:am|pm)?"
     r"|\d+(?:[.,]\d+)?\s*(?:hours|heures|hrs|hour(?=[\s-]*(?:shift|day|week)))\b(?!\s*(?:rate|pay))"
     r"|\$?\s?\d[\d ,.]*\s?k?\s?\$?\s*(?:signing|sign[- ]on|retention|referral|hiring|welcome|car|vehicle)\s*"
-    r"(?:bonus|allowance)"
-    # "$500/month car", "$40 per month phone allowance", "500 $ par mois pour la voiture"
-    r"|\$?\s?\d[\d ,.]*\s?k?\s?\$?\s*(?:/|per|an?|par)\s*(?:day|jour|week|semaine|month|mo|mois|year|annee|an)\.?\s*"
-    r"(?:in |for |pour |de |d')?(?:a |the |la |le |l'|un |une )?(?:car|vehicle|automobile|auto|voiture|vehicule|phone"
-    r"|cell ?phone|telephone|cellulaire|travel|meals?|repas|housing|logement)\b(?:\s*(?:allowance|allocation))?)"
+    r"(?:bonus|allowance))"
 )
 _SUM = (
     rf"(?:{_CURRENCY})?\s?(?<![\d.,])(?:{_NUMBER})\s?(?:k(?![a-z]))?(?!\s?%)"
@@ -123,6 +120,17 @@ _EXTRA = re.compile(
     rf"{_SUM}(?: ?(?:-|to|a) ?{_SUM})?"
     rf"|{_SUM} ?(?:gift[- ]?cards?\b|(?:at |on |upon )?signing\b|a la signature\b|en cartes?[- ]cadeaux?\b"
     r"|(?:annual |yearly |year[- ]end |performance )?bonus\b(?! (?:eligib|program|plan|potential|possib)))"
+)
+#: What is paid beside the pay, for something: "$500/month car", "$40 per month phone allowance", "500 $ par mois pour
+#: la voiture". It is left out only where another amount says the pay: "$2,500 per week travel" may be all there is.
+_PURPOSE = (
+    r"(?:car|vehicle|automobile|auto|voiture|vehicule|phone|cell ?phone|telephone|cellulaire|travel|meals?|repas|housing"
+    r"|logement)"
+)
+_ALLOWANCE = re.compile(
+    rf"{_SUM}(?: ?(?:-|to|a) ?{_SUM})?\s*(?:/|per|an?|par)\s*"
+    r"(?:day|jour|week|semaine|month|mo|mois|year|annee|an)\.? ?(?:in |for |pour |de |d')?(?:a |the |la |le |l'|un |une )?"
+    rf"(?:{_PURPOSE} (?:allowance|allocation)\b|{_PURPOSE}(?= ?(?:[,;.+&)]|and\b|et\b|plus\b|\Z)))"
 )
 #: When pay is handed out, which is not the time that it is for: "$90,000, paid bi-weekly".
 _PAYDAY = re.compile(
@@ -152,8 +160,14 @@ _USUAL = re.compile(
     rf"{_DOLLARS}(?: ?[-–] ?{_DOLLARS})? ?(?:/ ?|per |an? )(hour|day|week|month|year)",
     re.ASCII | re.IGNORECASE,
 )
-#: Three digits after the only dot: thousands in pay for a year or a month ("52.000 $ / an"), fractions in pay for an hour.
-_DOTTED = re.compile(r"\d{1,3}\.\d{3}")
+#: Three digits after the only dot. They are thousands where the amount would be too little for its period otherwise: period
+#: → the most digits before the dot. "52.000 $ / an", "1.200 $ par semaine"; not "$25.125 / hour", nor "$850.000 / week".
+_DOTTED = re.compile(r"([1-9]\d{0,2})\.\d{3}")
+_DIGITS_OF_THOUSANDS = {YEARLY: 3, MONTHLY: 2, WEEKLY: 1}
+#: A unit that stands directly in front of its amount: "Hourly rate: $28", "Salaire annuel de 52 000 $".
+_UNIT_BEFORE = re.compile(
+    rf"(?<!\w)(?:{_UNIT})(?: (?:salary|salaire|pay|base|wage|rate))? ?(?:of|de|d'|:|-)? ?\Z"
+)
 _PERIOD = {"hour": HOURLY, "day": DAILY, "week": WEEKLY, "month": MONTHLY, "year": YEARLY}
 
 
@@ -214,14 +228,13 @@ def _by_grammar(
     # a sign of money in front makes it pay ("$20 hours paid")
     rest = _NOT_PAY.sub(lambda m: m[0] if "$" in plain[max(0, m.start() - 2) : m.start()] else " ", plain)
     rest, paydays = _PAYDAY.subn(" ", _EXTRA.sub(" ", rest))
-    found = _find(rest, locale)
+    found = _find_marked(_ALLOWANCE.sub(" ", rest), locale) or _find(rest, locale)
     if found is None:
         notes = () if commission else (("salary_unclear", f"no amount in the salary: {_shown(text)}"),)
         return Pay(plus_commission=commission, notes=notes)
     unit = _period(found) or given
-    if locale is None and unit is not None and unit[0] in (YEARLY, MONTHLY) and _is_dotted(found):
-        locale = "fr"
-    pay = replace(_amounts(found, locale), plus_commission=commission)
+    dots = locale is None and _has_thousands(found, given)
+    pay = replace(_amounts(found, locale, dots=dots), plus_commission=commission)
     if paydays and unit is None and infer is None:
         return _without(pay, "salary_unclear", "it says when it is paid, but not for what time", text)
     return settle(pay, unit, infer, text)
@@ -286,14 +299,18 @@ def _shown(text: str) -> str:
 
 def _find(plain: str, locale: Locale | None) -> re.Match[str] | None:
     """The amount or range that is marked as money and is the pay; else the only number of a text that has little else."""
+    if marked := _find_marked(plain, locale):
+        return marked
     matches = list(_BETWEEN.finditer(plain))
-    marked = [match for match in matches if _signed(match) or _unit_follows(match)]
-    if marked:
-        return _pay_among(marked, locale)
     if len(matches) != 1:
         return None
     rest = _ANY_UNIT.sub(" ", plain[: matches[0].start()] + " " + plain[matches[0].end() :])
     return None if _FILLERS.sub("", rest).strip(" .:;,+-/()") else matches[0]
+
+
+def _find_marked(plain: str, locale: Locale | None) -> re.Match[str] | None:
+    marked = [match for match in _BETWEEN.finditer(plain) if _signed(match) or _unit_follows(match)]
+    return _pay_among(marked, locale) if marked else None
 
 
 def _signed(match: re.Match[str]) -> bool:
@@ -331,19 +348,43 @@ def _alike(one: re.Match[str], other: re.Match[str], locale: Locale | None) -> b
     return high <= 3 * low
 
 
-def _is_dotted(match: re.Match[str]) -> bool:
-    """Whether each amount is written "52.000", without a "k"."""
-    pairs = ((match[f"n{i}"], match[f"k{i}"]) for i in (1, 2))
-    return all(_DOTTED.fullmatch(digits) and not k for digits, k in pairs if digits)
+def _has_thousands(match: re.Match[str], given: tuple[int, int] | None) -> bool:
+    """Whether dots in the amounts separate thousands. Only a unit that is surely theirs decides it: not "$28.125, reviewed
+    annually"."""
+    digits = [match[f"n{i}"] for i in (1, 2) if match[f"n{i}"]]
+    if match["k1"] or match["k2"]:
+        return False
+    whole = [number for number in digits if not _DOTTED.fullmatch(number)]
+    if whole:
+        return len(whole) < len(digits) and all(_read(number, False) >= 1000 for number in whole)
+    unit = _period(match)
+    if unit is None:
+        unit = given
+    elif not (_unit_follows(match) or _unit_before(match)):
+        return False
+    return unit is not None and are_thousands(digits, unit[0])
 
 
-def _amounts(match: re.Match[str], locale: Locale | None) -> Pay:
-    first = _read(match["n1"], bool(match["k1"]), locale)
+def are_thousands(amounts: Sequence[str], period: int) -> bool:
+    """Return whether each of ``amounts`` is written "52.000" and would be too little for ``period`` if it were a fraction."""
+    most = _DIGITS_OF_THOUSANDS.get(period, 0)
+    return all((dotted := _DOTTED.fullmatch(text)) and len(dotted[1]) <= most for text in amounts)
+
+
+def _amounts(match: re.Match[str], locale: Locale | None, *, dots: bool = False) -> Pay:
+    """``dots``: a dot before three digits separates thousands."""
+
+    def read(i: int) -> Decimal:
+        digits = match[f"n{i}"]
+        of = "fr" if dots and _DOTTED.fullmatch(digits) else locale
+        return _read(digits, bool(match[f"k{i}"]), of)
+
+    first = read(1)
     if not match["n2"]:
         if _UP_TO.search(match.string[: match.start()]):
             return Pay(first, notes=(("salary_up_to", "an upper limit alone is taken as the amount"),))
         return Pay(first)
-    second = _read(match["n2"], bool(match["k2"]), locale)
+    second = read(2)
     if match["k1"] and not match["k2"] and second < 1000:
         second *= 1000  # "60k - 80"
     bare = not match["c1"] and not match["d1"] and 10_000 <= first * 1000 <= second
@@ -353,11 +394,17 @@ def _amounts(match: re.Match[str], locale: Locale | None) -> Pay:
 
 
 def _period(match: re.Match[str]) -> tuple[int, int] | None:
-    """The unit nearest after the amount, else the first in the text."""
+    """The unit that stands directly beside the amount, else the nearest after it, else the first in the text."""
     plain = match.string
     inner = _ANY_UNIT.search(match["p1"]) if match["p1"] else None
+    if inner is None and not _unit_follows(match):
+        inner = _unit_before(match)
     found = inner or _ANY_UNIT.search(plain, match.end()) or _ANY_UNIT.search(plain[: match.start()])
     return _unit(found) if found else None
+
+
+def _unit_before(match: re.Match[str]) -> re.Match[str] | None:
+    return _UNIT_BEFORE.search(match.string[: match.start()])
 
 
 def _unit(match: re.Match[str]) -> tuple[int, int]:

@@ -105,10 +105,10 @@ class TidyPlace(NamedTuple):
         return (self.bare or self.country is not None) and not self.in_canada
 
     @property
-    def abroad(self) -> str | None:
-        """The state of the USA or the country that the text names after the city ("MA, USA"); None: it names none."""
-        region = self.text.partition(",")[2].strip()
-        return region if region and not self.in_canada and is_abroad(region) else None
+    def abroad(self) -> bool:
+        """Whether the text names a state of the USA or another country after the city ("Boston, MA, USA")."""
+        city, comma, region = self.text.partition(",")
+        return bool(comma) and not self.in_canada and is_abroad(region, known=_largest(place_key(city)))
 
 
 def read_place(text: str) -> TidyPlace:
