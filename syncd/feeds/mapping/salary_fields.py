@@ -118,7 +118,7 @@ def _from_parts(
     shown += f" {spelled(period)}" if period else ""
     unit = _unit(period, find)
     texts = [spelled(value) for value in (amount, most) if value is not None]
-    if locale is None and unit is not None and money.are_thousands(texts, unit[0]):
+    if locale is None and unit is not None and money.are_thousands(texts, unit):
         locale = "fr"
     low, high = money.number(amount, locale), money.number(most, locale)
     if low is None and high is None:

@@ -362,12 +362,13 @@ def _has_thousands(match: re.Match[str], given: tuple[int, int] | None) -> bool:
         unit = given
     elif not (_unit_follows(match) or _unit_before(match)):
         return False
-    return unit is not None and are_thousands(digits, unit[0])
+    return unit is not None and are_thousands(digits, unit)
 
 
-def are_thousands(amounts: Sequence[str], period: int) -> bool:
-    """Return whether each of ``amounts`` is written "52.000" and would be too little for ``period`` if it were a fraction."""
-    most = _DIGITS_OF_THOUSANDS.get(period, 0)
+def are_thousands(amounts: Sequence[str], unit: tuple[int, int]) -> bool:
+    """Return whether each of ``amounts`` is written "52.000" and would be too little for ``unit`` if it were a fraction."""
+    period, times = unit
+    most = _DIGITS_OF_THOUSANDS.get(period if times == 1 else WEEKLY, 0)
     return all((dotted := _DOTTED.fullmatch(text)) and len(dotted[1]) <= most for text in amounts)
 
 
