@@ -131,6 +131,7 @@ def test_a_retired_kind_of_work_is_not_found_beside_another():
     catalogue = CATALOGUE.extended(retired_position_types=[2])
     mapping = Mapping(catalogue, {"positionType": "t"}, None, "json")
     found = mapping.row(Record(1, 1, b"", {"t": ["Permanent", "Part-time"]}))
+    assert found.body is not None
     assert found.body["positionType"] == {"id": 1}
 
 
