@@ -92,7 +92,7 @@ NAMES = _names_by_field(
         " salairemax salairemaximum paymaximum maxpay paymax wagemax maxvalue salaryend highend compensationmax"
         " salaryrangemax remunerationmax payto salairea",
         "period": "salaryperiod salaryper salarytype salaryunit payperiod salaryfrequency salaryschedule unittext"
-        " periodesalaire salaryinterval remunerationunite salaireunite payfrequency paytype salarytimeunit wageper"
+        " periodesalaire salaryinterval remunerationunite salaireunite paytype salarytimeunit wageper"
         " wageunit salaryrangeunit interval frequence",
         "currency": "salarycurrency currency devise currencycode compensationcurrency",
         "applicationUrl": "applyurl applicationurl applyurllink applylink applicationlink urlapply joburl applyat"
@@ -101,7 +101,7 @@ NAMES = _names_by_field(
         " deeplink offerurl href website sourceurl guid postuler pourpostuler",
         "applicationEmail": "applicationemail applyemail contactemail email emailaddress courriel adressecourriel"
         " mail recruiteremail jobemail hremail emailto replyemail mailboxemail couriel postuler pourpostuler",
-        "status": "status jobstatus state poststate publicationstatus islisted ispublished published statut etat"
+        "status": "status jobstatus postingstatus state poststate publicationstatus islisted ispublished published statut etat"
         " active",
         "company": "company companyname employer employername organization organisation hiringorganizationname"
         " entreprise employeur client brand",

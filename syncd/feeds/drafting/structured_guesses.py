@@ -42,13 +42,14 @@ def _formats(column: Column, columns: ColumnSearch) -> list[str]:
         return whole
     names = [name for name in DATE_NAMES if kinds[f"date:{name}"]]
     dates = column.values - sum(_words_for_no_date(column).values())
-    if not names or sum(kinds[f"date:{name}"] for name in names) < 0.9 * dates:
+    numbered = kinds["serial:excel"]  # cells of a spreadsheet beside texts
+    if not names or sum(kinds[f"date:{name}"] for name in names) + numbered < 0.9 * dates:
         return []
     if any(order in names for order in _ORDERS):
         in_file = sum((c.kinds for c in columns.all), Counter[str]())
         order = _day_or_month_first(kinds) or _day_or_month_first(in_file) or "numbers"
         names = [*(name for name in names if name not in _ORDERS), order]
-    return sorted(names, key=lambda name: -kinds[f"date:{name}"])
+    return [*sorted(names, key=lambda name: -kinds[f"date:{name}"]), *(["excel"] if numbered else [])]
 
 
 def _day_or_month_first(kinds: Counter[str]) -> str | None:

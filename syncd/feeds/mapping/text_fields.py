@@ -6,18 +6,23 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from html import unescape
 from typing import Any
+from urllib.parse import unquote
 
 from syncd.domain import name_key
 from syncd.errors import Problem
 from syncd.feeds.faults import RowLog
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldExpression, FieldFunction
 from syncd.feeds.mapping.sources import compile_source
-from syncd.feeds.mapping.transforms import clean, compile_dates, paragraphs
+from syncd.feeds.mapping.transforms import clean, compile_dates, paragraphs, readings, says_no_date
 from syncd.feeds.text import HOST, boolean, integer, spelled, without_controls
 
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?E\+\d+\Z", re.IGNORECASE)
 _MAILTO = re.compile(r"\Amailto:", re.IGNORECASE)
+#: A reference to a character, with its semicolon: "AT&T" and "R&copy" have none.
+_REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_NAMED_ADDRESS = re.compile(r"[^<>@]*<\s*([^<>\s]+@[^<>\s]+)\s*>\s*")
 
 
 def _reference(given: FieldExpression) -> FieldFunction:
@@ -85,6 +90,9 @@ def _text(given: FieldExpression) -> FieldFunction:
 
 def _clean_line(value: object, name: str, log: RowLog) -> str:
     text = spelled(value)
+    if "&" in text and (plain := _without_references(text)) != text:
+        log.note("references_replaced", f"references to characters were replaced in {name}")
+        text = plain
     if text.isprintable():
         return text
     line = " ".join(text.split())  # a title in a wrapped XML element is one line
@@ -92,6 +100,13 @@ def _clean_line(value: object, name: str, log: RowLog) -> str:
     if kept != line:
         log.note("control_characters", f"control characters were removed from {name}")
     return kept
+
+
+def _without_references(text: str) -> str:
+    """Replace ``&amp;`` and ``&eacute;``, and what was escaped twice."""
+    for _ in range(2):
+        text = _REFERENCE.sub(lambda found: unescape(found[0]), text)
+    return text
 
 
 def _url(given: FieldExpression) -> FieldFunction:
@@ -112,13 +127,30 @@ def _url(given: FieldExpression) -> FieldFunction:
 
 
 _STATUS_WORDS = {
-    "active": "active published publish open live true t yes 1 ouvert ouverte actif active publie",
+    "active": "active published publish open live true t yes 1 ouvert ouverte actif active publie"
+    " posted affiche affichee",
     "draft": "draft pending unpublished brouillon",
     "archived": "archived archive closed expired filled inactive cancelled canceled deleted removed false f no 0"
     " ferme fermee expire expiree pourvu pourvue comble comblee inactif annule annulee archivee",
 }
+#: A job with one of these is not to be seen, for now or for good.
+_NOT_LIVE = (
+    "position filled",
+    "closed filled",
+    "on hold",
+    "not posted",
+    "internal only",
+    "en attente",
+    "poste comble",
+    "poste pourvu",
+    "suspendu",
+    "suspendue",
+    "suspended",
+)
 #: What feeds call a status → the status.
-STATUSES = {word: status for status, words in _STATUS_WORDS.items() for word in words.split()}
+STATUSES = {
+    word: status for status, words in _STATUS_WORDS.items() for word in words.split()
+} | dict.fromkeys(_NOT_LIVE, "archived")
 
 
 def _converted(
@@ -140,12 +172,41 @@ def _converted(
     return FieldCompiler(compiled)
 
 
+def _email(value: object) -> object:
+    """The address of "mailto:jobs@a.ca?subject=7" and "HR <jobs@a.ca>"."""
+    text = spelled(value)
+    if _MAILTO.match(text):
+        text = unquote(_MAILTO.sub("", text).partition("?")[0])
+    named = _NAMED_ADDRESS.fullmatch(text)
+    return named[1] if named else text
+
+
 def _whole_number(value: object) -> object:
     return integer(spelled(value))
 
 
-def _status(value: object) -> object:
-    return STATUSES.get(name_key(spelled(value)[:100]), value)
+def _status_of(value: object) -> str | None:
+    return STATUSES.get(name_key(spelled(value)[:100]))
+
+
+def _status(given: FieldExpression) -> FieldFunction:
+    """A status by one of its words. ``unknown = "ignore"``: another word is not sent, with a warning, and does not reject the
+    row."""
+    first = given.source.first
+    given.check_constants(lambda value: _status_of(value) is not None, "active, archived or draft")
+    ignores = given.choice("unknown", "reject", "ignore") == "ignore"
+
+    def status(node: Any, log: RowLog) -> object:
+        value = first(node)
+        if value is None:
+            return None
+        found = _status_of(value)
+        if found is None and ignores:
+            log.note("unknown_status", f"unknown status, not sent: {spelled(value)[:100]}")
+            return None
+        return value if found is None else found
+
+    return status
 
 
 def _html(given: FieldExpression) -> FieldFunction:
@@ -179,9 +240,15 @@ def _date(given: FieldExpression) -> FieldFunction:
     def date(node: Any, log: RowLog) -> object:
         value = first(node)
         found = None if value is None else parse(value)
+        if value is not None and found is None and says_no_date(value):
+            log.note("no_date", f"{name} says that there is no date: {spelled(value)[:60]}")
+            return None
         if value is None or found is not None or formats == ["iso"]:
             return found or (None if value is None else spelled(value))
-        detail = f"{spelled(value)[:60]!r} is not a date in any format of this feed: {', '.join(formats)}"
+        if two := readings(value):
+            detail = f"{spelled(value)[:60]!r} may be {two[0]} or {two[1]}; write the one that is meant"
+        else:
+            detail = f"{spelled(value)[:60]!r} is not a date in any format of this feed: {', '.join(formats)}"
         log.problems.append(Problem(f"/{name}", "invalid_date", detail, value))
         return DROPPED
 
@@ -211,10 +278,10 @@ def _date_formats(given: FieldExpression) -> list[str]:
 
 REFERENCE = FieldCompiler(_reference, ("derive", "too_long"), alone=("derive",))
 TEXT = FieldCompiler(_text, ("too_long",))
-EMAIL = _converted(lambda value: _MAILTO.sub("", spelled(value)))
+EMAIL = _converted(_email)
 URL = FieldCompiler(_url)
 HTML = FieldCompiler(_html, ("html",), prepare=lambda field, context: replace(context, markup=True))
 NUMBER = _converted(_whole_number, lambda value: isinstance(_whole_number(value), int), "a whole number")
-STATUS = _converted(_status, lambda value: _status(value) in STATUSES.values(), "active, archived or draft")
+STATUS = FieldCompiler(_status, ("unknown",))
 FLAG = _converted(boolean, lambda value: isinstance(boolean(value), bool), "true or false")
 DATE = FieldCompiler(_date, ("date",))

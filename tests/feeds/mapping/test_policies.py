@@ -286,6 +286,62 @@ def test_the_order_of_a_date_is_the_feeds_to_say_and_never_guessed(order, expect
     found = row(spec, {"d": "05/06/2027"})
     assert found.body.get("closeDate") == expected
     assert bool(found.problems) is (expected is None)
+    if expected is None:
+        assert "may be 2027-06-05 or 2027-05-06" in found.problems[0].detail
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Open until filled", "ongoing", "Jusqu'à comblement", "Ouvert jusqu’à ce que le poste soit pourvu"],
+)
+def test_a_text_that_says_that_there_is_no_closing_date_is_not_a_wrong_one(text):
+    found = row({"closeDate": {"from": "d", "date": ["dmy", "words"]}}, {"d": text})
+    assert found.body == {}
+    assert codes(found) == ["no_date"]
+    assert found.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("mailto:jobs@a.example?subject=007", "jobs@a.example"),
+        ("MAILTO:jobs%2Bca@a.example", "jobs+ca@a.example"),
+        ("RH <rh@acme.example>", "rh@acme.example"),
+        ("rh@acme.example", "rh@acme.example"),
+        ("a <b> c@d.example", "a <b> c@d.example"),
+    ],
+)
+def test_an_address_is_taken_out_of_a_link_and_from_beside_a_name(given, expected):
+    assert row({"applicationEmail": "e"}, {"e": given}).body == {"applicationEmail": expected}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("Sales &amp; Service &#8211; Montr&eacute;al", "Sales & Service – Montréal"),
+        ("R&amp;amp;D", "R&D"),
+        ("R&D", "R&D"),
+        ("Q&A lead", "Q&A lead"),
+        ("Sales&reg manager; R&copy", "Sales&reg manager; R&copy"),
+    ],
+)
+def test_references_to_characters_in_a_title_are_replaced(given, expected):
+    found = row({"title": "t"}, {"t": given})
+    assert found.body == {"title": expected}
+    assert codes(found) == (["references_replaced"] if given != expected else [])
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("Position filled", "archived"),
+        ("En attente", "archived"),
+        ("Affiché", "active"),
+        ("Posted", "active"),
+    ],
+)
+def test_the_words_of_a_status_in_two_languages(word, expected):
+    assert row({"status": "s"}, {"s": word}).body == {"status": expected}
 
 
 @pytest.mark.parametrize(
@@ -293,7 +349,7 @@ def test_the_order_of_a_date_is_the_feeds_to_say_and_never_guessed(order, expect
     [
         ("fr", "1.234 $ par mois", "1234"),
         ("fr", "22,500 $ / h", "22.500"),
-        ("en", "1.234 $ par mois", "1.234"),
+        ("en", "1.234 $ de l'heure", "1.234"),
         ("en", "$22,500 a year", "22500"),
         ("fr", "25,50 $ / h", "25.50"),
         ("fr", "1 234,50 $ par mois", "1234.50"),

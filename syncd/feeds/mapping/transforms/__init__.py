@@ -1,7 +1,7 @@
 """Small grammars from what employers write to what the API takes. Pure functions, which report what they guess or drop."""
 
 from syncd.feeds.mapping.transforms import money
-from syncd.feeds.mapping.transforms.dates import compile_dates
+from syncd.feeds.mapping.transforms.dates import compile_dates, readings, says_no_date
 from syncd.feeds.mapping.transforms.html import clean, paragraphs
 from syncd.feeds.mapping.transforms.places import TidyPlace, has_postal_code, is_canada, read_place
 
@@ -18,4 +18,6 @@ __all__ = [
     "money",
     "paragraphs",
     "read_place",
+    "readings",
+    "says_no_date",
 ]

@@ -56,6 +56,12 @@ _WORDS = [
     re.compile(rf"{_WEEKDAY}{first}[\s.\-]*{second},?[\s.\-]*(?P<year>\d{{4}}){_TIME}", re.ASCII)
     for first, second in ((_DAY, rf"(?:of\s+)?{_MONTH}"), (_MONTH, _DAY))
 ]
+_WORDS.append(re.compile(rf"(?P<day>\d{{1,2}})[\s.\-]+{_MONTH}[\s.\-]+(?P<year>\d\d)\Z", re.ASCII))
+#: What stands in place of a date where none is set.
+_NO_DATE = re.compile(
+    r"(?:open |ouvert )?(?:until filled|jusqu'a (?:ce que le poste soit )?(?:comble|pourvu|comblement))|jusqu'a comblement"
+    r"|ongoing|continuous|rolling|no (?:closing |end |expiry )?date|none|open|permanent|en continu|indetermine|aucune|sans date"
+)
 
 
 def compile_dates(formats: Sequence[str]) -> Callable[[object], str | None]:
@@ -73,6 +79,19 @@ def compile_dates(formats: Sequence[str]) -> Callable[[object], str | None]:
         return None
 
     return lambda value: parse(spelled(value)[:100].strip())
+
+
+def says_no_date(value: object) -> bool:
+    """Return whether a text says that there is no date: "Open until filled", "Jusqu'à comblement"."""
+    text = fold(spelled(value)[:100]).replace("\u2019", "'").strip(" .")
+    return _NO_DATE.fullmatch(text) is not None
+
+
+def readings(value: object) -> list[str]:
+    """Return what numbers mean that can be read with the day or with the month first, as ``YYYY-MM-DD``: two dates, or none."""
+    text = spelled(value)[:100].strip()
+    found = [one.isoformat() for parse in (_DMY, _MDY) if (one := parse(text)) is not None]
+    return found if len(set(found)) == 2 else []
 
 
 def _strptime(form: str) -> Parse:
@@ -144,7 +163,8 @@ def _words(text: str) -> date | None:
     for pattern in _WORDS:
         found = pattern.match(plain)
         if found:
-            return _date(int(found["year"]), _MONTHS[found["month"]], int(found["day"]))
+            year = int(found["year"])
+            return _date(year + (2000 if year < 100 else 0), _MONTHS[found["month"]], int(found["day"]))
     return None
 
 

@@ -31,6 +31,8 @@ _LONGEST = 500
 YEARLY, MONTHLY, WEEKLY, DAILY, HOURLY = 1, 2, 3, 4, 5
 #: No pay for an hour is above this, nor one for a year where it was multiplied: the amount or its unit was read wrongly.
 _MOST_HOURLY, _MOST_MADE_YEARLY = 1_000, 1_000_000
+#: Nor is pay for these periods below this: it is pay for an hour, or it lost its thousands.
+_LEAST = {YEARLY: 1_000, MONTHLY: 100, WEEKLY: 40}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,8 @@ _NOT_PAY = re.compile(
     r"|\d+(?:[.,]\d+)?\s*%|\d+\s*\+?\s*(?:years?|ans|months?|mois|weeks?|semaines|days?|jours)(?: of)?\s*"
     r"(?:experience|d'experience|vacation|vacances|conge|leave|off|paid)|401\s?\(?k\)?"
     r"|\d{1,2}:\d\d\s*(?:am|pm)?"
+    # what number a step or a grade has
+    r"|(?<=step )\d+\b|(?<=grade )\d+\b|(?<=level )\d+\b|(?<=band )\d+\b|(?<=echelon )\d+\b|(?<=niveau )\d+\b|(?<=classe )\d+\b"
     r"|\d+(?:[.,]\d+)?\s*(?:hours|heures|hrs|hour(?=[\s-]*(?:shift|day|week)))\b(?!\s*(?:rate|pay))"
     r"|\$?\s?\d[\d ,.]*\s?k?\s?\$?\s*(?:signing|sign[- ]on|retention|referral|hiring|welcome|car|vehicle)\s*"
     r"(?:bonus|allowance))"
@@ -260,6 +264,9 @@ def settle(pay: Pay, unit: tuple[int, int] | None, infer: PeriodLimits | None, s
         pay = _noted(pay, "salary_made_yearly", f"{times} payments a year made yearly: {_shown(shown_text)}")
     if not (_fits(pay.amount) and _fits(pay.max_amount)):
         return _without(pay, "salary_out_of_range", "an amount that the API would refuse", shown_text)
+    if pay.amount is not None and pay.amount < (least := _LEAST.get(period, 0)):
+        pay = replace(pay, notes=tuple(note for note in pay.notes if note[0] != "salary_made_yearly"))
+        return _without(pay, "salary_unclear", f"an amount below {least:,} cannot be such pay", shown_text)
     limit = _MOST_HOURLY if period == HOURLY else _MOST_MADE_YEARLY if times > 1 else None
     if limit is not None and max(pay.amount or 0, pay.max_amount or 0) > limit:
         # the note of the conversion would speak of a salary that is not sent

@@ -57,6 +57,8 @@ _NAME_LAST = re.compile(
 )
 _OTHERS = re.compile(r"\s*\(?\+\s*\d{1,3}(?:\s+(?:more|others?|autres?)(?:\s+\w+)?)?\)?\Z", re.IGNORECASE)
 _BRACKETS = re.compile(r"([^,()]+?)\s*\(([^()]+)\)\Z")
+#: "Toronto, Ontario, Canada, ON" of a city that has more than its name, and a template.
+_CANADA_WITHIN = re.compile(r",\s*Canada\s*(?=,)", re.IGNORECASE)
 _MORE = re.compile(r"([^,]+,\s*[^,]+?)(?:\s+-\s+|\s*\().*\Z", re.DOTALL)
 
 
@@ -68,7 +70,15 @@ def is_canada(country: str) -> bool:
 def is_nowhere(text: str) -> bool:
     """Return whether ``text`` names no place: "Remote - Canada", "Télétravail", "Multiple locations", a province's code alone."""
     bare = text.strip()
-    return bare in PROVINCES or (len(bare) <= _LONGEST and _NOWHERE.match(fold(bare)) is not None)
+    if bare in PROVINCES or len(bare) > _LONGEST:
+        return bare in PROVINCES
+    city, comma, province = bare.rpartition(",")
+    if comma and province_code(province):  # "Various locations, ON"; "Ontario, ON", but Québec is a city, too
+        code = province_code(city)
+        if code is not None and (place_key(city), code) not in _shipped():
+            return True
+        bare = city
+    return _NOWHERE.match(fold(bare)) is not None
 
 
 def has_postal_code(text: str) -> bool:
@@ -177,6 +187,7 @@ def tidy(text: str) -> str:
 def _step(place: str) -> str:
     if is_nowhere(place):
         return place
+    place = _CANADA_WITHIN.sub("", place)
     place = _MODE_FIRST.sub("", _MODE_LAST.sub("", place), count=1) or place
     place = _OTHERS.sub("", place) or place
     place = _ISO_TAIL.sub(r", \1", place.replace(")", "") if "(" not in place else place)
@@ -211,6 +222,9 @@ def _shortened(place: str) -> str:
         return ", ".join(parts[:-1])
     if len(parts) > 2 and code and parts[-2] and (street or not province_code(parts[-2])):
         return f"{parts[-2]}, {parts[-1]}"
+    city, dash, _rest = parts[0].partition(" - ")
+    if dash and code and len(parts) == 2 and _is_in(city.strip(), code):
+        return f"{city.strip()}, {parts[1]}"
     more = _MORE.match(place)
     if more and province_code(more[1].rpartition(",")[2]):
         return more[1]

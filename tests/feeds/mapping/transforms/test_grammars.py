@@ -58,6 +58,10 @@ DATES = [
     ("words", "Jul. 13 2026", "2026-07-13"),
     ("words", "13-Jul-2026", "2026-07-13"),
     ("words", "13 July 2026 17:00", "2026-07-13"),
+    ("words", "10-Jan-27", "2027-01-10"),
+    ("words", "12-janv.-27", "2027-01-12"),
+    ("words", "31 Jan 27", "2027-01-31"),
+    ("words", "Jan 27", None),
     ("words", "Monday, July 13th, 2026 at 5:00 PM", "2026-07-13"),
     ("words", "the 3rd of May 2026", "2026-05-03"),
     ("words", "le 1er mai 2026", "2026-05-01"),
@@ -110,6 +114,10 @@ PLACES = [
     ("Vancouver, British Columbia, CA", "Vancouver, British Columbia"),
     ("CA-BC-Vancouver", "Vancouver, BC"),
     ("Ontario, Toronto", "Toronto, Ontario"),
+    ("Toronto, Ontario, Canada, ON", "Toronto, Ontario"),
+    ("Toronto, Canada, ON", "Toronto, ON"),
+    ("Toronto - Downtown, ON", "Toronto, ON"),
+    ("Notre-Dame-de-l'Île-Perrot, QC", "Notre-Dame-de-l'Île-Perrot, QC"),
     ("Québec, Montreal", "Montreal, Québec"),
     ("QC, Gatineau", "Gatineau, QC"),
     ("Québec, QC", "Québec, QC"),
@@ -177,7 +185,7 @@ def test_canada_is_known_by_code_and_name():
     "text",
     "Remote|REMOTE|Fully remote|100% Remote|Remote - Canada|Canada (Remote)|Remote, ON|Télétravail|À distance|Work from home"
     "|Virtual / Anywhere|Multiple Locations|Lieux multiples|Plusieurs endroits|Partout au Canada|Canada|ON|TBD"
-    "|N'importe où".split("|"),
+    "|N'importe où|Various locations, ON|Multiple, ON|To be determined, Ontario|Ontario, ON".split("|"),
 )
 def test_what_names_no_place_is_known(text):
     assert is_nowhere(tidy(text))

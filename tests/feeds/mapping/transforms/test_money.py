@@ -85,7 +85,12 @@ READ = [
     ("Annual salary of $52.000", "52000", None, 1),
     ("Hourly rate $28.125, reviewed annually", "28.125", None, 5),
     ("Taux horaire : 28,50 $, révisé chaque année", "28.50", None, 5),
-    ("22.150 $ à 30.450 $, poste d'un an", "22.150", "30.450", 1),
+    ("Step 1 $32.15 to Step 5 $38.90 hourly", "32.15", None, 5),
+    ("Grade 7 - $32.15 hourly", "32.15", None, 5),
+    ("Level 2 - $25.00/hr", "25.00", None, 5),
+    ("Échelon 1 : 24,50 $ de l'heure", "24.50", None, 5),
+    ("Hourly: $22-$26, Annual: $45,760-$54,080", "22", "26", 5),
+    ("Taux horaire de 24,50 $ à 30,10 $; annuel 44 000 $ à 54 000 $", "24.50", "30.10", 5),
     # a word after the unit that does not name an allowance
     ("$2,500/week travel nurse", "2500", None, 3),
     ("$4,000/month housing provided", "4000", None, 2),
@@ -120,6 +125,15 @@ READ = [
     ("$60,000 plus annual bonus of $5,000", "60000", None, 1),
     ("$1,000/hour", "1000", None, 5),
 ]
+
+
+@pytest.mark.parametrize(
+    "text", ["22.150 $ à 30.450 $, poste d'un an", "$25 - $30 a year", "$24.50 bi-weekly", "$20/week"]
+)
+def test_pay_that_is_too_little_for_its_time_is_not_sent(text):
+    pay = parse(text)
+    assert not pay.usable
+    assert [code for code, _ in pay.notes] == ["salary_unclear"]
 
 
 @pytest.mark.parametrize(("text", "amount", "most", "period"), READ, ids=[row[0] for row in READ])
