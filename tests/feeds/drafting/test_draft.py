@@ -496,6 +496,15 @@ def test_places_in_a_list_are_each_put_together(tmp_path: Path) -> None:
     assert written(draft)["read"]["records"] == "offres.*"
 
 
+def test_day_numbers_of_a_spreadsheet_beside_texts_keep_their_format(tmp_path: Path) -> None:
+    dates = ["46400", "15 janvier 2099", "31/01/2099", "46410"]
+    rows = [
+        {"id": f"J{n}", "title": f"Clerk {n}", "description": LONG, "city": "Laval", "closing date": date}
+        for n, date in enumerate(dates)
+    ]
+    assert fields_of(tmp_path, json.dumps(rows))["closeDate"]["date"][-1] == "excel"
+
+
 def test_a_description_by_name_may_be_short(tmp_path: Path) -> None:
     rows = [
         {"id": f"J{n}", "title": f"Clerk {n}", "job_description": "Write posts.", "city": "Laval"}
