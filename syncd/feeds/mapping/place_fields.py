@@ -26,7 +26,7 @@ from syncd.feeds.mapping.sources import (
     constants,
     each_node,
 )
-from syncd.feeds.mapping.transforms import TidyPlace, has_postal_code, is_canada, read_place
+from syncd.feeds.mapping.transforms import TidyPlace, each_city, has_postal_code, is_canada, read_place
 from syncd.feeds.text import spelled
 
 #: The warning for a place that may as well be abroad: nothing in the record places it in Canada.
@@ -129,7 +129,7 @@ def _finder(given: FieldExpression) -> _Finder:
     options, context, scope = given.options, given.context, given.scope
     every, vouched = given.source.every, context.places == "canada"
     if not any(option in options for option in ("country", "province", "postal")):
-        return lambda node: ([_found(value, vouched) for value in every(node)], None)
+        return lambda node: ([one for value in every(node) for one in _found(value, vouched)], None)
     countries, postal = given.source_of("country").every, given.source_of("postal").every
     province = options.get("province")
     if isinstance(province, list):  # all of them are looked at
@@ -165,15 +165,17 @@ def _finder(given: FieldExpression) -> _Finder:
                 places = _in_province(places, provinces(part))
             if any(read_place(spelled(value)).doubted for value in places):
                 canadian = vouched or canadian or any(has_postal_code(spelled(code)) for code in postal(part))
-            found += [_found(value, canadian) for value in places]
+            for value in places:
+                found += _found(value, canadian)
         return found, abroad
 
     return find
 
 
-def _found(value: object, in_canada: bool) -> TidyPlace:
-    place = read_place(spelled(value))
-    return place._replace(in_canada=True) if in_canada and not place.in_canada else place
+def _found(value: object, in_canada: bool) -> list[TidyPlace]:
+    """The places of one text; ``in_canada``: the record says that they are."""
+    found = [read_place(text) for text in each_city(spelled(value))]
+    return [place._replace(in_canada=True) if in_canada else place for place in found]
 
 
 def _in_province(places: Values, provinces: Values) -> Values:

@@ -3,7 +3,7 @@
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.mapping.transforms.dates import compile_dates, readings, says_no_date
 from syncd.feeds.mapping.transforms.html import clean, paragraphs
-from syncd.feeds.mapping.transforms.places import TidyPlace, has_postal_code, is_canada, read_place
+from syncd.feeds.mapping.transforms.places import TidyPlace, each_city, has_postal_code, is_canada, read_place
 
 #: Part of every feed's fingerprint: raise it when a transform gives another result for the same text.
 VERSION = 7
@@ -13,6 +13,7 @@ __all__ = [
     "TidyPlace",
     "clean",
     "compile_dates",
+    "each_city",
     "has_postal_code",
     "is_canada",
     "money",

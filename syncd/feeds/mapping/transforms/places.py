@@ -57,9 +57,25 @@ _NAME_LAST = re.compile(
 )
 _OTHERS = re.compile(r"\s*\(?\+\s*\d{1,3}(?:\s+(?:more|others?|autres?)(?:\s+\w+)?)?\)?\Z", re.IGNORECASE)
 _BRACKETS = re.compile(r"([^,()]+?)\s*\(([^()]+)\)\Z")
+_BETWEEN_CITIES = re.compile(r"\s*[/&]\s*|\s+(?:or|ou|and|et)\s+", re.IGNORECASE)
 #: "Toronto, Ontario, Canada, ON" of a city that has more than its name, and a template.
 _CANADA_WITHIN = re.compile(r",\s*Canada\s*(?=,)", re.IGNORECASE)
 _MORE = re.compile(r"([^,]+,\s*[^,]+?)(?:\s+-\s+|\s*\().*\Z", re.DOTALL)
+
+
+@lru_cache(maxsize=4096)
+def each_city(text: str) -> tuple[str, ...]:
+    """Return a text for each city of "Toronto or Ottawa, ON" and "Calgary/Edmonton, AB" if all are known places of that
+    province, else ``text`` alone."""
+    cities, comma, province = text.rpartition(",")
+    code = province_code(province) if comma and len(text) <= _LONGEST else None
+    if code is None or not _BETWEEN_CITIES.search(cities):
+        return (text,)
+    # commas alone do not make a list: "Montréal, Québec, QC"
+    names = [name.strip() for part in _BETWEEN_CITIES.split(cities) for name in part.split(",")]
+    if not all(_is_in(name, code) for name in names):
+        return (text,)
+    return tuple(f"{name}, {province.strip()}" for name in names)
 
 
 def is_canada(country: str) -> bool:
