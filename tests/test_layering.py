@@ -18,6 +18,7 @@ ROOT = Path(__file__).parent.parent / "syncd"
 RANK = {
     "errors": 0,
     "values": 0,
+    "settings_files": 0,
     "place_data": 0,
     "domain": 1,
     "config": 2,

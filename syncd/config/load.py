@@ -16,6 +16,7 @@ from syncd.config.kinds import Address
 from syncd.config.settings import BY_KEY, SETTINGS, Catalogues, Settings
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError
+from syncd.settings_files import parse_toml, read_secret, read_settings
 from syncd.values import Setting, ValueFault, members_of
 
 LOCAL = Path("config/syncd.toml")
@@ -65,7 +66,7 @@ def find_file(path: Path | None, environ: Mapping[str, str]) -> Path | None:
 
 def _from_file(file: Path, faults: list[str]) -> dict[str, object]:
     try:
-        document = tomllib.loads(file.read_text("utf-8"))
+        document = parse_toml(read_settings(file))
     except OSError as error:
         faults.append(f"{file}: {error.strerror}")
         return {}
@@ -100,7 +101,7 @@ def _from_credentials(environ: Mapping[str, str]) -> dict[str, object]:
     if not folder:
         return {}
     secrets = ((setting.key, Path(folder) / setting.key) for setting in SETTINGS if setting.secret)
-    return {key: path.read_text("utf-8").strip() for key, path in secrets if path.is_file()}
+    return {key: read_secret(path) for key, path in secrets if path.is_file()}
 
 
 def _from_environment(environ: Mapping[str, str], faults: list[str]) -> dict[str, object]:
@@ -213,7 +214,7 @@ def _secret(holder: Any, key: str, base: Path, faults: list[str]) -> str:
         faults.append(f"{key} and {key}_file: give only one of them")
         return value
     try:
-        return path.read_text("utf-8").strip()
+        return read_secret(path)
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8"
         faults.append(f"{key}_file: {path}: {why}")

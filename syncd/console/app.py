@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
+from multidict import MultiMapping
 
 from syncd.console import rendering
 from syncd.console.actions import Actions
@@ -28,6 +29,7 @@ PageHandler = Callable[[Visit], Awaitable[web.StreamResponse]]
 OPEN = frozenset({"/login"})
 #: Pages that read and check what is posted to them themselves, because it may be large.
 STREAMED = frozenset({"/preview"})
+_FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
     " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -90,6 +92,30 @@ def _nothing_here(console: Console) -> Handler:
     return serve
 
 
+async def _form(request: web.Request) -> dict[str, Any]:
+    """Return the fields of a form. Raises ``invalid_parameter``, ``unsupported_media_type``, ``body_too_large``."""
+    if request.can_read_body and request.content_type not in _FORMS:
+        raise Refusal(
+            "unsupported_media_type", "send the fields as a form (application/x-www-form-urlencoded)"
+        )
+    try:
+        sent = await request.post()
+    except web.HTTPRequestEntityTooLarge:
+        raise Refusal("body_too_large", "the form is too large", close=True) from None
+    except (ValueError, LookupError):
+        raise Refusal("invalid_parameter", "the form is encoded wrongly", close=True) from None
+    if any("\ufffd" in text for each in sent.items() for text in each if isinstance(text, str)):
+        raise Refusal("invalid_parameter", "the form is not UTF-8")
+    _check_once("field", sent)
+    return dict(sent)
+
+
+def _check_once(what: str, given: MultiMapping[Any]) -> None:
+    twice = next((name for name in given if len(given.getall(name)) > 1), None)
+    if twice is not None:
+        raise Refusal("invalid_parameter", f"the {what} {twice[:60]!r} is there twice")
+
+
 def _guarded(console: Console, path: str, handler: PageHandler) -> Handler:
     """Return the handler of an address: it checks the request, finds the session, and shows errors as pages."""
 
@@ -97,6 +123,7 @@ def _guarded(console: Console, path: str, handler: PageHandler) -> Handler:
         gate = console.gate
         gate.hosts.check(request)
         gate.check_origin(request)
+        _check_once("parameter", request.query)
         session = gate.session(request)
         new = session is None and (gate.sessions.open_to_all or path in OPEN)
         if session is None:
@@ -105,7 +132,7 @@ def _guarded(console: Console, path: str, handler: PageHandler) -> Handler:
             session = gate.visitor(request)
         form: dict[str, Any] = {}
         if request.method == "POST" and path not in STREAMED:
-            form = dict(await request.post())
+            form = await _form(request)
             gate.check_form(session, form.get("csrf"))
         visit = Visit(console, request, session, form)
         response = await handler(visit)

@@ -155,6 +155,12 @@ def test_all_faults_are_reported_at_once_with_file_and_key(home):
         ("[operator]\npublic_url = 'https://x.ca'", "set operator.token or operator.token_file"),
         ("[operator]\ntoken = 'a'\ntoken_file = 'b'", "only one of them"),
         ("[operator]\ntoken_file = 'none'", "No such file"),
+        (
+            "[operator]\ntoken_file = '/dev/zero'",
+            "operator.token_file: /dev/zero: it is a device, not a file",
+        ),
+        ("x = " + "[" * 3000 + "]" * 3000, "is not TOML: Lists or tables are nested too deeply"),
+        ("[limits]\nrows = " + "9" * 6000, "is not TOML: A number has too many digits"),
         ("api = [", "syncd.toml"),
     ],
 )

@@ -81,6 +81,18 @@ async def test_a_revert_says_over_which_limit_it_is_and_takes_the_run_back(brows
     assert 'revert of <a href="/runs/1">' in (await browser.get("/runs/2"))[1]
 
 
+async def test_a_revert_of_another_plan_than_was_seen_is_refused(browse, world):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 30))
+    run = world.board.deliver(world.feeds["acme"], world.board.rows(1, 31))
+    browser = await browse()
+    before = world.board.statuses()
+    status, page, _ = await browser.submit(f"/runs/{run.id}/revert", agreed="0" * 64)
+    assert (status, world.board.statuses()) == (409, before)
+    assert "shows another plan by now" in page
+    assert (await browser.submit(f"/runs/{run.id}/revert"))[0] == 303
+    assert list(world.board.statuses().values()).count("archived") == 1
+
+
 async def test_the_kept_file_of_a_run_is_run_again(browse, world):
     feed = world.feeds["acme"]
     world.board.deliver(feed, world.board.rows(1, 3))

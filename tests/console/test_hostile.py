@@ -1,6 +1,7 @@
 """Hostile text wherever a partner, a client or a browser can put some: it is text on every page, and nothing of it gets into a
 header."""
 
+import io
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -156,3 +157,39 @@ async def test_hostile_text_in_a_form_is_text_in_the_answer(browse, world):
         assert status < 500
         assert Marks(page).faults == []
         assert all("alert(" not in value for value in answer.headers.values())
+
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (("/employers", b"x", {"Content-Type": "multipart/form-data"}), 400),
+        (("/employers", b"name=x", {"Content-Type": "application/x-www-form-urlencoded; charset=nope"}), 400),
+        (("/employers", b"name=%FF", FORM), 400),
+        (("/employers", b"name=\xff", FORM), 400),
+        (("/employers", b"name=A&name=B", FORM), 400),
+        (("/employers", b"name=" + b"x" * 3_000_000, FORM), 413),
+        (("/employers", b'{"name": "A"}', {"Content-Type": "application/json"}), 415),
+        (("/feeds/acme/pause", b'{"why": "A"}', {"Content-Type": "application/json"}), 415),
+        (("/preview", b"", {}), 400),
+        (("/preview", b"x", {"Content-Type": "multipart/form-data"}), 400),
+    ],
+)
+async def test_a_form_that_cannot_be_read_is_refused_and_changes_nothing(browse, world, sent, expected):
+    path, body, headers = sent
+    world.guarded()
+    browser = await browse()
+    known = world.board.store.read(employers.all)
+    program = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json"}
+    answer = await browser.client.post(path, data=io.BytesIO(body), headers={**program, **headers})
+    assert (answer.status, answer.content_type) == (expected, "application/problem+json"), await answer.text()
+    assert world.board.store.read(employers.all) == known
+    assert world.board.store.read(feeds.paused) == {}
+
+
+@pytest.mark.parametrize("path", ["/runs?page=1&page=2", "/jobs?employer=1&employer=1", "/?x=1&x=2"])
+async def test_a_parameter_that_is_there_twice_is_refused(browse, world, path):
+    status, problem = await (await browse()).json(path)
+    assert (status, problem["code"]) == (400, "invalid_parameter")

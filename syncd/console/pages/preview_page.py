@@ -74,7 +74,7 @@ async def _received(visit: Visit, session: str) -> Preview:
             fields[part.name or ""] = (await part.read_chunk(FIELD)).decode("utf-8", "replace").strip()
             if not part.at_eof():
                 await part.release()
-    except (ValueError, AssertionError, web.RequestPayloadError):
+    except (ValueError, LookupError, AssertionError, web.RequestPayloadError):
         raise _broken("the form broke off or is encoded wrongly") from None
     raise _broken("choose a file")
 
@@ -108,6 +108,9 @@ async def _with_file(visit: Visit, session: str, fields: dict[str, str], part: B
     try:
         with await asyncio.to_thread(path.open, "xb") as out:
             await _write(visit, part, out)
+    except OSError as error:
+        visit.console.previews.end(session, preview)
+        raise Refusal("overloaded", f"the file cannot be kept now: {error.strerror}", close=True) from error
     except BaseException:
         visit.console.previews.end(session, preview)
         raise

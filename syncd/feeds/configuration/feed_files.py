@@ -24,6 +24,7 @@ from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.mapping import Mapping, PlacesRule, lookups_in, transforms
 from syncd.feeds.mapping.presets import load_preset, overridden, preset_names
 from syncd.feeds.readers import ReadSpec
+from syncd.settings_files import parse_toml, read_settings
 from syncd.values import choice, duration, filled_text
 
 _SETTINGS = ("employer", "preset", "places", "settle", "marker", "keep_files", "expect_every")
@@ -95,7 +96,10 @@ def read_feed_files(folder: Path, catalogue: Catalogue, defaults: FeedDefaults) 
         other = by_folded.setdefault(path.stem.casefold(), path.stem)
         if other != path.stem:  # they would share a folder on some file systems
             scope.fault(f"differs from {other}.toml in case only")
-        found[path.stem] = FeedFile(path.stem, config, tuple(scope.faults))
+        shown = os.fsencode(path.stem).decode(
+            "utf-8", "backslashreplace"
+        )  # such a name is a fault, and is told
+        found[shown] = FeedFile(shown, config, tuple(scope.faults))
     return found
 
 
@@ -124,7 +128,7 @@ def parse_feed(name: str, source: str, catalogue: Catalogue, defaults: FeedDefau
 
 def _load(path: Path, catalogue: Catalogue, defaults: FeedDefaults, scope: Scope) -> FeedConfig | None:
     try:
-        source = path.read_text(encoding="utf-8-sig")
+        source = read_settings(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         scope.fault(f"cannot be read: {reason}")
@@ -136,7 +140,7 @@ def _parse(
     name: str, source: str, catalogue: Catalogue, defaults: FeedDefaults, scope: Scope
 ) -> FeedConfig | None:
     try:
-        values = tomllib.loads(source)
+        values = parse_toml(source)
     except tomllib.TOMLDecodeError as error:
         scope.fault(f"is not TOML: {error}")
         return None

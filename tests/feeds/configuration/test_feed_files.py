@@ -1,5 +1,7 @@
 """Feed files: what is read, what is refused, and what the digests notice."""
 
+import json
+import os
 from datetime import timedelta
 from pathlib import Path
 
@@ -22,6 +24,38 @@ def faults(text):
     with pytest.raises(ConfigError) as raised:
         feed(text)
     return raised.value.faults
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            'employer = "A"\nx = ' + "[" * 3000 + "]" * 3000,
+            "is not TOML: Lists or tables are nested too deeply",
+        ),
+        ('employer = "A"\ngrace = ' + "9" * 6000, "is not TOML: A number has too many digits"),
+    ],
+)
+def test_a_file_that_the_parser_gives_up_has_a_fault(text, words):
+    assert words in "\n".join(faults(text))
+
+
+def test_what_is_not_a_regular_file_or_has_no_name_in_utf_8_is_a_fault_of_that_feed_alone(tmp_path):
+    os.mkfifo(tmp_path / "fifo.toml")
+    (tmp_path / "endless.toml").symlink_to("/dev/zero")
+    (tmp_path / "large.toml").write_bytes(b"#" * (5 << 20))
+    (tmp_path / os.fsdecode(b"x\xff.toml")).write_text('employer = "A"')
+    (tmp_path / "good.toml").write_text('employer = "A"')
+    found = read_feed_files(tmp_path, CATALOGUE, FeedDefaults())
+    told = {name: file.faults[0] for name, file in found.items() if file.faults}
+    assert told == {
+        "fifo": "fifo.toml: cannot be read: it is a FIFO, not a file",
+        "endless": "endless.toml: cannot be read: it is a device, not a file",
+        "large": "large.toml: cannot be read: it is larger than 4194304 bytes",
+        "x\\xff": told["x\\xff"],
+    }
+    assert found["good"].usable().employer == "A"
+    json.dumps([*found]).encode()
 
 
 def test_an_employer_is_enough_and_gives_the_defaults():

@@ -37,6 +37,17 @@ def test_a_good_file_is_run_if_the_newer_one_cannot_be_used(arrival: Arrival) ->
     assert {"1-1.json", "2-2.json"} <= set(names(feed.folder / "done"))
 
 
+def test_a_superseded_file_that_was_never_read_is_found_and_run_again(arrival: Arrival) -> None:
+    feed = arrival.feed()
+    arrival.drop(feed, [arrival.row("a")], "old.json", 10)
+    arrival.drop(feed, [arrival.row("b")], "new.json", 20)
+    arrival.run_files()
+    (old,) = [run for run in arrival.runs() if run.state.value == "superseded"]
+    assert old.sha256 is None
+    again = arrival.worker.run_again(feed, old.id)
+    assert (again.file, again.repeats, again.counts.read) == ("old.json", old.id, 1)
+
+
 def test_a_file_that_gives_way_is_superseded_after_the_newer_one_has_ended(arrival: Arrival) -> None:
     feed = arrival.feed()
     arrival.drop(feed, [arrival.row("a")], "old.json", 10)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from syncd.domain import Run, RunState
 from syncd.feeds.configuration import FeedConfig, FeedFile, MappingLine, mapping_in_force
+from syncd.settings_files import parse_toml, read_settings
 from syncd.store import Tx, feed_jobs, feeds, runs
 from syncd.sync.report import instant_json, run_json
 from syncd.values import span_in_words
@@ -49,8 +49,8 @@ def count_active_jobs(tx: Tx, found: Iterable[dict[str, Any]]) -> None:
 
 def mapping_lines(name: str, folder: Path) -> list[MappingLine]:
     """Return the mapping in force of the feed whose file, which has no fault, is in ``folder``. Raises OSError."""
-    source = (folder / f"{name}.toml").read_text(encoding="utf-8-sig")
-    return mapping_in_force(name, tomllib.loads(source))
+    source = read_settings(folder / f"{name}.toml")
+    return mapping_in_force(name, parse_toml(source))
 
 
 def mapping_view(name: str, lines: Iterable[MappingLine]) -> dict[str, Any]:

@@ -1,0 +1,52 @@
+"""Files that an operator writes: settings, files of feeds, secrets. Anything may lie in their place, and nothing of it may hang
+or fill the memory."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any
+
+#: Bytes of the largest file of settings, and of the largest secret.
+MOST, MOST_SECRET = 4 << 20, 64 << 10
+_SPECIAL = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+def read_settings(path: Path, most: int = MOST) -> str:
+    """Return the text of a regular file, without a byte order mark. Raise UnicodeDecodeError, and OSError: also for what is not
+    a file or is larger than ``most`` bytes."""
+    # a FIFO without a writer: opened without waiting
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(fd, "rb") as file:
+        mode = os.fstat(fd).st_mode
+        if not stat.S_ISREG(mode):
+            what = next((name for test, name in _SPECIAL if test(mode)), "a device")
+            raise OSError(errno.EINVAL, f"it is {what}, not a file")
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most} bytes")
+    return content.decode("utf-8-sig")
+
+
+def read_secret(path: Path) -> str:
+    """Return the text of a file that has nothing but a secret. Raise as ``read_settings`` does."""
+    return read_settings(path, MOST_SECRET).strip()
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return the values of a TOML document. Raise TOMLDecodeError, also for what the parser gives up with another error."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("Lists or tables are nested too deeply") from None
+    except ValueError:
+        raise tomllib.TOMLDecodeError("A number has too many digits") from None
