@@ -24,6 +24,9 @@ _USUAL_PORTS = {"http": "80", "https": "443"}
 _HOST_AND_PORT = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[A-Za-z0-9_.-]*)):(?P<port>\d{1,5})\Z")
 
 
+_ALL_INTERFACES = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - to compare with
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """Where to listen. An empty ``host`` means every interface; with port 0 the system chooses one."""
@@ -39,6 +42,14 @@ class Address:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+    def overlaps(self, other: Address) -> bool:
+        """Return whether only one of the two can listen: one port, of one host or of all interfaces."""
+        if self.port == 0 or self.port != other.port:
+            return False
+        if self.host == other.host or {self.host, other.host} & _ALL_INTERFACES:
+            return True
+        return "localhost" in (self.host, other.host) and self.loopback and other.loopback
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"

@@ -229,8 +229,13 @@ def _contradictions(settings: Settings) -> Iterator[str]:
         yield f"operator.listen: {where} can be reached from outside: set operator.token or operator.token_file"
     elif not operator.token and (proxied := _proxied(settings)):
         yield f"{proxied}: a proxy lets others reach the operator's pages: set operator.token or operator.token_file"
-    if operator.listen == api.listen and where.port != 0:
-        yield f'operator.listen: {where} is the API\'s address too; to share it write operator.listen = ""'
+    if operator.listen is not None and operator.listen.overlaps(api.listen):
+        of_api = (
+            "is the API's address too"
+            if where == api.listen
+            else f"and the API's {api.listen} cannot both be used"
+        )
+        yield f'operator.listen: {where} {of_api}; to share it write operator.listen = ""'
     if api.max_head < api.max_line:
         yield "api.max_head: must be at least api.max_line, which is a part of it"
     if settings.store.lock_url and settings.store.path is not None:

@@ -28,7 +28,9 @@ def store_faults(settings: Settings) -> Iterator[str]:
         return
     for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
         found = _stat(file := path.with_name(name))
-        if found is not None and found.st_uid != os.geteuid():
+        if found is not None and not stat.S_ISREG(found.st_mode):
+            yield f"store.url: {file}: is not a file"
+        elif found is not None and found.st_uid != os.geteuid():
             yield f"store.url: {file}: belongs to the user {found.st_uid}: chown {os.geteuid()} {file}"
         elif found is not None and found.st_mode & _READ_OR_WRITE:
             yield _fault("store.url", file, found, "other users can read or write it", "chmod 600")
@@ -64,7 +66,9 @@ def _secret_faults(settings: Settings) -> Iterator[str]:
 
 def _secret_file_fault(keys: str, path: Path) -> Iterator[str]:
     found = _stat(path)
-    if found is None:
+    if found is None or not stat.S_ISREG(
+        found.st_mode
+    ):  # such a file cannot be read, which is told elsewhere
         return
     others = _OTHERS | (_GROUP if _has_strangers(found.st_gid) else 0o020)
     if found.st_mode & others:
@@ -75,7 +79,9 @@ def _secret_file_fault(keys: str, path: Path) -> Iterator[str]:
 
 def _drop_faults(drop: Path) -> Iterator[str]:
     found = _stat(drop)
-    if found is not None and _rights(drop, found) & _READ_OR_WRITE:
+    if drop.resolve() == Path(drop.anchor):
+        yield f"drop.folder: {drop}: is the root of the file system; choose a folder for drops alone"
+    elif found is not None and stat.S_ISDIR(found.st_mode) and _rights(drop, found) & _READ_OR_WRITE:
         what = "other users can list it or write in it"
         yield _fault("drop.folder", drop, found, what, f"chmod {DROP_MODE:o}")
 

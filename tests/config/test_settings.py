@@ -154,6 +154,11 @@ def test_all_faults_are_reported_at_once_with_file_and_key(home):
         ),
         ("[operator]\npublic_url = 'https://x.ca'", "set operator.token or operator.token_file"),
         ("[operator]\ntoken = 'a'\ntoken_file = 'b'", "only one of them"),
+        (
+            "[operator]\nlisten = 'localhost:8080'",
+            "localhost:8080 and the API's 127.0.0.1:8080 cannot both be used",
+        ),
+        ("[api]\nlisten = '0.0.0.0:8081'", "127.0.0.1:8081 and the API's 0.0.0.0:8081 cannot both be used"),
         ("[operator]\ntoken_file = 'none'", "No such file"),
         (
             "[operator]\ntoken_file = '/dev/zero'",

@@ -413,6 +413,23 @@ def test_check_reports_everything_at_once(acme):
 
 
 @pytest.mark.parametrize(
+    ("setting", "value", "fault"),
+    [
+        ("DROP__FOLDER", "/", "is the root of the file system"),
+        ("STORE__URL", "sqlite:////tmp", "/tmp: is not a file"),
+        ("OPERATOR__TOKEN_FILE", "/dev/null", "it is a device, not a file"),
+    ],
+)
+def test_check_does_not_advise_to_change_the_rights_of_what_is_not_syncds(
+    acme, monkeypatch, setting, value, fault
+):
+    monkeypatch.setenv(f"SYNCD_{setting}", value)
+    result = acme.run("check")
+    assert (result.code, "chmod" in result.err) == (1, False), result.err
+    assert fault in result.err
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "runs",
