@@ -12,7 +12,7 @@ from pathlib import Path
 
 from syncd.cli.output import print_json, remark, system_fault
 from syncd.cli.store_access import become_owner, place_of
-from syncd.config import Address, Settings, load_settings
+from syncd.config import Address, Settings, SettingsFault, load_settings
 from syncd.errors import ConfigError, StoreInUse, SyncdError
 from syncd.service import configured_feeds, exposure, observability, stores
 from syncd.store import Store, facts
@@ -28,6 +28,8 @@ def check(config: Path | None, as_json: bool) -> int:
         settings = load_settings(config)
         become_owner(settings)
         found = list(faults(settings))
+    except SettingsFault as error:
+        found = [*error.faults, *_faults_of_files(error.settings)]
     except ConfigError as error:
         found = list(error.faults)
     if as_json:
@@ -127,6 +129,15 @@ def _feeds(store: Store | None, settings: Settings, *, employers: bool = True) -
     except ConfigError as error:
         found.extend(error.faults)
     return names, found
+
+
+def _faults_of_files(settings: Settings) -> Iterator[str]:
+    """Yield the faults of feed files by themselves: where settings are wrong, the store and folders may be others."""
+    try:
+        for file in configured_feeds.feed_files(settings, stores.catalogue_of(None, settings)).values():
+            yield from file.faults
+    except ConfigError as error:
+        yield from error.faults
 
 
 def _open(settings: Settings) -> tuple[bool, Store]:

@@ -2,7 +2,7 @@
 
 from syncd.config.in_force import settings_in_force
 from syncd.config.kinds import Address, store_address
-from syncd.config.load import load_settings
+from syncd.config.load import SettingsFault, load_settings
 from syncd.config.notify import Notify, SmtpServer
 from syncd.config.settings import SETTINGS, Api, Settings, StoreSettings
 
@@ -12,6 +12,7 @@ __all__ = [
     "Api",
     "Notify",
     "Settings",
+    "SettingsFault",
     "SmtpServer",
     "StoreSettings",
     "load_settings",

@@ -26,9 +26,18 @@ STATE = Path("/var/lib/syncd")
 OTHER_NAMES = frozenset({"SYNCD_CONFIG"})
 
 
+class SettingsFault(ConfigError):
+    """Settings are wrong. ``settings``: all of them, with the defaults in place of the wrong values."""
+
+    def __init__(self, faults: Iterable[str], settings: Settings) -> None:
+        super().__init__(faults)
+        self.settings = settings
+
+
 def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
     """Return the settings of ``path``, else of the first of SYNCD_CONFIG, config/syncd.toml and
-    /etc/syncd/syncd.toml that there is, else all defaults. Raises ConfigError with one line for each fault."""
+    /etc/syncd/syncd.toml that there is, else all defaults. Raises SettingsFault with one line for each fault, and ConfigError
+    for a file that is named and not there."""
     environ = os.environ if environ is None else environ
     file = find_file(path, environ)
     faults: list[str] = []
@@ -45,7 +54,7 @@ def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = 
     settings = _settings(parsed, sources, file, faults)
     faults.extend(_contradictions(settings))
     if faults:
-        raise ConfigError(faults)
+        raise SettingsFault(faults, settings)
     return settings
 
 

@@ -412,6 +412,14 @@ def test_check_reports_everything_at_once(acme):
     assert "no employer 'Nobody'; add it" in "\n".join(acme.run("check", "--json").json["faults"])
 
 
+def test_check_looks_at_feed_files_though_the_settings_are_wrong(acme):
+    acme.feed("typo", 'employer = "Acme Ltd."\nmodus = "delta"\n')
+    acme.config.write_text('[api]\nlissen = "x"\n')
+    found = "\n".join(acme.run("check", "--json").json["faults"])
+    assert "api.lissen" in found
+    assert "typo.toml: modus" in found
+
+
 @pytest.mark.parametrize(
     ("setting", "value", "fault"),
     [
