@@ -412,6 +412,13 @@ def test_check_reports_everything_at_once(acme):
     assert "no employer 'Nobody'; add it" in "\n".join(acme.run("check", "--json").json["faults"])
 
 
+@pytest.mark.parametrize("line", ["plan FILE --feed acme", "feed check acme FILE", "import FILE --feed acme"])
+def test_a_command_does_not_wait_for_a_fifo(acme, tmp_path, line):
+    os.mkfifo(tmp_path / "jobs.csv")
+    result = acme.run(*line.replace("FILE", str(tmp_path / "jobs.csv")).split(" "))
+    assert (result.code, "a FIFO" in result.err) == (1, True), result.err
+
+
 def test_check_looks_at_feed_files_though_the_settings_are_wrong(acme):
     acme.feed("typo", 'employer = "Acme Ltd."\nmodus = "delta"\n')
     acme.config.write_text('[api]\nlissen = "x"\n')

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -63,7 +64,15 @@ _START = 512
 
 
 def open_reader(path: Path, spec: ReadSpec, limits: FeedLimits, known: Known | None = None) -> FeedReader:
-    """Return a reader of the file at ``path``. Raise FeedError for what its start already shows, and OSError."""
+    """Return a reader of the file at ``path``. Raise FeedError for what its start already shows and for what is not a file, and
+    OSError."""
+    if not stat.S_ISREG(
+        mode := path.stat().st_mode
+    ):  # a FIFO would wait for a writer, a device may have no end
+        what = (
+            "a folder" if stat.S_ISDIR(mode) else "a FIFO" if stat.S_ISFIFO(mode) else "a device or a socket"
+        )
+        raise FeedError("not_a_feed", f"this is {what}, not a file")
     return read_stream(lambda: path.open("rb", buffering=0), spec, limits, known)
 
 

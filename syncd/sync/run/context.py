@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import stat
 import tempfile
 import time
 import weakref
@@ -35,6 +36,7 @@ from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import UnknownCounter
 from syncd.logs import Event
 from syncd.store import Store, runs
+from syncd.sync.folders import kind_of
 from syncd.sync.run.rejects import RejectsWriter
 
 log = structlog.get_logger("syncd.sync")
@@ -100,8 +102,10 @@ class SourceFile:
 
     @classmethod
     def of(cls, path: Path, name: str | None = None) -> SourceFile:
-        """Return the file as it is now. Raises FileNotFoundError."""
+        """Return the file as it is now. Raises FileNotFoundError, and FeedError ``not_a_feed`` for what is not a file."""
         found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise FeedError("not_a_feed", f"this is {kind_of(found.st_mode)}, not a file")
         return cls(path, name or path.name, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
     def open(self) -> BinaryIO:
