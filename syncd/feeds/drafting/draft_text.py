@@ -11,6 +11,7 @@ from dataclasses import field as attribute
 from syncd.domain import Catalogue
 from syncd.feeds.drafting.columns import Column, Guess
 from syncd.feeds.drafting.field_names import comparable
+from syncd.feeds.drafting.guessing import several_companies
 from syncd.feeds.drafting.survey import Survey
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, USUAL, lookup_lines, lookups_in
 from syncd.feeds.mapping.presets import load_preset
@@ -59,6 +60,8 @@ def render(
 ) -> str:
     """Return the whole file. ``unknown``: values by field that no catalogue has; ``lacking``: fields that most records lack."""
     lines = [*_head(findings, plan), "", *_top(findings, plan.preset), ""]
+    if (company := several_companies(findings.survey.search())) is not None:
+        lines += [*_one_of(company), ""]
     lines += _read(findings.survey, plan)
     if not plan.native:
         lines += ["", *_fields(findings, plan, lacking), "", *_lookups(findings, plan, unknown)]
@@ -96,6 +99,16 @@ def _top(findings: Findings, preset: str | None) -> Lines:
     if preset:
         yield f"preset = {text(preset)}  # what follows overrides it, field by field"
     yield 'mode = "snapshot"  # what a file lacks is archived; "delta": a file only adds and updates'
+
+
+def _one_of(company: Column) -> Lines:
+    """Say how to take the rows of one company."""
+    yield from comment(
+        f"{plain(company.selector)} has {company.different} values: {_samples(company.samples)}. A feed belongs to one"
+        " employer, and all of these go in under the one above. To take the rows of one company alone:"
+    )
+    yield "# [rows]"
+    yield f"# only = {{ {text(company.selector)} = {text(company.samples[0])} }}"
 
 
 def _read(found: Survey, plan: DraftPlan) -> Lines:

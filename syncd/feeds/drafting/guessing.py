@@ -42,6 +42,13 @@ def guess_fields(columns: ColumnSearch) -> dict[str, Guess]:
     return {guess.field: guess for guess in made if guess is not None}
 
 
+def several_companies(columns: ColumnSearch) -> Column | None:
+    """Return the column that names several companies, if there is one."""
+    return next(
+        iter(columns.named("company", lambda c: c.average < 100 and 1 < c.different <= SAMPLES)), None
+    )
+
+
 def guess_company(columns: ColumnSearch) -> str | None:
     """Return the employer's name as the file has it, if it has one in most records."""
     found = columns.named("company", lambda column: column.average < 100 and column.different <= 3)

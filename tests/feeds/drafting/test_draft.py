@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from syncd.domain import Catalogue, FeedLimits, Moment
 from syncd.errors import FeedError
+from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.drafting.columns import kinds_of
 from syncd.feeds.drafting.draft import Draft, Drafter, employer_named_in
 from syncd.feeds.mapping.presets import load_preset, preset_names
@@ -494,6 +495,20 @@ def test_places_in_a_list_are_each_put_together(tmp_path: Path) -> None:
         "template": "{ville}, {region}",
     }
     assert written(draft)["read"]["records"] == "offres.*"
+
+
+@pytest.mark.parametrize("companies", [["Acme", "Beta", "Acme"], ["Acme", "Acme", "Acme"]])
+def test_a_file_of_several_companies_says_how_to_take_one(tmp_path: Path, companies: list[str]) -> None:
+    rows = [
+        {"id": f"J{n}", "title": f"Clerk {n}", "description": LONG, "city": "Laval", "company": company}
+        for n, company in enumerate(companies)
+    ]
+    draft = draft_of(tmp_path, json.dumps(rows))
+    advised = '# only = { "company" = "Acme" }' in draft.text
+    assert advised is (len(set(companies)) > 1)
+    if advised:
+        whole = draft.text.replace("# [rows]", "[rows]").replace("# only = {", "only = {")
+        assert parse_feed("f", whole, CATALOGUE, FeedDefaults()).employer == "Acme Ltd."
 
 
 def test_day_numbers_of_a_spreadsheet_beside_texts_keep_their_format(tmp_path: Path) -> None:
