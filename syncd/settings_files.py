@@ -22,14 +22,18 @@ _SPECIAL = (
 def read_settings(path: Path, most: int = MOST) -> str:
     """Return the text of a regular file, without a byte order mark. Raise UnicodeDecodeError, and OSError: also for what is not
     a file or is larger than ``most`` bytes."""
-    # a FIFO without a writer: opened without waiting
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(fd, "rb") as file:
+    fd = os.open(
+        path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    )  # of a FIFO without a writer, without waiting
+    try:
         mode = os.fstat(fd).st_mode
         if not stat.S_ISREG(mode):
             what = next((name for test, name in _SPECIAL if test(mode)), "a device")
             raise OSError(errno.EINVAL, f"it is {what}, not a file")
-        content = file.read(most + 1)
+        with open(fd, "rb", closefd=False) as file:
+            content = file.read(most + 1)
+    finally:
+        os.close(fd)
     if len(content) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most} bytes")
     return content.decode("utf-8-sig")

@@ -24,9 +24,6 @@ _USUAL_PORTS = {"http": "80", "https": "443"}
 _HOST_AND_PORT = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[A-Za-z0-9_.-]*)):(?P<port>\d{1,5})\Z")
 
 
-_ALL_INTERFACES = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - to compare with
-
-
 @dataclass(frozen=True, slots=True)
 class Address:
     """Where to listen. An empty ``host`` means every interface; with port 0 the system chooses one."""
@@ -36,7 +33,7 @@ class Address:
 
     @property
     def loopback(self) -> bool:
-        if self.host == "localhost":
+        if self.host.casefold() == "localhost":
             return True
         try:
             return ipaddress.ip_address(self.host).is_loopback
@@ -44,12 +41,23 @@ class Address:
             return False
 
     def overlaps(self, other: Address) -> bool:
-        """Return whether only one of the two can listen: one port, of one host or of all interfaces."""
+        """Return whether only one of the two can listen: one port, of one host or of all interfaces of its family."""
         if self.port == 0 or self.port != other.port:
             return False
-        if self.host == other.host or {self.host, other.host} & _ALL_INTERFACES:
+        one, two = self._ip, other._ip
+        if "" in (self.host, other.host) or self.host.casefold() == other.host.casefold():
             return True
-        return "localhost" in (self.host, other.host) and self.loopback and other.loopback
+        if one is None or two is None:  # localhost is of both families
+            ip = one or two
+            names = (self.host.casefold(), other.host.casefold())
+            return "localhost" in names and ip is not None and (ip.is_loopback or ip.is_unspecified)
+        return one.version == two.version and (one == two or one.is_unspecified or two.is_unspecified)
+
+    @property
+    def _ip(self) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+        with contextlib.suppress(ValueError):
+            return ipaddress.ip_address(self.host)
+        return None
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"

@@ -3,13 +3,13 @@ safe."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 from urllib.parse import quote
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
-from multidict import MultiMapping
 
 from syncd.console import rendering
 from syncd.console.actions import Actions
@@ -102,7 +102,7 @@ async def _form(request: web.Request) -> dict[str, Any]:
         sent = await request.post()
     except web.HTTPRequestEntityTooLarge:
         raise Refusal("body_too_large", "the form is too large", close=True) from None
-    except (ValueError, LookupError):
+    except (ValueError, LookupError, RuntimeError):
         raise Refusal("invalid_parameter", "the form is encoded wrongly", close=True) from None
     if any("\ufffd" in text for each in sent.items() for text in each if isinstance(text, str)):
         raise Refusal("invalid_parameter", "the form is not UTF-8")
@@ -110,8 +110,8 @@ async def _form(request: web.Request) -> dict[str, Any]:
     return dict(sent)
 
 
-def _check_once(what: str, given: MultiMapping[Any]) -> None:
-    twice = next((name for name in given if len(given.getall(name)) > 1), None)
+def _check_once(what: str, names: Iterable[str]) -> None:
+    twice = next((name for name, number in Counter(names).items() if number > 1), None)
     if twice is not None:
         raise Refusal("invalid_parameter", f"the {what} {twice[:60]!r} is there twice")
 

@@ -66,9 +66,7 @@ def _secret_faults(settings: Settings) -> Iterator[str]:
 
 def _secret_file_fault(keys: str, path: Path) -> Iterator[str]:
     found = _stat(path)
-    if found is None or not stat.S_ISREG(
-        found.st_mode
-    ):  # such a file cannot be read, which is told elsewhere
+    if found is None or not stat.S_ISREG(found.st_mode):  # another fault says that it cannot be read
         return
     others = _OTHERS | (_GROUP if _has_strangers(found.st_gid) else 0o020)
     if found.st_mode & others:

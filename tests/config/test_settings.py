@@ -313,3 +313,31 @@ def test_an_unreadable_file_is_one_fault(home, content, words):
 
 def test_a_folder_is_not_a_settings_file(home):
     assert faults(home)[0] == f"{home}: is a folder, not a file (named by --config)"
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "overlap"),
+    [
+        ("127.0.0.1:80", "127.0.0.1:80", True),
+        ("127.0.0.1:80", "127.0.0.1:81", False),
+        ("127.0.0.1:0", "127.0.0.1:0", False),
+        (":80", "[::1]:80", True),
+        ("0.0.0.0:80", "127.0.0.1:80", True),
+        ("[::]:80", "[::1]:80", True),
+        ("[::]:80", "127.0.0.1:80", False),
+        ("0.0.0.0:80", "[::]:80", False),
+        ("localhost:80", "127.0.0.1:80", True),
+        ("Localhost:80", "[::1]:80", True),
+        ("localhost:80", "10.0.0.1:80", False),
+        ("[0::1]:80", "[::1]:80", True),
+        ("a.example:80", "b.example:80", False),
+    ],
+)
+def test_two_addresses_overlap_where_only_one_can_listen(one, two, overlap):
+    first, second = (
+        load_settings(
+            None, {"SYNCD_API__LISTEN": text, "SYNCD_OPERATOR__LISTEN": "", "SYNCD_OPERATOR__TOKEN": "hush"}
+        ).api.listen
+        for text in (one, two)
+    )
+    assert (first.overlaps(second), second.overlaps(first)) == (overlap, overlap)

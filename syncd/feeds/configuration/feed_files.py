@@ -98,7 +98,7 @@ def read_feed_files(folder: Path, catalogue: Catalogue, defaults: FeedDefaults) 
             scope.fault(f"differs from {other}.toml in case only")
         shown = os.fsencode(path.stem).decode(
             "utf-8", "backslashreplace"
-        )  # such a name is a fault, and is told
+        )  # such a name is a fault, and is shown
         found[shown] = FeedFile(shown, config, tuple(scope.faults))
     return found
 

@@ -22,7 +22,7 @@ _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?E\+\d+\Z", re.IGNORECASE)
 _MAILTO = re.compile(r"\Amailto:", re.IGNORECASE)
 #: A reference to a character, with its semicolon: "AT&T" and "R&copy" have none.
 _REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
-_NAMED_ADDRESS = re.compile(r"[^<>@]*<\s*([^<>\s]+@[^<>\s]+)\s*>\s*")
+_NAMED_ADDRESS = re.compile(r"[^<>@]{0,200}<\s?([^<>\s@]{1,200}@[^<>\s@]{1,300})\s?>")
 
 
 def _reference(given: FieldExpression) -> FieldFunction:
@@ -128,7 +128,7 @@ def _url(given: FieldExpression) -> FieldFunction:
 
 _STATUS_WORDS = {
     "active": "active published publish open live true t yes 1 ouvert ouverte actif active publie"
-    " posted affiche affichee",
+    " posted affiche affichee publiee",
     "draft": "draft pending unpublished brouillon",
     "archived": "archived archive closed expired filled inactive cancelled canceled deleted removed false f no 0"
     " ferme fermee expire expiree pourvu pourvue comble comblee inactif annule annulee archivee",
@@ -176,7 +176,7 @@ def _email(value: object) -> object:
     """The address of "mailto:jobs@a.ca?subject=7" and "HR <jobs@a.ca>"."""
     text = spelled(value)
     if _MAILTO.match(text):
-        text = unquote(_MAILTO.sub("", text).partition("?")[0])
+        text = unquote(_MAILTO.sub("", text).partition("?")[0]).strip()
     named = _NAMED_ADDRESS.fullmatch(text)
     return named[1] if named else text
 

@@ -46,16 +46,20 @@ def test_what_is_not_a_regular_file_or_has_no_name_in_utf_8_is_a_fault_of_that_f
     (tmp_path / "large.toml").write_bytes(b"#" * (5 << 20))
     (tmp_path / os.fsdecode(b"x\xff.toml")).write_text('employer = "A"')
     (tmp_path / "good.toml").write_text('employer = "A"')
+    (tmp_path / "folder.toml").mkdir()
+    before = len(os.listdir("/proc/self/fd"))
     found = read_feed_files(tmp_path, CATALOGUE, FeedDefaults())
-    told = {name: file.faults[0] for name, file in found.items() if file.faults}
-    assert told == {
+    reported = {name: file.faults[0] for name, file in found.items() if file.faults}
+    assert reported == {
         "fifo": "fifo.toml: cannot be read: it is a FIFO, not a file",
+        "folder": "folder.toml: cannot be read: it is a folder, not a file",
         "endless": "endless.toml: cannot be read: it is a device, not a file",
         "large": "large.toml: cannot be read: it is larger than 4194304 bytes",
-        "x\\xff": told["x\\xff"],
+        "x\\xff": reported["x\\xff"],
     }
     assert found["good"].usable().employer == "A"
     json.dumps([*found]).encode()
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_an_employer_is_enough_and_gives_the_defaults():

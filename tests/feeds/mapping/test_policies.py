@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import pytest
+from lxml import etree
 
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError
@@ -88,7 +89,42 @@ def test_places_that_all_have_the_records_foreign_country_are_abroad():
 
 
 @pytest.mark.parametrize(
-    "abroad", ["Boston, MA", "Boston, Massachusetts, USA", "Lyon, France", "Londres, Royaume-Uni"]
+    ("text", "expected"),
+    [
+        ("Toronto or Ottawa, ON", ["Toronto, ON", "Ottawa, ON"]),
+        ("Calgary/Edmonton, AB", ["Calgary, AB", "Edmonton, AB"]),
+        ("Toronto/Ottawa, ON, Canada", ["Toronto, ON", "Ottawa, ON"]),
+        ("Montréal, Québec, QC", ["Montréal, Québec"]),
+        ("Nepean, Ottawa, ON", ["Ottawa, ON"]),
+        ("Trois-Rivières, QC", ["Trois-Rivières, QC"]),
+        ("Kitchener and Nowhereville, ON", ["Kitchener and Nowhereville, ON"]),
+        ("Prescott and Russell, ON", ["Prescott and Russell, ON"]),
+        ("12 Main St, Toronto, ON", ["Toronto, ON"]),
+    ],
+)
+def test_known_cities_before_one_province_are_places_of_their_own(text, expected):
+    assert places(row({"locations": "l"}, {"l": text})) == expected
+
+
+def test_only_the_country_of_a_record_that_is_itself_a_place_is_that_of_others():
+    fields = {"locations": {"each": "more", "from": "l", "country": ["c", "more[*].c"]}}
+    found = row(fields, {"c": "US", "more": [{"l": "Boston", "c": "US"}, {"l": "Laval"}]})
+    assert places(found) == ["Laval"]
+
+
+@pytest.mark.parametrize(
+    "abroad",
+    [
+        "Boston, MA",
+        "Boston, MA 02110",
+        "Boston, MA - HQ",
+        "Boston, Massachusetts, USA",
+        "San Francisco, CA",
+        "Ottawa, CA 94105",
+        "Lyon, France",
+        "Londres, Royaume-Uni",
+        "Havana, Cuba",
+    ],
 )
 def test_a_text_that_names_another_country_is_left_out_beside_a_place_in_canada(abroad):
     found = row(WHERE, {"l": f"{abroad}; Laval, QC"})
@@ -98,7 +134,14 @@ def test_a_text_that_names_another_country_is_left_out_beside_a_place_in_canada(
 
 
 @pytest.mark.parametrize(
-    "text", ["Boston, MA", "Boston, MA; Laval", "Toronto, Onatrio; Laval, QC", "St. John's, T.-N.; Laval, QC"]
+    "text",
+    [
+        "Boston, MA",
+        "Boston, MA; Laval",
+        "North York, CA; Laval, QC",
+        "Toronto, Onatrio; Laval, QC",
+        "St. John's, T.-N.; Laval, QC",
+    ],
 )
 def test_a_text_that_names_another_country_stays_where_nothing_is_surely_in_canada(text):
     """The rules of the API refuse it then; they refuse what is misspelt, too."""
@@ -309,6 +352,7 @@ def test_a_text_that_says_that_there_is_no_closing_date_is_not_a_wrong_one(text)
         ("RH <rh@acme.example>", "rh@acme.example"),
         ("rh@acme.example", "rh@acme.example"),
         ("a <b> c@d.example", "a <b> c@d.example"),
+        ("<" + "a@" * 100_000 + "x", "<" + "a@" * 100_000 + "x"),  # in linear time
     ],
 )
 def test_an_address_is_taken_out_of_a_link_and_from_beside_a_name(given, expected):
@@ -329,6 +373,39 @@ def test_references_to_characters_in_a_title_are_replaced(given, expected):
     found = row({"title": "t"}, {"t": given})
     assert found.body == {"title": expected}
     assert codes(found) == (["references_replaced"] if given != expected else [])
+
+
+def test_an_unknown_status_is_rejected_or_left_out():
+    assert row({"status": "s"}, {"s": "Full-time"}).body == {"status": "Full-time"}  # which the rules refuse
+    found = row({"status": {"from": "s", "unknown": "ignore"}}, {"s": "Full-time"})
+    assert (found.body, codes(found)) == ({}, ["unknown_status"])
+
+
+@pytest.mark.parametrize(
+    ("word", "sent"),
+    [
+        *((word, "archived") for word in ("Closed", "Pourvu", "Position filled", "Unpublished")),
+        *(
+            (word, None)
+            for word in ("Open", "Full-time", "0", "1", "yes", "no", "Pending", "Publiée", "Active")
+        ),
+    ],
+)
+def test_a_flat_xml_feed_may_have_jobs_that_are_closed(word, sent):
+    preset = load_preset("indeed")
+    element = etree.fromstring(f"<job><title>Cook</title><status>{word}</status></job>")
+    mapping = Mapping(CATALOGUE, preset["fields"], preset["lookup"], "xml")
+    body = mapping.row(Record(1, 1, b"", element)).body
+    assert body is not None
+    assert body.get("status") == sent
+
+
+def test_a_year_of_two_digits_is_not_taken_for_a_day():
+    preset = load_preset("csv")
+    found = row(preset["fields"], {"closing date": "13/07/26"}, preset["lookup"], "csv")
+    assert found.body is not None
+    assert "closeDate" not in found.body
+    assert [p.code for p in found.problems if p.pointer == "/closeDate"] == ["invalid_date"]
 
 
 @pytest.mark.parametrize(

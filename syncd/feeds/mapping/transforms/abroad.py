@@ -54,16 +54,26 @@ def _key(name: str) -> str:
     return "".join(c for c in fold(name) if c.isalnum())
 
 
+_CALIFORNIAN = frozenset(
+    _key(name)
+    for name in (
+        "Los Angeles, San Francisco, San Diego, San Jose, Sacramento, Oakland, Irvine, Palo Alto, Mountain View, Sunnyvale,"
+        " Santa Monica, Santa Clara, Fremont, Long Beach, Anaheim, Fresno, Pasadena, Berkeley, Burbank, Redwood City, Menlo Park,"
+        " Cupertino, San Mateo, Riverside, Carlsbad, Santa Barbara, Culver City, El Segundo, San Francisco Bay Area"
+    ).split(",")
+)
 _CODES = frozenset(_STATE_CODES.split())
 _NAMES = frozenset(_key(name) for name in f"{_STATES},{_COUNTRIES}".split(","))
 
 
-def is_abroad(region: str, *, known: object) -> bool:
+def is_abroad(city: str, region: str) -> bool:
     """Return whether ``region``, what follows the city in a location, names a state of the USA or a country other than
-    Canada, in English or French: "MA", "MA 02110", "Massachusetts, USA", "Royaume-Uni". ``known``: whether Canada has a
-    place with the name of the city, as "CA" may be California or Canada."""
+    Canada, in English or French: "MA", "MA 02110", "Massachusetts, USA", "Royaume-Uni". "CA" is California only after one of its
+    large cities, else Canada."""
+    if region.strip() == "CA":
+        return _key(city) in _CALIFORNIAN
     for part in region.rsplit(",", 2):
         name = _AFTER.sub("", part.strip())
-        if name in _CODES or _key(name) in _NAMES or _ZIP.match(part.strip()) or (name == "CA" and not known):
+        if name in _CODES or _key(name) in _NAMES or _ZIP.match(part.strip()):
             return True
     return False

@@ -32,7 +32,7 @@ YEARLY, MONTHLY, WEEKLY, DAILY, HOURLY = 1, 2, 3, 4, 5
 #: No pay for an hour is above this, nor one for a year where it was multiplied: the amount or its unit was read wrongly.
 _MOST_HOURLY, _MOST_MADE_YEARLY = 1_000, 1_000_000
 #: Nor is pay for these periods below this: it is pay for an hour, or it lost its thousands.
-_LEAST = {YEARLY: 1_000, MONTHLY: 100, WEEKLY: 40}
+_LEAST, _LEAST_OF_WEEKS = {YEARLY: 1_000, MONTHLY: 100, WEEKLY: 40}, 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,9 @@ _NOT_PAY = re.compile(
     r"|\d+(?:[.,]\d+)?\s*%|\d+\s*\+?\s*(?:years?|ans|months?|mois|weeks?|semaines|days?|jours)(?: of)?\s*"
     r"(?:experience|d'experience|vacation|vacances|conge|leave|off|paid)|401\s?\(?k\)?"
     r"|\d{1,2}:\d\d\s*(?:am|pm)?"
-    # what number a step or a grade has
-    r"|(?<=step )\d+\b|(?<=grade )\d+\b|(?<=level )\d+\b|(?<=band )\d+\b|(?<=echelon )\d+\b|(?<=niveau )\d+\b|(?<=classe )\d+\b"
+    # what number a step or a grade has, in front of the pay: "Step 1 $32.15", "Grade 7 - $32.15", "Echelon 1 : 24,50 $"
+    r"|(?:(?<=step )|(?<=grade )|(?<=band )|(?<=echelon )|(?<=niveau )|(?<=classe )|(?<![a-z] level )(?<=level ))"
+    r"\d{1,2}(?=\s?[-:]?\s?\$\s?\d|\s?:\s?\d)"
     r"|\d+(?:[.,]\d+)?\s*(?:hours|heures|hrs|hour(?=[\s-]*(?:shift|day|week)))\b(?!\s*(?:rate|pay))"
     r"|\$?\s?\d[\d ,.]*\s?k?\s?\$?\s*(?:signing|sign[- ]on|retention|referral|hiring|welcome|car|vehicle)\s*"
     r"(?:bonus|allowance))"
@@ -125,16 +126,25 @@ _EXTRA = re.compile(
     rf"|{_SUM} ?(?:gift[- ]?cards?\b|(?:at |on |upon )?signing\b|a la signature\b|en cartes?[- ]cadeaux?\b"
     r"|(?:annual |yearly |year[- ]end |performance )?bonus\b(?! (?:eligib|program|plan|potential|possib)))"
 )
-#: What is paid beside the pay, for something: "$500/month car", "$40 per month phone allowance", "500 $ par mois pour
-#: la voiture". It is left out only where another amount says the pay: "$2,500 per week travel" may be all there is.
+_PER_TIME = r"\s*(?:/|per|an?|par)\s*(?:day|jour|week|semaine|month|mo|mois|year|annee|an)\.?"
 _PURPOSE = (
     r"(?:car|vehicle|automobile|auto|voiture|vehicule|phone|cell ?phone|telephone|cellulaire|travel|meals?|repas|housing"
     r"|logement)"
 )
+_FOR = r" ?(?:in |for |pour |de |d')?(?:a |the |la |le |l'|un |une )?"
+#: What is paid beside the pay, and is named so: "$40 per month phone allowance", "allocation de 500 $ par mois".
 _ALLOWANCE = re.compile(
-    rf"{_SUM}(?: ?(?:-|to|a) ?{_SUM})?\s*(?:/|per|an?|par)\s*"
-    r"(?:day|jour|week|semaine|month|mo|mois|year|annee|an)\.? ?(?:in |for |pour |de |d')?(?:a |the |la |le |l'|un |une )?"
-    rf"(?:{_PURPOSE} (?:allowance|allocation)\b|{_PURPOSE}(?= ?(?:[,;.+&)]|and\b|et\b|plus\b|\Z)))"
+    rf"{_SUM}(?: ?(?:-|to|a) ?{_SUM})?{_PER_TIME}{_FOR}{_PURPOSE} (?:allowance|allocation)\b"
+    rf"|\ballocations? (?:de |d'|: ?)?{_SUM}(?:{_PER_TIME})?"
+)
+#: The same, by its purpose alone: "$500/month car", "500 $ par mois pour la voiture". It is left out only where another
+#: amount says the pay: "$2,500 per week travel" may be all there is.
+_FOR_PURPOSE = re.compile(
+    rf"{_SUM}(?: ?(?:-|to|a) ?{_SUM})?{_PER_TIME}{_FOR}{_PURPOSE}(?= ?(?:[,;.+&)]|and\b|et\b|plus\b|\Z))"
+)
+#: The text keeps the pay to itself, so an amount for something else is not the pay.
+_UNSAID = re.compile(
+    r"\b(?:competitive|competitif|competitifs|concurrentiel(?:le)?|commensurate|a discuter|negotiable|negociable|tbd)\b"
 )
 #: When pay is handed out, which is not the time that it is for: "$90,000, paid bi-weekly".
 _PAYDAY = re.compile(
@@ -172,6 +182,9 @@ _DIGITS_OF_THOUSANDS = {YEARLY: 3, MONTHLY: 2, WEEKLY: 1}
 _UNIT_BEFORE = re.compile(
     rf"(?<!\w)(?:{_UNIT})(?: (?:salary|salaire|pay|base|wage|rate))? ?(?:of|de|d'|:|-)? ?\Z"
 )
+#: A unit in brackets or behind a comma, which is not that of a next amount: "$28.50 (per hour)", "$45,000, annual".
+_UNIT_BESIDE = re.compile(rf"\s?[,(]\s?{_PER}(?!\s*(?:salary|salaire|rate|pay|base)?\s*[:-]?\s*[$\d])")
+_LENGTH = re.compile(r"(?:\d|\bfull|\bper|\bpar)[- ]?\Z")
 _PERIOD = {"hour": HOURLY, "day": DAILY, "week": WEEKLY, "month": MONTHLY, "year": YEARLY}
 
 
@@ -231,8 +244,11 @@ def _by_grammar(
         return Pay(notes=(("salary_currency", f"the salary is not in Canadian dollars: {_shown(text)}"),))
     # a sign of money in front makes it pay ("$20 hours paid")
     rest = _NOT_PAY.sub(lambda m: m[0] if "$" in plain[max(0, m.start() - 2) : m.start()] else " ", plain)
-    rest, paydays = _PAYDAY.subn(" ", _EXTRA.sub(" ", rest))
-    found = _find_marked(_ALLOWANCE.sub(" ", rest), locale) or _find(rest, locale)
+    rest, paydays = _PAYDAY.subn(" ", _EXTRA.sub(" ", _ALLOWANCE.sub(" ", rest)))
+    without, purposes = _FOR_PURPOSE.subn(" ", rest)
+    found = _find_marked(without, locale)
+    if found is None and not (purposes and (commission or _UNSAID.search(plain))):
+        found = _find(rest, locale)
     if found is None:
         notes = () if commission else (("salary_unclear", f"no amount in the salary: {_shown(text)}"),)
         return Pay(plus_commission=commission, notes=notes)
@@ -258,15 +274,15 @@ def settle(pay: Pay, unit: tuple[int, int] | None, infer: PeriodLimits | None, s
     if unit is None:
         return _without(pay, "salary_no_period", "an amount without a period", shown_text)
     period, times = unit
+    least = _LEAST_OF_WEEKS if times > 1 else _LEAST.get(period, 0)
+    if amount < least:
+        return _without(pay, "salary_unclear", f"an amount below {least:,} cannot be such pay", shown_text)
     if times > 1:
         most = None if pay.max_amount is None else pay.max_amount * times
         pay = replace(pay, amount=amount * times, max_amount=most)
         pay = _noted(pay, "salary_made_yearly", f"{times} payments a year made yearly: {_shown(shown_text)}")
     if not (_fits(pay.amount) and _fits(pay.max_amount)):
         return _without(pay, "salary_out_of_range", "an amount that the API would refuse", shown_text)
-    if pay.amount is not None and pay.amount < (least := _LEAST.get(period, 0)):
-        pay = replace(pay, notes=tuple(note for note in pay.notes if note[0] != "salary_made_yearly"))
-        return _without(pay, "salary_unclear", f"an amount below {least:,} cannot be such pay", shown_text)
     limit = _MOST_HOURLY if period == HOURLY else _MOST_MADE_YEARLY if times > 1 else None
     if limit is not None and max(pay.amount or 0, pay.max_amount or 0) > limit:
         # the note of the conversion would speak of a salary that is not sent
@@ -406,13 +422,15 @@ def _period(match: re.Match[str]) -> tuple[int, int] | None:
     plain = match.string
     inner = _ANY_UNIT.search(match["p1"]) if match["p1"] else None
     if inner is None and not _unit_follows(match):
-        inner = _unit_before(match)
+        inner = _UNIT_BESIDE.match(plain, match.end()) or _unit_before(match)
     found = inner or _ANY_UNIT.search(plain, match.end()) or _ANY_UNIT.search(plain[: match.start()])
     return _unit(found) if found else None
 
 
 def _unit_before(match: re.Match[str]) -> re.Match[str] | None:
-    return _UNIT_BEFORE.search(match.string[: match.start()])
+    """The unit directly in front of an amount, unless it is a length of time: "10-month: $45,000"."""
+    found = _UNIT_BEFORE.search(match.string[: match.start()])
+    return None if found is None or _LENGTH.search(match.string[: found.start()]) else found
 
 
 def _unit(match: re.Match[str]) -> tuple[int, int]:

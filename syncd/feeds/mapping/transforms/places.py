@@ -57,6 +57,8 @@ _NAME_LAST = re.compile(
 )
 _OTHERS = re.compile(r"\s*\(?\+\s*\d{1,3}(?:\s+(?:more|others?|autres?)(?:\s+\w+)?)?\)?\Z", re.IGNORECASE)
 _BRACKETS = re.compile(r"([^,()]+?)\s*\(([^()]+)\)\Z")
+#: Counties with the names of two places.
+_COUNTIES = frozenset({"prescott and russell", "leeds and grenville", "lennox and addington"})
 _BETWEEN_CITIES = re.compile(r"\s*[/&]\s*|\s+(?:or|ou|and|et)\s+", re.IGNORECASE)
 #: "Toronto, Ontario, Canada, ON" of a city that has more than its name, and a template.
 _CANADA_WITHIN = re.compile(r",\s*Canada\s*(?=,)", re.IGNORECASE)
@@ -67,9 +69,11 @@ _MORE = re.compile(r"([^,]+,\s*[^,]+?)(?:\s+-\s+|\s*\().*\Z", re.DOTALL)
 def each_city(text: str) -> tuple[str, ...]:
     """Return a text for each city of "Toronto or Ottawa, ON" and "Calgary/Edmonton, AB" if all are known places of that
     province, else ``text`` alone."""
-    cities, comma, province = text.rpartition(",")
-    code = province_code(province) if comma and len(text) <= _LONGEST else None
-    if code is None or not _BETWEEN_CITIES.search(cities):
+    if not _BETWEEN_CITIES.search(text) or len(text) > _LONGEST:
+        return (text,)
+    cities, comma, province = read_place(text).text.rpartition(",")
+    code = province_code(province) if comma else None
+    if code is None or place_key(cities) in _COUNTIES:
         return (text,)
     # commas alone do not make a list: "Montréal, Québec, QC"
     names = [name.strip() for part in _BETWEEN_CITIES.split(cities) for name in part.split(",")]
@@ -89,10 +93,7 @@ def is_nowhere(text: str) -> bool:
     if bare in PROVINCES or len(bare) > _LONGEST:
         return bare in PROVINCES
     city, comma, province = bare.rpartition(",")
-    if comma and province_code(province):  # "Various locations, ON"; "Ontario, ON", but Québec is a city, too
-        code = province_code(city)
-        if code is not None and (place_key(city), code) not in _shipped():
-            return True
+    if comma and province_code(province):  # "Various locations, ON"
         bare = city
     return _NOWHERE.match(fold(bare)) is not None
 
@@ -134,7 +135,7 @@ class TidyPlace(NamedTuple):
     def abroad(self) -> bool:
         """Whether the text names a state of the USA or another country after the city ("Boston, MA, USA")."""
         city, comma, region = self.text.partition(",")
-        return bool(comma) and not self.in_canada and is_abroad(region, known=_largest(place_key(city)))
+        return bool(comma) and not self.in_canada and is_abroad(city, region)
 
 
 def read_place(text: str) -> TidyPlace:

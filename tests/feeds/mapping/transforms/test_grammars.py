@@ -185,14 +185,15 @@ def test_canada_is_known_by_code_and_name():
     "text",
     "Remote|REMOTE|Fully remote|100% Remote|Remote - Canada|Canada (Remote)|Remote, ON|Télétravail|À distance|Work from home"
     "|Virtual / Anywhere|Multiple Locations|Lieux multiples|Plusieurs endroits|Partout au Canada|Canada|ON|TBD"
-    "|N'importe où|Various locations, ON|Multiple, ON|To be determined, Ontario|Ontario, ON".split("|"),
+    "|N'importe où|Various locations, ON|Multiple, ON|To be determined, Ontario".split("|"),
 )
 def test_what_names_no_place_is_known(text):
     assert is_nowhere(tidy(text))
 
 
 @pytest.mark.parametrize(
-    "text", ["Ontario", "Virtual City, ON", "Canada Bay", "Homeville", "Hybrid Hills, BC", "5", ""]
+    "text",
+    ["Ontario", "Ontario, ON", "Virtual City, ON", "Canada Bay", "Homeville", "Hybrid Hills, BC", "5", ""],
 )
 def test_what_may_be_a_place_is_left_to_the_rules(text):
     assert not is_nowhere(tidy(text))

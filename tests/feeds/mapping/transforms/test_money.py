@@ -85,6 +85,13 @@ READ = [
     ("Annual salary of $52.000", "52000", None, 1),
     ("Hourly rate $28.125, reviewed annually", "28.125", None, 5),
     ("Taux horaire : 28,50 $, révisé chaque année", "28.50", None, 5),
+    ("Selon l'échelon 25,50 $ à 31,20 $ de l'heure", "25.50", "31.20", 5),
+    ("selon échelon 45 000 $ à 60 000 $ par an", "45000", "60000", 1),
+    ("Entry level 18.50 - 22.00 per hour", "18.50", "22.00", 5),
+    ("Entry level 45,000 - 50,000 per year", "45000", "50000", 1),
+    ("10-month: $45,000, annual", "45000", None, 1),
+    ("Full year - $28.50 (per hour)", "28.50", None, 5),
+    ("Weekly pay - $60,000 (annual salary)", "60000", None, 1),
     ("Step 1 $32.15 to Step 5 $38.90 hourly", "32.15", None, 5),
     ("Grade 7 - $32.15 hourly", "32.15", None, 5),
     ("Level 2 - $25.00/hr", "25.00", None, 5),
@@ -125,6 +132,20 @@ READ = [
     ("$60,000 plus annual bonus of $5,000", "60000", None, 1),
     ("$1,000/hour", "1000", None, 5),
 ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Competitive base + $500/month car allowance",
+        "Commission plus $500/month car",
+        "Salaire concurrentiel, allocation de 500 $ par mois pour la voiture",
+        "Salaire à discuter + 500 $/mois auto",
+        "$60/day travel allowance",
+    ],
+)
+def test_an_allowance_alone_is_not_the_pay(text):
+    assert parse(text).amount is None
 
 
 @pytest.mark.parametrize(
