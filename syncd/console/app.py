@@ -111,7 +111,7 @@ async def _form(request: web.Request) -> dict[str, Any]:
 
 
 def _check_once(what: str, names: Iterable[str]) -> None:
-    twice = next((name for name, number in Counter(names).items() if number > 1), None)
+    twice = next((name for name, number in Counter(list(names)).items() if number > 1), None)
     if twice is not None:
         raise Refusal("invalid_parameter", f"the {what} {twice[:60]!r} is there twice")
 
