@@ -106,12 +106,13 @@ async def _form(request: web.Request) -> dict[str, Any]:
         raise Refusal("invalid_parameter", "the form is encoded wrongly", close=True) from None
     if any("\ufffd" in text for each in sent.items() for text in each if isinstance(text, str)):
         raise Refusal("invalid_parameter", "the form is not UTF-8")
-    _check_once("field", sent)
+    _check_once("field", sent.items())
     return dict(sent)
 
 
-def _check_once(what: str, names: Iterable[str]) -> None:
-    twice = next((name for name, number in Counter(list(names)).items() if number > 1), None)
+def _check_once(what: str, given: Iterable[tuple[str, object]]) -> None:
+    numbers = Counter(name for name, _ in given)
+    twice = next((name for name, number in numbers.items() if number > 1), None)
     if twice is not None:
         raise Refusal("invalid_parameter", f"the {what} {twice[:60]!r} is there twice")
 
@@ -123,7 +124,7 @@ def _guarded(console: Console, path: str, handler: PageHandler) -> Handler:
         gate = console.gate
         gate.hosts.check(request)
         gate.check_origin(request)
-        _check_once("parameter", request.query)
+        _check_once("parameter", request.query.items())
         session = gate.session(request)
         new = session is None and (gate.sessions.open_to_all or path in OPEN)
         if session is None:
