@@ -12,23 +12,46 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Literal
 
+from syncd.feeds.mapping.transforms.money_words import (
+    ALLOWANCE,
+    ANY_UNIT,
+    BETWEEN,
+    COMMISSION,
+    COUNT,
+    DIGITS_OF_THOUSANDS,
+    DOTTED,
+    EXTRA,
+    FILLERS,
+    FOR_PURPOSE,
+    FOREIGN,
+    HOURLY,
+    LENGTH,
+    MILLIONS,
+    MONTHLY,
+    NOT_PAY,
+    PAYDAY,
+    PERIOD,
+    SCIENTIFIC,
+    SIGNS,
+    SPACES,
+    TIME,
+    UNIT_BEFORE,
+    UNIT_BESIDE,
+    UNITS,
+    UNSAID,
+    UP_TO,
+    USUAL,
+    WEEKLY,
+    WHOLE_UNIT,
+    YEARLY,
+)
+
 #: Decides "1,234" and "1.234", where no other mark in the text does: fr reads 1.234 and 1234, en and None the
 #: reverse.
 Locale = Literal["en", "fr"]
 
-#: Numbers of dollars as they are written in English and French: "10,000.00", "1 200,00", "45k", "1.234,50".
-_NUMBER = (
-    r"\d{1,3}(?:,\d{3})+(?:\.\d{1,4})?(?!\d)"
-    r"|\d{1,3}(?:[ '.]\d{3}){2,}(?:,\d{1,4})?(?!\d)"
-    r"|\d{1,3}(?:[ ']\d{3})+(?:[.,]\d{1,4})?(?!\d)"
-    r"|\d{1,3}(?:\.\d{3})+,\d{1,4}(?!\d)"
-    r"|\d{1,13}(?:[.,]\d{1,4})?(?!\d)"
-)
-_SPACES = re.compile(r"[\s\u00a0\u2007\u2009\u200a\u202f]+")
-_SIGNS = str.maketrans("–—‒−‐‑~’àâéèê", "-------'aaeee")
 #: This many characters of a text are read.
 _LONGEST = 500
-YEARLY, MONTHLY, WEEKLY, DAILY, HOURLY = 1, 2, 3, 4, 5
 #: No pay for an hour is above this, nor one for a year where it was multiplied: the amount or its unit was read wrongly.
 _MOST_HOURLY, _MOST_MADE_YEARLY = 1_000, 1_000_000
 #: Nor is pay for these periods below this: it is pay for an hour, or it lost its thousands.
@@ -58,143 +81,13 @@ class PeriodLimits:
     yearly_above: Decimal
 
 
-#: Unit words → period id and payments a year where there is no such id (then amounts become yearly).
-_UNITS: tuple[tuple[str, int, int], ...] = (
-    (
-        r"bi[- ]?weekly|every (?:two|2) weeks|fortnight(?:ly)?|(?:aux|toutes les) (?:deux|2) semaines|quinzaine",
-        YEARLY,
-        26,
-    ),
-    (r"semi[- ]?monthly|twice a month|bi[- ]?mensuel(?:le)?", YEARLY, 24),
-    (r"hourly|hours?|hrs?|h|heures?|horaire|ph", HOURLY, 1),
-    (r"daily|days?|jours?|journalier|journaliere|diem|quotidien(?:ne)?", DAILY, 1),
-    (r"weekly|weeks?|wk|semaines?|sem|hebdomadaire|hebdo", WEEKLY, 1),
-    (r"monthly|months?|mo|mth|mois|mensuel(?:le)?", MONTHLY, 1),
-    (
-        r"yearly|annually|annual|annum|years?|yrs?|ans?|annees?|annuel(?:le)?|annuellement|p\.? ?a\.?",
-        YEARLY,
-        1,
-    ),
-)
-_UNIT = "|".join(f"(?P<u{i}>{words})" for i, (words, _, _) in enumerate(_UNITS))
-_PER = rf"(?:(?:/|per|an?|par|de l'|l'|each|every|chaque)\s*)?(?:{_UNIT})(?![\w])"
-_ANY_UNIT = re.compile(rf"(?<![\w]){_PER}")
-_WHOLE_UNIT = re.compile(rf"\s*(?:1 )?{_PER}\.?\s*\Z")
-
-_ABROAD = "usd|eur|gbp|aud|nzd|inr|chf|jpy|cny|mxn|php|brl|pln|sek|nok|dkk|hkd|sgd|zar"
-_CURRENCY = rf"(?:ca|c|can|us|u\.s\.|au|nz)?\s?\$|\b(?:cad|{_ABROAD})\b|[€£¥₹]"
-
-
-def _amount(i: int) -> str:
-    return (
-        rf"(?P<c{i}>{_CURRENCY})?\s?(?<![\d.,%])(?P<n{i}>{_NUMBER})\s?(?P<k{i}>k(?![a-z]))?(?!\s?%)"
-        rf"\s?(?P<d{i}>{_CURRENCY}|dollars?)?(?:\s?(?:cad|can))?"
-    )
-
-
-_BETWEEN = re.compile(
-    rf"{_amount(1)}(?P<p1>\s*{re.sub(r'[?]P<u[0-9]+>', '?:', _PER)})?"
-    rf"(?:\s*(?:-|to|and|a|et|\.\.\.?|–)\s*(?:up to\s*|jusqu'a\s*)?{_amount(2)})?"
-)
-_UP_TO = re.compile(r"(?:up to|jusqu'a|maximum(?: of| de)?|max\.?|as much as|no more than)\s*:?\s*\Z")
-#: Numbers that are not pay: working hours, percentages, years of experience, times of day.
-_NOT_PAY = re.compile(
-    r"(?<![\d.,])(?:"
-    r"\d+(?:[.,]\d+)?\s*(?:(?:-|to|a)\s*\d+(?:[.,]\d+)?\s*)?(?:h|hrs?|hours?|heures?)\s*"
-    r"(?:/|per|a|par|weekly|each)\s*(?:week|wk|semaine|sem|day|jour|month|mois)\w*"
-    r"|\d+(?:[.,]\d+)?\s*%|\d+\s*\+?\s*(?:years?|ans|months?|mois|weeks?|semaines|days?|jours)(?: of)?\s*"
-    r"(?:experience|d'experience|vacation|vacances|conge|leave|off|paid)|401\s?\(?k\)?"
-    r"|\d{1,2}:\d\d\s*(?:am|pm)?"
-    # what number a step or a grade has, in front of the pay: "Step 1 $32.15", "Grade 7 - $32.15", "Echelon 1 : 24,50 $"
-    r"|(?:(?<=step )|(?<=grade )|(?<=band )|(?<=echelon )|(?<=niveau )|(?<=classe )|(?<![a-z] level )(?<=level ))"
-    r"\d{1,2}(?=\s?[-:]?\s?\$\s?\d|\s?:\s?\d)"
-    r"|\d+(?:[.,]\d+)?\s*(?:hours|heures|hrs|hour(?=[\s-]*(?:shift|day|week)))\b(?!\s*(?:rate|pay))"
-    r"|\$?\s?\d[\d ,.]*\s?k?\s?\$?\s*(?:signing|sign[- ]on|retention|referral|hiring|welcome|car|vehicle)\s*"
-    r"(?:bonus|allowance))"
-)
-_SUM = (
-    rf"(?:{_CURRENCY})?\s?(?<![\d.,])(?:{_NUMBER})\s?(?:k(?![a-z]))?(?!\s?%)"
-    rf"\s?(?:{_CURRENCY}|dollars?(?!\w))?"
-)
-#: Sums that are paid once or beside the pay: "bonus of $5,000", "prime de 5000$", "$100 gift card", "$500 at signing".
-#: A "bonus" in front needs its "of": "salary plus bonus $60,000" says the pay.
-_EXTRA = re.compile(
-    r"(?:\bbonus(?:es)? (?:of |de |d'|up to |jusqu'a )+|\bgift cards? (?:of |worth )+"
-    r"|\bprimes? ?(?:(?:de|d'|a|la|l'|un|une|jusqu'a|signature|embauche|bienvenue|retention|:) ?)*"
-    r"|\bcartes?[- ]cadeaux? (?:de |d'une valeur de )?)"
-    rf"{_SUM}(?: ?(?:-|to|a) ?{_SUM})?"
-    rf"|{_SUM} ?(?:gift[- ]?cards?\b|(?:at |on |upon )?signing\b|a la signature\b|en cartes?[- ]cadeaux?\b"
-    r"|(?:annual |yearly |year[- ]end |performance )?bonus\b(?! (?:eligib|program|plan|potential|possib)))"
-)
-_PER_TIME = r"\s*(?:/|per|an?|par)\s*(?:day|jour|week|semaine|month|mo|mois|year|annee|an)\.?"
-_PURPOSE = (
-    r"(?:car|vehicle|automobile|auto|voiture|vehicule|phone|cell ?phone|telephone|cellulaire|travel|meals?|repas|housing"
-    r"|logement)"
-)
-_FOR = r" ?(?:in |for |pour |de |d')?(?:a |the |la |le |l'|un |une )?"
-#: What is paid beside the pay, and is named so: "$40 per month phone allowance", "allocation de 500 $ par mois".
-_ALLOWANCE = re.compile(
-    rf"{_SUM}(?: ?(?:-|to|a) ?{_SUM})?{_PER_TIME}{_FOR}{_PURPOSE} (?:allowance|allocation)\b"
-    rf"|\ballocations? (?:de |d'|: ?)?{_SUM}(?:{_PER_TIME})?"
-)
-#: The same, by its purpose alone: "$500/month car", "500 $ par mois pour la voiture". It is left out only where another
-#: amount says the pay: "$2,500 per week travel" may be all there is.
-_FOR_PURPOSE = re.compile(
-    rf"{_SUM}(?: ?(?:-|to|a) ?{_SUM})?{_PER_TIME}{_FOR}{_PURPOSE}(?= ?(?:[,;.+&)]|and\b|et\b|plus\b|\Z))"
-)
-#: The text keeps the pay to itself, so an amount for something else is not the pay.
-_UNSAID = re.compile(
-    r"\b(?:competitive|competitif|competitifs|concurrentiel(?:le)?|commensurate|a discuter|negotiable|negociable|tbd)\b"
-)
-#: When pay is handed out, which is not the time that it is for: "$90,000, paid bi-weekly".
-_PAYDAY = re.compile(
-    r"\b(?:paid|payable|payee?s?|versee?s?) (?:out )?(?:(?:per|par|each|every|chaque) )?"
-    rf"(?:{_UNITS[0][0]}|{_UNITS[1][0]}|{_UNITS[4][0]}|{_UNITS[5][0]})(?!\w)"
-)
-#: "1e9": nobody writes pay so, and a spreadsheet that did has lost its digits.
-_SCIENTIFIC = re.compile(r"(?<![a-z\d])\d[\d.,]*e[+-]?\d")
-_MILLIONS = re.compile(r"\d\s*(?:million|mm?\b)")
-_COMMISSION = re.compile(r"\bcommissions?\b|\bote\b|\bon[- ]target earnings\b")
-_FOREIGN = re.compile(rf"(?<![a-z])(?:(?:us|u\.s\.|au|nz)\s?|r|mx|hk|nt)\$|\b(?:{_ABROAD})\b|[€£¥₹]")
-#: Words that do not count when a text is said to have little but a number.
-_FILLERS = re.compile(
-    r"\b(?:salary|salaire|pay|rate|wage|from|starting(?: at)?|up to|a partir de|de|between|entre|base|max|min"
-    r"|plus|commission)\b"
-)
-
-
-#: After a number without a sign of money it is a length of time, where an amount follows: "after 30 days, $19 per hour".
-_TIME = re.compile(r" ?(?:days?|jours?|weeks?|semaines?|months?|mois|years?|ans?)\b")
-#: A number at the end, which counts the unit after it.
-_COUNT = re.compile(r"\d[- ]?\Z")
-
-_DOLLARS = r"\$((?:\d{1,3}(?:,\d{3})+|\d{1,9})(?:\.\d\d?)?)"
-#: Most of what feeds write: "$25.50 - $30 per hour", "$52,000 / year".
-_USUAL = re.compile(
-    rf"{_DOLLARS}(?: ?[-–] ?{_DOLLARS})? ?(?:/ ?|per |an? )(hour|day|week|month|year)",
-    re.ASCII | re.IGNORECASE,
-)
-#: Three digits after the only dot. They are thousands where the amount would be too little for its period otherwise: period
-#: → the most digits before the dot. "52.000 $ / an", "1.200 $ par semaine"; not "$25.125 / hour", nor "$850.000 / week".
-_DOTTED = re.compile(r"([1-9]\d{0,2})\.\d{3}")
-_DIGITS_OF_THOUSANDS = {YEARLY: 3, MONTHLY: 2, WEEKLY: 1}
-#: A unit that stands directly in front of its amount: "Hourly rate: $28", "Salaire annuel de 52 000 $".
-_UNIT_BEFORE = re.compile(
-    rf"(?<!\w)(?:{_UNIT})(?: (?:salary|salaire|pay|base|wage|rate))? ?(?:of|de|d'|:|-)? ?\Z"
-)
-#: A unit in brackets or behind a comma, which is not that of a next amount: "$28.50 (per hour)", "$45,000, annual".
-_UNIT_BESIDE = re.compile(rf"\s?[,(]\s?{_PER}(?!\s*(?:salary|salaire|rate|pay|base)?\s*[:-]?\s*[$\d])")
-_LENGTH = re.compile(r"(?:\d|\bfull|\bper|\bpar)[- ]?\Z")
-_PERIOD = {"hour": HOURLY, "day": DAILY, "week": WEEKLY, "month": MONTHLY, "year": YEARLY}
-
-
 def _plain_text(text: str) -> str:
     """Return ``text`` as the grammar reads it: lower case, one kind of dash, apostrophe and blank, no accents."""
-    return _SPACES.sub(" ", text.lower().translate(_SIGNS)).strip()
+    return SPACES.sub(" ", text.lower().translate(SIGNS)).strip()
 
 
 def _read(digits: str, thousands: bool, locale: Locale | None = None) -> Decimal:
-    """Return the value of what ``_NUMBER`` matched. ``thousands``: a "k" follows it."""
+    """Return the value of what ``NUMBER`` matched. ``thousands``: a "k" follows it."""
     text = digits.replace(" ", "").replace("'", "")
     if locale == "fr" and re.fullmatch(r"\d{1,3}[.,]\d{3}", text):
         text = text.replace(".", "").replace(",", ".")
@@ -224,30 +117,30 @@ def parse(
 def _parse(
     text: str, infer: PeriodLimits | None, locale: Locale | None, given: tuple[int, int] | None
 ) -> Pay:
-    found = _USUAL.fullmatch(text)
+    found = USUAL.fullmatch(text)
     if found is None:
         return _by_grammar(text, infer, locale, given)
     # the same as the grammar, five times faster
     first, second, unit = found.groups()
     most = None if second is None else _read(second, False, locale)
-    return settle(Pay(_read(first, False, locale), most), (_PERIOD[unit.lower()], 1), None, found[0])
+    return settle(Pay(_read(first, False, locale), most), (PERIOD[unit.lower()], 1), None, found[0])
 
 
 def _by_grammar(
     text: str, infer: PeriodLimits | None, locale: Locale | None, given: tuple[int, int] | None = None
 ) -> Pay:
     plain = _plain_text(text)
-    commission = bool(_COMMISSION.search(plain))
-    if _MILLIONS.search(plain) or _SCIENTIFIC.search(plain):
+    commission = bool(COMMISSION.search(plain))
+    if MILLIONS.search(plain) or SCIENTIFIC.search(plain):
         return Pay(notes=(("salary_unclear", f"no amount in the salary: {_shown(text)}"),))
-    if _FOREIGN.search(plain):
+    if FOREIGN.search(plain):
         return Pay(notes=(("salary_currency", f"the salary is not in Canadian dollars: {_shown(text)}"),))
     # a sign of money in front makes it pay ("$20 hours paid")
-    rest = _NOT_PAY.sub(lambda m: m[0] if "$" in plain[max(0, m.start() - 2) : m.start()] else " ", plain)
-    rest, paydays = _PAYDAY.subn(" ", _EXTRA.sub(" ", _ALLOWANCE.sub(" ", rest)))
-    without, purposes = _FOR_PURPOSE.subn(" ", rest)
+    rest = NOT_PAY.sub(lambda m: m[0] if "$" in plain[max(0, m.start() - 2) : m.start()] else " ", plain)
+    rest, paydays = PAYDAY.subn(" ", EXTRA.sub(" ", ALLOWANCE.sub(" ", rest)))
+    without, purposes = FOR_PURPOSE.subn(" ", rest)
     found = _find_marked(without, locale)
-    if found is None and not (purposes and (commission or _UNSAID.search(plain))):
+    if found is None and not (purposes and (commission or UNSAID.search(plain))):
         found = _find(rest, locale)
     if found is None:
         notes = () if commission else (("salary_unclear", f"no amount in the salary: {_shown(text)}"),)
@@ -298,7 +191,7 @@ def _fits(amount: Decimal | None) -> bool:
 
 def unit_of(text: str) -> tuple[int, int] | None:
     """Return the period id and the factor of a unit by itself: ``HOUR``, ``per year``, ``Bi-weekly``, ``par mois``."""
-    found = _WHOLE_UNIT.match(_plain_text(text).replace("_", " "))
+    found = WHOLE_UNIT.match(_plain_text(text).replace("_", " "))
     return _unit(found) if found else None
 
 
@@ -310,7 +203,7 @@ def number(value: object, locale: Locale | None = None) -> Decimal | None:
         found = Decimal(value)
         return found if found.is_finite() else None
     text = _plain_text(str(value)[:100])
-    match = _BETWEEN.fullmatch(text)
+    match = BETWEEN.fullmatch(text)
     if match is None or match["n2"]:
         return None
     return _read(match["n1"], bool(match["k1"]), locale)
@@ -324,15 +217,15 @@ def _find(plain: str, locale: Locale | None) -> re.Match[str] | None:
     """The amount or range that is marked as money and is the pay; else the only number of a text that has little else."""
     if marked := _find_marked(plain, locale):
         return marked
-    matches = list(_BETWEEN.finditer(plain))
+    matches = list(BETWEEN.finditer(plain))
     if len(matches) != 1:
         return None
-    rest = _ANY_UNIT.sub(" ", plain[: matches[0].start()] + " " + plain[matches[0].end() :])
-    return None if _FILLERS.sub("", rest).strip(" .:;,+-/()") else matches[0]
+    rest = ANY_UNIT.sub(" ", plain[: matches[0].start()] + " " + plain[matches[0].end() :])
+    return None if FILLERS.sub("", rest).strip(" .:;,+-/()") else matches[0]
 
 
 def _find_marked(plain: str, locale: Locale | None) -> re.Match[str] | None:
-    marked = [match for match in _BETWEEN.finditer(plain) if _signed(match) or _unit_follows(match)]
+    marked = [match for match in BETWEEN.finditer(plain) if _signed(match) or _unit_follows(match)]
     return _pay_among(marked, locale) if marked else None
 
 
@@ -341,7 +234,7 @@ def _signed(match: re.Match[str]) -> bool:
 
 
 def _unit_follows(match: re.Match[str]) -> bool:
-    return bool(match["p1"] or _ANY_UNIT.match(match.string[match.end() :].lstrip()))
+    return bool(match["p1"] or ANY_UNIT.match(match.string[match.end() :].lstrip()))
 
 
 def _pay_among(marked: list[re.Match[str]], locale: Locale | None) -> re.Match[str]:
@@ -349,7 +242,7 @@ def _pay_among(marked: list[re.Match[str]], locale: Locale | None) -> re.Match[s
     signed = [match for match in marked if _signed(match)]
     first = marked[0]
     unit_at = first.start("p1") if first["p1"] else first.end()
-    if first not in signed and _TIME.match(first.string, unit_at) and any(map(_unit_follows, signed)):
+    if first not in signed and TIME.match(first.string, unit_at) and any(map(_unit_follows, signed)):
         first = signed[0]
     if first not in signed or len(signed) == 1 or _has_own_unit(first, signed[1].start()):
         return first
@@ -360,8 +253,8 @@ def _pay_among(marked: list[re.Match[str]], locale: Locale | None) -> re.Match[s
 def _has_own_unit(match: re.Match[str], end: int) -> bool:
     """Whether a unit between the amount and ``end`` is the amount's. "30 days" has its own number."""
     return bool(match["p1"]) or any(
-        not _COUNT.search(match.string[match.end() : unit.start()])
-        for unit in _ANY_UNIT.finditer(match.string, match.end(), end)
+        not COUNT.search(match.string[match.end() : unit.start()])
+        for unit in ANY_UNIT.finditer(match.string, match.end(), end)
     )
 
 
@@ -377,7 +270,7 @@ def _has_thousands(match: re.Match[str], given: tuple[int, int] | None) -> bool:
     digits = [match[f"n{i}"] for i in (1, 2) if match[f"n{i}"]]
     if match["k1"] or match["k2"]:
         return False
-    whole = [number for number in digits if not _DOTTED.fullmatch(number)]
+    whole = [number for number in digits if not DOTTED.fullmatch(number)]
     if whole:
         return len(whole) < len(digits) and all(_read(number, False) >= 1000 for number in whole)
     unit = _period(match)
@@ -391,8 +284,8 @@ def _has_thousands(match: re.Match[str], given: tuple[int, int] | None) -> bool:
 def are_thousands(amounts: Sequence[str], unit: tuple[int, int]) -> bool:
     """Return whether each of ``amounts`` is written "52.000" and would be too little for ``unit`` if it were a fraction."""
     period, times = unit
-    most = _DIGITS_OF_THOUSANDS.get(period if times == 1 else WEEKLY, 0)
-    return all((dotted := _DOTTED.fullmatch(text)) and len(dotted[1]) <= most for text in amounts)
+    most = DIGITS_OF_THOUSANDS.get(period if times == 1 else WEEKLY, 0)
+    return all((dotted := DOTTED.fullmatch(text)) and len(dotted[1]) <= most for text in amounts)
 
 
 def _amounts(match: re.Match[str], locale: Locale | None, *, dots: bool = False) -> Pay:
@@ -400,12 +293,12 @@ def _amounts(match: re.Match[str], locale: Locale | None, *, dots: bool = False)
 
     def read(i: int) -> Decimal:
         digits = match[f"n{i}"]
-        of = "fr" if dots and _DOTTED.fullmatch(digits) else locale
+        of = "fr" if dots and DOTTED.fullmatch(digits) else locale
         return _read(digits, bool(match[f"k{i}"]), of)
 
     first = read(1)
     if not match["n2"]:
-        if _UP_TO.search(match.string[: match.start()]):
+        if UP_TO.search(match.string[: match.start()]):
             return Pay(first, notes=(("salary_up_to", "an upper limit alone is taken as the amount"),))
         return Pay(first)
     second = read(2)
@@ -420,21 +313,21 @@ def _amounts(match: re.Match[str], locale: Locale | None, *, dots: bool = False)
 def _period(match: re.Match[str]) -> tuple[int, int] | None:
     """The unit that stands directly beside the amount, else the nearest after it, else the first in the text."""
     plain = match.string
-    inner = _ANY_UNIT.search(match["p1"]) if match["p1"] else None
+    inner = ANY_UNIT.search(match["p1"]) if match["p1"] else None
     if inner is None and not _unit_follows(match):
-        inner = _UNIT_BESIDE.match(plain, match.end()) or _unit_before(match)
-    found = inner or _ANY_UNIT.search(plain, match.end()) or _ANY_UNIT.search(plain[: match.start()])
+        inner = UNIT_BESIDE.match(plain, match.end()) or _unit_before(match)
+    found = inner or ANY_UNIT.search(plain, match.end()) or ANY_UNIT.search(plain[: match.start()])
     return _unit(found) if found else None
 
 
 def _unit_before(match: re.Match[str]) -> re.Match[str] | None:
     """The unit directly in front of an amount, unless it is a length of time: "10-month: $45,000"."""
-    found = _UNIT_BEFORE.search(match.string[: match.start()])
-    return None if found is None or _LENGTH.search(match.string[: found.start()]) else found
+    found = UNIT_BEFORE.search(match.string[: match.start()])
+    return None if found is None or LENGTH.search(match.string[: found.start()]) else found
 
 
 def _unit(match: re.Match[str]) -> tuple[int, int]:
-    return next((period, times) for i, (_, period, times) in enumerate(_UNITS) if match[f"u{i}"])
+    return next((period, times) for i, (_, period, times) in enumerate(UNITS) if match[f"u{i}"])
 
 
 def _ordered(pay: Pay) -> Pay:
