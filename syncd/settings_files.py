@@ -10,13 +10,10 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from syncd.file_kinds import kind_of
+
 #: Bytes of the largest file of settings, and of the largest secret.
 MOST, MOST_SECRET = 4 << 20, 64 << 10
-_SPECIAL = (
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a FIFO"),
-    (stat.S_ISSOCK, "a socket"),
-)
 
 
 def read_settings(path: Path, most: int = MOST) -> str:
@@ -28,8 +25,7 @@ def read_settings(path: Path, most: int = MOST) -> str:
     try:
         mode = os.fstat(fd).st_mode
         if not stat.S_ISREG(mode):
-            what = next((name for test, name in _SPECIAL if test(mode)), "a device")
-            raise OSError(errno.EINVAL, f"it is {what}, not a file")
+            raise OSError(errno.EINVAL, f"it is {kind_of(mode)}, not a file")
         with open(fd, "rb", closefd=False) as file:
             content = file.read(most + 1)
     finally:

@@ -1,7 +1,7 @@
 """The import rules of docs/architecture.md.
 
-Imports point one way: {errors, values, place_data} ← domain ← {config, feeds, store, web} ← sync ← {api, console,
-notify} ← service ← cli.
+Imports point one way: {errors, values, file_kinds, place_data} ← {domain, settings_files} ←
+{config, feeds, store, web} ← sync ← {api, console, notify} ← service ← cli.
 A package is used through its face, the names in ``__all__`` of its ``__init__``. No two modules and no two packages
 import each other in a circle."""
 
@@ -18,9 +18,10 @@ ROOT = Path(__file__).parent.parent / "syncd"
 RANK = {
     "errors": 0,
     "values": 0,
-    "settings_files": 0,
+    "file_kinds": 0,
     "place_data": 0,
     "domain": 1,
+    "settings_files": 1,
     "config": 2,
     "logs": 2,
     "feeds": 2,

@@ -33,12 +33,8 @@ class Address:
 
     @property
     def loopback(self) -> bool:
-        if self.host.casefold() == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        ip = self._ip
+        return self.host.casefold() == "localhost" or (ip is not None and ip.is_loopback)
 
     def overlaps(self, other: Address) -> bool:
         """Return whether only one of the two can listen: one port, of one host or of all interfaces of its family."""

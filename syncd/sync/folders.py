@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from syncd.errors import UnusableFolder
+from syncd.file_kinds import kind_of
 
 #: The folders inside a feed's folder.
 CLAIMED, DONE, FAILED = ".claimed", "done", "failed"
@@ -24,13 +25,6 @@ _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 #: The rights of all users but the owner.
 _OTHERS = 0o077
-_KINDS = (
-    (stat.S_ISREG, "a file"),
-    (stat.S_ISLNK, "a symbolic link"),
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a FIFO"),
-    (stat.S_ISSOCK, "a socket"),
-)
 #: Why a file with a second name is not taken.
 OTHER_NAME = "it has a second name (a hard link), so it may be a file from elsewhere: copy it, or remove the other name"
 #: This process's open files, by descriptor.
@@ -97,10 +91,6 @@ def mode_of(name: str, folder: int) -> int:
         return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except FileNotFoundError:
         return 0
-
-
-def kind_of(mode: int) -> str:
-    return next((kind for test, kind in _KINDS if test(mode)), "a device")
 
 
 @contextmanager

@@ -175,7 +175,7 @@ def _finder(given: FieldExpression) -> _Finder:
 def _found(value: object, in_canada: bool) -> list[TidyPlace]:
     """The places of one text; ``in_canada``: the record says that they are."""
     found = [read_place(text) for text in each_city(spelled(value))]
-    return [place._replace(in_canada=True) if in_canada else place for place in found]
+    return [place._replace(in_canada=True) if in_canada and not place.in_canada else place for place in found]
 
 
 def _in_province(places: Values, provinces: Values) -> Values:

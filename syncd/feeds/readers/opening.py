@@ -23,6 +23,7 @@ from syncd.feeds.readers.xlsx_book import is_spreadsheet
 from syncd.feeds.readers.xlsx_reader import XlsxReader
 from syncd.feeds.readers.xml import LenientXmlReader, XmlReader
 from syncd.feeds.readers.zip_archive import ZIP, ZipArchive, ZipReader
+from syncd.file_kinds import kind_of
 
 _READERS: dict[Format, Callable[[Utf8Source, ReadOptions], FeedReader]] = {
     "csv": CsvReader,
@@ -66,13 +67,9 @@ _START = 512
 def open_reader(path: Path, spec: ReadSpec, limits: FeedLimits, known: Known | None = None) -> FeedReader:
     """Return a reader of the file at ``path``. Raise FeedError for what its start already shows and for what is not a file, and
     OSError."""
-    if not stat.S_ISREG(
-        mode := path.stat().st_mode
-    ):  # a FIFO would wait for a writer, a device may have no end
-        what = (
-            "a folder" if stat.S_ISDIR(mode) else "a FIFO" if stat.S_ISFIFO(mode) else "a device or a socket"
-        )
-        raise FeedError("not_a_feed", f"this is {what}, not a file")
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):  # a FIFO would wait for a writer, a device may have no end
+        raise FeedError("not_a_feed", f"this is {kind_of(mode)}, not a file")
     return read_stream(lambda: path.open("rb", buffering=0), spec, limits, known)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from syncd.errors import FeedError
+from syncd.file_kinds import kind_of
 from syncd.sync import files, folders
 from syncd.sync.arrival.inbox import HEAD, Candidate, UnexpectedFile
 from syncd.sync.run import FILE_CHANGED
@@ -212,7 +213,7 @@ def copy_in(
     ):
         found = os.fstat(source.fileno())
         if not stat.S_ISREG(found.st_mode):
-            raise FeedError("not_a_feed", f"{path} is {folders.kind_of(found.st_mode)}")
+            raise FeedError("not_a_feed", f"{path} is {kind_of(found.st_mode)}")
         token = _unused_token({name[:8] for name in os.listdir(claims)})
         name = name or path.name
         copy, claim = f"{COPY}{token}", files.claim_name(token, name)
@@ -270,4 +271,4 @@ def _fault(name: str, claims: int) -> str | None:
         os.close(fd)
         return folders.OTHER_NAME if linked else None
     mode = folders.mode_of(name, claims)
-    return f"{folders.kind_of(mode)}: only regular files are taken" if mode else None
+    return f"{kind_of(mode)}: only regular files are taken" if mode else None

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import structlog
 
+from syncd.file_kinds import kind_of
 from syncd.logs import Event
 from syncd.sync import files, folders
 from syncd.sync.folders import Signature
@@ -148,7 +149,7 @@ class Inbox:
         is_marker = bool(self._marker and name.endswith(self._marker))
         if not stat.S_ISREG(found.st_mode):
             rule = "only a regular file is a marker" if is_marker else "only regular files are taken"
-            return UnexpectedFile(files.display_name(name), f"{folders.kind_of(found.st_mode)}: {rule}")
+            return UnexpectedFile(files.display_name(name), f"{kind_of(found.st_mode)}: {rule}")
         if is_marker:
             return None
         signature = folders.Signature.of(found)

@@ -34,9 +34,9 @@ from syncd.domain import (
 from syncd.errors import FeedError, SyncdError
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import UnknownCounter
+from syncd.file_kinds import kind_of
 from syncd.logs import Event
 from syncd.store import Store, runs
-from syncd.sync.folders import kind_of
 from syncd.sync.run.rejects import RejectsWriter
 
 log = structlog.get_logger("syncd.sync")
