@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
-from operator import attrgetter
-from typing import Any, cast
+from operator import attrgetter, itemgetter
+from typing import Any
 
 from msgspec import Struct
 
@@ -103,17 +103,11 @@ class NewJob(Struct, frozen=True):
     places: tuple[Place, ...]
 
     @property
-    def employer_id(self) -> int:
-        return cast("int", self.values[_EMPLOYER])
-
-    @property
-    def reference_id(self) -> str | None:
-        return cast("str | None", self.values[_REFERENCE])
-
-    @property
-    def status(self) -> Status:
-        return _STATUSES[cast("str", self.values[_STATUS])]
+    def known(self) -> tuple[int, str | None, Status]:
+        """Return the id of the employer, the referenceId and the status."""
+        employer_id, reference_id, status = _known(self.values)
+        return employer_id, reference_id, _STATUSES[status]
 
 
-_EMPLOYER, _REFERENCE, _STATUS = (FLAT.index(name) for name in ("employer_id", "reference_id", "status"))
+_known = itemgetter(*map(FLAT.index, ("employer_id", "reference_id", "status")))
 _STATUSES = {status.value: status for status in Status}

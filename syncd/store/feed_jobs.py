@@ -65,6 +65,11 @@ class Written(Struct, frozen=True):
     due: date | None
 
 
+#: A job that a feed has just created: its id and referenceId, the record's digest, whether it is active, and what ``due`` is, in
+#: ISO form.
+Created = tuple[int, str, bytes, bool, str | None]
+
+
 # -- what is known -------------------------------------------------------------------------------------------
 
 _of_feed = matching(FeedJob.feed_id)
@@ -194,9 +199,15 @@ def own(tx: Tx, feed_id: int, rows: Sequence[Written], *, run_id: int | None = N
     confirm(tx, feed_id, [row.job_id for row in rows])
 
 
-def own_new(tx: Tx, feed_id: int, rows: Sequence[tuple[Written, bool]]) -> None:
-    """Do as ``own`` for jobs, active or not, that this transaction has inserted: they have no other owner."""
-    tx.many(_OWN_NEW, [_values(feed_id, row, row.job_version, active) for row, active in rows])
+def own_new(tx: Tx, feed_id: int, fingerprint: bytes, rows: Sequence[Created]) -> None:
+    """Do as ``own`` for jobs that this transaction has inserted: they have no other owner."""
+    tx.many(
+        _OWN_NEW,
+        [
+            (job_id, feed_id, reference_id, digest, fingerprint, 1, active, False, due)
+            for job_id, reference_id, digest, active, due in rows
+        ],
+    )
 
 
 def _values(feed_id: int, row: Written, version: int, active: bool) -> tuple[object, ...]:

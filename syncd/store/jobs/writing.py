@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Never, overload
 
 import sqlalchemy as sa
@@ -77,6 +77,7 @@ _HISTORY_OF_NEW: Statement[Never] = Statement(
     order=[*(column.key for column in _OF_CHANGE), "first", "last"],
 )
 TOTAL = adding(JobTotal)
+_TOTALLED = attrgetter("employer_id", "status")
 _TOUCH = updating(FeedJob.touched, FeedJob.active, where=[FeedJob.job_id])
 _FOLLOW = updating(FeedJob.job_version, where=[FeedJob.job_id], was=[FeedJob.job_version])
 _DISTURB = Statement(
@@ -149,7 +150,7 @@ def _results(tx: Tx, changes: Sequence[Change | NewJob]) -> list[Stored]:
     job: Stored
     for change in changes:
         if isinstance(change, NewJob):
-            job = Inserted(next(ids), change.employer_id, change.reference_id, change.status)
+            job = Inserted(next(ids), *change.known)
         elif isinstance(change, Create):
             job = replace(_placed(tx, change.job), id=next(ids), version=1)
         elif isinstance(change, Update):
@@ -178,14 +179,14 @@ def _insert_flat(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
     at = micros(tx.now.instant)
     located: dict[tuple[int, tuple[Place, ...]], str] = {}  # the places of a batch are few
 
-    def row(new: NewJob, job: Inserted) -> job_columns.Row:
+    rows: list[job_columns.Row] = []
+    for new, job in pairs:
         key = job.employer_id, new.places
         where = located.get(key)
         if where is None:
             where = located[key] = job_columns.locations_json(_located(tx, *key))
-        return (job.id, job.version, at, where, *new.values)
-
-    tx.many(job_columns.INSERT, [row(*pair) for pair in pairs])
+        rows.append((job.id, job.version, at, where, *new.values))
+    tx.many(job_columns.INSERT, rows)
 
 
 def _located(tx: Tx, employer_id: int, sent: tuple[Place, ...]) -> tuple[Location, ...]:
@@ -221,22 +222,27 @@ _WRITE: dict[type, Callable[[Tx, _Pairs, Actor], None]] = {
 
 
 def _keep_totals(tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Stored]) -> None:
-    totals: dict[tuple[int, str], int] = defaultdict(int)
+    there: list[Stored] = []
+    gone: list[Job] = []
     for change, job in zip(changes, stored, strict=True):
-        if isinstance(change, Update) and change.before.status is job.status:
-            continue
-        if isinstance(change, (Update, Delete)):
-            totals[change.before.employer_id, change.before.status.value] -= 1
-        if isinstance(change, (NewJob, Create, Update)):
-            totals[job.employer_id, job.status.value] += 1
-    tx.many_later(TOTAL, [(*key, n) for key, n in totals.items() if n])
+        kind = type(change)
+        if kind is NewJob or kind is Create:
+            there.append(job)
+        elif isinstance(change, Delete):
+            gone.append(change.before)
+        elif isinstance(change, Update) and change.before.status is not job.status:
+            gone.append(change.before)
+            there.append(job)
+    totals = Counter(map(_TOTALLED, there))
+    totals.subtract(map(_TOTALLED, gone))
+    tx.many_later(TOTAL, [(employer_id, status.value, n) for (employer_id, status), n in totals.items() if n])
 
 
 def _keep_history(
     tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Any], actor: Actor, run_id: int | None
 ) -> None:
     at, by = micros(tx.now.instant), (actor.kind.value, actor.id, run_id)
-    if len(changes) > 1 and all(isinstance(change, (NewJob, Create)) for change in changes):
+    if len(changes) > 1 and {*map(type, changes)} <= {NewJob, Create}:
         # no other job has an id between theirs
         values = (at, *by, "created", actor.request_id, stored[0].id, stored[-1].id)
         tx.many(_HISTORY_OF_NEW, [values])

@@ -11,10 +11,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from datetime import date
 from enum import Enum
 from functools import partial
-from typing import NamedTuple, cast
+from typing import cast
 
 import structlog
 
@@ -66,14 +65,11 @@ class _Written:
     named: list[int] = field(default_factory=list)
 
 
-class _Owned(NamedTuple):
-    """A row whose job the feed owns from now on: the index of its change, and what was sent; ``sent`` is None where
-    the row creates what was decided when it was read, and would change that job on ``due``."""
-
-    row: StagedRow
-    at: int
-    sent: JobInput | None
-    due: date | None = None
+#: A row whose job the feed owns from now on, the index of its change, and what was sent.
+_Owned = tuple[StagedRow, int, JobInput]
+#: A row that creates what was decided when it was read, the index of its change, and the day (ISO) on which it would change
+#: that job.
+_New = tuple[StagedRow, int, str | None]
 
 
 class Applier:
@@ -205,13 +201,14 @@ class Applier:
         today = tx.now.today.toordinal() if self._part is not RowSelection.ARCHIVES else -1
         changes: list[Change | NewJob] = []
         owned: list[_Owned] = []
+        new: list[_New] = []
         for row, packed in rows:
             job = found.jobs.get(row.reference)
             if job is None and row.day == today:
                 done.actions[RowAction.CREATED] += 1
-                creation = packed.creation
-                owned.append(_Owned(row, len(changes), None, creation.due))
-                changes.append(creation.job)
+                job_made, due = packed.creation
+                new.append((row, len(changes), due))
+                changes.append(job_made)
                 continue
             sent = places.locate(tx, feed.employer.id, packed.sent)
             decided = decide(feed, sent, job, found.owner(job), tx.now)
@@ -222,9 +219,9 @@ class Applier:
                 done.rejected.append((row.number, problems_of(decided.decision)))
             elif decided.decision is not None:
                 if decided.owns:
-                    owned.append(_Owned(row, len(changes), sent))
+                    owned.append((row, len(changes), sent))
                 changes.append(decided.decision)
-        self._write(tx, changes, owned)
+        self._write(tx, changes, new, owned)
 
     def _is_in_part(self, decided: RowDecision, done: _Written) -> bool:
         """Return whether the row is applied. A row that waits counts as unchanged until it is applied."""
@@ -234,19 +231,15 @@ class Applier:
             done.actions[RowAction.UNCHANGED] += 1 if self._part is RowSelection.NO_ARCHIVES else -1
         return decided.archives is (self._part is RowSelection.ARCHIVES)
 
-    def _write(self, tx: Tx, changes: list[Change | NewJob], owned: list[_Owned]) -> None:
+    def _write(self, tx: Tx, changes: list[Change | NewJob], new: list[_New], owned: list[_Owned]) -> None:
         feed, run = self._this.feed, self._this.run
         stored = jobs.apply(tx, changes, self._actor, run_id=run.id) if changes else []
-        new: list[tuple[feed_jobs.Written, bool]] = []
-        others: list[feed_jobs.Written] = []
-        for row, at, sent, due in owned:
-            job = stored[at]
-            if sent is None:
-                created = feed_jobs.Written(job.id, row.reference, row.digest, feed.fingerprint, 1, None, due)
-                new.append((created, job.status is Status.ACTIVE))
-            else:
-                others.append(written(feed, row, sent, cast("Job", job), tx.now))
-        feed_jobs.own_new(tx, feed.id, new)
+        created = [
+            (stored[at].id, row.reference, row.digest, stored[at].status is Status.ACTIVE, due)
+            for row, at, due in new
+        ]
+        feed_jobs.own_new(tx, feed.id, feed.fingerprint, created)
+        others = [written(feed, row, sent, cast("Job", stored[at]), tx.now) for row, at, sent in owned]
         feed_jobs.own(tx, feed.id, others, run_id=run.id)
 
 

@@ -8,9 +8,12 @@ from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
 
+import structlog
+
 from syncd.domain import Decision, Run, RunState
 from syncd.errors import FeedError
 from syncd.feeds.readers import FeedReader, Known, Opener, Record, read_stream
+from syncd.logs import Event
 from syncd.store import Store, Tx, feed_jobs, places, runs
 from syncd.sync.run.context import Feed, FileRun
 from syncd.sync.run.deciding import decide, look_up, problems_of
@@ -28,6 +31,8 @@ from syncd.sync.validation import (
     remaining_problems,
     unpack_problems,
 )
+
+log = structlog.get_logger(__name__)
 
 #: Records between two checkpoints.
 EDGE = 2000
@@ -123,6 +128,7 @@ class _Reading:
             self._take,
             lambda: self._now,
             lambda: this.store.recent_requests,
+            lambda error: log.warning(Event.SYNC_HELPER_LOST, error=error),
             processes=self._processes,
         )
         try:

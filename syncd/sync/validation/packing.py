@@ -19,11 +19,11 @@ _VERSION = 2
 
 
 class Creation(NamedTuple):
-    """The job that a row creates if no job has its referenceId, and the first day on which the same row would
+    """The job that a row creates if no job has its referenceId, and the first day (ISO) on which the same row would
     change that job (None: never)."""
 
     job: NewJob
-    due: date | None
+    due: str | None
 
 
 def pack(sent: JobInput, creation: Creation | None) -> bytes:
@@ -32,12 +32,11 @@ def pack(sent: JobInput, creation: Creation | None) -> bytes:
     fields = _plain(sent.fields)
     places = fields.get("locations")
     if creation is None:
-        return marshal.dumps((None, 0, places, marshal.dumps((fields, sent.id))), _VERSION)
+        return marshal.dumps((None, None, places, marshal.dumps((fields, sent.id))), _VERSION)
     values = creation.job.values
     if fields.get("description") == values[_DESCRIPTION]:
         fields["description"] = None  # nearly all of the row: kept once
-    due = creation.due.toordinal() if creation.due else 0
-    return marshal.dumps((values, due, places, marshal.dumps((fields, sent.id))), _VERSION)
+    return marshal.dumps((values, creation.due, places, marshal.dumps((fields, sent.id))), _VERSION)
 
 
 class PackedRow:
@@ -52,7 +51,7 @@ class PackedRow:
     def creation(self) -> Creation:
         """Only for a row that was packed with one."""
         places = cast("tuple[Place, ...]", _places(self._places))
-        return Creation(NewJob(self._values, places), date.fromordinal(self._due) if self._due else None)
+        return Creation(NewJob(self._values, places), self._due)
 
     @property
     def sent(self) -> JobInput:

@@ -11,20 +11,15 @@ from dataclasses import dataclass
 from itertools import islice
 from time import monotonic
 
-import structlog
-
 from syncd.domain import Moment
 from syncd.feeds.readers import Record, Slice
-from syncd.logs import Event
 from syncd.sync.validation.rows import ValidatedRow
 from syncd.sync.validation.worker_connection import WorkerConnection
 from syncd.sync.validation.worker_process import FileValidator, ValidationTask, packed_batch, rows_in
 
-log = structlog.get_logger(__name__)
-
-#: Worker processes are started while at least this many bytes are to be validated: a start costs half a second
-#: of a core.
-WORTH = 16 << 20
+#: Worker processes are started while at least this many bytes are to be validated: a start costs as much of a core as
+#: half of them.
+WORTH = 8 << 20
 #: The largest batch, in records and in bytes.
 RECORDS, BYTES = 256, 400_000
 #: Seconds to wait for a process that was just started; more than 0 is for tests.
@@ -49,7 +44,8 @@ class ValidationPool:
 
     Any call may raise FeedError, and NotOneRecord where the file has to be read again without Slices. ``now`` is
     called once for each batch. ``processes`` is the largest number of worker processes. While ``busy()``, this process
-    leaves all batches to them, if there are any: it has something better to do."""
+    leaves all batches to them, if there are any: it has something better to do. ``warn`` gets a sentence when one of them
+    is lost: a worker process imports this package, and need not load what writes logs."""
 
     def __init__(
         self,
@@ -57,10 +53,12 @@ class ValidationPool:
         take: Callable[[Sequence[Record], Sequence[ValidatedRow]], None],
         now: Callable[[], Moment],
         busy: Callable[[], bool],
+        warn: Callable[[str], None],
         *,
         processes: int,
     ) -> None:
-        self._task, self._take, self._now, self._busy, self._most = task, take, now, busy, processes
+        self._task, self._take, self._now, self._busy, self._warn = task, take, now, busy, warn
+        self._most = processes
         self._processes: list[WorkerConnection] = []
         self._pending: deque[_Batch] = deque()
         self._filling: _Batch | None = None
@@ -88,12 +86,12 @@ class ValidationPool:
         try:
             self._processes.append(WorkerConnection(self._task))
         except OSError as error:
-            log.warning(Event.SYNC_HELPER_LOST, error=f"a worker process cannot be started: {error}")
+            self._warn(f"a worker process cannot be started: {error}")
 
     def _drop_lost(self) -> None:
         for process in [process for process in self._processes if process.lost]:
             self._processes.remove(process)
-            log.warning(Event.SYNC_HELPER_LOST, error=f"{process.why}; the run goes on without it")
+            self._warn(f"{process.why}; the run goes on without it")
             process.close()
 
     def close(self) -> None:

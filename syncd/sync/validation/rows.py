@@ -129,7 +129,8 @@ class RowValidator:
         decision = self._decide_new(sent, now).decision
         if not isinstance(decision, Create):
             return None
-        return Creation(NewJob(flat(decision.job), places), row_due(sent, decision.job, self.policy, now))
+        due = row_due(sent, decision.job, self.policy, now)
+        return Creation(NewJob(flat(decision.job), places), due.isoformat() if due is not None else None)
 
     def _decide_new(self, sent: JobInput, now: Moment) -> RowDecision:
         """Decide the row as if no job had its referenceId."""

@@ -1,4 +1,4 @@
-"""Records of XML that expat reads: never anything else than what lxml gives."""
+"""Records of XML that are read without lxml: never anything else than what lxml gives."""
 
 from __future__ import annotations
 
@@ -68,14 +68,25 @@ PIECES = [
     ),
     *(' x="1"', "<a x='1'>", "<p:a>", "</p:a>", '<a xmlns="u">', "<a xmlns:p='u'>", "<-", "<1>", "]]&gt;"),
 ]
+
+
+def written(children: list[tuple[str, bool, str]]) -> str:
+    """Return children of (name, whether the text is in a CDATA section, text) as XML."""
+    return "\n".join(
+        f"<{name}>{f'<![CDATA[{text}]]>' if section else text}</{name}>" for name, section, text in children
+    )
+
+
 contents = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
 #: Mostly well-formed: elements around pieces of text.
 elements = st.lists(
-    st.tuples(st.sampled_from(["a", "b", "c.d", "é", "p:a"]), st.booleans(), contents).map(
-        lambda found: f"<{found[0]}>{f'<![CDATA[{found[2]}]]>' if found[1] else found[2]}</{found[0]}>"
-    ),
+    st.tuples(st.sampled_from(["a", "b", "c.d", "é", "p:a"]), st.booleans(), contents), max_size=4
+).map(written)
+#: Mostly read by the regular expression.
+plain_elements = st.lists(
+    st.tuples(st.sampled_from(["a", "b", "c.d"]), st.booleans(), st.text("x \n]>é&<\x85", max_size=6)),
     max_size=4,
-).map("\n".join)
+).map(written)
 
 
 def texts_by_lxml(data: bytes) -> dict[str, list[str]] | None:
@@ -100,12 +111,17 @@ def texts_by_lxml(data: bytes) -> dict[str, list[str]] | None:
 
 
 @example("<a>]]></a>")
+@example("<a>]</a>\n<b><![CDATA[]]]]></b>\t<c><![CDATA[]]></c> ")
+@example("<a>1</a>text<b>2</b>")
+@example("<a><![CDATA[1]]]]><![CDATA[>2]]></a>")
+@example("<a>\ufffe</a>")
+@example("<a><![CDATA[\x0b]]></a>")
 @example("<a>1</a></job><job><a>2</a>")
 @example("<a>1</a><!-- </job>")
 @example("<a>1\r\n2\r3&#13;</a>")
 @example("<a>1<!-- x -->2<?x y?>3</a>")
-@given(contents | elements)
-def test_what_expat_reads_is_what_lxml_reads(content):
+@given(contents | elements | plain_elements)
+def test_what_is_read_without_lxml_is_what_lxml_reads(content):
     data = f"<job>{content}</job>".encode("utf-8", "surrogatepass")
     texts = texts_of(data)
     if texts is not None:
@@ -118,6 +134,12 @@ def test_what_expat_reads_is_what_lxml_reads(content):
     [
         ("<job><a>1</a> <b><![CDATA[<p>2]]>3</b><a/><a>4</a></job>", {"a": ["1", "", "4"], "b": "<p>23"}),
         ("<job>text<a>&amp;&#65;</a></job>", {"a": "&A"}),
+        (
+            "<job>\n<a>1</a>\n<b><![CDATA[<p>2]></p>]]></b><c></c></job>",
+            {"a": "1", "b": "<p>2]></p>", "c": ""},
+        ),
+        ("<job><a>1</a><a>2</a></job>", {"a": ["1", "2"]}),
+        ("<job></job>", {}),
         ("<job/>", {}),
         ("<job><a>" + "x" * 40_000 + "</a></job>", {"a": "x" * 40_000}),
         ("<job><a>" + "x" * 60_000 + "</a></job>", None),
@@ -132,7 +154,7 @@ def test_what_expat_reads_is_what_lxml_reads(content):
         ("<job><a>1</a>", None),
     ],
 )
-def test_only_records_of_texts_are_read_by_expat(record, texts):
+def test_only_records_of_texts_are_read_without_lxml(record, texts):
     assert texts_of(record.encode()) == texts
 
 

@@ -29,7 +29,6 @@ from tests.sync.board import Board, not_none, on_phase
 from tests.sync.native_files import as_csv
 
 DAY = timedelta(days=1)
-OwnedRows = Sequence[tuple[feed_jobs.Written, bool]]
 
 
 def nonzero_counts(run: Run) -> dict[str, int]:
@@ -666,10 +665,10 @@ def test_a_write_that_fails_for_good_rejects_its_row_and_holds_the_archiving(
     board.deliver(feed, [board.row("a"), board.row("b")])
     own = feed_jobs.own_new
 
-    def fail(tx: Tx, feed_id: int, rows: OwnedRows) -> None:
-        if any(row.reference_id == "x" for row, _active in rows):
+    def fail(tx: Tx, feed_id: int, fingerprint: bytes, rows: Sequence[feed_jobs.Created]) -> None:
+        if any(reference_id == "x" for _, reference_id, *_ in rows):
             raise ValueError("a value that does not fit")
-        own(tx, feed_id, rows)
+        own(tx, feed_id, fingerprint, rows)
 
     monkeypatch.setattr(feed_jobs, "own_new", fail)
     run = board.deliver(feed, [board.row("a"), board.row("x"), board.row("c")])
@@ -720,7 +719,7 @@ def test_a_run_that_was_ended_by_a_busy_store_can_be_continued(
     run = board.begin(feed, source)
     own = feed_jobs.own_new
 
-    def busy(tx: Tx, feed_id: int, rows: OwnedRows) -> None:
+    def busy(tx: Tx, feed_id: int, fingerprint: bytes, rows: Sequence[feed_jobs.Created]) -> None:
         raise StoreBusy("the disk is full")
 
     monkeypatch.setattr(feed_jobs, "own_new", busy)
