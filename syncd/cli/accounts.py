@@ -6,7 +6,7 @@ import os
 import sys
 from datetime import timedelta
 
-from syncd.cli.output import cell, clean, print_json, print_list, print_result, remark
+from syncd.cli.output import cell, clean, output_is_closed, print_json, print_list, print_result, remark
 from syncd.cli.store_access import opened_store
 from syncd.config import Settings
 from syncd.errors import SyncdError
@@ -52,6 +52,7 @@ def list_employers(settings: Settings, as_json: bool) -> None:
 def create_key(
     settings: Settings, as_json: bool, employer: str, label: str, expires: timedelta | None
 ) -> None:
+    _require_output()
     with opened_store(settings) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
         ends = store.now().instant + expires if expires else None
@@ -62,6 +63,7 @@ def create_key(
 def rotate_key(
     settings: Settings, as_json: bool, key_id: int, grace: timedelta | None, expires: timedelta | None
 ) -> None:
+    _require_output()
     spared = GRACE if grace is None else grace
     with opened_store(settings) as store:
         ends = store.now().instant + expires if expires else None
@@ -70,6 +72,12 @@ def rotate_key(
     _show_new(as_json, info, plain)
     if not as_json:
         remark(f"key {old.id} is valid until {cell(old.expires_at)}; give every client the new one before")
+
+
+def _require_output() -> None:
+    """Raise SyncdError if standard output is closed: nobody would get the new key."""
+    if output_is_closed():
+        raise SyncdError("standard output is closed, so the new key would be lost; no key was made")
 
 
 def _show_new(as_json: bool, info: keys.KeyInfo, plain: str) -> None:

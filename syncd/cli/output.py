@@ -18,6 +18,11 @@ CHANGES = 4
 INTERRUPTED = 130
 
 
+def output_is_closed() -> bool:
+    """Return whether the program was started without standard output: what it prints goes nowhere."""
+    return getattr(sys.stdout, "name", None) == os.devnull
+
+
 def print_json(value: object) -> None:
     """Print one line of JSON. Decimals are exact numbers."""
     import msgspec

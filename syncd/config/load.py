@@ -24,6 +24,8 @@ SYSTEM = Path("/etc/syncd/syncd.toml")
 STATE = Path("/var/lib/syncd")
 #: Names under SYNCD_ that are not settings.
 OTHER_NAMES = frozenset({"SYNCD_CONFIG"})
+#: The first part of every address beside the API's that the service has.
+_RESERVED = frozenset({"docs", "problems", "operator", "healthz", "readyz", "metrics", "reload"})
 
 
 class SettingsFault(ConfigError):
@@ -245,6 +247,11 @@ def _contradictions(settings: Settings) -> Iterator[str]:
             else f"and the API's {api.listen} cannot both be used"
         )
         yield f'operator.listen: {where} {of_api}; to share it write operator.listen = ""'
+    taken = api.base_path.partition("/")[2].partition("/")[0]
+    if taken in _RESERVED:
+        yield f"api.base_path: /{taken} is an address of syncd itself; write another, such as /api/v1.1"
+    if not _sendable(operator.token):
+        yield "operator.token: has characters that no client can send; write printable characters of ASCII"
     if api.max_head < api.max_line:
         yield "api.max_head: must be at least api.max_line, which is a part of it"
     if settings.store.lock_url and settings.store.path is not None:
@@ -252,6 +259,11 @@ def _contradictions(settings: Settings) -> Iterator[str]:
     if api.rate_limit and api.rate_window < 1:
         yield "api.rate_window: must be at least 1s; Retry-After has whole seconds"
     yield from notify.contradictions(settings.notify)
+
+
+def _sendable(token: str) -> bool:
+    """Return whether a header of a request can have the token."""
+    return token.isascii() and token.isprintable() and token == token.strip()
 
 
 def _proxied(settings: Settings) -> str | None:

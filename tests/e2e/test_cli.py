@@ -622,6 +622,16 @@ def test_a_character_that_the_output_cannot_have_is_an_escape(acme):
     assert "Acm\\xe9 \\U0001f3d7" in result.stdout
 
 
+def test_no_key_is_made_that_nobody_would_see(acme):
+    before = with_streams(acme, "", "key", "list").stdout
+    for command in (("create", "Acme Ltd."), ("rotate", "1")):
+        result = with_streams(acme, ">&-", "key", *command)
+        assert result.returncode == 1
+        assert "no key was made" in result.stderr
+    assert with_streams(acme, "", "key", "list").stdout == before
+    assert with_streams(acme, "> /dev/null", "key", "create", "Acme Ltd.").returncode == 0
+
+
 @pytest.mark.parametrize("flags", [(), ("--json",)])
 def test_a_key_that_cannot_be_printed_is_named_so_that_it_can_be_revoked(acme, flags):
     result = with_streams(acme, "> /dev/full", "key", "create", "Acme Ltd.", *flags)

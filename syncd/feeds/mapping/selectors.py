@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from syncd.feeds.readers import Format, header_key
-from syncd.feeds.text import meant
+from syncd.feeds.text import cell_text, meant
 from syncd.feeds.xml_node import XmlNode, compile_xpath
 
 Node = Any
@@ -113,7 +113,7 @@ def compile_columns(names: Sequence[str]) -> Selector:
 
     def first(node: Node) -> object | None:
         for column in present(node):
-            value = meant(node.cells[column])
+            value = meant(cell_text(node.cells[column]))
             if value is not None:
                 return value
         return None

@@ -16,7 +16,7 @@ from syncd.feeds.faults import RowLog
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldExpression, FieldFunction
 from syncd.feeds.mapping.sources import compile_source
 from syncd.feeds.mapping.transforms import clean, compile_dates, paragraphs, readings, says_no_date
-from syncd.feeds.text import HOST, boolean, integer, spelled, without_controls
+from syncd.feeds.text import HOST, boolean, integer, is_formula_error, spelled, without_controls
 
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?E\+\d+\Z", re.IGNORECASE)
 _MAILTO = re.compile(r"\Amailto:", re.IGNORECASE)
@@ -36,6 +36,8 @@ def _reference(given: FieldExpression) -> FieldFunction:
         if value is None:
             return None
         text = spelled(value)
+        if is_formula_error(text):
+            return _formula_error(name, text, log)
         if hashed and len(text) > most:
             log.note("reference_hashed", f"the id has {len(text)} characters; it is replaced by its SHA-256")
             return _digest(text)
@@ -46,6 +48,12 @@ def _reference(given: FieldExpression) -> FieldFunction:
         return DROPPED
 
     return reference
+
+
+def _formula_error(name: str, text: str, log: RowLog) -> object:
+    detail = f"{text} is what a spreadsheet shows where a formula has failed: the value is lost"
+    log.problems.append(Problem(f"/{name}", "wrong_type", detail, text))
+    return DROPPED
 
 
 def _derived(given: FieldExpression) -> FieldFunction:
@@ -80,6 +88,8 @@ def _text(given: FieldExpression) -> FieldFunction:
         if value is None:
             return None
         line = _clean_line(value, name, log)
+        if is_formula_error(line):
+            return _formula_error(name, line, log)
         if cut and len(line) > most:
             log.note(f"{name}_cut", f"the {name} has {len(line)} characters; {most} were kept")
             line = line[: most - 1].rstrip() + "…"

@@ -400,6 +400,60 @@ def test_a_flat_xml_feed_may_have_jobs_that_are_closed(word, sent):
     assert body.get("status") == sent
 
 
+@pytest.mark.parametrize(
+    ("preset", "item", "sent"),
+    [
+        *(("lever", {"state": word}, None) for word in ("published", "shown elsewhere")),
+        *(("lever", {"state": word}, "archived") for word in ("closed", "internal", "draft", "pending")),
+        ("smartrecruiters", {"visibility": "PUBLIC"}, None),
+        ("smartrecruiters", {"visibility": "INTERNAL"}, "archived"),
+        ("smartrecruiters", {"postingStatus": "NOT_PUBLISHED"}, "archived"),
+        *(("csv", {"job status": word}, None) for word in ("Open", "Interviewing", "Full time")),
+        *(("csv", {"job status": word}, "archived") for word in ("Filled", "On hold", "Closed")),
+        ("csv", {"status": "Open", "job status": "Closed"}, "archived"),
+    ],
+)
+def test_postings_that_others_must_not_see_are_not_live(preset, item, sent):
+    shipped = load_preset(preset)
+    form = "csv" if preset == "csv" else "json"
+    body = row(shipped["fields"], item, shipped["lookup"], form).body
+    assert body is not None
+    assert body.get("status") == sent
+
+
+def test_the_id_of_a_requisition_counts_only_where_a_job_has_no_other():
+    fields = load_preset("csv")["fields"]
+    both = row(fields, {"requisition id": "R1", "id": "17"}, load_preset("csv")["lookup"], "csv")
+    assert both.reference_id == "17"
+    alone = row(fields, {"requisition id": "R1", "title": "Cook"}, load_preset("csv")["lookup"], "csv")
+    assert alone.reference_id == "R1"
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ('="0007"', "0007"),
+        ('="a""b"', 'a"b'),
+        ('=""', None),
+        ('="', '="'),
+        ("=1+1", "=1+1"),
+        ('"0007"', '"0007"'),
+    ],
+)
+def test_a_formula_that_is_a_text_is_that_text(cell, expected):
+    assert row({"referenceId": "id"}, {"id": cell}, form="csv").reference_id == expected
+
+
+@pytest.mark.parametrize("cell", ["#REF!", "#N/A", "#NAME?", "#div/0!"])
+@pytest.mark.parametrize("field", ["referenceId", "title"])
+def test_a_formula_that_failed_is_no_value(field, cell):
+    found = row({field: "x"}, {"x": cell}, form="csv")
+    (problem,) = found.problems
+    assert (problem.pointer, problem.code, problem.value) == (f"/{field}", "wrong_type", cell)
+    assert field not in found.body
+    assert not row({field: "x"}, {"x": f"{cell} 1"}, form="csv").problems
+
+
 def test_a_year_of_two_digits_is_not_taken_for_a_day():
     preset = load_preset("csv")
     found = row(preset["fields"], {"closing date": "13/07/26"}, preset["lookup"], "csv")
