@@ -201,8 +201,8 @@ def _status_of(value: object) -> str | None:
 
 def _status(given: FieldExpression) -> FieldFunction:
     """A status by one of its words. ``unknown = "ignore"``: another word is not sent, with a warning, and does not reject the
-    row."""
-    first = given.source.first
+    row. Other words are counted as unknown values."""
+    first, name = given.source.first, given.field.name
     given.check_constants(lambda value: _status_of(value) is not None, "active, archived or draft")
     ignores = given.choice("unknown", "reject", "ignore") == "ignore"
 
@@ -211,10 +211,13 @@ def _status(given: FieldExpression) -> FieldFunction:
         if value is None:
             return None
         found = _status_of(value)
-        if found is None and ignores:
+        if found is not None:
+            return found
+        log.unknown.append((name, spelled(value)[:200]))
+        if ignores:
             log.note("unknown_status", f"unknown status, not sent: {spelled(value)[:100]}")
             return None
-        return value if found is None else found
+        return value
 
     return status
 

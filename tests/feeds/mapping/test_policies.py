@@ -379,6 +379,9 @@ def test_an_unknown_status_is_rejected_or_left_out():
     assert row({"status": "s"}, {"s": "Full-time"}).body == {"status": "Full-time"}  # which the rules refuse
     found = row({"status": {"from": "s", "unknown": "ignore"}}, {"s": "Full-time"})
     assert (found.body, codes(found)) == ({}, ["unknown_status"])
+    assert found.unknown == (("status", "Full-time"),)
+    assert row({"status": "s"}, {"s": "Full-time"}).unknown == (("status", "Full-time"),)
+    assert row({"status": "s"}, {"s": "Closed"}).unknown == ()
 
 
 @pytest.mark.parametrize(
