@@ -18,7 +18,8 @@ from syncd.values import SIZE, SettingKind, ValueFault, shown, size, text
 _ORIGIN = re.compile(
     r"(?P<scheme>https?)://(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::(?P<port>[1-9]\d{0,4}))?"
 )
-_PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)*/?")
+#: A client takes "." and ".." out of a path.
+_PREFIX = re.compile(r"(/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9._~-]+)*/?")
 _HOST_NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 _USUAL_PORTS = {"http": "80", "https": "443"}
 _HOST_AND_PORT = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[A-Za-z0-9_.-]*)):(?P<port>\d{1,5})\Z")

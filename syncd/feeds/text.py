@@ -11,8 +11,14 @@ _TRUE = frozenset(("true", "t", "yes", "y", "1", "oui", "o", "vrai", "on"))
 _FALSE = frozenset(("false", "f", "no", "n", "0", "non", "faux", "off"))
 _INT = re.compile(r"[+-]?\d{1,18}\Z", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})\Z", re.ASCII)
-#: What a spreadsheet shows in a cell whose formula has failed.
-_FORMULA_ERROR = re.compile(r"#(?:REF!|N/A|VALUE!|NAME\?|DIV/0!|NULL!|NUM!|SPILL!|CALC!)\Z", re.IGNORECASE)
+#: What a spreadsheet shows in a cell whose formula has failed, in English or French.
+_FORMULA_ERROR = re.compile(
+    r"#(?:REF!|N/[AD]|VALUE!|VALEUR!|NAME\?|NOM\?|DIV/0!|NULL!|NUL!|NUM!|NOMBRE!|SPILL!|PROPAGATION!|CALC!|CALCUL!|ERROR!"
+    r"|FIELD!|CHAMP!|CONNECT!|BLOCKED!|UNKNOWN!|BUSY!|GETTING_DATA)\Z",
+    re.IGNORECASE,
+)
+#: A formula that is nothing but a text.
+_TEXT_FORMULA = re.compile(r'="((?:[^"]|"")*)"')
 #: An address without its scheme: a host, and what may follow.
 HOST = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,24}(?::\d+)?(?:[/?#]\S*)?\Z", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
@@ -36,8 +42,8 @@ def is_formula_error(text: str) -> bool:
 
 def cell_text(value: object) -> object:
     """Return the text that a formula such as ``="0007"`` gives; exports write it to keep the zeros. Other values stay."""
-    if value.__class__ is str and value[:2] == '="' and value[-1:] == '"' and len(value) > 2:
-        return value[2:-1].replace('""', '"')
+    if value.__class__ is str and value[:2] == '="' and (formula := _TEXT_FORMULA.fullmatch(value)):
+        return formula[1].replace('""', '"')
     return value
 
 

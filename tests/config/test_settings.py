@@ -120,6 +120,8 @@ def test_all_faults_are_reported_at_once_with_file_and_key(home):
         ("[api]\nlisten = '127.0.0.1:70000'", "HOST:PORT"),
         ("[api]\nbase_path = 'api'", "path such as /api/v1.1"),
         ("[api]\nbase_path = '/healthz'", "/healthz is an address of syncd itself"),
+        ("[api]\nbase_path = '/./docs'", "path such as /api/v1.1"),
+        ("[api]\nbase_path = '/api/..'", "path such as /api/v1.1"),
         ("[api]\nbase_path = '/docs/v1'", "/docs is an address of syncd itself"),
         ('[operator]\ntoken = "caf\\u00e9"', "characters that no client can send"),
         ('[operator]\ntoken = "a\\nb"', "characters that no client can send"),

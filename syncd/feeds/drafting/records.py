@@ -16,7 +16,7 @@ from syncd.feeds.drafting.field_names import NAMES, comparable
 from syncd.feeds.readers import EACH, Format
 from syncd.feeds.readers.json import ITEM, keyed_objects, walk
 from syncd.feeds.readers.xml import local, names, new_parser
-from syncd.feeds.text import meant, spelled
+from syncd.feeds.text import cell_text, meant, spelled
 from syncd.feeds.xml_node import inner_markup
 
 #: This many repetitions are proof enough; what comes more often is a list inside of records.
@@ -92,7 +92,11 @@ def _best(found: dict[Steps, int]) -> list[Steps]:
 def values_in(item: Any, form: Format) -> Iterator[tuple[Steps, str | None]]:
     """Yield where in one record there is a value, and its text. An element or object with members is there too, without a
     text. Lists are left out of the steps, as in selectors; markup is one value."""
-    return _xml_values(item, ()) if form == "xml" else _json_values(item, ())
+    if form == "xml":
+        return _xml_values(item, ())
+    if form == "csv":
+        item = {name: cell_text(cell) for name, cell in item.items()}
+    return _json_values(item, ())
 
 
 def _json_values(value: object, steps: Steps) -> Iterator[tuple[Steps, str | None]]:

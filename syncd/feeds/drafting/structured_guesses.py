@@ -9,6 +9,7 @@ from syncd.domain import name_key
 from syncd.feeds.drafting.columns import DATE_NAMES, Column, ColumnSearch, Guess, one_or_list
 from syncd.feeds.drafting.field_names import PERIODS
 from syncd.feeds.mapping.transforms import money
+from syncd.feeds.text import is_formula_error
 
 _LONGEST = 200
 #: Formats that differ in what comes first, the day or the month. A mapping has at most one of them.
@@ -59,8 +60,9 @@ def _day_or_month_first(kinds: Counter[str]) -> str | None:
 
 
 def _words_for_no_date(column: Column) -> Counter[str]:
-    """Words in a column of dates ("Not specified"), if they are few."""
-    return column.texts if 0 < len(column.texts) < 5 and column.texts.total() < column.values else Counter()
+    """Words in a column of dates ("Not specified"), if they are few. A formula that has failed ("#REF!") says no such thing."""
+    words = Counter({word: count for word, count in column.texts.items() if not is_formula_error(word)})
+    return words if 0 < len(words) < 5 and column.texts.total() < column.values else Counter()
 
 
 def guess_locations(columns: ColumnSearch) -> Guess | None:

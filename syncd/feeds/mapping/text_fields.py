@@ -224,15 +224,18 @@ def _status(given: FieldExpression) -> FieldFunction:
 
 def _html(given: FieldExpression) -> FieldFunction:
     """The values of all sources, one after the other; each is cleaned by itself."""
-    every = given.source.every
-    if given.choice("html", "reject", "clean") == "reject":
-        return lambda node, log: "\n".join(map(spelled, every(node))) or None
+    every, name = given.source.every, given.field.name
+    cleans = given.choice("html", "reject", "clean") == "clean"
 
     def html(node: Any, log: RowLog) -> object:
-        values = every(node)
+        values = [spelled(value) for value in every(node)]
+        if any(map(is_formula_error, values)):
+            return _formula_error(name, next(filter(is_formula_error, values)), log)
+        if not cleans:
+            return "\n".join(values) or None
         if len(values) == 1:
-            return _cleaned(spelled(values[0]), log) or None
-        parts = [_cleaned(spelled(value), log) for value in values]
+            return _cleaned(values[0], log) or None
+        parts = [_cleaned(value, log) for value in values]
         return "\n".join(part if "<" in part else paragraphs(part) for part in parts if part) or None
 
     return html

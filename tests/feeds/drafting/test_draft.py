@@ -176,6 +176,22 @@ def test_words_where_a_date_is_expected_are_not_a_date(tmp_path: Path) -> None:
     assert findings(draft, tmp_path / "feed").good == 4
 
 
+def test_cells_of_a_spreadsheets_formulas_are_the_texts_that_they_give(tmp_path: Path) -> None:
+    names = ["key", "headline", "text", "place", "last day", "web"]
+    rows = [
+        [f'="000{n}"', f"Cook {n}", LONG, "Laval", '="2099-01-31"', f'="https://x.ca/{n}"'] for n in range(3)
+    ]
+    draft = draft_of(tmp_path, sheet(names, *rows))
+    assert written(draft)["fields"]["applicationUrl"] == "web"
+    assert findings(draft, tmp_path / "feed").good == 3
+
+
+def test_a_formula_that_failed_is_not_a_word_for_no_date(tmp_path: Path) -> None:
+    dates = [f"2099-01-{day}" for day in range(10, 20)]
+    draft = draft_of(tmp_path, cooks(deadline=[*dates, "#REF!", "Not specified"]))
+    assert written(draft)["lookup"]["no_date"] == {"Not specified": ""}
+
+
 def test_xml_that_is_not_well_formed_is_read_leniently_and_the_draft_says_so(tmp_path: Path) -> None:
     draft = draft_of(tmp_path, cooks_in_xml("R&D Cook", "?a=1&b=2"))
     assert written(draft)["read"]["recover"] is True

@@ -411,6 +411,9 @@ def test_a_flat_xml_feed_may_have_jobs_that_are_closed(word, sent):
         ("smartrecruiters", {"visibility": "PUBLIC"}, None),
         ("smartrecruiters", {"visibility": "INTERNAL"}, "archived"),
         ("smartrecruiters", {"postingStatus": "NOT_PUBLISHED"}, "archived"),
+        ("smartrecruiters", {"visibility": "PUBLIC", "postingStatus": "NOT_PUBLISHED"}, "archived"),
+        ("smartrecruiters", {"visibility": "PUBLIC", "postingStatus": "PUBLIC", "active": True}, None),
+        ("smartrecruiters", {"visibility": "PUBLIC", "active": False}, "archived"),
         *(("csv", {"job status": word}, None) for word in ("Open", "Interviewing", "Full time")),
         *(("csv", {"job status": word}, "archived") for word in ("Filled", "On hold", "Closed")),
         ("csv", {"status": "Open", "job status": "Closed"}, "archived"),
@@ -440,6 +443,7 @@ def test_the_id_of_a_requisition_counts_only_where_a_job_has_no_other():
         ('=""', None),
         ('="', '="'),
         ("=1+1", "=1+1"),
+        ('="a"&"b"', '="a"&"b"'),
         ('"0007"', '"0007"'),
     ],
 )
@@ -447,8 +451,8 @@ def test_a_formula_that_is_a_text_is_that_text(cell, expected):
     assert row({"referenceId": "id"}, {"id": cell}, form="csv").reference_id == expected
 
 
-@pytest.mark.parametrize("cell", ["#REF!", "#N/A", "#NAME?", "#div/0!"])
-@pytest.mark.parametrize("field", ["referenceId", "title"])
+@pytest.mark.parametrize("cell", ["#REF!", "#N/A", "#NAME?", "#div/0!", "#VALEUR!", "#NOM?", "#ERROR!"])
+@pytest.mark.parametrize("field", ["referenceId", "title", "description"])
 def test_a_formula_that_failed_is_no_value(field, cell):
     found = row({field: "x"}, {"x": cell}, form="csv")
     (problem,) = found.problems
