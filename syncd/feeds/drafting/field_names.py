@@ -50,7 +50,7 @@ NAMES = _names_by_field(
         " reqno req hitkey vacancyid vacancynumber positionid postingid postingnumber advertid adid offerid"
         " externalid sourceid jobopeningid identifier.value identifiervalue identifier idvalue shortcode jobkey"
         " noemploi noposte numeroposte numerooffre numeroreference numerodossier nodossier numeroconcours noconcours"
-        " numero offreid idoffre idemploi codeposte uid uuid slug id guid key",
+        " noaffichage numero offreid idoffre idemploi codeposte uid uuid id guid key slug",
         "title": "title jobtitle jobpostingtitle positiontitle postingtitle vacancytitle businesstitle advertisedtitle roletitle"
         " jobopening jobopeningname"
         " joboffer jobname titre titreposte titreemploi titreoffre intitule intituleposte nomposte poste position"
@@ -64,7 +64,7 @@ NAMES = _names_by_field(
         " expiresat expireson validthrough validuntil enddate applicationdeadline deadline applyby postuntil"
         " closingon closeson dateexpiration advertiseduntil openuntil postinguntil displayuntil datefermeture"
         " dateferm datelimite datefin datefinaffichage dateecheance dateclosed closes endson ends postingenddate"
-        " datecloture cloture fin finaffichage",
+        " datecloture cloture fin finaffichage postingend applybydate applicationdeadlinedate closingdatetime",
         "city": "city joblocationcity locationcity town ville municipalite municipality localite locality"
         " addresslocality cityname jobcity commune worklocationcity community communaute",
         "province": "state province region provincestate stateprovince provinceterritory provincecode statecode"
@@ -80,20 +80,21 @@ NAMES = _names_by_field(
         " discipline specialty family jobfamily familleemploi familleemplois famille occupationalcategory team tags"
         " categoryname jobsector activite service",
         "positionType": "jobtype employmenttype positiontype type typeemploi contracttype contrattype typecontrat"
-        " contrat worktype jobstatus employmentstatus hours schedule workinghours commitment employment jobtypes"
-        " timetype contract contracttime tempstravail horaire typeofemployment regime fulltimeparttime fulltime",
+        " typeposte contrat worktype employmentstatus employmentclass empclass workercategory workersubtype employeetype"
+        " hours schedule workinghours commitment employment jobtypes"
+        " timetype contract contracttime tempstravail horaire typeofemployment regime fulltimeparttime fulltime jobstatus",
         "salary": "salary salarytext salaryrange compensation pay payrate wage salaire remuneration salairehoraire"
         " echellesalariale salarydescription basesalary rate jobsalary salarydisplay compensationsummary"
         " renumeration wages estimatedsalary",
         "amount": "salarymin minsalary salaryminimum minimumsalary salarylow salaryfrom salaryrangefrom salaryamount"
-        " minimum salairemin salaireminimum payminimum minpay paymin wagemin minvalue salarystart lowend"
+        " minimum salairemin salaireminimum payminimum minimumpay basepaylow minpay paymin wagemin minvalue salarystart lowend"
         " compensationmin salaryrangemin remunerationmin payfrom salairede",
         "maxAmount": "salarymax maxsalary salarymaximum maximumsalary salaryhigh salaryto salaryrangeto maximum"
-        " salairemax salairemaximum paymaximum maxpay paymax wagemax maxvalue salaryend highend compensationmax"
-        " salaryrangemax remunerationmax payto salairea",
+        " salairemax salairemaximum paymaximum maximumpay basepayhigh maxpay paymax wagemax maxvalue salaryend highend"
+        " compensationmax salaryrangemax remunerationmax payto salairea",
         "period": "salaryperiod salaryper salarytype salaryunit payperiod salaryfrequency salaryschedule unittext"
         " periodesalaire salaryinterval remunerationunite salaireunite paytype salarytimeunit wageper"
-        " wageunit salaryrangeunit interval frequence",
+        " wageunit salaryrangeunit interval frequence paybasis ratetype",
         "currency": "salarycurrency currency devise currencycode compensationcurrency",
         "applicationUrl": "applyurl applicationurl applyurllink applylink applicationlink urlapply joburl applyat"
         " howtoapplyurl detailurl url link lien lienpostuler urlpostuler urloffre absoluteurl hostedurl jobpageurl"
@@ -125,7 +126,7 @@ AGAINST = _names_by_field(
 
 #: What the name of an id begins or ends with ("annonce" has a "no" in it, too).
 ID_LIKE = re.compile(
-    r"(?:id|ref|num|code|key)|no(?:dossier|offre|poste|emploi|annonce|concours|job|posting|position)"
+    r"(?:id|ref|num|code|key)|no(?:dossier|offre|poste|emploi|annonce|concours|affichage|avis|job|posting|position)"
     r"|.*(?:id|ref|num|number|code|key|no)\Z"
 )
 #: Names of which even a short text is a description.

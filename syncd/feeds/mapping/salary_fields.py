@@ -121,6 +121,8 @@ def _from_parts(
     if locale is None and unit is not None and money.are_thousands(texts, unit):
         locale = "fr"
     low, high = money.number(amount, locale), money.number(most, locale)
+    if unit is None and amount is not None and (said := _with_units(texts, locale)):
+        return replace(said, plus_commission=commission or said.plus_commission)
     if low is None and high is None:
         found = money.parse(shown, infer, locale)
         return replace(found, plus_commission=commission or found.plus_commission)
@@ -128,6 +130,26 @@ def _from_parts(
         notes = (("salary_out_of_range", f'a negative amount: "{shown}"'),)
         return money.Pay(plus_commission=commission, notes=notes)
     return money.settle(money.Pay(low, high, plus_commission=commission), unit, infer, shown)
+
+
+def _with_units(texts: list[str], locale: money.Locale | None) -> money.Pay | None:
+    """Return what one text with its unit says, or two together, such as "$20.00/hr" and "$25.00/hr". One of two without a unit
+    has that of the other. None if there is no unit, or if they do not fit."""
+    ends = [money.parse(text, None, locale) for text in texts]
+    unit = next(((end.period, 1) for end in ends if end.period is not None), None)
+    if unit is None:
+        return None
+    low, *rest = (
+        money.parse(text, None, locale, unit) if end.period is None else end
+        for text, end in zip(texts, ends, strict=True)
+    )
+    if any(end.amount is None or end.max_amount is not None for end in (low, *rest)):
+        return None
+    for high in rest:
+        if high.period != low.period or (high.amount or 0) < (low.amount or 0):
+            return None
+        low = replace(low, max_amount=high.amount, notes=tuple(dict.fromkeys((*low.notes, *high.notes))))
+    return low
 
 
 def _unit(period: object, find: EntryFinder) -> tuple[int, int] | None:

@@ -137,16 +137,23 @@ def _url(given: FieldExpression) -> FieldFunction:
 
 
 _STATUS_WORDS = {
-    "active": "active published publish open live true t yes 1 ouvert ouverte actif active publie"
+    "active": "active published publish open live true t yes y oui 1 ouvert ouverte actif active publie"
     " posted affiche affichee publiee",
     "draft": "draft pending unpublished brouillon",
-    "archived": "archived archive closed expired filled inactive cancelled canceled deleted removed false f no 0"
-    " ferme fermee expire expiree pourvu pourvue comble comblee inactif annule annulee archivee",
+    "archived": "archived archive closed expired filled inactive cancelled canceled deleted removed withdrawn paused completed"
+    " unposted terminated false f no n non 0"
+    " ferme fermee expire expiree pourvu pourvue comble comblee inactif annule annulee archivee retire retiree termine terminee",
 }
 #: A job with one of these is not to be seen, for now or for good.
 _NOT_LIVE = (
     "position filled",
     "closed filled",
+    "filled internally",
+    "temporarily closed",
+    "pending approval",
+    "not approved",
+    "offer extended",
+    "en pause",
     "on hold",
     "not posted",
     "internal only",

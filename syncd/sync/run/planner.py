@@ -179,9 +179,12 @@ class _RowPlanner:
         if decision is None:
             return
         if decided.archives and group.job is not None:
-            tally.expired_archives += 1
             self._progress.archiving[decided.action] += 1
-            self._stage.leaving.add([(group.job.id, group.job.version)], expired=True)
+            if (
+                group.original is not None
+            ):  # a job that an earlier row of the file creates is not one that leaves
+                tally.expired_archives += 1
+                self._stage.leaving.add([(group.job.id, group.job.version)], expired=True)
         if self._progress.on_change is not None and isinstance(decision, Create | Update):
             self._progress.on_change(_planned(decided, group.job, decision))
         group.job = decision.job

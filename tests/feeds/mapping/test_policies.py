@@ -404,6 +404,41 @@ def test_a_flat_xml_feed_may_have_jobs_that_are_closed(word, sent):
 
 
 @pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        ("1850.25 $/sem.", "2310.00 $/sem.", ("1850.25", "2310", 3)),
+        ("$20.00/hr", "$25.00/hr", ("20", "25", 5)),
+        ("$60,000 per year", "$70,000 per year", ("60000", "70000", 1)),
+        ("20.00", "25.00/hr", ("20", "25", 5)),
+        ("$20/hr", "$60,000 per year", None),
+        ("$25/hr", "$20/hr", None),
+    ],
+)
+def test_two_amounts_may_have_their_units_beside_them(low, high, expected):
+    body = row({"salary": {"amount": "a", "maxAmount": "b"}}, {"a": low, "b": high}).body
+    pay = body["salary"]
+    found = (
+        None
+        if pay is None or pay["maxAmount"] is None
+        else (pay["amount"], pay["maxAmount"], pay["period"]["id"])
+    )
+    assert found == (expected and (Decimal(expected[0]), Decimal(expected[1]), expected[2]))
+
+
+@pytest.mark.parametrize(
+    ("amount", "period"),
+    [(6_500_000, "yearly"), (1001, "hourly"), (10_001, "daily"), (50_001, "weekly"), (200_001, "monthly")],
+)
+def test_pay_that_is_too_high_to_be_true_is_not_sent(amount, period):
+    fields = {"salary": {"amount": "a", "period": "p"}}
+    found = row(fields, {"a": amount, "p": period})
+    assert (found.body, codes(found)) == ({"salary": None}, ["salary_unclear"])
+    assert row(fields, {"a": amount - 6_000_000 if amount > 10**6 else amount - 1, "p": period}).body[
+        "salary"
+    ]
+
+
+@pytest.mark.parametrize(
     ("preset", "item", "sent"),
     [
         *(("lever", {"state": word}, None) for word in ("published", "shown elsewhere")),
@@ -417,6 +452,13 @@ def test_a_flat_xml_feed_may_have_jobs_that_are_closed(word, sent):
         *(("csv", {"job status": word}, None) for word in ("Open", "Interviewing", "Full time")),
         *(("csv", {"job status": word}, "archived") for word in ("Filled", "On hold", "Closed")),
         ("csv", {"status": "Open", "job status": "Closed"}, "archived"),
+        *(("csv", {"active": word}, None) for word in ("Yes", "Y", "Oui", "1", "TRUE")),
+        *(("csv", {"active": word}, "archived") for word in ("No", "N", "Non", "0", "FALSE")),
+        *(("csv", {"published": word}, sent) for word, sent in (("Y", None), ("N", "archived"))),
+        *(
+            ("csv", {"job status": word}, "archived")
+            for word in ("Withdrawn", "Paused", "Temporarily closed")
+        ),
     ],
 )
 def test_postings_that_others_must_not_see_are_not_live(preset, item, sent):

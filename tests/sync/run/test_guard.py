@@ -759,3 +759,10 @@ def test_the_bytes_of_the_last_delta_file_are_read_when_the_feed_has_become_a_sn
     run = board.deliver(board.feed('mode = "snapshot"'), board.rows(1, 19))
     assert outcome(run) == ("held", "archive")
     assert reason_of(run).startswith("the feed's settings have changed; 1 of 20 active jobs")
+
+
+def test_a_job_that_the_file_itself_makes_and_archives_is_not_one_that_leaves(board: Board) -> None:
+    rows = [board.row(f"r{n}", status=status) for n in range(6) for status in ("active", "archived")]
+    run = board.deliver(board.feed(), rows)
+    assert run.state == "succeeded"
+    assert set(board.statuses().values()) == {"archived"}

@@ -18,6 +18,7 @@ from syncd.feeds.mapping.transforms.money_words import (
     BETWEEN,
     COMMISSION,
     COUNT,
+    DAILY,
     DIGITS_OF_THOUSANDS,
     DOTTED,
     EXTRA,
@@ -52,8 +53,9 @@ Locale = Literal["en", "fr"]
 
 #: This many characters of a text are read.
 _LONGEST = 500
-#: No pay for an hour is above this, nor one for a year where it was multiplied: the amount or its unit was read wrongly.
-_MOST_HOURLY, _MOST_MADE_YEARLY = 1_000, 1_000_000
+#: No pay for these periods is above this, nor one for a year where it was multiplied: it was read wrongly, or it is in cents.
+_MOST = {HOURLY: 1_000, DAILY: 10_000, WEEKLY: 50_000, MONTHLY: 200_000, YEARLY: 2_000_000}
+_MOST_MADE_YEARLY = 1_000_000
 #: Nor is pay for these periods below this: it is pay for an hour, or it lost its thousands.
 _LEAST, _LEAST_OF_WEEKS = {YEARLY: 1_000, MONTHLY: 100, WEEKLY: 40}, 80
 
@@ -176,8 +178,8 @@ def settle(pay: Pay, unit: tuple[int, int] | None, infer: PeriodLimits | None, s
         pay = _noted(pay, "salary_made_yearly", f"{times} payments a year made yearly: {_shown(shown_text)}")
     if not (_fits(pay.amount) and _fits(pay.max_amount)):
         return _without(pay, "salary_out_of_range", "an amount that the API would refuse", shown_text)
-    limit = _MOST_HOURLY if period == HOURLY else _MOST_MADE_YEARLY if times > 1 else None
-    if limit is not None and max(pay.amount or 0, pay.max_amount or 0) > limit:
+    limit = _MOST_MADE_YEARLY if times > 1 else _MOST[period]
+    if max(pay.amount or 0, pay.max_amount or 0) > limit:
         # the note of the conversion would speak of a salary that is not sent
         pay = replace(pay, notes=tuple(note for note in pay.notes if note[0] != "salary_made_yearly"))
         return _without(pay, "salary_unclear", f"an amount above {limit:,} cannot be such pay", shown_text)
