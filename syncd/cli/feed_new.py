@@ -17,8 +17,8 @@ from syncd.feeds.drafting import RECORDS, Draft, Drafter, employer_named_in
 from syncd.store import employers
 from syncd.sync.run import Checker, CheckResult
 
-#: Employers that a message lists.
-SHOWN = 10
+#: Employers that a message lists, and columns.
+SHOWN, SHOWN_COLUMNS = 10, 20
 
 
 def new_feed(
@@ -118,8 +118,15 @@ def _json(draft: Draft, target: Path, result: CheckResult | str) -> dict[str, An
         "preset": draft.preset,
         "recordsRead": found.records,
         "counts": counts,
+        "unusedColumns": _unused(draft),
         "failure": result if isinstance(result, str) else None,
     }
+
+
+def _unused(draft: Draft) -> list[str]:
+    """Return the columns with values that the draft does not use. They are known for a CSV."""
+    found = draft.survey
+    return draft.config.mapping.unused(list(found.columns)) if found.format == "csv" else []
 
 
 def _print(draft: Draft, target: Path, file: Path, result: CheckResult | str, *, chosen: bool) -> None:
@@ -142,4 +149,7 @@ def _print(draft: Draft, target: Path, file: Path, result: CheckResult | str, *,
         for kind in result.kinds.by_frequency()[:5]:
             causes = clean("; ".join(kind.described(2)))
             print(f"  {kind.rows:,} × {clean(kind.pointer)} {kind.code}: {causes}")
+    if unused := _unused(draft):
+        more = f" and {len(unused) - SHOWN_COLUMNS} more" if len(unused) > SHOWN_COLUMNS else ""
+        print(f"columns not used: {clean(', '.join(unused[:SHOWN_COLUMNS]))}{more}")
     print(f"next: read the file, then syncd feed check {name} {file}")

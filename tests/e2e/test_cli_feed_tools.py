@@ -109,6 +109,17 @@ def test_a_packed_file_and_a_spreadsheet_are_mapped_checked_and_run_like_the_pla
     assert len(acme.run("jobs", "--employer", "1", "--json").json) == 2
 
 
+def test_columns_that_the_draft_does_not_use_are_named(acme):
+    file = acme.feeds.parent / "odd.csv"
+    file.write_text(
+        "Job ID,Title,Apply URL,Description,Location,Klass,Status\n"
+        '1,Cook,https://x.ca/1,Cook well.,"Laval, QC",PT,Open\n'
+    )
+    assert "columns not used: Klass\n" in acme.run("feed", "new", "odd", "--from", str(file)).out
+    shown = acme.run("feed", "new", "odd", "--from", str(file), "--force", "--json").json
+    assert shown["unusedColumns"] == ["Klass"]
+
+
 @pytest.mark.parametrize("sample", ["maple.xml", "harbour.json", "northern.csv"])
 def test_json_has_what_was_found(acme, sample):
     shown = acme.run("feed", "new", "x", "--from", str(SAMPLES / sample), "--employer", "1", "--json").json

@@ -5,6 +5,7 @@ A Mapping serves one feed, in any format that its selectors can be compiled for.
 from __future__ import annotations
 
 from collections.abc import Mapping as Map
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,8 +18,8 @@ from syncd.feeds.faults import RowLog, Scope
 from syncd.feeds.mapping import catalogue_fields, place_fields, salary_fields, text_fields
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldFunction, compile_field
 from syncd.feeds.mapping.row_filter import RowFilter, compile_rows
-from syncd.feeds.mapping.selectors import open_record
-from syncd.feeds.mapping.sources import MappingContext, PlacesRule, lookup_tables, lookups_in
+from syncd.feeds.mapping.selectors import CsvHeader, open_record
+from syncd.feeds.mapping.sources import MappingContext, PlacesRule, lookup_tables, lookups_in, texts_in
 from syncd.feeds.native import native_body
 from syncd.feeds.readers import Format, Record
 
@@ -142,6 +143,17 @@ class Mapping:
     def lookup_of(self, field: str) -> str | None:
         """Return the name of the (first) lookup that a field uses, or None."""
         return next(lookups_in((self._fields or {}).get(field)), None)
+
+    def unused(self, columns: Sequence[str]) -> list[str]:
+        """Return the columns of a CSV that nothing in the mapping names."""
+        if self._fields is None:
+            return []
+        header = CsvHeader(tuple(columns))
+        rules = (self._rows or {}).values()
+        tables = [table for rule in rules for table in (rule if isinstance(rule, list) else [rule])]
+        conditions = [text for table in tables if isinstance(table, dict) for text in table]
+        used = {header.find(text) for text in (*texts_in(self._fields), *conditions)}
+        return [column for column in columns if column not in used]
 
     def _body(self, item: Any, form: Format, log: RowLog) -> Body:
         if self._fields is None:

@@ -85,6 +85,16 @@ def lookups_in(expression: object) -> Iterator[str]:
             yield from lookups_in(part)
 
 
+def texts_in(expression: object) -> Iterator[str]:
+    """Yield each text in a right-hand side of ``[fields]`` that may be a selector, also those in the braces of a template."""
+    if isinstance(expression, str):
+        yield expression
+        yield from (match[1] for match in _PART.finditer(expression) if match[1])
+    elif isinstance(expression, dict | list):
+        for part in expression.values() if isinstance(expression, dict) else expression:
+            yield from texts_in(part)
+
+
 def constants(value: object, scope: Scope) -> Values:
     """Return a constant of the configuration (text, number, boolean, date, or a list of these) as values."""
     items = value if isinstance(value, list) else [value]

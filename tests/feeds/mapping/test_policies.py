@@ -596,3 +596,15 @@ def test_every_field_takes_a_constant_and_a_default(name, form):
 
 def test_the_fields_of_the_language_are_those_of_a_job():
     assert set(FIXED) == set(COMPILERS)
+
+
+def test_the_columns_that_a_mapping_does_not_name_are_known():
+    fields = {
+        "title": "Job Title",
+        "locations": [{"template": "{City}, {Prov}"}, "place"],
+        "salary": {"text": "pay"},
+    }
+    mapping = Mapping(CATALOGUE, fields, None, "csv", rows={"skip": {"kind": "internal"}})
+    columns = ["job_title", "city", "prov", "place", "pay", "kind", "bonus", "notes"]
+    assert mapping.unused(columns) == ["bonus", "notes"]
+    assert Mapping(CATALOGUE).unused(columns) == []
