@@ -19,7 +19,7 @@ from syncd.feeds.mapping import catalogue_fields, place_fields, salary_fields, t
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldFunction, compile_field
 from syncd.feeds.mapping.row_filter import RowFilter, compile_rows
 from syncd.feeds.mapping.selectors import CsvHeader, open_record
-from syncd.feeds.mapping.sources import MappingContext, PlacesRule, lookup_tables, lookups_in, texts_in
+from syncd.feeds.mapping.sources import MappingContext, PlacesRule, lookup_tables, lookups_in
 from syncd.feeds.native import native_body
 from syncd.feeds.readers import Format, Record
 
@@ -79,12 +79,14 @@ _CompiledField = tuple[str, FieldFunction, bool, Problem | None]
 
 
 class _Compiled(NamedTuple):
-    """The fields of a mapping for one format. ``prefer``: the addresses that decide the routing type; ``rows``: the filter."""
+    """The fields of a mapping for one format. ``prefer``: the addresses that decide the routing type; ``rows``: the filter;
+    ``selectors``: all that is looked at."""
 
     fields: tuple[_CompiledField, ...]
     prefer: tuple[str, ...]
     rows: RowFilter | None
     outside: bool
+    selectors: tuple[str, ...]
 
 
 class Mapping:
@@ -149,10 +151,7 @@ class Mapping:
         if self._fields is None:
             return []
         header = CsvHeader(tuple(columns))
-        rules = (self._rows or {}).values()
-        tables = [table for rule in rules for table in (rule if isinstance(rule, list) else [rule])]
-        conditions = [text for table in tables if isinstance(table, dict) for text in table]
-        used = {header.find(text) for text in (*texts_in(self._fields), *conditions)}
+        used = set(map(header.find, self._for("csv").selectors))
         return [column for column in columns if column not in used]
 
     def _body(self, item: Any, form: Format, log: RowLog) -> Body:
@@ -222,7 +221,7 @@ class Mapping:
         prefer = _preference(fields, at_fields)
         rows = compile_rows(self._rows, context, scope.at("rows")) if self._rows is not None else None
         kept = tuple(each for each in compiled if not (prefer and each[0] == ROUTING_FIELD))
-        return _Compiled(kept, prefer, rows, bool(context.outside))
+        return _Compiled(kept, prefer, rows, bool(context.outside), tuple(context.selectors))
 
 
 def _reference(body: Body) -> str | None:

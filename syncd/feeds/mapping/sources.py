@@ -85,16 +85,6 @@ def lookups_in(expression: object) -> Iterator[str]:
             yield from lookups_in(part)
 
 
-def texts_in(expression: object) -> Iterator[str]:
-    """Yield each text in a right-hand side of ``[fields]`` that may be a selector, also those in the braces of a template."""
-    if isinstance(expression, str):
-        yield expression
-        yield from (match[1] for match in _PART.finditer(expression) if match[1])
-    elif isinstance(expression, dict | list):
-        for part in expression.values() if isinstance(expression, dict) else expression:
-            yield from texts_in(part)
-
-
 def constants(value: object, scope: Scope) -> Values:
     """Return a constant of the configuration (text, number, boolean, date, or a list of these) as values."""
     items = value if isinstance(value, list) else [value]
@@ -110,7 +100,8 @@ class MappingContext:
     """What a mapping is compiled with. ``finders``: of catalogue entries, by field (docs/feeds.md "Fields").
 
     ``places``: what the feed's file says of bare cities. ``markup``: the value of an XML element with children is their
-    markup. ``whole`` says whether a text with a separator is one value. ``outside`` collects selectors that leave the record."""
+    markup. ``whole`` says whether a text with a separator is one value. ``outside`` collects selectors that leave the record,
+    ``selectors`` all of them."""
 
     form: Format
     lookups: Mapping[str, LookupTable]
@@ -119,6 +110,7 @@ class MappingContext:
     markup: bool = False
     whole: Callable[[str], bool] = field(default=lambda text: False)
     outside: list[str] = field(default_factory=list)
+    selectors: list[str] = field(default_factory=list)
 
 
 NOTHING = Selector(lambda node: None, lambda node: [], lambda node: [])
@@ -166,6 +158,7 @@ def selector(text: object, context: MappingContext, scope: Scope) -> Selector:
     except ValueError as error:
         scope.fault(f'"{text}" {error}')
         return NOTHING
+    context.selectors.append(text)
     if found.outside:
         context.outside.append(text)
     return found
@@ -195,6 +188,7 @@ def _plain_source(form: str, table: Mapping[str, Any], context: MappingContext, 
 def _alternatives(expressions: list[object], context: MappingContext, scope: Scope) -> ValueSource:
     columns = [e for e in expressions if isinstance(e, str) and e.strip()]
     if context.form == "csv" and columns and len(columns) == len(expressions):
+        context.selectors.extend(columns)
         return compile_columns(columns)
     sources = [compile_source(e, context, scope.at(i)) for i, e in enumerate(expressions, 1)]
     if not sources:

@@ -180,9 +180,8 @@ class _RowPlanner:
             return
         if decided.archives and group.job is not None:
             self._progress.archiving[decided.action] += 1
-            if (
-                group.original is not None
-            ):  # a job that an earlier row of the file creates is not one that leaves
+            # a job that an earlier row of the file creates is not one that leaves
+            if group.original is not None:
                 tally.expired_archives += 1
                 self._stage.leaving.add([(group.job.id, group.job.version)], expired=True)
         if self._progress.on_change is not None and isinstance(decision, Create | Update):
