@@ -34,6 +34,7 @@ def test_the_http_bench_measures_every_operation_without_a_failure(tmp_path: Pat
     assert {row[9].strip() for row in rows} == {"0"}
 
 
+@in_the_gate
 @pytest.mark.slow
 def test_the_import_bench_finds_every_row_unchanged(tmp_path: Path) -> None:
     options = ("--rows", "300", "--reps", "1", "--unchanged", "--helpers", "0", "--folder", str(tmp_path))
@@ -41,6 +42,7 @@ def test_the_import_bench_finds_every_row_unchanged(tmp_path: Path) -> None:
     assert "apply 0.00" in row[8]
 
 
+@in_the_gate
 @pytest.mark.slow
 def test_the_load_bench_loses_no_write(tmp_path: Path) -> None:
     options = (
