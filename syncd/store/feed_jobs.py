@@ -46,8 +46,8 @@ _decode = msgspec.json.Decoder(dict[str, str]).decode
 _decode_any = msgspec.json.Decoder(dict[str, object]).decode
 
 
-#: The job of a known record: (id, referenceId).
-KnownRow = tuple[int, str]
+#: A known record: the id of its job, its digest, and its referenceId.
+KnownRow = tuple[int, bytes, str]
 
 
 class Written(Struct, frozen=True):
@@ -85,7 +85,7 @@ _settled = sa.and_(
 _unchanged = {False: _settled, True: sa.and_(_settled, col(FeedJob.job_id).not_in(_waiting))}
 _KNOWN = {
     waiting: Statement(
-        select(FeedJob.digest, FeedJob.job_id, FeedJob.reference_id).where(
+        select(FeedJob.job_id, FeedJob.digest, FeedJob.reference_id).where(
             *_of_feed, among(FeedJob.digest, "digests"), unchanged
         )
     )
@@ -103,23 +103,22 @@ _NEXT = {
 
 
 def known_digests(
-    tx: Tx, feed_id: int, fingerprint: bytes, digests: Sequence[bytes], today: date
-) -> dict[bytes, KnownRow]:
+    tx: Tx, feed_id: int, fingerprint: bytes, digests: Sequence[bytes], today: date, *, waits: bool
+) -> list[KnownRow]:
     """Return those of ``digests`` whose record would change nothing: what the feed last wrote under the same
     fingerprint, to a job that exists, is active, was not touched since, does not wait in ``grace``, and is
-    not due on ``today``."""
+    not due on ``today``. ``waits``: what ``any_waits`` says."""
     now = {"feed_id": feed_id, "fingerprint": fingerprint, "today": today.isoformat()}
-    known = tx.all(_KNOWN[any_waits(tx, feed_id)], digests=digests, **now)
-    return {digest: (job_id, reference_id) for digest, job_id, reference_id in known}
+    return tx.all(_KNOWN[waits], digests=digests, **now)
 
 
 def next_known(
-    tx: Tx, feed_id: int, fingerprint: bytes, today: date, *, after_job_id: int, limit: int
+    tx: Tx, feed_id: int, fingerprint: bytes, today: date, *, waits: bool, after_job_id: int, limit: int
 ) -> list[tuple[int, bytes, str, bool]]:
-    """Return (job id, digest, referenceId, whether ``known_digests`` would have it) of the next ``limit`` jobs with ids
-    above ``after_job_id`` that the feed owns, by id."""
+    """Return the next ``limit`` jobs with ids above ``after_job_id`` that the feed owns, by id: of each a KnownRow, and whether
+    ``known_digests`` would have it."""
     now = {"feed_id": feed_id, "fingerprint": fingerprint, "today": today.isoformat()}
-    return tx.all(_NEXT[any_waits(tx, feed_id)], after=after_job_id, limit=limit, **now)
+    return tx.all(_NEXT[waits], after=after_job_id, limit=limit, **now)
 
 
 def any_waits(tx: Tx, feed_id: int) -> bool:

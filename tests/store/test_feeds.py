@@ -47,9 +47,13 @@ class Feed:
 
     def known(self, *references: str, fingerprint: bytes = PRINT, today: date = TODAY) -> set[str]:
         asked = [digest(reference) for reference in references]
-        found = self.store.read(lambda tx: feed_jobs.known_digests(tx, self.id, fingerprint, asked, today))
-        assert all(digest(reference) == key for key, (_, reference) in found.items())
-        return {reference for _, reference in found.values()}
+        found = self.store.read(
+            lambda tx: feed_jobs.known_digests(
+                tx, self.id, fingerprint, asked, today, waits=feed_jobs.any_waits(tx, self.id)
+            )
+        )
+        assert all(digest(reference) == key for _, key, reference in found)
+        return {reference for *_, reference in found}
 
     def active(self, after: int = 0, limit: int = 100, employer_wide: bool = False) -> list[tuple[int, int]]:
         ids, misses = self.store.read(
@@ -96,8 +100,9 @@ def test_what_a_feed_last_wrote_is_known(feed: Feed, store: Store) -> None:
     feed.write("B")
     assert feed.known("A", "B", "C") == {"A", "B"}
     assert feed.known() == set()
-    found = store.read(lambda tx: feed_jobs.known_digests(tx, feed.id, PRINT, [digest("A")], TODAY))
-    assert found == {digest("A"): (job.id, "A")}
+    asked = [digest("A")]
+    found = store.read(lambda tx: feed_jobs.known_digests(tx, feed.id, PRINT, asked, TODAY, waits=False))
+    assert found == [(job.id, digest("A"), "A")]
 
 
 TOUCHES: dict[str, tuple[Callable[[Feed, Job], object], set[str]]] = {

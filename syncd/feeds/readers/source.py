@@ -31,7 +31,7 @@ _STEP = 1 << 14
 _PACKED_STEP = 1 << 13
 #: How much of the file decides what it is, and how much is read at a time.
 HEAD = 1 << 20
-CHUNK = 1 << 18
+CHUNK = 1 << 19
 #: The characters that no XML may have, each one byte of UTF-8 that is part of no other character.
 _CONTROLS = bytes({*range(0x20)} - {*b"\t\n\r"})
 _BOMS = (

@@ -97,8 +97,11 @@ class PlanProgress:
 
 def lost_half(before: str, after: str | None) -> bool:
     """Return whether a description lost half of its text or more, its tags not counted."""
+    twice = 2 * _text_length(after)
+    if twice > len(before):  # as nearly always
+        return False
     length = _text_length(before)
-    return length > 0 and 2 * _text_length(after) <= length
+    return length > 0 and twice <= length
 
 
 def _text_length(description: str | None) -> int:

@@ -117,6 +117,7 @@ class _RowPlanner:
     def __init__(self, progress: PlanProgress) -> None:
         self._progress, self._this, self._stage = progress, progress.this, progress.stage
         self._group: _Group | None = None
+        self._named: list[int] = []
         # Whether a job could turn out missing, and a new one could be that job under another referenceId.
         self._may_miss = progress.summary.archives and any(owned_active(progress.this, 0, limit=1))
 
@@ -137,8 +138,11 @@ class _RowPlanner:
                     self._row(self._enter(row, found), row, sent, now)
             done += len(batch)
             turns.give_way(self._this.store)
+            self._stage.named.add(self._named)
+            self._named.clear()
             self._this.after_batch("planning", done, self._progress.summary.read, done)
         self._leave()
+        self._stage.named.add(self._named)
 
     def _look_up(
         self, tx: Tx, *, rows: Sequence[StagedRow], today: int
@@ -206,7 +210,7 @@ class _RowPlanner:
             if self._may_miss:
                 self._stage.new.add(likeness(group.job))
             return
-        self._stage.named.add([group.original.id])
+        self._named.append(group.original.id)
         if group.original.status is Status.ACTIVE:
             self._progress.compare(group.original, group.job)
 

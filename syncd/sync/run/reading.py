@@ -195,10 +195,9 @@ class _Reading:
 
     def _take_known(self, record: Record) -> int:
         """Stage a known record, or all those in a row that it stands for. Return how many."""
-        digests = record.run or [record.digest]
-        rows = self._known_records.rows(digests)
-        self._stage.known.add(record.number, digests, rows)
-        _, self._last_good = rows[-1]
+        rows = self._known_records.rows(record.run or [record.digest])
+        self._stage.known.add(record.number, rows)
+        *_, self._last_good = rows[-1]
         self._read += len(rows)
         self._known += len(rows)
         return len(rows)
@@ -285,25 +284,29 @@ class KnownRecords:
 
     A feed mostly keeps its order, and the store has its rows in the order in which they came. So pages of rows are
     fetched ahead of the reader, which is five times as fast as one by one. A digest that is in no page is looked up. After
-    the clock was set back, no record is known: the date of a row may have passed when the feed wrote it, and not now."""
+    the clock was set back, no record is known: the date of a row may have passed when the feed wrote it, and not now.
+    No job begins to wait in ``grace`` while the file is read: only a run of the feed lets one wait."""
 
     def __init__(self, store: Store, feed: Feed) -> None:
         self._store, self._feed = store, feed
-        self._pages: deque[dict[bytes, feed_jobs.KnownRow]] = deque(maxlen=_PAGES)
-        self._after, self._more = 0, not store.read(lambda tx: runs.clock_went_back(tx, feed.id))
-        self._found: dict[bytes, feed_jobs.KnownRow] = {}
-        self._previous: dict[bytes, feed_jobs.KnownRow] = {}
+        self._pages: deque[_Page] = deque(maxlen=_PAGES)
+        went_back, self._waits = store.read(
+            lambda tx: (runs.clock_went_back(tx, feed.id), feed_jobs.any_waits(tx, feed.id))
+        )
+        self._after, self._more = 0, not went_back
+        self._found: _Page = {}
+        self._previous: _Page = {}
 
     def find(self, digests: list[bytes]) -> Collection[bytes]:
         """Return those of the digests that are known."""
-        found: dict[bytes, feed_jobs.KnownRow] = {}
-        some: dict[bytes, feed_jobs.KnownRow] = {}
+        found: _Page = {}
+        some: _Page = {}
         for page in self._pages:
             found |= (some := _on_page(page, digests))
         while self._more and (some or not self._pages):  # the file has come to the newest page
             found |= (some := _on_page(self._fetch(), digests))
-        rest = [digest for digest in digests if digest not in found]
-        if rest and self._after:  # the feed has jobs
+        if len(found) < len(digests) and self._after:  # the feed has jobs
+            rest = [digest for digest in digests if digest not in found]
             found |= self._look_up(rest)
         # a reader may ask for the next records before it has given out all of these
         self._previous, self._found = self._found, found
@@ -314,27 +317,34 @@ class KnownRecords:
         found = self._found if digests[0] in self._found else self._previous
         return [found[digest] for digest in digests]
 
-    def _fetch(self) -> dict[bytes, feed_jobs.KnownRow]:
+    def _fetch(self) -> _Page:
         """Return the next page."""
-        feed, after = self._feed, self._after
+        feed, waits, after = self._feed, self._waits, self._after
         rows = self._store.read(
             lambda tx: feed_jobs.next_known(
-                tx, feed.id, feed.fingerprint, tx.now.today, after_job_id=after, limit=_PAGE
+                tx, feed.id, feed.fingerprint, tx.now.today, waits=waits, after_job_id=after, limit=_PAGE
             )
         )
         self._more = len(rows) == _PAGE
-        page = {digest: (job, reference) for job, digest, reference, known in rows if known}
+        page: _Page = {row[1]: row[:3] for row in rows if row[3]}
         self._pages.append(page)
         if rows:
             self._after, *_ = rows[-1]
         return page
 
-    def _look_up(self, digests: list[bytes]) -> dict[bytes, feed_jobs.KnownRow]:
-        feed = self._feed
-        return self._store.read(
-            lambda tx: feed_jobs.known_digests(tx, feed.id, feed.fingerprint, digests, tx.now.today)
+    def _look_up(self, digests: list[bytes]) -> _Page:
+        feed, waits = self._feed, self._waits
+        rows = self._store.read(
+            lambda tx: feed_jobs.known_digests(
+                tx, feed.id, feed.fingerprint, digests, tx.now.today, waits=waits
+            )
         )
+        return {row[1]: row for row in rows}
 
 
-def _on_page(page: dict[bytes, feed_jobs.KnownRow], digests: list[bytes]) -> dict[bytes, feed_jobs.KnownRow]:
+#: Known records by their digests.
+_Page = dict[bytes, feed_jobs.KnownRow]
+
+
+def _on_page(page: _Page, digests: list[bytes]) -> _Page:
     return {digest: page[digest] for digest in digests if digest in page}

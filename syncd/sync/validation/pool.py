@@ -22,6 +22,9 @@ from syncd.sync.validation.worker_process import FileValidator, ValidationTask, 
 WORTH = 8 << 20
 #: The largest batch, in records and in bytes.
 RECORDS, BYTES = 256, 400_000
+#: Batches that may wait for a worker process while this process reads on. Where most records are known, they are all validated
+#: beside the reading.
+WAITING = 8
 #: Seconds to wait for a process that was just started; more than 0 is for tests.
 START = 0.0
 #: Seconds that a run waits in all, while it is busy, for processes that were just started.
@@ -42,6 +45,9 @@ class ValidationPool:
     """Call ``add`` for each record and ``finish`` after the last. ``take`` gets records with their rows, in order, in
     the same or a later call. Call ``close`` in any case.
 
+    Batches are validated in order: by the worker processes that have room, and where more than ``WAITING`` would wait for
+    them, in this process.
+
     Any call may raise FeedError, and NotOneRecord where the file has to be read again without Slices. ``now`` is
     called once for each batch. ``processes`` is the largest number of worker processes. While ``busy()``, this process
     leaves all batches to them, if there are any: it has something better to do. ``warn`` gets a sentence when one of them
@@ -60,7 +66,9 @@ class ValidationPool:
         self._task, self._take, self._now, self._busy, self._warn = task, take, now, busy, warn
         self._most = processes
         self._processes: list[WorkerConnection] = []
+        #: The batches that were not taken yet, and those of them that nobody has begun to validate.
         self._pending: deque[_Batch] = deque()
+        self._waiting: deque[_Batch] = deque()
         self._filling: _Batch | None = None
         self._own: FileValidator | None = None
         self._start_left = LONGEST_START
@@ -80,6 +88,7 @@ class ValidationPool:
                 self._start()
         for process in self._processes:
             process.ready(START)
+        self._go_on()
         self._drop_lost()
 
     def _start(self) -> None:
@@ -118,6 +127,7 @@ class ValidationPool:
         """Wait for all rows."""
         if self._filling is not None:
             self._dispatch(self._filling)
+        self._work_off(most_waiting=0)
         self._take_done(wait=True)
 
     def _take_done(self, most: int | None = None, *, wait: bool = False) -> None:
@@ -126,22 +136,35 @@ class ValidationPool:
 
     def _dispatch(self, batch: _Batch) -> None:
         self._filling = None
-        while self._processes and not self._has_room() and self._busy() and self._make_room():
-            pass
-        batch.process = next((process for process in self._processes if _sent(process, batch)), None)
-        if batch.process is None:
-            self._validate(batch)
         self._pending.append(batch)
-        self._take_done()
+        self._waiting.append(batch)
+        self._go_on()
+        self._work_off(WAITING if self._processes else 0)
         self._drop_lost()
 
-    def _has_room(self) -> bool:
-        return any(process.has_room for process in self._processes)
+    def _go_on(self) -> None:
+        """Take what is done, and give the processes that have room what waits."""
+        self._take_done()
+        for process in self._processes:
+            while self._waiting and process.has_room:
+                batch = self._waiting.popleft()
+                if _sent(process, batch):
+                    batch.process = process
+                else:
+                    self._validate(batch)
+
+    def _work_off(self, most_waiting: int) -> None:
+        """Validate in this process until no more than that many batches wait, or while busy let the others do it."""
+        while self._processes and len(self._waiting) > most_waiting and self._busy() and self._make_room():
+            self._go_on()
+        while len(self._waiting) > most_waiting:
+            self._validate(self._waiting.popleft())
+            self._go_on()
 
     def _make_room(self) -> bool:
         """Wait for rows, after which a process has room sooner or later, or a moment for those that were just started. Return
         False if it is not worth waiting longer for them."""
-        if self._pending:
+        if self._pending[0] is not self._waiting[0]:
             self._take_done(most=1, wait=True)
             return True
         started = monotonic()
@@ -161,6 +184,8 @@ class ValidationPool:
         while self._pending:
             batch = self._pending[0]
             process = batch.process
+            if self._waiting and batch is self._waiting[0]:
+                return
             if process is not None and not (wait or process.has_answer()):
                 return
             self._pending.popleft()
@@ -176,8 +201,6 @@ class ValidationPool:
 
 def _sent(process: WorkerConnection, batch: _Batch) -> bool:
     """Return whether the process has taken the batch."""
-    if not process.has_room:
-        return False
     try:
         data = packed_batch(batch.records, batch.now)
     except Exception:  # a value that cannot be sent; pickle has no error of its own for all of them

@@ -8,8 +8,10 @@ from __future__ import annotations
 import marshal
 import sqlite3
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
+
+from syncd.store.feed_jobs import KnownRow
 
 _TABLES = """
 CREATE TABLE known (first INTEGER PRIMARY KEY, piece BLOB);
@@ -20,12 +22,12 @@ _PIECE = 1000
 
 
 class _Piece(NamedTuple):
-    """Some known records in file order: for each its number, the id and the referenceId of its job, and its digest."""
+    """Some known records in file order: for each its number, and a KnownRow."""
 
     numbers: list[int]
     jobs: list[int]
-    references: list[str]
     digests: list[bytes]
+    references: list[str]
 
 
 class KnownPieces:
@@ -37,14 +39,14 @@ class KnownPieces:
         self._next = _Piece([], [], [], [])
         self._copies = False
 
-    def add(self, first: int, digests: Sequence[bytes], jobs: Iterable[tuple[int, str]]) -> None:
-        """Add records in a row, the first of which has the number ``first``. ``jobs``: id and referenceId of the job of each."""
+    def add(self, first: int, rows: Sequence[KnownRow]) -> None:
+        """Add records in a row, the first of which has the number ``first``."""
         piece = self._next
-        piece.numbers.extend(range(first, first + len(digests)))
+        piece.numbers.extend(range(first, first + len(rows)))
+        jobs, digests, references = zip(*rows, strict=True)
+        piece.jobs.extend(jobs)
         piece.digests.extend(digests)
-        for job, reference in jobs:
-            piece.jobs.append(job)
-            piece.references.append(reference)
+        piece.references.extend(references)
         if len(piece.numbers) >= _PIECE:
             self.flush()
 
@@ -98,7 +100,7 @@ class KnownPieces:
         if not self._copies:
             return
         self._db.execute(
-            "CREATE TEMP TABLE each_known (number INTEGER, job INTEGER, reference TEXT, digest BLOB)"
+            "CREATE TEMP TABLE each_known (number INTEGER, job INTEGER, digest BLOB, reference TEXT)"
         )
         for piece in self._pieces():
             self._db.executemany("INSERT INTO temp.each_known VALUES (?,?,?,?)", zip(*piece, strict=True))

@@ -7,7 +7,7 @@ import marshal
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -28,6 +28,8 @@ CREATE TABLE outline (number INTEGER PRIMARY KEY, reference TEXT, outline BLOB);
 """
 #: The kind of a valid row that an earlier attempt of the run applied, as it did a later row of the referenceId.
 _OVERTAKEN = 0
+#: References of rows that are looked up in memory: up to some megabytes.
+_IN_MEMORY = 20_000
 #: Records that are inserted at once.
 _BUFFER = 1000
 
@@ -115,17 +117,21 @@ class Records:
         )
         # known records whose reference a row has, too
         self._db.execute("CREATE TEMP TABLE met (number INTEGER, reference TEXT, digest BLOB)")
-        if self._db.execute("SELECT 1 FROM row WHERE reference IS NOT NULL LIMIT 1").fetchone() is not None:
-            self._db.executemany("INSERT INTO temp.met VALUES (?,?,?)", self._known.having(self._of_rows))
+        if (of_rows := self._references()) is not None:
+            self._db.executemany("INSERT INTO temp.met VALUES (?,?,?)", self._known.having(of_rows))
         self._db.execute(
             "INSERT INTO temp.twice SELECT reference, min(number) FROM temp.met GROUP BY reference"
         )
         if has_repeats(self._db):
             self._group()
 
-    def _of_rows(self, references: list[str]) -> set[str]:
-        """Return those of the references that a row has."""
-        return _present(self._db, "row", "reference", references)
+    def _references(self) -> Callable[[list[str]], Collection[str]] | None:
+        """Return a function that returns those of some references that a row has; None if no row has a reference."""
+        query = "SELECT DISTINCT reference FROM row WHERE reference IS NOT NULL LIMIT ?"
+        found = {reference for (reference,) in self._db.execute(query, (_IN_MEMORY + 1,))}
+        if len(found) > _IN_MEMORY:
+            return lambda references: _present(self._db, "row", "reference", references)
+        return found.intersection if found else None
 
     def _group(self) -> None:
         # What a row creates if there is no job is decided again where another row may have created the job.
