@@ -17,6 +17,7 @@ are always parsed. A wrong guess costs time, never a wrong record."""
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Iterator
 from functools import partial
@@ -44,6 +45,8 @@ from syncd.feeds.readers.xml.parsing import COUNT_TAG, XmlParser
 from syncd.feeds.readers.xml.tree import Event, FoundRecords, RecordTree, is_one_element, local
 
 _AFTER_NAME = frozenset(b" \t\r\n/>")
+_TAG_END = ord(">")
+#: What a record may have that was rejected before, among the attributes of its start tag.
 _MARK = ERRORS.encode()
 
 #: Where the gap before a slice begins, where the slice begins (-1: there is none), and where it ends.
@@ -131,17 +134,23 @@ class XmlReader(FeedReader):
         digests = [self._slice_digest(buf[start:end]) if start >= 0 else b"" for _, start, end in cuts]
         known = self._ask([digest for digest in digests if digest])
         counted = 0  # up to where in ``buf`` its lines are counted
+        after_name = len(self._opening or b"")
+        in_a_row: list[bytes] | None = None  # the digests of the last of ``_run``, if these records are known
         for (gap, start, end), digest in zip(cuts, digests, strict=True):
             blank = start == gap or (start >= 0 and buf[gap:start].isspace())
-            if blank and self._trusted and (self._slicing or digest in known):
-                if digest in known and self._slicing and self._run and self._run[-1][2] is None:
-                    self._run[-1][1].append(digest)
+            is_known = digest in known
+            if blank and self._trusted and (self._slicing or is_known):
+                if is_known and self._slicing and in_a_row is not None:
+                    in_a_row.append(digest)
                 else:
                     self._line += buf.count(b"\n", counted, start)
                     counted = start
-                    self._run.append((self._line, [digest], None if digest in known else buf[start:end]))
-                self.mended = self.mended or _has_mark(buf, start + len(self._opening or b""), end)
+                    in_a_row = [digest] if is_known else None
+                    self._run.append((self._line, in_a_row or [digest], None if is_known else buf[start:end]))
+                if buf[start + after_name] != _TAG_END:  # its start tag has attributes
+                    self.mended = self.mended or _MARK in buf[start:end]
                 continue
+            in_a_row = None
             self._line += buf.count(b"\n", counted, gap)
             counted = end  # what follows counts the lines that it reads
             if self._run:
@@ -151,7 +160,7 @@ class XmlReader(FeedReader):
             if start < 0:
                 continue
             data = buf[gap:end] if blank else buf[start:end]
-            got = self._slice(data, end - start, digest, known=digest in known)
+            got = self._slice(data, end - start, digest, known=is_known)
             if isinstance(got, Record):
                 yield got
             else:
@@ -262,19 +271,16 @@ class XmlReader(FeedReader):
 
 def _cuts(buf: bytes, opening: bytes) -> list[_Cut]:
     """``buf`` cut behind each end tag of a record, back to back."""
-    closing = b"</" + opening[1:] + b">"
     cuts = []
+    find, length = buf.find, len(opening)
     gap = 0
-    while (end := buf.find(closing, gap)) >= 0:
-        start = buf.find(opening, gap, end)
-        while start >= 0 and buf[start + len(opening)] not in _AFTER_NAME:
-            start = buf.find(opening, start + 1, end)
-        end += len(closing)
+    # an expression finds what is far away faster than ``find`` does
+    for closing in re.finditer(b"</" + re.escape(opening[1:]) + b">", buf):
+        end = closing.end()
+        start = find(opening, gap, end)
+        while start >= 0 and buf[start + length] not in _AFTER_NAME:
+            start = find(opening, start + 1, end)
         cuts.append((gap, start, end))
         gap = end
     return cuts
 
-
-def _has_mark(buf: bytes, after_name: int, end: int) -> bool:
-    """Whether a record that is not parsed may be a rejected one: its start tag has attributes, and the mark is in it."""
-    return buf[after_name] != ord(">") and _MARK in buf[after_name:end]
