@@ -145,7 +145,7 @@ _EDITS = Statement(
 def ownership(tx: Tx, feed_id: int, job_ids: Sequence[int], *, edits: bool = False) -> dict[int, Ownership]:
     """Return for each of ``job_ids`` that a feed owns: which one, and, if it is this one and ``edits`` are asked for,
     what it last sent."""
-    owners = dict(tx.all(_OWNERS, ids=job_ids))
+    owners = dict(tx.all(_OWNERS, ids=job_ids)) if job_ids else {}
     if not edits:
         return {job_id: Ownership(owner) for job_id, owner in owners.items()}
     own = [job_id for job_id, owner in owners.items() if owner == feed_id]
@@ -176,6 +176,8 @@ def own(tx: Tx, feed_id: int, rows: Sequence[Written], *, run_id: int | None = N
     """Make the feed the owner of these jobs (a job has one owner), and note what it last wrote to them. A job that
     changed since ``job_version`` counts as touched, one that is gone is left out. Ends the waiting in ``grace``.
     ``run_id``: the run that does it, which can be reverted."""
+    if not rows:
+        return
     now: dict[int, tuple[int, bool, int | None]] = {
         job_id: (version, active, owner)
         for job_id, version, active, owner in tx.all(_NOW, ids=[row.job_id for row in rows])

@@ -82,6 +82,7 @@ class Applier:
     ) -> None:
         self._this, self._stage, self._part, self._total = this, stage, part, total
         # An approved run begins anew if it is cut off: it shows its plan again.
+        self._cut = _waves if stage.rows.has_repeats else turns.cut
         notes = part is RowSelection.ALL and not this.approved and stage.rows.has_repeats
         self._noted = (sha256 or "", this.feed.fingerprint.hex()) if notes else None
         by_run, by_operator = Actor(ActorKind.RUN, this.run.id), Actor(ActorKind.OPERATOR, this.session)
@@ -184,7 +185,7 @@ class Applier:
     def _apply(self, tx: Tx, rows: Sequence[_Row]) -> _Written:
         self._this.ctx.check_clock(tx.now)
         done = _Written()
-        for wave in turns.steps(self._this.store, _waves(rows)):
+        for wave in turns.steps(self._this.store, self._cut(rows)):
             self._apply_wave(tx, wave, done)
             done.rows += len(wave)
         last, _ = rows[done.rows - 1]
