@@ -31,7 +31,7 @@ NEEDED = ("referenceId", "title", "locations", "description", ROUTING_FIELD)
 _ADDRESSES = (URL_FIELD, EMAIL_FIELD)
 #: For these a preset has a default, or most feeds have nothing, so a lack of values says nothing. They are guessed only
 #: where the preset looks at none of the file's columns.
-_OPTIONAL = ("categories", "positionType", "salary", "closeDate")
+_OPTIONAL = ("categories", "positionType", "salary", "closeDate", "status")
 _OVERRIDDEN = (*NEEDED, *_ADDRESSES, *_OPTIONAL)
 #: A preset with a lower score is not tried, and this many are tried at most.
 _LEAST, _TRIED = 0.4, 3

@@ -11,7 +11,7 @@ from dataclasses import field as attribute
 from syncd.domain import Catalogue
 from syncd.feeds.drafting.columns import Column, Guess
 from syncd.feeds.drafting.field_names import comparable
-from syncd.feeds.drafting.guessing import several_companies
+from syncd.feeds.drafting.guessing import POSTING, internal_postings, other_things, several_companies
 from syncd.feeds.drafting.survey import Survey
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, USUAL, lookup_lines, lookups_in
 from syncd.feeds.mapping.presets import load_preset
@@ -62,6 +62,7 @@ def render(
     lines = [*_head(findings, plan), "", *_top(findings, plan.preset), ""]
     if (company := several_companies(findings.survey.search())) is not None:
         lines += [*_one_of(company), ""]
+    lines += _rows(findings.survey)
     lines += _read(findings.survey, plan)
     if not plan.native:
         lines += ["", *_fields(findings, plan, lacking), "", *_lookups(findings, plan, unknown)]
@@ -109,6 +110,21 @@ def _one_of(company: Column) -> Lines:
     )
     yield "# [rows]"
     yield f"# only = {{ {text(company.selector)} = {text(company.samples[0])} }}"
+
+
+def _rows(found: Survey) -> Lines:
+    """Leave out what is no posting, and say how to leave out postings that are not for the public."""
+    columns = found.search()
+    if (kind := other_things(columns)) is not None:
+        yield "[rows]  # the file has more than postings"
+        yield f"only = {{ {text(kind.selector)} = {text(POSTING)} }}"
+        yield ""
+    if (internal := internal_postings(columns)) is not None:
+        column, word = internal
+        yield from comment(f"{plain(column.selector)} has {shown(word)}. To leave such postings out:")
+        yield "# [rows]"
+        yield f"# skip = {{ {text(column.selector)} = {text(word)} }}"
+        yield ""
 
 
 def _read(found: Survey, plan: DraftPlan) -> Lines:

@@ -9,8 +9,13 @@ import re
 from syncd.domain import FIELD, name_key
 from syncd.feeds.drafting.columns import DATE_NAMES, SAMPLES, Column, ColumnSearch, Guess, one_or_list
 from syncd.feeds.drafting.field_names import ID_LIKE, SURELY_DESCRIPTION
-from syncd.feeds.drafting.structured_guesses import guess_close_date, guess_locations, guess_salary
-from syncd.feeds.mapping import EMAIL_FIELD, STATUSES, URL_FIELD
+from syncd.feeds.drafting.structured_guesses import (
+    guess_close_date,
+    guess_locations,
+    guess_salary,
+    is_status,
+)
+from syncd.feeds.mapping import EMAIL_FIELD, URL_FIELD
 
 #: A longer text is not a title.
 _LONG = 200
@@ -22,6 +27,12 @@ _DATES = tuple(f"date:{name}" for name in DATE_NAMES)
 _DATA_TYPES = frozenset(
     "array boolean cdata date datetime decimal email float html integer number string text url xhtml xml".split()
 )
+
+
+#: The member with the kind of a JSON-LD node, and the kind that is a job.
+_KIND, POSTING = "@type", "JobPosting"
+#: What feeds say of a posting that is not for the public.
+_INTERNAL = frozenset(("internal", "internal only", "internal posting", "interne", "interne seulement"))
 
 
 def guess_fields(columns: ColumnSearch) -> dict[str, Guess]:
@@ -47,6 +58,22 @@ def several_companies(columns: ColumnSearch) -> Column | None:
     return next(
         iter(columns.named("company", lambda c: c.average < 100 and 1 < c.different <= SAMPLES)), None
     )
+
+
+def other_things(columns: ColumnSearch) -> Column | None:
+    """Return the column that says of what kind each record is, if postings are one kind of several (JSON-LD)."""
+    kinds = (column for column in columns.all if column.selector == _KIND)
+    return next((column for column in kinds if POSTING in column.samples and column.different > 1), None)
+
+
+def internal_postings(columns: ColumnSearch) -> tuple[Column, str] | None:
+    """Return the column, and its value, that says that a posting is for the employer's own people."""
+    for column in columns.all:
+        if column.different <= SAMPLES and column.rank("status") is None:
+            for sample in column.samples:
+                if name_key(sample) in _INTERNAL:
+                    return column, sample
+    return None
 
 
 def guess_company(columns: ColumnSearch) -> str | None:
@@ -177,9 +204,11 @@ def _guess_entry(columns: ColumnSearch, field: str, lookup: str, default: str) -
 
 
 def _is_data_type(column: Column) -> bool:
-    """Whether an attribute ``type`` says of what kind its element is (``<content type="xhtml">``)."""
-    if not column.selector.casefold().endswith("@type"):
+    """Whether an attribute ``type`` says of what kind its element is (``<content type="xhtml">``, a node of JSON-LD)."""
+    if not column.selector.casefold().endswith(_KIND):
         return False
+    if POSTING in column.samples or column.selector.endswith(f".{_KIND}"):
+        return True
     return all("/" in text or text.casefold() in _DATA_TYPES for text in column.samples)
 
 
@@ -187,8 +216,7 @@ def _guess_status(columns: ColumnSearch) -> Guess | None:
     """Only a column that has no more values than were sampled, and where every one of them is known."""
 
     def fits(column: Column) -> bool:
-        known = all(name_key(sample) in STATUSES for sample in column.samples)
-        return column.values > 0 and column.different <= SAMPLES and known
+        return column.values > 0 and column.different <= SAMPLES and is_status(column)
 
     found = columns.named("status", fits)[:1]
     if not found or found[0].filled < columns.records * 0.9:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from syncd.domain import name_key
 from syncd.feeds.drafting.columns import DATE_NAMES, Column, ColumnSearch, Guess, one_or_list
 from syncd.feeds.drafting.field_names import PERIODS
+from syncd.feeds.mapping import STATUSES
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.text import is_formula_error
 
@@ -68,7 +69,9 @@ def _words_for_no_date(column: Column) -> Counter[str]:
 def guess_locations(columns: ColumnSearch) -> Guess | None:
     """City and province, or one column with the place, or both as alternatives."""
     city = columns.named("city", lambda c: c.average < 80)
-    province = columns.named("province", lambda c: c.share("province") > 0.3 or c.average < 40)
+    province = columns.named(
+        "province", lambda c: c.share("province") > 0.3 or (c.average < 40 and not is_status(c))
+    )
     place = columns.named("location", lambda c: c.average < _LONGEST)
     if not city and _lacks_province(place, province):
         city = place[:1]
@@ -96,6 +99,11 @@ def guess_locations(columns: ColumnSearch) -> Guess | None:
         expression["postal"] = postal[0].selector
     why = "by the names" if len(sources) > 1 else "by its name or values"
     return columns.guess("locations", used, expression, why)
+
+
+def is_status(column: Column) -> bool:
+    """Whether a column, perhaps of the name "state", says in which state a posting is."""
+    return bool(column.samples) and all(name_key(sample) in STATUSES for sample in column.samples)
 
 
 def _are_two(city: list[Column], province: list[Column]) -> bool:

@@ -236,7 +236,8 @@ def _find_dialect(head: bytes, setting: str | None, *, guessed: bool) -> tuple[s
     skip = line.end() if line else 0
     found = setting or (line.group(1).decode("latin-1") if line else None) or _best(head[skip:])
     if found is None and guessed:
-        raise FeedError("not_a_feed", "neither XML nor JSON, and no delimiter splits its first line", line=1)
+        detail = "neither XML nor JSON, and no delimiter splits its first line, which must be the header of a CSV"
+        raise FeedError("not_a_feed", detail, line=1)
     end = _FIRST_END.match(head, skip)
     return found or ",", end.group(1) if end else b"\n", skip
 

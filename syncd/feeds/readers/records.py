@@ -196,6 +196,8 @@ class TableReader(FeedReader):
             {name.strip() for name, key in zip(cells, keys, strict=True) if keys.count(key) > 1} - {""}
         )
         faults = [f"column {', '.join(empty)} has no name"] if empty else []
+        if len(empty) * 2 > len(cells):
+            faults.append("the header must be the first line: if a title stands above it, remove the title")
         faults += [f"more than one column is named {', '.join(map(repr, twice))}"] if twice else []
         if faults:
             raise FeedError("bad_header", "; ".join(faults), line=line)

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -564,3 +565,78 @@ def test_a_preset_is_known_at_the_end_of_a_deeper_path(tmp_path: Path) -> None:
         for n in range(3)
     )
     assert draft_of(tmp_path, f"<rss><jobs>{text}</jobs></rss>").preset == "adzuna"
+
+
+def test_nodes_of_json_ld_that_are_no_postings_are_left_out(tmp_path: Path) -> None:
+    postings = [
+        {
+            "@type": "JobPosting",
+            "title": title,
+            "identifier": {"@type": "PropertyValue", "value": title},
+            "description": LONG,
+            "url": f"https://acme.example/{title}",
+            "jobLocation": {
+                "@type": "Place",
+                "address": {"addressLocality": "Barrie", "addressRegion": "ON"},
+            },
+        }
+        for title in ("Cook", "Baker")
+    ]
+    graph = {
+        "@context": "https://schema.org",
+        "@graph": [{"@type": "Organization", "name": "Acme"}, *postings],
+    }
+    draft = draft_of(tmp_path, json.dumps(graph))
+    assert tomllib.loads(draft.text)["rows"] == {"only": {"@type": "JobPosting"}}
+    assert "positionType" not in tomllib.loads(draft.text)["fields"]
+    found = findings(draft, tmp_path / "feed")
+    assert (found.good, found.rejected, found.filtered) == (2, 0, Counter({"only @type = JobPosting": 1}))
+
+
+def test_an_array_of_postings_alone_leaves_out_nothing(tmp_path: Path) -> None:
+    postings = [{"@type": "JobPosting", "title": title, "description": LONG} for title in ("Cook", "Baker")]
+    assert "rows" not in tomllib.loads(draft_of(tmp_path, json.dumps(postings)).text)
+
+
+def test_a_state_that_is_that_of_the_posting_is_not_taken_for_the_province(tmp_path: Path) -> None:
+    jobs = [
+        f'<job state="{state}"><id>{id}</id><title>Cook</title><description>{LONG}</description><city>Barrie</city>'
+        f"<province>ON</province><url>https://acme.example/{id}</url></job>"
+        for id, state in enumerate(("open", "closed"))
+    ]
+    draft = draft_of(tmp_path, f"<jobs>{''.join(jobs)}</jobs>")
+    fields = tomllib.loads(draft.text)["fields"]
+    assert fields["status"] == "@state"
+    assert "{city}, {province}" in str(fields["locations"])
+    assert findings(draft, tmp_path / "feed").rejected == 0
+
+
+@pytest.mark.parametrize("word", ["Internal Only", "interne"])
+def test_a_draft_says_how_to_leave_out_postings_that_are_not_for_the_public(
+    tmp_path: Path, word: str
+) -> None:
+    rows = [
+        [str(id), "Cook", "Barrie, ON", LONG, f"https://acme.example/{id}", audience]
+        for id, audience in enumerate(("External", word, "External"))
+    ]
+    text = draft_of(
+        tmp_path, sheet(["id", "title", "location", "description", "url", "Audience"], *rows)
+    ).text
+    lines = text.splitlines()
+    at = lines.index(f'# Audience has "{word}". To leave such postings out:')
+    changed = "\n".join([*lines[: at + 1], *(line[2:] for line in lines[at + 1 : at + 3]), *lines[at + 3 :]])
+    (tmp_path / "feed.csv").write_bytes((tmp_path / "feed").read_bytes())
+    config = parse_feed("acme", changed, CATALOGUE, FeedDefaults())
+    found = CheckResult()
+    list(Checker(config, CATALOGUE, FeedLimits(), NOW).check(tmp_path / "feed.csv", found))
+    assert (found.good, found.filtered.total()) == (2, 1)
+
+
+def test_a_status_whose_column_the_preset_does_not_have_is_in_the_draft(tmp_path: Path) -> None:
+    rows = [
+        [str(id), "Cook", "Barrie, ON", LONG, f"https://acme.example/{id}", status]
+        for id, status in enumerate(("Published", "Closed", "Published"))
+    ]
+    header = ["id", "title", "location", "description", "url", "Publication Status"]
+    draft = draft_of(tmp_path, sheet(header, *rows))
+    assert (draft.preset, tomllib.loads(draft.text)["fields"]["status"]) == ("csv", "Publication Status")

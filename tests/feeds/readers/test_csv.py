@@ -66,6 +66,7 @@ def test_a_rejected_csv_row_can_be_written_again_as_it_was():
     [
         ("id,Title, title \n1,a,b\n", "bad_header", "title"),
         ("id,,city\n1,a,b\n", "bad_header", "column 2"),
+        ("Jobs of Acme,,,\nid,title,city,url\n", "bad_header", "the header must be the first line"),
         (",", "empty_file", "no header"),
         (",,\n\n, ,", "empty_file", "no header"),
         ('id,title\n1,"a\n', "truncated", "quote"),
@@ -76,6 +77,7 @@ def test_a_rejected_csv_row_can_be_written_again_as_it_was():
     ids=[
         "repeated",
         "empty name",
+        "a title above the header",
         "one blank header",
         "blank to the end",
         "open quote",

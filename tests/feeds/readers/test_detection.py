@@ -81,6 +81,7 @@ def test_an_encoding_that_is_wrong_is_said_not_guessed():
         (b"7z\xbc\xaf\x27\x1c", "not_a_feed", "7z"),
         (b"a/b.csv".ljust(257, b"\0") + b"ustar", "not_a_feed", "tar"),
         (b"Not found", "not_a_feed", "delimiter"),
+        (b"Jobs of Acme\nid,title\n1,a\n", "not_a_feed", "must be the header of a CSV"),
         (b'{"error": "no such feed"}', "no_records_path", "jobs"),
         (b'{"jobs": null}', "no_records_path", "jobs"),
     ],

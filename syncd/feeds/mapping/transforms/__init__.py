@@ -6,7 +6,7 @@ from syncd.feeds.mapping.transforms.html import clean, paragraphs
 from syncd.feeds.mapping.transforms.places import TidyPlace, each_city, has_postal_code, is_canada, read_place
 
 #: Part of every feed's fingerprint: raise it when a transform gives another result for the same text.
-VERSION = 8
+VERSION = 9
 
 __all__ = [
     "VERSION",

@@ -1,6 +1,6 @@
 """Dates as employers write them, to ``YYYY-MM-DD``. The mapping chooses the format; it is never guessed from the text.
 
-    iso           2026-07-13, with or without a time       rfc822    Mon, 13 Jul 2026 00:00:00 EST
+    iso           2026-07-13 or 20260713, time or not      rfc822    Mon, 13 Jul 2026 00:00:00 EST
     dmy mdy ymd   numbers in that order, separated by one  words     13 July 2026, July 13th, 2026,
                   of / . - or blanks, time or not                    le 13 juillet 2026
     numbers       dmy or mdy where only one is possible    excel     46216: a spreadsheet's day number
@@ -24,6 +24,8 @@ from syncd.feeds.text import spelled
 Parse = Callable[[str], date | None]
 
 _ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?=[T ]\d|\Z)", re.ASCII)
+#: The basic format of ISO 8601. Other numbers of eight digits are no dates.
+_ISO_BASIC = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?=T\d|\Z)", re.ASCII)
 _SERIAL = re.compile(r"\d{5}(?:\.\d+)?\Z", re.ASCII)
 _EPOCH = re.compile(r"-?\d{1,15}(?:\.\d+)?\Z", re.ASCII)
 _TIME = r"(?:[T,]?\s*(?:a\s+|at\s+)?\d{1,2}\s?[:h].*)?\Z"
@@ -119,7 +121,7 @@ def _strptime(form: str) -> Parse:
 
 
 def _iso(text: str) -> date | None:
-    found = _ISO.match(text)
+    found = _ISO.match(text) or _ISO_BASIC.match(text)
     return _date(int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
