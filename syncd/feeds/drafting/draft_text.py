@@ -113,7 +113,7 @@ def _one_of(company: Column) -> Lines:
 
 
 def _rows(found: Survey) -> Lines:
-    """Leave out what is no posting, and say how to leave out postings that are not for the public."""
+    """Leave out what is not a posting, and say how to leave out postings that are not for the public."""
     columns = found.search()
     if (kind := other_things(columns)) is not None:
         yield "[rows]  # the file has more than postings"

@@ -236,7 +236,9 @@ def _find_dialect(head: bytes, setting: str | None, *, guessed: bool) -> tuple[s
     skip = line.end() if line else 0
     found = setting or (line.group(1).decode("latin-1") if line else None) or _best(head[skip:])
     if found is None and guessed:
-        detail = "neither XML nor JSON, and no delimiter splits its first line, which must be the header of a CSV"
+        detail = (
+            "neither XML nor JSON, and no delimiter splits its first line, which must be the header of a CSV"
+        )
         raise FeedError("not_a_feed", detail, line=1)
     end = _FIRST_END.match(head, skip)
     return found or ",", end.group(1) if end else b"\n", skip

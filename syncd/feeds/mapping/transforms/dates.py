@@ -24,7 +24,7 @@ from syncd.feeds.text import spelled
 Parse = Callable[[str], date | None]
 
 _ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?=[T ]\d|\Z)", re.ASCII)
-#: The basic format of ISO 8601. Other numbers of eight digits are no dates.
+#: The basic format of ISO 8601. Other numbers of eight digits are not dates.
 _ISO_BASIC = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?=T\d|\Z)", re.ASCII)
 _SERIAL = re.compile(r"\d{5}(?:\.\d+)?\Z", re.ASCII)
 _EPOCH = re.compile(r"-?\d{1,15}(?:\.\d+)?\Z", re.ASCII)

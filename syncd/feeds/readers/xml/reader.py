@@ -283,4 +283,3 @@ def _cuts(buf: bytes, opening: bytes) -> list[_Cut]:
         cuts.append((gap, start, end))
         gap = end
     return cuts
-
