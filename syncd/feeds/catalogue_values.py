@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
+from functools import lru_cache, partial
 
 from syncd.domain import FIELDS, SALARY_MEMBERS, Catalogue, CatalogueEntry
 from syncd.feeds.faults import similar
@@ -71,6 +71,7 @@ def finders(catalogue: Catalogue) -> dict[str, EntryFinder]:
     for parent, fields in (("", FIELDS), ("/salary", SALARY_MEMBERS)):
         for field in fields:
             if name := field.catalogue:
-                pointer, by_name = f"{parent}/{field.name}", partial(catalogue.find, name)
+                # feeds repeat the names that they have
+                pointer, by_name = f"{parent}/{field.name}", lru_cache(4096)(partial(catalogue.find, name))
                 found[field.name] = EntryFinder(_ENTRY_WORDS[name], pointer, by_name, catalogue.entries(name))
     return found

@@ -51,7 +51,11 @@ class XmlNode:
         if children is None:
             children = self._children = _by_name(self._element)
         value = children.get(name)
-        return value if value is not None or not folded else children.get(self.called(folded))
+        if value is not None or not folded:
+            return value
+        names = self._folded
+        actual = self.called(folded) if names is None else names.get(folded)
+        return children.get(actual) if actual else None
 
     def called(self, folded: str) -> str:
         """Return the name of the child that is ``folded`` in lower case (of several that one, or the first), or ""."""

@@ -6,6 +6,7 @@ A feed's place needs a word that it is in Canada. A bare city without one may be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 from syncd.domain import province_code
@@ -152,11 +153,15 @@ def _finder(given: FieldExpression) -> _Finder:
         abroad = None
         for part in parts(node) if parts else (node,):
             named = [spelled(value) for value in countries(part)]
+            places = every(part)
+            texts = tuple(map(spelled, places))
+            if (named or not inherits) and (certain := _certain(tuple(named), texts)) is not None:
+                found += certain
+                continue
             canadian = any(map(is_canada, named))
             if named and not canadian:
                 abroad = abroad or named[0]
                 continue
-            places = every(part)
             if inherits and not named and (elsewhere := foreign(node)):
                 kept = [value for value in places if read_place(spelled(value)).in_canada]
                 abroad = abroad or (elsewhere if len(kept) < len(places) else None)
@@ -170,6 +175,18 @@ def _finder(given: FieldExpression) -> _Finder:
         return found, abroad
 
     return find
+
+
+@lru_cache(maxsize=4096)
+def _certain(countries: tuple[str, ...], texts: tuple[str, ...]) -> list[TidyPlace] | None:
+    """The places of a part of a record whose country and texts say all that is needed, remembered, since feeds repeat their
+    cities; None where more of the record has to be looked at, or the part lies abroad."""
+    canadian = any(map(is_canada, countries))
+    if countries and not canadian:
+        return None
+    if any(map(_lacks_province, texts)) or (not canadian and any(read_place(text).doubted for text in texts)):
+        return None
+    return [one for text in texts for one in _found(text, canadian)]
 
 
 def _found(value: object, in_canada: bool) -> list[TidyPlace]:
