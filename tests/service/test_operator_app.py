@@ -5,7 +5,12 @@ import asyncio
 import pytest
 from pytest_aiohttp.plugin import AiohttpClient
 
+from syncd.api import add_open, make_app
+from syncd.config import Api, load_settings
+from syncd.domain import Catalogue
+from syncd.errors import ConfigError
 from syncd.service.listeners import make_operator_app
+from syncd.store import Store
 from syncd.web import controls_of, health_of
 
 
@@ -125,3 +130,25 @@ async def test_a_token_that_is_not_text_is_a_wrong_one(operator, sent):
     writer.write(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: " + sent + b"\r\n\r\n")
     assert (await reader.readline()).split()[1] == b"401"
     writer.close()
+
+
+async def test_no_address_beside_the_api_can_be_its_base_path(store: Store) -> None:
+    """The settings list these addresses, since they are read before any is made."""
+
+    async def readiness() -> dict[str, object]:
+        return {"ready": True}
+
+    async def reload() -> dict[str, object]:
+        return {}
+
+    api = Api()
+    app = make_app(store, api, Catalogue.default())
+    add_open(app, health_of(readiness))
+    add_open(app, controls_of(lambda accept: ("text/plain", b""), reload, ""))
+    paths = {resource.canonical for resource in app.router.resources()}
+    beside = {path.split("/")[1] for path in paths if not path.startswith(api.base_path)}
+    taken = {name for name in beside if name and "{" not in name} | {"operator"}
+    assert {"docs", "problems", "healthz", "readyz", "metrics"} < taken
+    for name in taken:
+        with pytest.raises(ConfigError, match=f"/{name} is an address of syncd itself"):
+            load_settings(None, {"SYNCD_API__BASE_PATH": f"/{name}"})

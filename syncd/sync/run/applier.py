@@ -205,7 +205,7 @@ class Applier:
         new: list[_New] = []
         for row, packed in rows:
             job = found.jobs.get(row.reference)
-            if job is None and row.day == today:
+            if job is None and row.day == today and packed.creation is not None:
                 done.actions[RowAction.CREATED] += 1
                 job_made, due = packed.creation
                 new.append((row, len(changes), due))

@@ -81,8 +81,8 @@ class PlanProgress:
     back: array[int] = field(default_factory=lambda: array("q"))
     lacking: int = 0
 
-    def note(self, *what: object) -> None:
-        self.digest.update(repr(what).encode())
+    def note(self, action: str, *what: object) -> None:
+        self.digest.update(repr((str(action), *what)).encode())
 
     def compare(self, old: Job, new: Job) -> None:
         """Count a job that was active before the run and is named by it."""

@@ -219,26 +219,29 @@ class _Reading:
     # -- other records -------------------------------------------------------------------------------------
 
     def _take(self, records: Sequence[Record], rows: Sequence[ValidatedRow]) -> None:
+        self._read += len(records)
+        staged = []
         for record, row in zip(records, self._judged_whole(rows), strict=True):
-            self._take_one(record, row)
+            if row.left_out is not None:
+                self._filtered[row.left_out] += 1
+                continue
+            staged.append((record, row))
+            if row.unknown or row.warnings:
+                self._warn(record, row)
+            if row.kind is RowKind.VALID:
+                self._last_good = row.reference
+                self._assumed += row.assumed
+                continue
+            self._rejected += 1
+            if self._this.rejects is not None:
+                self._this.rejects.add(record, unpack_problems(row.body))
+        self._stage.records.add(staged)
 
-    def _take_one(self, record: Record, row: ValidatedRow) -> None:
-        self._read += 1
-        if row.left_out is not None:
-            self._filtered[row.left_out] += 1
-            return
+    def _warn(self, record: Record, row: ValidatedRow) -> None:
         warnings = self._this.warnings
         warnings.unknown.add(row.unknown)
         for code, detail in row.warnings:
             warnings.add(code, detail, record.number, row.reference, self._reader.member_of(record.number))
-        self._stage.records.add(record, row)
-        if row.kind is RowKind.VALID:
-            self._last_good = row.reference
-            self._assumed += row.assumed
-            return
-        self._rejected += 1
-        if self._this.rejects is not None:
-            self._this.rejects.add(record, unpack_problems(row.body))
 
     def _judged_whole(self, rows: Sequence[ValidatedRow]) -> Sequence[ValidatedRow]:
         """Add to the problems of rejected rows what else is wrong with them: what a new job would lack, or what the job of the

@@ -40,24 +40,23 @@ def pack(sent: JobInput, creation: Creation | None) -> bytes:
 
 
 class PackedRow:
-    """A row packed by ``pack``; each part is unpacked when it is asked for."""
+    """A row packed by ``pack``. What it sends is unpacked when it is asked for.
 
-    __slots__ = ("_due", "_places", "_sent", "_values")
+    ``creation``: what it was packed with."""
+
+    __slots__ = ("_sent", "creation")
 
     def __init__(self, data: bytes) -> None:
-        self._values, self._due, self._places, self._sent = marshal.loads(data)  # noqa: S302 - our own scratch file, unlinked since it was opened
-
-    @property
-    def creation(self) -> Creation:
-        """Only for a row that was packed with one."""
-        places = cast("tuple[Place, ...]", _places(self._places))
-        return Creation(NewJob(self._values, places), self._due)
+        values, due, places, self._sent = marshal.loads(data)  # noqa: S302 - our own scratch file, unlinked since it was opened
+        self.creation: Creation | None = None
+        if values is not None:
+            self.creation = Creation(NewJob(values, cast("tuple[Place, ...]", _places(places))), due)
 
     @property
     def sent(self) -> JobInput:
         fields, job_id = marshal.loads(self._sent)  # noqa: S302 - as above
-        if self._values is not None and fields.get("description", "") is None:
-            fields["description"] = self._values[_DESCRIPTION]
+        if self.creation is not None and fields.get("description", "") is None:
+            fields["description"] = self.creation.job.values[_DESCRIPTION]
         for name, (_, unpacked) in _FORMS:
             if (value := fields.get(name)) is not None:
                 fields[name] = unpacked(value)

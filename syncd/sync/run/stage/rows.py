@@ -9,6 +9,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -43,11 +44,12 @@ class Bodies:
         self._file = tempfile.TemporaryFile(prefix="syncd-bodies-", dir=folder, buffering=_PIECE)  # noqa: SIM115
         self._end, self._dirty = 0, False
 
-    def add(self, body: bytes) -> int:
-        """Append ``body`` and return its offset. Raises OSError for a full disk, here or in a later call."""
-        at, self._end, self._dirty = self._end, self._end + len(body), True
-        self._file.write(body)
-        return at
+    def add(self, *bodies: bytes) -> list[int]:
+        """Append the bodies and return their offsets. Raises OSError for a full disk, here or in a later call."""
+        starts = list(accumulate(map(len, bodies), initial=self._end))
+        self._end, self._dirty = starts.pop(), True
+        self._file.write(b"".join(bodies))
+        return starts
 
     def get(self, places: Sequence[tuple[int, int]]) -> list[bytes]:
         """Return the bytes at each (offset, size). Bytes that lie close together are read at once."""
@@ -79,17 +81,17 @@ class Records:
         db.executescript(_TABLES)
         self._rows: list[tuple[int, int, int | None, RowKind, int, int, str | None, bytes, int, int]] = []
 
-    def add(self, record: Record, row: ValidatedRow) -> None:
-        """Add the row of a record that is not known."""
-        number = record.number
-        kind, reference, body, day, *_ = row
-        at = self._bodies.add(body)
-        self._rows.append(
-            (number, number, record.line, kind, 0, day, reference, record.digest, at, len(body))
-        )
-        if row.outline is not None:
-            outline = marshal.dumps(row.outline)
-            self._db.execute("INSERT INTO outline VALUES (?,?,?)", (number, reference, outline))
+    def add(self, rows: Sequence[tuple[Record, ValidatedRow]]) -> None:
+        """Add records that are not known, each with its row."""
+        starts = self._bodies.add(*(row.body for _, row in rows))
+        for (record, row), at in zip(rows, starts, strict=True):
+            number, (kind, reference, body, day, *_) = record.number, row
+            self._rows.append(
+                (number, number, record.line, kind, 0, day, reference, record.digest, at, len(body))
+            )
+            if row.outline is not None:
+                outline = marshal.dumps(row.outline)
+                self._db.execute("INSERT INTO outline VALUES (?,?,?)", (number, reference, outline))
         if len(self._rows) >= _BUFFER:
             self._flush()
 
@@ -255,7 +257,7 @@ class Rows:
         """Reject a row that was valid by itself: the store's state does not allow it."""
         self._db.execute(
             "UPDATE row SET kind = ?, late = 1, at = ?, size = ? WHERE number = ?",
-            (RowKind.REJECTED, self._bodies.add(problems), len(problems), number),
+            (RowKind.REJECTED, *self._bodies.add(problems), len(problems), number),
         )
 
     def references(self, kind: RowKind, size: int) -> Iterator[list[str]]:
