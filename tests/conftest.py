@@ -1,8 +1,10 @@
 """The fixtures of all tests, and the profile of Hypothesis."""
 
+import compileall
 import logging
 import shutil
 import signal
+from pathlib import Path
 
 import pytest
 import structlog
@@ -16,6 +18,13 @@ from tests.amounts import examples, lacking
 settings.register_profile("local", deadline=None, max_examples=examples(100))
 if settings.get_current_profile_name() == "default":
     settings.load_profile("local")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the package once. Tests start hundreds of programs, and each would compile it anew where Python was asked not to
+    write what it compiles (PYTHONDONTWRITEBYTECODE)."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(Path(__file__).parent.parent / "syncd", quiet=2)
 
 
 @pytest.fixture(scope="session")
