@@ -9,6 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from syncd.domain import Hold, Job, PlanCounts, RowAction, RunCounts
 from syncd.sync.run.context import FileRun
@@ -18,6 +19,8 @@ from syncd.sync.run.stage import Stage
 #: Rows or jobs in one look-up: API writes get their turn between two of them.
 BATCH = 500
 _TAG = re.compile(r"<[^>]*>")
+#: An enumeration takes microseconds to show a member.
+_shown = lru_cache(typed=True)(repr)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,8 @@ class PlanProgress:
     lacking: int = 0
 
     def note(self, action: str, *what: object) -> None:
-        self.digest.update(repr((str(action), *what)).encode())
+        """Add a step to the digest. Its form never changes: held runs keep digests."""
+        self.digest.update(f"({_shown(action)}, {', '.join(map(repr, what))})".encode())
 
     def compare(self, old: Job, new: Job) -> None:
         """Count a job that was active before the run and is named by it."""

@@ -130,12 +130,11 @@ class _RowPlanner:
         done = 0
         for batch in self._stage.rows.valid(BATCH, without_body=today):
             found, sents, now = self._this.store.read(partial(self._look_up, rows=batch, today=today))
-            # decided when they were read, and the only rows of their references
-            certain = [row.reference for row, sent in zip(batch, sents, strict=True) if sent is None]
-            self._progress.actions[RowAction.CREATED] += len(certain)
-            self._progress.note(RowAction.CREATED, *certain)
             for row, sent in zip(batch, sents, strict=True):
-                if sent is not None:
+                if sent is None:  # decided when it was read, and the only row of its reference
+                    self._leave()
+                    self._count(RowAction.CREATED, None, row.reference)
+                else:
                     self._row(self._enter(row, found), row, sent, now)
             done += len(batch)
             turns.give_way(self._this.store)

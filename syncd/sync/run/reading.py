@@ -329,7 +329,7 @@ class KnownRecords:
             )
         )
         self._more = len(rows) == _PAGE
-        page: _Page = {row[1]: row[:3] for row in rows if row[3]}
+        page = {digest: (job, digest, reference) for job, digest, reference, known in rows if known}
         self._pages.append(page)
         if rows:
             self._after, *_ = rows[-1]
@@ -342,7 +342,7 @@ class KnownRecords:
                 tx, feed.id, feed.fingerprint, digests, tx.now.today, waits=waits
             )
         )
-        return {row[1]: row for row in rows}
+        return {digest: (job, digest, reference) for job, digest, reference in rows}
 
 
 #: Known records by their digests.

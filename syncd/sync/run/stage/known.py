@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from syncd.store.feed_jobs import KnownRow
+from syncd.store import feed_jobs
 
 _TABLES = """
 CREATE TABLE known (first INTEGER PRIMARY KEY, piece BLOB);
@@ -39,7 +39,7 @@ class KnownPieces:
         self._next = _Piece([], [], [], [])
         self._copies = False
 
-    def add(self, first: int, rows: Sequence[KnownRow]) -> None:
+    def add(self, first: int, rows: Sequence[feed_jobs.KnownRow]) -> None:
         """Add records in a row, the first of which has the number ``first``."""
         piece = self._next
         piece.numbers.extend(range(first, first + len(rows)))
