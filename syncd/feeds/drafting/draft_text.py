@@ -60,8 +60,6 @@ def render(
 ) -> str:
     """Return the whole file. ``unknown``: values by field that no catalogue has; ``lacking``: fields that most records lack."""
     lines = [*_head(findings, plan), "", *_top(findings, plan.preset), ""]
-    if (company := several_companies(findings.survey.search())) is not None:
-        lines += [*_one_of(company), ""]
     lines += _rows(findings.survey)
     lines += _read(findings.survey, plan)
     if not plan.native:
@@ -102,28 +100,32 @@ def _top(findings: Findings, preset: str | None) -> Lines:
     yield 'mode = "snapshot"  # what a file lacks is archived; "delta": a file only adds and updates'
 
 
-def _one_of(company: Column) -> Lines:
-    """Say how to take the rows of one company."""
-    yield from comment(
-        f"{plain(company.selector)} has {company.different} values: {_samples(company.samples)}. A feed belongs to one"
-        " employer, and all of these go in under the one above. To take the rows of one company alone:"
-    )
-    yield "# [rows]"
-    yield f"# only = {{ {text(company.selector)} = {text(company.samples[0])} }}"
-
-
 def _rows(found: Survey) -> Lines:
-    """Leave out what is not a posting, and say how to leave out postings that are not for the public."""
+    """Say how to leave out what is not a posting, or one of another company, or not for the public: as lines of one table."""
     columns = found.search()
+    hints: list[tuple[str, str]] = []
     if (kind := other_things(columns)) is not None:
-        yield "[rows]  # the file has more than postings"
-        yield f"only = {{ {text(kind.selector)} = {text(POSTING)} }}"
-        yield ""
+        said = (
+            f"{plain(kind.selector)} says that some records are not postings: {_samples([*kind.texts][:5])}."
+        )
+        only = f"only = {{ {text(kind.selector)} = {text(POSTING)} }}"
+        hints.append((f"{said} To leave these out, take the # off the lines below:", only))
+    elif (company := several_companies(columns)) is not None:
+        said = (
+            f"{plain(company.selector)} has {company.different} values: {_samples(company.samples)}. A feed belongs to one"
+            " employer, and all of these go in under the one above. To take the rows of one company alone:"
+        )
+        hints.append((said, f"only = {{ {text(company.selector)} = {text(company.samples[0])} }}"))
     if (internal := internal_postings(columns)) is not None:
         column, word = internal
-        yield from comment(f"{plain(column.selector)} has {shown(word)}. To leave such postings out:")
-        yield "# [rows]"
-        yield f"# skip = {{ {text(column.selector)} = {text(word)} }}"
+        said = f"{plain(column.selector)} has {shown(word)}. To leave such postings out:"
+        hints.append((said, f"skip = {{ {text(column.selector)} = {text(word)} }}"))
+    for number, (said, line) in enumerate(hints):
+        yield from comment(said)
+        if number == 0:
+            yield "# [rows]"
+        yield f"# {line}"
+    if hints:
         yield ""
 
 

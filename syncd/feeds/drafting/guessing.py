@@ -63,7 +63,7 @@ def several_companies(columns: ColumnSearch) -> Column | None:
 def other_things(columns: ColumnSearch) -> Column | None:
     """Return the column that says of what kind each record is, if postings are one kind of several (JSON-LD)."""
     kinds = (column for column in columns.all if column.selector == _KIND)
-    return next((column for column in kinds if POSTING in column.samples and column.different > 1), None)
+    return next((column for column in kinds if POSTING in column.texts and column.different > 1), None)
 
 
 def internal_postings(columns: ColumnSearch) -> tuple[Column, str] | None:
@@ -207,7 +207,7 @@ def _is_data_type(column: Column) -> bool:
     """Whether an attribute ``type`` says of what kind its element is (``<content type="xhtml">``, a node of JSON-LD)."""
     if not column.selector.casefold().endswith(_KIND):
         return False
-    if POSTING in column.samples or column.selector.endswith(f".{_KIND}"):
+    if POSTING in column.texts or column.selector.endswith(f".{_KIND}"):
         return True
     return all("/" in text or text.casefold() in _DATA_TYPES for text in column.samples)
 

@@ -36,6 +36,8 @@ PLACE_ASSUMED = "place_assumed"
 ROWS_HINT = "; [rows] only in the feed's file leaves such rows out"
 _ABROAD = "the location is outside Canada (country {})"
 _CANADA_ONLY = ": the service takes Canadian places only"
+#: The places of a record with longer texts than this in all are not remembered.
+_REMEMBERED = 400
 _OPTIONS = ("country", "province", "postal", "too_many")
 
 
@@ -155,7 +157,8 @@ def _finder(given: FieldExpression) -> _Finder:
             named = [spelled(value) for value in countries(part)]
             places = every(part)
             texts = tuple(map(spelled, places))
-            if (named or not inherits) and (certain := _certain(tuple(named), texts)) is not None:
+            short = sum(map(len, (*named, *texts))) <= _REMEMBERED
+            if short and (named or not inherits) and (certain := _certain(tuple(named), texts)) is not None:
                 found += certain
                 continue
             canadian = any(map(is_canada, named))

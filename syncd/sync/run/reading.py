@@ -40,6 +40,8 @@ EDGE = 2000
 FIRST_LOOK = 100
 #: Rows of the store that are fetched ahead at once, and the number of such pages that are kept.
 _PAGE, _PAGES = 1000, 3
+#: Digests that are looked up at once: a statement has a limit.
+_ASKED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,8 +311,9 @@ class KnownRecords:
         while self._more and (some or not self._pages):  # the file has come to the newest page
             found |= (some := _on_page(self._fetch(), digests))
         if len(found) < len(digests) and self._after:  # the feed has jobs
-            rest = [digest for digest in digests if digest not in found]
-            found |= self._look_up(rest)
+            rest = list(dict.fromkeys(digest for digest in digests if digest not in found))
+            for start in range(0, len(rest), _ASKED):
+                found |= self._look_up(rest[start : start + _ASKED])
         # a reader may ask for the next records before it has given out all of these
         self._previous, self._found = self._found, found
         return found.keys()

@@ -177,7 +177,13 @@ class ValidationPool:
     def _validate(self, batch: _Batch) -> None:
         if self._own is None:
             self._own = FileValidator(self._task)
-        batch.rows = self._own.validate(batch.records, batch.now)
+        try:
+            batch.rows = self._own.validate(batch.records, batch.now)
+        except Exception:  # the file cannot be used from here on
+            self._waiting.clear()
+            while self._pending and self._pending.pop() is not batch:
+                pass
+            raise
 
     def _done(self, *, wait: bool) -> Iterator[_Batch]:
         """Yield the batches at the head of the queue that have their rows."""

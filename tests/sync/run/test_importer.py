@@ -869,3 +869,12 @@ def test_text_pasted_from_word_in_a_cell_leaves_the_file_a_csv(board: Board) -> 
     run = board.deliver(feed, content.replace("referenceId,", "id,").encode())
     assert run.counts.read == 2
     assert run.state != "failed"
+
+
+def test_a_file_with_hundreds_of_thousands_of_empty_lines_is_read_again(board: Board) -> None:
+    """Each could be a record until it is parsed, and all of them are looked up."""
+    feed, rows = board.feed('[read]\nformat = "csv"\n'), [board.row(f"r{n}") for n in range(300)]
+    lines = as_csv(rows).encode()
+    assert board.deliver(feed, lines + b"\r\n" * 700_000).counts.created == 300
+    run = board.deliver(feed, lines + b"\r\n" * 700_001)
+    assert (run.state, run.counts.unchanged) == ("succeeded", 300)

@@ -12,12 +12,14 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from structlog.testing import capture_logs
 
 from syncd.domain import Moment, Run
+from syncd.errors import FeedError
 from syncd.feeds.readers import Record
 from syncd.store import Store
 from syncd.store.runs import results
@@ -417,3 +419,33 @@ def test_a_batch_that_cannot_be_sent_is_validated_at_once_also_while_requests_co
     with requests(board.store):
         assert_same_result(board, other, as_xml(mixed_rows(board)))
     assert workers.batches == 0
+
+
+@pytest.mark.parametrize("bad", [0, 150, 299])
+def test_a_batch_that_spoils_the_file_ends_the_reading_with_its_reason_and_the_rows_before_it(
+    bad: int,
+) -> None:
+    class Spoiling:
+        def validate(self, records: Iterable[Record], form: object, now: object) -> list[object]:
+            numbers = [record.number for record in records]
+            if bad + 1 in numbers:
+                raise FeedError("limit_exceeded", "too much")
+            return [object() for _ in numbers]
+
+    task: Any = SimpleNamespace(validator=Spoiling(), form="csv", head=b"", read=None, limits=None)
+    taken: list[int] = []
+
+    def take(records: Sequence[Record], rows: Sequence[object]) -> None:
+        taken.extend(record.number for record, _ in zip(records, rows, strict=True))
+
+    validation = pool.ValidationPool(task, take, lambda: cast("Any", None), lambda: False, print, processes=0)
+
+    def read() -> None:
+        for number in range(300):
+            validation.add(Record(number + 1, 1, b"", {"a": "b"}))
+        validation.finish()
+
+    with pytest.raises(FeedError, match="too much"):
+        read()
+    validation.finish()  # as a run does, for the rows before
+    assert taken == list(range(1, bad // 256 * 256 + 1))

@@ -31,6 +31,8 @@ CREATE TABLE outline (number INTEGER PRIMARY KEY, reference TEXT, outline BLOB);
 _OVERTAKEN = 0
 #: References of rows that are looked up in memory: up to some megabytes.
 _IN_MEMORY = 20_000
+#: Values that are looked up at once: a statement has a limit.
+_ASKED = 10_000
 #: Records that are inserted at once.
 _BUFFER = 1000
 
@@ -157,9 +159,12 @@ class Records:
 
 def _present(db: sqlite3.Connection, table: str, column: str, values: Sequence[T]) -> set[T]:
     """Return those of the values that the column of the table has."""
-    marks = ",".join("?" * len(values))
-    query = f"SELECT {column} FROM {table} WHERE {column} IN ({marks})"  # noqa: S608
-    return {found for (found,) in db.execute(query, list(values))}
+    present: set[T] = set()
+    for start in range(0, len(values), _ASKED):
+        some = values[start : start + _ASKED]
+        query = f"SELECT {column} FROM {table} WHERE {column} IN ({','.join('?' * len(some))})"  # noqa: S608
+        present.update(found for (found,) in db.execute(query, list(some)))
+    return present
 
 
 def has_repeats(db: sqlite3.Connection) -> bool:
