@@ -9,7 +9,8 @@ ratio of a million jobs to 10,000. The totals show where the answer is larger, t
 
 A search is asked twice: after a job of the employer has changed ("changed"), and at once once more ("again"), as the next
 page of it or somebody else asks. In seven of the runs it is asked before that, too, after more changes than are
-followed, so that what is remembered does not help ("anew").
+followed, so that what is remembered does not help ("anew"). The first run, which does not count, has the server count the
+patterns of the texts.
 
 ``--store`` measures stores on PostgreSQL instead: the address of a server whose user may make databases. The databases
 ``syncd_scale_…`` are made there, and stay there; without ``--folder`` the next run makes them again.
@@ -55,6 +56,9 @@ COMMON_TO_ALL = {
     "common q (5 in 100)": f"q={COMMON}",
     "common q, page 5": f"q={COMMON}&page=5",
     "common q and a status": f"q={COMMON}&status=active",
+    "common q of two words": f"q={quote('shift manager')}",
+    "q in every referenceId": "q=r-",
+    "q of two digits": "q=77",
     "q of two characters": "q=oo",
     "rare q of two characters": f"q={RARE[:2]}",
 }

@@ -29,7 +29,15 @@ from syncd.notify import DegradedFeeds, Notifier, Sending, pages_of, ways_of
 from syncd.service import exposure, stores
 from syncd.service.clock_check import ClockCheck
 from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer
-from syncd.service.housekeeping import DEGRADED, HOUSEKEEPING, INDEXING, Housekeeping, index_searches, repeat
+from syncd.service.housekeeping import (
+    DEGRADED,
+    HOUSEKEEPING,
+    INDEXING,
+    Housekeeping,
+    count_patterns,
+    index_searches,
+    repeat,
+)
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
 from syncd.service.process import (
@@ -234,6 +242,7 @@ class Daemon:
             repeat("refresh", lambda: self._metrics.refreshed(refresher.tick()), settings.check),
             repeat("house", housekeeping.tick, HOUSEKEEPING),
             repeat("search", partial(index_searches, store, self._stopping.is_set), INDEXING),
+            repeat("patterns", partial(count_patterns, store, self._stopping.is_set), INDEXING),
             repeat("degraded", degraded.tick, DEGRADED),
             watch_the_loop(self._notifier, self._readiness),
         )

@@ -1,5 +1,5 @@
 """Work that is done now and then: delete what is older than ``keep_history``, report feeds that have gone silent, and
-keep the search index up to date."""
+keep the search index and the patterns of texts up to date."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")
 
-#: Seconds between two ticks of ``Housekeeping``, two calls of ``index_searches``, and two looks at degraded feeds.
+#: Seconds between two ticks of ``Housekeeping``, two calls of ``index_searches`` and of ``count_patterns``, and two looks at
+#: degraded feeds.
 HOUSEKEEPING, INDEXING, DEGRADED = 60.0, 1.0, 5.0
-#: Seconds between two steps of the search index while requests come: each is a write that they wait for.
+#: Seconds between two steps of the search index, or of counting patterns, while requests come: they wait for each.
 PAUSE = 0.02
 #: Rows that one transaction deletes, so that writes of the API get their turn.
 BATCH = 1_000
@@ -101,5 +102,21 @@ def index_searches(store: Store, stop: Callable[[], bool]) -> None:
             then = "it is rebuilt" if rebuilt else "searches scan until the next start"
             log.error(Event.SEARCH_DAMAGED, error=error, then=then)
         while not stop() and store.index_some():
-            if store.recent_requests:
-                time.sleep(PAUSE)
+            _make_way(store)
+
+
+def count_patterns(store: Store, stop: Callable[[], bool]) -> None:
+    """Count the patterns of employers whose jobs are searched (``Store.count_patterns``). ``stop`` is asked every thousand jobs.
+    A store that is busy is left alone until the next time. Raises StoreError for any other fault."""
+
+    def go_on() -> bool:
+        _make_way(store)
+        return not stop()
+
+    with suppress(StoreBusy, StoreClosed, StoreOverloaded):
+        store.count_patterns(go_on)
+
+
+def _make_way(store: Store) -> None:
+    if store.recent_requests:
+        time.sleep(PAUSE)

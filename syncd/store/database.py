@@ -141,6 +141,8 @@ class Found:
 
 #: Ids that ``Found`` has at most.
 FIRST = 1_000
+#: Characters of the shortest text that a search index finds: it has no part of a text that is shorter.
+SHORTEST = 3
 
 
 class Search(Protocol):
@@ -151,10 +153,19 @@ class Search(Protocol):
         """Another object once what was found before may have been wrong: the index was damaged."""
 
     def find(
-        self, tx: Executes, asked: Asked, *, page: int, size: int, among: int, total: int | None = None
+        self,
+        tx: Executes,
+        asked: Asked,
+        *,
+        page: int,
+        size: int,
+        among: int,
+        total: int | None = None,
+        texts: Sequence[str] = (),
     ) -> tuple[Found, Sequence[int]]:
         """Return how many jobs are found, and the ids of those on ``page``, in the order of lists. ``among``: how many jobs
-        the employer has. ``total``: what is returned as the number, if it is known: then nothing is counted."""
+        the employer has. ``total``: what is returned as the number, if it is known: then nothing is counted. ``texts``: each
+        job that has the term has one of these, too, if they are known: the index can find them, however short the term."""
 
 
 class SearchIndex(Protocol):

@@ -18,11 +18,12 @@ import sqlalchemy as sa
 
 from syncd.domain import Location, Moment
 from syncd.errors import StoreError
-from syncd.store import places, schema
+from syncd.store import places, schema, searches
 from syncd.store.database import Database, Session, translating
 from syncd.store.recent_requests import RecentRequests
+from syncd.store.search_memory import SearchMemory
 from syncd.store.sqlite import SqliteDatabase
-from syncd.store.transactions import Readers, SearchMemory, Tx, Writer
+from syncd.store.transactions import Readers, Tx, Writer
 
 T = TypeVar("T")
 
@@ -170,6 +171,12 @@ class Store:
         now and then while the store is open: searches are right without it, but not quick. Raises StoreError; a
         damaged index is reported by ``mend_index`` only."""
         return self.database.index.step(self.read, self.write)
+
+    def count_patterns(self, go_on: Callable[[], bool]) -> None:
+        """Count the patterns of the texts of employers whose jobs are searched and are many, or follow what has become of
+        them (``TextPatterns``). Meant to be called now and then, as ``index_some``. ``go_on`` is asked every thousand jobs.
+        Raises StoreError."""
+        searches.count_patterns(self.read, self.search_memory, go_on)
 
     def mend_index(self) -> tuple[str, bool] | None:
         """Rebuild the search index, empty, if it was found damaged (``SearchIndex.mend``). Raises StoreError."""

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from syncd.domain import Status
+from syncd.service.housekeeping import count_patterns
 from syncd.service.refresher import Refresher
 from syncd.store import jobs, runs
 from syncd.store.postgres import search as postgres_search
-from syncd.store.searches import remembered
+from syncd.store.search_memory import answers as answers_of_searches
+from syncd.store.searches import patterns, remembered
 from syncd.store.sqlite import search as sqlite_search
 from syncd.sync.run import begin_revert, carry_out_revert, plan_revert
 from tests.sync.board import Board
@@ -20,11 +22,16 @@ QUESTIONS = [(q, status) for q in ("co", "cook", "chef", "r1") for status in (No
 Answers = dict[Any, tuple[int, list[int]]]
 
 
-@pytest.fixture(autouse=True)
-def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few jobs are enough for searches to be remembered, and for the index to be asked."""
+@pytest.fixture(params=["remembered", "by patterns"], autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Few jobs are enough for searches to be remembered, for their patterns to be counted, and for the index to be asked.
+    "by patterns": nothing is remembered."""
     for module in (remembered, sqlite_search, postgres_search):
         monkeypatch.setattr(module, "FEW", 0)
+    monkeypatch.setattr(patterns, "MANY", 0)
+    if request.param == "by patterns":
+        monkeypatch.setattr(answers_of_searches, "MOST", 0)
+    return str(request.param)
 
 
 def answers(board: Board) -> Answers:
@@ -51,7 +58,7 @@ def plain_answers(board: Board) -> Answers:
     return found
 
 
-def test_an_answer_is_not_used_after_any_way_in_which_jobs_change(board: Board) -> None:
+def test_an_answer_is_not_used_after_any_way_in_which_jobs_change(board: Board, way: str) -> None:
     feed = board.feed("max_retitled = 100")
     rows = [*board.rows(1, 9, autoRefresh=True), *board.rows(10, 20)]
     chefs = [row | {"title": "Chef"} for row in rows[:3]] + rows[3:]
@@ -87,6 +94,10 @@ def test_an_answer_is_not_used_after_any_way_in_which_jobs_change(board: Board) 
         "a deletion": lambda: board.delete("r2"),
         "a close date": lambda: forward(80, lambda done: done.closed > 0),
     }
+    board.put(board.row("another"))
+    answers(board)
+    count_patterns(board.store, lambda: False)
+    (counted,) = board.store.search_memory.patterns.all()
     for name, change_jobs in ways.items():
         before = answers(board)
         assert answers(board) == before
@@ -97,3 +108,6 @@ def test_an_answer_is_not_used_after_any_way_in_which_jobs_change(board: Board) 
         while board.store.index_some():
             pass
         assert answers(board) == expected, name
+        if way == "by patterns":
+            count_patterns(board.store, lambda: False)
+    assert board.store.search_memory.patterns.all() == [counted]

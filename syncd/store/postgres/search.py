@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from psycopg import errors
 
-from syncd.store.database import FIRST, Asked, Executes, Found, Run, Session, Window
+from syncd.store.database import FIRST, SHORTEST, Asked, Executes, Found, Run, Session, Window
 
 #: The name of the index. It is made where it is missing, not by a migration: the server may lack the extension.
 INDEX = "ix_job_search"
@@ -18,8 +18,6 @@ _EXTENSION = "CREATE EXTENSION IF NOT EXISTS pg_trgm"
 _CREATE = f"CREATE INDEX IF NOT EXISTS {INDEX} ON job USING gin (search gin_trgm_ops)"
 #: What a server says that does not have the extension, or whose user may not add it.
 _REFUSED = (errors.UndefinedFile, errors.FeatureNotSupported, errors.InsufficientPrivilege)
-#: The index has no text that is shorter: such a term is looked for in all jobs.
-_SHORTEST = 3
 #: The jobs of an employer that has no more are looked at one by one: the index has those of all employers.
 FEW = 5_000
 #: If no more jobs have a term, one statement reads them all.
@@ -36,20 +34,21 @@ _LITERAL = str.maketrans({"\\": "\\\\", "%": "\\%", "_": "\\_"})
 
 def _parts(term: str) -> list[str]:
     """Return the parts of ``term`` that the index is asked for: what has them all may have the term."""
-    parts = dict.fromkeys(part for part in _LONG_WORD.split(term) if len(part) >= _SHORTEST)
+    parts = dict.fromkeys(part for part in _LONG_WORD.split(term) if len(part) >= SHORTEST)
     return sorted(parts, key=len)[-_PARTS:] or [term]
 
 
 class _Having:
     """The jobs of an employer that have a term, in one status or any: the conditions of all statements, and their values."""
 
-    def __init__(self, tx: Executes, asked: Asked, *, indexed: bool) -> None:
+    def __init__(self, tx: Executes, asked: Asked, texts: Sequence[str], *, indexed: bool) -> None:
         employer_id, term, status, _ = asked
         self._tx = tx
         self._values: list[object] = [employer_id]
-        parts = _parts(term) if indexed else []
-        conditions = ["employer_id = $1"]
-        conditions += [f"search LIKE {self._value(f'%{part.translate(_LITERAL)}%')}" for part in parts]
+        parts = _parts(term) if indexed and not texts else []
+        conditions = ["employer_id = $1", *(f"search LIKE {self._containing(part)}" for part in parts)]
+        if indexed and texts:
+            conditions.append(f"search LIKE ANY (ARRAY[{', '.join(map(self._containing, texts))}])")
         if parts != [term]:
             conditions.append(f"strpos(search, {self._value(term)}) > 0")
         self._where = self._whole = " AND ".join(conditions)
@@ -62,6 +61,10 @@ class _Having:
     def _value(self, value: object) -> str:
         self._values.append(value)
         return f"${len(self._values)}"
+
+    def _containing(self, text: str) -> str:
+        """Return the value of a pattern of LIKE: what contains ``text``, every character literal."""
+        return self._value(f"%{text.translate(_LITERAL)}%")
 
     def _rows(self, sql: str) -> Iterable[tuple[int, ...]]:
         # not prepared: so the server plans for this term, which may be rare or common
@@ -100,10 +103,18 @@ class PostgresSearch:
     source = None
 
     def find(
-        self, tx: Executes, asked: Asked, *, page: int, size: int, among: int, total: int | None = None
+        self,
+        tx: Executes,
+        asked: Asked,
+        *,
+        page: int,
+        size: int,
+        among: int,
+        total: int | None = None,
+        texts: Sequence[str] = (),
     ) -> tuple[Found, Sequence[int]]:
-        most, indexed = asked.most, len(asked.term) >= _SHORTEST and among > FEW
-        having = _Having(tx, asked, indexed=indexed)
+        most, indexed = asked.most, (len(asked.term) >= SHORTEST or bool(texts)) and among > FEW
+        having = _Having(tx, asked, texts, indexed=indexed)
         if total is None:
             ids = having.up_to(ALL if most is None else min(ALL, most))
             if ids is not None:

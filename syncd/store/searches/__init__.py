@@ -1,5 +1,8 @@
-"""Searches of jobs by a part of their texts: what they found is remembered, and followed through later changes."""
+"""Searches of jobs by a part of their texts. What they found is remembered, and followed through later changes; of an employer
+with many jobs the patterns of the texts are counted beside them."""
 
-from syncd.store.searches.remembered import PRUNINGS, find
+from syncd.store.searches.patterns import count_patterns
+from syncd.store.searches.remembered import find
+from syncd.store.searches.state import PRUNINGS
 
-__all__ = ["PRUNINGS", "find"]
+__all__ = ["PRUNINGS", "count_patterns", "find"]

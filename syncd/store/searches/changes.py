@@ -14,7 +14,8 @@ from sqlmodel import col, select
 from syncd.domain import search_text
 from syncd.store.database import FIRST, Asked, Found
 from syncd.store.model import HistoryRow, JobRow, Statement, among
-from syncd.store.transactions import SearchState, Tx
+from syncd.store.search_memory import SearchState
+from syncd.store.transactions import Tx
 
 #: Up to this many newer entries of the history are looked at for those of the employer, and up to this many of those are
 #: followed. If there are more, another search is likely to be quicker.
@@ -49,7 +50,7 @@ _LISTED = Statement(
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 #: What decides about a job, by wire name; None: there is no such job.
-_Job = Mapping[str, Any] | None
+SearchedJob = Mapping[str, Any] | None
 
 
 def follow(tx: Tx, asked: Asked, found: Found, since: SearchState, now: SearchState) -> Found | None:
@@ -58,15 +59,31 @@ def follow(tx: Tx, asked: Asked, found: Found, since: SearchState, now: SearchSt
     newer = now.change - since.change
     if since.since != now.since or not 0 < newer <= CHECKED:
         return None
-    values = {"after": since.change, "newer": newer, "employer_id": asked.employer_id, "limit": FOLLOWED + 1}
-    changes = tx.all(_CHANGES, **values)
+    changes = _changes(tx, asked.employer_id, since, now, FOLLOWED + 1)
     if len(changes) > FOLLOWED:
         return None
     before, after = (_having(asked, jobs) for jobs in _sides(tx, changes))
     return _without_and_with(tx, asked, found, before, after) if before or after else found
 
 
-def _sides(tx: Tx, changes: Iterable[tuple[int, str | None]]) -> tuple[dict[int, _Job], dict[int, _Job]]:
+def changed(
+    tx: Tx, employer_id: int, since: SearchState, now: SearchState
+) -> tuple[dict[int, SearchedJob], dict[int, SearchedJob]]:
+    """Return the jobs of an employer that have changed between two states, by id: as they were, and as they are."""
+    return _sides(tx, _changes(tx, employer_id, since, now, now.change - since.change))
+
+
+def _changes(
+    tx: Tx, employer_id: int, since: SearchState, now: SearchState, limit: int
+) -> list[tuple[int, str | None]]:
+    """Return (job id, what it changed of the job as JSON) of up to ``limit`` changes, the newest first."""
+    newer = now.change - since.change
+    return tx.all(_CHANGES, after=since.change, newer=newer, employer_id=employer_id, limit=limit)
+
+
+def _sides(
+    tx: Tx, changes: Iterable[tuple[int, str | None]]
+) -> tuple[dict[int, SearchedJob], dict[int, SearchedJob]]:
     """Return the jobs of which ``changes``, the newest first, changed what decides: as they were before, and as they are."""
     decisive = []
     for job_id, text in changes:
@@ -74,7 +91,7 @@ def _sides(tx: Tx, changes: Iterable[tuple[int, str | None]]) -> tuple[dict[int,
         if old is None or not _DECIDES.isdisjoint(old):
             decisive.append((job_id, old))
     ids = {job_id for job_id, _ in decisive}
-    after: dict[int, _Job] = dict.fromkeys(ids)
+    after: dict[int, SearchedJob] = dict.fromkeys(ids)
     for job_id, title, reference_id, status in tx.all(_JOBS, ids=list(ids)) if ids else ():
         after[job_id] = {"title": title, "referenceId": reference_id, "status": status}
     before = dict(after)
@@ -83,12 +100,12 @@ def _sides(tx: Tx, changes: Iterable[tuple[int, str | None]]) -> tuple[dict[int,
     return before, after
 
 
-def _having(asked: Asked, jobs: Mapping[int, _Job]) -> set[int]:
+def _having(asked: Asked, jobs: Mapping[int, SearchedJob]) -> set[int]:
     """Return the ids of the jobs that the search finds."""
     return {job_id for job_id, job in jobs.items() if _is_found(asked, job)}
 
 
-def _is_found(asked: Asked, job: _Job) -> bool:
+def _is_found(asked: Asked, job: SearchedJob) -> bool:
     if job is None or (asked.status is not None and job["status"] != asked.status.value):
         return False
     return asked.term in search_text(job["title"], job["referenceId"])

@@ -4,10 +4,6 @@ To count what a term is in is what a search costs; the next page of it, or the s
 again. An answer is never used by its age: each search reads in its own snapshot the number of the last entry of the history,
 which every change of a job writes in its own transaction, whatever process it is of. If there are newer entries than when the
 answer was found, and they are not many, they say what has become of it (``changes``).
-
-The numbers of entries rise in the order of the commits, since one transaction at a time writes. They may begin again where
-entries were pruned (SQLite), or where another database is in the place of this one (PostgreSQL): so a state has the number of
-prunings and the start of the server, too.
 """
 
 from __future__ import annotations
@@ -16,24 +12,17 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 
-import sqlalchemy as sa
-from sqlmodel import select
-
 from syncd.store.database import FIRST, Asked, Found
-from syncd.store.model import CounterRow, HistoryRow, ServerStart, Statement
+from syncd.store.search_memory import JobsWith, SearchMemory, SearchState
 from syncd.store.searches.changes import follow
-from syncd.store.transactions import SearchMemory, SearchState, Tx
+from syncd.store.searches.patterns import having
+from syncd.store.searches.state import state_of
+from syncd.store.transactions import Tx
 
 #: An employer's jobs up to which a search is quick enough without.
 FEW = 2_000
 #: Characters of the longest term that is remembered.
 LONGEST = 200
-#: The counter of the transactions that removed entries of the history.
-PRUNINGS = "history_prunings"
-
-_pruned = select(CounterRow.value).where(CounterRow.name == PRUNINGS).scalar_subquery()
-_last = select(sa.func.max(HistoryRow.id)).scalar_subquery()
-_STATE = Statement(sa.select(ServerStart(), sa.func.coalesce(_pruned, 0), sa.func.coalesce(_last, 0)))
 
 
 def find(tx: Tx, asked: Asked, *, page: int, size: int, among: int) -> tuple[int, Sequence[int]]:
@@ -42,12 +31,13 @@ def find(tx: Tx, asked: Asked, *, page: int, size: int, among: int) -> tuple[int
     if memory is None or among <= FEW or len(asked.term) > LONGEST:
         found, ids = tx.search.find(tx, asked, page=page, size=size, among=among)
         return found.total, ids
-    state = _state(tx)
+    state = state_of(tx)
     known = _recall(tx, memory, asked, state)
     if known is not None and (kept := known.page(page, size, asked.most)) is not None:
         return known.total, kept
-    total = None if known is None else known.total
-    found, ids = tx.search.find(tx, asked, page=page, size=size, among=among, total=total)
+    counted = having(tx, asked, state, among) if known is None else JobsWith(known.total)
+    total, texts = (None, ()) if counted is None else counted
+    found, ids = tx.search.find(tx, asked, page=page, size=size, among=among, total=total, texts=texts)
     memory.keep(asked, state, _with_page(found, known, (page - 1) * size, ids))
     return found.total, ids
 
@@ -58,14 +48,6 @@ def _with_page(found: Found, known: Found | None, skip: int, ids: Sequence[int])
     if skip <= len(first) < skip + len(ids) <= FIRST:
         first = array("q", [*first[:skip], *ids])
     return replace(found, first=first)
-
-
-def _state(tx: Tx) -> SearchState:
-    source = tx.search.source
-    row = tx.one(_STATE)
-    assert row is not None
-    server, prunings, change = row
-    return SearchState((source, server, prunings), change)
 
 
 def _recall(tx: Tx, memory: SearchMemory, asked: Asked, state: SearchState) -> Found | None:

@@ -3,7 +3,7 @@
 There are three ways to find them, and each gives the same answer:
 
 - *scan*: LIKE over the entries of the list's index. Best for an employer of few jobs; the only way for terms of
-  one or two characters, and while the index is far behind.
+  one or two characters, unless the texts are known that have them, and while the index is far behind.
 - *index*: the trigram index (``search_index``) finds and counts the jobs that have the term; the page takes
   sorting all of them. Best for a rare term.
 - *walk*: through the list from its nearer end until the page is full. Best for a common term; the index has
@@ -24,11 +24,11 @@ from array import array
 from collections.abc import Sequence
 
 from syncd.domain import Status
-from syncd.store.database import FIRST, Asked, Executes, Found, Window
+from syncd.store.database import FIRST, SHORTEST, Asked, Executes, Found, Window
 from syncd.store.sqlite.errors import primary_code
 
-#: Characters: shorter terms have no trigram; of longer ones the index is asked for the beginning.
-SHORTEST, LONGEST = 3, 100
+#: Characters: of longer terms the index is asked for the beginning.
+LONGEST = 100
 #: An employer's jobs up to which a scan is quick enough (half a millisecond).
 FEW = 2_000
 #: The index is asked while it lacks at most this part of the employer's jobs: one that it lacks costs as much as
@@ -109,9 +109,17 @@ class IndexSearch:
         return self.damage
 
     def find(
-        self, tx: Executes, asked: Asked, *, page: int, size: int, among: int, total: int | None = None
+        self,
+        tx: Executes,
+        asked: Asked,
+        *,
+        page: int,
+        size: int,
+        among: int,
+        total: int | None = None,
+        texts: Sequence[str] = (),
     ) -> tuple[Found, Sequence[int]]:
-        question, most = Question(tx, asked, among), asked.most
+        question, most = Question(tx, asked, among, texts), asked.most
         mark, damage = None if self.damage is not None else question.mark(), None
         if mark is not None:
             try:
@@ -171,20 +179,22 @@ def _window(total: int, page: int, size: int, most: int | None) -> Window:
 
 
 class Question:
-    """One search, and the three ways to answer it. ``among``: how many jobs the employer has."""
+    """One search, and the three ways to answer it. ``among``: how many jobs the employer has; ``texts``: see ``Search.find``."""
 
-    def __init__(self, tx: Executes, asked: Asked, among: int) -> None:
+    def __init__(self, tx: Executes, asked: Asked, among: int, texts: Sequence[str] = ()) -> None:
         employer_id, term, status, _ = asked
         self.among = among
-        self._tx, self._short, self._long = tx, len(term) < SHORTEST, len(term) > LONGEST
+        self._tx, self._short = tx, len(term) < SHORTEST and not texts
+        #: Whether not all that the index finds has the term.
+        self._rough = len(term) > LONGEST or bool(texts)
         first, last = (0, 2) if status is None else (_STATUS[status], _STATUS[status])
         self._values: dict[str, object] = {
             "employer": employer_id,
             "status": None if status is None else status.value,
             # LIKE: texts that contain the term, every character literal
             "pattern": f"%{term.translate(_LITERAL)}%",
-            # what the index is asked for: all trigrams of the term, one after the other
-            "phrase": '"' + term[:LONGEST].replace('"', '""') + '"',
+            # what the index is asked for: all trigrams of the term, one after the other, or those of one of the texts
+            "phrase": " OR ".join('"' + text[:LONGEST].replace('"', '""') + '"' for text in texts or (term,)),
             # the places that an employer's jobs can have
             "first": employer_id << 34 | first << 32,
             "last": employer_id << 34 | last << 32 | 0xFFFFFFFF,
@@ -193,7 +203,7 @@ class Question:
         #: What is asked of a job in the list's index.
         self._listed = f"employer_id = :employer AND {_LIKE}{of_status}"
         #: What the index has and is still so, and what it lacks.
-        self._indexed = f"{_INDEXED} AND job.{_LIKE}" if self._long else _INDEXED
+        self._indexed = f"{_INDEXED} AND job.{_LIKE}" if self._rough else _INDEXED
         self._lacked = f"{_NEW}{of_status} UNION ALL {_CHANGED}{of_status}"
 
     def _number(self, sql: str, **more: object) -> int:
@@ -263,14 +273,14 @@ class Question:
     def more_have(self, most: int) -> bool:
         """Return whether surely more than ``most`` jobs have the term: the index has more places with it, also without those
         of jobs that have changed since."""
-        if self._long:
+        if self._rough:
             return False
         stale = self._number("SELECT count(*) FROM job_search_stale WHERE employer_id = :employer")
         limit = most + stale + 1
         return self._number(f"SELECT count(*) FROM ({_PLACES} LIMIT :limit)", limit=limit) == limit
 
     def count_by_index(self, mark: int) -> int:
-        if self._long:
+        if self._rough:
             return self._number(f"SELECT count(*) FROM ({self._indexed} UNION ALL {self._lacked})", mark=mark)
         return self._number(f"{_COUNT} + (SELECT count(*) FROM ({self._lacked}))", mark=mark)
 

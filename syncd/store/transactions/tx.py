@@ -12,7 +12,7 @@ from syncd.domain import Location, Moment
 from syncd.errors import NotFound, StoreError
 from syncd.store.database import Database, Session
 from syncd.store.model import CounterRow, Statement, creating, given, kept
-from syncd.store.transactions.search_memory import SearchMemory
+from syncd.store.search_memory import SearchMemory
 
 R = TypeVar("R")
 T = TypeVar("T")

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 from datetime import timedelta
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -11,25 +12,28 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from syncd.domain import ArchivedBy, Create, Employer, Job, Status, fold
 from syncd.store import Store, Tx, employers, history, jobs
 from syncd.store.database import FIRST, Asked
 from syncd.store.postgres import search as postgres_search
-from syncd.store.searches import changes, remembered
+from syncd.store.search_memory import answers, text_patterns
+from syncd.store.search_memory import patterns as pattern_memory
+from syncd.store.searches import changes, patterns, remembered
 from syncd.store.sqlite import search as sqlite_search
-from syncd.store.transactions import search_memory
 from tests.clock import Clock
 from tests.store.board import ACTOR, START, Board, OpenStore
-from tests.stores import change, store_url
+from tests.stores import change, sqlite_only, store_url
 
 PAGE = 2
 
 
 @pytest.fixture(autouse=True)
 def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of an employer with few jobs searches are remembered, with few ids."""
+    """Of an employer with few jobs searches are remembered, with few ids, and patterns are counted."""
     monkeypatch.setattr(remembered, "FEW", 0)
+    monkeypatch.setattr(patterns, "MANY", 0)
     monkeypatch.setattr(sqlite_search, "FEW", 0)
     monkeypatch.setattr(sqlite_search, "LACKING", 0.001)
     monkeypatch.setattr(postgres_search, "FEW", 0)
@@ -82,7 +86,7 @@ def plainly(
 
 # -- any writes ----------------------------------------------------------------------------------------------
 
-TITLES = st.sampled_from(["aab", "aabb", "baab É", "b", "c"])
+TITLES = st.sampled_from(["aab", "aabb", "baab É", "b", "c", "aab 12", "1b2"])
 WHICH = st.integers(0, 6)
 WRITES = st.one_of(
     st.tuples(st.just("create"), st.integers(0, 1), TITLES, st.sampled_from(Status)),
@@ -94,9 +98,10 @@ WRITES = st.one_of(
     st.tuples(st.just("undone"), TITLES),
     st.tuples(st.just("prune"), st.integers(0, 8)),
     st.just(("index",)),
+    st.just(("patterns",)),
 )
 SEARCHES = st.tuples(
-    st.sampled_from(["a", "aa", "aab", "aabb", "b", "e", "zz"]),
+    st.sampled_from(["a", "aa", "aab", "aabb", "b", "e", "zz", "b ", "1", "12"]),
     st.none() | st.sampled_from(Status),
     st.integers(1, 3),
     st.none() | st.integers(1, 4),
@@ -125,6 +130,9 @@ class Stores:
             store.write(lambda tx: history.prune(tx, before))
         elif kind == "index":
             store.index_some()
+        elif kind == "patterns":
+            for each in self.both:
+                each.count_patterns(lambda: True)
         elif kind == "undone":
             self._undone(board, values[0])
         elif values[0] < len(self.jobs):
@@ -162,7 +170,7 @@ class Stores:
     asked=st.lists(SEARCHES, max_size=4),
     checked=st.sampled_from([0, 2, 1_000]),
     followed=st.sampled_from([1, 3, 200]),
-    most=st.sampled_from([2, 1_000]),
+    most=st.sampled_from([0, 2, 1_000]),
     first_ids=st.sampled_from([3, 1_000]),
 )
 def test_an_answer_is_that_of_a_look_at_every_job_after_any_writes(
@@ -181,7 +189,9 @@ def test_an_answer_is_that_of_a_look_at_every_job_after_any_writes(
     with pytest.MonkeyPatch.context() as patched, open_store() as first, open_store() as second:
         patched.setattr(changes, "CHECKED", checked)
         patched.setattr(changes, "FOLLOWED", followed)
-        patched.setattr(search_memory, "MOST", most)
+        patched.setattr(patterns, "CHECKED", checked)
+        patched.setattr(patterns, "BEHIND", followed)
+        patched.setattr(answers, "MOST", most)
         patched.setattr(remembered, "FIRST", first_ids)
         patched.setattr(changes, "FIRST", first_ids)
         stores = Stores(first, second, clock)
@@ -417,7 +427,7 @@ def test_an_answer_is_not_used_after_another_process_changed_a_job(
 def test_what_is_remembered_is_bounded(
     board: Board, store: Store, employer: Employer, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_memory, "MOST", 3)
+    monkeypatch.setattr(answers, "MOST", 3)
     terms = ["a" * 200, "ba", "bak", "bake"]
     job = board.create(title="Baker", reference_id="r")
     board.update(job, title="a" * 256)
@@ -451,6 +461,218 @@ def test_few_ids_are_remembered_of_a_search(
         kept = store.search_memory.get(Asked(employer.id, q))
         assert kept is not None
         assert len(kept.found.first) <= 3
+
+
+# -- patterns ------------------------------------------------------------------------------------------------
+
+
+def go_on() -> bool:
+    return True
+
+
+@pytest.fixture
+def bakers(board: Board, store: Store, employer: Employer) -> list[Job]:
+    """Seven jobs, of which the patterns are counted."""
+    made = [board.create(title=f"Baker {number}", reference_id=f"R-{number}") for number in range(7)]
+    ask(store, employer, "ba")
+    store.count_patterns(go_on)
+    return made
+
+
+def test_patterns_count_what_was_never_asked_for(
+    board: Board, store: Store, employer: Employer, bakers: list[Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count_no_more(monkeypatch)
+    for q in ("bak", "baker", "er ", "E"):
+        for status in (None, Status.ACTIVE):
+            assert ask(store, employer, q, status, 2) == (7, [bakers[4].id, bakers[3].id])
+            assert ask(store, employer, q, status, 2, most=3) == (4, [bakers[4].id])
+    assert ask(store, employer, "k", Status.DRAFT) == ask(store, employer, "astronaut") == (0, [])
+    board.update(bakers[6], title="Miller")
+    board.archive(bakers[5], ArchivedBy.PERSON)
+    board.delete(bakers[4])
+    newest = board.create(title="A baker")
+    assert ask(store, employer, "bake") == (6, [newest.id, bakers[5].id])
+    assert ask(store, employer, "bake", Status.ACTIVE) == (5, [newest.id, bakers[3].id])
+    assert ask(store, employer, "mi") == (1, [bakers[6].id])
+
+
+def test_patterns_count_also_what_is_in_reference_ids(
+    board: Board, store: Store, employer: Employer, bakers: list[Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count_no_more(monkeypatch)
+    assert ask(store, employer, "r") == ask(store, employer, "r-") == (7, [bakers[6].id, bakers[5].id])
+    board.update(bakers[6], reference_id="X-6")
+    assert ask(store, employer, "R-") == (6, [bakers[5].id, bakers[4].id])
+    assert ask(store, employer, "x", Status.ACTIVE) == (1, [bakers[6].id])
+
+
+def test_patterns_count_one_digit_and_two(
+    board: Board, store: Store, employer: Employer, bakers: list[Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count_no_more(monkeypatch)
+    board.archive(board.create(title="Baker 1122"), ArchivedBy.PERSON)
+    board.update(bakers[6], title="Baker 7")
+    assert [ask(store, employer, q)[0] for q in "0123456789"] == [1, 2, 2, 1, 1, 1, 1, 1, 0, 0]
+    assert [ask(store, employer, q, status)[0] for q in ("1", "12") for status in Status] == [
+        1,
+        1,
+        0,
+        0,
+        1,
+        0,
+    ]
+    assert [ask(store, employer, q)[0] for q in ("21", "22")] == [0, 1]
+
+
+def test_a_longer_term_with_a_digit_is_counted(store: Store, employer: Employer, bakers: list[Job]) -> None:
+    assert ask(store, employer, "ker 3") == ask(store, employer, "R-3") == (1, [bakers[3].id])
+
+
+def test_where_reference_ids_are_many_a_term_that_they_may_have_is_counted(
+    board: Board, store: Store, employer: Employer, bakers: list[Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_patterns, "MOST_REFERENCES", 3)
+    made = [board.create(title="Miller", reference_id=f"{letter}-mi") for letter in "uvwxyz"]
+    assert ask(store, employer, "mi") == (6, [made[5].id, made[4].id])
+    count_no_more(monkeypatch)
+    assert ask(store, employer, "il") == ask(store, employer, "mill") == (6, [made[5].id, made[4].id])
+    assert ask(store, employer, "bake") == (7, [bakers[6].id, bakers[5].id])
+
+
+@sqlite_only
+def test_a_short_term_that_few_have_is_found_with_the_index(
+    board: Board, store: Store, employer: Employer, bakers: list[Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [board.create(title=title).id for title in ('"Mill" OR 3', "Old mills", "Bakers")][:2]
+    while store.index_some():
+        pass
+    monkeypatch.setattr(sqlite_search, "SORTED", 0)  # no walk, where sorting costs nothing
+    for way in ("scan", "first_by_scan", "count_by_index"):
+        monkeypatch.delattr(sqlite_search.Question, way)
+    assert ask(store, employer, "il") == ask(store, employer, "ll", Status.ACTIVE) == (2, found[::-1])
+    assert ask(store, employer, "il", Status.DRAFT) == (0, [])
+
+
+def test_patterns_are_counted_only_of_employers_with_many_jobs_that_are_searched(
+    board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patterns, "MANY", 1)
+    board.create()
+    ask(store, employer, "ba")
+    store.count_patterns(go_on)
+    assert not store.search_memory.patterns.all()
+    board.create()
+    store.count_patterns(go_on)
+    assert not store.search_memory.patterns.all()
+    ask(store, employer, "er")
+    assert store.search_memory.patterns.all() == [(employer.id, None)]
+    store.count_patterns(go_on)
+    assert store.search_memory.patterns.get(employer.id) is not None
+
+
+def test_the_patterns_of_few_employers_are_kept(
+    board: Board, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pattern_memory, "EMPLOYERS", 2)
+    made = [store.write(partial(employers.add, name=name)) for name in ("a", "b", "c")]
+    for one in made:
+        board.create(employer_id=one.id)
+    for one, q in ((made[0], "ba"), (made[1], "ba"), (made[0], "er"), (made[2], "ba")):
+        ask(store, one, q)
+    assert [number for number, _ in store.search_memory.patterns.all()] == [made[2].id, made[0].id]
+
+
+def test_a_count_of_patterns_stops_when_asked(
+    board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patterns, "BATCH", 2)
+    for _ in range(5):
+        board.create()
+    ask(store, employer, "ba")
+    going = iter([True, True, False])  # before it begins, after two jobs, after four
+    store.count_patterns(lambda: next(going))
+    assert store.search_memory.patterns.get(employer.id) is None
+    assert next(going, None) is None
+    store.count_patterns(go_on)
+    assert store.search_memory.patterns.get(employer.id) is not None
+
+
+def test_patterns_follow_changes_and_are_counted_anew_after_many_or_a_pruning(
+    board: Board,
+    store: Store,
+    employer: Employer,
+    clock: Clock,
+    *,
+    bakers: list[Job],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def known() -> object:
+        return store.search_memory.patterns.get(employer.id)
+
+    first = known()
+    board.create(title="Miller 1")
+    store.count_patterns(go_on)
+    assert known() is first
+    monkeypatch.setattr(patterns, "BEHIND", 1)
+    for number in (2, 3):
+        board.create(title=f"Miller {number}")
+    store.count_patterns(go_on)
+    second = known()
+    assert second is not first
+    clock.forward(days=100)
+    store.write(lambda tx: history.prune(tx, clock()))
+    board.update(bakers[0], title="Miller")
+    assert ask(store, employer, "mill", size=1)[0] == 4  # counted: the patterns are not of these changes
+    store.count_patterns(go_on)
+    assert known() is not second
+    count_no_more(monkeypatch)
+    assert (ask(store, employer, "mille")[0], ask(store, employer, "bake")[0]) == (4, 6)
+
+
+def test_a_look_at_an_earlier_moment_does_not_ask_the_patterns_of_a_later_one(
+    board: Board, store: Store, employer: Employer, bakers: list[Job]
+) -> None:
+    def at_one_moment(tx: Tx) -> None:
+        assert look(tx, employer, "baker")[0] == 7
+        for update in (
+            lambda: board.update(bakers[0], title="Miller"),
+            lambda: store.count_patterns(go_on),
+        ):
+            thread = threading.Thread(target=update)
+            thread.start()
+            thread.join()
+        assert look(tx, employer, "bake")[0] == 7
+        assert look(tx, employer, "mil")[0] == 0
+
+    store.read(at_one_moment)
+    assert ask(store, employer, "bak")[0] == 6
+    assert ask(store, employer, "mill")[0] == 1
+
+
+def test_a_search_does_not_wait_for_patterns_that_are_being_followed(
+    store: Store, employer: Employer, bakers: list[Job]
+) -> None:
+    known = store.search_memory.patterns.get(employer.id)
+    assert known is not None
+    with known.lock:
+        assert ask(store, employer, "bake") == (7, [bakers[6].id, bakers[5].id])
+
+
+def test_patterns_that_another_program_changed_are_not_asked_again(
+    board: Board, store: Store, employer: Employer, path: Path, bakers: list[Job]
+) -> None:
+    """A job that was there before the patterns were counted, and whose title changed without an entry in the history."""
+    change(path, f"UPDATE job SET search = 'miller\n', title = 'Miller' WHERE id = {bakers[0].id}")
+    store.search_memory.patterns.keep(employer.id, None)
+    store.count_patterns(go_on)
+    board.update(replace(bakers[0], title="Other"), title="Third")
+    assert ask(store, employer, "bake")[0] == 6
+    known = store.search_memory.patterns.get(employer.id)
+    store.count_patterns(go_on)
+    assert known is not None
+    assert store.search_memory.patterns.get(employer.id) is known
+    assert not known.patterns.usable
 
 
 def test_of_an_employer_with_few_jobs_nothing_is_remembered(

@@ -1,4 +1,4 @@
-"""What searches have found, kept while a store is open. Whether it is still so is for ``searches`` to find out."""
+"""What searches have found, kept while a store is open."""
 
 from __future__ import annotations
 
@@ -7,17 +7,11 @@ from threading import Lock
 from typing import NamedTuple
 
 from syncd.store.database import Asked, Found
+from syncd.store.search_memory.patterns import PatternMemory
+from syncd.store.search_memory.state import SearchState
 
 #: Searches that are kept. The one that was not asked for the longest goes first.
 MOST = 1_000
-
-
-class SearchState(NamedTuple):
-    """The state of the jobs that a transaction sees: the number of the last change of a job, and what such numbers count
-    from. If that differs, two numbers say nothing about each other."""
-
-    since: tuple[object, ...]
-    change: int
 
 
 class Kept(NamedTuple):
@@ -28,9 +22,11 @@ class Kept(NamedTuple):
 
 
 class SearchMemory:
-    """What up to ``MOST`` searches have found, each with the state that it was found in. For any number of threads."""
+    """What up to ``MOST`` searches have found, each with the state that it was found in, and the ``patterns`` that they
+    may ask first. For any number of threads."""
 
     def __init__(self) -> None:
+        self.patterns = PatternMemory()
         self._kept: OrderedDict[Asked, Kept] = OrderedDict()
         self._lock = Lock()
 

@@ -1,0 +1,48 @@
+"""The text patterns of employers with many jobs, kept while a store is open."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+
+from syncd.store.search_memory.state import SearchState
+from syncd.store.search_memory.text_patterns import TextPatterns
+
+#: Employers whose patterns are kept. The one that was not searched for the longest goes first.
+EMPLOYERS = 8
+
+
+class KnownPatterns:
+    """The patterns of one employer, and the state in which they are right. Both are changed with the lock."""
+
+    def __init__(self, state: SearchState, patterns: TextPatterns) -> None:
+        self.state, self.patterns = state, patterns
+        self.lock = Lock()
+
+
+class PatternMemory:
+    """The patterns of up to ``EMPLOYERS`` employers. For any number of threads."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[int, KnownPatterns | None] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, employer_id: int) -> KnownPatterns | None:
+        """Return the patterns of an employer whose jobs are searched; None if they are not counted yet."""
+        with self._lock:
+            known = self._known.setdefault(employer_id, None)
+            self._known.move_to_end(employer_id)
+            while len(self._known) > EMPLOYERS:
+                self._known.popitem(last=False)
+            return known
+
+    def keep(self, employer_id: int, known: KnownPatterns | None) -> None:
+        """Keep what was counted, if the employer is still one of those that are searched."""
+        with self._lock:
+            if employer_id in self._known:
+                self._known[employer_id] = known
+
+    def all(self) -> list[tuple[int, KnownPatterns | None]]:
+        """Return (employer id, patterns) of the employers that are searched, the last one first."""
+        with self._lock:
+            return list(reversed(self._known.items()))

@@ -1,0 +1,50 @@
+"""The daemon counts, beside its other work, the patterns that searches among many jobs ask."""
+
+import sqlite3
+from contextlib import closing
+from functools import partial
+from itertools import combinations
+
+from syncd.store import Store
+from syncd.store.jobs import writing
+from syncd.store.model import job_columns
+from syncd.store.searches import patterns
+from tests.e2e.conftest import BASE
+from tests.store.board import TORONTO, a_job
+from tests.stores import sqlite_only
+
+TITLE = "abcdefghijklmnopqrstuvwxyz"
+JOBS = patterns.MANY + 1
+
+
+def _fill(path):
+    def insert(tx, first):
+        numbers = range(first, min(first + 5_000, JOBS + 1))
+        jobs = [a_job(1, id=number, reference_id=f"R-{number}", title=TITLE) for number in numbers]
+        tx.many(job_columns.INSERT, map(job_columns.row_of, jobs))
+        tx.many(writing.TOTAL, [(1, "active", len(jobs))])
+
+    with Store.open(f"sqlite:///{path}", timezone=TORONTO) as store:
+        for first in range(1, JOBS + 1, 5_000):
+            store.write(partial(insert, first=first))
+
+
+@sqlite_only
+def test_the_daemon_counts_the_patterns_of_an_employer_that_is_searched(installation, start, until):
+    key = installation.employer_with_key()
+    path = installation.base / "var" / "syncd.db"
+    _fill(path)
+    daemon = start()
+    terms = enumerate((TITLE[first:end] for first, end in combinations(range(len(TITLE) + 1), 2)), start=1)
+
+    def counted():
+        """Take the text of one job more away without an entry in the history: a term that was never asked misses it, unless
+        the patterns, which were counted before, are asked."""
+        number, term = next(terms)
+        with closing(sqlite3.connect(path, timeout=30)) as store, store:
+            store.execute("UPDATE job SET search = '' WHERE id = ?", (number,))
+        _, answer = daemon.request("GET", f"{BASE}/jobs?q={term}", key)
+        return answer["paging"]["total"] > JOBS - number
+
+    until(counted, "a count of the patterns")
+    assert daemon.stop() == 0
