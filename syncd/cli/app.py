@@ -23,6 +23,7 @@ from syncd.cli.options import (
     Status,
     argument,
     command,
+    file_or_folder,
     named_path,
     settings_of,
     time_option,
@@ -119,7 +120,9 @@ def check(config: Config = None) -> None:
 
 @command(app, "backup", "store_backups.backup")
 def backup(
-    target: Annotated[Path, argument("FILE|FOLDER", "In a folder it gets a name with the time.", named_path)],
+    target: Annotated[
+        Path, argument("FILE|FOLDER", "In a folder it gets a name with the time.", file_or_folder)
+    ],
     keep: Annotated[
         int | None,
         typer.Option(

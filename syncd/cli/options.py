@@ -75,6 +75,14 @@ def named_path(text: str) -> Path:
     return Path(text)
 
 
+def file_or_folder(text: str) -> Path:
+    """Return the path of a file, or of a folder that exists. A text that ends with a slash cannot name a file."""
+    path = named_path(text)
+    if text.endswith("/") and not path.is_dir():
+        raise typer.BadParameter(f"there is no folder {path}")
+    return path
+
+
 def time_span(text: str) -> timedelta:
     """Return a time span such as 90d, or 0."""
     from syncd.values import duration

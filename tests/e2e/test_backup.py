@@ -169,6 +169,16 @@ def test_keeping_a_number_needs_a_folder(acme: Installation) -> None:
     assert not (acme.base / "copy.db").exists()
 
 
+def test_a_folder_that_is_not_there_is_not_taken_for_a_file(acme: Installation) -> None:
+    refused = acme.run("backup", f"{acme.base}/backups/")
+    assert refused.code == USAGE
+    assert f"there is no folder {acme.base}/backups" in refused.err
+    assert not (acme.base / "backups").exists()
+    (acme.base / "backups").mkdir()
+    assert acme.run("backup", f"{acme.base}/backups/").code == 0
+    assert len(list((acme.base / "backups").iterdir())) == 1
+
+
 def test_what_is_not_a_backup_is_not_replaced(acme: Installation) -> None:
     store = store_of(acme)
     beside = (".lock", "-wal", "-shm", "-journal")

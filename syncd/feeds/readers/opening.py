@@ -56,6 +56,8 @@ _JSON_OPENING = re.compile(rb"\[\s*\{|\{\s*\"")
 _OPENINGS = ((_XML_OPENING, "the XML declaration"), (_JSON_OPENING, "the first bracket of the JSON"))
 #: A first line that a document may have, to be continued on the next: a list of objects in it, or an end that needs more.
 _UNFINISHED = re.compile(rb"\[\s*\{|[\[{,:]\s*\Z")
+#: How a file begins that cannot be CSV, by its format.
+_UNLIKE_CSV = {"XML": re.compile(rb"<\?xml\s|<[A-Za-z_!][^<>,;\t|]*>\s*<"), "JSON": _JSON_OPENING}
 #: What may precede an opening on the first line of a file that is not CSV.
 _NO_COLUMNS = re.compile(rb"[^\n,;\t|\"]*\Z")
 #: This many bytes are looked at for an opening with other text before it.
@@ -100,6 +102,8 @@ def _read_plain(opener: Callable[[], Stream], options: ReadOptions) -> FeedReade
     source = Utf8Source(opener, spec.encoding, options.limits)
     if _HTML.match(source.head):  # a web server may send one in place of the feed
         raise FeedError("not_a_feed", "this is an HTML page, not a feed", line=1)
+    if spec.format is not None:
+        _refuse_other(source.head, spec)
     form = spec.format or _detect(source.head, recover=spec.recover)
     if spec.format is None and form == "json" and _has_long_first_line(source, options.limits):
         form = "jsonl"
@@ -113,6 +117,19 @@ def _read_plain(opener: Callable[[], Stream], options: ReadOptions) -> FeedReade
 def _start(opener: Callable[[], Stream]) -> bytes:
     with closing(opener()) as stream:
         return stream.read(_START)
+
+
+def _refuse_other(head: bytes, spec: ReadSpec) -> None:
+    """Raise FeedError if a file that begins with ``head`` is certainly not of the format that ``spec`` says. (What is not JSON is
+    refused by its readers.)"""
+    start = head.lstrip()
+    other = next((name for name, opening in _UNLIKE_CSV.items() if opening.match(start)), None)
+    if (spec.format == "csv" and other is not None) or (
+        spec.format == "xml" and _detect(head, recover=spec.recover) != "xml"
+    ):
+        found = "this is not XML" if other is None else f"this looks like {other}"
+        says = f"the feed reads {spec.format.upper()} (preset, or [read] format)"
+        raise FeedError("not_a_feed", f"{found}, but {says}", line=1)
 
 
 def _detect(head: bytes, *, recover: bool) -> Format:

@@ -15,7 +15,7 @@ _PASSING = {
     sqlite3.SQLITE_BUSY: "another process holds it locked",
     sqlite3.SQLITE_LOCKED: "it is locked",
     sqlite3.SQLITE_FULL: "the disk is full",
-    sqlite3.SQLITE_IOERR: "the disk reports an error",
+    sqlite3.SQLITE_IOERR: "the disk is full or reports an error",
     sqlite3.SQLITE_READONLY: "it is read-only",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
     sqlite3.SQLITE_PROTOCOL: "another process holds it locked",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 
 from syncd.feeds.readers import ReadSpec
@@ -90,6 +92,49 @@ def test_a_file_that_is_not_a_feed_is_named(data, code, word):
     error = fault(data)
     assert error.code == code
     assert word in error.detail
+
+
+@pytest.mark.parametrize(
+    ("data", "form", "words"),
+    [
+        (b'<?xml version="1.0"?><jobs><job><id>1</id></job></jobs>', "csv", "looks like XML"),
+        (b"\xef\xbb\xbf\n<jobs><job><id>1</id></job></jobs>", "csv", "looks like XML"),
+        ('<?xml version="1.0" encoding="utf-16"?><jobs/>'.encode("utf-16"), "csv", "looks like XML"),
+        (b'[{"id": "1"}]', "csv", "looks like JSON"),
+        (b'{"jobs": [{"id": "1"}]}', "csv", "looks like JSON"),
+        (b'{"id": "1"}\n{"id": "2"}\n', "xml", "looks like JSON"),
+        (b"id,text\n1,<p>a</p>\n", "xml", "is not XML"),
+        (b"Sorry", "xml", "is not XML"),
+        (b'Sorry <?xml version="1.0"?><jobs/>', "xml", "text before the XML declaration"),
+        (b"id,text\n1,a\n", "json", "not JSON"),
+        (b"<jobs><job/></jobs>", "json", "not JSON"),
+    ],
+)
+def test_a_file_of_another_format_than_the_feed_says_is_named(data, form, words):
+    error = fault(data, ReadSpec(format=form))
+    assert error.code in {"not_a_feed", "not_well_formed"}
+    assert words in error.detail
+    assert (f"the feed reads {form.upper()}" in error.detail) == (error.code == "not_a_feed")
+
+
+def test_a_file_of_another_format_is_refused_packed_too():
+    assert "looks like XML" in fault(gzip.compress(b"<jobs><job/></jobs>"), ReadSpec(format="csv")).detail
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("<id>;title\n1;Cook\n", ReadSpec(format="csv")),
+        ("[id],title\n1,Cook\n", ReadSpec(format="csv")),
+        ("{id},title\n1,Cook\n", ReadSpec(format="csv")),
+        (
+            'junk <?xml version="1.0"?><jobs><job><id>1</id></job></jobs>',
+            ReadSpec(format="xml", recover=True),
+        ),
+    ],
+)
+def test_a_file_that_may_be_of_the_format_is_read(text, spec):
+    assert len(read(text, spec)[1]) == 1
 
 
 @pytest.mark.parametrize(
