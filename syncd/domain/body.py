@@ -46,7 +46,7 @@ def check_body(
                 fields[name] = read
         elif name not in READ_ONLY:
             problems.append(unknown_field("", name, READERS))
-        if problems and len(problems) > MAX_PROBLEMS:
+        if len(problems) > MAX_PROBLEMS:
             raise Invalid(_capped(problems))
     job_id = body.get("id")
     if creating is not None:  # no job is addressed: read-only

@@ -192,7 +192,19 @@ def own(tx: Tx, feed_id: int, rows: Sequence[Written], *, run_id: int | None = N
     for row in there:
         version, active, owner = now[row.job_id]
         # an upsert would do for both, at four times the price of the insert
-        (new if owner is None else again).append(_values(feed_id, row, version, active))
+        (new if owner is None else again).append(
+            _row(
+                feed_id,
+                row.job_id,
+                row.reference_id,
+                row.digest,
+                row.fingerprint,
+                version=row.job_version,
+                active=bool(active),
+                touched=version != row.job_version,
+                due=row.due.isoformat() if row.due else None,
+            )
+        )
     tx.many(_OWN_NEW, new)
     tx.many(_OWN_AGAIN, again)
     tx.many(_PUT_SENT, [(row.job_id, to_json(row.sent)) for row in there if row.sent])
@@ -205,25 +217,26 @@ def own_new(tx: Tx, feed_id: int, fingerprint: bytes, rows: Sequence[Created]) -
     tx.many(
         _OWN_NEW,
         [
-            (job_id, feed_id, reference_id, digest, fingerprint, 1, active, False, due)
+            _row(feed_id, job_id, reference_id, digest, fingerprint, version=1, active=active, due=due)
             for job_id, reference_id, digest, active, due in rows
         ],
     )
 
 
-def _values(feed_id: int, row: Written, version: int, active: bool) -> tuple[object, ...]:
-    """Return the values of ``_OWN_NEW`` and ``_OWN_AGAIN``: a row of ``FeedJob``."""
-    return (
-        row.job_id,
-        feed_id,
-        row.reference_id,
-        row.digest,
-        row.fingerprint,
-        row.job_version,
-        bool(active),
-        version != row.job_version,
-        row.due.isoformat() if row.due else None,
-    )
+def _row(
+    feed_id: int,
+    job_id: int,
+    reference_id: str,
+    digest: bytes,
+    fingerprint: bytes,
+    *,
+    version: int,
+    active: bool,
+    touched: bool = False,
+    due: str | None,
+) -> tuple[object, ...]:
+    """Return a row of ``FeedJob``: the values of ``_OWN_NEW`` and ``_OWN_AGAIN``."""
+    return (job_id, feed_id, reference_id, digest, fingerprint, version, active, touched, due)
 
 
 _ACTIVE = {

@@ -18,7 +18,7 @@ from syncd.store import Store, Tx, feed_jobs, places, runs
 from syncd.sync.run.context import Feed, FileRun
 from syncd.sync.run.deciding import decide, look_up, problems_of
 from syncd.sync.run.file_digest import FileDigest
-from syncd.sync.run.stage import Stage
+from syncd.sync.run.stage import ASKED, Stage
 from syncd.sync.validation import (
     NotOneRecord,
     PackedRow,
@@ -40,8 +40,6 @@ EDGE = 2000
 FIRST_LOOK = 100
 #: Rows of the store that are fetched ahead at once, and the number of such pages that are kept.
 _PAGE, _PAGES = 1000, 3
-#: Digests that are looked up at once: a statement has a limit.
-_ASKED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,8 +310,8 @@ class KnownRecords:
             found |= (some := _on_page(self._fetch(), digests))
         if len(found) < len(digests) and self._after:  # the feed has jobs
             rest = list(dict.fromkeys(digest for digest in digests if digest not in found))
-            for start in range(0, len(rest), _ASKED):
-                found |= self._look_up(rest[start : start + _ASKED])
+            for start in range(0, len(rest), ASKED):
+                found |= self._look_up(rest[start : start + ASKED])
         # a reader may ask for the next records before it has given out all of these
         self._previous, self._found = self._found, found
         return found.keys()

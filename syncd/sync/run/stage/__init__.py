@@ -4,7 +4,7 @@ A run must not keep a file in memory. So its records, and the jobs that they nam
 (``rows``, ``stage``), and the bodies of the rows, most of the bytes, in a plain file beside it. Both are unlinked when
 they are opened: a run that is killed leaves nothing behind. One thread uses a stage."""
 
-from syncd.sync.run.stage.rows import StagedRow
+from syncd.sync.run.stage.rows import ASKED, StagedRow
 from syncd.sync.run.stage.stage import Stage, scratch_fault
 
-__all__ = ["Stage", "StagedRow", "scratch_fault"]
+__all__ = ["ASKED", "Stage", "StagedRow", "scratch_fault"]

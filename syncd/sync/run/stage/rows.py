@@ -32,7 +32,7 @@ _OVERTAKEN = 0
 #: References of rows that are looked up in memory: up to some megabytes.
 _IN_MEMORY = 20_000
 #: Values that are looked up at once: a statement has a limit.
-_ASKED = 10_000
+ASKED = 10_000
 #: Records that are inserted at once.
 _BUFFER = 1000
 
@@ -160,8 +160,8 @@ class Records:
 def _present(db: sqlite3.Connection, table: str, column: str, values: Sequence[T]) -> set[T]:
     """Return those of the values that the column of the table has."""
     present: set[T] = set()
-    for start in range(0, len(values), _ASKED):
-        some = values[start : start + _ASKED]
+    for start in range(0, len(values), ASKED):
+        some = values[start : start + ASKED]
         query = f"SELECT {column} FROM {table} WHERE {column} IN ({','.join('?' * len(some))})"  # noqa: S608
         present.update(found for (found,) in db.execute(query, list(some)))
     return present
