@@ -34,7 +34,6 @@ from syncd.store.model import (
     matching,
     micros,
     paged,
-    removing,
 )
 from syncd.store.transactions import Tx
 
@@ -140,8 +139,13 @@ _PAGE = Statement(
 )
 _OWNER = Statement(select(HistoryRow.employer_id).where(*_of_job).limit(1))
 _COUNT = counting(HistoryRow, *_of_job)
-_PRUNE = removing(
-    first_by(select(HistoryRow.id), HistoryRow.id), HistoryRow.id, col(HistoryRow.at) < bindparam("before")
+_PRUNE = Statement(
+    sa.delete(HistoryRow)
+    .where(
+        col(HistoryRow.id).in_(first_by(select(HistoryRow.id), HistoryRow.id)),
+        col(HistoryRow.at) < bindparam("before"),
+    )
+    .returning(col(HistoryRow.id))
 )
 
 
@@ -274,7 +278,7 @@ def since(tx: Tx, job_ids: Sequence[int], first: int) -> dict[int, list[HistoryE
 
 def prune(tx: Tx, before: datetime, limit: int = 10_000) -> int:
     """Remove at most ``limit`` entries from before ``before``, oldest first; return how many went."""
-    gone = tx.run(_PRUNE, limit=limit, before=micros(before))
+    gone = tx.scalars(_PRUNE, limit=limit, before=micros(before))
     if gone:
-        tx.next_ids(searches.PRUNINGS, 1)
-    return gone
+        searches.note_pruning(tx, max(gone))
+    return len(gone)

@@ -9,14 +9,21 @@ from syncd.store.search_memory.state import SearchState
 from syncd.store.search_memory.text_patterns import TextPatterns
 
 #: Employers whose patterns are kept. The one that was not searched for the longest goes first.
-EMPLOYERS = 8
+EMPLOYERS = 32
+#: The place of a job in the list, from its end: when it was published, and its id.
+Place = tuple[int, int]
+#: Before all jobs.
+START: Place = (-(2**63), 0)
 
 
 class KnownPatterns:
-    """The patterns of one employer, and the state in which they are right. Both are changed with the lock."""
+    """The patterns of one employer, and the ``state`` in which they are right. ``counted``: the place up to which its jobs are
+    counted; None: all are. Whoever uses them or changes them has the ``lock``."""
 
-    def __init__(self, state: SearchState, patterns: TextPatterns) -> None:
-        self.state, self.patterns = state, patterns
+    def __init__(self, state: SearchState) -> None:
+        self.state = state
+        self.counted: Place | None = START
+        self.patterns = TextPatterns()
         self.lock = Lock()
 
 
@@ -28,7 +35,7 @@ class PatternMemory:
         self._lock = Lock()
 
     def get(self, employer_id: int) -> KnownPatterns | None:
-        """Return the patterns of an employer whose jobs are searched; None if they are not counted yet."""
+        """Return the patterns of an employer whose jobs are searched; None if nobody has begun to count them."""
         with self._lock:
             known = self._known.setdefault(employer_id, None)
             self._known.move_to_end(employer_id)
@@ -36,8 +43,8 @@ class PatternMemory:
                 self._known.popitem(last=False)
             return known
 
-    def keep(self, employer_id: int, known: KnownPatterns | None) -> None:
-        """Keep what was counted, if the employer is still one of those that are searched."""
+    def keep(self, employer_id: int, known: KnownPatterns) -> None:
+        """Keep what is counted, if the employer is still one of those that are searched."""
         with self._lock:
             if employer_id in self._known:
                 self._known[employer_id] = known

@@ -3,6 +3,6 @@ with many jobs the patterns of the texts are counted beside them."""
 
 from syncd.store.searches.patterns import count_patterns
 from syncd.store.searches.remembered import find
-from syncd.store.searches.state import PRUNINGS
+from syncd.store.searches.state import note_pruning
 
-__all__ = ["PRUNINGS", "count_patterns", "find"]
+__all__ = ["count_patterns", "find", "note_pruning"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
+from msgspec import UNSET, Struct, UnsetType, field, structs
 from sqlalchemy import bindparam
 from sqlmodel import col, select
 
@@ -20,8 +21,8 @@ from syncd.store.transactions import Tx
 #: Up to this many newer entries of the history are looked at for those of the employer, and up to this many of those are
 #: followed. If there are more, another search is likely to be quicker.
 CHECKED, FOLLOWED = 1_000, 200
-#: What decides whether a search finds a job, and where: by wire name, as the history has it.
-_DECIDES = frozenset({"title", "referenceId", "status", "publishedAt"})
+#: Jobs that one statement reads by their ids.
+ASKED = 10_000
 
 #: The entries in order are a subquery: with the employer in the same condition PostgreSQL may read the whole table.
 _newer = (
@@ -38,66 +39,102 @@ _CHANGES = Statement(
     .limit(bindparam("limit"))
 )
 _JOBS = Statement(
-    sa.select(col(JobRow.id), col(JobRow.title), col(JobRow.reference_id), col(JobRow.status)).where(
-        among(JobRow.id, "ids")
-    )
+    sa.select(
+        col(JobRow.id),
+        col(JobRow.title),
+        col(JobRow.reference_id),
+        col(JobRow.status),
+        col(JobRow.published_at),
+    ).where(among(JobRow.id, "ids"))
 )
 _LISTED = Statement(
     select(JobRow.id)
     .where(among(JobRow.id, "ids"))
     .order_by(col(JobRow.published_at).desc(), col(JobRow.id).desc())
 )
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
-#: What decides about a job, by wire name; None: there is no such job.
-SearchedJob = Mapping[str, Any] | None
+
+class _Old(Struct):
+    """What an entry of the history says of how a job was, as far as it decides."""
+
+    title: str | UnsetType = UNSET
+    reference_id: str | UnsetType | None = field(name="referenceId", default=UNSET)
+    status: str | UnsetType = UNSET
+    published_at: int | UnsetType = field(name="publishedAt", default=UNSET)
+
+
+_decode = msgspec.json.Decoder(_Old).decode
+
+
+class SearchedJob(NamedTuple):
+    """What decides whether a search finds a job, and where. ``published_at``: microseconds since 1970."""
+
+    title: str
+    reference_id: str | None
+    status: str
+    published_at: int
+
+    @property
+    def text(self) -> str:
+        return search_text(self.title, self.reference_id)
+
+
+class Changed(NamedTuple):
+    """The jobs of which something has changed that decides, by id: as they were, those that there were; and as they are, those
+    that there are."""
+
+    before: Mapping[int, SearchedJob]
+    after: Mapping[int, SearchedJob]
 
 
 def follow(tx: Tx, asked: Asked, found: Found, since: SearchState, now: SearchState) -> Found | None:
     """Return what a search finds in the state ``now``, which ``tx`` sees, from what it found in the state ``since``. None:
     it has to search."""
-    newer = now.change - since.change
-    if since.since != now.since or not 0 < newer <= CHECKED:
+    newer = now.changes_after(since)
+    if newer is None or newer > CHECKED:
         return None
-    changes = _changes(tx, asked.employer_id, since, now, FOLLOWED + 1)
-    if len(changes) > FOLLOWED:
+    changed = changed_jobs(tx, asked.employer_id, since, newer, most=FOLLOWED)
+    if changed is None:
         return None
-    before, after = (_having(asked, jobs) for jobs in _sides(tx, changes))
+    before, after = (_having(asked, jobs) for jobs in changed)
     return _without_and_with(tx, asked, found, before, after) if before or after else found
 
 
-def changed(
-    tx: Tx, employer_id: int, since: SearchState, now: SearchState
-) -> tuple[dict[int, SearchedJob], dict[int, SearchedJob]]:
-    """Return the jobs of an employer that have changed between two states, by id: as they were, and as they are."""
-    return _sides(tx, _changes(tx, employer_id, since, now, now.change - since.change))
+def changed_jobs(tx: Tx, employer_id: int, since: SearchState, newer: int, *, most: int) -> Changed | None:
+    """Return the jobs of an employer that have changed with the ``newer`` changes after ``since``; None if more than ``most`` of
+    these are of the employer."""
+    if not newer:
+        return Changed({}, {})
+    values = {"after": since.change, "newer": newer, "employer_id": employer_id, "limit": most + 1}
+    changes = tx.all(_CHANGES, **values) if newer <= CHECKED else tx.each(_CHANGES, **values)
+    old: dict[int, dict[str, Any]] = {}
+    created: set[int] = set()
+    for number, (job_id, text) in enumerate(changes):  # the newest first
+        if number == most:
+            return None
+        if text is None:
+            created.add(job_id)
+            old.setdefault(job_id, {})
+            continue
+        was = {name: value for name, value in structs.asdict(_decode(text)).items() if value is not UNSET}
+        if was:
+            old.setdefault(job_id, {}).update(was)
+    after = _jobs(tx, list(old))
+    before = {
+        job_id: after[job_id]._replace(**was) if job_id in after else SearchedJob(**was)
+        for job_id, was in old.items()
+        if job_id not in created
+    }
+    return Changed(before, after)
 
 
-def _changes(
-    tx: Tx, employer_id: int, since: SearchState, now: SearchState, limit: int
-) -> list[tuple[int, str | None]]:
-    """Return (job id, what it changed of the job as JSON) of up to ``limit`` changes, the newest first."""
-    newer = now.change - since.change
-    return tx.all(_CHANGES, after=since.change, newer=newer, employer_id=employer_id, limit=limit)
-
-
-def _sides(
-    tx: Tx, changes: Iterable[tuple[int, str | None]]
-) -> tuple[dict[int, SearchedJob], dict[int, SearchedJob]]:
-    """Return the jobs of which ``changes``, the newest first, changed what decides: as they were before, and as they are."""
-    decisive = []
-    for job_id, text in changes:
-        old = None if text is None else _decode(text)
-        if old is None or not _DECIDES.isdisjoint(old):
-            decisive.append((job_id, old))
-    ids = {job_id for job_id, _ in decisive}
-    after: dict[int, SearchedJob] = dict.fromkeys(ids)
-    for job_id, title, reference_id, status in tx.all(_JOBS, ids=list(ids)) if ids else ():
-        after[job_id] = {"title": title, "referenceId": reference_id, "status": status}
-    before = dict(after)
-    for job_id, old in decisive:
-        before[job_id] = None if old is None else {**(before[job_id] or {}), **old}
-    return before, after
+def _jobs(tx: Tx, ids: Sequence[int]) -> dict[int, SearchedJob]:
+    """Return by id the jobs that there are."""
+    return {
+        job_id: SearchedJob(title, reference_id, status, published_at)
+        for start in range(0, len(ids), ASKED)
+        for job_id, title, reference_id, status, published_at in tx.all(_JOBS, ids=ids[start : start + ASKED])
+    }
 
 
 def _having(asked: Asked, jobs: Mapping[int, SearchedJob]) -> set[int]:
@@ -106,9 +143,7 @@ def _having(asked: Asked, jobs: Mapping[int, SearchedJob]) -> set[int]:
 
 
 def _is_found(asked: Asked, job: SearchedJob) -> bool:
-    if job is None or (asked.status is not None and job["status"] != asked.status.value):
-        return False
-    return asked.term in search_text(job["title"], job["referenceId"])
+    return asked.status in {None, job.status} and asked.term in job.text
 
 
 def _without_and_with(tx: Tx, asked: Asked, found: Found, before: set[int], after: set[int]) -> Found | None:

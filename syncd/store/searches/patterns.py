@@ -1,46 +1,67 @@
 """A search among many jobs asks the patterns of their texts first (``TextPatterns``), which are far fewer.
 
-They are in the memory of the process, and are counted beside the searches, once an employer with many jobs has been searched:
-``count_patterns`` reads its jobs once, and follows their changes afterwards. A search that comes soon after a change follows it
-itself. Where the patterns do not say what has a term, or are behind, the search counts.
+They are in the memory of the process. Once an employer with many jobs has been searched, ``count_patterns`` reads its jobs in
+the background, a thousand in a transaction, so that none is open for long, and follows their changes from then on. A search that
+comes soon after a change follows it itself. If the patterns cannot answer, or are too far behind, the search counts as before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Protocol, TypeVar
 
-from sqlmodel import select
+import sqlalchemy as sa
+from sqlalchemy import bindparam
+from sqlmodel import col
 
-from syncd.domain import search_text
 from syncd.store.database import Asked
 from syncd.store.model import JobRow, Statement, matching
-from syncd.store.search_memory import JobsWith, KnownPatterns, SearchMemory, SearchState, TextPatterns
-from syncd.store.searches.changes import CHECKED, changed
+from syncd.store.search_memory import JobsWith, KnownPatterns, SearchMemory, SearchState
+from syncd.store.searches.changes import CHECKED, SearchedJob, changed_jobs
 from syncd.store.searches.state import state_of
 from syncd.store.transactions import Tx
 
+T = TypeVar("T")
+
 #: An employer's jobs up to which a search is quick enough without.
 MANY = 20_000
-#: Changes that ``count_patterns`` follows. If there are more, it counts anew.
-BEHIND = 20_000
-#: Jobs that are read at a time.
+#: Changes of an employer's jobs that ``count_patterns`` follows. If there are more, it counts anew.
+BEHIND = 50_000
+#: Jobs that are read in one transaction.
 BATCH = 1_000
 
-_SEARCHED = Statement(select(JobRow.search, JobRow.status).where(*matching(JobRow.employer_id)))
-Read = Callable[[Callable[[Tx], None]], None]
+_NEXT = Statement(
+    sa.select(col(JobRow.published_at), col(JobRow.id), col(JobRow.search), col(JobRow.status))
+    .where(
+        *matching(JobRow.employer_id),
+        sa.tuple_(col(JobRow.published_at), col(JobRow.id))
+        > sa.tuple_(bindparam("published_at", type_=sa.BigInteger), bindparam("job_id", type_=sa.BigInteger)),
+    )
+    .order_by(col(JobRow.published_at), col(JobRow.id))
+    .limit(bindparam("limit"))
+)
+
+
+class Read(Protocol):
+    """Runs a function in a transaction that reads."""
+
+    def __call__(self, fn: Callable[[Tx], T], /) -> T: ...
 
 
 def having(tx: Tx, asked: Asked, state: SearchState, among: int) -> JobsWith | None:
     """Return what the patterns say of the jobs that are searched, in ``state``, which ``tx`` sees. ``among``: how many
-    jobs the employer has. None: nothing."""
+    jobs the employer has. None: they cannot say."""
     if tx.search_memory is None or among <= MANY:
         return None
     known = tx.search_memory.patterns.get(asked.employer_id)
     if known is None or not known.lock.acquire(blocking=False):
         return None
     try:
-        if not _follow(tx, asked.employer_id, known, state, CHECKED):
+        newer = state.changes_after(known.state)
+        if known.counted is not None or newer is None or newer > CHECKED:
+            return None
+        if newer and not _follow(tx, asked.employer_id, known, state, newer):
             return None
         found = known.patterns.having(asked.term, asked.status)
     finally:
@@ -51,40 +72,66 @@ def having(tx: Tx, asked: Asked, state: SearchState, among: int) -> JobsWith | N
 
 
 def count_patterns(read: Read, memory: SearchMemory, go_on: Callable[[], bool]) -> None:
-    """Count the patterns of the employers that are searched, as far as their jobs have changed. ``go_on`` is asked now and then
-    whether to. Raises what ``read`` raises."""
-    for employer_id, known in memory.patterns.all():
-        if go_on():
-            read(partial(_count, employer_id=employer_id, known=known, go_on=go_on))
+    """Count the patterns of the employers that are searched, or follow the changes since. ``go_on`` says before each transaction
+    whether to continue. Raises what ``read`` raises."""
+    for employer_id, _ in memory.patterns.all():
+        while go_on() and read(partial(_count_some, employer_id=employer_id)):
+            pass
 
 
-def _count(tx: Tx, *, employer_id: int, known: KnownPatterns | None, go_on: Callable[[], bool]) -> None:
-    assert tx.search_memory is not None
+def _count_some(tx: Tx, employer_id: int) -> bool:
+    """Bring the patterns of an employer up to the state that ``tx`` sees, and count some jobs more. Return whether there are
+    more."""
+    memory = tx.search_memory
+    assert memory is not None
     state = state_of(tx)
-    if known is not None:
-        with known.lock:
-            if not known.patterns.usable or _follow(tx, employer_id, known, state, BEHIND):
-                return
-    patterns = TextPatterns()
-    for number, (search, status) in enumerate(tx.each(_SEARCHED, employer_id=employer_id), start=1):
-        patterns.add(search, status)
-        if not patterns.usable:
-            break
-        if not number % BATCH and not go_on():
-            return
-    tx.search_memory.patterns.keep(employer_id, KnownPatterns(state, patterns))
-
-
-def _follow(tx: Tx, employer_id: int, known: KnownPatterns, now: SearchState, most: int) -> bool:
-    """Bring the patterns into the state ``now``. Return False if that needs more than ``most`` changes, or is not known."""
-    newer = now.change - known.state.change
-    if known.state.since != now.since or not 0 <= newer <= most:
+    known = dict(memory.patterns.all()).get(employer_id)
+    if known is None:
+        known = KnownPatterns(state)
+        memory.patterns.keep(employer_id, known)
+    elif known.state == state and known.counted is None:
         return False
-    if newer:
-        before, after = changed(tx, employer_id, known.state, now)
-        for jobs, note in ((before, known.patterns.remove), (after, known.patterns.add)):
-            for job in jobs.values():
-                if job is not None:
-                    note(search_text(job["title"], job["referenceId"]), job["status"])
-        known.state = now
+    with known.lock:
+        if not known.patterns.usable or known.state.changes_after(state):
+            return False  # they are given up, or a search has followed later changes already
+        newer = state.changes_after(known.state)
+        if newer is None or not _follow(tx, employer_id, known, state, newer):
+            memory.patterns.keep(employer_id, KnownPatterns(state))
+            return True
+        if known.counted is not None:
+            _add_some(tx, employer_id, known)
+        return known.counted is not None
+
+
+def _follow(tx: Tx, employer_id: int, known: KnownPatterns, now: SearchState, newer: int) -> bool:
+    """Bring the patterns into the state ``now``, ``newer`` changes later. Return False if too many are of the employer."""
+    changed = changed_jobs(tx, employer_id, known.state, newer, most=BEHIND)
+    if changed is None:
+        return False
+    gone, new = (_counted(known, jobs) for jobs in changed)
+    for text, status in gone:
+        known.patterns.remove(text, status)
+    for text, status in new:
+        known.patterns.add(text, status)
+    known.state = now
     return True
+
+
+def _counted(known: KnownPatterns, jobs: Mapping[int, SearchedJob]) -> list[tuple[str, str]]:
+    """Return the text and the status of those of ``jobs`` whose place is among those that are counted."""
+    counted = known.counted
+    return [
+        (job.text, job.status)
+        for job_id, job in jobs.items()
+        if counted is None or (job.published_at, job_id) <= counted
+    ]
+
+
+def _add_some(tx: Tx, employer_id: int, known: KnownPatterns) -> None:
+    assert known.counted is not None
+    published_at, job_id = known.counted
+    found = tx.all(_NEXT, employer_id=employer_id, published_at=published_at, job_id=job_id, limit=BATCH)
+    for _, _, text, status in found:
+        known.patterns.add(text, status)
+    last = found[-1][:2] if len(found) == BATCH else None
+    known.counted = last if known.patterns.usable else None

@@ -53,8 +53,8 @@ def _with_page(found: Found, known: Found | None, skip: int, ids: Sequence[int])
 def _recall(tx: Tx, memory: SearchMemory, asked: Asked, state: SearchState) -> Found | None:
     """Return what is known to be found in ``state``."""
     kept = memory.get(asked)
-    if kept is None or kept.state == state:
-        return kept and kept.found
+    if kept is None:
+        return None
     found = follow(tx, asked, kept.found, kept.state, state)
     if found is not None:
         memory.keep(asked, state, found)

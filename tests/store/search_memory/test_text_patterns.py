@@ -84,30 +84,32 @@ def test_they_are_silent_only_of_longer_terms_with_a_digit_and_of_what_many_refe
         assert digit or (many and (in_references or folded.isdecimal()))
 
 
-def test_the_texts_are_those_for_which_an_index_can_be_asked() -> None:
+def test_of_a_short_term_the_texts_are_those_for_which_an_index_can_be_asked() -> None:
     patterns = patterns_of([("Zymurgist 12", "R-1", Status.ACTIVE), ("Lazy cook", "R-2", Status.DRAFT)])
-    assert patterns.having("zy", None) == (2, ("lazy cook", "zymurgist "))
-    assert patterns.having("zy", Status.ACTIVE) == (1, ("zymurgist ",))
+    assert patterns.having("zy", None) == (2, ("zy ", "zym"))
+    assert patterns.having("y", Status.ACTIVE) == (1, ("ymu",))
+    assert patterns.having("lazy", None) == (1, ())
     assert patterns.having("zz", None) == (0, ())
-    patterns.add(search_text("Zy 7", "R-3"), "active")
-    assert patterns.having("zy", None) == (3, ("lazy cook", "zy ", "zymurgist "))
-    patterns.add(search_text("12zy7", "R-4"), "active")
-    assert patterns.having("zy", None) == (4, ())
+    patterns.add(search_text("Crazy 7", "R-3"), "active")
+    assert patterns.having("zy", None) == (3, ("zy ", "zym"))
+    patterns.add(search_text("Fuzzy", "R-4"), "active")
+    assert patterns.having("zy", None) == (4, ("zy ", "zym", "zzy"))
+    patterns.add(search_text("12zy7", "R-5"), "active")
+    assert patterns.having("zy", None) == (5, ())
     assert patterns.having("r-", Status.DRAFT) == (1, ())
-    assert patterns.having("lazy", None) == (1, ("lazy cook",))
 
 
-def test_of_many_titles_no_texts_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_texts_none_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_patterns, "TEXTS", 2)
-    titles = ["lazy a", "lazy b", "lazy c"]
+    titles = [f"zy{letter}" for letter in "abc"]
     assert patterns_of([(title, None, Status.ACTIVE) for title in titles[:2]]).having("zy", None) == (
         2,
-        ("lazy a", "lazy b"),
+        ("zya", "zyb"),
     )
     assert patterns_of([(title, None, Status.ACTIVE) for title in titles]).having("zy", None) == (3, ())
 
 
-@pytest.mark.parametrize("bound", ["MOST_PATTERNS", "MOST_PARTS"])
+@pytest.mark.parametrize("bound", ["MOST_PATTERNS", "MOST_CHARACTERS", "MOST_PARTS"])
 def test_they_are_bounded(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_patterns, bound, 3)
     monkeypatch.setattr(text_patterns, "MOST_REFERENCES", 0)
@@ -120,6 +122,17 @@ def test_they_are_bounded(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
     patterns.remove("e\n", "active")
     patterns.remove("e\n", "active")
     assert patterns.having("e", None) is None
+
+
+def test_what_was_removed_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_patterns, "MOST_CHARACTERS", 9)
+    patterns = TextPatterns()
+    for title in ("baker", "miller", "welder", "carter"):
+        for _ in range(2):
+            patterns.add(f"{title}\n", "active")
+        for _ in range(2):
+            patterns.remove(f"{title}\n", "active")
+    assert patterns.having("er", None) == (0, ())
 
 
 def test_reference_ids_are_left_out_before_the_patterns_are_too_many(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from syncd.domain import ArchivedBy, Create, Employer, Job, Status, fold
-from syncd.store import Store, Tx, employers, history, jobs
+from syncd.store import Store, Tx, employers, history, jobs, searches
 from syncd.store.database import FIRST, Asked
 from syncd.store.postgres import search as postgres_search
 from syncd.store.search_memory import answers, text_patterns
@@ -98,7 +98,7 @@ WRITES = st.one_of(
     st.tuples(st.just("undone"), TITLES),
     st.tuples(st.just("prune"), st.integers(0, 8)),
     st.just(("index",)),
-    st.just(("patterns",)),
+    st.tuples(st.just("patterns"), st.sampled_from([1, 2, 100])),
 )
 SEARCHES = st.tuples(
     st.sampled_from(["a", "aa", "aab", "aabb", "b", "e", "zz", "b ", "1", "12"]),
@@ -132,7 +132,8 @@ class Stores:
             store.index_some()
         elif kind == "patterns":
             for each in self.both:
-                each.count_patterns(lambda: True)
+                going = iter([True] * values[0])
+                each.count_patterns(lambda: next(going, False))  # noqa: B023 - called at once
         elif kind == "undone":
             self._undone(board, values[0])
         elif values[0] < len(self.jobs):
@@ -172,6 +173,7 @@ class Stores:
     followed=st.sampled_from([1, 3, 200]),
     most=st.sampled_from([0, 2, 1_000]),
     first_ids=st.sampled_from([3, 1_000]),
+    batch=st.sampled_from([1, 2, 1_000]),
 )
 def test_an_answer_is_that_of_a_look_at_every_job_after_any_writes(
     open_store: OpenStore,
@@ -184,6 +186,7 @@ def test_an_answer_is_that_of_a_look_at_every_job_after_any_writes(
     followed: int,
     most: int,
     first_ids: int,
+    batch: int,
 ) -> None:
     asked = [("a", None, 1, None), ("aab", None, 1, None), ("b", Status.ACTIVE, 2, None), *asked]
     with pytest.MonkeyPatch.context() as patched, open_store() as first, open_store() as second:
@@ -191,6 +194,7 @@ def test_an_answer_is_that_of_a_look_at_every_job_after_any_writes(
         patched.setattr(changes, "FOLLOWED", followed)
         patched.setattr(patterns, "CHECKED", checked)
         patched.setattr(patterns, "BEHIND", followed)
+        patched.setattr(patterns, "BATCH", batch)
         patched.setattr(answers, "MOST", most)
         patched.setattr(remembered, "FIRST", first_ids)
         patched.setattr(changes, "FIRST", first_ids)
@@ -592,13 +596,64 @@ def test_a_count_of_patterns_stops_when_asked(
     ask(store, employer, "ba")
     going = iter([True, True, False])  # before it begins, after two jobs, after four
     store.count_patterns(lambda: next(going))
-    assert store.search_memory.patterns.get(employer.id) is None
+    known = store.search_memory.patterns.get(employer.id)
+    assert known is not None
+    counted = known.counted
+    assert counted is not None
+    assert ask(store, employer, "bak")[0] == 5
     assert next(going, None) is None
     store.count_patterns(go_on)
-    assert store.search_memory.patterns.get(employer.id) is not None
+    assert store.search_memory.patterns.get(employer.id) is known
+    assert known.counted is None
+    count_no_more(monkeypatch)
+    assert ask(store, employer, "bake")[0] == 5
 
 
-def test_patterns_follow_changes_and_are_counted_anew_after_many_or_a_pruning(
+def test_jobs_that_change_while_patterns_are_counted_are_counted_once(
+    board: Board, store: Store, employer: Employer, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some are counted already, some not yet, and some move from one side to the other."""
+    monkeypatch.setattr(patterns, "BATCH", 3)
+    made = [board.create(title="Baker", published_at=START + timedelta(hours=n)) for n in range(6)]
+    ask(store, employer, "ba")
+    going = iter([True, False])
+    store.count_patterns(lambda: next(going))
+    board.update(made[0], published_at=START + timedelta(days=2))
+    board.update(made[5], published_at=START - timedelta(days=2))
+    board.update(made[1], title="Miller")
+    board.update(made[4], title="Miller")
+    board.delete(made[2])
+    board.delete(made[3])
+    for days in (-3, 3):
+        board.create(title="Baker", published_at=START + timedelta(days=days))
+    store.count_patterns(go_on)
+    count_no_more(monkeypatch)
+    assert (ask(store, employer, "bak")[0], ask(store, employer, "mil")[0]) == (4, 2)
+
+
+def test_patterns_follow_changes_and_are_counted_anew_after_many_of_the_employer(
+    board: Board, store: Store, employer: Employer, bakers: list[Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def known() -> object:
+        return store.search_memory.patterns.get(employer.id)
+
+    other = store.write(lambda tx: employers.add(tx, "Other"))
+    monkeypatch.setattr(patterns, "BEHIND", 1)
+    first = known()
+    board.create(title="Miller 1")
+    for _ in range(5):
+        board.create(employer_id=other.id)
+    store.count_patterns(go_on)
+    assert known() is first
+    for number in (2, 3):
+        board.create(title=f"Miller {number}")
+    store.count_patterns(go_on)
+    assert known() is not first
+    count_no_more(monkeypatch)
+    assert (ask(store, employer, "mille")[0], ask(store, employer, "bake")[0]) == (3, 7)
+
+
+def test_a_pruning_of_changes_that_were_followed_has_nothing_counted_anew(
     board: Board,
     store: Store,
     employer: Employer,
@@ -607,27 +662,64 @@ def test_patterns_follow_changes_and_are_counted_anew_after_many_or_a_pruning(
     bakers: list[Job],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def known() -> object:
-        return store.search_memory.patterns.get(employer.id)
-
-    first = known()
-    board.create(title="Miller 1")
-    store.count_patterns(go_on)
-    assert known() is first
-    monkeypatch.setattr(patterns, "BEHIND", 1)
-    for number in (2, 3):
-        board.create(title=f"Miller {number}")
-    store.count_patterns(go_on)
-    second = known()
-    assert second is not first
+    ask(store, employer, "baker")
+    first = store.search_memory.patterns.get(employer.id)
     clock.forward(days=100)
-    store.write(lambda tx: history.prune(tx, clock()))
     board.update(bakers[0], title="Miller")
-    assert ask(store, employer, "mill", size=1)[0] == 4  # counted: the patterns are not of these changes
-    store.count_patterns(go_on)
-    assert known() is not second
+    assert store.write(lambda tx: history.prune(tx, clock())) == 7
+    board.update(bakers[1], title="Miller")
     count_no_more(monkeypatch)
-    assert (ask(store, employer, "mille")[0], ask(store, employer, "bake")[0]) == (4, 6)
+    assert ask(store, employer, "baker")[0] == ask(store, employer, "aker")[0] == 5
+    store.count_patterns(go_on)
+    assert store.search_memory.patterns.get(employer.id) is first
+    assert ask(store, employer, "mil")[0] == 2
+
+
+@pytest.mark.parametrize("newest", [True, False])
+def test_patterns_are_counted_anew_where_changes_were_pruned_before_they_were_followed(
+    board: Board,
+    store: Store,
+    employer: Employer,
+    clock: Clock,
+    *,
+    bakers: list[Job],
+    newest: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    board.update(bakers[0], title="Miller")
+    clock.forward(days=100)
+    other = store.write(lambda tx: employers.add(tx, "Other"))
+    if not newest:
+        board.create(employer_id=other.id)
+    store.write(lambda tx: history.prune(tx, clock()))
+    for _ in range(9):  # on SQLite they may have the numbers of those that went
+        board.create(employer_id=other.id)
+    assert ask(store, employer, "aker")[0] == 6
+    store.count_patterns(go_on)
+    count_no_more(monkeypatch)
+    assert (ask(store, employer, "bak")[0], ask(store, employer, "mil")[0]) == (6, 1)
+
+
+def test_a_count_that_sees_an_earlier_moment_than_a_search_changes_nothing(
+    board: Board, store: Store, employer: Employer, bakers: list[Job]
+) -> None:
+    def at_one_moment(tx: Tx) -> None:
+        assert look(tx, employer, "baker")[0] == 7
+        for update in (
+            lambda: board.update(bakers[0], title="Miller"),
+            lambda: ask(store, employer, "mil"),
+        ):
+            thread = threading.Thread(target=update)
+            thread.start()
+            thread.join()
+        known = store.search_memory.patterns.get(employer.id)
+        assert known is not None
+        followed = known.state
+        searches.count_patterns(lambda fn: fn(tx), store.search_memory, go_on)
+        assert (store.search_memory.patterns.get(employer.id), known.state) == (known, followed)
+
+    store.read(at_one_moment)
+    assert ask(store, employer, "bak")[0] == 6
 
 
 def test_a_look_at_an_earlier_moment_does_not_ask_the_patterns_of_a_later_one(
@@ -664,7 +756,8 @@ def test_patterns_that_another_program_changed_are_not_asked_again(
 ) -> None:
     """A job that was there before the patterns were counted, and whose title changed without an entry in the history."""
     change(path, f"UPDATE job SET search = 'miller\n', title = 'Miller' WHERE id = {bakers[0].id}")
-    store.search_memory.patterns.keep(employer.id, None)
+    store.search_memory.patterns = pattern_memory.PatternMemory()
+    ask(store, employer, "ker")
     store.count_patterns(go_on)
     board.update(replace(bakers[0], title="Other"), title="Third")
     assert ask(store, employer, "bake")[0] == 6
