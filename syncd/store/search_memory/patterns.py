@@ -18,7 +18,7 @@ START: Place = (-(2**63), 0)
 
 class KnownPatterns:
     """The patterns of one employer, and the ``state`` in which they are right. ``counted``: the place up to which its jobs are
-    counted; None: all are. Whoever uses them or changes them has the ``lock``."""
+    counted; None: all are. They are used and changed with the ``lock``."""
 
     def __init__(self, state: SearchState) -> None:
         self.state = state
