@@ -174,7 +174,7 @@ class Store:
 
     def count_patterns(self, go_on: Callable[[], bool]) -> None:
         """Count the patterns of the texts of employers whose jobs are searched and are many, or follow what has become of
-        them (``TextPatterns``). Meant to be called now and then, as ``index_some``. ``go_on`` is asked every thousand jobs.
+        them (``TextPatterns``). Meant to be called now and then, as ``index_some``. ``go_on`` is asked before each transaction.
         Raises StoreError."""
         searches.count_patterns(self.read, self.search_memory, go_on)
 
