@@ -30,8 +30,8 @@ MOST_PATTERNS, MOST_CHARACTERS = 20_000, 1_000_000
 MOST_REFERENCES = 100
 #: Characters of the longest part of a referenceId, and parts that are kept.
 PART, MOST_PARTS = 3, 100_000
-#: Texts of ``JobsWith`` at most.
-TEXTS = 50
+#: Texts of ``JobsWith`` at most, and jobs beyond which there are none: a walk through the list finds a page of so many.
+TEXTS, RARE = 50, 1_000
 
 _NUMBER, _DIGITS = re.compile(r"\d+"), re.compile("[0-9]+")
 #: What is in the place of a number, and what is between title and referenceId. Terms have no control characters.
@@ -40,8 +40,8 @@ _ENDS = re.compile(f"[{_MARK}{_BREAK}]")
 
 
 class JobsWith(NamedTuple):
-    """The jobs that have a term. ``total``: how many they are. ``texts``: where the term is too short for a search index, texts
-    of ``SHORTEST`` characters that have the term; each of these jobs has one of them. Empty: they are not known."""
+    """The jobs that have a term. ``total``: how many they are. ``texts``: of a rare term that is too short for a search index,
+    texts of ``SHORTEST`` characters that have it; each of these jobs has one of them. Empty: they are not known."""
 
     total: int
     texts: tuple[str, ...] = ()
@@ -154,7 +154,7 @@ class TextPatterns:
         jobs = self._jobs[status]
         found = [pattern for pattern in jobs if term in pattern]
         total = sum(map(jobs.__getitem__, found))
-        return JobsWith(total, _texts(term, found) if len(term) < SHORTEST else ())
+        return JobsWith(total, _texts(term, found) if len(term) < SHORTEST and total <= RARE else ())
 
 
 def _texts(term: str, patterns: Iterable[str]) -> tuple[str, ...]:

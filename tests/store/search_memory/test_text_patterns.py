@@ -107,6 +107,8 @@ def test_of_many_texts_none_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
         ("zya", "zyb"),
     )
     assert patterns_of([(title, None, Status.ACTIVE) for title in titles]).having("zy", None) == (3, ())
+    monkeypatch.setattr(text_patterns, "RARE", 1)
+    assert patterns_of([("zya", None, Status.ACTIVE)] * 2).having("zy", None) == (2, ())
 
 
 @pytest.mark.parametrize("bound", ["MOST_PATTERNS", "MOST_CHARACTERS", "MOST_PARTS"])
