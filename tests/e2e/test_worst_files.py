@@ -356,8 +356,13 @@ def test_a_deleted_and_recreated_drop_folder_is_used_again(installation, start, 
     (folder,) = folders_of(installation, until, "acme")
     place(folder, "one.csv", as_csv(jobs("acme")))
     until(lambda: len(ended(daemon, "acme")) == 1, "the first run")
-    installation.drop_folder.rename(installation.base / "gone")
-    shutil.rmtree(installation.base / "gone")
+    gone = installation.drop_folder.rename(installation.base / "gone")
+
+    def removed():
+        shutil.rmtree(gone, ignore_errors=True)  # the daemon may be making a folder in it
+        return not gone.exists()
+
+    until(removed, "its removal")
     (folder,) = folders_of(installation, until, "acme")
     place(folder, "two.csv", as_csv([*jobs("acme"), job("acme-7")]))
     (_, second) = until(lambda: (runs := ended(daemon, "acme"))[1:] and runs, "the second run")

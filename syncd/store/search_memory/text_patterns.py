@@ -30,7 +30,8 @@ MOST_PATTERNS, MOST_CHARACTERS = 20_000, 1_000_000
 MOST_REFERENCES = 100
 #: Characters of the longest part of a referenceId, and parts that are kept.
 PART, MOST_PARTS = 3, 100_000
-#: Texts of ``JobsWith`` at most, and jobs beyond which there are none: a walk through the list finds a page of so many.
+#: Texts of ``JobsWith`` at most, and jobs beyond which there are none: where more have a term, a short walk finds a page of
+#: them.
 TEXTS, RARE = 50, 1_000
 
 _NUMBER, _DIGITS = re.compile(r"\d+"), re.compile("[0-9]+")

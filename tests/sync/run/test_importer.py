@@ -24,6 +24,7 @@ from syncd.store import Tx, employers, feed_jobs, jobs, runs
 from syncd.store.jobs import upsert
 from syncd.sync.run import Progress, RejectsWriter, Stopped, reading
 from syncd.sync.run.stage.stage import NamedJobs
+from tests.amounts import in_the_gate
 from tests.clock import Clock
 from tests.sync.board import Board, not_none, on_phase
 from tests.sync.native_files import as_csv
@@ -806,6 +807,7 @@ def test_a_run_stores_checkpoints(board: Board, monkeypatch: pytest.MonkeyPatch)
     assert places == ["read 2000", *(f"apply {n}" for n in (1000, 2000, 2100))]
 
 
+@in_the_gate
 def test_the_memory_of_a_run_does_not_grow_with_the_file(board: Board) -> None:
     def peak(rows: int) -> int:
         feed = board.feed(name=f"f{rows}")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.amounts import in_the_gate
 from tests.sync.board import Board
 
 MB = 1_000_000
@@ -28,6 +29,7 @@ SHAPES = {
     "xml": "<jobs><job><referenceId>a</referenceId><description>{text}</description></job>"
     "<job><referenceId>b</referenceId></job></jobs>",
 }
+NAMES = ["csv", *(pytest.param(name, marks=in_the_gate) for name in ("json", "xml"))]
 
 
 def import_in_a_process(folder: Path, name: str, size: int) -> tuple[dict[str, Any], int]:
@@ -47,7 +49,7 @@ def import_in_a_process(folder: Path, name: str, size: int) -> tuple[dict[str, A
     return json.loads(ran.stdout), int(ran.stderr.split()[-1]) // 1024
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_field_of_10_mb_is_one_rejected_row_in_less_than_200_mb_of_memory(
     tmp_path: Path, name: str
 ) -> None:
@@ -56,7 +58,7 @@ def test_a_field_of_10_mb_is_one_rejected_row_in_less_than_200_mb_of_memory(
     assert used < MOST
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_record_that_is_longer_than_any_reader_holds_fails_the_file(tmp_path: Path, name: str) -> None:
     run, _ = import_in_a_process(tmp_path, name, 34 << 20)
     assert run["state"] == "failed"
