@@ -101,7 +101,8 @@ def everything(daemon, key):
 FEEDS, LATE = 200, 45.0  # seconds; idle it takes a few
 
 
-@pytest.mark.parametrize("files", [2, pytest.param(50, marks=in_the_gate)])
+@in_the_gate
+@pytest.mark.parametrize("files", [2, 50])
 def test_files_of_200_feeds_at_once_each_end_in_one_place_and_hold_up_no_other_feed(
     installation, start, make_row, until, files
 ):

@@ -14,6 +14,7 @@ import pytest
 from syncd.domain import FeedLimits
 from syncd.feeds.readers import ReadSpec
 from syncd.feeds.readers.opening import read_stream
+from tests.amounts import in_the_gate
 from tests.feeds.readers.reading import MB, fault, items
 
 ROOT = Path(__file__).parents[3]
@@ -151,7 +152,13 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+#: Those that the test command runs, too.
+USUAL = {"csv: quotes", "csv: cells", "json: texts", "json: escapes"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in USUAL else in_the_gate) for name in HOSTILE]
+)
 def test_a_long_hostile_record_takes_little_memory_and_time(name):
     (before, after), unit = HOSTILE[name]
     environ = {key: value for key, value in os.environ.items() if not key.startswith("COVERAGE_")}
