@@ -85,7 +85,10 @@ def _count_some(tx: Tx, employer_id: int) -> bool:
     memory = tx.search_memory
     assert memory is not None
     state = state_of(tx)
-    known = dict(memory.patterns.all()).get(employer_id)
+    searched = dict(memory.patterns.all())
+    if employer_id not in searched:
+        return False
+    known = searched[employer_id]
     if known is None:
         known = KnownPatterns(state)
         memory.patterns.keep(employer_id, known)

@@ -609,6 +609,29 @@ def test_a_count_of_patterns_stops_when_asked(
     assert ask(store, employer, "bake")[0] == 5
 
 
+def test_a_count_ends_where_the_employer_has_to_make_room_for_another(
+    board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patterns, "BATCH", 1)
+    monkeypatch.setattr(pattern_memory, "EMPLOYERS", 1)
+    other = store.write(lambda tx: employers.add(tx, "Other"))
+    for one in (employer, other):
+        for _ in range(5):
+            board.create(employer_id=one.id)
+    ask(store, employer, "ba")
+    steps = count()
+
+    def go_on() -> bool:
+        step = next(steps)
+        if step == 2:
+            ask(store, other, "ba")
+        return step < 20
+
+    store.count_patterns(go_on)
+    assert next(steps) == 3
+    assert store.search_memory.patterns.all() == [(other.id, None)]
+
+
 def test_jobs_that_change_while_patterns_are_counted_are_counted_once(
     board: Board, store: Store, employer: Employer, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
