@@ -16,7 +16,7 @@ in_the_gate = pytest.mark.skipif(not WHOLE, reason="takes long; TESTS_WHOLE=1 ru
 
 def examples(most: int) -> int:
     """Return how many examples Hypothesis tries of a law that the gate tries with ``most``."""
-    return most if WHOLE else max(most // 3, 20)
+    return most if WHOLE else max(most // 5, 20)
 
 
 def lacking(what: str) -> NoReturn:

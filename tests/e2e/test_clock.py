@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.amounts import in_the_gate
+
 BASE = "/api/v1.1"
 #: Where Debian's package ``faketime`` has the library that shifts a process's time.
 LIBRARIES = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
@@ -60,6 +62,7 @@ def active(daemon, key):
     return daemon.request("GET", f"{BASE}/jobs?status=active", key)[1]["data"]
 
 
+@in_the_gate
 def test_a_clock_that_is_90_days_ahead_for_a_moment_closes_and_refreshes_nothing(installation, start, shift):
     environ, set_shift = shift
     key = installation.employer_with_key()
@@ -106,6 +109,7 @@ def test_no_file_is_run_by_a_clock_that_is_90_days_ahead(installation, start, sh
     assert daemon.request("GET", "/readyz")[1]["clock"] == "ok"
 
 
+@in_the_gate
 def test_a_start_with_a_wrong_clock_closes_nothing(installation, start, shift):
     environ, set_shift = shift
     key = installation.employer_with_key()

@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from tests.amounts import lacking
+from tests.amounts import in_the_gate, lacking
 
 pytestmark = pytest.mark.slow
 BASE = "/api/v1.1"
@@ -273,6 +273,7 @@ def odd_things(folder, secret):
     }
 
 
+@in_the_gate
 def test_odd_names_things_that_are_not_files_slow_writers_and_500_files_at_once(
     installation, start, until, stack
 ):
@@ -574,6 +575,7 @@ exec "$@"
 """
 
 
+@in_the_gate
 def test_a_store_whose_disk_becomes_read_only_keeps_what_it_acknowledged_and_the_run_goes_on(
     installation, start, until, program
 ):
