@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from itertools import count
@@ -483,6 +484,14 @@ def bakers(board: Board, store: Store, employer: Employer) -> list[Job]:
     return made
 
 
+def elsewhere(*steps: Callable[[], object]) -> None:
+    """Do the steps in another thread, one after the other, while this one is in a transaction."""
+    for step in steps:
+        thread = threading.Thread(target=step)
+        thread.start()
+        thread.join()
+
+
 def test_patterns_count_what_was_never_asked_for(
     board: Board, store: Store, employer: Employer, bakers: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -728,13 +737,7 @@ def test_a_count_that_sees_an_earlier_moment_than_a_search_changes_nothing(
 ) -> None:
     def at_one_moment(tx: Tx) -> None:
         assert look(tx, employer, "baker")[0] == 7
-        for update in (
-            lambda: board.update(bakers[0], title="Miller"),
-            lambda: ask(store, employer, "mil"),
-        ):
-            thread = threading.Thread(target=update)
-            thread.start()
-            thread.join()
+        elsewhere(lambda: board.update(bakers[0], title="Miller"), lambda: ask(store, employer, "mil"))
         known = store.search_memory.patterns.get(employer.id)
         assert known is not None
         followed = known.state
@@ -750,13 +753,7 @@ def test_a_look_at_an_earlier_moment_does_not_ask_the_patterns_of_a_later_one(
 ) -> None:
     def at_one_moment(tx: Tx) -> None:
         assert look(tx, employer, "baker")[0] == 7
-        for update in (
-            lambda: board.update(bakers[0], title="Miller"),
-            lambda: store.count_patterns(go_on),
-        ):
-            thread = threading.Thread(target=update)
-            thread.start()
-            thread.join()
+        elsewhere(lambda: board.update(bakers[0], title="Miller"), lambda: store.count_patterns(go_on))
         assert look(tx, employer, "bake")[0] == 7
         assert look(tx, employer, "mil")[0] == 0
 
