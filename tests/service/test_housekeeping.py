@@ -153,7 +153,7 @@ def test_patterns_are_counted_unless_the_service_stops_or_the_store_is_busy(stor
     with monkeypatch.context() as patched:
         patched.setattr(store, "read", busy)
         count_patterns(store, lambda: False)
-    assert store.search_memory.patterns.all() == [(employer.id, None)]
+    assert store.search_memory.patterns.all() == {employer.id: None}
     count_patterns(store, lambda: False)
     assert store.search_memory.patterns.get(employer.id) is not None
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from threading import Lock
 
 from syncd.store.search_memory.state import SearchState
 from syncd.store.search_memory.text_patterns import TextPatterns
 
 #: Employers whose patterns are kept. The one that was not searched for the longest goes first.
-EMPLOYERS = 32
+EMPLOYERS = 16
 #: The place of a job in the list, from its end: when it was published, and its id.
 Place = tuple[int, int]
 #: Before all jobs.
@@ -31,7 +32,11 @@ class PatternMemory:
     """The patterns of up to ``EMPLOYERS`` employers. For any number of threads."""
 
     def __init__(self) -> None:
+        #: Those that are searched after those that are not.
         self._known: OrderedDict[int, KnownPatterns | None] = OrderedDict()
+        self._searched: set[int] = set()
+        #: The state that was seen last, if any. For the thread that counts.
+        self.seen: SearchState | None = None
         self._lock = Lock()
 
     def get(self, employer_id: int) -> KnownPatterns | None:
@@ -39,17 +44,30 @@ class PatternMemory:
         with self._lock:
             known = self._known.setdefault(employer_id, None)
             self._known.move_to_end(employer_id)
+            self._searched.add(employer_id)
             while len(self._known) > EMPLOYERS:
-                self._known.popitem(last=False)
+                self._searched.discard(self._known.popitem(last=False)[0])
             return known
 
+    def expect(self, employer_ids: Iterable[int]) -> None:
+        """Count these employers, too, which may be searched later, as far as there is room."""
+        with self._lock:
+            for employer_id in employer_ids:
+                if len(self._known) < EMPLOYERS and employer_id not in self._known:
+                    self._known[employer_id] = None
+                    self._known.move_to_end(employer_id, last=False)
+
     def keep(self, employer_id: int, known: KnownPatterns) -> None:
-        """Keep what is counted, if the employer is still one of those that are searched."""
+        """Keep what is counted, if the employer is still one of those that are counted."""
         with self._lock:
             if employer_id in self._known:
                 self._known[employer_id] = known
 
-    def all(self) -> list[tuple[int, KnownPatterns | None]]:
-        """Return (employer id, patterns) of the employers that are searched, the last one first."""
+    def all(self) -> dict[int, KnownPatterns | None]:
+        """Return the patterns by employer id, the last employer that was searched first."""
         with self._lock:
-            return list(reversed(self._known.items()))
+            return dict(reversed(self._known.items()))
+
+    def is_searched(self, employer_id: int) -> bool:
+        with self._lock:
+            return employer_id in self._searched

@@ -1,14 +1,16 @@
 """How many jobs of one employer have which texts. Pure: no I/O, no clock.
 
-A million jobs have far fewer *patterns*: texts without their numbers ("Cook 12" and "Cook 13" have the same). A term without a
-digit is in a text if it is in its pattern, so a look at the patterns counts the jobs that have the term, exactly.
+A million jobs have far fewer titles and referenceIds once the ends of their numbers are cut off (``CutTexts``): a look at these
+counts the jobs that have a term, exactly. It cannot where the term may be in the digits that were cut off. So the terms of up
+to ``COUNTED_DIGITS`` digits are counted, each by itself.
 
-The text of a job is its title and its referenceId. Where the referenceIds have many patterns, as random ones do, they are left
-out: the patterns are then those of the titles alone. Of the referenceIds their parts of one to three characters are kept, without
-noting which referenceId has which part. If a term has a part that none of them has, no referenceId has the term, and the titles
-say all.
+The text of a job is its title and its referenceId. Where both have the term, a job that has it in both counts once: the pairs of
+title and referenceId say how many do, each without its numbers. Where the pairs are too many, or the term has a digit, this is
+not known.
 
-Of the terms with a digit, those of one or two digits are counted, each by itself, until the referenceIds are left out.
+Where the referenceIds are too many, as random ones are, they are left out. Their parts of one to three characters are kept,
+without noting which referenceId has which part. If a term has a part that none of them has, no referenceId has the term, and the
+titles say all.
 """
 
 from __future__ import annotations
@@ -16,28 +18,28 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from functools import lru_cache
 from operator import add
 from typing import NamedTuple
 
 from syncd.domain import Status
 from syncd.store.database import SHORTEST
+from syncd.store.search_memory.counted_texts import CountedTexts
+from syncd.store.search_memory.cut_texts import MARK, CutTexts
 
-#: Patterns of an employer, and characters of all of them. Beyond that a look at them takes longer than a search, and they are
-#: given up.
-MOST_PATTERNS, MOST_CHARACTERS = 20_000, 1_000_000
-#: Patterns of referenceIds beyond which these are left out.
-MOST_REFERENCES = 100
+#: Digits of the longest number that is counted by itself.
+COUNTED_DIGITS = 4
 #: Characters of the longest part of a referenceId, and parts that are kept.
 PART, MOST_PARTS = 3, 100_000
+#: Words of referenceIds of which is known that their parts are kept.
+MOST_NOTED = 20_000
 #: Texts of ``JobsWith`` at most, and jobs beyond which there are none: where more have a term, a short walk finds a page of
 #: them.
 TEXTS, RARE = 50, 1_000
 
-_NUMBER, _DIGITS = re.compile(r"\d+"), re.compile("[0-9]+")
-#: What is in the place of a number, and what is between title and referenceId. Terms have no control characters.
-_MARK, _BREAK = "\t", "\n"
-_ENDS = re.compile(f"[{_MARK}{_BREAK}]")
+_NUMBER = re.compile("[0-9]+")
+_BETWEEN_WORDS = re.compile(f"[0-9{MARK}]+")
+#: What is between title and referenceId.
+_BREAK = "\n"
 
 
 class JobsWith(NamedTuple):
@@ -53,116 +55,120 @@ class TextPatterns:
     folded title, line feed, folded referenceId) and its status."""
 
     def __init__(self) -> None:
-        #: How many jobs have a pattern, by status; None: in any status.
-        self._jobs: dict[str | None, Counter[str]] = {status: Counter() for status in (None, *Status)}
-        #: How many jobs have one or two digits in a row, by status.
-        self._digits: dict[str, Counter[str]] = {status: Counter() for status in Status}
-        #: The patterns of referenceIds. None: they are left out, and the parts say what is in them.
-        self._references: set[str] | None = set()
+        self._titles = CutTexts()
+        #: None: they are left out, and the parts say what is in them.
+        self._references: CutTexts | None = CutTexts()
+        #: The pairs of title and referenceId, without numbers. None: they are too many.
+        self._pairs: CountedTexts | None = CountedTexts()
         self._parts: set[str] = set()
-        self._characters = 0
+        #: Words whose parts are known.
+        self._noted: set[str] = set()
+        #: How many jobs have one to ``COUNTED_DIGITS`` digits in a row, by status.
+        self._numbers: dict[str, Counter[str]] = {status: Counter() for status in Status}
         self._usable = True
 
     @property
     def usable(self) -> bool:
-        """Whether they can answer. False: they are too many, or a job was removed that was not there."""
+        """Whether they can answer. False: the titles are too many, or a job was removed that was not there."""
         return self._usable
 
     def add(self, search: str, status: str) -> None:
         if not self._usable:
             return
-        pattern = _NUMBER.sub(_MARK, search)
-        self._note(pattern.partition(_BREAK)[2])
-        kept = self._kept(pattern)
-        counted = self._jobs[None]
-        if kept not in counted:
-            self._characters += len(kept)
-        counted[kept] += 1
-        self._jobs[status][kept] += 1
-        self._count_digits(search, status, 1)
-        if self._too_many and self._references is not None:
-            self._leave_out_references()
-        if self._too_many:
-            self._give_up()
-
-    @property
-    def _too_many(self) -> bool:
-        return len(self._jobs[None]) > MOST_PATTERNS or self._characters > MOST_CHARACTERS
-
-    def remove(self, search: str, status: str) -> None:
-        """Remove a job. What is known of its referenceId stays: another one may have it, too."""
-        kept = self._kept(_NUMBER.sub(_MARK, search))
-        if not self._jobs[status][kept]:
+        title, _, reference = search.partition(_BREAK)
+        self._numbers[status].update(_numbers(search))
+        self._titles.add(title, status)
+        if self._titles.counted.too_many:
             self._give_up()
             return
-        for jobs in (self._jobs[None], self._jobs[status]):
-            jobs[kept] -= 1
-            if not jobs[kept]:
-                del jobs[kept]
-        if kept not in self._jobs[None]:
-            self._characters -= len(kept)
-        self._count_digits(search, status, -1)
+        self._add_reference(reference, status)
+        if self._pairs is not None:
+            self._pairs.add(_without_numbers(search), status)
+            if self._pairs.too_many:
+                self._pairs = None
 
-    def _count_digits(self, search: str, status: str, count: int) -> None:
-        if self._references is not None:
-            counted = self._digits[status]
-            for digits in _digits(search):
-                counted[digits] += count
-
-    def _kept(self, pattern: str) -> str:
-        return pattern if self._references is not None else pattern.partition(_BREAK)[0]
-
-    def _note(self, reference: str) -> None:
-        """Note the pattern of a referenceId. Leave all of them out if they become too many."""
+    def _add_reference(self, reference: str, status: str) -> None:
         if self._references is None:
-            self._parts.update(*map(_parts, reference.split(_MARK)))
-            if len(self._parts) > MOST_PARTS:
-                self._give_up()
-        elif reference not in self._references:
-            self._references.add(reference)
-            if len(self._references) > MOST_REFERENCES:
-                self._leave_out_references()
+            self._note_parts(reference)
+            return
+        self._references.add(reference, status)
+        if self._references.counted.too_many:
+            references, self._references = self._references.counted, None
+            for each in references:
+                self._note_parts(each)
 
-    def _leave_out_references(self) -> None:
-        references, self._references = self._references or (), None
-        for digits in self._digits.values():
-            digits.clear()
-        for reference in references:
-            self._note(reference)
-        for status, whole in self._jobs.items():
-            titles = self._jobs[status] = Counter[str]()
-            for pattern, count in whole.items():
-                titles[self._kept(pattern)] += count
-        self._characters = sum(map(len, self._jobs[None]))
+    def _note_parts(self, reference: str) -> None:
+        for word in set(_words(reference)) - self._noted:
+            self._noted.add(word)
+            self._parts.update(part for size in range(1, PART + 1) for part in _parts(word, size))
+        if len(self._noted) > MOST_NOTED:
+            self._noted.clear()
+        if len(self._parts) > MOST_PARTS:
+            self._give_up()
+
+    def remove(self, search: str, status: str) -> None:
+        """Remove a job. Parts of its referenceId stay: another one may have them, too."""
+        if not self._usable:
+            return
+        title, _, reference = search.partition(_BREAK)
+        pairs, references = self._pairs, self._references
+        there = (
+            self._titles.remove(title, status)
+            and (references is None or references.remove(reference, status))
+            and (pairs is None or pairs.remove(_without_numbers(search), status))
+        )
+        if not there:
+            self._give_up()
+            return
+        self._numbers[status].subtract(_numbers(search))
 
     def _give_up(self) -> None:
         self._usable = False
+        self._titles, self._references, self._pairs = CutTexts(), None, None
         self._parts.clear()
-        for counted in (*self._jobs.values(), *self._digits.values()):
+        self._noted.clear()
+        for counted in self._numbers.values():
             counted.clear()
 
     def having(self, term: str, status: Status | None) -> JobsWith | None:
-        """Return how many jobs have ``term``, folded. None: it is not known. The term has a digit, and is not one or two
-        digits; or a referenceId that was left out may have it."""
+        """Return how many jobs have ``term``, folded. None: it is not known."""
         if not self._usable:
             return None
-        if _NUMBER.search(term):
-            if self._references is None or not _DIGITS.fullmatch(term) or len(term) > 2:
-                return None
-            return JobsWith(sum(self._digits[of][term] for of in ([status] if status else Status)))
-        if self._references is None and self._parts.issuperset(_parts_of(term, PART)):
+        if len(term) <= COUNTED_DIGITS and _NUMBER.fullmatch(term):
+            return JobsWith(sum(self._numbers[of][term] for of in ([status] if status else Status)))
+        titles, references = self._titles.having(term), self._references_having(term)
+        if titles is None or references is None:
             return None
-        jobs = self._jobs[status]
-        found = [pattern for pattern in jobs if term in pattern]
-        total = sum(map(jobs.__getitem__, found))
-        return JobsWith(total, _texts(term, found) if len(term) < SHORTEST and total <= RARE else ())
+        both = self._both(term, status) if titles and references else 0
+        if both is None:
+            return None
+        total = self._titles.counted.count(titles, status) - both
+        if self._references is not None:
+            total += self._references.counted.count(references, status)
+        short = len(term) < SHORTEST and total <= RARE
+        return JobsWith(total, _texts(term, [*titles, *references]) if short else ())
+
+    def _references_having(self, term: str) -> list[str] | None:
+        """Return ``CutTexts.having`` of the referenceIds."""
+        if self._references is not None:
+            return self._references.having(term)
+        known = (self._parts.issuperset(_parts(word, PART)) for word in _words(term))
+        return None if all(known) else []
+
+    def _both(self, term: str, status: Status | None) -> int | None:
+        """Return how many jobs have the term in the title and in the referenceId."""
+        if self._pairs is None or _NUMBER.search(term):
+            return None
+        parted = ((pair, pair.partition(_BREAK)) for pair in self._pairs)
+        found = [pair for pair, (title, _, reference) in parted if term in title and term in reference]
+        return self._pairs.count(found, status)
 
 
-def _texts(term: str, patterns: Iterable[str]) -> tuple[str, ...]:
-    """Return ``JobsWith.texts``, given the patterns that have a term."""
+def _texts(term: str, having: Iterable[str]) -> tuple[str, ...]:
+    """Return ``JobsWith.texts``, given the cut texts that have a term."""
     texts: set[str] = set()
-    for pattern in patterns:
-        text = next(text for text in _ENDS.split(pattern) if term in text)
+    for cut in having:
+        text = next(text for text in cut.split(MARK) if term in text)
         start = min(text.index(term), len(text) - SHORTEST)
         texts.add(text[max(0, start) : start + SHORTEST])
         if start < 0 or len(texts) > TEXTS:
@@ -170,17 +176,25 @@ def _texts(term: str, patterns: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(texts))
 
 
-def _digits(text: str) -> set[str]:
-    """Return each digit of a text, and each two digits that follow each other."""
-    return {digits for number in _DIGITS.findall(text) for digits in (*number, *map(add, number, number[1:]))}
+def _without_numbers(text: str) -> str:
+    return _NUMBER.sub(MARK, text)
 
 
-@lru_cache(256)
-def _parts(text: str) -> frozenset[str]:
-    """Return the parts of a text of up to ``PART`` characters. (Random referenceIds repeat what is between their digits.)"""
-    return frozenset(part for size in range(1, PART + 1) for part in _parts_of(text, size))
+def _numbers(text: str) -> set[str]:
+    """Return the numbers of up to ``COUNTED_DIGITS`` digits that a text has, also as parts of longer ones."""
+    numbers: set[str] = set()
+    for number in _NUMBER.findall(text):
+        numbers.update(parts := list(number))
+        for size in range(1, min(COUNTED_DIGITS, len(number))):
+            numbers.update(parts := list(map(add, parts, number[size:])))
+    return numbers
 
 
-def _parts_of(text: str, size: int) -> set[str]:
+def _words(text: str) -> list[str]:
+    """Return what is between the numbers of a text."""
+    return [word for word in _BETWEEN_WORDS.split(text) if word]
+
+
+def _parts(text: str, size: int) -> set[str]:
     """Return the parts of ``size`` characters; of a shorter text the text."""
     return {text[start : start + size] for start in range(max(1, len(text) - size + 1))}

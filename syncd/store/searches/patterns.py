@@ -1,8 +1,9 @@
 """A search among many jobs asks the patterns of their texts first (``TextPatterns``), which are far fewer.
 
-They are in the memory of the process. Once an employer with many jobs has been searched, ``count_patterns`` reads its jobs in
-the background, a few in each transaction, so that none is open for long, and follows their changes from then on. A search that
-comes soon after a change follows it itself. If the patterns cannot answer, or are too far behind, the search counts as before.
+They are in the memory of the process. ``count_patterns`` reads the jobs of an employer with many jobs in the background, a few in
+each transaction, so that none is open for long, and follows their changes from then on: once the employer is searched; before
+that only while few changes are made, so that it takes nothing from an import. A search that comes soon after a change follows it
+itself. If the patterns cannot answer, or are too far behind, the search counts as before.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from sqlalchemy import bindparam
 from sqlmodel import col
 
 from syncd.store.database import Asked
-from syncd.store.model import JobRow, Statement, matching
-from syncd.store.search_memory import JobsWith, KnownPatterns, SearchMemory, SearchState
+from syncd.store.model import JobRow, JobTotal, Statement, matching
+from syncd.store.search_memory import EMPLOYERS, JobsWith, KnownPatterns, SearchMemory, SearchState
 from syncd.store.searches.changes import CHECKED, SearchedJob, changed_jobs
 from syncd.store.searches.state import state_of
 from syncd.store.transactions import Tx
@@ -39,6 +40,14 @@ _NEXT = Statement(
         > sa.tuple_(bindparam("published_at", type_=sa.BigInteger), bindparam("job_id", type_=sa.BigInteger)),
     )
     .order_by(col(JobRow.published_at), col(JobRow.id))
+    .limit(bindparam("limit"))
+)
+_jobs = sa.func.sum(col(JobTotal.n))
+_LARGE = Statement(
+    sa.select(col(JobTotal.employer_id))
+    .group_by(col(JobTotal.employer_id))
+    .having(_jobs > bindparam("many"))
+    .order_by(_jobs.desc())
     .limit(bindparam("limit"))
 )
 
@@ -72,11 +81,27 @@ def having(tx: Tx, asked: Asked, state: SearchState, among: int) -> JobsWith | N
 
 
 def count_patterns(read: Read, memory: SearchMemory, go_on: Callable[[], bool]) -> None:
-    """Count the patterns of the employers that are searched, or follow the changes since. ``go_on`` says before each transaction
+    """Count the patterns of the employers with many jobs, or follow the changes since. ``go_on`` says before each transaction
     whether to continue. Raises what ``read`` raises."""
-    for employer_id, _ in memory.patterns.all():
-        while go_on() and read(partial(_count_some, employer_id=employer_id)):
-            pass
+    if not go_on():
+        return
+    quiet = read(_look_around)
+    for employer_id in memory.patterns.all():
+        if quiet or memory.patterns.is_searched(employer_id):
+            while go_on() and read(partial(_count_some, employer_id=employer_id)):
+                pass
+
+
+def _look_around(tx: Tx) -> bool:
+    """Note which employers have many jobs. Return whether few changes were made since the last time."""
+    memory = tx.search_memory
+    assert memory is not None
+    before, now = memory.patterns.seen, state_of(tx)
+    if now != before:
+        memory.patterns.seen = now
+        memory.patterns.expect(tx.scalars(_LARGE, many=MANY, limit=EMPLOYERS))
+    newer = now.changes_after(before) if before is not None else 0
+    return newer is not None and newer <= CHECKED
 
 
 def _count_some(tx: Tx, employer_id: int) -> bool:
@@ -85,10 +110,10 @@ def _count_some(tx: Tx, employer_id: int) -> bool:
     memory = tx.search_memory
     assert memory is not None
     state = state_of(tx)
-    searched = dict(memory.patterns.all())
-    if employer_id not in searched:
+    counted = memory.patterns.all()
+    if employer_id not in counted:
         return False
-    known = searched[employer_id]
+    known = counted[employer_id]
     if known is None:
         known = KnownPatterns(state)
         memory.patterns.keep(employer_id, known)

@@ -9,16 +9,20 @@ from hypothesis import strategies as st
 
 from syncd.domain import Status, fold, search_text
 from syncd.store.database import SHORTEST
-from syncd.store.search_memory import TextPatterns, text_patterns
+from syncd.store.search_memory import TextPatterns, counted_texts, cut_texts, text_patterns
 
-CHARACTERS = "aab bÉ1２٣-'\\%œ²"
+CHARACTERS = "aab bÉ112２٣-'\\%œ²"
 TEXTS = st.text(CHARACTERS, min_size=1, max_size=7)
+TITLES = st.one_of(TEXTS, st.text("112", min_size=1, max_size=5).map("a{}".format))
 JOBS = st.lists(
-    st.tuples(TEXTS, st.none() | st.text("ab1122-c", min_size=1, max_size=5), st.sampled_from(Status)),
+    st.tuples(TITLES, st.none() | st.text("ab1122-c", min_size=1, max_size=6), st.sampled_from(Status)),
     max_size=9,
 )
 TERMS = st.one_of(
-    TEXTS, st.sampled_from(["a", "b", "ab", "aa", "aab", "b-", "c", "cb", "1", "2", "12", "21", "٣"])
+    TEXTS,
+    st.sampled_from(["a", "b", "ab", "aa", "aab", "b-", "c", "cb", "1", "2", "12", "21", "121", "٣"]),
+    st.text("ab1 -", min_size=1, max_size=3),
+    st.text("112", min_size=1, max_size=5),
 )
 
 
@@ -29,18 +33,19 @@ def patterns_of(jobs: list[Any]) -> TextPatterns:
     return patterns
 
 
-@pytest.fixture(params=[0, 2, 100])
-def most_references(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How many patterns of referenceIds are kept."""
-    most: int = request.param
-    monkeypatch.setattr(text_patterns, "MOST_REFERENCES", most)
-    return most
+@pytest.fixture(params=[(4, 1_000), (1, 1_000), (2, 3), (1, 3), (0, 2)], ids=str)
+def bounds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+    """How many digits of a number are kept, and how many texts."""
+    digits, most = request.param
+    monkeypatch.setattr(cut_texts, "KEPT_DIGITS", digits)
+    monkeypatch.setattr(text_patterns, "COUNTED_DIGITS", max(1, digits))
+    monkeypatch.setattr(counted_texts, "MOST_TEXTS", most)
+    return digits, most
 
 
 ANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@pytest.mark.usefixtures("most_references")
 @ANY
 @given(
     jobs=JOBS,
@@ -48,11 +53,13 @@ ANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
     asked=st.lists(st.tuples(TERMS, st.none() | st.sampled_from(Status)), min_size=1, max_size=9),
 )
 def test_they_count_what_a_look_at_every_job_counts(
-    jobs: list[Any], gone: list[Any], asked: list[Any]
+    jobs: list[Any], gone: list[Any], asked: list[Any], bounds: tuple[int, int]
 ) -> None:
     patterns = patterns_of([*gone, *jobs])
     for title, reference, status in gone:
         patterns.remove(search_text(title, reference), status.value)
+    if len({re.sub("[0-9]+", "1", fold(title)) for title, _, _ in [*gone, *jobs]}) <= bounds[1]:
+        assert patterns.usable
     for q, status in asked:
         term = fold(q)
         having = patterns.having(term, status)
@@ -71,23 +78,22 @@ def test_they_count_what_a_look_at_every_job_counts(
 
 @ANY
 @given(jobs=JOBS, term=TERMS)
-def test_they_are_silent_only_of_longer_terms_with_a_digit_and_of_what_many_reference_ids_may_have(
-    jobs: list[Any], term: str, most_references: int
+def test_while_the_texts_are_few_they_are_silent_only_of_terms_with_a_digit(
+    jobs: list[Any], term: str
 ) -> None:
     folded = fold(term)
     if patterns_of(jobs).having(folded, None) is None:
-        references = [fold(reference or "") for _, reference, _ in jobs]
-        parts = {folded[start : start + 3] for start in range(max(1, len(folded) - 2))}
-        in_references = all(any(part in reference for reference in references) for part in parts)
-        many = len({re.sub(r"\d+", "0", reference) for reference in references}) > most_references
-        digit = any(char.isdecimal() for char in folded) and not re.fullmatch("[0-9]{1,2}", folded)
-        assert digit or (many and (in_references or folded.isdecimal()))
+        texts = [search_text(title, reference).split("\n") for title, reference, _ in jobs]
+        both = all(any(folded in text[place] for text in texts) for place in (0, 1))
+        long = any(re.search("[0-9]{5}", each) for text in texts for each in text)
+        assert re.search("[0-9]", folded)
+        assert both or long
 
 
 def test_of_a_short_term_the_texts_are_those_for_which_an_index_can_be_asked() -> None:
     patterns = patterns_of([("Zymurgist 12", "R-1", Status.ACTIVE), ("Lazy cook", "R-2", Status.DRAFT)])
     assert patterns.having("zy", None) == (2, ("zy ", "zym"))
-    assert patterns.having("y", Status.ACTIVE) == (1, ("ymu",))
+    assert patterns.having("y", Status.ACTIVE) == (1, ("y c", "ymu"))
     assert patterns.having("lazy", None) == (1, ())
     assert patterns.having("zz", None) == (0, ())
     patterns.add(search_text("Crazy 7", "R-3"), "active")
@@ -95,8 +101,9 @@ def test_of_a_short_term_the_texts_are_those_for_which_an_index_can_be_asked() -
     patterns.add(search_text("Fuzzy", "R-4"), "active")
     assert patterns.having("zy", None) == (4, ("zy ", "zym", "zzy"))
     patterns.add(search_text("12zy7", "R-5"), "active")
-    assert patterns.having("zy", None) == (5, ())
-    assert patterns.having("r-", Status.DRAFT) == (1, ())
+    assert patterns.having("zy", None) == (5, ("zy ", "zy7", "zym", "zzy"))
+    assert patterns.having("-5", None) == (1, ("r-5",))
+    assert patterns.having("1", None) == (2, ())
 
 
 def test_of_many_texts_none_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,13 +118,61 @@ def test_of_many_texts_none_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
     assert patterns_of([("zya", None, Status.ACTIVE)] * 2).having("zy", None) == (2, ())
 
 
-@pytest.mark.parametrize("bound", ["MOST_PATTERNS", "MOST_CHARACTERS", "MOST_PARTS"])
+@pytest.mark.parametrize(
+    ("term", "total"),
+    [
+        ("cook 1", 3),
+        ("cook 1234", 2),
+        ("ok 12345", None),
+        ("ok 12355", 0),
+        ("ok 2", 0),
+        ("ok 2345678", 0),
+        ("5 cook", 0),
+        ("2 baker", 1),
+        ("12 baker", 1),
+        ("5678", 1),
+        ("56789", None),
+        ("r-2026", 4),
+        ("2026", 4),
+        ("r-2026-000", 4),
+        ("r-2026-0001", 1),
+        ("6-0", 4),
+        ("4567", 1),
+        ("4567 x", 0),
+        ("45678", None),
+    ],
+)
+def test_of_a_number_the_first_digits_say_how_many_jobs_have_the_term(term: str, total: int | None) -> None:
+    titles = ["Cook 12345", "Cook 12349", "Cook 15", "12 Bakers 12345678"]
+    jobs = [(title, f"R-2026-{number:04}", Status.ACTIVE) for number, title in enumerate(titles)]
+    assert patterns_of(jobs).having(term, None) == (None if total is None else (total, ()))
+
+
+def test_fewer_digits_are_kept_where_the_texts_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counted_texts, "MOST_TEXTS", 20)
+    jobs = [(f"Cook {number}", None, Status.ACTIVE) for number in range(1_000, 2_000)]
+    patterns = patterns_of(jobs)
+    assert patterns.usable
+    assert patterns.having("cook 1", None) == (1_000, ())
+    assert patterns.having("cook 12", Status.ACTIVE) == (100, ())
+    assert patterns.having("cook 123", None) is None
+    assert patterns.having("123", None) == (11, ())
+    for title, _, status in jobs[10:]:
+        patterns.remove(search_text(title, None), status.value)
+    assert patterns.having("cook 10", None) == (10, ())
+    assert patterns.having("123", None) == (0, ())
+
+
+@pytest.mark.parametrize("bound", ["MOST_TEXTS", "MOST_CHARACTERS", "MOST_PARTS"])
 def test_they_are_bounded(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_patterns, bound, 3)
-    monkeypatch.setattr(text_patterns, "MOST_REFERENCES", 0)
-    jobs = [(letter, letter, Status.ACTIVE) for letter in "abc"]
-    assert patterns_of([*jobs, *jobs]).having("d", None) == (0, ())
-    patterns = patterns_of([*jobs, ("d", "d", Status.ACTIVE)])
+    monkeypatch.setattr(text_patterns if bound == "MOST_PARTS" else counted_texts, bound, 3)
+    if bound == "MOST_PARTS":
+        monkeypatch.setattr(counted_texts, "MOST_TEXTS", 4)
+        jobs = [(letter, f"{letter} {number}", Status.ACTIVE) for letter in "ab" for number in "cdefgh"]
+    else:
+        jobs = [(letter, letter, Status.ACTIVE) for letter in "abcd"]
+    assert patterns_of([*jobs[:3], *jobs[:3]]).having("z", None) == (0, ())
+    patterns = patterns_of(jobs)
     assert not patterns.usable
     assert patterns.having("x", None) is None
     patterns.add("e\n", "active")
@@ -127,7 +182,7 @@ def test_they_are_bounded(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_was_removed_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_patterns, "MOST_CHARACTERS", 9)
+    monkeypatch.setattr(counted_texts, "MOST_CHARACTERS", 9)
     patterns = TextPatterns()
     for title in ("baker", "miller", "welder", "carter"):
         for _ in range(2):
@@ -137,15 +192,29 @@ def test_what_was_removed_does_not_count(monkeypatch: pytest.MonkeyPatch) -> Non
     assert patterns.having("er", None) == (0, ())
 
 
-def test_reference_ids_are_left_out_before_the_patterns_are_too_many(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(text_patterns, "MOST_PATTERNS", 3)
-    jobs = [(title, reference, Status.ACTIVE) for title in ("ab", "cd") for reference in ("x-1", "y-2")]
+def test_too_many_reference_ids_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counted_texts, "MOST_TEXTS", 3)
+    jobs = [(title, f"{end}-{end}1", Status.ACTIVE) for title in ("ab", "cd1") for end in "vwxyz"]
     patterns = patterns_of(jobs)
     assert patterns.usable
-    assert (patterns.having("ab", None), patterns.having("a", Status.ACTIVE)) == ((2, ()), (2, ()))
-    assert (patterns.having("x", None), patterns.having("x-y", None)) == (None, (0, ()))
+    assert (patterns.having("ab", None), patterns.having("d", Status.ACTIVE)) == ((5, ()), (5, ("cd1",)))
+    assert patterns.having("cd1", None) == (5, ())
+    assert (patterns.having("x", None), patterns.having("x1", None)) == (None, None)
+    assert (patterns.having("x-y", None), patterns.having("xy1", None)) == ((0, ()), (0, ()))
+    for title, reference, status in jobs[1:]:
+        patterns.remove(f"{title}\n{reference}", status.value)
+    assert (patterns.having("b", None), patterns.having("cd1", None)) == ((1, ()), (0, ()))
+
+
+def test_where_pairs_are_too_many_a_term_that_both_may_have_is_not_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    jobs = [(f"{title}a", f"{end}a1", Status.ACTIVE) for title in ("b", "c") for end in "xyz"]
+    assert patterns_of(jobs).having("a", None) == (6, ())
+    monkeypatch.setattr(counted_texts, "MOST_TEXTS", 5)
+    patterns = patterns_of(jobs)
+    assert patterns.having("a", None) is None
+    assert (patterns.having("ca", None), patterns.having("xa", None)) == ((3, ()), (2, ("xa1",)))
 
 
 @pytest.mark.parametrize("search", ["miller\n", "baker 13\n", "baker\n"])

@@ -19,7 +19,7 @@ from syncd.domain import ArchivedBy, Create, Employer, Job, Status, fold
 from syncd.store import Store, Tx, employers, history, jobs, searches
 from syncd.store.database import FIRST, Asked
 from syncd.store.postgres import search as postgres_search
-from syncd.store.search_memory import answers, text_patterns
+from syncd.store.search_memory import answers, counted_texts
 from syncd.store.search_memory import patterns as pattern_memory
 from syncd.store.searches import changes, patterns, remembered
 from syncd.store.sqlite import search as sqlite_search
@@ -538,14 +538,24 @@ def test_patterns_count_one_digit_and_two(
     assert [ask(store, employer, q)[0] for q in ("21", "22")] == [0, 1]
 
 
-def test_a_longer_term_with_a_digit_is_counted(store: Store, employer: Employer, bakers: list[Job]) -> None:
-    assert ask(store, employer, "ker 3") == ask(store, employer, "R-3") == (1, [bakers[3].id])
+def test_patterns_count_terms_with_digits(
+    board: Board, store: Store, employer: Employer, bakers: list[Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = board.create(title="Baker 312345", reference_id="R-2026-312345")
+    for q in ("12345", "26-312345"):  # the digits decide that are cut off
+        assert ask(store, employer, q) == (1, [long.id])
+    count_no_more(monkeypatch)
+    assert ask(store, employer, "ker 3") == (2, [long.id, bakers[3].id])
+    assert ask(store, employer, "R-3") == (1, [bakers[3].id])
+    for q in ("r-2026-31", "2026", "3123", "-31"):
+        assert ask(store, employer, q) == (1, [long.id])
+    assert ask(store, employer, "26-32") == (0, [])
 
 
 def test_where_reference_ids_are_many_a_term_that_they_may_have_is_counted(
     board: Board, store: Store, employer: Employer, bakers: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text_patterns, "MOST_REFERENCES", 3)
+    monkeypatch.setattr(counted_texts, "MOST_TEXTS", 3)
     made = [board.create(title="Miller", reference_id=f"{letter}-mi") for letter in "uvwxyz"]
     assert ask(store, employer, "mi") == (6, [made[5].id, made[4].id])
     count_no_more(monkeypatch)
@@ -567,7 +577,7 @@ def test_a_short_term_that_few_have_is_found_with_the_index(
     assert ask(store, employer, "il", Status.DRAFT) == (0, [])
 
 
-def test_patterns_are_counted_only_of_employers_with_many_jobs_that_are_searched(
+def test_patterns_are_counted_only_of_employers_with_many_jobs(
     board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(patterns, "MANY", 1)
@@ -576,24 +586,74 @@ def test_patterns_are_counted_only_of_employers_with_many_jobs_that_are_searched
     store.count_patterns(go_on)
     assert not store.search_memory.patterns.all()
     board.create()
-    store.count_patterns(go_on)
-    assert not store.search_memory.patterns.all()
     ask(store, employer, "er")
-    assert store.search_memory.patterns.all() == [(employer.id, None)]
+    assert store.search_memory.patterns.all() == {employer.id: None}
     store.count_patterns(go_on)
     assert store.search_memory.patterns.get(employer.id) is not None
 
 
-def test_the_patterns_of_few_employers_are_kept(
+def test_patterns_are_counted_before_the_first_search(
+    board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patterns, "MANY", 1)
+    other = store.write(partial(employers.add, name="Other"))
+    for owner in (employer, employer, other):
+        board.create(title="Baker", employer_id=owner.id)
+    store.count_patterns(go_on)
+    assert list(store.search_memory.patterns.all()) == [employer.id]
+    count_no_more(monkeypatch)
+    assert ask(store, employer, "ker")[0] == 2
+    board.create(title="Baker", employer_id=other.id)
+    store.count_patterns(go_on)
+    assert ask(store, other, "ker")[0] == 2
+
+
+def test_while_many_changes_are_made_only_employers_that_were_searched_are_counted(
+    board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patterns, "CHECKED", 1)
+    other = store.write(partial(employers.add, name="Other"))
+
+    def counted(*, changes: int) -> list[int]:
+        for _ in range(changes):
+            board.create(title="Baker", employer_id=other.id)
+        store.count_patterns(go_on)
+        return [number for number, known in store.search_memory.patterns.all().items() if known is not None]
+
+    assert counted(changes=0) == counted(changes=2) == []
+    ask(store, employer, "ba")
+    assert counted(changes=2) == []  # it has no jobs
+    board.create(title="Baker")
+    ask(store, employer, "ke")
+    assert counted(changes=2) == [employer.id]
+    assert counted(changes=1) == [employer.id, other.id]
+    count_no_more(monkeypatch)
+    assert ask(store, other, "er")[0] == 7
+
+
+def test_the_patterns_of_few_employers_are_kept_those_with_the_most_jobs_and_those_that_are_searched(
     board: Board, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pattern_memory, "EMPLOYERS", 2)
+    monkeypatch.setattr(patterns, "EMPLOYERS", 2)
     made = [store.write(partial(employers.add, name=name)) for name in ("a", "b", "c")]
-    for one in made:
-        board.create(employer_id=one.id)
-    for one, q in ((made[0], "ba"), (made[1], "ba"), (made[0], "er"), (made[2], "ba")):
-        ask(store, one, q)
-    assert [number for number, _ in store.search_memory.patterns.all()] == [made[2].id, made[0].id]
+    for one, number in zip(made, (1, 3, 2), strict=True):
+        for _ in range(number):
+            board.create(employer_id=one.id)
+    known = store.search_memory.patterns
+
+    def numbers() -> list[int]:
+        store.count_patterns(go_on)
+        return [made.index(next(one for one in made if one.id == number)) for number in known.all()]
+
+    assert numbers() == [1, 2]
+    ask(store, made[0], "ba")
+    assert numbers() == [0, 1]
+    ask(store, made[1], "ba")
+    ask(store, made[0], "er")
+    ask(store, made[2], "ba")
+    assert numbers() == [2, 0]
+    assert [known.is_searched(one.id) for one in made] == [True, False, True]
 
 
 def test_a_count_of_patterns_stops_when_asked(
@@ -603,7 +663,9 @@ def test_a_count_of_patterns_stops_when_asked(
     for _ in range(5):
         board.create()
     ask(store, employer, "ba")
-    going = iter([True, True, False])  # before it begins, after two jobs, after four
+    going = iter(
+        [True, True, True, False]
+    )  # before it looks around, before it begins, after two jobs, after four
     store.count_patterns(lambda: next(going))
     known = store.search_memory.patterns.get(employer.id)
     assert known is not None
@@ -632,13 +694,13 @@ def test_a_count_ends_where_the_employer_has_to_make_room_for_another(
 
     def go_on() -> bool:
         step = next(steps)
-        if step == 2:
+        if step == 3:
             ask(store, other, "ba")
         return step < 20
 
     store.count_patterns(go_on)
-    assert next(steps) == 3
-    assert store.search_memory.patterns.all() == [(other.id, None)]
+    assert next(steps) == 4
+    assert store.search_memory.patterns.all() == {other.id: None}
 
 
 def test_jobs_that_change_while_patterns_are_counted_are_counted_once(
@@ -648,7 +710,7 @@ def test_jobs_that_change_while_patterns_are_counted_are_counted_once(
     monkeypatch.setattr(patterns, "BATCH", 3)
     made = [board.create(title="Baker", published_at=START + timedelta(hours=n)) for n in range(6)]
     ask(store, employer, "ba")
-    going = iter([True, False])
+    going = iter([True, True, False])
     store.count_patterns(lambda: next(going))
     board.update(made[0], published_at=START + timedelta(days=2))
     board.update(made[5], published_at=START - timedelta(days=2))
