@@ -119,7 +119,9 @@ def _add(tx: Tx, employer_id: int, location: Location) -> Location:
         return known
     (new_id,) = tx.next_ids("place", 1, first=FIRST_ADDED)
     tx.many(_ADD, [(new_id, location.name, province, place_key(location.name), 0, employer_id)])
-    return replace(location, id=new_id)
+    added = replace(location, id=new_id)
+    tx.added_places.append(added)
+    return added
 
 
 def get(tx: Tx, employer_id: int, place_id: int) -> Location | None:

@@ -55,8 +55,9 @@ class Tx:
     writes may be run twice (the first time undone), so it must do nothing that outlives the transaction.
 
     ``execute`` is the driver's own, for what only one database has. ``places`` are the shipped places that were
-    found while the store is open (``places``), ``search`` finds jobs by a part of their texts. ``search_memory`` has what
-    searches have found; None where the transaction may write: others must not see what it has not committed.
+    found while the store is open (``places``), ``added_places`` those that this function has added. ``search`` finds jobs
+    by a part of their texts. ``search_memory`` has what searches have found; None where the transaction may write: others
+    must not see what it has not committed.
     """
 
     __slots__ = (
@@ -64,6 +65,7 @@ class Tx:
         "_now",
         "_session",
         "_statements",
+        "added_places",
         "execute",
         "is_conflict",
         "places",
@@ -87,6 +89,7 @@ class Tx:
         self.is_conflict = database.is_conflict
         self.search = database.index.search
         self.places = places
+        self.added_places: list[Location] = []
         self.search_memory = search_memory
 
     @property

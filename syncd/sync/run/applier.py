@@ -21,6 +21,7 @@ from syncd.domain import (
     Actor,
     ActorKind,
     Change,
+    Create,
     Job,
     JobInput,
     NewJob,
@@ -38,6 +39,7 @@ from syncd.store import StaleDecision, Tx, feed_jobs, jobs, places, runs
 from syncd.sync.run import turns
 from syncd.sync.run.context import ClockDoubted, Feed, FileRun, Stopped
 from syncd.sync.run.deciding import NO_OWNER, decide, look_up, problems_of, written
+from syncd.sync.run.reading import Summary
 from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import PackedRow, pack_problems
 
@@ -57,12 +59,14 @@ class RowSelection(Enum):
 @dataclass(slots=True)
 class _Written:
     """The result of one transaction: how many rows it took, rows by action, rows that the store's state does not allow, and
-    the jobs that the rows found, because a person may have given one of them its reference since the plan."""
+    the jobs that the rows found, because a person may have given one of them its reference since the plan, and the places that
+    the catalogue lacked, each with the first row that has it."""
 
     rows: int = 0
     actions: Counter[str] = field(default_factory=Counter)
     rejected: list[tuple[int, tuple[Problem, ...]]] = field(default_factory=list)
     named: list[int] = field(default_factory=list)
+    added_places: list[tuple[str, StagedRow]] = field(default_factory=list)
 
 
 #: A row whose job the feed owns from now on, the index of its change, and what was sent.
@@ -73,14 +77,13 @@ _New = tuple[StagedRow, int, str | None]
 
 
 class Applier:
-    """Applies one stage. ``sha256``: of the file, in hex; ``total``: its records, for the progress. ``actions``: the number of
-    applied rows by action. ``failures`` and ``why``: the number of writes that failed for a reason that waiting does not
-    mend, and the reason of the first."""
+    """Applies one stage. ``sha256``: of the file, in hex. ``actions``: the number of applied rows by action. ``failures`` and
+    ``why``: the number of writes that failed for a reason that waiting does not mend, and the reason of the first."""
 
     def __init__(
-        self, this: FileRun, stage: Stage, part: RowSelection, sha256: str | None, total: int
+        self, this: FileRun, stage: Stage, part: RowSelection, sha256: str | None, summary: Summary
     ) -> None:
-        self._this, self._stage, self._part, self._total = this, stage, part, total
+        self._this, self._stage, self._part, self._summary = this, stage, part, summary
         # An approved run begins anew if it is cut off: it shows its plan again.
         self._cut = _waves if stage.rows.has_repeats else turns.cut
         notes = part is RowSelection.ALL and not this.approved and stage.rows.has_repeats
@@ -109,7 +112,7 @@ class Applier:
             rows = rows[taken:]
             if not rows:
                 rows, following = following, []
-            self._this.after_batch("applying", done, self._total, done)
+            self._this.after_batch("applying", done, self._summary.read, done)
 
     def missing(self, total: int) -> int:
         """Archive the planned missing jobs, each decided again, and return how many were archived. ``total``: the
@@ -179,6 +182,9 @@ class Applier:
         for number, problems in done.rejected:
             self._stage.rows.reject(number, pack_problems(problems))
         self._stage.named.add(done.named)
+        for place, row in done.added_places:
+            member = self._summary.member_of(row.number)
+            self._this.warnings.add_new_place(place, row.number, row.reference, member)
 
     # -- inside a transaction, which may run twice: changes nothing but the store --------------------------
 
@@ -203,6 +209,7 @@ class Applier:
         changes: list[Change | NewJob] = []
         owned: list[_Owned] = []
         new: list[_New] = []
+        changing: list[StagedRow] = []
         for row, packed in rows:
             job = found.jobs.get(row.reference)
             if job is None and row.day == today and packed.creation is not None:
@@ -210,6 +217,7 @@ class Applier:
                 job_made, due = packed.creation
                 new.append((row, len(changes), due))
                 changes.append(job_made)
+                changing.append(row)
                 continue
             sent = places.locate(tx, feed.employer.id, packed.sent)
             decided = decide(feed, sent, job, found.owner(job), tx.now)
@@ -222,7 +230,9 @@ class Applier:
                 if decided.owns:
                     owned.append((row, len(changes), sent))
                 changes.append(decided.decision)
+                changing.append(row)
         self._write(tx, changes, new, owned)
+        done.added_places += _added_places(tx, len(done.added_places), changes, changing)
 
     def _is_in_part(self, decided: RowDecision, done: _Written) -> bool:
         """Return whether the row is applied. A row that waits counts as unchanged until it is applied."""
@@ -242,6 +252,29 @@ class Applier:
         feed_jobs.own_new(tx, feed.id, feed.fingerprint, created)
         others = [written(feed, row, sent, cast("Job", stored[at]), tx.now) for row, at, sent in owned]
         feed_jobs.own(tx, feed.id, others, run_id=run.id)
+
+
+def _added_places(
+    tx: Tx, known: int, changes: Sequence[Change | NewJob], rows: Sequence[StagedRow]
+) -> list[tuple[str, StagedRow]]:
+    """Return the places that ``tx`` has added after the first ``known``, each with the first of the rows that has it. ``rows``:
+    for each change its row."""
+    added = tx.added_places[known:]
+    if not added:
+        return []
+    first: dict[str, StagedRow] = {}
+    for change, row in zip(changes, rows, strict=True):
+        for place in _places_of(change):
+            first.setdefault(place, row)
+    return [(place.description, first[place.description]) for place in added]
+
+
+def _places_of(change: Change | NewJob) -> list[str]:
+    if isinstance(change, NewJob):
+        return [place.description for place in change.places]
+    return (
+        [place.description for place in change.job.locations] if isinstance(change, Create | Update) else []
+    )
 
 
 def _passes(error: Exception) -> bool:

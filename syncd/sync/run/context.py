@@ -147,6 +147,10 @@ class Warnings:
         self.total += 1
         self._keep(FeedWarning(code, detail, record, reference, member))
 
+    def add_new_place(self, place: str, record: int, reference: str, member: str | None) -> None:
+        """Add a warning about a place that the catalogue lacks, for the first record that has it."""
+        self.add("new_place", f"{place!r} is new in the catalogue of places", record, reference, member)
+
     def add_many(self, code: str, detail: str, number: int) -> None:
         """Add one warning about the whole file that counts for ``number`` of its records."""
         self._keep(FeedWarning(code, detail))

@@ -209,7 +209,7 @@ def _carry_out(this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | N
         return end_held(this, run, stage, plan, hold)
     run = replace(run, counts=plan.certain)
     part = RowSelection.NO_ARCHIVES if hold else RowSelection.ALL
-    applier = Applier(this, stage, part, run.sha256, plan.summary.read)
+    applier = Applier(this, stage, part, run.sha256, plan.summary)
     run = _apply_rows(this, run, stage, applier)
     if hold is None and not applier.failures:
         run = _archive_missing(this, run, plan, applier)
@@ -230,7 +230,7 @@ def _carry_out_approved(this: FileRun, run: Run, stage: Stage, plan: Plan, shown
     if everything:
         run = replace(run, counts=plan.certain)
     part = RowSelection.ALL if everything else RowSelection.ARCHIVES
-    applier = Applier(this, stage, part, run.sha256, plan.summary.read)
+    applier = Applier(this, stage, part, run.sha256, plan.summary)
     run = _apply_rows(this, run, stage, applier)
     run = _archive_missing(this, run, plan, applier)
     if not applier.failures:
@@ -251,10 +251,14 @@ def _write_failed(
 
 def _apply_rows(this: FileRun, run: Run, stage: Stage, applier: Applier) -> Run:
     this.enter(run, RunState.APPLYING)
+    warnings = this.warnings.total
     with this.measured("apply"):
         applier.rows()
         write_late_rejects(this, stage)
-    return replace(run, counts=run.counts.plus(applier.actions))
+    counts = run.counts.plus(applier.actions)
+    if this.reports_rows:
+        counts = counts.plus({"warnings": this.warnings.total - warnings})
+    return replace(run, counts=counts)
 
 
 def _archive_missing(this: FileRun, run: Run, plan: Plan, applier: Applier) -> Run:

@@ -25,6 +25,7 @@ from syncd.domain import (
     Status,
     Update,
     likeness,
+    place_key,
 )
 from syncd.store import Tx, feeds, places, runs
 from syncd.sync.run import turns
@@ -118,6 +119,7 @@ class _RowPlanner:
         self._progress, self._this, self._stage = progress, progress.this, progress.stage
         self._group: _Group | None = None
         self._named: list[int] = []
+        self._new_places: set[str] = set()
         # Whether a job could turn out missing, and a new one could be that job under another referenceId.
         self._may_miss = progress.summary.archives and any(owned_active(progress.this, 0, limit=1))
 
@@ -190,9 +192,18 @@ class _RowPlanner:
                 self._stage.leaving.add([(group.job.id, group.job.version)], expired=True)
         if self._progress.on_change is not None and isinstance(decision, Create | Update):
             self._progress.on_change(_planned(decided, group.job, decision))
+            self._warn_of_new_places(decision.job, row)
         group.job = decision.job
         if decided.owns:
             group.last = sent
+
+    def _warn_of_new_places(self, job: Job, row: StagedRow) -> None:
+        """Warn of places that the applier would add, and would warn of."""
+        for place in job.locations:
+            if not place.id and (key := place_key(place.description)) not in self._new_places:
+                self._new_places.add(key)
+                member = self._progress.summary.member_of(row.number)
+                self._this.warnings.add_new_place(place.description, row.number, row.reference, member)
 
     def _count(self, action: str, job: Job | None, reference: str) -> None:
         self._progress.actions[action] += 1

@@ -3,11 +3,14 @@ Canada, and a bare city without one is assumed, with a warning, or refused."""
 
 from __future__ import annotations
 
+import io
+import json
+import zipfile
 from typing import Any
 
 import pytest
 
-from syncd.domain import RejectedRow, Run
+from syncd.domain import FeedWarning, RejectedRow, Run
 from syncd.errors import ConfigError
 from syncd.sync.report.files import written_reports
 from tests.sync.board import Board, content, not_none, report
@@ -39,8 +42,21 @@ def codes(rejected: RejectedRow) -> list[tuple[str, str]]:
     return [(problem.pointer, problem.code) for problem in rejected.errors]
 
 
+def doubts(board: Board, run: Run) -> list[FeedWarning]:
+    """Return the warnings of a run but those of places that are not in the catalogue."""
+    return [warning for warning in board.warnings(run) if warning.code != "new_place"]
+
+
 def warned(board: Board, run: Run) -> list[tuple[str, str | None]]:
-    return [(warning.code, warning.reference_id) for warning in board.warnings(run)]
+    return [(warning.code, warning.reference_id) for warning in doubts(board, run)]
+
+
+def new_places(warnings: list[FeedWarning]) -> list[tuple[int | None, str | None, str]]:
+    return [
+        (warning.record, warning.reference_id, warning.detail.partition(" is new")[0])
+        for warning in warnings
+        if warning.code == "new_place"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +124,7 @@ def test_a_bare_city_is_assumed_with_a_warning_that_names_what_was_assumed(board
     run = board.deliver(board.feed(FIELDS), [row("r1", "London"), row("r2", "Hanoi, ON")])
     assert run.state == "succeeded"
     assert places(board, "r1") == ["London, ON"]
-    (warning,) = board.warnings(run)
+    (warning,) = doubts(board, run)
     assert (warning.code, warning.reference_id) == ("place_assumed", "r1")
     assert "London, ON" in warning.detail
 
@@ -130,7 +146,7 @@ def test_an_unknown_place_with_a_code_that_is_a_countrys_too_is_assumed(
     run = board.deliver(feed, [row("r1", city, **beside), row("r2", "Laval, QC")])
     assert run.state == "succeeded"
     assert len(places(board, "r1")) == 1
-    (warning,) = board.warnings(run)
+    (warning,) = doubts(board, run)
     assert (warning.code, warning.reference_id) == ("place_assumed", "r1")
     assert country in warning.detail
     run = board.deliver(feed, [row(f"n{number}", city, **beside) for number in range(5)])
@@ -273,7 +289,7 @@ def test_the_service_s_own_shape_is_as_the_api_has_it(board: Board) -> None:
     run = board.deliver(
         board.feed(), [board.row(f"r{n}", locations=[{"description": "Greenwich"}]) for n in range(9)]
     )
-    assert (run.state, board.warnings(run)) == ("succeeded", [])
+    assert (run.state, doubts(board, run)) == ("succeeded", [])
 
 
 @pytest.mark.parametrize(
@@ -288,3 +304,38 @@ def test_the_service_s_own_shape_is_as_the_api_has_it(board: Board) -> None:
 def test_a_wrong_word_about_places_is_a_fault_of_the_feed_s_file(board: Board, toml: str, fault: str) -> None:
     with pytest.raises(ConfigError, match=fault):
         board.feed(toml)
+
+
+def test_a_new_place_is_a_warning_at_the_first_row_that_has_it(board: Board) -> None:
+    feed = board.feed(FIELDS)
+    cities = ("Head Office, ON", "Toronto, ON", "HEAD OFFICE, Ontario", "Halifax, AB")
+    rows = [row(f"r{number}", city) for number, city in enumerate(cities, 1)]
+    expected = [(1, "r1", "'Head Office, ON'"), (4, "r4", "'Halifax, AB'")]
+    planned = board.importer.plan(feed, board.file(rows).path)
+    assert (new_places(planned.warnings), planned.run.counts.warnings) == (expected, 2)
+    run = board.deliver(feed, rows)
+    assert (new_places(board.warnings(run)), run.counts.warnings) == (expected, 2)
+    assert places(board, "r3") == ["Head Office, ON"]
+    run = board.deliver(feed, [row("r5", "Halifax, AB"), row("r6", "Lost Lake, BC;Old Mill, ON"), *rows])
+    assert new_places(board.warnings(run)) == [(2, "r6", "'Lost Lake, BC'"), (2, "r6", "'Old Mill, ON'")]
+    run = board.deliver(feed, [row("r6", "Third Lake, BC"), *rows])
+    assert (new_places(board.warnings(run)), run.counts.warnings) == ([(1, "r6", "'Third Lake, BC'")], 1)
+
+
+def test_a_new_place_in_a_file_of_an_archive_is_named_with_the_file(board: Board) -> None:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as members:
+        for number, city in enumerate(("Toronto, ON", "Head Office, ON")):
+            members.writestr(f"{number}.json", json.dumps([row(f"r{number}", city)]))
+    run = board.deliver(board.feed(FIELDS), archive.getvalue())
+    assert [(warning.code, warning.member) for warning in board.warnings(run)] == [("new_place", "1.json")]
+
+
+def test_the_new_places_of_a_held_run_are_warnings_of_its_approval(board: Board) -> None:
+    feed = board.feed(FIELDS)
+    rows = [*(row(f"r{number}", "London") for number in range(6)), row("r6", "Head Office, ON")]
+    run = board.deliver(feed, rows)
+    assert (run.holds, new_places(board.warnings(run)), run.counts.warnings) == ("all", [], 6)
+    approved = board.importer.approve(run.id, feed)
+    assert new_places(board.warnings(approved)) == [(7, "r6", "'Head Office, ON'")]
+    assert approved.counts.warnings == len(board.warnings(approved)) == 7
