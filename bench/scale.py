@@ -58,6 +58,7 @@ COMMON_TO_ALL = {
     "common q (5 in 100)": f"q={COMMON}",
     "common q, page 5": f"q={COMMON}&page=5",
     "common q and a status": f"q={COMMON}&status=active",
+    "common q and a status that few have": f"q={COMMON}&status=draft",
     "common q of two words": f"q={quote('shift manager')}",
     "q in every referenceId": "q=r-",
     "q of the beginning of many referenceIds": "q=R-00",

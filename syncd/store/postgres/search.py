@@ -27,8 +27,9 @@ ALL = 200
 _LONG_WORD = re.compile(r"([^\W_]{5,})")
 #: As many parts of a term, the longest, are looked for in the index.
 _PARTS = 8
-#: What a job costs that is passed on a walk through the list, in jobs that are looked at to find all that have the term.
-_PASSED = 4
+#: A walk through the list is taken if no more jobs should be passed on it than would be looked at to find all that have the
+#: term: one costs about as much as the other. It may be this many times as long as it should be, and this many jobs more.
+LONGER, SPARE = 3, 500
 _LITERAL = str.maketrans({"\\": "\\\\", "%": "\\%", "_": "\\_"})
 
 
@@ -43,7 +44,7 @@ class _Having:
 
     def __init__(self, tx: Executes, asked: Asked, texts: Sequence[str], *, indexed: bool) -> None:
         employer_id, term, status, _ = asked
-        self._tx = tx
+        self._tx, self._asked = tx, asked
         self._values: list[object] = [employer_id]
         parts = _parts(term) if indexed and not texts else []
         conditions = ["employer_id = $1", *(f"search LIKE {self._containing(part)}" for part in parts)]
@@ -51,12 +52,10 @@ class _Having:
             conditions.append(f"search LIKE ANY (ARRAY[{', '.join(map(self._containing, texts))}])")
         if parts != [term]:
             conditions.append(f"strpos(search, {self._value(term)}) > 0")
-        self._where = self._whole = " AND ".join(conditions)
         if status is not None:
-            of = self._value(status.value)
             # IS TRUE: not by an index of a status, where the server would read all active jobs
-            self._whole += f" AND (status = {of}) IS TRUE"
-            self._where += f" AND status = {of}"
+            conditions.append(f"(status = {self._value(status.value)}) IS TRUE")
+        self._where = " AND ".join(conditions)
 
     def _value(self, value: object) -> str:
         self._values.append(value)
@@ -66,32 +65,66 @@ class _Having:
         """Return the value of a pattern of LIKE: what contains ``text``, every character literal."""
         return self._value(f"%{text.translate(_LITERAL)}%")
 
-    def _rows(self, sql: str) -> Iterable[tuple[int, ...]]:
+    def _rows(self, sql: str, values: list[object]) -> Iterable[tuple[int, ...]]:
         # not prepared: so the server plans for this term, which may be rare or common
-        rows: Iterable[tuple[int, ...]] = self._tx.execute(sql, self._values, prepare=False)
+        rows: Iterable[tuple[int, ...]] = self._tx.execute(sql, values, prepare=False)
         return rows
 
     def up_to(self, most: int) -> list[int] | None:
         """Return all ids, in the order of lists; None if there are more than ``most``."""
-        rows = sorted(self._rows(f"SELECT published_at, id FROM job WHERE {self._whole} LIMIT {most + 1}"))
+        sql = f"SELECT published_at, id FROM job WHERE {self._where} LIMIT {most + 1}"
+        rows = sorted(self._rows(sql, self._values))
         return None if len(rows) > most else [job_id for _, job_id in reversed(rows)]
 
     def count(self, most: int | None) -> int:
         """Return how many there are; of more than ``most``, ``most`` + 1."""
         limit = "" if most is None else f" LIMIT {most + 1}"
-        ((total,),) = self._rows(
-            f"SELECT count(*) FROM (SELECT 1 FROM job WHERE {self._whole}{limit}) AS found"
-        )
+        sql = f"SELECT count(*) FROM (SELECT 1 FROM job WHERE {self._where}{limit}) AS found"
+        ((total,),) = self._rows(sql, self._values)
         return total
 
-    def page(self, window: Window, *, walk: bool) -> list[int]:
-        """Return the ids of a page. ``walk``: by a walk through the list from its nearer end, else by sorting all."""
+    def listed(self, among: int) -> int:
+        """Return how many jobs a walk through the whole list would pass. ``among``: how many the employer has."""
+        employer_id, _, status, _ = self._asked
+        if status is None:
+            return among
+        sql = "SELECT coalesce(sum(n), 0) FROM job_total WHERE employer_id = $1 AND status = $2"
+        ((listed,),) = self._rows(sql, [employer_id, status.value])
+        return listed
+
+    def walk(self, window: Window, steps: int) -> list[int] | None:
+        """Return the ids of a page, found by a walk through the list from its nearer end, which should take this many ``steps``;
+        None if it would be much longer."""
+        values: list[object] = [self._asked.employer_id, self._asked.term]
+        of_status = ""
+        if self._asked.status is not None:
+            of_status = " AND status = $3"
+            values.append(self._asked.status.value)
+        order = f"ORDER BY {_order(window)} LIMIT"
+        listed = (
+            f"SELECT id, published_at, search FROM job WHERE employer_id = $1{of_status}"
+            f" {order} {steps * LONGER + SPARE}"
+        )
+        of = f"{order} {window.take} OFFSET {window.near}"
+        ids = self._ids(
+            f"SELECT id FROM ({listed}) AS listed WHERE strpos(search, $2) > 0 {of}", values, window
+        )
+        return ids if len(ids) == window.take else None
+
+    def sort(self, window: Window) -> list[int]:
+        """Return the ids of a page, found by sorting all jobs that have the term."""
         # "+ 0": an order that no index has
-        published, where = ("published_at", self._where) if walk else ("published_at + 0", self._whole)
-        order = f"{published}, id" if window.backwards else f"{published} DESC, id DESC"
+        order = _order(window, "published_at + 0")
         of = f"ORDER BY {order} LIMIT {window.take} OFFSET {window.near}"
-        ids = [job_id for (job_id,) in self._rows(f"SELECT id FROM job WHERE {where} {of}")]
+        return self._ids(f"SELECT id FROM job WHERE {self._where} {of}", self._values, window)
+
+    def _ids(self, sql: str, values: list[object], window: Window) -> list[int]:
+        ids = [job_id for (job_id,) in self._rows(sql, values)]
         return ids[::-1] if window.backwards else ids
+
+
+def _order(window: Window, published: str = "published_at") -> str:
+    return f"{published}, id" if window.backwards else f"{published} DESC, id DESC"
 
 
 class PostgresSearch:
@@ -125,15 +158,23 @@ class PostgresSearch:
         if not window.take:
             return Found(total), []
 
-        def is_near(count: int) -> bool:
-            return count * among // total * _PASSED <= (total if indexed else among)
+        listed = max(total, having.listed(among))
+        # to find them all, those in other statuses are looked at, too
+        looked_at = total * among // listed if indexed else among
 
-        walk, end = beyond or is_near(window.near + window.take), window.skip + window.take
+        def steps(window: Window) -> int:
+            return (window.near + window.take) * listed // total
+
+        walk, end = beyond or steps(window) <= looked_at, window.skip + window.take
         # the next pages, too: where all are sorted, and where it is a short walk
-        first = 0 if among <= FEW else FIRST if not walk else ALL if is_near(ALL) else 0
-        if end > first:
-            return Found(total), having.page(window, walk=walk)
-        ids = having.page(Window(0, min(total, first), total), walk=walk)
+        first = Window.of(total, 1, ALL if walk else FIRST)
+        with_next = among > FEW and end <= first.take and not (walk and steps(first) > looked_at)
+        taken = first if with_next else window
+        ids = having.walk(taken, steps(taken)) if walk else None
+        if ids is None:
+            ids = having.sort(taken)
+        if not with_next:
+            return Found(total), ids
         return Found(total, array("q", ids)), ids[window.skip : end]
 
 
