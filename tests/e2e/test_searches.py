@@ -30,7 +30,7 @@ def _fill(path):
 
 
 @sqlite_only
-def test_the_daemon_counts_the_patterns_of_an_employer_that_is_searched(installation, start, until):
+def test_the_daemon_counts_the_patterns_of_an_employer_with_many_jobs(installation, start, until):
     key = installation.employer_with_key()
     path = installation.base / "var" / "syncd.db"
     _fill(path)

@@ -124,7 +124,8 @@ class ServerStart(FunctionElement[str]):
 def inserting(table: type[Table]) -> Statement[Never]:
     """Return the INSERT of a whole row, but for an id that the database gives. ``order``: that of the table."""
     names = _names(table)
-    return Statement(sa.insert(table).values({name: bindparam(name) for name in names}), order=names)
+    insert = sa.insert(table).values({name: bindparam(name) for name in names})
+    return Statement(insert.inline(), order=names)  # inline: else it returns the id, one row at a time
 
 
 @cache

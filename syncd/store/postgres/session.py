@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -61,8 +62,9 @@ _OLD = 7 * 86_400
 _STREAMED = 1_000
 #: How the statements begin that write nothing.
 _READS = ("SELECT", "DECLARE", "FETCH")
-#: What ``executemany`` returns for no rows.
-_NOTHING = SimpleNamespace(rowcount=0)
+#: Rows from which on they are sent as COPY, which costs both sides half as much for a row, and a round trip more.
+COPIED = 50
+_PLAIN_INSERT = re.compile(r"INSERT INTO (\w+ \([\w, ]+\)) VALUES \([$\d, ]+\)")
 _READ_ONLY = "a connection for single statements does not write"
 
 
@@ -114,11 +116,22 @@ class PostgresSession:
         if len(sent) == 1:
             return self.execute(text, sent[0])
         if not sent:
-            return _NOTHING
+            return SimpleNamespace(rowcount=0)
+        count = self._write_many(text, sent)
+        self._written += max(count, 0)
+        return SimpleNamespace(rowcount=count)
+
+    def _write_many(self, text: str, rows: Sequence[Sequence[Any]]) -> int:
+        """Run a statement that writes once for each of the rows. Return how many rows it has written or removed."""
         cursor = self._driver.cursor()
-        cursor.executemany(text, sent)
-        self._written += max(cursor.rowcount, 0)
-        return cursor
+        copied = _as_copy(text) if len(rows) >= COPIED else None
+        if copied is None:
+            cursor.executemany(text, rows)
+            return cursor.rowcount
+        with cursor.copy(copied) as copy:
+            for row in rows:
+                copy.write_row(row)
+        return len(rows)
 
     def later(self, text: str, rows: Iterable[Sequence[Any]]) -> None:
         if sent := _sent(text, rows):
@@ -130,9 +143,15 @@ class PostgresSession:
     def flush(self) -> None:
         if self._later:
             later, self._later = self._later, {}
-            with self._driver.pipeline():  # one round trip
-                for text, rows in later.items():
-                    self._driver.cursor().executemany(text, rows)
+            small = {
+                text: rows for text, rows in later.items() if len(rows) < COPIED or _as_copy(text) is None
+            }
+            if small:
+                with self._driver.pipeline():  # one round trip
+                    for text, rows in small.items():
+                        self._driver.cursor().executemany(text, rows)
+            for text in later.keys() - small.keys():
+                self._write_many(text, later[text])
 
     def _flush_before(self, text: str) -> None:
         if any(_table_of(other) in text for other in self._later):
@@ -251,6 +270,13 @@ class SingleSession(PostgresSession):
         raise psycopg.errors.ReadOnlySqlTransaction(_READ_ONLY)
 
     later = executemany
+
+
+@cache
+def _as_copy(text: str) -> str | None:
+    """Return the COPY that does what an INSERT does for each of some rows; None for a statement that does more."""
+    found = _PLAIN_INSERT.fullmatch(text)
+    return None if found is None else f"COPY {found[1]} FROM STDIN"
 
 
 @cache

@@ -85,14 +85,14 @@ def count_patterns(read: Read, memory: SearchMemory, go_on: Callable[[], bool]) 
     whether to continue. Raises what ``read`` raises."""
     if not go_on():
         return
-    quiet = read(_look_around)
+    quiet = read(_note_large_employers)
     for employer_id in memory.patterns.all():
         if quiet or memory.patterns.is_searched(employer_id):
             while go_on() and read(partial(_count_some, employer_id=employer_id)):
                 pass
 
 
-def _look_around(tx: Tx) -> bool:
+def _note_large_employers(tx: Tx) -> bool:
     """Note which employers have many jobs. Return whether few changes were made since the last time."""
     memory = tx.search_memory
     assert memory is not None
@@ -136,23 +136,25 @@ def _follow(tx: Tx, employer_id: int, known: KnownPatterns, now: SearchState, ne
     changed = changed_jobs(tx, employer_id, known.state, newer, most=BEHIND)
     if changed is None:
         return False
-    gone, new = (_counted(known, jobs) for jobs in changed)
-    for text, status in gone:
-        known.patterns.remove(text, status)
-    for text, status in new:
-        known.patterns.add(text, status)
+    before, after = (_counted(known, jobs) for jobs in changed)
+    for job_id, was in before.items():
+        if after.get(job_id) != was:
+            known.patterns.remove(*was)
+    for job_id, now_is in after.items():
+        if before.get(job_id) != now_is:
+            known.patterns.add(*now_is)
     known.state = now
     return True
 
 
-def _counted(known: KnownPatterns, jobs: Mapping[int, SearchedJob]) -> list[tuple[str, str]]:
-    """Return the text and the status of those of ``jobs`` whose place is among those that are counted."""
+def _counted(known: KnownPatterns, jobs: Mapping[int, SearchedJob]) -> dict[int, tuple[str, str]]:
+    """Return by id the text and the status of those of ``jobs`` whose place is among those that are counted."""
     counted = known.counted
-    return [
-        (job.text, job.status)
+    return {
+        job_id: (job.text, job.status)
         for job_id, job in jobs.items()
         if counted is None or (job.published_at, job_id) <= counted
-    ]
+    }
 
 
 def _add_some(tx: Tx, employer_id: int, known: KnownPatterns) -> None:

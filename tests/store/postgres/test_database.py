@@ -7,11 +7,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from syncd.domain import Create, Employer, RejectedRow, fold
+from syncd.domain import Create, Employer, Job, RejectedRow, Update, fold
 from syncd.errors import Problem, StoreBusy, StoreError
-from syncd.store import Store, Tx, database_at, employers, feeds, jobs, locks, runs
+from syncd.store import StaleDecision, Store, Tx, database_at, employers, feeds, jobs, locks, runs
 from syncd.store.postgres import search
+from syncd.store.postgres.session import COPIED
 from syncd.store.runs import results
 from tests.clock import Clock
 from tests.e2e.conftest import wait_until
@@ -234,6 +236,78 @@ def test_a_nul_in_a_text_is_marked_where_it_is_kept_and_found_nowhere(
     assert store.read(lambda tx: jobs.by_references(tx, employer.id, ["r\0"])) == {}
 
 
+#: Texts that the form in which rows are copied writes otherwise.
+TEXTS = [
+    "tab\t",
+    "line\nfeed\r\n",
+    "back\\slash",
+    "\\N",
+    "\\.",
+    "N\0L",
+    "é😀\u2028",
+    "''\"{}",
+    "NULL",
+    " ",
+    "$1 %s",
+]
+
+
+def test_many_rows_are_copied_as_one_by_one(board: Board, store: Store, employer: Employer) -> None:
+    bare = a_job(employer.id, reference_id=None, description=None, confidential=True)
+    made = [a_job(employer.id, title=text, reference_id=text, description=text) for text in TEXTS]
+
+    def create(job: Job) -> int:
+        return store.write(lambda tx: jobs.apply(tx, [Create(job)], ACTOR))[0].id
+
+    one_by_one = [create(job) for job in (*made, bare)]
+    again = [replace(job, reference_id=f"{job.reference_id} again") for job in made]
+    many = [*again, bare, *(a_job(employer.id, reference_id=f"r{number}") for number in range(COPIED))]
+
+    def apply(tx: Tx) -> list[int]:
+        stored = jobs.apply(tx, [Create(job) for job in many], ACTOR)
+        inserted = tx.execute(
+            "SELECT 1 FROM pg_prepared_statements WHERE statement LIKE 'INSERT INTO job (%'"
+        )
+        assert inserted.fetchall() == []
+        return [job.id for job in stored]
+
+    copied = store.write(apply)
+    kept = store.read(lambda tx: jobs.by_ids(tx, [*copied, *one_by_one]))
+    for one, number in zip(one_by_one, copied, strict=False):
+        before, after = kept[one], kept[number]
+        assert replace(after, id=one, reference_id=before.reference_id) == before
+        assert after.reference_id == (before.reference_id and f"{before.reference_id} again")
+    assert kept[one_by_one[TEXTS.index("N\0L")]].title == "N\ufffdL"
+
+
+def test_of_many_rows_none_is_kept_if_one_has_the_key_of_another_row(
+    store: Store, employer: Employer
+) -> None:
+    new = [Create(a_job(employer.id, reference_id=f"r{number}")) for number in range(COPIED)]
+    with pytest.raises(StaleDecision):
+        store.write(lambda tx: jobs.apply(tx, [*new, new[7]], ACTOR))
+    assert store.read(lambda tx: jobs.count(tx, employer.id)) == 0
+    store.write(lambda tx: jobs.apply(tx, new, ACTOR))
+    assert store.read(lambda tx: jobs.count(tx, employer.id)) == COPIED
+
+
+def test_many_changes_are_copied_to_the_history(board: Board, store: Store, path: Path) -> None:
+    made = [board.create(reference_id=f"r{number}") for number in range(COPIED)]
+    renamed = [Update(job, replace(job, title="\\N\t"), ("title",)) for job in made]
+
+    def apply(tx: Tx) -> None:
+        jobs.apply(tx, renamed, ACTOR)
+
+    store.write(apply)
+    entries = (
+        "SELECT action, before FROM history WHERE job_id IN (SELECT id FROM job) ORDER BY id DESC LIMIT 1"
+    )
+    assert rows_in(path, entries) == [("updated", '{"title":"Baker"}')]
+    assert {
+        job.title for job in store.read(lambda tx: jobs.by_ids(tx, [job.id for job in made])).values()
+    } == {"\\N\t"}
+
+
 def test_a_long_text_that_is_searched_has_room(board: Board, store: Store, employer: Employer) -> None:
     job = board.create(title="".join(chr(0x10000 + n) for n in range(256)), reference_id="é" * 50)
     total, found = store.read(
@@ -257,11 +331,15 @@ WORDS = [
 
 
 @pytest.mark.parametrize("term", [*TERMS, *WORDS])
-@pytest.mark.parametrize("limits", [(0, 0), (0, 200), (5_000, 200)])
+@pytest.mark.parametrize("limits", [(0, 0, 500), (0, 200, 500), (5_000, 200, 500), (0, 0, 1)])
 def test_a_search_finds_what_contains_the_term_with_and_without_the_index(
-    open_store: OpenStore, path: Path, term: str, limits: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+    open_store: OpenStore,
+    path: Path,
+    term: str,
+    limits: tuple[int, int, int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name, limit in zip(("FEW", "ALL"), limits, strict=True):
+    for name, limit in zip(("FEW", "ALL", "SPARE"), limits, strict=True):
         monkeypatch.setattr(search, name, limit)
     store = open_store()
     board = Board(store, store.write(lambda tx: employers.add(tx, "Acme")))

@@ -663,9 +663,8 @@ def test_a_count_of_patterns_stops_when_asked(
     for _ in range(5):
         board.create()
     ask(store, employer, "ba")
-    going = iter(
-        [True, True, True, False]
-    )  # before it looks around, before it begins, after two jobs, after four
+    # asked before it looks for employers, before it begins, after two jobs, after four
+    going = iter([True, True, True, False])
     store.count_patterns(lambda: next(going))
     known = store.search_memory.patterns.get(employer.id)
     assert known is not None
