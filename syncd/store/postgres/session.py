@@ -124,7 +124,7 @@ class PostgresSession:
     def _write_many(self, text: str, rows: Sequence[Sequence[Any]]) -> int:
         """Run a statement that writes once for each of the rows. Return how many rows it has written or removed."""
         cursor = self._driver.cursor()
-        copied = _as_copy(text) if len(rows) >= COPIED else None
+        copied = _as_copy(text, rows)
         if copied is None:
             cursor.executemany(text, rows)
             return cursor.rowcount
@@ -141,17 +141,13 @@ class PostgresSession:
             self._written += len(sent)
 
     def flush(self) -> None:
-        if self._later:
-            later, self._later = self._later, {}
-            small = {
-                text: rows for text, rows in later.items() if len(rows) < COPIED or _as_copy(text) is None
-            }
-            if small:
-                with self._driver.pipeline():  # one round trip
-                    for text, rows in small.items():
-                        self._driver.cursor().executemany(text, rows)
-            for text in later.keys() - small.keys():
-                self._write_many(text, later[text])
+        later, self._later = self._later, {}
+        for text in [text for text, rows in later.items() if _as_copy(text, rows)]:
+            self._write_many(text, later.pop(text))
+        if later:
+            with self._driver.pipeline():  # one round trip
+                for text, rows in later.items():
+                    self._driver.cursor().executemany(text, rows)
 
     def _flush_before(self, text: str) -> None:
         if any(_table_of(other) in text for other in self._later):
@@ -272,9 +268,13 @@ class SingleSession(PostgresSession):
     later = executemany
 
 
+def _as_copy(text: str, rows: Sequence[Any]) -> str | None:
+    """Return the COPY that does what an INSERT does for each of many rows; None if they are few or the statement does more."""
+    return _copy_of(text) if len(rows) >= COPIED else None
+
+
 @cache
-def _as_copy(text: str) -> str | None:
-    """Return the COPY that does what an INSERT does for each of some rows; None for a statement that does more."""
+def _copy_of(text: str) -> str | None:
     found = _PLAIN_INSERT.fullmatch(text)
     return None if found is None else f"COPY {found[1]} FROM STDIN"
 
