@@ -106,7 +106,7 @@ def index_searches(store: Store, stop: Callable[[], bool]) -> None:
 
 
 def count_patterns(store: Store, stop: Callable[[], bool]) -> None:
-    """Count the patterns of employers whose jobs are searched (``Store.count_patterns``). ``stop`` is asked before each
+    """Count the patterns of employers with many jobs (``Store.count_patterns``). ``stop`` is asked before each
     transaction. A store that is busy is left alone until the next time. Raises StoreError for any other fault."""
 
     def go_on() -> bool:

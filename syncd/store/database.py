@@ -49,7 +49,8 @@ class Session(Executes, Protocol):
     @property
     def later(self) -> Callable[..., Any]:
         """Runs a statement for each of some rows as ``executemany`` does, but maybe only when the transaction ends or another
-        statement names its table: how many rows it wrote is not known. For statements that the database does not refuse."""
+        statement names its table: how many rows it wrote is not known. For statements that the database does not refuse, and
+        that do not depend on each other."""
 
     def flush(self) -> None:
         """Run what ``later`` has left. Raises what ``executemany`` raises."""

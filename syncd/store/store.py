@@ -173,7 +173,7 @@ class Store:
         return self.database.index.step(self.read, self.write)
 
     def count_patterns(self, go_on: Callable[[], bool]) -> None:
-        """Count the patterns of the texts of employers whose jobs are searched and are many, or follow what has become of
+        """Count the patterns of the texts of employers with many jobs, or follow what has become of
         them (``TextPatterns``). Meant to be called now and then, as ``index_some``. ``go_on`` is asked before each transaction.
         Raises StoreError."""
         searches.count_patterns(self.read, self.search_memory, go_on)

@@ -125,7 +125,7 @@ def inserting(table: type[Table]) -> Statement[Never]:
     """Return the INSERT of a whole row, but for an id that the database gives. ``order``: that of the table."""
     names = _names(table)
     insert = sa.insert(table).values({name: bindparam(name) for name in names})
-    return Statement(insert.inline(), order=names)  # inline: else it returns the id, one row at a time
+    return Statement(insert.inline(), order=names)  # inline: without it SQLAlchemy adds RETURNING id
 
 
 @cache

@@ -27,8 +27,8 @@ ALL = 200
 _LONG_WORD = re.compile(r"([^\W_]{5,})")
 #: As many parts of a term, the longest, are looked for in the index.
 _PARTS = 8
-#: A walk through the list is taken if no more jobs should be passed on it than would be looked at to find all that have the
-#: term: one costs about as much as the other. It may be this many times as long as it should be, and this many jobs more.
+#: A walk through the list is chosen if it is expected to pass no more jobs than a sort would look at: a job costs about the same
+#: in both. The walk stops after LONGER times the expected number of jobs, plus SPARE. Then the jobs are sorted.
 LONGER, SPARE = 3, 500
 _LITERAL = str.maketrans({"\\": "\\\\", "%": "\\%", "_": "\\_"})
 

@@ -14,8 +14,9 @@ MARK = "\t"
 
 
 class CutTexts:
-    """Texts of jobs, cut: of a number only the first digits are kept ("cook 123456" is "cook 1234" and a mark). A million jobs
-    have far fewer of these. If they are still too many, fewer digits are kept. ``counted``: how many jobs have each."""
+    """The texts of jobs, with only the first digits of each number: "cook 123456" is "cook 1234" and a mark. A million jobs have
+    far fewer different texts of this kind. If they are still too many, fewer digits are kept. ``counted``: how many jobs have
+    each."""
 
     def __init__(self) -> None:
         self.counted = CountedTexts()
@@ -40,7 +41,8 @@ class CutTexts:
         return self.counted.remove(self._cut(text), status)
 
     def having(self, term: str) -> list[str] | None:
-        """Return the cut texts of the jobs that have ``term``. None: for some jobs the digits decide that were cut off."""
+        """Return the cut texts of the jobs that have ``term``. None: it is not known, because some jobs may
+        have it in digits that were cut off."""
         rest = term.lstrip(digits)
         leading, cut = term[: len(term) - len(rest)], self._cut(rest)
         undecided = [MARK + cut] if leading else []  # the term may begin among the digits that were cut off

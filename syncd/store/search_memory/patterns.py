@@ -9,8 +9,9 @@ from threading import Lock
 from syncd.store.search_memory.state import SearchState
 from syncd.store.search_memory.text_patterns import TextPatterns
 
-#: Employers whose patterns are kept. The one that was not searched for the longest goes first.
-EMPLOYERS = 16
+#: Employers whose patterns are kept. The one that was not searched for the longest goes first, but not one that was searched
+#: among the last ``RECENT`` searches: of more employers that are searched in turn, some find their patterns.
+EMPLOYERS, RECENT = 16, 1_000
 #: The place of a job in the list, from its end: when it was published, and its id.
 Place = tuple[int, int]
 #: Before all jobs.
@@ -32,22 +33,36 @@ class PatternMemory:
     """The patterns of up to ``EMPLOYERS`` employers. For any number of threads."""
 
     def __init__(self) -> None:
-        #: Those that are searched after those that are not.
+        #: First the employers that nobody has searched, then those that were searched, the latest last.
         self._known: OrderedDict[int, KnownPatterns | None] = OrderedDict()
-        self._searched: set[int] = set()
+        #: The number of the last search of each employer that was searched.
+        self._searched: dict[int, int] = {}
+        self._searches = 0
         #: The state that was seen last, if any. For the thread that counts.
         self.seen: SearchState | None = None
         self._lock = Lock()
 
     def get(self, employer_id: int) -> KnownPatterns | None:
-        """Return the patterns of an employer whose jobs are searched; None if nobody has begun to count them."""
+        """Return the patterns of an employer whose jobs are searched; None if nobody has begun to count them, or there is no room
+        for them."""
         with self._lock:
+            self._searches += 1
+            if employer_id not in self._known and not self._make_room():
+                return None
+            self._searched[employer_id] = self._searches
             known = self._known.setdefault(employer_id, None)
             self._known.move_to_end(employer_id)
-            self._searched.add(employer_id)
-            while len(self._known) > EMPLOYERS:
-                self._searched.discard(self._known.popitem(last=False)[0])
             return known
+
+    def _make_room(self) -> bool:
+        if len(self._known) < EMPLOYERS:
+            return True
+        oldest = next(iter(self._known))
+        if self._searched.get(oldest, -RECENT) > self._searches - RECENT:
+            return False
+        del self._known[oldest]
+        self._searched.pop(oldest, None)
+        return True
 
     def expect(self, employer_ids: Iterable[int]) -> None:
         """Count these employers, too, which may be searched later, as far as there is room."""

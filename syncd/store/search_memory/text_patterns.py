@@ -1,8 +1,8 @@
 """How many jobs of one employer have which texts. Pure: no I/O, no clock.
 
 A million jobs have far fewer titles and referenceIds once the ends of their numbers are cut off (``CutTexts``): a look at these
-counts the jobs that have a term, exactly. It cannot where the term may be in the digits that were cut off. So the terms of up
-to ``COUNTED_DIGITS`` digits are counted, each by itself.
+counts the jobs that have a term, exactly. If the term may be in digits that were cut off, the number is not known. So the numbers
+of up to ``COUNTED_DIGITS`` digits are counted, each by itself.
 
 The text of a job is its title and its referenceId. Where both have the term, a job that has it in both counts once: the pairs of
 title and referenceId say how many do, each without its numbers. Where the pairs are too many, or the term has a digit, this is
@@ -93,7 +93,7 @@ class TextPatterns:
             return
         self._references.add(reference, status)
         if self._references.counted.too_many:
-            references, self._references = self._references.counted, None
+            references, self._references, self._pairs = self._references.counted, None, None
             for each in references:
                 self._note_parts(each)
 

@@ -1,8 +1,8 @@
 """A search among many jobs asks the patterns of their texts first (``TextPatterns``), which are far fewer.
 
 They are in the memory of the process. ``count_patterns`` reads the jobs of an employer with many jobs in the background, a few in
-each transaction, so that none is open for long, and follows their changes from then on: once the employer is searched; before
-that only while few changes are made, so that it takes nothing from an import. A search that comes soon after a change follows it
+each transaction, so that none is open for long. After that it follows their changes. For an employer that nobody has searched
+yet, it does both only while few jobs change, so that an import is not slowed. A search that comes soon after a change follows it
 itself. If the patterns cannot answer, or are too far behind, the search counts as before.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import count
 from typing import Protocol, TypeVar
 
 import sqlalchemy as sa
@@ -28,7 +29,9 @@ T = TypeVar("T")
 #: An employer's jobs up to which a search is quick enough without.
 MANY = 20_000
 #: Changes of an employer's jobs that ``count_patterns`` follows. If there are more, it counts anew.
-BEHIND = 50_000
+BEHIND = 10_000
+#: Transactions between two looks at whether many jobs change.
+LOOK = 100
 #: Jobs that are read in one transaction, which takes about 3 ms: requests wait as long for the interpreter.
 BATCH = 250
 
@@ -85,11 +88,13 @@ def count_patterns(read: Read, memory: SearchMemory, go_on: Callable[[], bool]) 
     whether to continue. Raises what ``read`` raises."""
     if not go_on():
         return
-    quiet = read(_note_large_employers)
+    steps, few = count(1), read(_note_large_employers)
     for employer_id in memory.patterns.all():
-        if quiet or memory.patterns.is_searched(employer_id):
-            while go_on() and read(partial(_count_some, employer_id=employer_id)):
-                pass
+        while (few or memory.patterns.is_searched(employer_id)) and go_on():
+            if not read(partial(_count_some, employer_id=employer_id)):
+                break
+            if next(steps) % LOOK == 0:
+                few = read(_note_large_employers)
 
 
 def _note_large_employers(tx: Tx) -> bool:

@@ -32,6 +32,7 @@ from syncd.domain import (
     Status,
     Update,
     decide_missing,
+    place_key,
 )
 from syncd.errors import Problem, StoreError
 from syncd.logs import Event
@@ -262,11 +263,11 @@ def _added_places(
     added = tx.added_places[known:]
     if not added:
         return []
-    first: dict[str, StagedRow] = {}
+    first: dict[str, tuple[str, StagedRow]] = {}
     for change, row in zip(changes, rows, strict=True):
         for place in _places_of(change):
-            first.setdefault(place, row)
-    return [(place.description, first[place.description]) for place in added]
+            first.setdefault(place_key(place), (place, row))
+    return [first[place_key(place.description)] for place in added]
 
 
 def _places_of(change: Change | NewJob) -> list[str]:

@@ -149,7 +149,13 @@ class Warnings:
 
     def add_new_place(self, place: str, record: int, reference: str, member: str | None) -> None:
         """Add a warning about a place that the catalogue lacks, for the first record that has it."""
-        self.add("new_place", f"{place!r} is new in the catalogue of places", record, reference, member)
+        self.add(
+            "new_place",
+            f"{place!r} is not a known place; it goes into the catalogue as it is written",
+            record,
+            reference,
+            member,
+        )
 
     def add_many(self, code: str, detail: str, number: int) -> None:
         """Add one warning about the whole file that counts for ``number`` of its records."""

@@ -13,7 +13,7 @@ from syncd.domain import Create, Employer, Job, RejectedRow, Update, fold
 from syncd.errors import Problem, StoreBusy, StoreError
 from syncd.store import StaleDecision, Store, Tx, database_at, employers, feeds, jobs, locks, runs
 from syncd.store.postgres import search
-from syncd.store.postgres.session import COPIED
+from syncd.store.postgres.session import COPIED, as_copy
 from syncd.store.runs import results
 from tests.clock import Clock
 from tests.e2e.conftest import wait_until
@@ -289,6 +289,23 @@ def test_of_many_rows_none_is_kept_if_one_has_the_key_of_another_row(
     assert store.read(lambda tx: jobs.count(tx, employer.id)) == 0
     store.write(lambda tx: jobs.apply(tx, new, ACTOR))
     assert store.read(lambda tx: jobs.count(tx, employer.id)) == COPIED
+
+
+@pytest.mark.parametrize(
+    ("text", "copied"),
+    [
+        ("INSERT INTO t (a, b) VALUES ($1, $2)", "COPY t (a, b) FROM STDIN"),
+        ("INSERT INTO t (a, b) VALUES ($2, $1)", None),
+        ("INSERT INTO t (a, b) VALUES ($1, 0)", None),
+        ("INSERT INTO t (a, b) VALUES ($1, $1)", None),
+        ("INSERT INTO t (a) VALUES ($1) RETURNING t.a", None),
+        ("INSERT INTO t (a) VALUES ($1) ON CONFLICT DO NOTHING", None),
+        ("UPDATE t SET a = $1", None),
+    ],
+)
+def test_only_an_insert_of_its_parameters_in_order_is_copied(text: str, copied: str | None) -> None:
+    assert as_copy(text, [None] * COPIED) == copied
+    assert as_copy(text, [None] * (COPIED - 1)) is None
 
 
 def test_many_changes_are_copied_to_the_history(board: Board, store: Store, path: Path) -> None:

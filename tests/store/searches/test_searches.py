@@ -635,6 +635,7 @@ def test_the_patterns_of_few_employers_are_kept_those_with_the_most_jobs_and_tho
     board: Board, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pattern_memory, "EMPLOYERS", 2)
+    monkeypatch.setattr(pattern_memory, "RECENT", 0)
     monkeypatch.setattr(patterns, "EMPLOYERS", 2)
     made = [store.write(partial(employers.add, name=name)) for name in ("a", "b", "c")]
     for one, number in zip(made, (1, 3, 2), strict=True):
@@ -654,6 +655,49 @@ def test_the_patterns_of_few_employers_are_kept_those_with_the_most_jobs_and_tho
     ask(store, made[2], "ba")
     assert numbers() == [2, 0]
     assert [known.is_searched(one.id) for one in made] == [True, False, True]
+
+
+def test_of_more_employers_that_are_searched_in_turn_some_find_their_patterns(
+    board: Board, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pattern_memory, "EMPLOYERS", 2)
+    monkeypatch.setattr(pattern_memory, "RECENT", 6)
+    made = [store.write(partial(employers.add, name=name)) for name in ("a", "b", "c")]
+    for one in made:
+        board.create(employer_id=one.id)
+    known = store.search_memory.patterns
+    for q in ("ba", "bak", "bake"):
+        for one in made:
+            assert ask(store, one, q)[0] == 1
+        assert sorted(known.all()) == [made[0].id, made[1].id]
+    for number in range(6):
+        ask(store, made[0], f"{number}")
+        ask(store, made[2], f"{number}")
+    assert sorted(known.all()) == [made[0].id, made[2].id]
+
+
+def test_a_count_before_the_first_search_stops_when_many_jobs_change(
+    board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("BATCH", 1), ("LOOK", 2), ("CHECKED", 3)):
+        monkeypatch.setattr(patterns, name, value)
+    other = store.write(partial(employers.add, name="Other"))
+    for _ in range(9):
+        board.create()
+    steps = count()
+
+    def go_on() -> bool:
+        if next(steps) == 3:
+            for _ in range(4):
+                board.create(employer_id=other.id)
+        return True
+
+    store.count_patterns(go_on)
+    known = store.search_memory.patterns.get(employer.id)
+    assert known is not None
+    assert known.counted is not None
+    store.count_patterns(lambda: True)  # it is searched now
+    assert known.counted is None
 
 
 def test_a_count_of_patterns_stops_when_asked(
@@ -684,6 +728,7 @@ def test_a_count_ends_where_the_employer_has_to_make_room_for_another(
 ) -> None:
     monkeypatch.setattr(patterns, "BATCH", 1)
     monkeypatch.setattr(pattern_memory, "EMPLOYERS", 1)
+    monkeypatch.setattr(pattern_memory, "RECENT", 0)
     other = store.write(lambda tx: employers.add(tx, "Other"))
     for one in (employer, other):
         for _ in range(5):

@@ -53,7 +53,7 @@ def warned(board: Board, run: Run) -> list[tuple[str, str | None]]:
 
 def new_places(warnings: list[FeedWarning]) -> list[tuple[int | None, str | None, str]]:
     return [
-        (warning.record, warning.reference_id, warning.detail.partition(" is new")[0])
+        (warning.record, warning.reference_id, warning.detail.partition(" is not")[0])
         for warning in warnings
         if warning.code == "new_place"
     ]
@@ -320,6 +320,17 @@ def test_a_new_place_is_a_warning_at_the_first_row_that_has_it(board: Board) -> 
     assert new_places(board.warnings(run)) == [(2, "r6", "'Lost Lake, BC'"), (2, "r6", "'Old Mill, ON'")]
     run = board.deliver(feed, [row("r6", "Third Lake, BC"), *rows])
     assert (new_places(board.warnings(run)), run.counts.warnings) == ([(1, "r6", "'Third Lake, BC'")], 1)
+
+
+def test_a_new_place_is_named_as_the_first_row_spells_it_though_a_later_one_updates_a_job(
+    board: Board,
+) -> None:
+    feed = board.feed(FIELDS)
+    board.deliver(feed, [row("r2", "Toronto, ON")])
+    rows = [row("r1", "Head Office, ON"), row("r2", "HEAD OFFICE, ON")]
+    expected = [(1, "r1", "'Head Office, ON'")]
+    assert new_places(board.importer.plan(feed, board.file(rows).path).warnings) == expected
+    assert new_places(board.warnings(board.deliver(feed, rows))) == expected
 
 
 def test_a_new_place_in_a_file_of_an_archive_is_named_with_the_file(board: Board) -> None:
