@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from datetime import date
 from functools import partial
 from itertools import combinations
 
@@ -15,12 +16,17 @@ from tests.stores import sqlite_only
 
 TITLE = "abcdefghijklmnopqrstuvwxyz"
 JOBS = patterns.MANY + 1
+#: The daemon does not archive the jobs meanwhile.
+NEVER = date(2999, 1, 1)
 
 
 def _fill(path):
     def insert(tx, first):
         numbers = range(first, min(first + 5_000, JOBS + 1))
-        jobs = [a_job(1, id=number, reference_id=f"R-{number}", title=TITLE) for number in numbers]
+        jobs = [
+            a_job(1, id=number, reference_id=f"R-{number}", title=TITLE, close_date=NEVER)
+            for number in numbers
+        ]
         tx.many(job_columns.INSERT, map(job_columns.row_of, jobs))
         tx.many(writing.TOTAL, [(1, "active", len(jobs))])
 
