@@ -63,7 +63,3 @@ class CountedTexts:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._jobs)
-
-    def clear(self) -> None:
-        self._jobs.clear()
-        self._characters = 0
