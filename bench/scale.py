@@ -40,6 +40,7 @@ from bench.postgres import new_database, vacuum
 from bench.scale_stores import COMMON, RARE
 from bench.servers import DESCRIPTION, Server
 from syncd.store.searches.changes import FOLLOWED
+from syncd.store.searches.patterns import MANY as MANY_JOBS
 
 SMALL = 10_000
 #: Seconds in which a server counts the patterns of the texts of a million jobs, if nobody asks anything.
@@ -143,7 +144,10 @@ def main() -> None:
             place = options.folder or Path(folder)
             sites = _sites(place, title, (SMALL, options.jobs), employers, options.store)
             names = [name for name in asked if not options.only or name in options.only]
-            _compare(title, {name: asked[name] for name in names}, sites, options.runs)
+            many = max(SMALL // employers[0], options.jobs // employers[1]) > MANY_JOBS
+            _compare(
+                title, {name: asked[name] for name in names}, sites, options.runs, COUNTING if many else 0
+            )
 
 
 def _options() -> argparse.Namespace:
@@ -185,9 +189,9 @@ def _sites(
     return sites
 
 
-def _compare(title: str, asked: dict[str, str], sites: list[Site], runs: int) -> None:
+def _compare(title: str, asked: dict[str, str], sites: list[Site], runs: int, counting: float) -> None:
     try:
-        sleep(COUNTING)
+        sleep(counting)
         for name, query in asked.items():
             for _ in range(runs + 1):
                 for site in sites:

@@ -101,6 +101,12 @@ def everything(daemon, key):
 FEEDS, LATE = 200, 45.0  # seconds; idle it takes a few
 
 
+def claimed_in(folders):
+    return [
+        str(file) for folder in folders for file in (folder / ".claimed").iterdir() if file.name != ".lock"
+    ]
+
+
 @in_the_gate
 @pytest.mark.parametrize("files", [2, 50])
 def test_files_of_200_feeds_at_once_each_end_in_one_place_and_hold_up_no_other_feed(
@@ -137,16 +143,11 @@ def test_files_of_200_feeds_at_once_each_end_in_one_place_and_hold_up_no_other_f
     while not ended():
         assert time.monotonic() < end, f"{len(daemon.events('feed.reconciled'))} runs ended"
         time.sleep(0.5)
-    until(
-        lambda: (
-            not any(
-                file.name != ".lock"
-                for folder in folders.values()
-                for file in (folder / ".claimed").iterdir()
-            )
-        ),
-        "the last file's place",
-    )
+
+    # Files that gave way to newer ones have ended before they are filed: on a busy disk almost all of them lie here still.
+    while left := claimed_in(folders.values()):
+        assert time.monotonic() < end, f"still claimed: {len(left)}, {left[:3]}"
+        time.sleep(0.5)
     for feed in feeds:
         kept = [path for path in folders[feed].rglob("*.csv") if ".rejected." not in path.name]
         assert sorted(path.name.partition("-")[2] for path in kept) == names
