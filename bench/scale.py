@@ -1,6 +1,7 @@
-"""Measure lists and searches of a million jobs, of one employer and of a thousand, beside the same of 10,000.
+"""Measure lists and searches of a million jobs, of one employer and of a thousand, beside the same of 10,000: jobs with
+few words in their titles and counted referenceIds, and ("varied") jobs with titles of their own and random referenceIds.
 
-    .venv/bin/python bench/scale.py [--jobs 1000000] [--runs 31] [--only REQUEST …] [--folder DIR] [--store URL]
+    .venv/bin/python bench/scale.py [--jobs 1000000] [--runs 31] [--stores STORES …] [--only REQUEST …] [--folder DIR] [--store URL]
 
 The requests go over HTTP to ``syncd serve`` as it is delivered, on one connection, one after another. The servers take
 turns, so that noise affects all of them; medians count. The stores are made first (``scale_stores.py``): about 3.5 GB
@@ -10,7 +11,7 @@ ratio of a million jobs to 10,000. The totals show where the answer is larger, t
 A search is asked twice: after a job of the employer has changed ("changed"), and at once once more ("again"), as the next
 page of it or somebody else asks. In seven of the runs it is asked before that, too, after more changes than are
 followed, so that what is remembered does not help ("anew"). Before all that the servers get some time, in which
-they count the patterns of the texts by themselves.
+they count the words of the texts by themselves.
 
 ``--store`` measures stores on PostgreSQL instead: the address of a server whose user may make databases. The databases
 ``syncd_scale_…`` are made there, and stay there; without ``--folder`` the next run makes them again.
@@ -40,10 +41,12 @@ from bench.postgres import new_database, vacuum
 from bench.scale_stores import COMMON, RARE
 from bench.servers import DESCRIPTION, Server
 from syncd.store.searches.changes import FOLLOWED
-from syncd.store.searches.patterns import MANY as MANY_JOBS
+from syncd.store.searches.words import MANY as MANY_JOBS
 
+ONE_EMPLOYER, MANY_EMPLOYERS = "one employer", "a thousand jobs each"
+VARIED_JOBS = "one employer, varied jobs"
 SMALL = 10_000
-#: Seconds in which a server counts the patterns of the texts of a million jobs, if nobody asks anything.
+#: Seconds in which a server counts the words of the texts of a million jobs, if nobody asks anything.
 COUNTING = 60
 #: Runs in which a search is asked anew.
 ANEW = 7
@@ -84,6 +87,25 @@ BODY = {
     "status": "draft",
 }
 MANY = {**COMMON_TO_ALL, "last page": "page=100"}
+#: For an employer whose jobs have titles of their own and random referenceIds.
+VARIED = {
+    "page 1": "",
+    "common q (5 in 100)": f"q={COMMON}",
+    "common q and a status": f"q={COMMON}&status=active",
+    "q of a word that one title of 18 has": "q=mechanic",
+    "q of a word that one title of 9 has": "q=manager",
+    "q of two words": f"q={quote('shift manager')}",
+    "q of the beginning of a word": "q=elec",
+    "q of a word and the beginning of one": f"q={quote('store man')}",
+    "q over three words": f"q={quote('guard - kalo')}",
+    "q of a town": "q=halifax",
+    "q of a client": "q=lomiter",
+    "rare q (7 jobs)": f"q={RARE}",
+    "q in none": "q=astronaut",
+    "q of three characters": "q=ist",
+    "q of four digits": "q=2026",
+    "q of a word and digits": f"q={quote('#12')}",
+}
 
 
 @dataclass
@@ -138,12 +160,15 @@ def main() -> None:
     options = _options()
     with tempfile.TemporaryDirectory(prefix="syncd-scale-") as folder:
         for title, asked, employers in (
-            ("one employer", ONE, (1, 1)),
-            ("a thousand jobs each", MANY, (SMALL // 1_000, options.jobs // 1_000)),
+            (ONE_EMPLOYER, ONE, (1, 1)),
+            (VARIED_JOBS, VARIED, (1, 1)),
+            (MANY_EMPLOYERS, MANY, (SMALL // 1_000, options.jobs // 1_000)),
         ):
+            names = [name for name in asked if not options.only or name in options.only]
+            if title not in (options.stores or [title]) or not names:
+                continue
             place = options.folder or Path(folder)
             sites = _sites(place, title, (SMALL, options.jobs), employers, options.store)
-            names = [name for name in asked if not options.only or name in options.only]
             many = max(SMALL // employers[0], options.jobs // employers[1]) > MANY_JOBS
             _compare(
                 title, {name: asked[name] for name in names}, sites, options.runs, COUNTING if many else 0
@@ -159,6 +184,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--only", action="append", metavar="REQUEST", help="as the table names it; several times"
     )
+    parser.add_argument(
+        "--stores", action="append", choices=[ONE_EMPLOYER, VARIED_JOBS, MANY_EMPLOYERS], help="several times"
+    )
     parser.add_argument("--folder", type=Path, help="keep the stores here, and use those that are here")
     parser.add_argument(
         "--store", metavar="URL", help="measure PostgreSQL instead: postgresql://USER@HOST/postgres"
@@ -171,14 +199,16 @@ def _sites(
 ) -> list[Site]:
     sites = []
     for number, of in zip(jobs, employers, strict=True):
-        place = folder / f"{'' if server is None else 'postgresql-'}{title}-{number}".replace(" ", "-")
+        place = folder / f"{'' if server is None else 'postgresql-'}{title}-{number}".replace(
+            " ", "-"
+        ).replace(",", "")
         key, url = place / "key", place / "url"
         if not key.exists():
             shutil.rmtree(place, ignore_errors=True)
             started = perf_counter()
-            name = f"syncd_scale_{title}_{number}".replace(" ", "_")
+            name = f"syncd_scale_{title}_{number}".replace(" ", "_").replace(",", "")
             at = None if server is None else new_database(server, name)
-            made = scale_stores.make(place, number, of, at)
+            made = scale_stores.make(place, number, of, at, varied=title == VARIED_JOBS)
             if at is not None:
                 vacuum(at)
                 url.write_text(at)

@@ -12,7 +12,11 @@ from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from random import Random
+from uuid import UUID
 from zoneinfo import ZoneInfo
+
+from msgspec.structs import replace
 
 from bench.servers import DESCRIPTION
 from syncd.domain import CloseOrigin, Job, Location, Status
@@ -33,6 +37,47 @@ ROLES = (
     ),
     "Forklift Operator",
 )
+#: Parts of the titles of varied jobs: "Senior Line Cook - Kalomiter, Halifax (nights) #1234".
+LEVELS = ("", "Senior ", "Junior ", "Lead ", "Assistant ", "Part-Time ", "Intern, ", "Casual ")
+WORK = (
+    *(
+        "Dishwasher",
+        "Shift Manager",
+        "Store Manager",
+        "Warehouse Clerk",
+        "Infirmière",
+        "Driver",
+        "Registered Nurse",
+    ),
+    *(
+        "Software Developer",
+        "Sales Associate",
+        "Customer Service Representative",
+        "Electrician",
+        "Production Worker",
+    ),
+    *("Operations Coordinator", "Receptionist", "Security Guard", "Mechanic", "Pâtissier", "Room Attendant"),
+)
+SYLLABLES = (
+    "ka",
+    "lo",
+    "mi",
+    "ter",
+    "son",
+    "bra",
+    "dun",
+    "vel",
+    "os",
+    "qui",
+    "ne",
+    "ha",
+    "rin",
+    "gar",
+    "pol",
+    "stein",
+)
+TOWNS = ("Halifax", "Calgary", "Montréal", "Toronto", "Moncton", "Regina", "Whitehorse", "Québec", "Sudbury")
+SHIFTS = ("", " (nights)", " (weekends)", " - remote", " / temporary")
 PLACES = tuple(
     (Location(6077243 + n, name, f"{name}, {province}"),)
     for n, (name, province) in enumerate((("Calgary", "AB"), ("Montréal", "QC"), ("Halifax", "NS")))
@@ -45,9 +90,12 @@ _NEVER = date(2999, 1, 1)
 _BATCH = 10_000
 
 
-def make(folder: Path, jobs: int, employer_count: int = 1, url: str | None = None) -> str:
+def make(
+    folder: Path, jobs: int, employer_count: int = 1, url: str | None = None, *, varied: bool = False
+) -> str:
     """Make an installation in ``folder`` whose employers share ``jobs`` jobs, with its store at ``url`` (None: in the folder).
-    Return a key of the first employer."""
+    Return a key of the first employer. ``varied``: nearly each job has a title of its own, out of some ten thousand words, and
+    a random referenceId."""
     (folder / "config" / "feeds.d").mkdir(parents=True)
     (folder / "config" / "syncd.toml").write_text(
         '[api]\nlisten = "127.0.0.1:0"\n[operator]\nlisten = ""\n[log]\nformat = "json"\nlevel = "info"\n'
@@ -57,7 +105,7 @@ def make(folder: Path, jobs: int, employer_count: int = 1, url: str | None = Non
     with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
         names = [f"{EMPLOYER} {number}" for number in range(employer_count)]
         ids = [store.write(partial(employers.add, name=name)).id for name in names]
-        made = _jobs(jobs, ids)
+        made = map(_varied, _jobs(jobs, ids)) if varied else _jobs(jobs, ids)
         while some := list(islice(made, _BATCH)):
             store.write(partial(_insert, some=some))
         store.write(lambda tx: tx.next_ids("job", jobs))
@@ -111,3 +159,16 @@ def _job(job_id: int, employer_id: int, own: int, *, rare: bool) -> Job:
         application_url=None,
         version=1,
     )
+
+
+def _varied(job: Job) -> Job:
+    """Return the job with a title and a referenceId as those of many clients of an agency are."""
+    if job.title.startswith(RARE.title()):
+        return job
+    chosen = Random(job.id)
+    work = "Line Cook" if chosen.random() < 1 / 20 else chosen.choice(WORK)
+    client = f"{int(30_000 * chosen.random() ** 3):x}"  # some have many jobs, many have few
+    name = "".join(SYLLABLES[int(digit, 16)] for digit in client).title()
+    number = f" #{chosen.randrange(100_000)}" if chosen.random() < 1 / 3 else ""
+    title = f"{chosen.choice(LEVELS)}{work} - {name}, {chosen.choice(TOWNS)}{chosen.choice(SHIFTS)}{number}"
+    return replace(job, title=title, reference_id=str(UUID(int=chosen.getrandbits(128), version=4)))

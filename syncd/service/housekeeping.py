@@ -1,5 +1,5 @@
 """Work that is done now and then: delete what is older than ``keep_history``, report feeds that have gone silent, and
-keep the search index and the patterns of texts up to date."""
+keep the search index and the words of texts up to date."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")
 
-#: Seconds between two ticks of ``Housekeeping``, two calls of ``index_searches`` and of ``count_patterns``, and two looks at
+#: Seconds between two ticks of ``Housekeeping``, two calls of ``index_searches`` and of ``count_words``, and two looks at
 #: degraded feeds.
 HOUSEKEEPING, INDEXING, DEGRADED = 60.0, 1.0, 5.0
-#: Seconds between two steps of the search index, or of counting patterns, while requests come: they wait for each.
+#: Seconds between two steps of the search index, or of counting words, while requests come: they wait for each.
 PAUSE = 0.02
 #: Rows that one transaction deletes, so that writes of the API get their turn.
 BATCH = 1_000
@@ -105,8 +105,8 @@ def index_searches(store: Store, stop: Callable[[], bool]) -> None:
             _make_way(store)
 
 
-def count_patterns(store: Store, stop: Callable[[], bool]) -> None:
-    """Count the patterns of employers with many jobs (``Store.count_patterns``). ``stop`` is asked before each
+def count_words(store: Store, stop: Callable[[], bool]) -> None:
+    """Count the words of employers with many jobs (``Store.count_words``). ``stop`` is asked before each
     transaction. A store that is busy is left alone until the next time. Raises StoreError for any other fault."""
 
     def go_on() -> bool:
@@ -114,7 +114,7 @@ def count_patterns(store: Store, stop: Callable[[], bool]) -> None:
         return not stop()
 
     with suppress(StoreBusy, StoreClosed, StoreOverloaded):
-        store.count_patterns(go_on)
+        store.count_words(go_on)
 
 
 def _make_way(store: Store) -> None:

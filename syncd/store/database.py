@@ -162,11 +162,9 @@ class Search(Protocol):
         size: int,
         among: int,
         total: int | None = None,
-        texts: Sequence[str] = (),
     ) -> tuple[Found, Sequence[int]]:
         """Return how many jobs are found, and the ids of those on ``page``, in the order of lists. ``among``: how many jobs
-        the employer has. ``total``: what is returned as the number, if it is known: then nothing is counted. ``texts``: each
-        job that has the term has one of these, too, if they are known: the index can find them, however short the term."""
+        the employer has. ``total``: what is returned as the number, if it is known: then nothing is counted."""
 
 
 class SearchIndex(Protocol):

@@ -172,11 +172,11 @@ class Store:
         damaged index is reported by ``mend_index`` only."""
         return self.database.index.step(self.read, self.write)
 
-    def count_patterns(self, go_on: Callable[[], bool]) -> None:
-        """Count the patterns of the texts of employers with many jobs, or follow what has become of
-        them (``TextPatterns``). Meant to be called now and then, as ``index_some``. ``go_on`` is asked before each transaction.
+    def count_words(self, go_on: Callable[[], bool]) -> None:
+        """Count the words of the texts of employers with many jobs, or follow what has become of
+        them (``TextWords``). Meant to be called now and then, as ``index_some``. ``go_on`` is asked before each transaction.
         Raises StoreError."""
-        searches.count_patterns(self.read, self.search_memory, go_on)
+        searches.count_words(self.read, self.search_memory, go_on)
 
     def mend_index(self) -> tuple[str, bool] | None:
         """Rebuild the search index, empty, if it was found damaged (``SearchIndex.mend``). Raises StoreError."""

@@ -7,10 +7,10 @@ from datetime import timedelta
 from syncd.domain import Actor, ActorKind, JobInput, Place, RunState
 from syncd.errors import StoreBusy, StoreOverloaded
 from syncd.service.clock_check import ClockCheck
-from syncd.service.housekeeping import Housekeeping, count_patterns, index_searches
+from syncd.service.housekeeping import Housekeeping, count_words, index_searches
 from syncd.store import employers, feeds, jobs, runs
 from syncd.store.jobs import upsert
-from syncd.store.searches import patterns, remembered
+from syncd.store.searches import remembered, words
 from syncd.store.sqlite import search, search_index
 from tests.stores import sqlite_only
 
@@ -139,9 +139,9 @@ def test_indexing_waits_while_too_many_writes_wait(store, monkeypatch):
     assert not store.read(search_index.lacks)
 
 
-def test_patterns_are_counted_unless_the_service_stops_or_the_store_is_busy(store, monkeypatch):
+def test_words_are_counted_unless_the_service_stops_or_the_store_is_busy(store, monkeypatch):
     monkeypatch.setattr(remembered, "FEW", 0)
-    monkeypatch.setattr(patterns, "MANY", 0)
+    monkeypatch.setattr(words, "MANY", 0)
     make_jobs(store, 3)
     (employer,) = store.read(employers.all)
     store.read(lambda tx: jobs.page(tx, employer.id, q="ba", status=None, page=1, page_size=10))
@@ -149,13 +149,13 @@ def test_patterns_are_counted_unless_the_service_stops_or_the_store_is_busy(stor
     def busy(_fn):
         raise StoreBusy("the store is busy")
 
-    count_patterns(store, lambda: True)
+    count_words(store, lambda: True)
     with monkeypatch.context() as patched:
         patched.setattr(store, "read", busy)
-        count_patterns(store, lambda: False)
-    assert store.search_memory.patterns.all() == {employer.id: None}
-    count_patterns(store, lambda: False)
-    assert store.search_memory.patterns.get(employer.id) is not None
+        count_words(store, lambda: False)
+    assert store.search_memory.words.all() == {employer.id: None}
+    count_words(store, lambda: False)
+    assert store.search_memory.words.get(employer.id) is not None
 
 
 @sqlite_only

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from syncd.domain import Status
-from syncd.service.housekeeping import count_patterns
+from syncd.service.housekeeping import count_words
 from syncd.service.refresher import Refresher
 from syncd.store import jobs, runs
 from syncd.store.postgres import search as postgres_search
 from syncd.store.search_memory import answers as answers_of_searches
-from syncd.store.searches import patterns, remembered
+from syncd.store.searches import remembered, words
 from syncd.store.sqlite import search as sqlite_search
 from syncd.sync.run import begin_revert, carry_out_revert, plan_revert
 from tests.sync.board import Board
@@ -22,14 +22,14 @@ QUESTIONS = [(q, status) for q in ("co", "cook", "chef", "r1") for status in (No
 Answers = dict[Any, tuple[int, list[int]]]
 
 
-@pytest.fixture(params=["remembered", "by patterns"], autouse=True)
+@pytest.fixture(params=["remembered", "by words"], autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Few jobs are enough for searches to be remembered, for their patterns to be counted, and for the index to be asked.
-    "by patterns": nothing is remembered."""
+    """Few jobs are enough for searches to be remembered, for their words to be counted, and for the index to be asked.
+    "by words": nothing is remembered."""
     for module in (remembered, sqlite_search, postgres_search):
         monkeypatch.setattr(module, "FEW", 0)
-    monkeypatch.setattr(patterns, "MANY", 0)
-    if request.param == "by patterns":
+    monkeypatch.setattr(words, "MANY", 0)
+    if request.param == "by words":
         monkeypatch.setattr(answers_of_searches, "MOST", 0)
     return str(request.param)
 
@@ -96,8 +96,8 @@ def test_an_answer_is_not_used_after_any_way_in_which_jobs_change(board: Board, 
     }
     board.put(board.row("another"))
     answers(board)
-    count_patterns(board.store, lambda: False)
-    counted = board.store.search_memory.patterns.all()
+    count_words(board.store, lambda: False)
+    counted = board.store.search_memory.words.all()
     for name, change_jobs in ways.items():
         before = answers(board)
         assert answers(board) == before
@@ -108,6 +108,6 @@ def test_an_answer_is_not_used_after_any_way_in_which_jobs_change(board: Board, 
         while board.store.index_some():
             pass
         assert answers(board) == expected, name
-        if way == "by patterns":
-            count_patterns(board.store, lambda: False)
-    assert board.store.search_memory.patterns.all() == counted
+        if way == "by words":
+            count_words(board.store, lambda: False)
+    assert board.store.search_memory.words.all() == counted

@@ -42,14 +42,12 @@ def _parts(term: str) -> list[str]:
 class _Having:
     """The jobs of an employer that have a term, in one status or any: the conditions of all statements, and their values."""
 
-    def __init__(self, tx: Executes, asked: Asked, texts: Sequence[str], *, indexed: bool) -> None:
+    def __init__(self, tx: Executes, asked: Asked, *, indexed: bool) -> None:
         employer_id, term, status, _ = asked
         self._tx, self._asked = tx, asked
         self._values: list[object] = [employer_id]
-        parts = _parts(term) if indexed and not texts else []
+        parts = _parts(term) if indexed else []
         conditions = ["employer_id = $1", *(f"search LIKE {self._containing(part)}" for part in parts)]
-        if indexed and texts:
-            conditions.append(f"search LIKE ANY (ARRAY[{', '.join(map(self._containing, texts))}])")
         if parts != [term]:
             conditions.append(f"strpos(search, {self._value(term)}) > 0")
         if status is not None:
@@ -144,10 +142,9 @@ class PostgresSearch:
         size: int,
         among: int,
         total: int | None = None,
-        texts: Sequence[str] = (),
     ) -> tuple[Found, Sequence[int]]:
-        most, indexed = asked.most, (len(asked.term) >= SHORTEST or bool(texts)) and among > FEW
-        having = _Having(tx, asked, texts, indexed=indexed)
+        most, indexed = asked.most, len(asked.term) >= SHORTEST and among > FEW
+        having = _Having(tx, asked, indexed=indexed)
         if total is None:
             ids = having.up_to(ALL if most is None else min(ALL, most))
             if ids is not None:

@@ -1,9 +1,9 @@
 """What searches may use again while a store is open: what they found (``answers``), and how many jobs have which texts
-(``patterns``). Whether it is still so is for ``searches`` to find out."""
+(``words``). Whether it is still so is for ``searches`` to find out."""
 
 from syncd.store.search_memory.answers import SearchMemory
-from syncd.store.search_memory.patterns import EMPLOYERS, KnownPatterns
 from syncd.store.search_memory.state import SearchState
-from syncd.store.search_memory.text_patterns import JobsWith, TextPatterns
+from syncd.store.search_memory.text_words import JobsWith, TextWords
+from syncd.store.search_memory.words import EMPLOYERS, KnownWords
 
-__all__ = ["EMPLOYERS", "JobsWith", "KnownPatterns", "SearchMemory", "SearchState", "TextPatterns"]
+__all__ = ["EMPLOYERS", "JobsWith", "KnownWords", "SearchMemory", "SearchState", "TextWords"]

@@ -7,8 +7,8 @@ from threading import Lock
 from typing import NamedTuple
 
 from syncd.store.database import Asked, Found
-from syncd.store.search_memory.patterns import PatternMemory
 from syncd.store.search_memory.state import SearchState
+from syncd.store.search_memory.words import WordMemory
 
 #: Searches that are kept. The one that was not asked for the longest goes first.
 MOST = 1_000
@@ -22,11 +22,11 @@ class Kept(NamedTuple):
 
 
 class SearchMemory:
-    """What up to ``MOST`` searches have found, each with the state that it was found in, and the ``patterns`` that they
+    """What up to ``MOST`` searches have found, each with the state that it was found in, and the ``words`` that they
     may ask first. For any number of threads."""
 
     def __init__(self) -> None:
-        self.patterns = PatternMemory()
+        self.words = WordMemory()
         self._kept: OrderedDict[Asked, Kept] = OrderedDict()
         self._lock = Lock()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -128,6 +128,11 @@ def changed_jobs(tx: Tx, employer_id: int, since: SearchState, newer: int, *, mo
     return Changed(before, after)
 
 
+def in_order(tx: Tx, ids: Iterable[int]) -> list[int]:
+    """Return the ids in the order of lists."""
+    return tx.scalars(_LISTED, ids=list(ids))
+
+
 def _jobs(tx: Tx, ids: Sequence[int]) -> dict[int, SearchedJob]:
     """Return by id the jobs that there are."""
     return {
@@ -152,5 +157,5 @@ def _without_and_with(tx: Tx, asked: Asked, found: Found, before: set[int], afte
         return Found(found.total) if len(after) >= len(before) else None
     ids: list[int] = []
     if len(found.first) == found.total and total <= FIRST:  # all are known
-        ids = tx.scalars(_LISTED, ids=list(set(found.first) - before | after))
+        ids = in_order(tx, set(found.first) - before | after)
     return Found(total if most is None else min(total, most + 1), array("q", ids))

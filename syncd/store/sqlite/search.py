@@ -3,7 +3,7 @@
 There are three ways to find them, and each gives the same answer:
 
 - *scan*: LIKE over the entries of the list's index. Best for an employer of few jobs; the only way for terms of
-  one or two characters, unless the texts are known that have them, and while the index is far behind.
+  one or two characters, and while the index is far behind.
 - *index*: the trigram index (``search_index``) finds and counts the jobs that have the term; the page takes
   sorting all of them. Best for a rare term.
 - *walk*: through the list from its nearer end until the page is full. Best for a common term; the index has
@@ -117,9 +117,8 @@ class IndexSearch:
         size: int,
         among: int,
         total: int | None = None,
-        texts: Sequence[str] = (),
     ) -> tuple[Found, Sequence[int]]:
-        question, most = Question(tx, asked, among, texts), asked.most
+        question, most = Question(tx, asked, among), asked.most
         mark, damage = None if self.damage is not None else question.mark(), None
         if mark is not None:
             try:
@@ -179,22 +178,22 @@ def _window(total: int, page: int, size: int, most: int | None) -> Window:
 
 
 class Question:
-    """One search, and the three ways to answer it. ``among``: how many jobs the employer has; ``texts``: see ``Search.find``."""
+    """One search, and the three ways to answer it. ``among``: how many jobs the employer has."""
 
-    def __init__(self, tx: Executes, asked: Asked, among: int, texts: Sequence[str] = ()) -> None:
+    def __init__(self, tx: Executes, asked: Asked, among: int) -> None:
         employer_id, term, status, _ = asked
         self.among = among
-        self._tx, self._short = tx, len(term) < SHORTEST and not texts
+        self._tx, self._short = tx, len(term) < SHORTEST
         #: Whether not all that the index finds has the term.
-        self._rough = len(term) > LONGEST or bool(texts)
+        self._rough = len(term) > LONGEST
         first, last = (0, 2) if status is None else (_STATUS[status], _STATUS[status])
         self._values: dict[str, object] = {
             "employer": employer_id,
             "status": None if status is None else status.value,
             # LIKE: texts that contain the term, every character literal
             "pattern": f"%{term.translate(_LITERAL)}%",
-            # what the index is asked for: all trigrams of the term, one after the other, or those of one of the texts
-            "phrase": " OR ".join('"' + text[:LONGEST].replace('"', '""') + '"' for text in texts or (term,)),
+            # what the index is asked for: all trigrams of the term, one after the other
+            "phrase": '"' + term[:LONGEST].replace('"', '""') + '"',
             # the places that an employer's jobs can have
             "first": employer_id << 34 | first << 32,
             "last": employer_id << 34 | last << 32 | 0xFFFFFFFF,

@@ -19,22 +19,22 @@ from syncd.domain import ArchivedBy, Create, Employer, Job, Status, fold
 from syncd.store import Store, Tx, employers, history, jobs, searches
 from syncd.store.database import FIRST, Asked
 from syncd.store.postgres import search as postgres_search
-from syncd.store.search_memory import answers, counted_texts
-from syncd.store.search_memory import patterns as pattern_memory
-from syncd.store.searches import changes, patterns, remembered
+from syncd.store.search_memory import answers, text_words
+from syncd.store.search_memory import words as word_memory
+from syncd.store.searches import changes, remembered, words
 from syncd.store.sqlite import search as sqlite_search
 from tests.clock import Clock
 from tests.store.board import ACTOR, START, Board, OpenStore
-from tests.stores import change, sqlite_only, store_url
+from tests.stores import change, store_url
 
 PAGE = 2
 
 
 @pytest.fixture(autouse=True)
 def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of an employer with few jobs searches are remembered, with few ids, and patterns are counted."""
+    """Of an employer with few jobs searches are remembered, with few ids, and words are counted."""
     monkeypatch.setattr(remembered, "FEW", 0)
-    monkeypatch.setattr(patterns, "MANY", 0)
+    monkeypatch.setattr(words, "MANY", 0)
     monkeypatch.setattr(sqlite_search, "FEW", 0)
     monkeypatch.setattr(sqlite_search, "LACKING", 0.001)
     monkeypatch.setattr(postgres_search, "FEW", 0)
@@ -99,7 +99,7 @@ WRITES = st.one_of(
     st.tuples(st.just("undone"), TITLES),
     st.tuples(st.just("prune"), st.integers(0, 8)),
     st.just(("index",)),
-    st.tuples(st.just("patterns"), st.sampled_from([1, 2, 100])),
+    st.tuples(st.just("words"), st.sampled_from([1, 2, 100])),
 )
 SEARCHES = st.tuples(
     st.sampled_from(["a", "aa", "aab", "aabb", "b", "e", "zz", "b ", "1", "12"]),
@@ -131,10 +131,10 @@ class Stores:
             store.write(lambda tx: history.prune(tx, before))
         elif kind == "index":
             store.index_some()
-        elif kind == "patterns":
+        elif kind == "words":
             for each in self.both:
                 going = iter([True] * values[0])
-                each.count_patterns(lambda: next(going, False))  # noqa: B023 - called at once
+                each.count_words(lambda: next(going, False))  # noqa: B023 - called at once
         elif kind == "undone":
             self._undone(board, values[0])
         elif values[0] < len(self.jobs):
@@ -193,9 +193,9 @@ def test_an_answer_is_that_of_a_look_at_every_job_after_any_writes(
     with pytest.MonkeyPatch.context() as patched, open_store() as first, open_store() as second:
         patched.setattr(changes, "CHECKED", checked)
         patched.setattr(changes, "FOLLOWED", followed)
-        patched.setattr(patterns, "CHECKED", checked)
-        patched.setattr(patterns, "BEHIND", followed)
-        patched.setattr(patterns, "BATCH", batch)
+        patched.setattr(words, "CHECKED", checked)
+        patched.setattr(words, "BEHIND", followed)
+        patched.setattr(words, "BATCH", batch)
         patched.setattr(answers, "MOST", most)
         patched.setattr(remembered, "FIRST", first_ids)
         patched.setattr(changes, "FIRST", first_ids)
@@ -468,7 +468,7 @@ def test_few_ids_are_remembered_of_a_search(
         assert len(kept.found.first) <= 3
 
 
-# -- patterns ------------------------------------------------------------------------------------------------
+# -- words ------------------------------------------------------------------------------------------------
 
 
 def go_on() -> bool:
@@ -477,10 +477,10 @@ def go_on() -> bool:
 
 @pytest.fixture
 def bakers(board: Board, store: Store, employer: Employer) -> list[Job]:
-    """Seven jobs, of which the patterns are counted."""
+    """Seven jobs, of which the words are counted."""
     made = [board.create(title=f"Baker {number}", reference_id=f"R-{number}") for number in range(7)]
     ask(store, employer, "ba")
-    store.count_patterns(go_on)
+    store.count_words(go_on)
     return made
 
 
@@ -492,7 +492,7 @@ def elsewhere(*steps: Callable[[], object]) -> None:
         thread.join()
 
 
-def test_patterns_count_what_was_never_asked_for(
+def test_words_count_what_was_never_asked_for(
     board: Board, store: Store, employer: Employer, bakers: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count_no_more(monkeypatch)
@@ -510,7 +510,7 @@ def test_patterns_count_what_was_never_asked_for(
     assert ask(store, employer, "mi") == (1, [bakers[6].id])
 
 
-def test_patterns_count_also_what_is_in_reference_ids(
+def test_words_count_also_what_is_in_reference_ids(
     board: Board, store: Store, employer: Employer, bakers: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count_no_more(monkeypatch)
@@ -520,7 +520,7 @@ def test_patterns_count_also_what_is_in_reference_ids(
     assert ask(store, employer, "x", Status.ACTIVE) == (1, [bakers[6].id])
 
 
-def test_patterns_count_one_digit_and_two(
+def test_words_count_one_digit_and_two(
     board: Board, store: Store, employer: Employer, bakers: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count_no_more(monkeypatch)
@@ -538,7 +538,7 @@ def test_patterns_count_one_digit_and_two(
     assert [ask(store, employer, q)[0] for q in ("21", "22")] == [0, 1]
 
 
-def test_patterns_count_terms_with_digits(
+def test_words_count_terms_with_digits(
     board: Board, store: Store, employer: Employer, bakers: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = board.create(title="Baker 312345", reference_id="R-2026-312345")
@@ -555,7 +555,10 @@ def test_patterns_count_terms_with_digits(
 def test_where_reference_ids_are_many_a_term_that_they_may_have_is_counted(
     board: Board, store: Store, employer: Employer, bakers: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counted_texts, "MOST_TEXTS", 3)
+    monkeypatch.setattr(text_words, "MOST_REFERENCES", 3)
+    store.search_memory.words = word_memory.WordMemory()
+    ask(store, employer, "q")
+    store.count_words(go_on)
     made = [board.create(title="Miller", reference_id=f"{letter}-mi") for letter in "uvwxyz"]
     assert ask(store, employer, "mi") == (6, [made[5].id, made[4].id])
     count_no_more(monkeypatch)
@@ -563,62 +566,66 @@ def test_where_reference_ids_are_many_a_term_that_they_may_have_is_counted(
     assert ask(store, employer, "bake") == (7, [bakers[6].id, bakers[5].id])
 
 
-@sqlite_only
-def test_a_short_term_that_few_have_is_found_with_the_index(
-    board: Board, store: Store, employer: Employer, bakers: list[Job], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = [board.create(title=title).id for title in ('"Mill" OR 3', "Old mills", "Bakers")][:2]
-    while store.index_some():
-        pass
-    monkeypatch.setattr(sqlite_search, "SORTED", 0)  # no walk, where sorting costs nothing
-    for way in ("scan", "first_by_scan", "count_by_index"):
-        monkeypatch.delattr(sqlite_search.Question, way)
-    assert ask(store, employer, "il") == ask(store, employer, "ll", Status.ACTIVE) == (2, found[::-1])
-    assert ask(store, employer, "il", Status.DRAFT) == (0, [])
-
-
-def test_patterns_are_counted_only_of_employers_with_many_jobs(
+@pytest.mark.usefixtures("bakers")
+def test_of_a_term_that_few_have_only_its_jobs_are_read(
     board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patterns, "MANY", 1)
+    made = [board.create(title=title) for title in ('"Mill" OR 3', "Old mills", "Bakers")]
+    found = [job.id for job in made[:2]]
+    for search in (sqlite_search.IndexSearch, postgres_search.PostgresSearch):
+        monkeypatch.delattr(search, "find")
+    for q in ("l", "il", "mill"):
+        assert ask(store, employer, q, Status.ACTIVE) == ask(store, employer, q) == (2, found[::-1])
+        assert ask(store, employer, q, page=2, size=1) == (2, found[:1])
+        assert ask(store, employer, q, page=9) == (2, [])
+        assert ask(store, employer, q, Status.DRAFT) == (0, [])
+        assert ask(store, employer, q, most=1) == (2, found[1:])
+    board.delete(made[1])
+    assert ask(store, employer, "ll") == (1, found[:1])
+
+
+def test_words_are_counted_only_of_employers_with_many_jobs(
+    board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "MANY", 1)
     board.create()
     ask(store, employer, "ba")
-    store.count_patterns(go_on)
-    assert not store.search_memory.patterns.all()
+    store.count_words(go_on)
+    assert not store.search_memory.words.all()
     board.create()
     ask(store, employer, "er")
-    assert store.search_memory.patterns.all() == {employer.id: None}
-    store.count_patterns(go_on)
-    assert store.search_memory.patterns.get(employer.id) is not None
+    assert store.search_memory.words.all() == {employer.id: None}
+    store.count_words(go_on)
+    assert store.search_memory.words.get(employer.id) is not None
 
 
-def test_patterns_are_counted_before_the_first_search(
+def test_words_are_counted_before_the_first_search(
     board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patterns, "MANY", 1)
+    monkeypatch.setattr(words, "MANY", 1)
     other = store.write(partial(employers.add, name="Other"))
     for owner in (employer, employer, other):
         board.create(title="Baker", employer_id=owner.id)
-    store.count_patterns(go_on)
-    assert list(store.search_memory.patterns.all()) == [employer.id]
+    store.count_words(go_on)
+    assert list(store.search_memory.words.all()) == [employer.id]
     count_no_more(monkeypatch)
     assert ask(store, employer, "ker")[0] == 2
     board.create(title="Baker", employer_id=other.id)
-    store.count_patterns(go_on)
+    store.count_words(go_on)
     assert ask(store, other, "ker")[0] == 2
 
 
 def test_while_many_changes_are_made_only_employers_that_were_searched_are_counted(
     board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patterns, "CHECKED", 1)
+    monkeypatch.setattr(words, "CHECKED", 1)
     other = store.write(partial(employers.add, name="Other"))
 
     def counted(*, changes: int) -> list[int]:
         for _ in range(changes):
             board.create(title="Baker", employer_id=other.id)
-        store.count_patterns(go_on)
-        return [number for number, known in store.search_memory.patterns.all().items() if known is not None]
+        store.count_words(go_on)
+        return [number for number, known in store.search_memory.words.all().items() if known is not None]
 
     assert counted(changes=0) == counted(changes=2) == []
     ask(store, employer, "ba")
@@ -631,20 +638,20 @@ def test_while_many_changes_are_made_only_employers_that_were_searched_are_count
     assert ask(store, other, "er")[0] == 7
 
 
-def test_the_patterns_of_few_employers_are_kept_those_with_the_most_jobs_and_those_that_are_searched(
+def test_the_words_of_few_employers_are_kept_those_with_the_most_jobs_and_those_that_are_searched(
     board: Board, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pattern_memory, "EMPLOYERS", 2)
-    monkeypatch.setattr(pattern_memory, "RECENT", 0)
-    monkeypatch.setattr(patterns, "EMPLOYERS", 2)
+    monkeypatch.setattr(word_memory, "EMPLOYERS", 2)
+    monkeypatch.setattr(word_memory, "RECENT", 0)
+    monkeypatch.setattr(words, "EMPLOYERS", 2)
     made = [store.write(partial(employers.add, name=name)) for name in ("a", "b", "c")]
     for one, number in zip(made, (1, 3, 2), strict=True):
         for _ in range(number):
             board.create(employer_id=one.id)
-    known = store.search_memory.patterns
+    known = store.search_memory.words
 
     def numbers() -> list[int]:
-        store.count_patterns(go_on)
+        store.count_words(go_on)
         return [made.index(next(one for one in made if one.id == number)) for number in known.all()]
 
     assert numbers() == [1, 2]
@@ -657,15 +664,15 @@ def test_the_patterns_of_few_employers_are_kept_those_with_the_most_jobs_and_tho
     assert [known.is_searched(one.id) for one in made] == [True, False, True]
 
 
-def test_of_more_employers_that_are_searched_in_turn_some_find_their_patterns(
+def test_of_more_employers_that_are_searched_in_turn_some_find_their_words(
     board: Board, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pattern_memory, "EMPLOYERS", 2)
-    monkeypatch.setattr(pattern_memory, "RECENT", 6)
+    monkeypatch.setattr(word_memory, "EMPLOYERS", 2)
+    monkeypatch.setattr(word_memory, "RECENT", 6)
     made = [store.write(partial(employers.add, name=name)) for name in ("a", "b", "c")]
     for one in made:
         board.create(employer_id=one.id)
-    known = store.search_memory.patterns
+    known = store.search_memory.words
     for q in ("ba", "bak", "bake"):
         for one in made:
             assert ask(store, one, q)[0] == 1
@@ -680,7 +687,7 @@ def test_a_count_before_the_first_search_stops_when_many_jobs_change(
     board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in (("BATCH", 1), ("LOOK", 2), ("CHECKED", 3)):
-        monkeypatch.setattr(patterns, name, value)
+        monkeypatch.setattr(words, name, value)
     other = store.write(partial(employers.add, name="Other"))
     for _ in range(9):
         board.create()
@@ -692,32 +699,32 @@ def test_a_count_before_the_first_search_stops_when_many_jobs_change(
                 board.create(employer_id=other.id)
         return True
 
-    store.count_patterns(go_on)
-    known = store.search_memory.patterns.get(employer.id)
+    store.count_words(go_on)
+    known = store.search_memory.words.get(employer.id)
     assert known is not None
     assert known.counted is not None
-    store.count_patterns(lambda: True)  # it is searched now
+    store.count_words(lambda: True)  # it is searched now
     assert known.counted is None
 
 
-def test_a_count_of_patterns_stops_when_asked(
+def test_a_count_of_words_stops_when_asked(
     board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patterns, "BATCH", 2)
+    monkeypatch.setattr(words, "BATCH", 2)
     for _ in range(5):
         board.create()
     ask(store, employer, "ba")
     # asked before it looks for employers, before it begins, after two jobs, after four
     going = iter([True, True, True, False])
-    store.count_patterns(lambda: next(going))
-    known = store.search_memory.patterns.get(employer.id)
+    store.count_words(lambda: next(going))
+    known = store.search_memory.words.get(employer.id)
     assert known is not None
     counted = known.counted
     assert counted is not None
     assert ask(store, employer, "bak")[0] == 5
     assert next(going, None) is None
-    store.count_patterns(go_on)
-    assert store.search_memory.patterns.get(employer.id) is known
+    store.count_words(go_on)
+    assert store.search_memory.words.get(employer.id) is known
     assert known.counted is None
     count_no_more(monkeypatch)
     assert ask(store, employer, "bake")[0] == 5
@@ -726,9 +733,9 @@ def test_a_count_of_patterns_stops_when_asked(
 def test_a_count_ends_where_the_employer_has_to_make_room_for_another(
     board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patterns, "BATCH", 1)
-    monkeypatch.setattr(pattern_memory, "EMPLOYERS", 1)
-    monkeypatch.setattr(pattern_memory, "RECENT", 0)
+    monkeypatch.setattr(words, "BATCH", 1)
+    monkeypatch.setattr(word_memory, "EMPLOYERS", 1)
+    monkeypatch.setattr(word_memory, "RECENT", 0)
     other = store.write(lambda tx: employers.add(tx, "Other"))
     for one in (employer, other):
         for _ in range(5):
@@ -742,20 +749,20 @@ def test_a_count_ends_where_the_employer_has_to_make_room_for_another(
             ask(store, other, "ba")
         return step < 20
 
-    store.count_patterns(go_on)
+    store.count_words(go_on)
     assert next(steps) == 4
-    assert store.search_memory.patterns.all() == {other.id: None}
+    assert store.search_memory.words.all() == {other.id: None}
 
 
-def test_jobs_that_change_while_patterns_are_counted_are_counted_once(
+def test_jobs_that_change_while_words_are_counted_are_counted_once(
     board: Board, store: Store, employer: Employer, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some are counted already, some not yet, and some move from one side to the other."""
-    monkeypatch.setattr(patterns, "BATCH", 3)
+    monkeypatch.setattr(words, "BATCH", 3)
     made = [board.create(title="Baker", published_at=START + timedelta(hours=n)) for n in range(6)]
     ask(store, employer, "ba")
     going = iter([True, True, False])
-    store.count_patterns(lambda: next(going))
+    store.count_words(lambda: next(going))
     board.update(made[0], published_at=START + timedelta(days=2))
     board.update(made[5], published_at=START - timedelta(days=2))
     board.update(made[1], title="Miller")
@@ -764,28 +771,28 @@ def test_jobs_that_change_while_patterns_are_counted_are_counted_once(
     board.delete(made[3])
     for days in (-3, 3):
         board.create(title="Baker", published_at=START + timedelta(days=days))
-    store.count_patterns(go_on)
+    store.count_words(go_on)
     count_no_more(monkeypatch)
     assert (ask(store, employer, "bak")[0], ask(store, employer, "mil")[0]) == (4, 2)
 
 
-def test_patterns_follow_changes_and_are_counted_anew_after_many_of_the_employer(
+def test_words_follow_changes_and_are_counted_anew_after_many_of_the_employer(
     board: Board, store: Store, employer: Employer, bakers: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def known() -> object:
-        return store.search_memory.patterns.get(employer.id)
+        return store.search_memory.words.get(employer.id)
 
     other = store.write(lambda tx: employers.add(tx, "Other"))
-    monkeypatch.setattr(patterns, "BEHIND", 1)
+    monkeypatch.setattr(words, "BEHIND", 1)
     first = known()
     board.create(title="Miller 1")
     for _ in range(5):
         board.create(employer_id=other.id)
-    store.count_patterns(go_on)
+    store.count_words(go_on)
     assert known() is first
     for number in (2, 3):
         board.create(title=f"Miller {number}")
-    store.count_patterns(go_on)
+    store.count_words(go_on)
     assert known() is not first
     count_no_more(monkeypatch)
     assert (ask(store, employer, "mille")[0], ask(store, employer, "bake")[0]) == (3, 7)
@@ -801,20 +808,20 @@ def test_a_pruning_of_changes_that_were_followed_has_nothing_counted_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ask(store, employer, "baker")
-    first = store.search_memory.patterns.get(employer.id)
+    first = store.search_memory.words.get(employer.id)
     clock.forward(days=100)
     board.update(bakers[0], title="Miller")
     assert store.write(lambda tx: history.prune(tx, clock())) == 7
     board.update(bakers[1], title="Miller")
     count_no_more(monkeypatch)
     assert ask(store, employer, "baker")[0] == ask(store, employer, "aker")[0] == 5
-    store.count_patterns(go_on)
-    assert store.search_memory.patterns.get(employer.id) is first
+    store.count_words(go_on)
+    assert store.search_memory.words.get(employer.id) is first
     assert ask(store, employer, "mil")[0] == 2
 
 
 @pytest.mark.parametrize("newest", [True, False])
-def test_patterns_are_counted_anew_where_changes_were_pruned_before_they_were_followed(
+def test_words_are_counted_anew_where_changes_were_pruned_before_they_were_followed(
     board: Board,
     store: Store,
     employer: Employer,
@@ -833,7 +840,7 @@ def test_patterns_are_counted_anew_where_changes_were_pruned_before_they_were_fo
     for _ in range(9):  # on SQLite they may have the numbers of those that went
         board.create(employer_id=other.id)
     assert ask(store, employer, "aker")[0] == 6
-    store.count_patterns(go_on)
+    store.count_words(go_on)
     count_no_more(monkeypatch)
     assert (ask(store, employer, "bak")[0], ask(store, employer, "mil")[0]) == (6, 1)
 
@@ -844,22 +851,22 @@ def test_a_count_that_sees_an_earlier_moment_than_a_search_changes_nothing(
     def at_one_moment(tx: Tx) -> None:
         assert look(tx, employer, "baker")[0] == 7
         elsewhere(lambda: board.update(bakers[0], title="Miller"), lambda: ask(store, employer, "mil"))
-        known = store.search_memory.patterns.get(employer.id)
+        known = store.search_memory.words.get(employer.id)
         assert known is not None
         followed = known.state
-        searches.count_patterns(lambda fn: fn(tx), store.search_memory, go_on)
-        assert (store.search_memory.patterns.get(employer.id), known.state) == (known, followed)
+        searches.count_words(lambda fn: fn(tx), store.search_memory, go_on)
+        assert (store.search_memory.words.get(employer.id), known.state) == (known, followed)
 
     store.read(at_one_moment)
     assert ask(store, employer, "bak")[0] == 6
 
 
-def test_a_look_at_an_earlier_moment_does_not_ask_the_patterns_of_a_later_one(
+def test_a_look_at_an_earlier_moment_does_not_ask_the_words_of_a_later_one(
     board: Board, store: Store, employer: Employer, bakers: list[Job]
 ) -> None:
     def at_one_moment(tx: Tx) -> None:
         assert look(tx, employer, "baker")[0] == 7
-        elsewhere(lambda: board.update(bakers[0], title="Miller"), lambda: store.count_patterns(go_on))
+        elsewhere(lambda: board.update(bakers[0], title="Miller"), lambda: store.count_words(go_on))
         assert look(tx, employer, "bake")[0] == 7
         assert look(tx, employer, "mil")[0] == 0
 
@@ -868,30 +875,30 @@ def test_a_look_at_an_earlier_moment_does_not_ask_the_patterns_of_a_later_one(
     assert ask(store, employer, "mill")[0] == 1
 
 
-def test_a_search_does_not_wait_for_patterns_that_are_being_followed(
+def test_a_search_does_not_wait_for_words_that_are_being_followed(
     store: Store, employer: Employer, bakers: list[Job]
 ) -> None:
-    known = store.search_memory.patterns.get(employer.id)
+    known = store.search_memory.words.get(employer.id)
     assert known is not None
     with known.lock:
         assert ask(store, employer, "bake") == (7, [bakers[6].id, bakers[5].id])
 
 
-def test_patterns_that_another_program_changed_are_not_asked_again(
+def test_words_that_another_program_changed_are_not_asked_again(
     board: Board, store: Store, employer: Employer, path: Path, bakers: list[Job]
 ) -> None:
-    """A job that was there before the patterns were counted, and whose title changed without an entry in the history."""
+    """A job that was there before the words were counted, and whose title changed without an entry in the history."""
     change(path, f"UPDATE job SET search = 'miller\n', title = 'Miller' WHERE id = {bakers[0].id}")
-    store.search_memory.patterns = pattern_memory.PatternMemory()
+    store.search_memory.words = word_memory.WordMemory()
     ask(store, employer, "ker")
-    store.count_patterns(go_on)
+    store.count_words(go_on)
     board.update(replace(bakers[0], title="Other"), title="Third")
     assert ask(store, employer, "bake")[0] == 6
-    known = store.search_memory.patterns.get(employer.id)
-    store.count_patterns(go_on)
+    known = store.search_memory.words.get(employer.id)
+    store.count_words(go_on)
     assert known is not None
-    assert store.search_memory.patterns.get(employer.id) is known
-    assert not known.patterns.usable
+    assert store.search_memory.words.get(employer.id) is known
+    assert not known.words.usable
 
 
 def test_of_an_employer_with_few_jobs_nothing_is_remembered(

@@ -1,4 +1,4 @@
-"""The text patterns of employers with many jobs, kept while a store is open."""
+"""The text words of employers with many jobs, kept while a store is open."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from threading import Lock
 
 from syncd.store.search_memory.state import SearchState
-from syncd.store.search_memory.text_patterns import TextPatterns
+from syncd.store.search_memory.text_words import TextWords
 
-#: Employers whose patterns are kept. The one that was not searched for the longest goes first, but not one that was searched
-#: among the last ``RECENT`` searches: of more employers that are searched in turn, some find their patterns.
+#: Employers whose words are kept. The one that was not searched for the longest goes first, but not one that was searched
+#: among the last ``RECENT`` searches: of more employers that are searched in turn, some find their words.
 EMPLOYERS, RECENT = 16, 1_000
 #: The place of a job in the list, from its end: when it was published, and its id.
 Place = tuple[int, int]
@@ -18,23 +18,23 @@ Place = tuple[int, int]
 START: Place = (-(2**63), 0)
 
 
-class KnownPatterns:
-    """The patterns of one employer, and the ``state`` in which they are right. ``counted``: the place up to which its jobs are
+class KnownWords:
+    """The words of one employer, and the ``state`` in which they are right. ``counted``: the place up to which its jobs are
     counted; None: all are. They are used and changed with the ``lock``."""
 
     def __init__(self, state: SearchState) -> None:
         self.state = state
         self.counted: Place | None = START
-        self.patterns = TextPatterns()
+        self.words = TextWords()
         self.lock = Lock()
 
 
-class PatternMemory:
-    """The patterns of up to ``EMPLOYERS`` employers. For any number of threads."""
+class WordMemory:
+    """The words of up to ``EMPLOYERS`` employers. For any number of threads."""
 
     def __init__(self) -> None:
         #: First the employers that nobody has searched, then those that were searched, the latest last.
-        self._known: OrderedDict[int, KnownPatterns | None] = OrderedDict()
+        self._known: OrderedDict[int, KnownWords | None] = OrderedDict()
         #: The number of the last search of each employer that was searched.
         self._searched: dict[int, int] = {}
         self._searches = 0
@@ -42,8 +42,8 @@ class PatternMemory:
         self.seen: SearchState | None = None
         self._lock = Lock()
 
-    def get(self, employer_id: int) -> KnownPatterns | None:
-        """Return the patterns of an employer whose jobs are searched; None if nobody has begun to count them, or there is no room
+    def get(self, employer_id: int) -> KnownWords | None:
+        """Return the words of an employer whose jobs are searched; None if nobody has begun to count them, or there is no room
         for them."""
         with self._lock:
             self._searches += 1
@@ -72,14 +72,14 @@ class PatternMemory:
                     self._known[employer_id] = None
                     self._known.move_to_end(employer_id, last=False)
 
-    def keep(self, employer_id: int, known: KnownPatterns) -> None:
+    def keep(self, employer_id: int, known: KnownWords) -> None:
         """Keep what is counted, if the employer is still one of those that are counted."""
         with self._lock:
             if employer_id in self._known:
                 self._known[employer_id] = known
 
-    def all(self) -> dict[int, KnownPatterns | None]:
-        """Return the patterns by employer id, the last employer that was searched first."""
+    def all(self) -> dict[int, KnownWords | None]:
+        """Return the words by employer id, the last employer that was searched first."""
         with self._lock:
             return dict(reversed(self._known.items()))
 

@@ -1,9 +1,9 @@
-"""A search among many jobs asks the patterns of their texts first (``TextPatterns``), which are far fewer.
+"""A search among many jobs asks the words of their texts first (``TextWords``), which are far fewer.
 
-They are in the memory of the process. ``count_patterns`` reads the jobs of an employer with many jobs in the background, a few in
+They are in the memory of the process. ``count_words`` reads the jobs of an employer with many jobs in the background, a few in
 each transaction, so that none is open for long. After that it follows their changes. For an employer that nobody has searched
 yet, it does both only while few jobs change, so that an import is not slowed. A search that comes soon after a change follows it
-itself. If the patterns cannot answer, or are too far behind, the search counts as before.
+itself. If the words cannot answer, or are too far behind, the search counts as before.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sqlmodel import col
 
 from syncd.store.database import Asked
 from syncd.store.model import JobRow, JobTotal, Statement, matching
-from syncd.store.search_memory import EMPLOYERS, JobsWith, KnownPatterns, SearchMemory, SearchState
+from syncd.store.search_memory import EMPLOYERS, JobsWith, KnownWords, SearchMemory, SearchState
 from syncd.store.searches.changes import CHECKED, SearchedJob, changed_jobs
 from syncd.store.searches.state import state_of
 from syncd.store.transactions import Tx
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 #: An employer's jobs up to which a search is quick enough without.
 MANY = 20_000
-#: Changes of an employer's jobs that ``count_patterns`` follows. If there are more, it counts anew.
+#: Changes of an employer's jobs that ``count_words`` follows. If there are more, it counts anew.
 BEHIND = 10_000
 #: Transactions between two looks at whether many jobs change.
 LOOK = 100
@@ -62,11 +62,11 @@ class Read(Protocol):
 
 
 def having(tx: Tx, asked: Asked, state: SearchState, among: int) -> JobsWith | None:
-    """Return what the patterns say of the jobs that are searched, in ``state``, which ``tx`` sees. ``among``: how many
+    """Return what the words say of the jobs that are searched, in ``state``, which ``tx`` sees. ``among``: how many
     jobs the employer has. None: they cannot say."""
     if tx.search_memory is None or among <= MANY:
         return None
-    known = tx.search_memory.patterns.get(asked.employer_id)
+    known = tx.search_memory.words.get(asked.employer_id)
     if known is None or not known.lock.acquire(blocking=False):
         return None
     try:
@@ -75,7 +75,7 @@ def having(tx: Tx, asked: Asked, state: SearchState, among: int) -> JobsWith | N
             return None
         if newer and not _follow(tx, asked.employer_id, known, state, newer):
             return None
-        found = known.patterns.having(asked.term, asked.status)
+        found = known.words.having(asked.term, asked.status)
     finally:
         known.lock.release()
     if found is None or asked.most is None:
@@ -83,14 +83,14 @@ def having(tx: Tx, asked: Asked, state: SearchState, among: int) -> JobsWith | N
     return found._replace(total=min(found.total, asked.most + 1))
 
 
-def count_patterns(read: Read, memory: SearchMemory, go_on: Callable[[], bool]) -> None:
-    """Count the patterns of the employers with many jobs, or follow the changes since. ``go_on`` says before each transaction
+def count_words(read: Read, memory: SearchMemory, go_on: Callable[[], bool]) -> None:
+    """Count the words of the employers with many jobs, or follow the changes since. ``go_on`` says before each transaction
     whether to continue. Raises what ``read`` raises."""
     if not go_on():
         return
     steps, few = count(1), read(_note_large_employers)
-    for employer_id in memory.patterns.all():
-        while (few or memory.patterns.is_searched(employer_id)) and go_on():
+    for employer_id in memory.words.all():
+        while (few or memory.words.is_searched(employer_id)) and go_on():
             if not read(partial(_count_some, employer_id=employer_id)):
                 break
             if next(steps) % LOOK == 0:
@@ -101,58 +101,58 @@ def _note_large_employers(tx: Tx) -> bool:
     """Note which employers have many jobs. Return whether few changes were made since the last time."""
     memory = tx.search_memory
     assert memory is not None
-    before, now = memory.patterns.seen, state_of(tx)
+    before, now = memory.words.seen, state_of(tx)
     if now != before:
-        memory.patterns.seen = now
-        memory.patterns.expect(tx.scalars(_LARGE, many=MANY, limit=EMPLOYERS))
+        memory.words.seen = now
+        memory.words.expect(tx.scalars(_LARGE, many=MANY, limit=EMPLOYERS))
     newer = now.changes_after(before) if before is not None else 0
     return newer is not None and newer <= CHECKED
 
 
 def _count_some(tx: Tx, employer_id: int) -> bool:
-    """Bring the patterns of an employer up to the state that ``tx`` sees, and count some jobs more. Return whether there are
+    """Bring the words of an employer up to the state that ``tx`` sees, and count some jobs more. Return whether there are
     more."""
     memory = tx.search_memory
     assert memory is not None
     state = state_of(tx)
-    counted = memory.patterns.all()
+    counted = memory.words.all()
     if employer_id not in counted:
         return False
     known = counted[employer_id]
     if known is None:
-        known = KnownPatterns(state)
-        memory.patterns.keep(employer_id, known)
+        known = KnownWords(state)
+        memory.words.keep(employer_id, known)
     elif known.state == state and known.counted is None:
         return False
     with known.lock:
-        if not known.patterns.usable or known.state.changes_after(state):
+        if not known.words.usable or known.state.changes_after(state):
             return False  # they are given up, or a search has followed later changes already
         newer = state.changes_after(known.state)
         if newer is None or not _follow(tx, employer_id, known, state, newer):
-            memory.patterns.keep(employer_id, KnownPatterns(state))
+            memory.words.keep(employer_id, KnownWords(state))
             return True
         if known.counted is not None:
             _add_some(tx, employer_id, known)
         return known.counted is not None
 
 
-def _follow(tx: Tx, employer_id: int, known: KnownPatterns, now: SearchState, newer: int) -> bool:
-    """Bring the patterns into the state ``now``, ``newer`` changes later. Return False if too many are of the employer."""
+def _follow(tx: Tx, employer_id: int, known: KnownWords, now: SearchState, newer: int) -> bool:
+    """Bring the words into the state ``now``, ``newer`` changes later. Return False if too many are of the employer."""
     changed = changed_jobs(tx, employer_id, known.state, newer, most=BEHIND)
     if changed is None:
         return False
     before, after = (_counted(known, jobs) for jobs in changed)
     for job_id, was in before.items():
         if after.get(job_id) != was:
-            known.patterns.remove(*was)
+            known.words.remove(job_id, *was)
     for job_id, now_is in after.items():
         if before.get(job_id) != now_is:
-            known.patterns.add(*now_is)
+            known.words.add(job_id, *now_is)
     known.state = now
     return True
 
 
-def _counted(known: KnownPatterns, jobs: Mapping[int, SearchedJob]) -> dict[int, tuple[str, str]]:
+def _counted(known: KnownWords, jobs: Mapping[int, SearchedJob]) -> dict[int, tuple[str, str]]:
     """Return by id the text and the status of those of ``jobs`` whose place is among those that are counted."""
     counted = known.counted
     return {
@@ -162,11 +162,11 @@ def _counted(known: KnownPatterns, jobs: Mapping[int, SearchedJob]) -> dict[int,
     }
 
 
-def _add_some(tx: Tx, employer_id: int, known: KnownPatterns) -> None:
+def _add_some(tx: Tx, employer_id: int, known: KnownWords) -> None:
     assert known.counted is not None
     published_at, job_id = known.counted
     found = tx.all(_NEXT, employer_id=employer_id, published_at=published_at, job_id=job_id, limit=BATCH)
-    for _, _, text, status in found:
-        known.patterns.add(text, status)
+    for _, job, text, status in found:
+        known.words.add(job, text, status)
     last = found[-1][:2] if len(found) == BATCH else None
-    known.counted = last if known.patterns.usable else None
+    known.counted = last if known.words.usable else None

@@ -1,0 +1,197 @@
+"""Which jobs have which words in their texts. Pure: no I/O, no clock."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import reduce
+from operator import and_
+from string import digits
+from typing import NamedTuple
+
+from pyroaring import BitMap
+
+#: First digits of a number that are kept, while the words are not too many.
+KEPT_DIGITS = 4
+#: Characters of all different words: a look through them takes up to 2 ms.
+MOST_CHARACTERS = 1_000_000
+#: New words after which the string of all words is made anew.
+NEW_WORDS = 1_000
+#: Words that may have a part of a term in digits that were cut off, of which so many are looked at.
+MOST_UNDECIDED = 1_000
+#: What is in the place of the digits that are cut off. Terms have no control characters.
+MARK = "\t"
+_NONE = BitMap()
+
+
+class FoundJobs(NamedTuple):
+    """The ids of the jobs that have a term. ``surely``: they have it. ``perhaps``: these, and those which may have it in digits
+    that were cut off."""
+
+    surely: BitMap
+    perhaps: BitMap
+
+
+class CutWords:
+    """The words of texts, each with the ids of the jobs that have it, by its place in the text: 0 is the first word. A word is
+    what is between two spaces, with only the first digits of each number: "cook 123456" has the words "cook" and "1234" with a
+    mark. If the different words are more than ``most``, fewer digits are kept."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        #: By word the jobs that have it, by its place.
+        self._jobs: dict[str, list[BitMap | None]] = {}
+        #: The jobs that have a word at a place, whichever it is.
+        self._any: list[BitMap] = []
+        self._characters = 0
+        #: The words, each between two line feeds; those that were added since are ``_new``.
+        self._joined = "\n"
+        self._new: list[str] = []
+        self._keep_digits(KEPT_DIGITS)
+
+    @property
+    def too_many(self) -> bool:
+        """Whether the words are too many, also without digits."""
+        return len(self._jobs) > self._most or self._characters > MOST_CHARACTERS
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._jobs)
+
+    def _keep_digits(self, count: int) -> None:
+        self._kept_digits = count
+        self._further_digits = re.compile(f"(?<=[0-9]{{{count}}})[0-9]+{MARK}?")
+
+    def _cut(self, text: str) -> str:
+        return self._further_digits.sub(MARK, text)
+
+    def _words(self, text: str) -> list[str | None]:
+        """Return the words of a text by their places, with None between two lines: no term goes over the end of one."""
+        first, *others = [self._cut(line).split(" ") for line in text.split("\n")]
+        words: list[str | None] = [*first]
+        for line in others:
+            words += [None, *line]
+        return words
+
+    def add(self, job_id: int, text: str) -> None:
+        """Add a job. The words may be too many then."""
+        words = self._words(text)
+        self._any.extend(BitMap() for _ in range(len(words) - len(self._any)))
+        for place, word in enumerate(words):
+            if word is None:
+                continue
+            self._any[place].add(job_id)
+            places = self._jobs.get(word)
+            if places is None:
+                places = self._jobs[word] = []
+                self._characters += len(word)
+                self._new.append(word)
+            if place >= len(places):
+                places.extend([None] * (place + 1 - len(places)))
+            jobs = places[place]
+            if jobs is None:
+                places[place] = BitMap((job_id,))
+            else:
+                jobs.add(job_id)
+        while self.too_many and self._kept_digits:
+            self._keep_digits(self._kept_digits - 1)
+            self._shorten()
+
+    def remove(self, job_id: int, text: str) -> bool:
+        """Remove a job. Return False if it is not there."""
+        for place, word in enumerate(self._words(text)):
+            if word is None:
+                continue
+            places = self._jobs.get(word, [])
+            jobs = places[place] if place < len(places) else None
+            if jobs is None or job_id not in jobs:
+                return False
+            jobs.remove(job_id)
+            self._any[place].discard(job_id)
+            if not jobs:
+                places[place] = None
+                if not any(places):
+                    del self._jobs[word]
+                    self._characters -= len(word)
+        return True
+
+    def _shorten(self) -> None:
+        """Cut the words once more, and put those together that are the same then."""
+        before, self._jobs = self._jobs, {}
+        for word, places in before.items():
+            known = self._jobs.setdefault(self._cut(word), places)
+            if known is not places:
+                known.extend([None] * (len(places) - len(known)))
+                for place, jobs in enumerate(places):
+                    if jobs is not None:
+                        known[place] = jobs | (known[place] or BitMap())
+        self._join()
+
+    def _join(self) -> None:
+        self._characters = sum(map(len, self._jobs))
+        self._joined, self._new = "\n".join(["", *self._jobs, ""]), []
+
+    def having(self, term: str) -> FoundJobs | None:
+        """Return the jobs that have ``term``. Its first word may be the end of one in a text, its last one the beginning of one,
+        and a term of one word any part. None: too many words may have it in digits that were cut off."""
+        parts = term.split(" ")
+        surely, perhaps = [], []
+        for n, part in enumerate(parts):
+            begins, ends = n > 0, n < len(parts) - 1
+            if not part and not (begins and ends):  # any word begins and ends with it
+                placed = dict(enumerate(self._any))
+                surely.append(placed)
+                perhaps.append(placed)
+                continue
+            words = self._words_with(part, begins=begins, ends=ends)
+            undecided = self._undecided(part, begins=begins, ends=ends) - words
+            if len(undecided) > MOST_UNDECIDED:
+                return None
+            surely.append(self._by_place(words))
+            perhaps.append(self._by_place(words | undecided) if undecided else surely[-1])
+        return FoundJobs(_in_a_row(surely), _in_a_row(perhaps))
+
+    def _undecided(self, part: str, *, begins: bool, ends: bool) -> set[str]:
+        """Return words that have ``part`` if certain digits were cut off, and no others; of too many words some.
+        ``begins``, ``ends``: a word begins, ends with it."""
+        rest = part if begins else part.lstrip(digits)
+        leading, cut = part[: len(part) - len(rest)], self._cut(rest)
+        words: set[str] = set()
+        if leading:  # the part may begin among the digits that were cut off
+            words |= self._words_with(MARK + cut, begins=False, ends=ends, most=MOST_UNDECIDED)
+        if cut != rest:
+            words |= self._words_with(leading + cut, begins=begins, ends=ends)
+        return words
+
+    def _words_with(self, part: str, *, begins: bool, ends: bool, most: int | None = None) -> set[str]:
+        """Return the words that have ``part``; of more than ``most`` some."""
+        if begins and ends:
+            return {part} & self._jobs.keys()
+        if len(self._new) > NEW_WORDS:
+            self._join()
+        sought = "\n" * begins + part + "\n" * ends
+        words = {word for word in self._new if sought in f"\n{word}\n"}
+        at = self._joined.find(sought)
+        while at >= 0 and (most is None or len(words) <= most):
+            first = at + 1 if begins else self._joined.rfind("\n", 0, at) + 1
+            end = self._joined.find("\n", first)
+            words.add(self._joined[first:end])
+            at = self._joined.find(sought, end)
+        return words & self._jobs.keys()  # some were removed since
+
+    def _by_place(self, words: set[str]) -> dict[int, BitMap]:
+        """Return by place the jobs that have one of ``words`` there."""
+        placed: dict[int, list[BitMap]] = {}
+        for word in words:
+            for place, jobs in enumerate(self._jobs[word]):
+                if jobs is not None:
+                    placed.setdefault(place, []).append(jobs)
+        return {place: BitMap.union(*jobs) for place, jobs in placed.items()}
+
+
+def _in_a_row(parts: list[dict[int, BitMap]]) -> BitMap:
+    """Return the jobs that have all parts, one at the place after the other."""
+    first, *others = parts
+    found = BitMap()
+    for place, jobs in first.items():
+        found |= reduce(and_, (other.get(place + n, _NONE) for n, other in enumerate(others, start=1)), jobs)
+    return found

@@ -1,0 +1,268 @@
+"""The words of texts: what they say of a term is what a look at every job finds, and they say nothing else."""
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from syncd.domain import Status, fold, search_text
+from syncd.store.search_memory import TextWords, cut_words, text_words
+
+CHARACTERS = "aab bÉ112２٣-'\\%œ²"
+TEXTS = st.text(CHARACTERS, min_size=1, max_size=7)
+TITLES = st.one_of(
+    TEXTS,
+    st.text("112", min_size=1, max_size=5).map("a{}".format),
+    st.text("ab 1", min_size=1, max_size=9),
+    st.text("a\n1 \t", min_size=1, max_size=5),
+)
+JOBS = st.lists(
+    st.tuples(TITLES, st.none() | st.text("ab1122-c ", min_size=1, max_size=6), st.sampled_from(Status)),
+    max_size=9,
+)
+TERMS = st.one_of(
+    TEXTS,
+    st.sampled_from(
+        ["a", "b", "ab", "aa", "aab", "b-", "c", "cb", "1", "2", "12", "21", "121", "٣", " ", "  "]
+    ),
+    st.text("ab1 -", min_size=1, max_size=4),
+    st.text("a b", min_size=1, max_size=6),
+    st.text("112", min_size=1, max_size=5),
+)
+
+
+def words_of(jobs: list[Any]) -> TextWords:
+    words = TextWords()
+    for number, (title, reference, status) in enumerate(jobs, start=1):
+        words.add(number, search_text(title, reference), status.value)
+    return words
+
+
+@pytest.fixture(params=[(4, 1_000), (1, 1_000), (2, 3), (1, 3), (0, 2)], ids=str)
+def bounds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+    """How many digits of a number are kept, and how many words of titles and of referenceIds."""
+    digits, most = request.param
+    monkeypatch.setattr(cut_words, "KEPT_DIGITS", digits)
+    monkeypatch.setattr(cut_words, "NEW_WORDS", 1)
+    monkeypatch.setattr(text_words, "COUNTED_DIGITS", max(1, digits))
+    monkeypatch.setattr(text_words, "MOST_WORDS", most)
+    monkeypatch.setattr(text_words, "MOST_REFERENCES", most)
+    return digits, most
+
+
+ANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+
+
+@ANY
+@given(
+    jobs=JOBS,
+    gone=JOBS,
+    asked=st.lists(st.tuples(TERMS, st.none() | st.sampled_from(Status)), min_size=1, max_size=9),
+)
+def test_they_count_what_a_look_at_every_job_counts(
+    jobs: list[Any], gone: list[Any], asked: list[Any], bounds: tuple[int, int]
+) -> None:
+    words = words_of([*gone, *jobs])
+    for number, (title, reference, status) in enumerate(gone, start=1):
+        words.remove(number, search_text(title, reference), status.value)
+    assert words.usable
+    for q, status in asked:
+        having = words.having(fold(q), status)
+        if having is None:
+            continue
+        found = tuple(
+            number
+            for number, (title, reference, of) in enumerate(jobs, start=len(gone) + 1)
+            if fold(q) in search_text(title, reference) and status in (None, of)
+        )
+        assert having.total == len(found), (q, status)
+        assert having.ids in (None, found), (q, status)
+
+
+@ANY
+@given(jobs=JOBS, term=TERMS)
+def test_while_the_words_are_few_they_are_silent_only_of_long_numbers(jobs: list[Any], term: str) -> None:
+    folded = fold(term)
+    if words_of(jobs).having(folded, None) is None:
+        texts = [search_text(title, reference) for title, reference, _ in jobs]
+        assert re.search("[0-9]", folded)
+        assert any(re.search("[0-9]{5}|\t", text) for text in texts)  # tabs stand for digits
+
+
+def test_of_a_rare_term_the_jobs_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = words_of([("Zymurgist 12", "R-1", Status.ACTIVE), ("Lazy cook", "R-2", Status.DRAFT)])
+    assert words.having("zy", None) == (2, (1, 2))
+    assert words.having("zy", Status.DRAFT) == (1, (2,))
+    assert words.having("lazy", None) == (1, (2,))
+    assert words.having("y c", None) == (1, (2,))
+    assert words.having("zz", None) == (0, ())
+    assert words.having("-2", None) == (1, (2,))
+    assert words.having("1", None) == (1, None)
+    monkeypatch.setattr(text_words, "RARE", 1)
+    assert words.having("zy", None) == (2, None)
+
+
+@pytest.mark.parametrize(
+    ("term", "total"),
+    [
+        ("line cook", 2),
+        ("e cook", 2),
+        ("line c", 3),
+        ("line clerk 1", 1),
+        ("line cook 1", 0),
+        ("cook line", 1),
+        ("line  cook", 0),
+        ("line  clerk", 1),
+        ("cook ", 1),
+        (" cook", 2),
+        (" ", 4),
+        ("  ", 1),
+        ("k r", 0),
+        ("line cook line", 1),
+        ("line line", 0),
+        ("r 1", 1),
+    ],
+)
+def test_words_of_a_term_follow_each_other_in_the_text(term: str, total: int) -> None:
+    titles = ["Line cook", "Online cook line", "Line clerk 12", "Line  clerk"]
+    jobs = [(title, "R 1" if title == "Line cook" else "X", Status.ACTIVE) for title in titles]
+    having = words_of(jobs).having(term, None)
+    assert having is not None
+    assert having.total == total
+
+
+@pytest.mark.parametrize(
+    ("term", "total"),
+    [
+        ("cook 1", 3),
+        ("cook 1234", 2),
+        ("ok 12345", None),
+        ("ok 12355", 0),
+        ("ok 2", 0),
+        ("ok 2345678", 0),
+        ("5 cook", 0),
+        ("2 baker", 1),
+        ("12 baker", 1),
+        ("5678", 1),
+        ("56789", None),
+        ("r-2026", 4),
+        ("2026", 4),
+        ("r-2026-000", 4),
+        ("r-2026-0001", 1),
+        ("6-0", 4),
+        ("4567", 1),
+        ("4567 x", 0),
+        ("45678", None),
+        ("bakers 12345678", None),
+        ("bakers 1234", 1),
+        ("bakers 5678", 0),
+    ],
+)
+def test_of_a_number_the_first_digits_say_how_many_jobs_have_the_term(term: str, total: int | None) -> None:
+    titles = ["Cook 12345", "Cook 12349", "Cook 15", "12 Bakers 12345678"]
+    jobs = [(title, f"R-2026-{number:04}", Status.ACTIVE) for number, title in enumerate(titles)]
+    having = words_of(jobs).having(term, None)
+    assert (having and having.total) == total
+
+
+def test_fewer_digits_are_kept_where_the_words_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_words, "MOST_WORDS", 20)
+    jobs = [(f"Cook {number}", None, Status.ACTIVE) for number in range(1_000, 2_000)]
+    words = words_of(jobs)
+
+    def total(term: str, status: Status | None = None) -> int | None:
+        having = words.having(term, status)
+        return having and having.total
+
+    assert total("cook 1") == 1_000
+    assert total("cook 12", Status.ACTIVE) == 100
+    assert total("cook 123") is None
+    assert total("123") == 11
+    for number, (title, _, status) in enumerate(jobs[10:], start=11):
+        words.remove(number, search_text(title, None), status.value)
+    assert total("cook 10") == 10
+    assert total("123") == 0
+
+
+def test_too_many_words_of_titles_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_words, "MOST_WORDS", 3)
+    words = words_of([(letter, letter, Status.ACTIVE) for letter in "abc"])
+    assert words.having("z", None) == (0, ())
+    words.add(4, "d\n1", "active")
+    assert words.having("z", None) is None
+    assert words.having("1", None) == (1, None)
+    words.remove(4, "d\n1", "active")
+    assert words.having("1", None) == (0, None)
+    assert words.usable
+
+
+def test_words_of_too_many_characters_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cut_words, "MOST_CHARACTERS", 9)
+    words = TextWords()
+    for number, title in enumerate(("baker", "miller", "welder", "carter")):
+        for job_id in (number, number + 10):
+            words.add(job_id, f"{title}\n", "active")
+        for job_id in (number, number + 10):
+            words.remove(job_id, f"{title}\n", "active")
+    assert words.having("er", None) == (0, ())
+    words.add(1, "baker\n", "active")
+    words.add(2, "miller\n", "active")
+    assert words.having("er", None) is None
+
+
+def test_too_many_reference_ids_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_words, "MOST_REFERENCES", 3)
+    jobs = [(title, f"{end}-{end}1", Status.ACTIVE) for title in ("ab", "cd1") for end in "vwxyz"]
+    words = words_of(jobs)
+    assert words.having("ab", None) == (5, (1, 2, 3, 4, 5))
+    assert words.having("d", Status.ACTIVE) == words.having("cd1", None) == (5, (6, 7, 8, 9, 10))
+    assert (words.having("x", None), words.having("x1", None)) == (None, None)
+    assert words.having("x-y", None) == words.having("xy1", None) == words.having("x y q", None) == (0, ())
+    for number, (title, reference, status) in enumerate(jobs[1:], start=2):
+        words.remove(number, f"{title}\n{reference}", status.value)
+    assert (words.having("b", None), words.having("cd1", None)) == ((1, (1,)), (0, ()))
+
+
+def test_too_many_parts_of_reference_ids_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_words, "MOST_REFERENCES", 1)
+    monkeypatch.setattr(text_words, "MOST_PARTS", 3)
+    jobs = [("ab", letter, Status.ACTIVE) for letter in "vwx"]
+    assert words_of(jobs).having("q", None) == (0, ())
+    words = words_of([*jobs, ("ab", "yz", Status.ACTIVE)])
+    assert words.having("q", None) is None
+    words.remove(4, "ab\nyz", "active")
+    assert words.usable
+
+
+def test_many_words_with_digits_that_were_cut_off_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cut_words, "MOST_UNDECIDED", 2)
+    jobs = [(f"a{number}00000 x", None, Status.ACTIVE) for number in range(10, 13)]
+    assert words_of(jobs[:2]).having("0 y", None) == (0, ())
+    assert words_of(jobs).having("0 y", None) is None
+
+
+@pytest.mark.parametrize(
+    ("number", "search"), [(1, "miller\n"), (1, "baker 13\n"), (1, "baker\n"), (2, "baker 12\n")]
+)
+def test_a_job_that_is_not_there_cannot_be_removed(number: int, search: str) -> None:
+    words = words_of([("Baker 12", None, Status.ACTIVE)])
+    words.remove(number, search, "active")
+    assert not words.usable or search == "baker\n"
+    words = words_of([("Baker 12", None, Status.ACTIVE)])
+    words.remove(1, "baker 12\n", "draft")
+    assert not words.usable
+    assert words.having("baker", None) is None
+    words.add(3, "e\n", "active")
+    words.remove(3, "e\n", "active")
+    assert words.having("e", None) is None
+
+
+def test_ids_that_are_too_high_are_not_counted() -> None:
+    words = TextWords()
+    words.add(2**32 - 1, "baker\n", "active")
+    assert words.having("baker", None) == (1, (2**32 - 1,))
+    words.add(2**32, "baker\n", "active")
+    assert not words.usable
+    assert words.having("baker", None) is None
