@@ -4,9 +4,8 @@ The titles and referenceIds of a million jobs have far fewer words once the ends
 look at these finds the jobs that have a term. Whether a job has a term is not known if the term may be in digits that were cut
 off. So the numbers of up to ``COUNTED_DIGITS`` digits are counted, each by itself.
 
-Where the words of referenceIds are too many, as random ones are, they are left out. Their parts of one to three characters are
-kept, without noting which referenceId has which part. If a term has a part that none of them has, no referenceId has the
-term, and the titles say all.
+Where the words of referenceIds are too many, as random ones are, their short parts are kept instead (``RandomReferences``). If a
+term has a part that none of them has, the titles say all.
 """
 
 from __future__ import annotations
@@ -19,23 +18,19 @@ from typing import NamedTuple
 from pyroaring import BitMap
 
 from syncd.domain import Status
-from syncd.store.search_memory.cut_words import MARK, CutWords, FoundJobs
+from syncd.store.search_memory.cut_words import CutWords
+from syncd.store.search_memory.random_references import RandomReferences
 
 #: Digits of the longest number that is counted by itself.
 COUNTED_DIGITS = 4
 #: Different words of titles, and of referenceIds.
 MOST_WORDS, MOST_REFERENCES = 100_000, 20_000
-#: Characters of the longest part of a referenceId, and parts that are kept.
-PART, MOST_PARTS = 3, 100_000
-#: Words of referenceIds of which is known that their parts are kept.
-MOST_NOTED = 20_000
 #: Jobs up to which ``JobsWith`` has their ids: where more have a term, a short walk finds a page of them.
 RARE = 1_000
 #: The highest id of a job that a bitmap can have.
 MOST_ID = 2**32 - 1
 
 _NUMBER = re.compile("[0-9]+")
-_BETWEEN_PARTS = re.compile(f"[0-9 {MARK}]+")
 #: What is between title and referenceId.
 _BREAK = "\n"
 
@@ -49,26 +44,35 @@ class JobsWith(NamedTuple):
 
 class TextWords:
     """The words of an employer's jobs. A job is given as its id, its searched text (``search_text``: folded title, line feed,
-    folded referenceId) and its status."""
+    folded referenceId) and its status. ``random_references``: the words of referenceIds are known to be too many."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, random_references: bool = False) -> None:
         #: None: they are too many.
         self._titles: CutWords | None = CutWords(MOST_WORDS)
-        #: None: they are left out, and the parts say what is in them.
-        self._references: CutWords | None = CutWords(MOST_REFERENCES)
-        #: None: they are too many, too.
-        self._parts: set[str] | None = set()
-        #: Words whose parts are known.
-        self._noted: set[str] = set()
+        #: None: their parts are too many, too.
+        self._references: CutWords | RandomReferences | None = (
+            RandomReferences() if random_references else CutWords(MOST_REFERENCES)
+        )
         #: How many jobs have one to ``COUNTED_DIGITS`` digits in a row, by status.
         self._numbers: dict[str, Counter[str]] = {status.value: Counter() for status in Status}
         self._jobs: dict[str, BitMap] = {status.value: BitMap() for status in Status}
-        self._usable = True
+        self._usable, self._random_references = True, random_references
 
     @property
     def usable(self) -> bool:
-        """Whether they can answer. False: a job was removed that was not there, or an id is too high."""
+        """Whether they can answer. False: the words of referenceIds turned out to be too many, a job was removed that was not
+        there, or an id is too high."""
         return self._usable
+
+    @property
+    def random_references(self) -> bool:
+        """Whether new words should take the referenceIds as random from the beginning."""
+        return self._random_references
+
+    @property
+    def to_be_counted_anew(self) -> bool:
+        """Whether they cannot answer, but new words could that take the referenceIds as random."""
+        return self._random_references and not self._usable
 
     def add(self, job_id: int, search: str, status: str) -> None:
         if not self._usable:
@@ -83,31 +87,19 @@ class TextWords:
             self._titles.add(job_id, title)
             if self._titles.too_many:
                 self._titles = None
-        self._add_reference(job_id, reference)
+        if self._references is not None:
+            self._references.add(job_id, reference)
+            if self._references.too_many:
+                self._leave_out_references()
 
-    def _add_reference(self, job_id: int, reference: str) -> None:
-        if self._references is None:
-            self._note_parts(reference)
-            return
-        self._references.add(job_id, reference)
-        if self._references.too_many:
-            references, self._references = self._references, None
-            for word in references:
-                self._note_parts(word)
-
-    def _note_parts(self, reference: str) -> None:
-        if self._parts is None:
-            return
-        for word in set(_words(reference)) - self._noted:
-            self._noted.add(word)
-            self._parts.update(part for size in range(1, PART + 1) for part in _parts(word, size))
-        if len(self._noted) > MOST_NOTED:
-            self._noted.clear()
-        if len(self._parts) > MOST_PARTS:
-            self._parts = None
+    def _leave_out_references(self) -> None:
+        if isinstance(self._references, CutWords):
+            self._give_up()
+            self._random_references = True
+        self._references = None
 
     def remove(self, job_id: int, search: str, status: str) -> None:
-        """Remove a job. Parts of its referenceId stay: another one may have them, too."""
+        """Remove a job."""
         if not self._usable:
             return
         title, _, reference = search.partition(_BREAK)
@@ -124,9 +116,8 @@ class TextWords:
         self._numbers[status].subtract(_numbers(search))
 
     def _give_up(self) -> None:
-        self._usable = False
-        self._titles, self._references, self._parts = None, None, None
-        self._noted.clear()
+        self._usable = self._random_references = False
+        self._titles, self._references = None, None
         for jobs in self._jobs.values():
             jobs.clear()
         for numbers in self._numbers.values():
@@ -141,7 +132,7 @@ class TextWords:
                 sum(self._numbers[of][term] for of in ([status.value] if status else self._numbers))
             )
         titles = self._titles.having(term) if self._titles is not None else None
-        references = self._references_having(term)
+        references = self._references.having(term) if self._references is not None else None
         if titles is None or references is None:
             return None
         surely, perhaps = map(BitMap.union, titles, references)
@@ -152,13 +143,6 @@ class TextWords:
             return None
         return JobsWith(total, tuple(surely) if total <= RARE else None)
 
-    def _references_having(self, term: str) -> FoundJobs | None:
-        if self._references is not None:
-            return self._references.having(term)
-        if self._parts is None or all(self._parts.issuperset(_parts(word, PART)) for word in _words(term)):
-            return None
-        return FoundJobs(BitMap(), BitMap())
-
 
 def _numbers(text: str) -> set[str]:
     """Return the numbers of up to ``COUNTED_DIGITS`` digits that a text has, also as parts of longer ones."""
@@ -168,13 +152,3 @@ def _numbers(text: str) -> set[str]:
         for size in range(1, min(COUNTED_DIGITS, len(number))):
             numbers.update(parts := list(map(add, parts, number[size:])))
     return numbers
-
-
-def _words(text: str) -> list[str]:
-    """Return what is between the numbers and spaces of a text."""
-    return [word for word in _BETWEEN_PARTS.split(text) if word]
-
-
-def _parts(text: str, size: int) -> set[str]:
-    """Return the parts of ``size`` characters; of a shorter text the text."""
-    return {text[start : start + size] for start in range(max(1, len(text) - size + 1))}

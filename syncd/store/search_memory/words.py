@@ -22,10 +22,10 @@ class KnownWords:
     """The words of one employer, and the ``state`` in which they are right. ``counted``: the place up to which its jobs are
     counted; None: all are. They are used and changed with the ``lock``."""
 
-    def __init__(self, state: SearchState) -> None:
+    def __init__(self, state: SearchState, *, random_references: bool = False) -> None:
         self.state = state
         self.counted: Place | None = START
-        self.words = TextWords()
+        self.words = TextWords(random_references=random_references)
         self.lock = Lock()
 
 

@@ -122,18 +122,21 @@ def _count_some(tx: Tx, employer_id: int) -> bool:
     if known is None:
         known = KnownWords(state)
         memory.words.keep(employer_id, known)
-    elif known.state == state and known.counted is None:
+    elif known.state == state and known.counted is None and not known.words.to_be_counted_anew:
         return False
     with known.lock:
-        if not known.words.usable or known.state.changes_after(state):
+        words = known.words
+        anew = words.to_be_counted_anew
+        if not (words.usable or anew) or known.state.changes_after(state):
             return False  # they are given up, or a search has followed later changes already
         newer = state.changes_after(known.state)
-        if newer is None or not _follow(tx, employer_id, known, state, newer):
-            memory.words.keep(employer_id, KnownWords(state))
+        if anew or newer is None or not _follow(tx, employer_id, known, state, newer):
+            new = KnownWords(state, random_references=words.random_references)
+            memory.words.keep(employer_id, new)
             return True
         if known.counted is not None:
             _add_some(tx, employer_id, known)
-        return known.counted is not None
+        return known.counted is not None or words.to_be_counted_anew
 
 
 def _follow(tx: Tx, employer_id: int, known: KnownWords, now: SearchState, newer: int) -> bool:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from syncd.domain import Status, fold, search_text
-from syncd.store.search_memory import TextWords, cut_words, text_words
+from syncd.store.search_memory import TextWords, cut_words, random_references, text_words
 
 CHARACTERS = "aab bÉ112２٣-'\\%œ²"
 TEXTS = st.text(CHARACTERS, min_size=1, max_size=7)
@@ -33,10 +33,12 @@ TERMS = st.one_of(
 )
 
 
-def words_of(jobs: list[Any]) -> TextWords:
-    words = TextWords()
+def words_of(jobs: list[Any], *, random_references: bool = False) -> TextWords:
+    words = TextWords(random_references=random_references)
     for number, (title, reference, status) in enumerate(jobs, start=1):
         words.add(number, search_text(title, reference), status.value)
+    if not words.usable and words.random_references:
+        return words_of(jobs, random_references=True)
     return words
 
 
@@ -212,27 +214,37 @@ def test_words_of_too_many_characters_are_left_out(monkeypatch: pytest.MonkeyPat
     assert words.having("er", None) is None
 
 
-def test_too_many_reference_ids_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_reference_ids_are_taken_as_random(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_words, "MOST_REFERENCES", 3)
     jobs = [(title, f"{end}-{end}1", Status.ACTIVE) for title in ("ab", "cd1") for end in "vwxyz"]
+    words = TextWords()
+    for number, (title, reference, _) in enumerate(jobs, start=1):
+        words.add(number, f"{title}\n{reference}", "active")
+    assert (words.usable, words.random_references) == (False, True)
+    assert words.having("ab", None) is None
     words = words_of(jobs)
+    assert (words.usable, words.random_references) == (True, True)
     assert words.having("ab", None) == (5, (1, 2, 3, 4, 5))
     assert words.having("d", Status.ACTIVE) == words.having("cd1", None) == (5, (6, 7, 8, 9, 10))
-    assert (words.having("x", None), words.having("x1", None)) == (None, None)
+    assert words.having("x", None) == words.having("x1", Status.ACTIVE) == (2, (3, 8))
+    assert words.having("x-x", None) is None
     assert words.having("x-y", None) == words.having("xy1", None) == words.having("x y q", None) == (0, ())
     for number, (title, reference, status) in enumerate(jobs[1:], start=2):
         words.remove(number, f"{title}\n{reference}", status.value)
     assert (words.having("b", None), words.having("cd1", None)) == ((1, (1,)), (0, ()))
+    assert (words.having("v", None), words.having("x", None)) == ((1, (1,)), (0, ()))
+    words.remove(1, "ab\nw", "active")
+    assert (words.usable, words.random_references) == (False, False)
 
 
-def test_too_many_parts_of_reference_ids_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_parts_of_random_references_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_words, "MOST_REFERENCES", 1)
-    monkeypatch.setattr(text_words, "MOST_PARTS", 3)
-    jobs = [("ab", letter, Status.ACTIVE) for letter in "vwx"]
+    monkeypatch.setattr(random_references, "MOST_PARTS", 3)
+    jobs = [("ab", letter * 3, Status.ACTIVE) for letter in "vwx"]
     assert words_of(jobs).having("q", None) == (0, ())
-    words = words_of([*jobs, ("ab", "yz", Status.ACTIVE)])
+    words = words_of([*jobs, ("ab", "yyy", Status.ACTIVE)])
     assert words.having("q", None) is None
-    words.remove(4, "ab\nyz", "active")
+    words.remove(4, "ab\nyyy", "active")
     assert words.usable
 
 

@@ -552,18 +552,27 @@ def test_words_count_terms_with_digits(
     assert ask(store, employer, "26-32") == (0, [])
 
 
-def test_where_reference_ids_are_many_a_term_that_they_may_have_is_counted(
+def test_where_reference_ids_are_random_words_are_counted_anew(
     board: Board, store: Store, employer: Employer, bakers: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(text_words, "MOST_REFERENCES", 3)
+    monkeypatch.setattr(words, "BATCH", 2)
     store.search_memory.words = word_memory.WordMemory()
+    made = [board.create(title="Miller", reference_id=f"{letter}-mi") for letter in "uvwxyz"]
     ask(store, employer, "q")
     store.count_words(go_on)
-    made = [board.create(title="Miller", reference_id=f"{letter}-mi") for letter in "uvwxyz"]
-    assert ask(store, employer, "mi") == (6, [made[5].id, made[4].id])
+    known = store.search_memory.words.get(employer.id)
+    assert known is not None
+    assert (known.counted, known.words.usable, known.words.random_references) == (None, True, True)
+    assert ask(store, employer, "-mi") == (6, [made[5].id, made[4].id])  # a referenceId may have it
     count_no_more(monkeypatch)
+    assert ask(store, employer, "mi") == (6, [made[5].id, made[4].id])
     assert ask(store, employer, "il") == ask(store, employer, "mill") == (6, [made[5].id, made[4].id])
     assert ask(store, employer, "bake") == (7, [bakers[6].id, bakers[5].id])
+    assert ask(store, employer, "z") == (1, [made[5].id])
+    board.update(made[5], reference_id="q-mi")
+    assert ask(store, employer, "q-") == (1, [made[5].id])
+    assert ask(store, employer, "z-") == (0, [])
 
 
 @pytest.mark.usefixtures("bakers")
