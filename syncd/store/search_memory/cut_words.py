@@ -13,6 +13,8 @@ from pyroaring import BitMap
 
 #: First digits of a number that are kept, while the words are not too many.
 KEPT_DIGITS = 4
+#: Digits of the longest number that is known wherever it is in a longer one.
+LONGEST_NUMBER = 4
 #: Characters of all different words: a look through them takes up to 2 ms.
 MOST_CHARACTERS = 1_000_000
 #: New words after which the string of all words is made anew.
@@ -21,6 +23,7 @@ NEW_WORDS = 1_000
 MOST_UNDECIDED = 1_000
 #: What is in the place of the digits that are cut off. Terms have no control characters.
 MARK = "\t"
+_NUMBER = re.compile("[0-9]+")
 _NONE = BitMap()
 
 
@@ -35,7 +38,8 @@ class FoundJobs(NamedTuple):
 class CutWords:
     """The words of texts, each with the ids of the jobs that have it, by its place in the text: 0 is the first word. A word is
     what is between two spaces, with only the first digits of each number: "cook 123456" has the words "cook" and "1234" with a
-    mark. If the different words are more than ``most``, fewer digits are kept."""
+    mark. If the different words are more than ``most``, fewer digits are kept. Of the digits that are cut off it is known which
+    numbers of up to ``LONGEST_NUMBER`` digits they end."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -43,6 +47,8 @@ class CutWords:
         self._jobs: dict[str, list[BitMap | None]] = {}
         #: The jobs that have a word at a place, whichever it is.
         self._any: list[BitMap] = []
+        #: By number the jobs of which a longer number has it, and its last digit among those that are cut off.
+        self._cut_off: dict[str, BitMap] = {}
         self._characters = 0
         #: The words, each between two line feeds; those that were added since are ``_new``.
         self._joined = "\n"
@@ -60,6 +66,7 @@ class CutWords:
     def _keep_digits(self, count: int) -> None:
         self._kept_digits = count
         self._further_digits = re.compile(f"(?<=[0-9]{{{count}}})[0-9]+{MARK}?")
+        self._long_numbers = re.compile(f"[0-9]{{{count + 1},}}")
 
     def _cut(self, text: str) -> str:
         return self._further_digits.sub(MARK, text)
@@ -71,6 +78,15 @@ class CutWords:
         for line in others:
             words += [None, *line]
         return words
+
+    def _numbers_cut_off(self, text: str) -> set[str]:
+        """Return the numbers of up to ``LONGEST_NUMBER`` digits that end among those that are cut off."""
+        return {
+            number[start:end]
+            for number in self._long_numbers.findall(text)
+            for end in range(self._kept_digits + 1, len(number) + 1)
+            for start in range(max(0, end - LONGEST_NUMBER), end)
+        }
 
     def add(self, job_id: int, text: str) -> None:
         """Add a job. The words may be too many then."""
@@ -92,6 +108,8 @@ class CutWords:
                 places[place] = BitMap((job_id,))
             else:
                 jobs.add(job_id)
+        for number in self._numbers_cut_off(text):
+            self._cut_off.setdefault(number, BitMap()).add(job_id)
         while self.too_many and self._kept_digits:
             self._keep_digits(self._kept_digits - 1)
             self._shorten()
@@ -112,12 +130,16 @@ class CutWords:
                 if not any(places):
                     del self._jobs[word]
                     self._characters -= len(word)
+        for number in self._numbers_cut_off(text):
+            self._cut_off[number].discard(job_id)
         return True
 
     def _shorten(self) -> None:
         """Cut the words once more, and put those together that are the same then."""
         before, self._jobs = self._jobs, {}
         for word, places in before.items():
+            for number in self._numbers_cut_off(word):
+                self._cut_off.setdefault(number, BitMap()).update(*filter(None, places))
             known = self._jobs.setdefault(self._cut(word), places)
             if known is not places:
                 known.extend([None] * (len(places) - len(known)))
@@ -133,6 +155,10 @@ class CutWords:
     def having(self, term: str) -> FoundJobs | None:
         """Return the jobs that have ``term``. Its first word may be the end of one in a text, its last one the beginning of one,
         and a term of one word any part. None: too many words may have it in digits that were cut off."""
+        if len(term) <= LONGEST_NUMBER and _NUMBER.fullmatch(term):
+            placed = self._by_place(self._words_with(term, begins=False, ends=False))
+            jobs = BitMap.union(self._cut_off.get(term, _NONE), *placed.values())
+            return FoundJobs(jobs, jobs)
         parts = term.split(" ")
         surely, perhaps = [], []
         for n, part in enumerate(parts):

@@ -2,7 +2,7 @@
 
 The titles and referenceIds of a million jobs have far fewer words once the ends of their numbers are cut off (``CutWords``): a
 look at these finds the jobs that have a term. Whether a job has a term is not known if the term may be in digits that were cut
-off. So the numbers of up to ``COUNTED_DIGITS`` digits are counted, each by itself.
+off and is no short number.
 
 Where the words of referenceIds are too many, as random ones are, their short parts are kept instead (``RandomReferences``). If a
 term has a part that none of them has, the titles say all.
@@ -10,9 +10,6 @@ term has a part that none of them has, the titles say all.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from operator import add
 from typing import NamedTuple
 
 from pyroaring import BitMap
@@ -21,8 +18,6 @@ from syncd.domain import Status
 from syncd.store.search_memory.cut_words import CutWords
 from syncd.store.search_memory.random_references import RandomReferences
 
-#: Digits of the longest number that is counted by itself.
-COUNTED_DIGITS = 4
 #: Different words of titles, and of referenceIds.
 MOST_WORDS, MOST_REFERENCES = 100_000, 20_000
 #: Jobs up to which ``JobsWith`` has their ids: where more have a term, a short walk finds a page of them.
@@ -30,7 +25,6 @@ RARE = 1_000
 #: The highest id of a job that a bitmap can have.
 MOST_ID = 2**32 - 1
 
-_NUMBER = re.compile("[0-9]+")
 #: What is between title and referenceId.
 _BREAK = "\n"
 
@@ -53,8 +47,6 @@ class TextWords:
         self._references: CutWords | RandomReferences | None = (
             RandomReferences() if random_references else CutWords(MOST_REFERENCES)
         )
-        #: How many jobs have one to ``COUNTED_DIGITS`` digits in a row, by status.
-        self._numbers: dict[str, Counter[str]] = {status.value: Counter() for status in Status}
         self._jobs: dict[str, BitMap] = {status.value: BitMap() for status in Status}
         self._usable, self._random_references = True, random_references
 
@@ -81,7 +73,6 @@ class TextWords:
             self._give_up()
             return
         self._jobs[status].add(job_id)
-        self._numbers[status].update(_numbers(search))
         title, _, reference = search.partition(_BREAK)
         if self._titles is not None:
             self._titles.add(job_id, title)
@@ -113,24 +104,17 @@ class TextWords:
             self._give_up()
             return
         self._jobs[status].remove(job_id)
-        self._numbers[status].subtract(_numbers(search))
 
     def _give_up(self) -> None:
         self._usable = self._random_references = False
         self._titles, self._references = None, None
         for jobs in self._jobs.values():
             jobs.clear()
-        for numbers in self._numbers.values():
-            numbers.clear()
 
     def having(self, term: str, status: Status | None) -> JobsWith | None:
         """Return how many jobs have ``term``, folded. None: it is not known."""
         if not self._usable:
             return None
-        if len(term) <= COUNTED_DIGITS and _NUMBER.fullmatch(term):
-            return JobsWith(
-                sum(self._numbers[of][term] for of in ([status.value] if status else self._numbers))
-            )
         titles = self._titles.having(term) if self._titles is not None else None
         references = self._references.having(term) if self._references is not None else None
         if titles is None or references is None:
@@ -142,13 +126,3 @@ class TextWords:
         if total != len(perhaps):
             return None
         return JobsWith(total, tuple(surely) if total <= RARE else None)
-
-
-def _numbers(text: str) -> set[str]:
-    """Return the numbers of up to ``COUNTED_DIGITS`` digits that a text has, also as parts of longer ones."""
-    numbers: set[str] = set()
-    for number in _NUMBER.findall(text):
-        numbers.update(parts := list(number))
-        for size in range(1, min(COUNTED_DIGITS, len(number))):
-            numbers.update(parts := list(map(add, parts, number[size:])))
-    return numbers
