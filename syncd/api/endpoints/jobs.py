@@ -48,13 +48,17 @@ async def list_jobs(request: web.Request) -> web.Response:
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     query, address = ListQuery.parse(request.rel_url.raw_query_string), _address(request)
 
+    q, status, page, page_size = query.q, query.status, query.page, query.page_size
+
+    def near(tx: Tx) -> tuple[int, list[jobs.JobView]] | None:
+        return jobs.near_page(tx, employer.id, status=status, page=page, page_size=page_size)
+
     def look(tx: Tx) -> tuple[int, list[jobs.JobView]]:
-        return jobs.page(
-            tx, employer.id, q=query.q, status=query.status, page=query.page, page_size=query.page_size
-        )
+        return jobs.page(tx, employer.id, q=q, status=status, page=page, page_size=page_size)
 
     store = context.store
-    total, found = store.look_up(look, several=True) if query.quick else await store.read_async(look)
+    listed = store.look_up(near) if query.quick else None
+    total, found = await store.read_async(look) if listed is None else listed
     paging, links = query.paging(total, address)
     return web.Response(body=context.render.page(found, employer, paging), headers={**_JSON, **links})
 

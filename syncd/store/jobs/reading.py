@@ -20,6 +20,7 @@ from syncd.store.model import (
     EmployerRow,
     JobRow,
     JobTotal,
+    SelectOf,
     Statement,
     among,
     columns_of,
@@ -134,12 +135,21 @@ def _listing(backwards: bool, *conditions: sa.ColumnElement[bool]) -> Statement[
     return Statement(ordered.limit(_limit).offset(bindparam("skip")))
 
 
+def _near(total: Any, *conditions: sa.ColumnElement[bool]) -> Statement[tuple[int, JobView]]:
+    """Return the SELECT of headers in the order of lists, each with the number of all."""
+    listed = SelectOf(
+        [total.scalar_subquery(), *_HEADER.columns], lambda row: (row[0], _HEADER.make(row[1:]))
+    )
+    ordered = listed.where(*conditions).order_by(col(JobRow.published_at).desc(), col(JobRow.id).desc())
+    return Statement(ordered.limit(_limit).offset(bindparam("skip")))
+
+
 _LISTED = {backwards: _listing(backwards, *_own) for backwards in (False, True)}
 _LISTED_IN = {backwards: _listing(backwards, *_own, *matching(JobRow.status)) for backwards in (False, True)}
-_COUNT = Statement(
-    sa.select(sa.func.coalesce(sa.func.sum(col(JobTotal.n)), 0)).where(*matching(JobTotal.employer_id))
-)
-_COUNT_IN = Statement(select(JobTotal.n).where(*matching(JobTotal.employer_id, JobTotal.status)))
+_total = sa.select(sa.func.coalesce(sa.func.sum(col(JobTotal.n)), 0)).where(*matching(JobTotal.employer_id))
+_total_in = select(JobTotal.n).where(*matching(JobTotal.employer_id, JobTotal.status))
+_COUNT, _COUNT_IN = Statement(_total), Statement(_total_in)
+_NEAR, _NEAR_IN = _near(_total, *_own), _near(_total_in, *_own, *matching(JobRow.status))
 _TOTALS = Statement(select(JobTotal.employer_id, JobTotal.status, JobTotal.n))
 
 
@@ -171,6 +181,15 @@ def page(
         total, found = searches.find(tx, asked, page=page, size=page_size, among=among)
     headers = {header.id: header for header in tx.all(_HEADERS, ids=found)} if found else {}
     return total, [headers[job_id] for job_id in found]
+
+
+def near_page(
+    tx: Tx, employer_id: int, *, status: Status | None, page: int, page_size: int
+) -> tuple[int, list[JobView]] | None:
+    """Return what ``page`` returns, found with one statement that passes the jobs of earlier pages; None if the page is empty."""
+    values: dict[str, Any] = {"employer_id": employer_id, "limit": page_size, "skip": (page - 1) * page_size}
+    found = tx.all(_NEAR, **values) if status is None else tx.all(_NEAR_IN, **values, status=status.value)
+    return (found[0][0], [header for _, header in found]) if found else None
 
 
 def _ids_in(tx: Tx, employer_id: int, status: Status | None, window: Window) -> list[int]:

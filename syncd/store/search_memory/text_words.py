@@ -1,11 +1,11 @@
 """Which jobs of one employer have which words. Pure: no I/O, no clock.
 
 The titles and referenceIds of a million jobs have far fewer words once the ends of their numbers are cut off (``CutWords``): a
-look at these finds the jobs that have a term. Whether a job has a term is not known if the term may be in digits that were cut
-off and is no short number.
+look at these finds the jobs that have a term. Whether a job has a term is undecided where the term may be in digits that were
+cut off, unless it is a short number.
 
-Where the words of referenceIds are too many, as random ones are, their short parts are kept instead (``RandomReferences``). If a
-term has a part that none of them has, the titles say all.
+Where the words of referenceIds are too many, as random ones are, their short parts are kept instead (``RandomReferences``). A
+longer term is undecided for the jobs that have all its pairs of characters.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from syncd.store.search_memory.random_references import RandomReferences
 MOST_WORDS, MOST_REFERENCES = 100_000, 20_000
 #: Jobs up to which ``JobsWith`` has their ids: where more have a term, a short walk finds a page of them.
 RARE = 1_000
+#: Undecided jobs up to which ``JobsWith`` names them.
+MOST_UNDECIDED = 1_000
 #: The highest id of a job that a bitmap can have.
 MOST_ID = 2**32 - 1
 
@@ -30,10 +32,12 @@ _BREAK = "\n"
 
 
 class JobsWith(NamedTuple):
-    """The jobs that have a term. ``total``: how many they are. ``ids``: of a rare term all of them; None: they are not known."""
+    """The jobs that surely have a term. ``total``: how many they are. ``ids``: of a rare term all of them; None: they are not
+    known. ``undecided``: the ids of other jobs that may have it."""
 
     total: int
     ids: tuple[int, ...] | None = None
+    undecided: tuple[int, ...] = ()
 
 
 class TextWords:
@@ -112,7 +116,7 @@ class TextWords:
             jobs.clear()
 
     def having(self, term: str, status: Status | None) -> JobsWith | None:
-        """Return how many jobs have ``term``, folded. None: it is not known."""
+        """Return the jobs that have ``term``, folded. None: they are not known."""
         if not self._usable:
             return None
         titles = self._titles.having(term) if self._titles is not None else None
@@ -122,7 +126,7 @@ class TextWords:
         surely, perhaps = map(BitMap.union, titles, references)
         if status is not None:
             surely, perhaps = (jobs & self._jobs[status.value] for jobs in (surely, perhaps))
-        total = len(surely)
-        if total != len(perhaps):
+        total, undecided = len(surely), perhaps - surely
+        if len(undecided) > MOST_UNDECIDED:
             return None
-        return JobsWith(total, tuple(surely) if total <= RARE else None)
+        return JobsWith(total, tuple(surely) if total <= RARE else None, tuple(undecided))

@@ -15,10 +15,10 @@ from typing import Protocol, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam
-from sqlmodel import col
+from sqlmodel import col, select
 
 from syncd.store.database import Asked
-from syncd.store.model import JobRow, JobTotal, Statement, matching
+from syncd.store.model import JobRow, JobTotal, Statement, TextContains, among, matching
 from syncd.store.search_memory import EMPLOYERS, JobsWith, KnownWords, SearchMemory, SearchState
 from syncd.store.searches.changes import CHECKED, SearchedJob, changed_jobs
 from syncd.store.searches.state import state_of
@@ -45,6 +45,11 @@ _NEXT = Statement(
     .order_by(col(JobRow.published_at), col(JobRow.id))
     .limit(bindparam("limit"))
 )
+_HAVING = Statement(
+    select(JobRow.id).where(
+        among(JobRow.id, "ids"), TextContains(col(JobRow.search), bindparam("term", type_=sa.Text()))
+    )
+)
 _jobs = sa.func.sum(col(JobTotal.n))
 _LARGE = Statement(
     sa.select(col(JobTotal.employer_id))
@@ -61,10 +66,10 @@ class Read(Protocol):
     def __call__(self, fn: Callable[[Tx], T], /) -> T: ...
 
 
-def having(tx: Tx, asked: Asked, state: SearchState, among: int) -> JobsWith | None:
-    """Return what the words say of the jobs that are searched, in ``state``, which ``tx`` sees. ``among``: how many
-    jobs the employer has. None: they cannot say."""
-    if tx.search_memory is None or among <= MANY:
+def having(tx: Tx, asked: Asked, state: SearchState, jobs: int) -> JobsWith | None:
+    """Return what the words say of the jobs that are searched, in ``state``, which ``tx`` sees. ``jobs``: how many
+    the employer has. None: they cannot say."""
+    if tx.search_memory is None or jobs <= MANY:
         return None
     known = tx.search_memory.words.get(asked.employer_id)
     if known is None or not known.lock.acquire(blocking=False):
@@ -78,9 +83,13 @@ def having(tx: Tx, asked: Asked, state: SearchState, among: int) -> JobsWith | N
         found = known.words.having(asked.term, asked.status)
     finally:
         known.lock.release()
-    if found is None or asked.most is None:
-        return found
-    return found._replace(total=min(found.total, asked.most + 1))
+    if found is None:
+        return None
+    total, ids, undecided = found
+    if undecided:
+        decided = tx.scalars(_HAVING, ids=undecided, term=asked.term)
+        total, ids = total + len(decided), None if ids is None else (*ids, *decided)
+    return JobsWith(total if asked.most is None else min(total, asked.most + 1), ids)
 
 
 def count_words(read: Read, memory: SearchMemory, go_on: Callable[[], bool]) -> None:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from syncd.domain import Status, fold, search_text
-from syncd.store.search_memory import TextWords, cut_words, random_references, text_words
+from syncd.store.search_memory import JobsWith, TextWords, cut_words, random_references, text_words
 
 CHARACTERS = "aab bÉ112２٣-'\\%œ²"
 TEXTS = st.text(CHARACTERS, min_size=1, max_size=7)
@@ -74,20 +74,25 @@ def test_they_count_what_a_look_at_every_job_counts(
         having = words.having(fold(q), status)
         if having is None:
             continue
-        found = tuple(
+        found = [
             number
             for number, (title, reference, of) in enumerate(jobs, start=len(gone) + 1)
             if fold(q) in search_text(title, reference) and status in (None, of)
-        )
-        assert having.total == len(found), (q, status)
-        assert having.ids in (None, found), (q, status)
+        ]
+        assert having.ids is not None
+        assert having.total == len(having.ids)
+        assert not set(having.undecided) & set(having.ids)
+        assert sorted({*having.ids, *having.undecided} & set(found)) == found, (q, status)
+        assert set(having.ids) <= set(found), (q, status)
 
 
 @ANY
 @given(jobs=JOBS, term=TERMS)
-def test_while_the_words_are_few_they_are_silent_only_of_long_numbers(jobs: list[Any], term: str) -> None:
+def test_while_the_words_are_few_only_long_numbers_are_undecided(jobs: list[Any], term: str) -> None:
     folded = fold(term)
-    if words_of(jobs).having(folded, None) is None:
+    having = words_of(jobs).having(folded, None)
+    assert having is not None
+    if having.undecided:
         texts = [search_text(title, reference) for title, reference, _ in jobs]
         assert re.search("[0-9]", folded)
         assert any(re.search("[0-9]{5}|\t", text) for text in texts)  # tabs stand for digits
@@ -95,15 +100,15 @@ def test_while_the_words_are_few_they_are_silent_only_of_long_numbers(jobs: list
 
 def test_of_a_rare_term_the_jobs_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
     words = words_of([("Zymurgist 12", "R-1", Status.ACTIVE), ("Lazy cook", "R-2", Status.DRAFT)])
-    assert words.having("zy", None) == (2, (1, 2))
-    assert words.having("zy", Status.DRAFT) == (1, (2,))
-    assert words.having("lazy", None) == (1, (2,))
-    assert words.having("y c", None) == (1, (2,))
-    assert words.having("zz", None) == (0, ())
-    assert words.having("-2", None) == (1, (2,))
-    assert words.having("1", None) == (1, (1,))
+    assert words.having("zy", None) == JobsWith(2, (1, 2))
+    assert words.having("zy", Status.DRAFT) == JobsWith(1, (2,))
+    assert words.having("lazy", None) == JobsWith(1, (2,))
+    assert words.having("y c", None) == JobsWith(1, (2,))
+    assert words.having("zz", None) == JobsWith(0, ())
+    assert words.having("-2", None) == JobsWith(1, (2,))
+    assert words.having("1", None) == JobsWith(1, (1,))
     monkeypatch.setattr(text_words, "RARE", 1)
-    assert words.having("zy", None) == (2, None)
+    assert words.having("zy", None) == JobsWith(2, None)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +145,7 @@ def test_words_of_a_term_follow_each_other_in_the_text(term: str, total: int) ->
     [
         ("cook 1", 3),
         ("cook 1234", 2),
-        ("ok 12345", None),
+        ("ok 12345", "undecided: 1, 2"),
         ("ok 12355", 0),
         ("ok 2", 0),
         ("ok 2345678", 0),
@@ -148,7 +153,7 @@ def test_words_of_a_term_follow_each_other_in_the_text(term: str, total: int) ->
         ("2 baker", 1),
         ("12 baker", 1),
         ("5678", 1),
-        ("56789", None),
+        ("56789", "undecided: 1, 2, 4"),
         ("r-2026", 4),
         ("2026", 4),
         ("r-2026-000", 4),
@@ -156,17 +161,19 @@ def test_words_of_a_term_follow_each_other_in_the_text(term: str, total: int) ->
         ("6-0", 4),
         ("4567", 1),
         ("4567 x", 0),
-        ("45678", None),
-        ("bakers 12345678", None),
+        ("45678", "undecided: 1, 2, 4"),
+        ("bakers 12345678", "undecided: 4"),
         ("bakers 1234", 1),
         ("bakers 5678", 0),
     ],
 )
-def test_of_a_number_the_first_digits_say_how_many_jobs_have_the_term(term: str, total: int | None) -> None:
+def test_of_a_number_the_first_digits_say_how_many_jobs_have_the_term(term: str, total: int | str) -> None:
     titles = ["Cook 12345", "Cook 12349", "Cook 15", "12 Bakers 12345678"]
     jobs = [(title, f"R-2026-{number:04}", Status.ACTIVE) for number, title in enumerate(titles)]
     having = words_of(jobs).having(term, None)
-    assert (having and having.total) == total
+    assert having is not None
+    undecided = having.undecided and f"undecided: {', '.join(map(str, having.undecided))}"
+    assert (undecided or having.total) == total
 
 
 def test_fewer_digits_are_kept_where_the_words_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,11 +183,15 @@ def test_fewer_digits_are_kept_where_the_words_are_too_many(monkeypatch: pytest.
 
     def total(term: str, status: Status | None = None) -> int | None:
         having = words.having(term, status)
-        return having and having.total
+        return having.total if having is not None and not having.undecided else None
 
     assert total("cook 1") == 1_000
     assert total("cook 12", Status.ACTIVE) == 100
-    assert total("cook 123") is None
+    undecided = words.having("cook 123", None)
+    assert undecided is not None
+    assert set(undecided.undecided) >= {number - 999 for number in range(1_230, 1_240)}
+    monkeypatch.setattr(text_words, "MOST_UNDECIDED", 9)
+    assert words.having("cook 123", None) is None
     assert total("123") == 11
     for number, (title, _, status) in enumerate(jobs[10:], start=11):
         words.remove(number, search_text(title, None), status.value)
@@ -191,7 +202,7 @@ def test_fewer_digits_are_kept_where_the_words_are_too_many(monkeypatch: pytest.
 def test_too_many_words_of_titles_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_words, "MOST_WORDS", 3)
     words = words_of([(letter, letter, Status.ACTIVE) for letter in "abc"])
-    assert words.having("z", None) == (0, ())
+    assert words.having("z", None) == JobsWith(0, ())
     words.add(4, "d\n1", "active")
     assert words.having("z", None) is None
     assert words.having("1", None) is None
@@ -207,7 +218,7 @@ def test_words_of_too_many_characters_are_left_out(monkeypatch: pytest.MonkeyPat
             words.add(job_id, f"{title}\n", "active")
         for job_id in (number, number + 10):
             words.remove(job_id, f"{title}\n", "active")
-    assert words.having("er", None) == (0, ())
+    assert words.having("er", None) == JobsWith(0, ())
     words.add(1, "baker\n", "active")
     words.add(2, "miller\n", "active")
     assert words.having("er", None) is None
@@ -223,34 +234,49 @@ def test_too_many_reference_ids_are_taken_as_random(monkeypatch: pytest.MonkeyPa
     assert words.having("ab", None) is None
     words = words_of(jobs)
     assert (words.usable, words.random_references) == (True, True)
-    assert words.having("ab", None) == (5, (1, 2, 3, 4, 5))
-    assert words.having("d", Status.ACTIVE) == words.having("cd1", None) == (5, (6, 7, 8, 9, 10))
-    assert words.having("x", None) == words.having("x1", Status.ACTIVE) == (2, (3, 8))
-    assert words.having("x-x", None) is None
-    assert words.having("x-y", None) == words.having("xy1", None) == words.having("x y q", None) == (0, ())
+    assert words.having("ab", None) == JobsWith(5, (1, 2, 3, 4, 5))
+    assert words.having("d", Status.ACTIVE) == words.having("cd1", None) == JobsWith(5, (6, 7, 8, 9, 10))
+    assert words.having("x", None) == words.having("x1", Status.ACTIVE) == JobsWith(2, (3, 8))
+    assert words.having("x-x", None) == JobsWith(0, (), (3, 8))
+    assert (
+        words.having("x-y", None)
+        == words.having("xy1", None)
+        == words.having("x y q", None)
+        == JobsWith(0, ())
+    )
+    assert words.having("ab v-v", None) == JobsWith(0, ())
     for number, (title, reference, status) in enumerate(jobs[1:], start=2):
         words.remove(number, f"{title}\n{reference}", status.value)
-    assert (words.having("b", None), words.having("cd1", None)) == ((1, (1,)), (0, ()))
-    assert (words.having("v", None), words.having("x", None)) == ((1, (1,)), (0, ()))
+    assert words.having("b", None) == words.having("v", None) == JobsWith(1, (1,))
+    assert words.having("cd1", None) == words.having("x", None) == JobsWith(0, ())
     words.remove(1, "ab\nw", "active")
     assert (words.usable, words.random_references) == (False, False)
 
 
 def test_too_many_parts_of_random_references_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_words, "MOST_REFERENCES", 1)
-    monkeypatch.setattr(random_references, "MOST_PARTS", 3)
+    monkeypatch.setattr(random_references, "MOST_PARTS", 6)
     jobs = [("ab", letter * 3, Status.ACTIVE) for letter in "vwx"]
-    assert words_of(jobs).having("q", None) == (0, ())
+    assert words_of(jobs).having("q", None) == JobsWith(0, ())
     words = words_of([*jobs, ("ab", "yyy", Status.ACTIVE)])
     assert words.having("q", None) is None
     words.remove(4, "ab\nyyy", "active")
     assert words.usable
 
 
+def test_numbers_in_random_references_are_known() -> None:
+    references = ["12345-6", "x1234", "20262027", "a-20"]
+    words = words_of([("ab", reference, Status.ACTIVE) for reference in references], random_references=True)
+    for term in ("2", "20", "234", "2345", "2026", "026", "0262", "999"):
+        found = tuple(number for number, text in enumerate(references, start=1) if term in text)
+        assert words.having(term, None) == JobsWith(len(found), found)
+    assert words.having("20262", None) == JobsWith(0, (), (3,))
+
+
 def test_many_words_with_digits_that_were_cut_off_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cut_words, "MOST_UNDECIDED", 2)
     jobs = [(f"a{number}00000 x", None, Status.ACTIVE) for number in range(10, 13)]
-    assert words_of(jobs[:2]).having("0 y", None) == (0, ())
+    assert words_of(jobs[:2]).having("0 y", None) == JobsWith(0, ())
     assert words_of(jobs).having("0 y", None) is None
 
 
@@ -273,7 +299,7 @@ def test_a_job_that_is_not_there_cannot_be_removed(number: int, search: str) -> 
 def test_ids_that_are_too_high_are_not_counted() -> None:
     words = TextWords()
     words.add(2**32 - 1, "baker\n", "active")
-    assert words.having("baker", None) == (1, (2**32 - 1,))
+    assert words.having("baker", None) == JobsWith(1, (2**32 - 1,))
     words.add(2**32, "baker\n", "active")
     assert not words.usable
     assert words.having("baker", None) is None
