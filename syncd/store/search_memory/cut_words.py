@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import reduce
+from functools import cache, reduce
 from operator import and_
 from string import digits
 from typing import NamedTuple
@@ -45,8 +45,8 @@ class CutWords:
         self._most = most
         #: By word the jobs that have it, by its place.
         self._jobs: dict[str, list[BitMap | None]] = {}
-        #: The jobs that have a word at a place, whichever it is.
-        self._any: list[BitMap] = []
+        #: By the places that have a word ("xxx", and "x-xx" of two lines) the jobs whose texts have words there.
+        self._shapes: dict[str, BitMap] = {}
         #: By number the jobs of which a longer number has it, and its last digit among those that are cut off.
         self._cut_off: dict[str, BitMap] = {}
         self._characters = 0
@@ -71,36 +71,38 @@ class CutWords:
     def _cut(self, text: str) -> str:
         return self._further_digits.sub(MARK, text)
 
-    def _words(self, text: str) -> list[str | None]:
-        """Return the words of a text by their places, with None between two lines: no term goes over the end of one."""
-        first, *others = [self._cut(line).split(" ") for line in text.split("\n")]
-        words: list[str | None] = [*first]
-        for line in others:
-            words += [None, *line]
-        return words
+    def _words(self, text: str) -> tuple[list[str], str]:
+        """Return the words of a text by their places, and its shape. Between two lines is a place without a word: no term goes
+        over the end of a line."""
+        if "\n" not in text:
+            words = self._cut(text).split(" ")
+            return words, "x" * len(words)
+        lines = [self._cut(line).split(" ") for line in text.split("\n")]
+        return [word for line in lines for word in (*line, "\n")][:-1], "-".join(
+            "x" * len(line) for line in lines
+        )
 
-    def _numbers_cut_off(self, text: str) -> set[str]:
+    def _numbers_cut_off(self, text: str) -> list[str]:
         """Return the numbers of up to ``LONGEST_NUMBER`` digits that end among those that are cut off."""
-        return {
-            number[start:end]
-            for number in self._long_numbers.findall(text)
-            for end in range(self._kept_digits + 1, len(number) + 1)
-            for start in range(max(0, end - LONGEST_NUMBER), end)
-        }
+        found = self._long_numbers.findall(text)
+        return [
+            number[part]
+            for number in found
+            for part in _ending_after(self._kept_digits, len(number), LONGEST_NUMBER)
+        ]
 
     def add(self, job_id: int, text: str) -> None:
         """Add a job. The words may be too many then."""
-        words = self._words(text)
-        self._any.extend(BitMap() for _ in range(len(words) - len(self._any)))
+        words, shape = self._words(text)
+        _note(self._shapes, shape, job_id)
+        new = False
         for place, word in enumerate(words):
-            if word is None:
-                continue
-            self._any[place].add(job_id)
             places = self._jobs.get(word)
             if places is None:
                 places = self._jobs[word] = []
                 self._characters += len(word)
                 self._new.append(word)
+                new = True
             if place >= len(places):
                 places.extend([None] * (place + 1 - len(places)))
             jobs = places[place]
@@ -109,27 +111,28 @@ class CutWords:
             else:
                 jobs.add(job_id)
         for number in self._numbers_cut_off(text):
-            self._cut_off.setdefault(number, BitMap()).add(job_id)
-        while self.too_many and self._kept_digits:
+            _note(self._cut_off, number, job_id)
+        while new and self.too_many and self._kept_digits:
             self._keep_digits(self._kept_digits - 1)
             self._shorten()
 
     def remove(self, job_id: int, text: str) -> bool:
         """Remove a job. Return False if it is not there."""
-        for place, word in enumerate(self._words(text)):
-            if word is None:
-                continue
+        words, shape = self._words(text)
+        if job_id not in self._shapes.get(shape, _NONE):
+            return False
+        for place, word in enumerate(words):
             places = self._jobs.get(word, [])
             jobs = places[place] if place < len(places) else None
             if jobs is None or job_id not in jobs:
                 return False
             jobs.remove(job_id)
-            self._any[place].discard(job_id)
             if not jobs:
                 places[place] = None
                 if not any(places):
                     del self._jobs[word]
                     self._characters -= len(word)
+        self._shapes[shape].discard(job_id)
         for number in self._numbers_cut_off(text):
             self._cut_off[number].discard(job_id)
         return True
@@ -164,7 +167,7 @@ class CutWords:
         for n, part in enumerate(parts):
             begins, ends = n > 0, n < len(parts) - 1
             if not part and not (begins and ends):  # any word begins and ends with it
-                placed = dict(enumerate(self._any))
+                placed = self._with_any_word()
                 surely.append(placed)
                 perhaps.append(placed)
                 continue
@@ -204,6 +207,14 @@ class CutWords:
             at = self._joined.find(sought, end)
         return words & self._jobs.keys()  # some were removed since
 
+    def _with_any_word(self) -> dict[int, BitMap]:
+        """Return by place the jobs that have a word there."""
+        placed: dict[int, list[BitMap]] = {}
+        for shape, jobs in self._shapes.items():
+            for place in (place for place, mark in enumerate(shape) if mark == "x"):
+                placed.setdefault(place, []).append(jobs)
+        return {place: BitMap.union(*jobs) for place, jobs in placed.items()}
+
     def _by_place(self, words: set[str]) -> dict[int, BitMap]:
         """Return by place the jobs that have one of ``words`` there."""
         placed: dict[int, list[BitMap]] = {}
@@ -212,6 +223,23 @@ class CutWords:
                 if jobs is not None:
                     placed.setdefault(place, []).append(jobs)
         return {place: BitMap.union(*jobs) for place, jobs in placed.items()}
+
+
+@cache
+def _ending_after(kept: int, digits: int, longest: int) -> list[slice]:
+    """Return the parts of up to ``longest`` digits, of a number of so many, that end after the digits that are kept."""
+    return [
+        slice(start, end)
+        for end in range(kept + 1, digits + 1)
+        for start in range(max(0, end - longest), end)
+    ]
+
+
+def _note(jobs: dict[str, BitMap], name: str, job_id: int) -> None:
+    try:
+        jobs[name].add(job_id)
+    except KeyError:
+        jobs[name] = BitMap((job_id,))
 
 
 def _in_a_row(parts: list[dict[int, BitMap]]) -> BitMap:

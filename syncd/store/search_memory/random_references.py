@@ -17,8 +17,8 @@ _LONG_NUMBER = re.compile(f"[0-9]{{3,{LONGEST_NUMBER}}}")
 
 
 class RandomReferences:
-    """The parts of referenceIds of one and two characters, and the numbers of up to ``LONGEST_NUMBER`` digits, each with the ids
-    of the jobs that have it."""
+    """The pairs of characters in referenceIds, and the numbers of up to ``LONGEST_NUMBER`` digits, each with the ids of the jobs
+    that have it."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, BitMap] = {}
@@ -29,12 +29,12 @@ class RandomReferences:
 
     def add(self, job_id: int, reference: str) -> None:
         """Add a job. The parts may be too many then."""
+        jobs = self._jobs
         for part in _parts(reference):
-            jobs = self._jobs.get(part)
-            if jobs is None:
-                self._jobs[part] = BitMap((job_id,))
-            else:
-                jobs.add(job_id)
+            try:
+                jobs[part].add(job_id)
+            except KeyError:
+                jobs[part] = BitMap((job_id,))
 
     def remove(self, job_id: int, reference: str) -> bool:
         """Remove a job. Return False if it is not there."""
@@ -47,7 +47,10 @@ class RandomReferences:
 
     def having(self, term: str) -> FoundJobs:
         """Return the jobs that have ``term``. Those with all pairs of characters of a longer term perhaps have it."""
-        if len(term) <= 2 or _LONG_NUMBER.fullmatch(term):
+        if len(term) == 1:
+            jobs = BitMap().union(*(jobs for part, jobs in self._jobs.items() if term in part))
+            return FoundJobs(jobs, jobs)
+        if len(term) == 2 or _LONG_NUMBER.fullmatch(term):
             jobs = self._jobs.get(term, BitMap())
             return FoundJobs(jobs, jobs)
         pairs = [self._jobs.get(pair, BitMap()) for pair in set(map(add, term, term[1:]))]
@@ -55,8 +58,8 @@ class RandomReferences:
 
 
 def _parts(text: str) -> set[str]:
-    parts = set(text)
-    parts.update(map(add, text, text[1:]))
+    """Return the pairs of characters and the numbers of a text; of one character that itself."""
+    parts = set(map(add, text, text[1:])) if len(text) > 1 else {text}
     for number in _LONG_NUMBERS.findall(text):
         for size in range(3, LONGEST_NUMBER + 1):
             parts.update([number[start : start + size] for start in range(len(number) - size + 1)])

@@ -255,7 +255,7 @@ def test_too_many_reference_ids_are_taken_as_random(monkeypatch: pytest.MonkeyPa
 
 def test_too_many_parts_of_random_references_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_words, "MOST_REFERENCES", 1)
-    monkeypatch.setattr(random_references, "MOST_PARTS", 6)
+    monkeypatch.setattr(random_references, "MOST_PARTS", 3)
     jobs = [("ab", letter * 3, Status.ACTIVE) for letter in "vwx"]
     assert words_of(jobs).having("q", None) == JobsWith(0, ())
     words = words_of([*jobs, ("ab", "yyy", Status.ACTIVE)])
@@ -286,7 +286,7 @@ def test_many_words_with_digits_that_were_cut_off_are_not_looked_at(monkeypatch:
 def test_a_job_that_is_not_there_cannot_be_removed(number: int, search: str) -> None:
     words = words_of([("Baker 12", None, Status.ACTIVE)])
     words.remove(number, search, "active")
-    assert not words.usable or search == "baker\n"
+    assert not words.usable
     words = words_of([("Baker 12", None, Status.ACTIVE)])
     words.remove(1, "baker 12\n", "draft")
     assert not words.usable
