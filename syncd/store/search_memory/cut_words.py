@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from functools import cache, reduce
 from operator import and_
 from string import digits
 from typing import NamedTuple
 
 from pyroaring import BitMap
+
+from syncd.store.search_memory.placed_jobs import PlacedJobs
 
 #: First digits of a number that are kept, while the words are not too many.
 KEPT_DIGITS = 4
@@ -43,8 +45,7 @@ class CutWords:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        #: By word the jobs that have it, by its place.
-        self._jobs: dict[str, list[BitMap | None]] = {}
+        self._jobs: dict[str, PlacedJobs] = {}
         #: By the places that have a word ("xxx", and "x-xx" of two lines) the jobs whose texts have words there.
         self._shapes: dict[str, BitMap] = {}
         #: By number the jobs of which a longer number has it, and its last digit among those that are cut off.
@@ -59,9 +60,6 @@ class CutWords:
     def too_many(self) -> bool:
         """Whether the words are too many, also without digits."""
         return len(self._jobs) > self._most or self._characters > MOST_CHARACTERS
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._jobs)
 
     def _keep_digits(self, count: int) -> None:
         self._kept_digits = count
@@ -97,19 +95,14 @@ class CutWords:
         _note(self._shapes, shape, job_id)
         new = False
         for place, word in enumerate(words):
-            places = self._jobs.get(word)
-            if places is None:
-                places = self._jobs[word] = []
-                self._characters += len(word)
-                self._new.append(word)
-                new = True
-            if place >= len(places):
-                places.extend([None] * (place + 1 - len(places)))
-            jobs = places[place]
-            if jobs is None:
-                places[place] = BitMap((job_id,))
-            else:
-                jobs.add(job_id)
+            jobs = self._jobs.get(word)
+            if jobs is not None:
+                jobs.add(job_id, place)
+                continue
+            self._jobs[word] = PlacedJobs(job_id, place)
+            self._characters += len(word)
+            self._new.append(word)
+            new = True
         for number in self._numbers_cut_off(text):
             _note(self._cut_off, number, job_id)
         while new and self.too_many and self._kept_digits:
@@ -122,16 +115,12 @@ class CutWords:
         if job_id not in self._shapes.get(shape, _NONE):
             return False
         for place, word in enumerate(words):
-            places = self._jobs.get(word, [])
-            jobs = places[place] if place < len(places) else None
-            if jobs is None or job_id not in jobs:
+            jobs = self._jobs.get(word)
+            if jobs is None or not jobs.remove(job_id, place):
                 return False
-            jobs.remove(job_id)
-            if not jobs:
-                places[place] = None
-                if not any(places):
-                    del self._jobs[word]
-                    self._characters -= len(word)
+            if not jobs.at:
+                del self._jobs[word]
+                self._characters -= len(word)
         self._shapes[shape].discard(job_id)
         for number in self._numbers_cut_off(text):
             self._cut_off[number].discard(job_id)
@@ -140,15 +129,12 @@ class CutWords:
     def _shorten(self) -> None:
         """Cut the words once more, and put those together that are the same then."""
         before, self._jobs = self._jobs, {}
-        for word, places in before.items():
+        for word, jobs in before.items():
             for number in self._numbers_cut_off(word):
-                self._cut_off.setdefault(number, BitMap()).update(*filter(None, places))
-            known = self._jobs.setdefault(self._cut(word), places)
-            if known is not places:
-                known.extend([None] * (len(places) - len(known)))
-                for place, jobs in enumerate(places):
-                    if jobs is not None:
-                        known[place] = jobs | (known[place] or BitMap())
+                self._cut_off.setdefault(number, BitMap()).update(jobs.jobs)
+            known = self._jobs.setdefault(self._cut(word), jobs)
+            if known is not jobs:
+                known.add_all(jobs)
         self._join()
 
     def _join(self) -> None:
@@ -156,13 +142,25 @@ class CutWords:
         self._joined, self._new = "\n".join(["", *self._jobs, ""]), []
 
     def having(self, term: str) -> FoundJobs | None:
-        """Return the jobs that have ``term``. Its first word may be the end of one in a text, its last one the beginning of one,
-        and a term of one word any part. None: too many words may have it in digits that were cut off."""
-        if len(term) <= LONGEST_NUMBER and _NUMBER.fullmatch(term):
-            placed = self._by_place(self._words_with(term, begins=False, ends=False))
-            jobs = BitMap.union(self._cut_off.get(term, _NONE), *placed.values())
-            return FoundJobs(jobs, jobs)
+        """Return the jobs that have ``term``. None: too many words may have it in digits that were cut off."""
         parts = term.split(" ")
+        return self._with_part(term) if len(parts) == 1 else self._with_parts(parts)
+
+    def _with_part(self, part: str) -> FoundJobs | None:
+        """Return the jobs of which a word has ``part``."""
+        words = self._words_with(part)
+        surely = self._united(words)
+        if len(part) <= LONGEST_NUMBER and _NUMBER.fullmatch(part):
+            surely |= self._cut_off.get(part, _NONE)
+            return FoundJobs(surely, surely)
+        undecided = self._undecided(part) - words
+        if len(undecided) > MOST_UNDECIDED:
+            return None
+        return FoundJobs(surely, surely | self._united(undecided))
+
+    def _with_parts(self, parts: Sequence[str]) -> FoundJobs | None:
+        """Return the jobs with words in a row of which the first ends with the first of ``parts``, the last begins with the last
+        one, and those between are the others."""
         surely, perhaps = [], []
         for n, part in enumerate(parts):
             begins, ends = n > 0, n < len(parts) - 1
@@ -179,7 +177,7 @@ class CutWords:
             perhaps.append(self._by_place(words | undecided) if undecided else surely[-1])
         return FoundJobs(_in_a_row(surely), _in_a_row(perhaps))
 
-    def _undecided(self, part: str, *, begins: bool, ends: bool) -> set[str]:
+    def _undecided(self, part: str, *, begins: bool = False, ends: bool = False) -> set[str]:
         """Return words that have ``part`` if certain digits were cut off, and no others; of too many words some.
         ``begins``, ``ends``: a word begins, ends with it."""
         rest = part if begins else part.lstrip(digits)
@@ -191,7 +189,9 @@ class CutWords:
             words |= self._words_with(leading + cut, begins=begins, ends=ends)
         return words
 
-    def _words_with(self, part: str, *, begins: bool, ends: bool, most: int | None = None) -> set[str]:
+    def _words_with(
+        self, part: str, *, begins: bool = False, ends: bool = False, most: int | None = None
+    ) -> set[str]:
         """Return the words that have ``part``; of more than ``most`` some."""
         if begins and ends:
             return {part} & self._jobs.keys()
@@ -215,13 +215,16 @@ class CutWords:
                 placed.setdefault(place, []).append(jobs)
         return {place: BitMap.union(*jobs) for place, jobs in placed.items()}
 
-    def _by_place(self, words: set[str]) -> dict[int, BitMap]:
+    def _united(self, words: Iterable[str]) -> BitMap:
+        """Return the jobs that have one of ``words``."""
+        return BitMap().union(*(self._jobs[word].jobs for word in words))
+
+    def _by_place(self, words: Iterable[str]) -> dict[int, BitMap]:
         """Return by place the jobs that have one of ``words`` there."""
         placed: dict[int, list[BitMap]] = {}
         for word in words:
-            for place, jobs in enumerate(self._jobs[word]):
-                if jobs is not None:
-                    placed.setdefault(place, []).append(jobs)
+            for place, jobs in self._jobs[word].at.items():
+                placed.setdefault(place, []).append(jobs)
         return {place: BitMap.union(*jobs) for place, jobs in placed.items()}
 
 

@@ -12,19 +12,15 @@ from syncd.store.search_memory.text_words import TextWords
 #: Employers whose words are kept. The one that was not searched for the longest goes first, but not one that was searched
 #: among the last ``RECENT`` searches: of more employers that are searched in turn, some find their words.
 EMPLOYERS, RECENT = 16, 1_000
-#: The place of a job in the list, from its end: when it was published, and its id.
-Place = tuple[int, int]
-#: Before all jobs.
-START: Place = (-(2**63), 0)
 
 
 class KnownWords:
-    """The words of one employer, and the ``state`` in which they are right. ``counted``: the place up to which its jobs are
+    """The words of one employer, and the ``state`` in which they are right. ``counted``: the id up to which its jobs are
     counted; None: all are. They are used and changed with the ``lock``."""
 
     def __init__(self, state: SearchState, *, random_references: bool = False) -> None:
         self.state = state
-        self.counted: Place | None = START
+        self.counted: int | None = 0
         self.words = TextWords(random_references=random_references)
         self.lock = Lock()
 

@@ -1,0 +1,46 @@
+"""Which jobs have a word, and where in their texts. Pure: no I/O, no clock."""
+
+from __future__ import annotations
+
+from pyroaring import BitMap
+
+
+class PlacedJobs:
+    """The ids of the ``jobs`` that have a word, and of those that have it at each place of their texts. Where it is at one place
+    only, as most words are, both are the same bitmap."""
+
+    __slots__ = ("at", "jobs")
+
+    def __init__(self, job_id: int, place: int) -> None:
+        self.jobs = BitMap((job_id,))
+        self.at = {place: self.jobs}
+
+    def add(self, job_id: int, place: int) -> None:
+        """Add a job that has the word at ``place``."""
+        there = self.at.get(place)
+        if there is None:
+            if len(self.at) == 1:
+                self.jobs = self.jobs.copy()
+            self.at[place] = BitMap((job_id,))
+            self.jobs.add(job_id)
+            return
+        there.add(job_id)
+        if there is not self.jobs:
+            self.jobs.add(job_id)
+
+    def remove(self, job_id: int, place: int) -> bool:
+        """Remove a job, from each of its places in turn. Return False if it is not there."""
+        there = self.at.get(place)
+        if there is None or job_id not in there:
+            return False
+        there.remove(job_id)
+        self.jobs.discard(job_id)
+        if not there:
+            del self.at[place]
+        return True
+
+    def add_all(self, other: PlacedJobs) -> None:
+        """Add the jobs of another word, which is the same now."""
+        for place, jobs in other.at.items():
+            self.at[place] = self.at.get(place, BitMap()) | jobs
+        self.jobs = self.jobs | other.jobs
