@@ -47,7 +47,7 @@ ONE_EMPLOYER, MANY_EMPLOYERS = "one employer", "a thousand jobs each"
 VARIED_JOBS = "one employer, varied jobs"
 SMALL = 10_000
 #: Seconds in which a server counts the words of the texts of a million jobs, if nobody asks anything.
-COUNTING = 60
+COUNTING = 150
 #: Runs in which a search is asked anew.
 ANEW = 7
 #: The requests for an employer with all the jobs, and for one of a thousand employers: a thousand jobs have 100 pages.
