@@ -23,6 +23,8 @@ MOST_CHARACTERS = 1_000_000
 NEW_WORDS = 1_000
 #: Words that may have a part of a term in digits that were cut off, of which so many are looked at.
 MOST_UNDECIDED = 1_000
+#: Characters of the terms of which the jobs are kept, once they were asked for, and how many terms: many words have them.
+SHORT, MOST_ASKED = 2, 64
 #: What is in the place of the digits that are cut off. Terms have no control characters.
 MARK = "\t"
 _NUMBER = re.compile("[0-9]+")
@@ -30,8 +32,8 @@ _NONE = BitMap()
 
 
 class FoundJobs(NamedTuple):
-    """The ids of the jobs that have a term. ``surely``: they have it. ``perhaps``: these, and those which may have it in digits
-    that were cut off."""
+    """The ids of the jobs that have a term, not to be changed. ``surely``: they have it. ``perhaps``: these, and those which may
+    have it in digits that were cut off."""
 
     surely: BitMap
     perhaps: BitMap
@@ -50,6 +52,8 @@ class CutWords:
         self._shapes: dict[str, BitMap] = {}
         #: By number the jobs of which a longer number has it, and its last digit among those that are cut off.
         self._cut_off: dict[str, BitMap] = {}
+        #: By short term that was asked for the jobs that have it.
+        self._asked: dict[str, BitMap] = {}
         self._characters = 0
         #: The words, each between two line feeds; those that were added since are ``_new``.
         self._joined = "\n"
@@ -105,6 +109,9 @@ class CutWords:
             new = True
         for number in self._numbers_cut_off(text):
             _note(self._cut_off, number, job_id)
+        for term, jobs_with in self._asked.items():
+            if term in text:
+                jobs_with.add(job_id)
         while new and self.too_many and self._kept_digits:
             self._keep_digits(self._kept_digits - 1)
             self._shorten()
@@ -121,7 +128,8 @@ class CutWords:
             if not jobs.at:
                 del self._jobs[word]
                 self._characters -= len(word)
-        self._shapes[shape].discard(job_id)
+        for jobs_with in (self._shapes[shape], *self._asked.values()):
+            jobs_with.discard(job_id)
         for number in self._numbers_cut_off(text):
             self._cut_off[number].discard(job_id)
         return True
@@ -143,8 +151,15 @@ class CutWords:
 
     def having(self, term: str) -> FoundJobs | None:
         """Return the jobs that have ``term``. None: too many words may have it in digits that were cut off."""
+        if (known := self._asked.get(term)) is not None:
+            return FoundJobs(known, known)
         parts = term.split(" ")
-        return self._with_part(term) if len(parts) == 1 else self._with_parts(parts)
+        found = self._with_part(term) if len(parts) == 1 else self._with_parts(parts)
+        if len(term) <= SHORT and found is not None and len(found.surely) == len(found.perhaps):
+            if len(self._asked) == MOST_ASKED:
+                del self._asked[next(iter(self._asked))]
+            self._asked[term] = found.surely
+        return found
 
     def _with_part(self, part: str) -> FoundJobs | None:
         """Return the jobs of which a word has ``part``."""

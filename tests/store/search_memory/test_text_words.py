@@ -66,8 +66,14 @@ ANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_
 def test_they_count_what_a_look_at_every_job_counts(
     jobs: list[Any], gone: list[Any], asked: list[Any], bounds: tuple[int, int]
 ) -> None:
-    words = words_of([*gone, *jobs])
-    for number, (title, reference, status) in enumerate(gone, start=1):
+    everything = list(enumerate([*gone, *jobs], start=1))
+    words = TextWords(random_references=words_of([*gone, *jobs]).random_references)
+    for number, (title, reference, status) in everything:
+        if number == len(everything) // 2:
+            for q, _ in asked:
+                words.having(fold(q), None)  # what was asked for is kept
+        words.add(number, search_text(title, reference), status.value)
+    for number, (title, reference, status) in everything[: len(gone)]:
         words.remove(number, search_text(title, reference), status.value)
     assert words.usable
     for q, status in asked:
@@ -96,6 +102,18 @@ def test_while_the_words_are_few_only_long_numbers_are_undecided(jobs: list[Any]
         texts = [search_text(title, reference) for title, reference, _ in jobs]
         assert re.search("[0-9]", folded)
         assert any(re.search("[0-9]{5}|\t", text) for text in texts)  # tabs stand for digits
+
+
+def test_what_was_asked_for_lately_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cut_words, "MOST_ASKED", 2)
+    words = words_of([("Baker", None, Status.ACTIVE)])
+    for term in ("a", "b", "er", "bak", "b"):
+        assert words.having(term, None) == JobsWith(1, (1,))
+    words.add(2, "abba\n", "active")
+    assert words.having("b", None) == JobsWith(2, (1, 2))
+    words.remove(1, "baker\n", "active")
+    assert words.having("b", None) == words.having("a", None) == JobsWith(1, (2,))
+    assert words.having("er", None) == JobsWith(0, ())
 
 
 def test_of_a_rare_term_the_jobs_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
