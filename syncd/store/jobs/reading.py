@@ -137,9 +137,12 @@ def _listing(backwards: bool, *conditions: sa.ColumnElement[bool]) -> Statement[
 
 def _near(total: Any, *conditions: sa.ColumnElement[bool]) -> Statement[tuple[int, JobView]]:
     """Return the SELECT of headers in the order of lists, each with the number of all."""
-    listed = SelectOf(
-        [total.scalar_subquery(), *_HEADER.columns], lambda row: (row[0], _HEADER.make(row[1:]))
-    )
+
+    def make(row: Sequence[Any]) -> tuple[int, JobView]:
+        number, *header = row
+        return number, _HEADER.make(header)
+
+    listed = SelectOf([total.scalar_subquery(), *_HEADER.columns], make)
     ordered = listed.where(*conditions).order_by(col(JobRow.published_at).desc(), col(JobRow.id).desc())
     return Statement(ordered.limit(_limit).offset(bindparam("skip")))
 
@@ -189,7 +192,10 @@ def near_page(
     """Return what ``page`` returns, found with one statement that passes the jobs of earlier pages; None if the page is empty."""
     values: dict[str, Any] = {"employer_id": employer_id, "limit": page_size, "skip": (page - 1) * page_size}
     found = tx.all(_NEAR, **values) if status is None else tx.all(_NEAR_IN, **values, status=status.value)
-    return (found[0][0], [header for _, header in found]) if found else None
+    if not found:
+        return None
+    total, _ = found[0]
+    return total, [header for _, header in found]
 
 
 def _ids_in(tx: Tx, employer_id: int, status: Status | None, window: Window) -> list[int]:

@@ -19,12 +19,12 @@ KEPT_DIGITS = 4
 LONGEST_NUMBER = 4
 #: Characters of all different words: a look through them takes up to 2 ms.
 MOST_CHARACTERS = 1_000_000
-#: New words after which the string of all words is made anew.
+#: New words after which the string of all words is built again.
 NEW_WORDS = 1_000
-#: Words that may have a part of a term in digits that were cut off, of which so many are looked at.
+#: The most words that are looked at because they may have a part of a term in digits that were cut off.
 MOST_UNDECIDED = 1_000
 #: Characters of the terms of which the jobs are kept, once they were asked for, and how many terms: many words have them.
-SHORT, MOST_ASKED = 2, 64
+SHORT, MOST_ASKED = 3, 128
 #: What is in the place of the digits that are cut off. Terms have no control characters.
 MARK = "\t"
 _NUMBER = re.compile("[0-9]+")
@@ -245,7 +245,7 @@ class CutWords:
 
 @cache
 def _ending_after(kept: int, digits: int, longest: int) -> list[slice]:
-    """Return the parts of up to ``longest`` digits, of a number of so many, that end after the digits that are kept."""
+    """Return the parts of up to ``longest`` digits, of a number with this many ``digits``, that end after those that are kept."""
     return [
         slice(start, end)
         for end in range(kept + 1, digits + 1)

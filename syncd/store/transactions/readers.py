@@ -118,18 +118,17 @@ class Readers:
             self._threads, lambda: context.run(self.read, fn)
         )
 
-    def look_up(self, fn: Callable[[Tx], T], *, several: bool = False) -> T:
-        """Run ``fn`` as ``read`` does, for questions of microseconds that come by the thousand. ``several``: it runs more than
-        one statement.
+    def look_up(self, fn: Callable[[Tx], T]) -> T:
+        """Run ``fn`` as ``read`` does, for questions of microseconds that come by the thousand. It runs one statement.
 
-        Where begin and end of a transaction are messages to a server, one statement is asked without them: it is a
+        Where begin and end of a transaction are messages to a server, the statement is asked without them: it is a
         transaction by itself. Else those of one turn of an event loop share a snapshot, since to begin and end one
         costs a third of a look-up.
 
         No request misses what it may expect to see: a loop runs the handlers of a turn before it reads from the network
         again, so the snapshot is younger than every request that it answers, and than the answer to every write that
         was awaited."""
-        if self._single is not None and not several:
+        if self._single is not None:
             return self._read(self._single, fn)
         try:
             loop = asyncio.get_running_loop()

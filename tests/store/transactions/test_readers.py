@@ -12,13 +12,14 @@ from syncd.errors import StoreBusy, StoreClosed
 from syncd.store import Store, Tx, employers, keys
 from syncd.store.model import EmployerRow, Statement
 from tests.store.board import TORONTO
-from tests.stores import locked_error, open_transactions, store_url
+from tests.stores import locked_error, open_transactions, sqlite_only, store_url
 
 
-def names(store: Store, *, several: bool = True) -> list[str]:
-    return [employer.name for employer in store.look_up(employers.all, several=several)]
+def names(store: Store) -> list[str]:
+    return [employer.name for employer in store.look_up(employers.all)]
 
 
+@sqlite_only
 async def test_look_ups_of_one_turn_see_one_moment_and_those_of_the_next_a_newer(
     store: Store, path: Path
 ) -> None:
@@ -30,22 +31,21 @@ async def test_look_ups_of_one_turn_see_one_moment_and_those_of_the_next_a_newer
     assert names(store) == ["Acme"]
 
 
-@pytest.mark.parametrize("several", [False, True])
 async def test_what_was_acknowledged_to_a_task_is_seen_by_its_next_look_up_whatever_others_look_up(
-    store: Store, several: bool
+    store: Store,
 ) -> None:
     done = False
 
     async def look_on() -> None:
         while not done:
-            names(store, several=several)
+            names(store)
             await asyncio.sleep(0)
 
     async def write_and_look(number: int) -> None:
         for turn in range(20):
             name = f"{number}-{turn}"
             await store.write_async(partial(employers.add, name=name))
-            assert name in names(store, several=several)
+            assert name in names(store)
 
     async with asyncio.TaskGroup() as group:
         lookers = [group.create_task(look_on()) for _ in range(3)]
@@ -75,25 +75,23 @@ async def test_the_snapshot_of_a_turn_ends_with_it(store: Store, path: Path) -> 
     assert open_transactions(path) == 0
 
 
-@pytest.mark.parametrize("several", [False, True])
 async def test_an_error_of_the_driver_spoils_no_other_look_up_of_the_turn(
-    store: Store, several: bool
+    store: Store,
 ) -> None:
     def locked(_tx: Tx) -> None:
         raise locked_error()
 
     await store.write_async(lambda tx: employers.add(tx, "Acme"))
-    assert names(store, several=several) == ["Acme"]
+    assert names(store) == ["Acme"]
     with pytest.raises(StoreBusy):
-        store.look_up(locked, several=several)
+        store.look_up(locked)
     with pytest.raises(ZeroDivisionError):
-        store.look_up(lambda _tx: 1 / 0, several=several)
-    assert names(store, several=several) == ["Acme"]
+        store.look_up(lambda _tx: 1 / 0)
+    assert names(store) == ["Acme"]
 
 
-@pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("how", ["add", "touch"])
-async def test_a_look_up_cannot_write(store: Store, several: bool, how: str) -> None:
+async def test_a_look_up_cannot_write(store: Store, how: str) -> None:
     def write(tx: Tx) -> None:
         if how == "add":
             employers.add(tx, "Acme")
@@ -101,7 +99,7 @@ async def test_a_look_up_cannot_write(store: Store, several: bool, how: str) -> 
             keys.touch(tx, {1: tx.now.instant, 2: tx.now.instant})
 
     with pytest.raises(StoreBusy):
-        store.look_up(write, several=several)
+        store.look_up(write)
     assert names(store) == []
 
 
