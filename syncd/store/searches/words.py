@@ -32,7 +32,7 @@ MANY = 20_000
 BEHIND = 10_000
 #: Transactions between two looks at whether many jobs change.
 LOOK = 100
-#: Jobs that are read in one transaction, which takes about 3 ms: requests wait as long for the interpreter.
+#: Jobs that are read in one transaction, which takes 5 to 20 ms, in which requests have half of the interpreter.
 BATCH = 250
 
 #: In the order of ids, in which bitmaps grow at their ends. (+ 0: no index of the employer's jobs, which have other orders.)
