@@ -1,4 +1,4 @@
-"""The daemon counts, beside its other work, the patterns that searches among many jobs ask."""
+"""The daemon counts, beside its other work, the words that searches among many jobs ask."""
 
 import sqlite3
 from contextlib import closing
@@ -9,13 +9,13 @@ from itertools import combinations
 from syncd.store import Store
 from syncd.store.jobs import writing
 from syncd.store.model import job_columns
-from syncd.store.searches import patterns
+from syncd.store.searches import words
 from tests.e2e.conftest import BASE
 from tests.store.board import TORONTO, a_job
 from tests.stores import sqlite_only
 
 TITLE = "abcdefghijklmnopqrstuvwxyz"
-JOBS = patterns.MANY + 1
+JOBS = words.MANY + 1
 #: The daemon does not archive the jobs meanwhile.
 NEVER = date(2999, 1, 1)
 
@@ -36,7 +36,7 @@ def _fill(path):
 
 
 @sqlite_only
-def test_the_daemon_counts_the_patterns_of_an_employer_with_many_jobs(installation, start, until):
+def test_the_daemon_counts_the_words_of_an_employer_with_many_jobs(installation, start, until):
     key = installation.employer_with_key()
     path = installation.base / "var" / "syncd.db"
     _fill(path)
@@ -45,12 +45,12 @@ def test_the_daemon_counts_the_patterns_of_an_employer_with_many_jobs(installati
 
     def counted():
         """Take the text of one job more away without an entry in the history: a term that was never asked misses it, unless
-        the patterns, which were counted before, are asked."""
+        the words, which were counted before, are asked."""
         number, term = next(terms)
         with closing(sqlite3.connect(path, timeout=30)) as store, store:
             store.execute("UPDATE job SET search = '' WHERE id = ?", (number,))
         _, answer = daemon.request("GET", f"{BASE}/jobs?q={term}", key)
         return answer["paging"]["total"] > JOBS - number
 
-    until(counted, "a count of the patterns")
+    until(counted, "a count of the words")
     assert daemon.stop() == 0

@@ -173,7 +173,7 @@ def page(
     none. ``most``: with ``q``, of more jobs than ``most`` only these are listed, and ``most`` + 1 is returned; to count all
     that match may take long."""
     found: Sequence[int]
-    if not q:
+    if not q or not fold(q):  # a combining mark alone is none
         total = count(tx, employer_id, status)
         found = _ids_in(tx, employer_id, status, Window.of(total, page, page_size))
     elif (term := _term(q)) is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from functools import cache, reduce
 from operator import and_
@@ -19,10 +20,19 @@ KEPT_DIGITS = 4
 LONGEST_NUMBER = 4
 #: Characters of all different words: a look through them takes up to 2 ms.
 MOST_CHARACTERS = 1_000_000
+#: Places for each of the words that there may be, on average: each place of a word takes memory by itself.
+PLACES = 4
 #: New words after which the string of all words is built again.
 NEW_WORDS = 1_000
 #: The most words that are looked at because they may have a part of a term in digits that were cut off.
 MOST_UNDECIDED = 1_000
+#: The most words with a part of a term that are looked at: the index finds jobs in less time. Terms of ``SHORT`` characters
+#: and fewer are looked at whatever it takes.
+MOST_FOUND = 20_000
+#: The most words of a term.
+MOST_PARTS = 16
+#: Words that are freed at once, which takes 2 to 20 ms.
+FREED = 500
 #: Characters of the terms of which the jobs are kept, once they were asked for, and how many terms: many words have them.
 SHORT, MOST_ASKED = 3, 128
 #: What is in the place of the digits that are cut off. Terms have no control characters.
@@ -54,7 +64,7 @@ class CutWords:
         self._cut_off: dict[str, BitMap] = {}
         #: By short term that was asked for the jobs that have it.
         self._asked: dict[str, BitMap] = {}
-        self._characters = 0
+        self._characters = self._places = 0
         #: The words, each between two line feeds; those that were added since are ``_new``.
         self._joined = "\n"
         self._new: list[str] = []
@@ -63,7 +73,11 @@ class CutWords:
     @property
     def too_many(self) -> bool:
         """Whether the words are too many, also without digits."""
-        return len(self._jobs) > self._most or self._characters > MOST_CHARACTERS
+        return (
+            len(self._jobs) > self._most
+            or self._places > self._most * PLACES
+            or self._characters > MOST_CHARACTERS
+        )
 
     def _keep_digits(self, count: int) -> None:
         self._kept_digits = count
@@ -97,24 +111,31 @@ class CutWords:
         """Add a job. The words may be too many then."""
         words, shape = self._words(text)
         _note(self._shapes, shape, job_id)
-        new = False
+        before = self._places
         for place, word in enumerate(words):
             jobs = self._jobs.get(word)
             if jobs is not None:
-                jobs.add(job_id, place)
+                self._places += jobs.add(job_id, place)
                 continue
             self._jobs[word] = PlacedJobs(job_id, place)
+            self._places += 1
             self._characters += len(word)
             self._new.append(word)
-            new = True
         for number in self._numbers_cut_off(text):
             _note(self._cut_off, number, job_id)
         for term, jobs_with in self._asked.items():
             if term in text:
                 jobs_with.add(job_id)
-        while new and self.too_many and self._kept_digits:
+        if self._places > before:
+            self._bound()
+
+    def _bound(self) -> None:
+        if len(self._new) > NEW_WORDS + 2 * len(self._jobs):  # most of them were removed again
+            self._join()
+        while self.too_many and self._kept_digits:
             self._keep_digits(self._kept_digits - 1)
-            self._shorten()
+            if any(map(self._further_digits.search, self._jobs)):
+                self._shorten()
 
     def remove(self, job_id: int, text: str) -> bool:
         """Remove a job. Return False if it is not there."""
@@ -123,8 +144,10 @@ class CutWords:
             return False
         for place, word in enumerate(words):
             jobs = self._jobs.get(word)
+            there = 0 if jobs is None else len(jobs.at)
             if jobs is None or not jobs.remove(job_id, place):
                 return False
+            self._places -= there - len(jobs.at)
             if not jobs.at:
                 del self._jobs[word]
                 self._characters -= len(word)
@@ -147,35 +170,47 @@ class CutWords:
 
     def _join(self) -> None:
         self._characters = sum(map(len, self._jobs))
+        self._places = sum(len(jobs.at) for jobs in self._jobs.values())
         self._joined, self._new = "\n".join(["", *self._jobs, ""]), []
 
+    def free_some(self) -> bool:
+        """Free the memory of some words; return whether there are more. Nothing may be asked any more. To free all of them
+        at once would hold the interpreter for seconds."""
+        for _ in range(min(FREED, len(self._jobs))):
+            self._jobs.popitem()
+        return bool(self._jobs)
+
     def having(self, term: str) -> FoundJobs | None:
-        """Return the jobs that have ``term``. None: too many words may have it in digits that were cut off."""
+        """Return the jobs that have ``term``, which is not empty. None: too many words have a part of it, or may have it in
+        digits that were cut off."""
         if (known := self._asked.get(term)) is not None:
             return FoundJobs(known, known)
         parts = term.split(" ")
-        found = self._with_part(term) if len(parts) == 1 else self._with_parts(parts)
+        if len(parts) > MOST_PARTS:
+            return None
+        most = MOST_FOUND if len(term) > SHORT else sys.maxsize
+        found = self._with_part(term, most) if len(parts) == 1 else self._with_parts(parts, most)
         if len(term) <= SHORT and found is not None and len(found.surely) == len(found.perhaps):
             if len(self._asked) == MOST_ASKED:
                 del self._asked[next(iter(self._asked))]
             self._asked[term] = found.surely
         return found
 
-    def _with_part(self, part: str) -> FoundJobs | None:
-        """Return the jobs of which a word has ``part``."""
-        words = self._words_with(part)
+    def _with_part(self, part: str, most: int) -> FoundJobs | None:
+        """Return the jobs of which a word has ``part``; None if more than ``most`` words have it."""
+        words = self._words_with(part, most=most)
+        if words is None:
+            return None
         surely = self._united(words)
         if len(part) <= LONGEST_NUMBER and _NUMBER.fullmatch(part):
             surely |= self._cut_off.get(part, _NONE)
             return FoundJobs(surely, surely)
-        undecided = self._undecided(part) - words
-        if len(undecided) > MOST_UNDECIDED:
-            return None
-        return FoundJobs(surely, surely | self._united(undecided))
+        undecided = self._undecided(part)
+        return FoundJobs(surely, surely | self._united(undecided)) if undecided is not None else None
 
-    def _with_parts(self, parts: Sequence[str]) -> FoundJobs | None:
+    def _with_parts(self, parts: Sequence[str], most: int) -> FoundJobs | None:
         """Return the jobs with words in a row of which the first ends with the first of ``parts``, the last begins with the last
-        one, and those between are the others."""
+        one, and those between are the others. None as in ``_with_part``."""
         surely, perhaps = [], []
         for n, part in enumerate(parts):
             begins, ends = n > 0, n < len(parts) - 1
@@ -184,30 +219,31 @@ class CutWords:
                 surely.append(placed)
                 perhaps.append(placed)
                 continue
-            words = self._words_with(part, begins=begins, ends=ends)
-            undecided = self._undecided(part, begins=begins, ends=ends) - words
-            if len(undecided) > MOST_UNDECIDED:
+            words = self._words_with(part, begins=begins, ends=ends, most=most)
+            undecided = self._undecided(part, begins=begins, ends=ends)
+            if words is None or undecided is None:
                 return None
             surely.append(self._by_place(words))
-            perhaps.append(self._by_place(words | undecided) if undecided else surely[-1])
+            perhaps.append(self._by_place(words | undecided) if undecided - words else surely[-1])
         return FoundJobs(_in_a_row(surely), _in_a_row(perhaps))
 
-    def _undecided(self, part: str, *, begins: bool = False, ends: bool = False) -> set[str]:
-        """Return words that have ``part`` if certain digits were cut off, and no others; of too many words some.
+    def _undecided(self, part: str, *, begins: bool = False, ends: bool = False) -> set[str] | None:
+        """Return the words that may have ``part`` in digits that were cut off; None if they are more than ``MOST_UNDECIDED``.
         ``begins``, ``ends``: a word begins, ends with it."""
         rest = part if begins else part.lstrip(digits)
         leading, cut = part[: len(part) - len(rest)], self._cut(rest)
-        words: set[str] = set()
+        words: set[str] | None = set()
         if leading:  # the part may begin among the digits that were cut off
-            words |= self._words_with(MARK + cut, begins=False, ends=ends, most=MOST_UNDECIDED)
-        if cut != rest:
-            words |= self._words_with(leading + cut, begins=begins, ends=ends)
+            words = self._words_with(MARK + cut, ends=ends, most=MOST_UNDECIDED)
+        if cut != rest and words is not None:
+            more = self._words_with(leading + cut, begins=begins, ends=ends, most=MOST_UNDECIDED)
+            words = words | more if more is not None else None
         return words
 
     def _words_with(
-        self, part: str, *, begins: bool = False, ends: bool = False, most: int | None = None
-    ) -> set[str]:
-        """Return the words that have ``part``; of more than ``most`` some."""
+        self, part: str, *, begins: bool = False, ends: bool = False, most: int
+    ) -> set[str] | None:
+        """Return the words that have ``part``, which is not empty; None if more than ``most`` have, or had."""
         if begins and ends:
             return {part} & self._jobs.keys()
         if len(self._new) > NEW_WORDS:
@@ -215,12 +251,14 @@ class CutWords:
         sought = "\n" * begins + part + "\n" * ends
         words = {word for word in self._new if sought in f"\n{word}\n"}
         at = self._joined.find(sought)
-        while at >= 0 and (most is None or len(words) <= most):
+        while at >= 0:
             first = at + 1 if begins else self._joined.rfind("\n", 0, at) + 1
             end = self._joined.find("\n", first)
             words.add(self._joined[first:end])
+            if len(words) > most:
+                return None
             at = self._joined.find(sought, end)
-        return words & self._jobs.keys()  # some were removed since
+        return words & self._jobs.keys() if len(words) <= most else None  # some were removed since
 
     def _with_any_word(self) -> dict[int, BitMap]:
         """Return by place the jobs that have a word there."""

@@ -15,18 +15,19 @@ class PlacedJobs:
         self.jobs = BitMap((job_id,))
         self.at = {place: self.jobs}
 
-    def add(self, job_id: int, place: int) -> None:
-        """Add a job that has the word at ``place``."""
+    def add(self, job_id: int, place: int) -> bool:
+        """Add a job that has the word at ``place``. Return whether no other has it there."""
         there = self.at.get(place)
         if there is None:
             if len(self.at) == 1:
                 self.jobs = self.jobs.copy()
             self.at[place] = BitMap((job_id,))
             self.jobs.add(job_id)
-            return
+            return True
         there.add(job_id)
         if there is not self.jobs:
             self.jobs.add(job_id)
+        return False
 
     def remove(self, job_id: int, place: int) -> bool:
         """Remove a job, from each of its places in turn. Return False if it is not there."""

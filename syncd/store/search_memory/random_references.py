@@ -43,6 +43,8 @@ class RandomReferences:
             if jobs is None or job_id not in jobs:
                 return False
             jobs.remove(job_id)
+            if not jobs:
+                del self._jobs[part]
         return True
 
     def having(self, term: str) -> FoundJobs:

@@ -53,6 +53,8 @@ class TextWords:
         )
         self._jobs: dict[str, BitMap] = {status.value: BitMap() for status in Status}
         self._usable, self._random_references = True, random_references
+        #: What nobody is asked for any more, until it is freed.
+        self._left_out: list[CutWords] = []
 
     @property
     def usable(self) -> bool:
@@ -74,13 +76,14 @@ class TextWords:
         if not self._usable:
             return
         if job_id > MOST_ID:
-            self._give_up()
+            self.give_up()
             return
         self._jobs[status].add(job_id)
         title, _, reference = search.partition(_BREAK)
         if self._titles is not None:
             self._titles.add(job_id, title)
             if self._titles.too_many:
+                self._left_out.append(self._titles)
                 self._titles = None
         if self._references is not None:
             self._references.add(job_id, reference)
@@ -89,7 +92,7 @@ class TextWords:
 
     def _leave_out_references(self) -> None:
         if isinstance(self._references, CutWords):
-            self._give_up()
+            self.give_up()
             self._random_references = True
         self._references = None
 
@@ -105,19 +108,29 @@ class TextWords:
             and (references is None or references.remove(job_id, reference))
         )
         if not there:
-            self._give_up()
+            self.give_up()
             return
         self._jobs[status].remove(job_id)
 
-    def _give_up(self) -> None:
+    def give_up(self) -> None:
+        """Answer nothing any more. The memory is freed by ``free_some``."""
+        self._left_out += [words for words in (self._titles, self._references) if isinstance(words, CutWords)]
         self._usable = self._random_references = False
         self._titles, self._references = None, None
         for jobs in self._jobs.values():
             jobs.clear()
 
+    def free_some(self) -> bool:
+        """Free some of the memory of what is not used any more. Return whether there may be more."""
+        if not self._left_out:
+            return False
+        if not self._left_out[-1].free_some():
+            self._left_out.pop()
+        return True
+
     def having(self, term: str, status: Status | None) -> JobsWith | None:
         """Return the jobs that have ``term``, folded. None: they are not known."""
-        if not self._usable:
+        if not self._usable or not term:
             return None
         titles = self._titles.having(term) if self._titles is not None else None
         references = self._references.having(term) if self._references is not None else None

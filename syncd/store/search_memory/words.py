@@ -34,6 +34,8 @@ class WordMemory:
         #: The number of the last search of each employer that was searched.
         self._searched: dict[int, int] = {}
         self._searches = 0
+        #: Words that are not kept any more, until their memory is freed.
+        self._dropped: list[KnownWords] = []
         #: The state that was seen last, if any. For the thread that counts.
         self.seen: SearchState | None = None
         self._lock = Lock()
@@ -56,7 +58,7 @@ class WordMemory:
         oldest = next(iter(self._known))
         if self._searched.get(oldest, -RECENT) > self._searches - RECENT:
             return False
-        del self._known[oldest]
+        self._drop(self._known.pop(oldest))
         self._searched.pop(oldest, None)
         return True
 
@@ -72,7 +74,33 @@ class WordMemory:
         """Keep what is counted, if the employer is still one of those that are counted."""
         with self._lock:
             if employer_id in self._known:
+                self._drop(self._known[employer_id])
                 self._known[employer_id] = known
+
+    def _drop(self, known: KnownWords | None) -> None:
+        if known is not None:
+            self._dropped.append(known)
+
+    def free_some(self) -> bool:
+        """Free some of the memory of words that are not used any more. Return whether there may be more."""
+        with self._lock:
+            dropped, kept = (
+                list(self._dropped),
+                [known for known in self._known.values() if known is not None],
+            )
+        for known in dropped:
+            with known.lock:
+                known.words.give_up()
+                if known.words.free_some():
+                    return True
+            with self._lock:
+                self._dropped.remove(known)
+        return any(self._free(known) for known in kept)
+
+    @staticmethod
+    def _free(known: KnownWords) -> bool:
+        with known.lock:
+            return known.words.free_some()
 
     def all(self) -> dict[int, KnownWords | None]:
         """Return the words by employer id, the last employer that was searched first."""

@@ -94,6 +94,8 @@ def count_words(read: Read, memory: SearchMemory, go_on: Callable[[], bool]) -> 
     whether to continue. Raises what ``read`` raises."""
     if not go_on():
         return
+    while memory.words.free_some() and go_on():
+        pass
     steps, few = count(1), read(_note_large_employers)
     for employer_id in memory.words.all():
         while (few or memory.words.is_searched(employer_id)) and go_on():

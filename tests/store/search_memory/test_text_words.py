@@ -298,6 +298,84 @@ def test_many_words_with_digits_that_were_cut_off_are_not_looked_at(monkeypatch:
     assert words_of(jobs).having("0 y", None) is None
 
 
+def test_words_that_were_removed_do_not_hide_those_that_are_not_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cut_words, "MOST_UNDECIDED", 2)
+    words = words_of([(f"cook {number}77 night", None, Status.ACTIVE) for number in range(1000, 1004)])
+    words.add(9, "cook 987656 chef\n", "active")
+    assert words.having("56 chef", None) is None
+    words.remove(1, "cook 100077 night\n", "active")
+    words.remove(2, "cook 100177 night\n", "active")
+    having = words.having("56 chef", None)
+    assert having is None or 9 in having.undecided
+
+
+def test_words_that_surely_have_a_term_do_not_hide_those_that_are_not_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cut_words, "MOST_UNDECIDED", 2)
+    titles = ["6ab-123499ab", "6ab-123489ab", "7-123499ab", "zz-12346ab"]
+    having = words_of([(title, None, Status.ACTIVE) for title in titles]).having("6ab", None)
+    assert having is None or {*(having.ids or ()), *having.undecided} >= {1, 2, 4}
+
+
+@pytest.mark.parametrize("random_references", [False, True])
+def test_the_empty_term_is_not_answered(random_references: bool) -> None:
+    assert (
+        words_of([("Baker", "R-1", Status.ACTIVE)], random_references=random_references).having("", None)
+        is None
+    )
+
+
+def test_of_common_and_of_long_terms_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cut_words, "MOST_FOUND", 2)
+    monkeypatch.setattr(cut_words, "MOST_PARTS", 3)
+    words = words_of([(f"{letter}-job x", None, Status.ACTIVE) for letter in "abc"])
+    for term in ("-job", "-job x", "x" + " x" * 3):
+        assert words.having(term, None) is None
+    for term, ids in (("job", (1, 2, 3)), ("a-job", (1,)), ("b-job x", (2,)), ("x x x", ())):
+        assert words.having(term, None) == JobsWith(len(ids), ids)
+
+
+def test_places_of_words_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_words, "MOST_WORDS", 3)
+    monkeypatch.setattr(cut_words, "PLACES", 2)
+    words = words_of([(f"{'a ' * count}a", None, Status.ACTIVE) for count in range(6)])
+    assert words.having("a a", None) == JobsWith(5, (2, 3, 4, 5, 6))
+    words.remove(6, "a a a a a a\n", "active")
+    words.add(7, "b\n", "active")
+    assert words.having("a a", None) == JobsWith(4, (2, 3, 4, 5))
+    words.add(8, "c\n", "active")
+    assert words.having("a a", None) is None
+
+
+def test_words_that_come_and_go_take_no_memory() -> None:
+    words = cut_words.CutWords(10)
+    for number in range(5_000):
+        words.add(1, f"title {chr(97 + number % 26)}{chr(97 + number // 26 % 26)}{chr(97 + number // 676)}")
+        words.remove(
+            1, f"title {chr(97 + number % 26)}{chr(97 + number // 26 % 26)}{chr(97 + number // 676)}"
+        )
+    assert len(words._new) <= cut_words.NEW_WORDS + 30
+    references = random_references.RandomReferences()
+    references.add(1, "ab")
+    references.remove(1, "ab")
+    assert not references._jobs
+
+
+def test_what_is_not_used_any_more_is_freed_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cut_words, "FREED", 2)
+    words = words_of([(letter, None, Status.ACTIVE) for letter in "abcde"])
+    assert not words.free_some()
+    words.give_up()
+    assert words.having("a", None) is None
+    steps = 0
+    while words.free_some():
+        steps += 1
+    assert steps == 4  # five words, and the referenceIds
+
+
 @pytest.mark.parametrize(
     ("number", "search"), [(1, "miller\n"), (1, "baker 13\n"), (1, "baker\n"), (2, "baker 12\n")]
 )

@@ -593,6 +593,34 @@ def test_of_a_term_that_few_have_only_its_jobs_are_read(
     assert ask(store, employer, "ll") == (1, found[:1])
 
 
+@pytest.mark.usefixtures("bakers")
+def test_a_combining_mark_alone_is_no_term(store: Store, employer: Employer) -> None:
+    listed = store.read(
+        lambda tx: jobs.page(tx, employer.id, q="\u0301", status=None, page=1, page_size=PAGE)
+    )
+    everything = store.read(
+        lambda tx: jobs.page(tx, employer.id, q=None, status=None, page=1, page_size=PAGE)
+    )
+    assert (listed[0], [job.id for job in listed[1]]) == (7, [job.id for job in everything[1]])
+
+
+def test_words_that_are_replaced_are_freed_in_steps(
+    board: Board, store: Store, employer: Employer, bakers: list[Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "BEHIND", 1)
+    memory = store.search_memory.words
+    before = memory.get(employer.id)
+    assert before is not None
+    for job in bakers[:3]:
+        board.update(job, title="Miller")
+    store.count_words(go_on)
+    assert memory.get(employer.id) is not before
+    while memory.free_some():
+        pass
+    assert not before.words.usable
+    assert ask(store, employer, "mill") == (3, [bakers[2].id, bakers[1].id])
+
+
 def test_words_are_counted_only_of_employers_with_many_jobs(
     board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
