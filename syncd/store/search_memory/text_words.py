@@ -45,12 +45,8 @@ class TextWords:
     folded referenceId) and its status. ``random_references``: the words of referenceIds are known to be too many."""
 
     def __init__(self, *, random_references: bool = False) -> None:
-        #: None: they are too many.
-        self._titles: CutWords | None = CutWords(MOST_WORDS)
-        #: None: their parts are too many, too.
-        self._references: CutWords | RandomReferences | None = (
-            RandomReferences() if random_references else CutWords(MOST_REFERENCES)
-        )
+        self._titles = CutWords(MOST_WORDS)
+        self._references = RandomReferences() if random_references else CutWords(MOST_REFERENCES)
         self._jobs: dict[str, BitMap] = {status.value: BitMap() for status in Status}
         self._usable, self._random_references = True, random_references
         #: What nobody is asked for any more, until it is freed.
@@ -58,8 +54,8 @@ class TextWords:
 
     @property
     def usable(self) -> bool:
-        """Whether they can answer. False: the words of referenceIds turned out to be too many, a job was removed that was not
-        there, or an id is too high."""
+        """Whether they can answer. False: the words, or the parts of random referenceIds, are too many, a job was removed that
+        was not there, or an id is too high."""
         return self._usable
 
     @property
@@ -80,32 +76,22 @@ class TextWords:
             return
         self._jobs[status].add(job_id)
         title, _, reference = search.partition(_BREAK)
-        if self._titles is not None:
-            self._titles.add(job_id, title)
-            if self._titles.too_many:
-                self._left_out.append(self._titles)
-                self._titles = None
-        if self._references is not None:
-            self._references.add(job_id, reference)
-            if self._references.too_many:
-                self._leave_out_references()
-
-    def _leave_out_references(self) -> None:
-        if isinstance(self._references, CutWords):
+        self._titles.add(job_id, title)
+        self._references.add(job_id, reference)
+        if self._titles.too_many or self._references.too_many:
+            random = self._references.too_many and not self._random_references
             self.give_up()
-            self._random_references = True
-        self._references = None
+            self._random_references = random
 
     def remove(self, job_id: int, search: str, status: str) -> None:
         """Remove a job."""
         if not self._usable:
             return
         title, _, reference = search.partition(_BREAK)
-        titles, references = self._titles, self._references
         there = (
             job_id in self._jobs[status]
-            and (titles is None or titles.remove(job_id, title))
-            and (references is None or references.remove(job_id, reference))
+            and self._titles.remove(job_id, title)
+            and self._references.remove(job_id, reference)
         )
         if not there:
             self.give_up()
@@ -114,9 +100,11 @@ class TextWords:
 
     def give_up(self) -> None:
         """Answer nothing any more. The memory is freed by ``free_some``."""
+        if not self._usable:
+            return
         self._left_out += [words for words in (self._titles, self._references) if isinstance(words, CutWords)]
         self._usable = self._random_references = False
-        self._titles, self._references = None, None
+        self._titles = self._references = CutWords(0)
         for jobs in self._jobs.values():
             jobs.clear()
 
@@ -132,8 +120,7 @@ class TextWords:
         """Return the jobs that have ``term``, folded. None: they are not known."""
         if not self._usable or not term:
             return None
-        titles = self._titles.having(term) if self._titles is not None else None
-        references = self._references.having(term) if self._references is not None else None
+        titles, references = self._titles.having(term), self._references.having(term)
         if titles is None or references is None:
             return None
         surely, perhaps = map(BitMap.union, titles, references)

@@ -75,7 +75,7 @@ def test_they_count_what_a_look_at_every_job_counts(
         words.add(number, search_text(title, reference), status.value)
     for number, (title, reference, status) in everything[: len(gone)]:
         words.remove(number, search_text(title, reference), status.value)
-    assert words.usable
+    assert words.usable or bounds[1] < 1_000
     for q, status in asked:
         having = words.having(fold(q), status)
         if having is None:
@@ -223,9 +223,7 @@ def test_too_many_words_of_titles_are_left_out(monkeypatch: pytest.MonkeyPatch) 
     assert words.having("z", None) == JobsWith(0, ())
     words.add(4, "d\n1", "active")
     assert words.having("z", None) is None
-    assert words.having("1", None) is None
-    words.remove(4, "d\n1", "active")
-    assert words.usable
+    assert (words.usable, words.random_references) == (False, False)
 
 
 def test_words_of_too_many_characters_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,8 +276,7 @@ def test_too_many_parts_of_random_references_are_left_out(monkeypatch: pytest.Mo
     assert words_of(jobs).having("q", None) == JobsWith(0, ())
     words = words_of([*jobs, ("ab", "yyy", Status.ACTIVE)])
     assert words.having("q", None) is None
-    words.remove(4, "ab\nyyy", "active")
-    assert words.usable
+    assert (words.usable, words.random_references) == (False, False)
 
 
 def test_numbers_in_random_references_are_known() -> None:
