@@ -14,7 +14,7 @@ SCRIPTS = ("http", "import", "load", "pages", "readers", "scale")
 
 def run(script: str, *arguments: str) -> str:
     command = [sys.executable, str(ROOT / "bench" / f"{script}.py"), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd="/")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False, cwd="/")
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -65,17 +65,19 @@ def test_the_load_bench_loses_no_write(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_scale_bench_finds_the_same_in_every_store(tmp_path: Path) -> None:
     options = ["--jobs", "12000", "--runs", "1", "--folder", str(tmp_path)]
-    for request in ("page 1", "rare q (7 jobs)", "common q (5 in 100)", "q in none"):
+    for request in ("rare q (7 jobs)", "common q (5 in 100)"):
         options += ["--only", request]
     lines = run("scale", *options).splitlines()
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")]
     rare = [row for row in rows if row[0].startswith("rare q (7")]
-    assert [row[0].rpartition(", ")[2] for row in rare] == ["anew", "changed", "again"] * 2
-    assert [row[4:] for row in rare] == [["7", "7"]] * 6
+    assert [row[0].rpartition(", ")[2] for row in rare] == ["anew", "changed", "again"] * 3
+    assert [row[4:] for row in rare] == [["7", "7"]] * 9
     common = [row for row in rows if row[0].startswith("common q (5")]
-    for row in common[:2]:
-        assert [int(number.replace(",", "")) // 10 for number in row[4:]] == [49, 59]
-    assert len({cell for row in rows if row[0].startswith("q in none") for cell in row[4:]}) == 1
+    few, varied = (
+        [int(number.replace(",", "")) // 10 for number in row[4:]] for row in (common[0], common[3])
+    )
+    assert few == [49, 59]
+    assert varied[0] < varied[1] < 80
 
 
 @in_the_gate
