@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import sqlalchemy as sa
 from msgspec import defstruct
@@ -28,6 +28,8 @@ from syncd.store.model import (
     micros,
 )
 from syncd.store.transactions import Tx
+
+S = TypeVar("S", bound=sa.Select[*tuple[Any, ...]])
 
 #: Longer than any folded title and referenceId: what is longer is in none.
 _LONGEST_TERM = 8_000
@@ -128,11 +130,15 @@ def after(tx: Tx, employer_id: int, job_id: int, limit: int, *, status: Status |
 # -- lists ---------------------------------------------------------------------------------------------------
 
 
-def _listing(backwards: bool, *conditions: sa.ColumnElement[bool]) -> Statement[tuple[int]]:
+def _in_order(found: S, backwards: bool = False) -> S:
+    """Return the SELECT of a part of a list, in the order of lists or, ``backwards``, from its end."""
     order = [col(JobRow.published_at), col(JobRow.id)]
-    found = select(JobRow.id).where(*conditions)
     ordered = found.order_by(*(order if backwards else [column.desc() for column in order]))
-    return Statement(ordered.limit(_limit).offset(bindparam("skip")))
+    return ordered.limit(_limit).offset(bindparam("skip"))
+
+
+def _listing(backwards: bool, *conditions: sa.ColumnElement[bool]) -> Statement[tuple[int]]:
+    return Statement(_in_order(select(JobRow.id).where(*conditions), backwards))
 
 
 def _near(total: Any, *conditions: sa.ColumnElement[bool]) -> Statement[tuple[int, JobView]]:
@@ -143,8 +149,7 @@ def _near(total: Any, *conditions: sa.ColumnElement[bool]) -> Statement[tuple[in
         return number, _HEADER.make(header)
 
     listed = SelectOf([total.scalar_subquery(), *_HEADER.columns], make)
-    ordered = listed.where(*conditions).order_by(col(JobRow.published_at).desc(), col(JobRow.id).desc())
-    return Statement(ordered.limit(_limit).offset(bindparam("skip")))
+    return Statement(_in_order(listed.where(*conditions)))
 
 
 _LISTED = {backwards: _listing(backwards, *_own) for backwards in (False, True)}
@@ -173,10 +178,11 @@ def page(
     none. ``most``: with ``q``, of more jobs than ``most`` only these are listed, and ``most`` + 1 is returned; to count all
     that match may take long."""
     found: Sequence[int]
-    if not q or not fold(q):  # a combining mark alone is none
+    term = _term(q) if q else ""
+    if term == "":  # of a combining mark alone nothing is left
         total = count(tx, employer_id, status)
         found = _ids_in(tx, employer_id, status, Window.of(total, page, page_size))
-    elif (term := _term(q)) is None:
+    elif term is None:
         return 0, []
     else:
         among = count(tx, employer_id)

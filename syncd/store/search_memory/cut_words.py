@@ -110,7 +110,7 @@ class CutWords:
     def add(self, job_id: int, text: str) -> None:
         """Add a job. The words may be too many then."""
         words, shape = self._words(text)
-        _note(self._shapes, shape, job_id)
+        note(self._shapes, shape, job_id)
         before = self._places
         for place, word in enumerate(words):
             jobs = self._jobs.get(word)
@@ -122,7 +122,7 @@ class CutWords:
             self._characters += len(word)
             self._new.append(word)
         for number in self._numbers_cut_off(text):
-            _note(self._cut_off, number, job_id)
+            note(self._cut_off, number, job_id)
         for term, jobs_with in self._asked.items():
             if term in text:
                 jobs_with.add(job_id)
@@ -262,11 +262,12 @@ class CutWords:
 
     def _with_any_word(self) -> dict[int, BitMap]:
         """Return by place the jobs that have a word there."""
-        placed: dict[int, list[BitMap]] = {}
-        for shape, jobs in self._shapes.items():
-            for place in (place for place, mark in enumerate(shape) if mark == "x"):
-                placed.setdefault(place, []).append(jobs)
-        return {place: BitMap.union(*jobs) for place, jobs in placed.items()}
+        return _united_by_place(
+            (place, jobs)
+            for shape, jobs in self._shapes.items()
+            for place, mark in enumerate(shape)
+            if mark == "x"
+        )
 
     def _united(self, words: Iterable[str]) -> BitMap:
         """Return the jobs that have one of ``words``."""
@@ -274,24 +275,26 @@ class CutWords:
 
     def _by_place(self, words: Iterable[str]) -> dict[int, BitMap]:
         """Return by place the jobs that have one of ``words`` there."""
-        placed: dict[int, list[BitMap]] = {}
-        for word in words:
-            for place, jobs in self._jobs[word].at.items():
-                placed.setdefault(place, []).append(jobs)
-        return {place: BitMap.union(*jobs) for place, jobs in placed.items()}
+        return _united_by_place(placed for word in words for placed in self._jobs[word].at.items())
+
+
+def _united_by_place(placed: Iterable[tuple[int, BitMap]]) -> dict[int, BitMap]:
+    found: dict[int, list[BitMap]] = {}
+    for place, jobs in placed:
+        found.setdefault(place, []).append(jobs)
+    return {place: BitMap.union(*jobs) for place, jobs in found.items()}
 
 
 @cache
-def _ending_after(kept: int, digits: int, longest: int) -> list[slice]:
-    """Return the parts of up to ``longest`` digits, of a number with this many ``digits``, that end after those that are kept."""
+def _ending_after(kept: int, size: int, longest: int) -> list[slice]:
+    """Return the parts of up to ``longest`` digits, of a number of ``size`` digits, that end after those that are kept."""
     return [
-        slice(start, end)
-        for end in range(kept + 1, digits + 1)
-        for start in range(max(0, end - longest), end)
+        slice(start, end) for end in range(kept + 1, size + 1) for start in range(max(0, end - longest), end)
     ]
 
 
-def _note(jobs: dict[str, BitMap], name: str, job_id: int) -> None:
+def note(jobs: dict[str, BitMap], name: str, job_id: int) -> None:
+    """Add a job to those of a name, which may be new."""
     try:
         jobs[name].add(job_id)
     except KeyError:

@@ -7,7 +7,7 @@ from operator import add
 
 from pyroaring import BitMap
 
-from syncd.store.search_memory.cut_words import LONGEST_NUMBER, FoundJobs
+from syncd.store.search_memory.cut_words import LONGEST_NUMBER, FoundJobs, note
 
 #: Different parts of all referenceIds.
 MOST_PARTS = 50_000
@@ -29,12 +29,8 @@ class RandomReferences:
 
     def add(self, job_id: int, reference: str) -> None:
         """Add a job. The parts may be too many then."""
-        jobs = self._jobs
         for part in _parts(reference):
-            try:
-                jobs[part].add(job_id)
-            except KeyError:
-                jobs[part] = BitMap((job_id,))
+            note(self._jobs, part, job_id)
 
     def remove(self, job_id: int, reference: str) -> bool:
         """Remove a job. Return False if it is not there."""
