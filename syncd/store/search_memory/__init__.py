@@ -3,7 +3,16 @@
 
 from syncd.store.search_memory.answers import SearchMemory
 from syncd.store.search_memory.state import SearchState
-from syncd.store.search_memory.text_words import JobsWith, TextWords
+from syncd.store.search_memory.text_words import RARE, CountedJob, JobsWith, TextWords
 from syncd.store.search_memory.words import EMPLOYERS, KnownWords
 
-__all__ = ["EMPLOYERS", "JobsWith", "KnownWords", "SearchMemory", "SearchState", "TextWords"]
+__all__ = [
+    "EMPLOYERS",
+    "RARE",
+    "CountedJob",
+    "JobsWith",
+    "KnownWords",
+    "SearchMemory",
+    "SearchState",
+    "TextWords",
+]

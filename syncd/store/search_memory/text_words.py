@@ -10,18 +10,20 @@ longer term is undecided for the jobs that have all its pairs of characters.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from pyroaring import BitMap
 
 from syncd.domain import Status
 from syncd.store.search_memory.cut_words import CutWords
+from syncd.store.search_memory.list_order import ListOrder
 from syncd.store.search_memory.random_references import RandomReferences
 
 #: Different words of titles, and of referenceIds.
 MOST_WORDS, MOST_REFERENCES = 100_000, 20_000
 #: Jobs up to which ``JobsWith`` has their ids: where more have a term, a short walk finds a page of them.
-RARE = 1_000
+RARE = 5_000
 #: Undecided jobs up to which ``JobsWith`` names them.
 MOST_UNDECIDED = 1_000
 #: The highest id of a job that a bitmap can have.
@@ -32,22 +34,37 @@ _BREAK = "\n"
 
 
 class JobsWith(NamedTuple):
-    """The jobs that surely have a term. ``total``: how many they are. ``ids``: of a rare term all of them; None: they are not
-    known. ``undecided``: the ids of other jobs that may have it."""
+    """The jobs that have a term. ``total``: how many surely have it. ``ids``: of a rare term these, in the order of lists, and
+    among them those that perhaps have it; None: they are not known. ``undecided``: the ids of those that perhaps have it."""
 
     total: int
-    ids: tuple[int, ...] | None = None
-    undecided: tuple[int, ...] = ()
+    ids: Sequence[int] | None = None
+    undecided: frozenset[int] = frozenset()
+
+    def decided(self, having: Collection[int]) -> JobsWith:
+        """Return the same once it is known which of those that are undecided have the term: ``having``."""
+        others = self.undecided.difference(having)
+        ids = self.ids if self.ids is None else [job_id for job_id in self.ids if job_id not in others]
+        return JobsWith(self.total + len(having), ids)
+
+
+class CountedJob(NamedTuple):
+    """What the words know of a job. ``search``: its searched text (``search_text``: folded title, line feed, folded
+    referenceId). ``published_at``: microseconds since 1970."""
+
+    search: str
+    status: str
+    published_at: int
 
 
 class TextWords:
-    """The words of an employer's jobs. A job is given as its id, its searched text (``search_text``: folded title, line feed,
-    folded referenceId) and its status. ``random_references``: the words of referenceIds are known to be too many."""
+    """The words of an employer's jobs. ``random_references``: the words of referenceIds are known to be too many."""
 
     def __init__(self, *, random_references: bool = False) -> None:
         self._titles = CutWords(MOST_WORDS)
         self._references = RandomReferences() if random_references else CutWords(MOST_REFERENCES)
         self._jobs: dict[str, BitMap] = {status.value: BitMap() for status in Status}
+        self._order = ListOrder()
         self._usable, self._random_references = True, random_references
         #: What nobody is asked for any more, until it is freed.
         self._left_out: list[CutWords] = []
@@ -68,14 +85,15 @@ class TextWords:
         """Whether they cannot answer, but new words could that take the referenceIds as random."""
         return self._random_references and not self._usable
 
-    def add(self, job_id: int, search: str, status: str) -> None:
+    def add(self, job_id: int, job: CountedJob) -> None:
         if not self._usable:
             return
         if job_id > MOST_ID:
             self.give_up()
             return
-        self._jobs[status].add(job_id)
-        title, _, reference = search.partition(_BREAK)
+        self._order.set(job_id, job.published_at)
+        self._jobs[job.status].add(job_id)
+        title, _, reference = job.search.partition(_BREAK)
         self._titles.add(job_id, title)
         self._references.add(job_id, reference)
         if self._titles.too_many or self._references.too_many:
@@ -83,20 +101,30 @@ class TextWords:
             self.give_up()
             self._random_references = random
 
-    def remove(self, job_id: int, search: str, status: str) -> None:
-        """Remove a job."""
+    def remove(self, job_id: int, job: CountedJob) -> None:
         if not self._usable:
             return
-        title, _, reference = search.partition(_BREAK)
+        title, _, reference = job.search.partition(_BREAK)
         there = (
-            job_id in self._jobs[status]
+            job_id in self._jobs[job.status]
             and self._titles.remove(job_id, title)
             and self._references.remove(job_id, reference)
         )
         if not there:
             self.give_up()
             return
-        self._jobs[status].remove(job_id)
+        self._jobs[job.status].remove(job_id)
+
+    def change(self, job_id: int, before: CountedJob | None, after: CountedJob | None) -> None:
+        """Change a job as it was into what it is. None: it was not there, or is not there any more."""
+        if before is not None and after is not None and before[:2] == after[:2]:
+            if self._usable:
+                self._order.set(job_id, after.published_at)
+            return
+        if before is not None:
+            self.remove(job_id, before)
+        if after is not None:
+            self.add(job_id, after)
 
     def give_up(self) -> None:
         """Answer nothing any more. The memory is freed by ``free_some``."""
@@ -107,6 +135,7 @@ class TextWords:
         self._titles = self._references = CutWords(0)
         for jobs in self._jobs.values():
             jobs.clear()
+        self._order.clear()
 
     def free_some(self) -> bool:
         """Free some of the memory of what is not used any more. Return whether there may be more."""
@@ -126,7 +155,7 @@ class TextWords:
         surely, perhaps = map(BitMap.union, titles, references)
         if status is not None:
             surely, perhaps = (jobs & self._jobs[status.value] for jobs in (surely, perhaps))
-        total, undecided = len(surely), perhaps - surely
+        total, undecided = len(surely), frozenset(perhaps - surely)
         if len(undecided) > MOST_UNDECIDED:
             return None
-        return JobsWith(total, tuple(surely) if total <= RARE else None, tuple(undecided))
+        return JobsWith(total, self._order.sorted(perhaps) if total <= RARE else None, undecided)

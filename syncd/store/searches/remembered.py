@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from syncd.store.database import FIRST, Asked, Found
-from syncd.store.search_memory import JobsWith, SearchMemory, SearchState
-from syncd.store.searches.changes import follow, in_order
+from syncd.store.search_memory import RARE, SearchMemory, SearchState
+from syncd.store.searches.changes import follow
 from syncd.store.searches.state import state_of
 from syncd.store.searches.words import having
 from syncd.store.transactions import Tx
@@ -35,12 +35,13 @@ def find(tx: Tx, asked: Asked, *, page: int, size: int, among: int) -> tuple[int
     known = _recall(tx, memory, asked, state)
     if known is not None and (kept := known.page(page, size, asked.most)) is not None:
         return known.total, kept
-    counted = having(tx, asked, state, among) if known is None else JobsWith(known.total)
+    total = None if known is None else known.total
+    counted = having(tx, asked, state, among) if total is None or total <= RARE else None
     if counted is not None and counted.ids is not None:
-        found = Found(counted.total, array("q", in_order(tx, counted.ids)))
-        ids = found.page(page, size, asked.most) or ()
+        ids = Found(counted.total, counted.ids).page(page, size, asked.most) or ()
+        found = Found(counted.total, array("q", counted.ids[:FIRST]))
     else:
-        total = None if counted is None else counted.total
+        total = total if counted is None else counted.total
         found, ids = tx.search.find(tx, asked, page=page, size=size, among=among, total=total)
     memory.keep(asked, state, _with_page(found, known, (page - 1) * size, ids))
     return found.total, ids

@@ -19,7 +19,7 @@ from sqlmodel import col, select
 
 from syncd.store.database import Asked
 from syncd.store.model import JobRow, JobTotal, Statement, TextContains, among
-from syncd.store.search_memory import EMPLOYERS, JobsWith, KnownWords, SearchMemory, SearchState
+from syncd.store.search_memory import EMPLOYERS, CountedJob, JobsWith, KnownWords, SearchMemory, SearchState
 from syncd.store.searches.changes import CHECKED, SearchedJob, changed_jobs
 from syncd.store.searches.state import state_of
 from syncd.store.transactions import Tx
@@ -32,12 +32,14 @@ MANY = 20_000
 BEHIND = 10_000
 #: Transactions between two looks at whether many jobs change.
 LOOK = 100
+#: Seconds that a search waits while another one follows changes.
+PATIENCE = 0.05
 #: Jobs that are read in one transaction, which takes 5 to 20 ms, in which requests have half of the interpreter.
 BATCH = 250
 
 #: In the order of ids, in which bitmaps grow at their ends. (+ 0: no index of the employer's jobs, which have other orders.)
 _NEXT = Statement(
-    sa.select(col(JobRow.id), col(JobRow.search), col(JobRow.status))
+    sa.select(col(JobRow.id), col(JobRow.search), col(JobRow.status), col(JobRow.published_at))
     .where(col(JobRow.employer_id) + 0 == bindparam("employer_id"), col(JobRow.id) > bindparam("after"))
     .order_by(col(JobRow.id))
     .limit(bindparam("limit"))
@@ -69,7 +71,7 @@ def having(tx: Tx, asked: Asked, state: SearchState, jobs: int) -> JobsWith | No
     if tx.search_memory is None or jobs <= MANY:
         return None
     known = tx.search_memory.words.get(asked.employer_id)
-    if known is None or not known.lock.acquire(blocking=False):
+    if known is None or known.counted is not None or not known.lock.acquire(timeout=PATIENCE):
         return None
     try:
         newer = state.changes_after(known.state)
@@ -80,13 +82,11 @@ def having(tx: Tx, asked: Asked, state: SearchState, jobs: int) -> JobsWith | No
         found = known.words.having(asked.term, asked.status)
     finally:
         known.lock.release()
-    if found is None:
-        return None
-    total, ids, undecided = found
-    if undecided:
-        decided = tx.scalars(_HAVING, ids=undecided, term=asked.term)
-        total, ids = total + len(decided), None if ids is None else (*ids, *decided)
-    return JobsWith(total if asked.most is None else min(total, asked.most + 1), ids)
+    if found is not None and found.undecided:
+        found = found.decided(tx.scalars(_HAVING, ids=list(found.undecided), term=asked.term))
+    if found is None or asked.most is None:
+        return found
+    return found._replace(total=min(found.total, asked.most + 1))
 
 
 def count_words(read: Read, memory: SearchMemory, go_on: Callable[[], bool]) -> None:
@@ -153,28 +153,26 @@ def _follow(tx: Tx, employer_id: int, known: KnownWords, now: SearchState, newer
     if changed is None:
         return False
     before, after = (_counted(known, jobs) for jobs in changed)
-    for job_id, was in before.items():
-        if after.get(job_id) != was:
-            known.words.remove(job_id, *was)
-    for job_id, now_is in after.items():
-        if before.get(job_id) != now_is:
-            known.words.add(job_id, *now_is)
+    for job_id in before | after:
+        known.words.change(job_id, before.get(job_id), after.get(job_id))
     known.state = now
     return True
 
 
-def _counted(known: KnownWords, jobs: Mapping[int, SearchedJob]) -> dict[int, tuple[str, str]]:
-    """Return by id the text and the status of those of ``jobs`` that are counted."""
+def _counted(known: KnownWords, jobs: Mapping[int, SearchedJob]) -> dict[int, CountedJob]:
+    """Return by id those of ``jobs`` that are counted."""
     counted = known.counted
     return {
-        job_id: (job.text, job.status) for job_id, job in jobs.items() if counted is None or job_id <= counted
+        job_id: CountedJob(job.text, job.status, job.published_at)
+        for job_id, job in jobs.items()
+        if counted is None or job_id <= counted
     }
 
 
 def _add_some(tx: Tx, employer_id: int, known: KnownWords) -> None:
     assert known.counted is not None
     found = tx.all(_NEXT, employer_id=employer_id, after=known.counted, limit=BATCH)
-    for job in found:
-        known.words.add(*job)
+    for job_id, search, status, published_at in found:
+        known.words.add(job_id, CountedJob(search, status, published_at))
     last = found[-1][0] if len(found) == BATCH else None
     known.counted = last if known.words.usable else None

@@ -8,7 +8,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from syncd.domain import Status, fold, search_text
-from syncd.store.search_memory import JobsWith, TextWords, cut_words, random_references, text_words
+from syncd.store.search_memory import (
+    CountedJob,
+    JobsWith,
+    TextWords,
+    cut_words,
+    random_references,
+    text_words,
+)
 
 CHARACTERS = "aab bÉ112２٣-'\\%œ²"
 TEXTS = st.text(CHARACTERS, min_size=1, max_size=7)
@@ -33,10 +40,19 @@ TERMS = st.one_of(
 )
 
 
+def job(search: str, status: str = "active", published_at: int = 0) -> CountedJob:
+    return CountedJob(search, status, published_at)
+
+
+def jobs_with(*ids: int, undecided: tuple[int, ...] = ()) -> JobsWith:
+    """Return what the words say of jobs that were all published at the same time."""
+    return JobsWith(len(ids), sorted([*ids, *undecided], reverse=True), frozenset(undecided))
+
+
 def words_of(jobs: list[Any], *, random_references: bool = False) -> TextWords:
     words = TextWords(random_references=random_references)
     for number, (title, reference, status) in enumerate(jobs, start=1):
-        words.add(number, search_text(title, reference), status.value)
+        words.add(number, job(search_text(title, reference), status.value))
     if not words.usable and words.random_references:
         return words_of(jobs, random_references=True)
     return words
@@ -72,9 +88,13 @@ def test_they_count_what_a_look_at_every_job_counts(
         if number == len(everything) // 2:
             for q, _ in asked:
                 words.having(fold(q), None)  # what was asked for is kept
-        words.add(number, search_text(title, reference), status.value)
+        words.add(number, job(search_text(title, reference), status.value))
     for number, (title, reference, status) in everything[: len(gone)]:
-        words.remove(number, search_text(title, reference), status.value)
+        words.remove(number, job(search_text(title, reference), status.value))
+    published = {number: number * 5 % 3 for number, _ in everything}
+    for number, (title, reference, status) in everything[len(gone) :]:
+        as_it_was = job(search_text(title, reference), status.value)
+        words.change(number, as_it_was, as_it_was._replace(published_at=published[number]))
     assert words.usable or bounds[1] < 1_000
     for q, status in asked:
         having = words.having(fold(q), status)
@@ -85,11 +105,10 @@ def test_they_count_what_a_look_at_every_job_counts(
             for number, (title, reference, of) in enumerate(jobs, start=len(gone) + 1)
             if fold(q) in search_text(title, reference) and status in (None, of)
         ]
-        assert having.ids is not None
-        assert having.total == len(having.ids)
-        assert not set(having.undecided) & set(having.ids)
-        assert sorted({*having.ids, *having.undecided} & set(found)) == found, (q, status)
-        assert set(having.ids) <= set(found), (q, status)
+        decided = having.decided(having.undecided & set(found))
+        assert decided == JobsWith(
+            len(found), sorted(found, key=lambda job_id: (published[job_id], job_id), reverse=True)
+        )
 
 
 @ANY
@@ -108,23 +127,23 @@ def test_what_was_asked_for_lately_is_kept(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(cut_words, "MOST_ASKED", 2)
     words = words_of([("Baker", None, Status.ACTIVE)])
     for term in ("a", "b", "er", "bak", "b"):
-        assert words.having(term, None) == JobsWith(1, (1,))
-    words.add(2, "abba\n", "active")
-    assert words.having("b", None) == JobsWith(2, (1, 2))
-    words.remove(1, "baker\n", "active")
-    assert words.having("b", None) == words.having("a", None) == JobsWith(1, (2,))
-    assert words.having("er", None) == JobsWith(0, ())
+        assert words.having(term, None) == jobs_with(1)
+    words.add(2, job("abba\n"))
+    assert words.having("b", None) == jobs_with(1, 2)
+    words.remove(1, job("baker\n"))
+    assert words.having("b", None) == words.having("a", None) == jobs_with(2)
+    assert words.having("er", None) == jobs_with()
 
 
 def test_of_a_rare_term_the_jobs_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
     words = words_of([("Zymurgist 12", "R-1", Status.ACTIVE), ("Lazy cook", "R-2", Status.DRAFT)])
-    assert words.having("zy", None) == JobsWith(2, (1, 2))
-    assert words.having("zy", Status.DRAFT) == JobsWith(1, (2,))
-    assert words.having("lazy", None) == JobsWith(1, (2,))
-    assert words.having("y c", None) == JobsWith(1, (2,))
-    assert words.having("zz", None) == JobsWith(0, ())
-    assert words.having("-2", None) == JobsWith(1, (2,))
-    assert words.having("1", None) == JobsWith(1, (1,))
+    assert words.having("zy", None) == jobs_with(1, 2)
+    assert words.having("zy", Status.DRAFT) == jobs_with(2)
+    assert words.having("lazy", None) == jobs_with(2)
+    assert words.having("y c", None) == jobs_with(2)
+    assert words.having("zz", None) == jobs_with()
+    assert words.having("-2", None) == jobs_with(2)
+    assert words.having("1", None) == jobs_with(1)
     monkeypatch.setattr(text_words, "RARE", 1)
     assert words.having("zy", None) == JobsWith(2, None)
 
@@ -190,7 +209,7 @@ def test_of_a_number_the_first_digits_say_how_many_jobs_have_the_term(term: str,
     jobs = [(title, f"R-2026-{number:04}", Status.ACTIVE) for number, title in enumerate(titles)]
     having = words_of(jobs).having(term, None)
     assert having is not None
-    undecided = having.undecided and f"undecided: {', '.join(map(str, having.undecided))}"
+    undecided = having.undecided and f"undecided: {', '.join(map(str, sorted(having.undecided)))}"
     assert (undecided or having.total) == total
 
 
@@ -212,7 +231,7 @@ def test_fewer_digits_are_kept_where_the_words_are_too_many(monkeypatch: pytest.
     assert words.having("cook 123", None) is None
     assert total("123") == 11
     for number, (title, _, status) in enumerate(jobs[10:], start=11):
-        words.remove(number, search_text(title, None), status.value)
+        words.remove(number, job(search_text(title, None), status.value))
     assert total("cook 10") == 10
     assert total("123") == 0
 
@@ -220,8 +239,8 @@ def test_fewer_digits_are_kept_where_the_words_are_too_many(monkeypatch: pytest.
 def test_too_many_words_of_titles_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_words, "MOST_WORDS", 3)
     words = words_of([(letter, letter, Status.ACTIVE) for letter in "abc"])
-    assert words.having("z", None) == JobsWith(0, ())
-    words.add(4, "d\n1", "active")
+    assert words.having("z", None) == jobs_with()
+    words.add(4, job("d\n1"))
     assert words.having("z", None) is None
     assert (words.usable, words.random_references) == (False, False)
 
@@ -231,12 +250,12 @@ def test_words_of_too_many_characters_are_left_out(monkeypatch: pytest.MonkeyPat
     words = TextWords()
     for number, title in enumerate(("baker", "miller", "welder", "carter")):
         for job_id in (number, number + 10):
-            words.add(job_id, f"{title}\n", "active")
+            words.add(job_id, job(f"{title}\n"))
         for job_id in (number, number + 10):
-            words.remove(job_id, f"{title}\n", "active")
-    assert words.having("er", None) == JobsWith(0, ())
-    words.add(1, "baker\n", "active")
-    words.add(2, "miller\n", "active")
+            words.remove(job_id, job(f"{title}\n"))
+    assert words.having("er", None) == jobs_with()
+    words.add(1, job("baker\n"))
+    words.add(2, job("miller\n"))
     assert words.having("er", None) is None
 
 
@@ -245,27 +264,29 @@ def test_too_many_reference_ids_are_taken_as_random(monkeypatch: pytest.MonkeyPa
     jobs = [(title, f"{end}-{end}1", Status.ACTIVE) for title in ("ab", "cd1") for end in "vwxyz"]
     words = TextWords()
     for number, (title, reference, _) in enumerate(jobs, start=1):
-        words.add(number, f"{title}\n{reference}", "active")
+        words.add(number, job(f"{title}\n{reference}"))
     assert (words.usable, words.random_references) == (False, True)
     assert words.having("ab", None) is None
     words = words_of(jobs)
     assert (words.usable, words.random_references) == (True, True)
-    assert words.having("ab", None) == JobsWith(5, (1, 2, 3, 4, 5))
-    assert words.having("d", Status.ACTIVE) == words.having("cd1", None) == JobsWith(5, (6, 7, 8, 9, 10))
-    assert words.having("x", None) == words.having("x1", Status.ACTIVE) == JobsWith(2, (3, 8))
-    assert words.having("x-x", None) == JobsWith(0, (), (3, 8))
-    assert (
-        words.having("x-y", None)
-        == words.having("xy1", None)
-        == words.having("x y q", None)
-        == JobsWith(0, ())
+    assert words.having("ab", None) == jobs_with(1, 2, 3, 4, 5)
+    assert words.having("d", Status.ACTIVE) == words.having("cd1", None) == jobs_with(6, 7, 8, 9, 10)
+    assert words.having("x", None) == words.having("x1", Status.ACTIVE) == jobs_with(3, 8)
+    assert words.having("x-x", None) == jobs_with(
+        undecided=(
+            3,
+            8,
+        )
     )
-    assert words.having("ab v-v", None) == JobsWith(0, ())
+    assert (
+        words.having("x-y", None) == words.having("xy1", None) == words.having("x y q", None) == jobs_with()
+    )
+    assert words.having("ab v-v", None) == jobs_with()
     for number, (title, reference, status) in enumerate(jobs[1:], start=2):
-        words.remove(number, f"{title}\n{reference}", status.value)
-    assert words.having("b", None) == words.having("v", None) == JobsWith(1, (1,))
-    assert words.having("cd1", None) == words.having("x", None) == JobsWith(0, ())
-    words.remove(1, "ab\nw", "active")
+        words.remove(number, job(f"{title}\n{reference}", status.value))
+    assert words.having("b", None) == words.having("v", None) == jobs_with(1)
+    assert words.having("cd1", None) == words.having("x", None) == jobs_with()
+    words.remove(1, job("ab\nw"))
     assert (words.usable, words.random_references) == (False, False)
 
 
@@ -273,7 +294,7 @@ def test_too_many_parts_of_random_references_are_left_out(monkeypatch: pytest.Mo
     monkeypatch.setattr(text_words, "MOST_REFERENCES", 1)
     monkeypatch.setattr(random_references, "MOST_PARTS", 3)
     jobs = [("ab", letter * 3, Status.ACTIVE) for letter in "vwx"]
-    assert words_of(jobs).having("q", None) == JobsWith(0, ())
+    assert words_of(jobs).having("q", None) == jobs_with()
     words = words_of([*jobs, ("ab", "yyy", Status.ACTIVE)])
     assert words.having("q", None) is None
     assert (words.usable, words.random_references) == (False, False)
@@ -284,14 +305,14 @@ def test_numbers_in_random_references_are_known() -> None:
     words = words_of([("ab", reference, Status.ACTIVE) for reference in references], random_references=True)
     for term in ("2", "20", "234", "2345", "2026", "026", "0262", "999"):
         found = tuple(number for number, text in enumerate(references, start=1) if term in text)
-        assert words.having(term, None) == JobsWith(len(found), found)
-    assert words.having("20262", None) == JobsWith(0, (), (3,))
+        assert words.having(term, None) == jobs_with(*found)
+    assert words.having("20262", None) == jobs_with(undecided=(3,))
 
 
 def test_many_words_with_digits_that_were_cut_off_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cut_words, "MOST_UNDECIDED", 2)
     jobs = [(f"a{number}00000 x", None, Status.ACTIVE) for number in range(10, 13)]
-    assert words_of(jobs[:2]).having("0 y", None) == JobsWith(0, ())
+    assert words_of(jobs[:2]).having("0 y", None) == jobs_with()
     assert words_of(jobs).having("0 y", None) is None
 
 
@@ -300,10 +321,10 @@ def test_words_that_were_removed_do_not_hide_those_that_are_not_looked_at(
 ) -> None:
     monkeypatch.setattr(cut_words, "MOST_UNDECIDED", 2)
     words = words_of([(f"cook {number}77 night", None, Status.ACTIVE) for number in range(1000, 1004)])
-    words.add(9, "cook 987656 chef\n", "active")
+    words.add(9, job("cook 987656 chef\n"))
     assert words.having("56 chef", None) is None
-    words.remove(1, "cook 100077 night\n", "active")
-    words.remove(2, "cook 100177 night\n", "active")
+    words.remove(1, job("cook 100077 night\n"))
+    words.remove(2, job("cook 100177 night\n"))
     having = words.having("56 chef", None)
     assert having is None or 9 in having.undecided
 
@@ -332,18 +353,18 @@ def test_of_common_and_of_long_terms_nothing_is_said(monkeypatch: pytest.MonkeyP
     for term in ("-job", "-job x", "x" + " x" * 3):
         assert words.having(term, None) is None
     for term, ids in (("job", (1, 2, 3)), ("a-job", (1,)), ("b-job x", (2,)), ("x x x", ())):
-        assert words.having(term, None) == JobsWith(len(ids), ids)
+        assert words.having(term, None) == jobs_with(*ids)
 
 
 def test_places_of_words_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_words, "MOST_WORDS", 3)
     monkeypatch.setattr(cut_words, "PLACES", 2)
     words = words_of([(f"{'a ' * count}a", None, Status.ACTIVE) for count in range(6)])
-    assert words.having("a a", None) == JobsWith(5, (2, 3, 4, 5, 6))
-    words.remove(6, "a a a a a a\n", "active")
-    words.add(7, "b\n", "active")
-    assert words.having("a a", None) == JobsWith(4, (2, 3, 4, 5))
-    words.add(8, "c\n", "active")
+    assert words.having("a a", None) == jobs_with(2, 3, 4, 5, 6)
+    words.remove(6, job("a a a a a a\n"))
+    words.add(7, job("b\n"))
+    assert words.having("a a", None) == jobs_with(2, 3, 4, 5)
+    words.add(8, job("c\n"))
     assert words.having("a a", None) is None
 
 
@@ -378,21 +399,21 @@ def test_what_is_not_used_any_more_is_freed_in_portions(monkeypatch: pytest.Monk
 )
 def test_a_job_that_is_not_there_cannot_be_removed(number: int, search: str) -> None:
     words = words_of([("Baker 12", None, Status.ACTIVE)])
-    words.remove(number, search, "active")
+    words.remove(number, job(search))
     assert not words.usable
     words = words_of([("Baker 12", None, Status.ACTIVE)])
-    words.remove(1, "baker 12\n", "draft")
+    words.remove(1, job("baker 12\n", "draft"))
     assert not words.usable
     assert words.having("baker", None) is None
-    words.add(3, "e\n", "active")
-    words.remove(3, "e\n", "active")
+    words.add(3, job("e\n"))
+    words.remove(3, job("e\n"))
     assert words.having("e", None) is None
 
 
 def test_ids_that_are_too_high_are_not_counted() -> None:
     words = TextWords()
-    words.add(2**32 - 1, "baker\n", "active")
-    assert words.having("baker", None) == JobsWith(1, (2**32 - 1,))
-    words.add(2**32, "baker\n", "active")
+    words.add(2**32 - 1, job("baker\n"))
+    assert words.having("baker", None) == jobs_with(2**32 - 1)
+    words.add(2**32, job("baker\n"))
     assert not words.usable
     assert words.having("baker", None) is None
