@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from functools import cache, reduce
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from itertools import chain, product
 from operator import and_
 from string import digits
 from typing import NamedTuple
@@ -40,6 +42,9 @@ MARK = "\t"
 _NUMBER = re.compile("[0-9]+")
 _NONE = BitMap()
 
+#: The ids of jobs by what they have.
+Jobs = defaultdict[str, list[int]]
+
 
 class FoundJobs(NamedTuple):
     """The ids of the jobs that have a term, not to be changed. ``surely``: they have it. ``perhaps``: these, and those which may
@@ -60,7 +65,7 @@ class CutWords:
         self._jobs: dict[str, PlacedJobs] = {}
         #: By the places that have a word ("xxx", and "x-xx" of two lines) the jobs whose texts have words there.
         self._shapes: dict[str, BitMap] = {}
-        #: By number the jobs of which a longer number has it, and its last digit among those that are cut off.
+        #: By digits, ``LONGEST_NUMBER`` or all before them, the jobs of which a number has them, and the last one is cut off.
         self._cut_off: dict[str, BitMap] = {}
         #: By short term that was asked for the jobs that have it.
         self._asked: dict[str, BitMap] = {}
@@ -88,46 +93,58 @@ class CutWords:
         return self._further_digits.sub(MARK, text)
 
     def _words(self, text: str) -> tuple[list[str], str]:
-        """Return the words of a text by their places, and its shape. Between two lines is a place without a word: no term goes
-        over the end of a line."""
+        """Return the words of a text whose digits are cut off, by their places, and its shape. Between two lines is a
+        place without a word: no term goes over the end of a line."""
         if "\n" not in text:
-            words = self._cut(text).split(" ")
+            words = text.split(" ")
             return words, "x" * len(words)
-        lines = [self._cut(line).split(" ") for line in text.split("\n")]
+        lines = [line.split(" ") for line in text.split("\n")]
         return [word for line in lines for word in (*line, "\n")][:-1], "-".join(
             "x" * len(line) for line in lines
         )
 
-    def _numbers_cut_off(self, text: str) -> list[str]:
-        """Return the numbers of up to ``LONGEST_NUMBER`` digits that end among those that are cut off."""
-        found = self._long_numbers.findall(text)
+    def _digits_cut_off(self, text: str) -> list[str]:
+        """Return each digit that is cut off with those before it, ``LONGEST_NUMBER`` in all at most."""
         return [
-            number[part]
-            for number in found
-            for part in _ending_after(self._kept_digits, len(number), LONGEST_NUMBER)
+            number[max(0, end - LONGEST_NUMBER) : end]
+            for number in self._long_numbers.findall(text)
+            for end in range(self._kept_digits + 1, len(number) + 1)
         ]
 
-    def add(self, job_id: int, text: str) -> None:
-        """Add a job. The words may be too many then."""
-        words, shape = self._words(text)
-        note(self._shapes, shape, job_id)
+    def add(self, texts: Mapping[int, str]) -> None:
+        """Add jobs. The words may be too many then."""
+        shapes, cut_off, placed = Jobs(list), Jobs(list), list[Jobs]()
+        for job_id, text in texts.items():
+            cut = self._cut(text)
+            words, shape = self._words(cut)
+            shapes[shape].append(job_id)
+            while len(placed) < len(words):
+                placed.append(Jobs(list))
+            for at, word in zip(placed, words):  # noqa: B905 - there are more places than words
+                at[word].append(job_id)
+            if cut != text:
+                for last in self._digits_cut_off(text):
+                    cut_off[last].append(job_id)
+        note(self._shapes, shapes)
+        note(self._cut_off, cut_off)
+        for term, jobs_with in self._asked.items():
+            jobs_with.update([job_id for job_id, text in texts.items() if term in text])
         before = self._places
-        for place, word in enumerate(words):
+        for place, words_there in enumerate(placed):
+            self._add_at(place, words_there)
+        if self._places > before:
+            self._bound()
+
+    def _add_at(self, place: int, words: Jobs) -> None:
+        for word, job_ids in words.items():
             jobs = self._jobs.get(word)
             if jobs is not None:
-                self._places += jobs.add(job_id, place)
+                self._places += jobs.add(job_ids, place)
                 continue
-            self._jobs[word] = PlacedJobs(job_id, place)
+            self._jobs[word] = PlacedJobs(job_ids, place)
             self._places += 1
             self._characters += len(word)
             self._new.append(word)
-        for number in self._numbers_cut_off(text):
-            note(self._cut_off, number, job_id)
-        for term, jobs_with in self._asked.items():
-            if term in text:
-                jobs_with.add(job_id)
-        if self._places > before:
-            self._bound()
 
     def _bound(self) -> None:
         if len(self._new) > NEW_WORDS + 2 * len(self._jobs):  # most of them were removed again
@@ -139,7 +156,7 @@ class CutWords:
 
     def remove(self, job_id: int, text: str) -> bool:
         """Remove a job. Return False if it is not there."""
-        words, shape = self._words(text)
+        words, shape = self._words(self._cut(text))
         if job_id not in self._shapes.get(shape, _NONE):
             return False
         for place, word in enumerate(words):
@@ -151,18 +168,20 @@ class CutWords:
             if not jobs.at:
                 del self._jobs[word]
                 self._characters -= len(word)
+        for last in set(self._digits_cut_off(text)):
+            if job_id not in self._cut_off.get(last, _NONE):
+                return False
+            self._cut_off[last].remove(job_id)
         for jobs_with in (self._shapes[shape], *self._asked.values()):
             jobs_with.discard(job_id)
-        for number in self._numbers_cut_off(text):
-            self._cut_off[number].discard(job_id)
         return True
 
     def _shorten(self) -> None:
         """Cut the words once more, and put those together that are the same then."""
         before, self._jobs = self._jobs, {}
         for word, jobs in before.items():
-            for number in self._numbers_cut_off(word):
-                self._cut_off.setdefault(number, BitMap()).update(jobs.jobs)
+            for last in self._digits_cut_off(word):
+                self._cut_off.setdefault(last, BitMap()).update(jobs.jobs)
             known = self._jobs.setdefault(self._cut(word), jobs)
             if known is not jobs:
                 known.add_all(jobs)
@@ -203,10 +222,16 @@ class CutWords:
             return None
         surely = self._united(words)
         if len(part) <= LONGEST_NUMBER and _NUMBER.fullmatch(part):
-            surely |= self._cut_off.get(part, _NONE)
+            surely |= self._with_digits_cut_off(part)
             return FoundJobs(surely, surely)
         undecided = self._undecided(part)
         return FoundJobs(surely, surely | self._united(undecided)) if undecided is not None else None
+
+    def _with_digits_cut_off(self, number: str) -> BitMap:
+        """Return the jobs of which a number has ``number``, with its last digit among those that are cut off."""
+        before = [product(digits, repeat=count) for count in range(LONGEST_NUMBER - len(number) + 1)]
+        ends = ["".join(some) + number for some in chain(*before)]
+        return BitMap().union(*(self._cut_off[end] for end in ends if end in self._cut_off))
 
     def _with_parts(self, parts: Sequence[str], most: int) -> FoundJobs | None:
         """Return the jobs with words in a row of which the first ends with the first of ``parts``, the last begins with the last
@@ -285,20 +310,14 @@ def _united_by_place(placed: Iterable[tuple[int, BitMap]]) -> dict[int, BitMap]:
     return {place: BitMap.union(*jobs) for place, jobs in found.items()}
 
 
-@cache
-def _ending_after(kept: int, size: int, longest: int) -> list[slice]:
-    """Return the parts of up to ``longest`` digits, of a number of ``size`` digits, that end after those that are kept."""
-    return [
-        slice(start, end) for end in range(kept + 1, size + 1) for start in range(max(0, end - longest), end)
-    ]
-
-
-def note(jobs: dict[str, BitMap], name: str, job_id: int) -> None:
-    """Add a job to those of a name, which may be new."""
-    try:
-        jobs[name].add(job_id)
-    except KeyError:
-        jobs[name] = BitMap((job_id,))
+def note(jobs: dict[str, BitMap], more: Jobs) -> None:
+    """Add more jobs to those of names, which may be new."""
+    for name, job_ids in more.items():
+        there = jobs.get(name)
+        if there is None:
+            jobs[name] = BitMap(job_ids)
+        else:
+            there.update(job_ids)
 
 
 def _in_a_row(parts: list[dict[int, BitMap]]) -> BitMap:

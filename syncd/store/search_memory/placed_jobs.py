@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyroaring import BitMap
 
 
@@ -11,22 +13,22 @@ class PlacedJobs:
 
     __slots__ = ("at", "jobs")
 
-    def __init__(self, job_id: int, place: int) -> None:
-        self.jobs = BitMap((job_id,))
+    def __init__(self, job_ids: Sequence[int], place: int) -> None:
+        self.jobs = BitMap(job_ids)
         self.at = {place: self.jobs}
 
-    def add(self, job_id: int, place: int) -> bool:
-        """Add a job that has the word at ``place``. Return whether no other has it there."""
+    def add(self, job_ids: Sequence[int], place: int) -> bool:
+        """Add jobs that have the word at ``place``. Return whether no other has it there."""
         there = self.at.get(place)
         if there is None:
             if len(self.at) == 1:
                 self.jobs = self.jobs.copy()
-            self.at[place] = BitMap((job_id,))
-            self.jobs.add(job_id)
+            self.at[place] = BitMap(job_ids)
+            self.jobs.update(job_ids)
             return True
-        there.add(job_id)
+        there.update(job_ids)
         if there is not self.jobs:
-            self.jobs.add(job_id)
+            self.jobs.update(job_ids)
         return False
 
     def remove(self, job_id: int, place: int) -> bool:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from itertools import chain, product
 from operator import add
+from string import digits
 
 from pyroaring import BitMap
 
-from syncd.store.search_memory.cut_words import LONGEST_NUMBER, FoundJobs, note
+from syncd.store.search_memory.cut_words import LONGEST_NUMBER, FoundJobs, Jobs, note
 
 #: Different parts of all referenceIds.
 MOST_PARTS = 50_000
 
-_LONG_NUMBERS = re.compile("[0-9]{3,}")
-_LONG_NUMBER = re.compile(f"[0-9]{{3,{LONGEST_NUMBER}}}")
+#: Each digit with those after it, as many as a number has that is known.
+_NUMBERS = re.compile(f"(?=([0-9]{{3,{LONGEST_NUMBER}}}))")
+_NUMBER = re.compile(f"[0-9]{{3,{LONGEST_NUMBER}}}")
 
 
 class RandomReferences:
-    """The pairs of characters in referenceIds, and the numbers of up to ``LONGEST_NUMBER`` digits, each with the ids of the jobs
-    that have it."""
+    """The ids of the jobs by the pairs of characters in their referenceIds, and by each three digits or more, up to
+    ``LONGEST_NUMBER``, that follow each other there."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, BitMap] = {}
@@ -27,14 +31,17 @@ class RandomReferences:
     def too_many(self) -> bool:
         return len(self._jobs) > MOST_PARTS
 
-    def add(self, job_id: int, reference: str) -> None:
-        """Add a job. The parts may be too many then."""
-        for part in _parts(reference):
-            note(self._jobs, part, job_id)
+    def add(self, references: Mapping[int, str]) -> None:
+        """Add jobs. The parts may be too many then."""
+        jobs = Jobs(list)
+        for job_id, reference in references.items():
+            for part in _parts(reference):
+                jobs[part].append(job_id)
+        note(self._jobs, jobs)
 
     def remove(self, job_id: int, reference: str) -> bool:
         """Remove a job. Return False if it is not there."""
-        for part in _parts(reference):
+        for part in set(_parts(reference)):
             jobs = self._jobs.get(part)
             if jobs is None or job_id not in jobs:
                 return False
@@ -46,19 +53,28 @@ class RandomReferences:
     def having(self, term: str) -> FoundJobs:
         """Return the jobs that have ``term``. Those with all pairs of characters of a longer term perhaps have it."""
         if len(term) == 1:
-            jobs = BitMap().union(*(jobs for part, jobs in self._jobs.items() if term in part))
+            jobs = BitMap().union(
+                *(jobs for part, jobs in self._jobs.items() if len(part) <= 2 and term in part)
+            )
             return FoundJobs(jobs, jobs)
-        if len(term) == 2 or _LONG_NUMBER.fullmatch(term):
-            jobs = self._jobs.get(term, BitMap())
+        if len(term) == 2 or _NUMBER.fullmatch(term):
+            jobs = BitMap().union(*(self._jobs[part] for part in _beginning_with(term) if part in self._jobs))
             return FoundJobs(jobs, jobs)
         pairs = [self._jobs.get(pair, BitMap()) for pair in set(map(add, term, term[1:]))]
         return FoundJobs(BitMap(), BitMap.intersection(*pairs))
 
 
-def _parts(text: str) -> set[str]:
-    """Return the pairs of characters and the numbers of a text; of one character that itself."""
-    parts = set(map(add, text, text[1:])) if len(text) > 1 else {text}
-    for number in _LONG_NUMBERS.findall(text):
-        for size in range(3, LONGEST_NUMBER + 1):
-            parts.update([number[start : start + size] for start in range(len(number) - size + 1)])
-    return parts
+def _parts(text: str) -> Iterable[str]:
+    """Return the parts of a text: its pairs of characters, or its only character, and its numbers. Some are there twice."""
+    return chain(map(add, text, text[1:]), _NUMBERS.findall(text)) if len(text) > 1 else [text]
+
+
+def _beginning_with(term: str) -> list[str]:
+    """Return the parts that begin with ``term``, a pair of characters or a number: all texts that have it have one of these."""
+    if len(term) == 2:
+        return [term]
+    return [
+        term + "".join(more)
+        for count in range(LONGEST_NUMBER - len(term) + 1)
+        for more in product(digits, repeat=count)
+    ]

@@ -10,7 +10,8 @@ longer term is undecided for the jobs that have all its pairs of characters.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from pyroaring import BitMap
@@ -85,17 +86,22 @@ class TextWords:
         """Whether they cannot answer, but new words could that take the referenceIds as random."""
         return self._random_references and not self._usable
 
-    def add(self, job_id: int, job: CountedJob) -> None:
-        if not self._usable:
+    def add(self, jobs: Mapping[int, CountedJob]) -> None:
+        """Add jobs by their ids."""
+        if not self._usable or not jobs:
             return
-        if job_id > MOST_ID:
+        if max(jobs) > MOST_ID:
             self.give_up()
             return
-        self._order.set(job_id, job.published_at)
-        self._jobs[job.status].add(job_id)
-        title, _, reference = job.search.partition(_BREAK)
-        self._titles.add(job_id, title)
-        self._references.add(job_id, reference)
+        titles, references, statuses = dict[int, str](), dict[int, str](), defaultdict[str, list[int]](list)
+        for job_id, (search, status, published_at) in jobs.items():
+            titles[job_id], _, references[job_id] = search.partition(_BREAK)
+            statuses[status].append(job_id)
+            self._order.set(job_id, published_at)
+        for status, job_ids in statuses.items():
+            self._jobs[status].update(job_ids)
+        self._titles.add(titles)
+        self._references.add(references)
         if self._titles.too_many or self._references.too_many:
             random = self._references.too_many and not self._random_references
             self.give_up()
@@ -115,16 +121,18 @@ class TextWords:
             return
         self._jobs[job.status].remove(job_id)
 
-    def change(self, job_id: int, before: CountedJob | None, after: CountedJob | None) -> None:
-        """Change a job as it was into what it is. None: it was not there, or is not there any more."""
-        if before is not None and after is not None and before[:2] == after[:2]:
-            if self._usable:
-                self._order.set(job_id, after.published_at)
-            return
-        if before is not None:
-            self.remove(job_id, before)
-        if after is not None:
-            self.add(job_id, after)
+    def change(self, before: Mapping[int, CountedJob], after: Mapping[int, CountedJob]) -> None:
+        """Change jobs by their ids: those that there were, as they were, into those that there are, as they are."""
+        republished = {
+            job_id for job_id, job in before.items() if job_id in after and job[:2] == after[job_id][:2]
+        }
+        for job_id, job in before.items():
+            if job_id not in republished:
+                self.remove(job_id, job)
+        self.add({job_id: job for job_id, job in after.items() if job_id not in republished})
+        if self._usable:
+            for job_id in republished:
+                self._order.set(job_id, after[job_id].published_at)
 
     def give_up(self) -> None:
         """Answer nothing any more. The memory is freed by ``free_some``."""

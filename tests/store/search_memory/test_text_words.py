@@ -52,7 +52,7 @@ def jobs_with(*ids: int, undecided: tuple[int, ...] = ()) -> JobsWith:
 def words_of(jobs: list[Any], *, random_references: bool = False) -> TextWords:
     words = TextWords(random_references=random_references)
     for number, (title, reference, status) in enumerate(jobs, start=1):
-        words.add(number, job(search_text(title, reference), status.value))
+        words.add({number: job(search_text(title, reference), status.value)})
     if not words.usable and words.random_references:
         return words_of(jobs, random_references=True)
     return words
@@ -78,23 +78,28 @@ ANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_
     jobs=JOBS,
     gone=JOBS,
     asked=st.lists(st.tuples(TERMS, st.none() | st.sampled_from(Status)), min_size=1, max_size=9),
+    together=st.sampled_from([1, 2, 5, 20]),
 )
 def test_they_count_what_a_look_at_every_job_counts(
-    jobs: list[Any], gone: list[Any], asked: list[Any], bounds: tuple[int, int]
+    jobs: list[Any], gone: list[Any], asked: list[Any], *, together: int, bounds: tuple[int, int]
 ) -> None:
-    everything = list(enumerate([*gone, *jobs], start=1))
     words = TextWords(random_references=words_of([*gone, *jobs]).random_references)
-    for number, (title, reference, status) in everything:
-        if number == len(everything) // 2:
-            for q, _ in asked:
-                words.having(fold(q), None)  # what was asked for is kept
-        words.add(number, job(search_text(title, reference), status.value))
-    for number, (title, reference, status) in everything[: len(gone)]:
-        words.remove(number, job(search_text(title, reference), status.value))
-    published = {number: number * 5 % 3 for number, _ in everything}
-    for number, (title, reference, status) in everything[len(gone) :]:
-        as_it_was = job(search_text(title, reference), status.value)
-        words.change(number, as_it_was, as_it_was._replace(published_at=published[number]))
+    before = {
+        number: job(search_text(title, reference), status.value)
+        for number, (title, reference, status) in enumerate([*gone, *jobs], start=1)
+    }
+    for start in range(1, len(before) + 1, together):
+        words.add({number: before[number] for number in range(start, start + together) if number in before})
+        for q, _ in asked:
+            words.having(fold(q), None)  # what was asked for is kept
+    published = {number: number * 5 % 3 for number in before}
+    words.change(
+        before,
+        {
+            number: before[number]._replace(published_at=published[number])
+            for number in list(before)[len(gone) :]
+        },
+    )
     assert words.usable or bounds[1] < 1_000
     for q, status in asked:
         having = words.having(fold(q), status)
@@ -128,7 +133,7 @@ def test_what_was_asked_for_lately_is_kept(monkeypatch: pytest.MonkeyPatch) -> N
     words = words_of([("Baker", None, Status.ACTIVE)])
     for term in ("a", "b", "er", "bak", "b"):
         assert words.having(term, None) == jobs_with(1)
-    words.add(2, job("abba\n"))
+    words.add({2: job("abba\n")})
     assert words.having("b", None) == jobs_with(1, 2)
     words.remove(1, job("baker\n"))
     assert words.having("b", None) == words.having("a", None) == jobs_with(2)
@@ -240,7 +245,7 @@ def test_too_many_words_of_titles_are_left_out(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(text_words, "MOST_WORDS", 3)
     words = words_of([(letter, letter, Status.ACTIVE) for letter in "abc"])
     assert words.having("z", None) == jobs_with()
-    words.add(4, job("d\n1"))
+    words.add({4: job("d\n1")})
     assert words.having("z", None) is None
     assert (words.usable, words.random_references) == (False, False)
 
@@ -250,12 +255,12 @@ def test_words_of_too_many_characters_are_left_out(monkeypatch: pytest.MonkeyPat
     words = TextWords()
     for number, title in enumerate(("baker", "miller", "welder", "carter")):
         for job_id in (number, number + 10):
-            words.add(job_id, job(f"{title}\n"))
+            words.add({job_id: job(f"{title}\n")})
         for job_id in (number, number + 10):
             words.remove(job_id, job(f"{title}\n"))
     assert words.having("er", None) == jobs_with()
-    words.add(1, job("baker\n"))
-    words.add(2, job("miller\n"))
+    words.add({1: job("baker\n")})
+    words.add({2: job("miller\n")})
     assert words.having("er", None) is None
 
 
@@ -264,7 +269,7 @@ def test_too_many_reference_ids_are_taken_as_random(monkeypatch: pytest.MonkeyPa
     jobs = [(title, f"{end}-{end}1", Status.ACTIVE) for title in ("ab", "cd1") for end in "vwxyz"]
     words = TextWords()
     for number, (title, reference, _) in enumerate(jobs, start=1):
-        words.add(number, job(f"{title}\n{reference}"))
+        words.add({number: job(f"{title}\n{reference}")})
     assert (words.usable, words.random_references) == (False, True)
     assert words.having("ab", None) is None
     words = words_of(jobs)
@@ -321,7 +326,7 @@ def test_words_that_were_removed_do_not_hide_those_that_are_not_looked_at(
 ) -> None:
     monkeypatch.setattr(cut_words, "MOST_UNDECIDED", 2)
     words = words_of([(f"cook {number}77 night", None, Status.ACTIVE) for number in range(1000, 1004)])
-    words.add(9, job("cook 987656 chef\n"))
+    words.add({9: job("cook 987656 chef\n")})
     assert words.having("56 chef", None) is None
     words.remove(1, job("cook 100077 night\n"))
     words.remove(2, job("cook 100177 night\n"))
@@ -362,22 +367,21 @@ def test_places_of_words_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     words = words_of([(f"{'a ' * count}a", None, Status.ACTIVE) for count in range(6)])
     assert words.having("a a", None) == jobs_with(2, 3, 4, 5, 6)
     words.remove(6, job("a a a a a a\n"))
-    words.add(7, job("b\n"))
+    words.add({7: job("b\n")})
     assert words.having("a a", None) == jobs_with(2, 3, 4, 5)
-    words.add(8, job("c\n"))
+    words.add({8: job("c\n")})
     assert words.having("a a", None) is None
 
 
 def test_words_that_come_and_go_take_no_memory() -> None:
     words = cut_words.CutWords(10)
     for number in range(5_000):
-        words.add(1, f"title {chr(97 + number % 26)}{chr(97 + number // 26 % 26)}{chr(97 + number // 676)}")
-        words.remove(
-            1, f"title {chr(97 + number % 26)}{chr(97 + number // 26 % 26)}{chr(97 + number // 676)}"
-        )
+        title = f"title {chr(97 + number % 26)}{chr(97 + number // 26 % 26)}{chr(97 + number // 676)}"
+        words.add({1: title})
+        words.remove(1, title)
     assert len(words._new) <= cut_words.NEW_WORDS + 30
     references = random_references.RandomReferences()
-    references.add(1, "ab")
+    references.add({1: "ab"})
     references.remove(1, "ab")
     assert not references._jobs
 
@@ -395,25 +399,33 @@ def test_what_is_not_used_any_more_is_freed_in_portions(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("number", "search"), [(1, "miller\n"), (1, "baker 13\n"), (1, "baker\n"), (2, "baker 12\n")]
+    ("number", "search"),
+    [
+        (1, "miller\n"),
+        (1, "baker 13\n"),
+        (1, "baker\n"),
+        (2, "baker 12 12345\n"),
+        (1, "baker 12 12346\n"),
+        (1, "baker 12 123456\n"),
+    ],
 )
 def test_a_job_that_is_not_there_cannot_be_removed(number: int, search: str) -> None:
-    words = words_of([("Baker 12", None, Status.ACTIVE)])
+    words = words_of([("Baker 12 12345", None, Status.ACTIVE)])
     words.remove(number, job(search))
     assert not words.usable
     words = words_of([("Baker 12", None, Status.ACTIVE)])
     words.remove(1, job("baker 12\n", "draft"))
     assert not words.usable
     assert words.having("baker", None) is None
-    words.add(3, job("e\n"))
+    words.add({3: job("e\n")})
     words.remove(3, job("e\n"))
     assert words.having("e", None) is None
 
 
 def test_ids_that_are_too_high_are_not_counted() -> None:
     words = TextWords()
-    words.add(2**32 - 1, job("baker\n"))
+    words.add({2**32 - 1: job("baker\n")})
     assert words.having("baker", None) == jobs_with(2**32 - 1)
-    words.add(2**32, job("baker\n"))
+    words.add({2**32: job("baker\n")})
     assert not words.usable
     assert words.having("baker", None) is None
