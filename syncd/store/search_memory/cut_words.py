@@ -275,11 +275,13 @@ class CutWords:
             self._join()
         sought = "\n" * begins + part + "\n" * ends
         words = {word for word in self._new if sought in f"\n{word}\n"}
+        if begins:
+            words.update(re.findall(f"\n({re.escape(part)}[^\n]*)", self._joined))
+            return words & self._jobs.keys() if len(words) <= most else None
         at = self._joined.find(sought)
         while at >= 0:
-            first = at + 1 if begins else self._joined.rfind("\n", 0, at) + 1
-            end = self._joined.find("\n", first)
-            words.add(self._joined[first:end])
+            end = self._joined.find("\n", at)
+            words.add(self._joined[self._joined.rfind("\n", 0, at) + 1 : end])
             if len(words) > most:
                 return None
             at = self._joined.find(sought, end)

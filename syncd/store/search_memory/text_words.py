@@ -23,8 +23,8 @@ from syncd.store.search_memory.random_references import RandomReferences
 
 #: Different words of titles, and of referenceIds.
 MOST_WORDS, MOST_REFERENCES = 100_000, 20_000
-#: Jobs up to which ``JobsWith`` has their ids: where more have a term, a short walk finds a page of them.
-RARE = 5_000
+#: Jobs up to which ``JobsWith`` has ids: where more have a term, a short walk finds a page of them. Up to ``ALL`` it has all.
+RARE, ALL = 5_000, 1_000
 #: Undecided jobs up to which ``JobsWith`` names them.
 MOST_UNDECIDED = 1_000
 #: The highest id of a job that a bitmap can have.
@@ -35,8 +35,9 @@ _BREAK = "\n"
 
 
 class JobsWith(NamedTuple):
-    """The jobs that have a term. ``total``: how many surely have it. ``ids``: of a rare term these, in the order of lists, and
-    among them those that perhaps have it; None: they are not known. ``undecided``: the ids of those that perhaps have it."""
+    """The jobs that have a term. ``total``: how many surely have it. ``ids``: of a rare term the first of these in the order of
+    lists, and among them those that perhaps have it; None: they are not known. ``undecided``: the ids of those that perhaps
+    have it."""
 
     total: int
     ids: Sequence[int] | None = None
@@ -153,8 +154,9 @@ class TextWords:
             self._left_out.pop()
         return True
 
-    def having(self, term: str, status: Status | None) -> JobsWith | None:
-        """Return the jobs that have ``term``, folded. None: they are not known."""
+    def having(self, term: str, status: Status | None, *, first: int = ALL) -> JobsWith | None:
+        """Return the jobs that have ``term``, folded. None: they are not known. ``first``: how many ids are asked for; there may
+        be more."""
         if not self._usable or not term:
             return None
         titles, references = self._titles.having(term), self._references.having(term)
@@ -166,4 +168,10 @@ class TextWords:
         total, undecided = len(surely), frozenset(perhaps - surely)
         if len(undecided) > MOST_UNDECIDED:
             return None
-        return JobsWith(total, self._order.sorted(perhaps) if total <= RARE else None, undecided)
+        if total > RARE:
+            return JobsWith(total, None, undecided)
+        return JobsWith(
+            total,
+            self._order.first(max(first, ALL if total <= ALL else 0) + len(undecided), perhaps),
+            undecided,
+        )

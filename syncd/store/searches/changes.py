@@ -106,7 +106,11 @@ def changed_jobs(tx: Tx, employer_id: int, since: SearchState, newer: int, *, mo
     if not newer:
         return Changed({}, {})
     values = {"after": since.change, "newer": newer, "employer_id": employer_id, "limit": most + 1}
-    changes = tx.all(_CHANGES, **values) if newer <= CHECKED else tx.each(_CHANGES, **values)
+    changes: Iterable[tuple[int, str | None]]
+    if newer > CHECKED:
+        changes = tx.each(_CHANGES, **values)
+    elif len(changes := tx.all(_CHANGES, **values)) > most:
+        return None
     old: dict[int, dict[str, Any]] = {}
     created: set[int] = set()
     for number, (job_id, text) in enumerate(changes):  # the newest first

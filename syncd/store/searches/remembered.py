@@ -36,7 +36,8 @@ def find(tx: Tx, asked: Asked, *, page: int, size: int, among: int) -> tuple[int
     if known is not None and (kept := known.page(page, size, asked.most)) is not None:
         return known.total, kept
     total = None if known is None else known.total
-    counted = having(tx, asked, state, among) if total is None or total <= RARE else None
+    rare = total is None or total <= RARE
+    counted = having(tx, asked, state, jobs=among, first=page * size) if rare else None
     if counted is not None and counted.ids is not None:
         ids = Found(counted.total, counted.ids).page(page, size, asked.most) or ()
         found = Found(counted.total, array("q", counted.ids[:FIRST]))

@@ -65,9 +65,9 @@ class Read(Protocol):
     def __call__(self, fn: Callable[[Tx], T], /) -> T: ...
 
 
-def having(tx: Tx, asked: Asked, state: SearchState, jobs: int) -> JobsWith | None:
-    """Return what the words say of the jobs that are searched, in ``state``, which ``tx`` sees. ``jobs``: how many
-    the employer has. None: they cannot say."""
+def having(tx: Tx, asked: Asked, state: SearchState, *, jobs: int, first: int) -> JobsWith | None:
+    """Return what the words say of the jobs that are searched, in ``state``, which ``tx`` sees: their number, and if the words
+    know ids the ``first`` ones, or more. ``jobs``: how many the employer has. None: they cannot say."""
     if tx.search_memory is None or jobs <= MANY:
         return None
     known = tx.search_memory.words.get(asked.employer_id)
@@ -79,7 +79,7 @@ def having(tx: Tx, asked: Asked, state: SearchState, jobs: int) -> JobsWith | No
             return None
         if newer and not _follow(tx, asked.employer_id, known, state, newer):
             return None
-        found = known.words.having(asked.term, asked.status)
+        found = known.words.having(asked.term, asked.status, first=first)
     finally:
         known.lock.release()
     if found is not None and found.undecided:
