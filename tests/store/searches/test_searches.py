@@ -175,6 +175,7 @@ class Stores:
     most=st.sampled_from([0, 2, 1_000]),
     first_ids=st.sampled_from([3, 1_000]),
     batch=st.sampled_from([1, 2, 1_000]),
+    rare=st.sampled_from([(0, 0), (2, 1), (5_000, 0), (5_000, 1_000)]),
 )
 def test_an_answer_is_that_of_a_look_at_every_job_after_any_writes(
     open_store: OpenStore,
@@ -188,6 +189,7 @@ def test_an_answer_is_that_of_a_look_at_every_job_after_any_writes(
     most: int,
     first_ids: int,
     batch: int,
+    rare: tuple[int, int],
 ) -> None:
     asked = [("a", None, 1, None), ("aab", None, 1, None), ("b", Status.ACTIVE, 2, None), *asked]
     with pytest.MonkeyPatch.context() as patched, open_store() as first, open_store() as second:
@@ -196,6 +198,8 @@ def test_an_answer_is_that_of_a_look_at_every_job_after_any_writes(
         patched.setattr(words, "CHECKED", checked)
         patched.setattr(words, "BEHIND", followed)
         patched.setattr(words, "BATCH", batch)
+        for name, value in zip(("RARE", "ALL"), rare, strict=True):
+            patched.setattr(text_words, name, value)
         patched.setattr(answers, "MOST", most)
         patched.setattr(remembered, "FIRST", first_ids)
         patched.setattr(changes, "FIRST", first_ids)
