@@ -27,7 +27,14 @@ from syncd.feeds.mapping.sources import (
     constants,
     each_node,
 )
-from syncd.feeds.mapping.transforms import TidyPlace, each_city, has_postal_code, is_canada, read_place
+from syncd.feeds.mapping.transforms import (
+    TidyPlace,
+    each_city,
+    each_place,
+    has_postal_code,
+    is_canada,
+    read_place,
+)
 from syncd.feeds.text import spelled
 
 #: The warning for a place that may as well be abroad: nothing in the record places it in Canada.
@@ -132,7 +139,7 @@ def _finder(given: FieldExpression) -> _Finder:
     options, context, scope = given.options, given.context, given.scope
     every, vouched = given.source.every, context.places == "canada"
     if not any(option in options for option in ("country", "province", "postal")):
-        return lambda node: ([one for value in every(node) for one in _found(value, vouched)], None)
+        return lambda node: ([one for text in _texts(every(node)) for one in _found(text, vouched)], None)
     countries, postal = given.source_of("country").every, given.source_of("postal").every
     province = options.get("province")
     if isinstance(province, list):  # all of them are looked at
@@ -155,10 +162,13 @@ def _finder(given: FieldExpression) -> _Finder:
         abroad = None
         for part in parts(node) if parts else (node,):
             named = [spelled(value) for value in countries(part)]
-            places = every(part)
-            texts = tuple(map(spelled, places))
-            short = sum(map(len, (*named, *texts))) <= _REMEMBERED
-            if short and (named or not inherits) and (certain := _certain(tuple(named), texts)) is not None:
+            places = _texts(every(part))
+            short = sum(map(len, (*named, *places))) <= _REMEMBERED
+            if (
+                short
+                and (named or not inherits)
+                and (certain := _certain(tuple(named), tuple(places))) is not None
+            ):
                 found += certain
                 continue
             canadian = any(map(is_canada, named))
@@ -166,15 +176,15 @@ def _finder(given: FieldExpression) -> _Finder:
                 abroad = abroad or named[0]
                 continue
             if inherits and not named and (elsewhere := foreign(node)):
-                kept = [value for value in places if read_place(spelled(value)).in_canada]
+                kept = [text for text in places if read_place(text).in_canada]
                 abroad = abroad or (elsewhere if len(kept) < len(places) else None)
                 places = kept
             if any(map(_lacks_province, places)):
                 places = _in_province(places, provinces(part))
-            if any(read_place(spelled(value)).doubted for value in places):
+            if any(read_place(text).doubted for text in places):
                 canadian = vouched or canadian or any(has_postal_code(spelled(code)) for code in postal(part))
-            for value in places:
-                found += _found(value, canadian)
+            for text in places:
+                found += _found(text, canadian)
         return found, abroad
 
     return find
@@ -192,26 +202,27 @@ def _certain(countries: tuple[str, ...], texts: tuple[str, ...]) -> list[TidyPla
     return [one for text in texts for one in _found(text, canadian)]
 
 
-def _found(value: object, in_canada: bool) -> list[TidyPlace]:
+def _texts(values: Iterable[object]) -> list[str]:
+    return [text for value in values for text in each_place(spelled(value))]
+
+
+def _found(text: str, in_canada: bool) -> list[TidyPlace]:
     """The places of one text; ``in_canada``: the record says that they are."""
-    found = [read_place(text) for text in each_city(spelled(value))]
+    found = [read_place(one) for one in each_city(text)]
     return [place._replace(in_canada=True) if in_canada and not place.in_canada else place for place in found]
 
 
-def _in_province(places: Values, provinces: Values) -> Values:
+def _in_province(places: list[str], provinces: Values) -> list[str]:
     """A place without a province gets the first value that is one, else (a state abroad) the first value."""
     named = [spelled(value) for value in provinces]
     if not named:
         return places
     province = next((name for name in named if province_code(name)), named[0])
-    return [
-        f"{read_place(spelled(value)).text}, {province}" if _lacks_province(value) else value
-        for value in places
-    ]
+    return [f"{read_place(text).text}, {province}" if _lacks_province(text) else text for text in places]
 
 
-def _lacks_province(value: object) -> bool:
-    place = read_place(spelled(value))
+def _lacks_province(text: str) -> bool:
+    place = read_place(text)
     return place.bare and not place.nowhere
 
 

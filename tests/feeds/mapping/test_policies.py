@@ -106,6 +106,52 @@ def test_known_cities_before_one_province_are_places_of_their_own(text, expected
     assert places(row({"locations": "l"}, {"l": text})) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Toronto, ON; Ottawa, ON", ["Toronto, ON", "Ottawa, ON"]),
+        ("Toronto, ON | Calgary, Alberta, Canada", ["Toronto, ON", "Calgary, Alberta"]),
+        ("Toronto, ON\nOttawa, ON\n", ["Toronto, ON", "Ottawa, ON"]),
+        ("Toronto, ON;", ["Toronto, ON"]),
+        ("Toronto, ON / Calgary, AB", ["Toronto, ON", "Calgary, AB"]),
+        ("Toronto, ON and Nowhereville, BC", ["Toronto, ON", "Nowhereville, BC"]),
+        ("Montréal, QC et Ottawa, ON", ["Montréal, QC", "Ottawa, ON"]),
+        ("Toronto, ON, Calgary, AB, Laval, Québec", ["Toronto, ON", "Calgary, AB", "Laval, Québec"]),
+        ("Toronto/Ottawa, ON; CA-AB-Calgary", ["Toronto, ON", "Ottawa, ON", "Calgary, AB"]),
+        ("Toronto, ON; Remote", ["Toronto, ON"]),
+        ("Toronto, ON; toronto, Ontario", ["Toronto, ON"]),
+        # a part is not certainly a place
+        ("Head Office; Toronto, ON", ["Head Office; Toronto, ON"]),
+        ("Nowhereville, ON, Calgary, AB", ["Calgary, AB"]),
+        (f"{'; '.join(['Toronto, ON', 'Ottawa, ON'] * 20)}", ["Toronto, ON", "Ottawa, ON"]),
+    ],
+)
+def test_places_of_a_list_are_places_of_their_own(text, expected):
+    assert places(row({"locations": "l"}, {"l": text})) == expected
+    assert places(row({"locations": {"from": "l", "country": "c"}}, {"l": text, "c": "Canada"})) == expected
+
+
+def test_places_of_a_list_without_their_provinces_get_that_of_the_record():
+    fields = {"locations": {"from": "l", "province": "p"}}
+    for text in ("Toronto; Ottawa", "Toronto | Ottawa", "Toronto; Ottawa, ON", "Toronto\nOttawa"):
+        assert places(row(fields, {"l": text, "p": "ON"})) in (["Toronto, ON", "Ottawa, ON"],)
+    assert places(row(fields, {"l": "Head Office; Desk 5", "p": "ON"})) == ["Head Office; Desk 5, ON"]
+
+
+def test_of_a_long_list_the_first_three_places_count():
+    names = ["Toronto", "Ottawa", "London", "Barrie", "Guelph"]
+    found = row({"locations": "l"}, {"l": "; ".join(f"{name}, ON" for name in names * 20)})
+    assert places(found) == ["Toronto, ON", "Ottawa, ON", "London, ON"]
+    assert codes(found) == ["too_many_locations"]
+    found = row({"locations": "l"}, {"l": "Toronto, ON; " * 1_000})
+    assert len(places(found)) == 1  # far too long for a place: the rules of a job reject it
+
+
+def test_of_a_list_a_place_abroad_is_left_out():
+    found = row({"locations": "l"}, {"l": "Toronto, ON; Boston, MA"})
+    assert (places(found), codes(found)) == (["Toronto, ON"], ["location_abroad"])
+
+
 def test_only_the_country_of_a_record_that_is_itself_a_place_is_that_of_others():
     fields = {"locations": {"each": "more", "from": "l", "country": ["c", "more[*].c"]}}
     found = row(fields, {"c": "US", "more": [{"l": "Boston", "c": "US"}, {"l": "Laval"}]})

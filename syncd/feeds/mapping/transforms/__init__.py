@@ -3,10 +3,17 @@
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.mapping.transforms.dates import compile_dates, readings, says_no_date
 from syncd.feeds.mapping.transforms.html import clean, paragraphs
-from syncd.feeds.mapping.transforms.places import TidyPlace, each_city, has_postal_code, is_canada, read_place
+from syncd.feeds.mapping.transforms.places import (
+    TidyPlace,
+    each_city,
+    each_place,
+    has_postal_code,
+    is_canada,
+    read_place,
+)
 
 #: Part of every feed's fingerprint: raise it when a transform gives another result for the same text.
-VERSION = 9
+VERSION = 10
 
 __all__ = [
     "VERSION",
@@ -14,6 +21,7 @@ __all__ = [
     "clean",
     "compile_dates",
     "each_city",
+    "each_place",
     "has_postal_code",
     "is_canada",
     "money",

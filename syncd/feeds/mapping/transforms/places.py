@@ -14,6 +14,8 @@ from syncd.place_data import content, places_in
 
 #: The API does not take a longer location.
 _LONGEST = 400
+#: Longer texts are not looked through for a list of places.
+_LONGEST_LIST = 4_000
 _CANADA = frozenset(("ca", "can", "canada", "cdn"))
 _CODES = "|".join(PROVINCES)
 #: Codes of provinces that are codes of countries, too (ISO 3166).
@@ -59,10 +61,47 @@ _OTHERS = re.compile(r"\s*\(?\+\s*\d{1,3}(?:\s+(?:more|others?|autres?)(?:\s+\w+
 _BRACKETS = re.compile(r"([^,()]+?)\s*\(([^()]+)\)\Z")
 #: Counties with the names of two places.
 _COUNTIES = frozenset({"prescott and russell", "leeds and grenville", "lennox and addington"})
+#: What no name of a place has in it, and what some have.
+_BETWEEN_PLACES = re.compile(r"\s*[;|\n\r\u2022]\s*")
 _BETWEEN_CITIES = re.compile(r"\s*[/&]\s*|\s+(?:or|ou|and|et)\s+", re.IGNORECASE)
 #: "Toronto, Ontario, Canada, ON" of a city that has more than its name, and a template.
 _CANADA_WITHIN = re.compile(r",\s*Canada\s*(?=,)", re.IGNORECASE)
 _MORE = re.compile(r"([^,]+,\s*[^,]+?)(?:\s+-\s+|\s*\().*\Z", re.DOTALL)
+
+
+def each_place(text: str) -> tuple[str, ...]:
+    """Return a text for each place of a list: "Toronto, ON; Ottawa", "Toronto, ON / Ottawa, ON", "Toronto, ON, Calgary, AB". If a
+    part of it is not certainly a place, return ``text`` alone."""
+    return _places_listed(text) if len(text) <= _LONGEST else _list_of_places(text[: _LONGEST_LIST + 1])
+
+
+def _list_of_places(text: str) -> tuple[str, ...]:
+    if len(text) > _LONGEST_LIST:
+        return (text,)
+    for between, is_place in ((_BETWEEN_PLACES, _is_place), (_BETWEEN_CITIES, _has_region)):
+        parts = tuple(filter(None, between.split(text.strip())))
+        if parts and parts != (text,) and all(map(is_place, parts)):
+            return parts
+    words = [word.strip() for word in text.split(",")]
+    cities, provinces = words[::2], words[1::2]  # "Toronto, ON, Calgary, AB"
+    if 2 <= len(cities) == len(provinces) and all(map(_is_in, cities, map(province_code, provinces))):
+        return tuple(map("{}, {}".format, cities, provinces))
+    return (text,)
+
+
+_places_listed = lru_cache(maxsize=4096)(_list_of_places)
+
+
+def _is_place(text: str) -> bool:
+    place = read_place(text)
+    return place.nowhere or (place.bare and place.known is not None) or _has_region(text)
+
+
+def _has_region(text: str) -> bool:
+    """Return whether a text has a province after a city, or another country."""
+    place = read_place(text)
+    region = place.text.rpartition(",")[2]
+    return not place.bare and not place.nowhere and (province_code(region) is not None or place.abroad)
 
 
 @lru_cache(maxsize=4096)
@@ -216,8 +255,9 @@ def _step(place: str) -> str:
 def _arranged(place: str) -> str:
     """City and province in their order, if the text has both."""
     first = _CODE_FIRST.match(place) or _NAME_FIRST.match(place)
-    if first and province_code(first[1]) and not province_code(first[2]) and not is_nowhere(first[2]):
-        return f"{first[2].split(',')[-1].strip()}, {first[1].strip()}"
+    code = province_code(first[1]) if first else None
+    if first and code and not province_code(first[2]) and not is_nowhere(first[2]):
+        return f"{_city_in(first[2].split(',')[-1].strip(), code)}, {first[1].strip()}"
     brackets = _BRACKETS.match(place)
     if brackets and province_code(brackets[2]):
         return f"{brackets[1].strip()}, {brackets[2].strip()}"
@@ -230,6 +270,16 @@ def _arranged(place: str) -> str:
     return _shortened(place)
 
 
+def _city_in(text: str, province: str, dash: str = "-") -> str:
+    """Return the known place of ``province`` that the text begins or ends with, before or after a dash: "Toronto-King Street",
+    "Store 104 - Barrie". If there is none, return the text."""
+    parts = text.split(dash)
+    sizes = range(len(parts) - 1, 0, -1)
+    first, last = [parts[:size] for size in sizes], [parts[-size:] for size in sizes]
+    names = [dash.join(some).strip() for some in (parts, *first, *last)]
+    return next((name for name in names if _is_in(name, province)), text)
+
+
 def _shortened(place: str) -> str:
     """``123 Main St, Toronto, ON`` and ``Toronto, ON - Downtown`` as "Toronto, ON"."""
     parts = [part.strip() for part in place.split(",")]
@@ -239,9 +289,8 @@ def _shortened(place: str) -> str:
         return ", ".join(parts[:-1])
     if len(parts) > 2 and code and parts[-2] and (street or not province_code(parts[-2])):
         return f"{parts[-2]}, {parts[-1]}"
-    city, dash, _rest = parts[0].partition(" - ")
-    if dash and code and len(parts) == 2 and _is_in(city.strip(), code):
-        return f"{city.strip()}, {parts[1]}"
+    if code and len(parts) == 2 and " - " in parts[0]:
+        return f"{_city_in(parts[0], code, ' - ')}, {parts[1]}"
     more = _MORE.match(place)
     if more and province_code(more[1].rpartition(",")[2]):
         return more[1]
