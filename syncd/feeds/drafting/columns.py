@@ -43,7 +43,7 @@ _NOT_A_DATE = re.compile(r"\d+(?:\.\d+)?\Z")
 #: Formats that can be read without knowing the feed, the surest first. ``dmy`` and ``mdy`` together: the order is unknown.
 DATE_NAMES = ("iso", "rfc822", "ymd", "dmy", "mdy", "words")
 #: For whole numbers, by their length.
-_SERIALS = {5: "excel", 10: "epoch", 13: "epoch_ms"}
+_SERIALS = {5: "excel", 8: "iso", 10: "epoch", 13: "epoch_ms"}
 _PARSERS = {name: compile_dates([name]) for name in (*DATE_NAMES, "excel", "epoch", "epoch_ms")}
 
 

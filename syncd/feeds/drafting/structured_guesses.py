@@ -38,12 +38,12 @@ def guess_close_date(columns: ColumnSearch) -> Guess | None:
 def _formats(column: Column, columns: ColumnSearch) -> list[str]:
     """The formats in which nine of ten values can be read; none: the column has no dates."""
     kinds = column.kinds
-    serials = ("epoch_ms", "epoch", "excel")
-    whole = [name for name in serials if kinds[f"serial:{name}"] > 0.9 * column.values]
+    serials = ("epoch_ms", "epoch", "excel", "iso")
+    dates = column.values - sum(_words_for_no_date(column).values())
+    whole = [name for name in serials if kinds[f"serial:{name}"] > 0.9 * dates]
     if whole:
         return whole
     names = [name for name in DATE_NAMES if kinds[f"date:{name}"]]
-    dates = column.values - sum(_words_for_no_date(column).values())
     numbered = kinds["serial:excel"]  # cells of a spreadsheet beside texts
     if not names or sum(kinds[f"date:{name}"] for name in names) + numbered < 0.9 * dates:
         return []

@@ -357,6 +357,8 @@ def test_a_file_that_is_not_a_feed_is_named_as_what_it_is(tmp_path: Path, conten
         ("le 13 juillet 2026", {"date:words"}),
         ("1785000000000", {"number", "serial:epoch_ms"}),
         ("46216", {"number", "serial:excel"}),
+        ("20991231", {"number", "serial:iso"}),
+        ("20991331", {"number"}),
         ("Cook", set()),
     ],
 )
@@ -535,6 +537,20 @@ def test_day_numbers_of_a_spreadsheet_beside_texts_keep_their_format(tmp_path: P
         for n, date in enumerate(dates)
     ]
     assert fields_of(tmp_path, json.dumps(rows))["closeDate"]["date"][-1] == "excel"
+
+
+@pytest.mark.parametrize("dates", [["20991231", "20990115"], [20991231, 20990115]])
+def test_dates_without_hyphens_are_known(tmp_path: Path, dates: list[Any]) -> None:
+    rows = [
+        {"id": f"J{n}", "title": f"Clerk {n}", "description": LONG, "city": "Laval", "closing date": date}
+        for n, date in enumerate(dates)
+    ]
+    assert fields_of(tmp_path, json.dumps(rows))["closeDate"] == "closing date"
+    words = [*rows, *(rows[0] | {"id": f"K{n}", "closing date": "Open until filled"} for n in range(2))]
+    found = fields_of(
+        tmp_path, json.dumps([{**row, "closing date": f"{row['closing date']}"} for row in words])
+    )
+    assert found["closeDate"]["from"] == "closing date"
 
 
 def test_a_description_by_name_may_be_short(tmp_path: Path) -> None:
