@@ -33,7 +33,7 @@ BEHIND = 10_000
 #: Transactions between two looks at whether many jobs change.
 LOOK = 100
 #: Seconds that a search waits while another one follows changes.
-PATIENCE = 0.05
+LONGEST_WAIT = 0.05
 #: Jobs that are read in one transaction, which takes 10 to 30 ms, in which requests have half of the interpreter.
 BATCH = 500
 
@@ -71,7 +71,7 @@ def having(tx: Tx, asked: Asked, state: SearchState, *, jobs: int, first: int) -
     if tx.search_memory is None or jobs <= MANY:
         return None
     known = tx.search_memory.words.get(asked.employer_id)
-    if known is None or known.counted is not None or not known.lock.acquire(timeout=PATIENCE):
+    if known is None or known.counted is not None or not known.lock.acquire(timeout=LONGEST_WAIT):
         return None
     try:
         newer = state.changes_after(known.state)
