@@ -24,7 +24,7 @@ from syncd.store.search_memory.random_references import RandomReferences
 #: Different words of titles, and of referenceIds.
 MOST_WORDS, MOST_REFERENCES = 100_000, 20_000
 #: Jobs up to which ``JobsWith`` has ids: where more have a term, a short walk finds a page of them. Up to ``ALL`` it has all.
-RARE, ALL = 5_000, 1_000
+RARE, ALL = 10_000, 1_000
 #: Undecided jobs up to which ``JobsWith`` names them.
 MOST_UNDECIDED = 1_000
 #: The highest id of a job that a bitmap can have.
