@@ -37,6 +37,8 @@ MOST_PARTS = 16
 FREED = 500
 #: Characters of the terms of which the jobs are kept, once they were asked for, and how many terms: many words have them.
 SHORT, MOST_ASKED = 3, 128
+#: Short beginnings and ends of words of which the jobs are kept, once they were asked for as a part of a term.
+MOST_EDGES = 32
 #: What is in the place of the digits that are cut off. Terms have no control characters.
 MARK = "\t"
 _NUMBER = re.compile("[0-9]+")
@@ -69,6 +71,8 @@ class CutWords:
         self._cut_off: dict[str, BitMap] = {}
         #: By short term that was asked for the jobs that have it.
         self._asked: dict[str, BitMap] = {}
+        #: By short beginning or end of a word that was asked for ("\na", "a\n"), and by place, the jobs whose words have it.
+        self._edges: dict[str, dict[int, BitMap]] = {}
         self._characters = self._places = 0
         #: The words, each between two line feeds; those that were added since are ``_new``.
         self._joined = "\n"
@@ -86,6 +90,7 @@ class CutWords:
 
     def _keep_digits(self, count: int) -> None:
         self._kept_digits = count
+        self._edges.clear()
         self._further_digits = re.compile(f"(?<=[0-9]{{{count}}})[0-9]+{MARK}?")
         self._long_numbers = re.compile(f"[0-9]{{{count + 1},}}")
 
@@ -132,6 +137,9 @@ class CutWords:
         before = self._places
         for place, words_there in enumerate(placed):
             self._add_at(place, words_there)
+            for edge, at_place in self._edges.items():
+                having = [job_ids for word, job_ids in words_there.items() if edge in f"\n{word}\n"]
+                at_place.setdefault(place, BitMap()).update(*having)
         if self._places > before:
             self._bound()
 
@@ -168,6 +176,9 @@ class CutWords:
             if not jobs.at:
                 del self._jobs[word]
                 self._characters -= len(word)
+            for edge, at_place in self._edges.items():
+                if edge in f"\n{word}\n":
+                    at_place[place].discard(job_id)
         for last in set(self._digits_cut_off(text)):
             if job_id not in self._cut_off.get(last, _NONE):
                 return False
@@ -244,6 +255,10 @@ class CutWords:
                 surely.append(placed)
                 perhaps.append(placed)
                 continue
+            if begins != ends and (known := self._with_edge(part, begins=begins, most=most)) is not None:
+                surely.append(known)
+                perhaps.append(known)
+                continue
             words = self._words_with(part, begins=begins, ends=ends, most=most)
             undecided = self._undecided(part, begins=begins, ends=ends)
             if words is None or undecided is None:
@@ -251,6 +266,21 @@ class CutWords:
             surely.append(self._by_place(words))
             perhaps.append(self._by_place(words | undecided) if undecided - words else surely[-1])
         return FoundJobs(_in_a_row(surely), _in_a_row(perhaps))
+
+    def _with_edge(self, part: str, *, begins: bool, most: int) -> dict[int, BitMap] | None:
+        """Return by place the jobs of which a word begins, or ends, with a short ``part``; None: it is not short, too many words
+        have it, or digits of it may have been cut off."""
+        if len(part) > SHORT or self._cut(part) != part or not (begins or part.isalpha()):
+            return None
+        edge = f"\n{part}" if begins else f"{part}\n"
+        if edge not in self._edges:
+            words = self._words_with(part, begins=begins, ends=not begins, most=most)
+            if words is None:
+                return None
+            if len(self._edges) == MOST_EDGES:
+                del self._edges[next(iter(self._edges))]
+            self._edges[edge] = self._by_place(words)
+        return self._edges[edge]
 
     def _undecided(self, part: str, *, begins: bool = False, ends: bool = False) -> set[str] | None:
         """Return the words that may have ``part`` in digits that were cut off; None if they are more than ``MOST_UNDECIDED``.
