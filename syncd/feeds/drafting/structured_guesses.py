@@ -38,6 +38,8 @@ def guess_close_date(columns: ColumnSearch) -> Guess | None:
 def _formats(column: Column, columns: ColumnSearch) -> list[str]:
     """The formats in which nine of ten values can be read; none: the column has no dates."""
     kinds = column.kinds
+    if kinds["date:iso"]:  # beside these, dates without hyphens are of the same format
+        kinds = kinds + Counter({"date:iso": kinds["serial:iso"]})
     serials = ("epoch_ms", "epoch", "excel", "iso")
     dates = column.values - sum(_words_for_no_date(column).values())
     whole = [name for name in serials if kinds[f"serial:{name}"] > 0.9 * dates]

@@ -10,7 +10,9 @@ from collections.abc import Iterable
 TOGETHER = 64
 #: The most jobs that are picked from the others in less time than all are sorted in.
 FEW = 100
-_NONE = array("q", bytes(8 * TOGETHER))
+#: What is in the place of a job that there is not.
+_ABSENT = -(2**63)
+_NONE = array("q", [_ABSENT] * TOGETHER)
 
 
 class ListOrder:
@@ -26,6 +28,14 @@ class ListOrder:
         if times is None:
             times = self._times[group] = _NONE[:]
         times[place] = published_at
+
+    def remove(self, job_id: int) -> None:
+        """Forget a job whose time was noted."""
+        group, place = divmod(job_id, TOGETHER)
+        times = self._times[group]
+        times[place] = _ABSENT
+        if times == _NONE:
+            del self._times[group]
 
     def clear(self) -> None:
         self._times.clear()

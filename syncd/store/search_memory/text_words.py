@@ -121,6 +121,7 @@ class TextWords:
             self.give_up()
             return
         self._jobs[job.status].remove(job_id)
+        self._order.remove(job_id)
 
     def change(self, before: Mapping[int, CountedJob], after: Mapping[int, CountedJob]) -> None:
         """Change jobs by their ids: those that there were, as they were, into those that there are, as they are."""

@@ -539,7 +539,9 @@ def test_day_numbers_of_a_spreadsheet_beside_texts_keep_their_format(tmp_path: P
     assert fields_of(tmp_path, json.dumps(rows))["closeDate"]["date"][-1] == "excel"
 
 
-@pytest.mark.parametrize("dates", [["20991231", "20990115"], [20991231, 20990115]])
+@pytest.mark.parametrize(
+    "dates", [["20991231", "20990115"], [20991231, 20990115], ["20991231", "2099-01-15"]]
+)
 def test_dates_without_hyphens_are_known(tmp_path: Path, dates: list[Any]) -> None:
     rows = [
         {"id": f"J{n}", "title": f"Clerk {n}", "description": LONG, "city": "Laval", "closing date": date}

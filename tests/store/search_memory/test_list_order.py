@@ -28,3 +28,15 @@ def test_of_many_jobs_the_first_are_found() -> None:
         order.set(job_id, job_id // 3)
     for count in (1, FEW, FEW + 1, 3 * FEW, 9 * FEW):
         assert order.first(count, ids) == list(reversed(ids))[:count]
+
+
+def test_jobs_that_are_gone_take_no_memory() -> None:
+    order = ListOrder()
+    for job_id in range(100, 300):
+        order.set(job_id, job_id)
+    for job_id in range(100, 299):
+        order.remove(job_id)
+    assert order.first(9, [299]) == [299]
+    assert len(order._times) == 1
+    order.remove(299)
+    assert not order._times

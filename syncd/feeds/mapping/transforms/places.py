@@ -15,7 +15,9 @@ from syncd.place_data import content, places_in
 #: The API does not take a longer location.
 _LONGEST = 400
 #: Longer texts are not looked through for a list of places.
-_LONGEST_LIST = 4_000
+_LONGEST_LIST = 1_000
+#: In a text with more dashes no city is looked for.
+_MOST_DASHES = 8
 _CANADA = frozenset(("ca", "can", "canada", "cdn"))
 _CODES = "|".join(PROVINCES)
 #: Codes of provinces that are codes of countries, too (ISO 3166).
@@ -31,6 +33,7 @@ _ANY_POSTAL = re.compile(rf"\b{_CODE}\b", re.IGNORECASE)
 _SAYS_CANADA = re.compile(
     rf"\bcanada\b|\bCAN?\s*[-,/>]\s*(?:{_CODES})\b|\b(?:{_CODES})\s*,\s*CAN?\s*\Z", re.IGNORECASE
 )
+_CANADA_WORD = re.compile(r"\bcan(?:ada)?\b|\bCA\b", re.IGNORECASE)
 #: A way to work that stands beside a place.
 _MODE = (
     r"(?:fully |100 ?% )?(?:remote|hybrid|hybride|on-?site|in[- ]office|in[- ]person|work from home|wfh|telework"
@@ -61,9 +64,10 @@ _OTHERS = re.compile(r"\s*\(?\+\s*\d{1,3}(?:\s+(?:more|others?|autres?)(?:\s+\w+
 _BRACKETS = re.compile(r"([^,()]+?)\s*\(([^()]+)\)\Z")
 #: Counties with the names of two places.
 _COUNTIES = frozenset({"prescott and russell", "leeds and grenville", "lennox and addington"})
-#: What no name of a place has in it, and what some have.
-_BETWEEN_PLACES = re.compile(r"\s*[;|\n\r\u2022]\s*")
+#: What no name of a place has in it, and what may be within a text of one place, too.
+_BETWEEN_PLACES, _BETWEEN_LINES = re.compile("[;|\u2022]"), re.compile("[\n\r]+")
 _BETWEEN_CITIES = re.compile(r"\s*[/&]\s*|\s+(?:or|ou|and|et)\s+", re.IGNORECASE)
+_NOT_IN_NAMES = re.compile(r"[\s\d]")
 #: "Toronto, Ontario, Canada, ON" of a city that has more than its name, and a template.
 _CANADA_WITHIN = re.compile(r",\s*Canada\s*(?=,)", re.IGNORECASE)
 _MORE = re.compile(r"([^,]+,\s*[^,]+?)(?:\s+-\s+|\s*\().*\Z", re.DOTALL)
@@ -71,16 +75,22 @@ _MORE = re.compile(r"([^,]+,\s*[^,]+?)(?:\s+-\s+|\s*\().*\Z", re.DOTALL)
 
 def each_place(text: str) -> tuple[str, ...]:
     """Return a text for each place of a list: "Toronto, ON; Ottawa", "Toronto, ON / Ottawa, ON", "Toronto, ON, Calgary, AB". If a
-    part of it is not certainly a place, return ``text`` alone."""
+    part of it is not certainly a place, return ``text`` alone: "Windsor | NS" is one place."""
     return _places_listed(text) if len(text) <= _LONGEST else _list_of_places(text[: _LONGEST_LIST + 1])
 
 
 def _list_of_places(text: str) -> tuple[str, ...]:
     if len(text) > _LONGEST_LIST:
         return (text,)
-    for between, is_place in ((_BETWEEN_PLACES, _is_place), (_BETWEEN_CITIES, _has_region)):
-        parts = tuple(filter(None, between.split(text.strip())))
-        if parts and parts != (text,) and all(map(is_place, parts)):
+    spaced = " ".join(filter(None, text.split(" ")))
+    for between, is_place in (
+        (_BETWEEN_PLACES, _is_place),
+        (_BETWEEN_LINES, _has_region),
+        (_BETWEEN_CITIES, _has_region),
+    ):
+        found = [" ".join(part.split()) for part in between.split(spaced)]
+        parts = tuple(part for part in found if part and not _is_way_to_work(part))
+        if parts and len(found) > 1 and all(map(is_place, parts)):
             return parts
     words = [word.strip() for word in text.split(",")]
     cities, provinces = words[::2], words[1::2]  # "Toronto, ON, Calgary, AB"
@@ -92,9 +102,14 @@ def _list_of_places(text: str) -> tuple[str, ...]:
 _places_listed = lru_cache(maxsize=4096)(_list_of_places)
 
 
+def _is_way_to_work(text: str) -> bool:
+    return is_nowhere(text) and province_code(text) is None and _CANADA_WORD.search(text) is None
+
+
 def _is_place(text: str) -> bool:
+    """Return whether a text has a region, or is a known city and not itself the name of a province."""
     place = read_place(text)
-    return place.nowhere or (place.bare and place.known is not None) or _has_region(text)
+    return _has_region(text) or (place.bare and place.known is not None and province_code(text) is None)
 
 
 def _has_region(text: str) -> bool:
@@ -108,7 +123,7 @@ def _has_region(text: str) -> bool:
 def each_city(text: str) -> tuple[str, ...]:
     """Return a text for each city of "Toronto or Ottawa, ON" and "Calgary/Edmonton, AB" if all are known places of that
     province, else ``text`` alone."""
-    if not _BETWEEN_CITIES.search(text) or len(text) > _LONGEST:
+    if len(text) > _LONGEST or not _BETWEEN_CITIES.search(text):
         return (text,)
     cities, comma, province = read_place(text).text.rpartition(",")
     code = province_code(province) if comma else None
@@ -272,12 +287,17 @@ def _arranged(place: str) -> str:
 
 def _city_in(text: str, province: str, dash: str = "-") -> str:
     """Return the known place of ``province`` that the text begins or ends with, before or after a dash: "Toronto-King Street",
-    "Store 104 - Barrie". If there is none, return the text."""
+    "Store 104 - Barrie". If there is none, return the text. A dash without blanks is also within names (Lac-Beauport), so the
+    rest needs a blank or a digit then."""
     parts = text.split(dash)
-    sizes = range(len(parts) - 1, 0, -1)
-    first, last = [parts[:size] for size in sizes], [parts[-size:] for size in sizes]
-    names = [dash.join(some).strip() for some in (parts, *first, *last)]
-    return next((name for name in names if _is_in(name, province)), text)
+    if _is_in(text, province) or len(parts) > _MOST_DASHES:
+        return text
+    for size in range(len(parts) - 1, 0, -1):
+        for some, rest in ((parts[:size], parts[size:]), (parts[-size:], parts[:-size])):
+            name = dash.join(some).strip()
+            if (dash != "-" or _NOT_IN_NAMES.search(dash.join(rest))) and _is_in(name, province):
+                return name
+    return text
 
 
 def _shortened(place: str) -> str:
