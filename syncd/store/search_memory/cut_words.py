@@ -37,8 +37,6 @@ MOST_PARTS = 16
 FREED = 500
 #: Characters of the terms of which the jobs are kept, once they were asked for, and how many terms: many words have them.
 SHORT, MOST_ASKED = 3, 128
-#: Short beginnings and ends of words of which the jobs are kept, once they were asked for as a part of a term.
-MOST_EDGES = 32
 #: What is in the place of the digits that are cut off. Terms have no control characters.
 MARK = "\t"
 _NUMBER = re.compile("[0-9]+")
@@ -71,8 +69,8 @@ class CutWords:
         self._cut_off: dict[str, BitMap] = {}
         #: By short term that was asked for the jobs that have it.
         self._asked: dict[str, BitMap] = {}
-        #: By short beginning or end of a word that was asked for ("\na", "a\n"), and by place, the jobs whose words have it.
-        self._edges: dict[str, dict[int, BitMap]] = {}
+        #: By the first character of words the jobs that have one of them: of "cook 1" it would take long to unite them.
+        self._first: dict[str, PlacedJobs] = {}
         self._characters = self._places = 0
         #: The words, each between two line feeds; those that were added since are ``_new``.
         self._joined = "\n"
@@ -90,7 +88,6 @@ class CutWords:
 
     def _keep_digits(self, count: int) -> None:
         self._kept_digits = count
-        self._edges.clear()
         self._further_digits = re.compile(f"(?<=[0-9]{{{count}}})[0-9]+{MARK}?")
         self._long_numbers = re.compile(f"[0-9]{{{count + 1},}}")
 
@@ -137,14 +134,13 @@ class CutWords:
         before = self._places
         for place, words_there in enumerate(placed):
             self._add_at(place, words_there)
-            for edge, at_place in self._edges.items():
-                having = [job_ids for word, job_ids in words_there.items() if edge in f"\n{word}\n"]
-                at_place.setdefault(place, BitMap()).update(*having)
         if self._places > before:
             self._bound()
 
     def _add_at(self, place: int, words: Jobs) -> None:
+        first = Jobs(list)
         for word, job_ids in words.items():
+            first[word[:1]] += job_ids
             jobs = self._jobs.get(word)
             if jobs is not None:
                 self._places += jobs.add(job_ids, place)
@@ -153,6 +149,14 @@ class CutWords:
             self._places += 1
             self._characters += len(word)
             self._new.append(word)
+        for character, job_ids in first.items():
+            self._add_first(character, job_ids, place)
+
+    def _add_first(self, character: str, job_ids: Sequence[int], place: int) -> None:
+        if character in self._first:
+            self._first[character].add(job_ids, place)
+        else:
+            self._first[character] = PlacedJobs(job_ids, place)
 
     def _bound(self) -> None:
         if len(self._new) > NEW_WORDS + 2 * len(self._jobs):  # most of them were removed again
@@ -176,9 +180,10 @@ class CutWords:
             if not jobs.at:
                 del self._jobs[word]
                 self._characters -= len(word)
-            for edge, at_place in self._edges.items():
-                if edge in f"\n{word}\n":
-                    at_place[place].discard(job_id)
+            first = self._first[word[:1]]
+            first.remove(job_id, place)
+            if not first.at:
+                del self._first[word[:1]]
         for last in set(self._digits_cut_off(text)):
             if job_id not in self._cut_off.get(last, _NONE):
                 return False
@@ -190,7 +195,10 @@ class CutWords:
     def _shorten(self) -> None:
         """Cut the words once more, and put those together that are the same then."""
         before, self._jobs = self._jobs, {}
+        self._first.clear()
         for word, jobs in before.items():
+            for place, there in jobs.at.items():
+                self._add_first(self._cut(word)[:1], list(there), place)
             for last in self._digits_cut_off(word):
                 self._cut_off.setdefault(last, BitMap()).update(jobs.jobs)
             known = self._jobs.setdefault(self._cut(word), jobs)
@@ -255,9 +263,11 @@ class CutWords:
                 surely.append(placed)
                 perhaps.append(placed)
                 continue
-            if begins != ends and (known := self._with_edge(part, begins=begins, most=most)) is not None:
-                surely.append(known)
-                perhaps.append(known)
+            if begins and not ends and len(part) == 1 and self._cut(part) == part:
+                jobs = self._first.get(part)
+                placed = jobs.at if jobs is not None else {}
+                surely.append(placed)
+                perhaps.append(placed)
                 continue
             words = self._words_with(part, begins=begins, ends=ends, most=most)
             undecided = self._undecided(part, begins=begins, ends=ends)
@@ -266,21 +276,6 @@ class CutWords:
             surely.append(self._by_place(words))
             perhaps.append(self._by_place(words | undecided) if undecided - words else surely[-1])
         return FoundJobs(_in_a_row(surely), _in_a_row(perhaps))
-
-    def _with_edge(self, part: str, *, begins: bool, most: int) -> dict[int, BitMap] | None:
-        """Return by place the jobs of which a word begins, or ends, with a short ``part``; None: it is not short, too many words
-        have it, or digits of it may have been cut off."""
-        if len(part) > SHORT or self._cut(part) != part or not (begins or part.isalpha()):
-            return None
-        edge = f"\n{part}" if begins else f"{part}\n"
-        if edge not in self._edges:
-            words = self._words_with(part, begins=begins, ends=not begins, most=most)
-            if words is None:
-                return None
-            if len(self._edges) == MOST_EDGES:
-                del self._edges[next(iter(self._edges))]
-            self._edges[edge] = self._by_place(words)
-        return self._edges[edge]
 
     def _undecided(self, part: str, *, begins: bool = False, ends: bool = False) -> set[str] | None:
         """Return the words that may have ``part`` in digits that were cut off; None if they are more than ``MOST_UNDECIDED``.

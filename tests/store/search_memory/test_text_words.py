@@ -64,7 +64,6 @@ def bounds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> t
     digits, most = request.param
     monkeypatch.setattr(cut_words, "KEPT_DIGITS", digits)
     monkeypatch.setattr(cut_words, "NEW_WORDS", 1)
-    monkeypatch.setattr(cut_words, "MOST_EDGES", 3)
     monkeypatch.setattr(cut_words, "LONGEST_NUMBER", max(1, digits))
     monkeypatch.setattr(text_words, "MOST_WORDS", most)
     monkeypatch.setattr(text_words, "MOST_REFERENCES", most)
@@ -141,27 +140,19 @@ def test_what_was_asked_for_lately_is_kept(monkeypatch: pytest.MonkeyPatch) -> N
     assert words.having("er", None) == jobs_with()
 
 
-def test_short_beginnings_and_ends_of_words_that_were_asked_for_are_kept(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(cut_words, "MOST_EDGES", 2)
-    titles = ["Line cook 12", "Line cook 123456", "Cook 1", "A line c1"]
+def test_the_jobs_of_words_with_a_first_character_are_known() -> None:
+    titles = ["Line cook 12", "Line cook 123456", "Cook 1", "A line c1", "Cook x"]
     words = words_of([(title, None, Status.ACTIVE) for title in titles])
-    for _ in range(2):
-        for term, ids in (
-            ("cook 1", (1, 2, 3)),
-            ("e c", (1, 2, 4)),
-            ("cook 12", (1, 2)),
-            ("ne cook", (1, 2)),
-        ):
-            assert words.having(term, None) == jobs_with(*ids), term
-    words.having("cook 1", None)
+    assert words.having("cook 1", None) == jobs_with(1, 2, 3)
+    assert words.having("e c", None) == jobs_with(1, 2, 4)
+    assert words.having("cook z", None) == jobs_with()
     words.add({9: job("baker cook 1\n"), 10: job("b e c\n1 e c\n")})
     assert words.having("cook 1", None) == jobs_with(1, 2, 3, 9)
-    words.having("e c", None)
     words.remove(1, job("line cook 12\n"))
+    words.remove(5, job("cook x\n"))
     assert words.having("cook 1", None) == jobs_with(2, 3, 9)
     assert words.having("e c", None) == jobs_with(2, 4, 10)
+    assert words.having("cook x", None) == jobs_with()
 
 
 def test_of_a_rare_term_the_jobs_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
