@@ -258,14 +258,7 @@ class CutWords:
         surely, perhaps = [], []
         for n, part in enumerate(parts):
             begins, ends = n > 0, n < len(parts) - 1
-            if not part and not (begins and ends):  # any word begins and ends with it
-                placed = self._with_any_word()
-                surely.append(placed)
-                perhaps.append(placed)
-                continue
-            if begins and not ends and len(part) == 1 and self._cut(part) == part:
-                jobs = self._first.get(part)
-                placed = jobs.at if jobs is not None else {}
+            if not (begins and ends) and (placed := self._without_words(part, begins=begins)) is not None:
                 surely.append(placed)
                 perhaps.append(placed)
                 continue
@@ -276,6 +269,16 @@ class CutWords:
             surely.append(self._by_place(words))
             perhaps.append(self._by_place(words | undecided) if undecided - words else surely[-1])
         return FoundJobs(_in_a_row(surely), _in_a_row(perhaps))
+
+    def _without_words(self, part: str, *, begins: bool) -> dict[int, BitMap] | None:
+        """Return by place the jobs of which a word begins, or ends, with ``part``, where no look at the words is needed; None if one
+        is."""
+        if not part:
+            return self._with_any_word()
+        if not begins or len(part) > 1 or self._cut(part) != part:
+            return None
+        jobs = self._first.get(part)
+        return {} if jobs is None else jobs.at
 
     def _undecided(self, part: str, *, begins: bool = False, ends: bool = False) -> set[str] | None:
         """Return the words that may have ``part`` in digits that were cut off; None if they are more than ``MOST_UNDECIDED``.
