@@ -271,8 +271,8 @@ class CutWords:
         return FoundJobs(_in_a_row(surely), _in_a_row(perhaps))
 
     def _without_words(self, part: str, *, begins: bool) -> dict[int, BitMap] | None:
-        """Return by place the jobs of which a word begins, or ends, with ``part``, where no look at the words is needed; None if one
-        is."""
+        """Return by place the jobs of which a word begins, or ends, with ``part``, if that is known without a look at the
+        words, else None."""
         if not part:
             return self._with_any_word()
         if not begins or len(part) > 1 or self._cut(part) != part:
