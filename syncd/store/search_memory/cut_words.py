@@ -6,8 +6,8 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
-from itertools import chain, product
+from functools import cache, reduce
+from itertools import product
 from operator import and_
 from string import digits
 from typing import NamedTuple
@@ -197,11 +197,12 @@ class CutWords:
         before, self._jobs = self._jobs, {}
         self._first.clear()
         for word, jobs in before.items():
+            cut = self._cut(word)
             for place, there in jobs.at.items():
-                self._add_first(self._cut(word)[:1], list(there), place)
+                self._add_first(cut[:1], list(there), place)
             for last in self._digits_cut_off(word):
                 self._cut_off.setdefault(last, BitMap()).update(jobs.jobs)
-            known = self._jobs.setdefault(self._cut(word), jobs)
+            known = self._jobs.setdefault(cut, jobs)
             if known is not jobs:
                 known.add_all(jobs)
         self._join()
@@ -248,8 +249,7 @@ class CutWords:
 
     def _with_digits_cut_off(self, number: str) -> BitMap:
         """Return the jobs of which a number has ``number``, with its last digit among those that are cut off."""
-        before = [product(digits, repeat=count) for count in range(LONGEST_NUMBER - len(number) + 1)]
-        ends = ["".join(some) + number for some in chain(*before)]
+        ends = [before + number for before in numbers_up_to(LONGEST_NUMBER - len(number))]
         return BitMap().union(*(self._cut_off[end] for end in ends if end in self._cut_off))
 
     def _with_parts(self, parts: Sequence[str], most: int) -> FoundJobs | None:
@@ -338,6 +338,12 @@ def _united_by_place(placed: Iterable[tuple[int, BitMap]]) -> dict[int, BitMap]:
     for place, jobs in placed:
         found.setdefault(place, []).append(jobs)
     return {place: BitMap.union(*jobs) for place, jobs in found.items()}
+
+
+@cache
+def numbers_up_to(size: int) -> list[str]:
+    """Return all texts of up to ``size`` digits, the empty one among them."""
+    return ["".join(some) for count in range(size + 1) for some in product(digits, repeat=count)]
 
 
 def note(jobs: dict[str, BitMap], more: Jobs) -> None:

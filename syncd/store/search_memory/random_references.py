@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from itertools import chain, product
+from itertools import chain
 from operator import add
-from string import digits
 
 from pyroaring import BitMap
 
-from syncd.store.search_memory.cut_words import LONGEST_NUMBER, FoundJobs, Jobs, note
+from syncd.store.search_memory.cut_words import LONGEST_NUMBER, FoundJobs, Jobs, note, numbers_up_to
 
 #: Different parts of all referenceIds.
 MOST_PARTS = 50_000
@@ -73,8 +72,4 @@ def _beginning_with(term: str) -> list[str]:
     """Return the parts that begin with ``term``, a pair of characters or a number: all texts that have it have one of these."""
     if len(term) == 2:
         return [term]
-    return [
-        term + "".join(more)
-        for count in range(LONGEST_NUMBER - len(term) + 1)
-        for more in product(digits, repeat=count)
-    ]
+    return [term + after for after in numbers_up_to(LONGEST_NUMBER - len(term))]

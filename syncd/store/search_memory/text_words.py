@@ -171,8 +171,5 @@ class TextWords:
             return None
         if total > RARE:
             return JobsWith(total, None, undecided)
-        return JobsWith(
-            total,
-            self._order.first(max(first, ALL if total <= ALL else 0) + len(undecided), perhaps),
-            undecided,
-        )
+        count = len(perhaps) if total <= ALL else first + len(undecided)
+        return JobsWith(total, self._order.first(count, perhaps), undecided)

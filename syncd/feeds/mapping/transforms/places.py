@@ -33,6 +33,7 @@ _ANY_POSTAL = re.compile(rf"\b{_CODE}\b", re.IGNORECASE)
 _SAYS_CANADA = re.compile(
     rf"\bcanada\b|\bCAN?\s*[-,/>]\s*(?:{_CODES})\b|\b(?:{_CODES})\s*,\s*CAN?\s*\Z", re.IGNORECASE
 )
+#: The country, in a text that names no place beside it.
 _CANADA_WORD = re.compile(r"\bcan(?:ada)?\b|\bCA\b", re.IGNORECASE)
 #: A way to work that stands beside a place.
 _MODE = (
