@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.amounts import in_the_gate
+from tests.amounts import in_the_gate, some
 
 ROOT = Path(__file__).parent.parent
 SCRIPTS = ("http", "import", "load", "pages", "readers", "scale")
@@ -19,7 +19,7 @@ def run(script: str, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("script", some(SCRIPTS, 2))
 def test_a_script_says_how_it_is_used(script: str) -> None:
     assert f"{script}.py" in run(script, "--help")
 

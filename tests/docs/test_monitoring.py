@@ -84,10 +84,12 @@ FIRES = {
 OF_PROMETHEUS = {"up"}
 
 
-@pytest.fixture
-def known(tmp_path):
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
     """The names of all series that syncd has."""
-    with Store.open(f"sqlite:///{tmp_path}/syncd.db", timezone=ZoneInfo("UTC")) as store:
+    with Store.open(
+        f"sqlite:///{tmp_path_factory.mktemp('known')}/syncd.db", timezone=ZoneInfo("UTC")
+    ) as store:
         _, body = Metrics(store, dict, RequestTimes()).render("")
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", body.decode(), re.MULTILINE))
     ends = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("_sum", "_count")}

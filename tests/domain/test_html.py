@@ -224,12 +224,12 @@ HOSTILE = [
 @pytest.mark.parametrize("piece", HOSTILE)
 @pytest.mark.parametrize("head", ["", "<a "])
 def test_a_long_hostile_text_takes_linear_time(head, piece):
-    size = 1_000_000 if WHOLE else 250_000
+    size, limit = (400_000, 10) if WHOLE else (100_000, 4)
     text = head + piece * (size // len(piece))
     started = time.process_time()
     html_faults(text)
     # A megabyte takes a second or two on a slow machine if the time is linear, and hours if it is quadratic.
-    assert time.process_time() - started < 20
+    assert time.process_time() - started < limit
 
 
 pieces = st.sampled_from(

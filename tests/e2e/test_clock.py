@@ -82,6 +82,7 @@ def test_a_clock_that_is_90_days_ahead_for_a_moment_closes_and_refreshes_nothing
     assert not daemon.events("refresh.done")
 
 
+@in_the_gate
 def test_no_file_is_run_by_a_clock_that_is_90_days_ahead(installation, start, shift):
     environ, set_shift = shift
     key = installation.employer_with_key()

@@ -8,6 +8,7 @@ import zipfile
 
 import pytest
 
+from tests.amounts import some
 from tests.feeds import spreadsheets
 
 HEAD = ("id", "title", "ville", "texte", "lien")
@@ -114,7 +115,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", some(FORMS, 8))
 def test_rejected_rows_are_corrected_in_their_file_and_dropped_again(acme, name):
     delivery, read = FORMS[name]
     mapping = MAPPING.format("@" if "xml" in name else "")

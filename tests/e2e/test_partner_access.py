@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import syncd
+from tests.amounts import some
 from tests.e2e.conftest import let_all_users_reach, wait_until
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who gives folders to groups")
@@ -43,7 +44,7 @@ def daemon_user(installation):
 # -- what the daemon makes --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("umask", [0o000, 0o077])
+@pytest.mark.parametrize("umask", some([0o000, 0o077], 1))
 def test_the_daemon_makes_store_and_folders_with_their_rights_whatever_the_umask(
     installation, start, make_row, umask
 ):
@@ -189,7 +190,7 @@ def test_only_root_can_open_a_feed_s_folder(daemon_user, folder):
 
 
 @needs_root
-@pytest.mark.parametrize("place", ["", "done", "failed", ".claimed"])
+@pytest.mark.parametrize("place", some(["", "done", "failed", ".claimed"], 2))
 def test_root_follows_no_link_that_lies_in_place_of_a_folder(daemon_user, folder, tmp_path_factory, place):
     """The daemon's user, and in a feed's folder its partner, may put links there."""
     assert daemon_user.run("feed", "folder", "acme", "--group", "users").code == 0
@@ -273,7 +274,9 @@ def opened_place(base, case):
     return f"syncd: {key}: {path}: {what} (mode {rights:04o}): {mend} {path}\n"
 
 
-@pytest.mark.parametrize("case", OPEN_PLACES, ids=lambda case: f"{case[0]} {case[1]:o}")
+@pytest.mark.parametrize(
+    "case", some([(case,) for case in OPEN_PLACES], 3), ids=lambda case: f"{case[0]} {case[1]:o}"
+)
 def test_check_names_what_is_too_open_and_its_chmod_mends_it(reachable, case):
     line = opened_place(reachable.base, case)
     result = reachable.run("check")
@@ -282,7 +285,9 @@ def test_check_names_what_is_too_open_and_its_chmod_mends_it(reachable, case):
     assert reachable.run("check").err == ""
 
 
-@pytest.mark.parametrize("case", OPEN_PLACES[:5], ids=lambda case: f"{case[0]} {case[1]:o}")
+@pytest.mark.parametrize(
+    "case", some([(case,) for case in OPEN_PLACES[:5]], 2), ids=lambda case: f"{case[0]} {case[1]:o}"
+)
 def test_the_daemon_refuses_a_store_that_is_too_open(reachable, start, case):
     line = opened_place(reachable.base, case)
     result = reachable.run("serve")

@@ -21,7 +21,7 @@ from tests.amounts import WHOLE
 pytestmark = pytest.mark.slow
 
 #: By hand: TESTS_KILLS=200 pytest tests/e2e/test_sigkill.py
-ROWS, KILLS, SEED = 20_000, int(os.environ.get("TESTS_KILLS", "20" if WHOLE else "5")), 20261121
+ROWS, KILLS, SEED = 20_000, int(os.environ.get("TESTS_KILLS", "20" if WHOLE else "3")), 20261121
 #: Seconds after ready. Two kills in a row never come from one band, so that no three of them hit the same batch by chance
 #: (which would make a poison file of an honest one).
 BANDS = ((0.02, 0.25), (0.6, 1.4), (2.0, 5.0))

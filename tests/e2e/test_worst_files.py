@@ -377,6 +377,7 @@ def without_roots_rights():
     return ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
 
 
+@in_the_gate
 def test_a_file_or_a_folder_that_the_daemon_may_not_use_is_named_and_used_once_it_may(
     installation, start, until
 ):
@@ -517,6 +518,7 @@ def remount(daemon, until, folder, option):
     until(lambda: subprocess.run(command, check=False, capture_output=True).returncode == 0, option)
 
 
+@in_the_gate
 def test_a_drop_folder_that_becomes_read_only_loses_nothing_and_is_used_once_it_can_be(
     installation, start, until
 ):
@@ -732,6 +734,7 @@ def test_without_inotify_the_daemon_is_ready_and_polls(installation, start, make
     assert daemon.stop() == 0
 
 
+@in_the_gate
 def test_when_watches_run_out_the_daemon_says_so_once_and_polls(installation, start, make_row, until):
     installation.settings('rescan = "1h"\n')
     installation.employer_with_key()

@@ -8,7 +8,7 @@ from tests.amounts import WHOLE
 from tests.stores import POSTGRES
 
 #: Schedules in the test command, where the whole of the tests is asked for, and on PostgreSQL, where each takes a second.
-SCHEDULES, IN_THE_GATE, ON_POSTGRES = 50, 1000, 50
+SCHEDULES, IN_THE_GATE, ON_POSTGRES = 25, 1000, 50
 #: Schedules that one test runs.
 BLOCK = 25
 

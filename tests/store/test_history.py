@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from syncd.domain import ArchivedBy, Employer, Job, Salary, Status
 from syncd.store import Store, employers, history, jobs
 from syncd.store.jobs.writing import WHOLE_EVERY
+from tests.amounts import some
 from tests.store.board import Board, changes_of
 
 CHANGES = 3 * WHOLE_EVERY + 5
@@ -58,7 +59,7 @@ def pages(store: Store, job: Job, size: int) -> list[tuple[Job | None, Job | Non
         sides += [(step.before, step.after) for step in steps]
 
 
-@pytest.mark.parametrize("size", [1, 7, 10, 100])
+@pytest.mark.parametrize("size", some([7, 1, 10, 100], 1))
 @pytest.mark.parametrize("whole", [True, False], ids=["with whole states", "as older versions wrote it"])
 @pytest.mark.parametrize("deleted", [True, False], ids=["deleted", "there"])
 def test_every_page_knows_the_job_as_it_was_then(  # noqa: PLR0917

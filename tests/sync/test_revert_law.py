@@ -268,7 +268,7 @@ def test_a_run_and_its_revert_leave_every_job_as_before(
     assert past.owners() == after_owners
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=SLOW)
 @given(steps=st.lists(STEPS, max_size=5), name=NAMES, rows=ROWS)
 @example(  # what a feed that keeps edits sent last is not taken for an edit
     steps=[("file", "keeping", [Board.row("a", title="Cook")])],

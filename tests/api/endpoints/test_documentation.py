@@ -17,6 +17,7 @@ import pytest
 from syncd.api.endpoints import documentation
 from syncd.errors import FIELD_CODES
 from syncd.web import Refusal, problems
+from tests.amounts import in_the_gate
 
 if TYPE_CHECKING:
     from tests.api.client import ApiClient
@@ -113,6 +114,7 @@ async def debugging_port(profile: Path) -> int:
             await asyncio.sleep(0.05)
 
 
+@in_the_gate
 async def test_the_page_shows_every_operation_and_calls_them_without_any_other_address(
     api: ApiClient, tmp_path: Path, program: Callable[..., str]
 ) -> None:

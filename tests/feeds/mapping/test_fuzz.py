@@ -21,7 +21,7 @@ from tests.amounts import examples
 
 CATALOGUE = Catalogue.default()
 BOUNDED = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 TEXTS = st.text(max_size=40) | st.sampled_from(
     [

@@ -16,6 +16,7 @@ from syncd.store.search_memory import (
     random_references,
     text_words,
 )
+from tests.amounts import examples
 
 CHARACTERS = "aab bÉ112２٣-'\\%œ²"
 TEXTS = st.text(CHARACTERS, min_size=1, max_size=7)
@@ -70,7 +71,7 @@ def bounds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> t
     return digits, most
 
 
-ANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+ANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(500))
 
 
 @ANY

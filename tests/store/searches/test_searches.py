@@ -23,6 +23,7 @@ from syncd.store.search_memory import answers, text_words
 from syncd.store.search_memory import words as word_memory
 from syncd.store.searches import changes, remembered, words
 from syncd.store.sqlite import search as sqlite_search
+from tests.amounts import examples
 from tests.clock import Clock
 from tests.store.board import ACTOR, START, Board, OpenStore
 from tests.stores import change, store_url
@@ -165,7 +166,7 @@ class Stores:
             board.store.write(fail)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     made=st.lists(st.tuples(TITLES, st.sampled_from(Status)), min_size=2, max_size=5),
     writes=st.lists(WRITES, min_size=3, max_size=12),

@@ -20,6 +20,7 @@ from syncd.domain import ArchivedBy, Employer, Job, Status, fold
 from syncd.store import Store, Tx, employers, jobs, schema
 from syncd.store.database import Asked, Window
 from syncd.store.sqlite import SqliteDatabase, search, search_index
+from tests.amounts import examples, some
 from tests.store.board import Board, OpenStore, index_all, index_step
 
 START = datetime(2026, 3, 2, 15, 0, tzinfo=UTC)
@@ -112,7 +113,9 @@ def do(board: Board, model: list[Job], step: tuple[Any, ...], employer: Employer
 
 
 @pytest.mark.usefixtures("eager")
-@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=examples(80), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     steps=STEPS,
     terms=st.lists(
@@ -362,7 +365,7 @@ work()
 
 
 @pytest.mark.usefixtures("eager")
-@pytest.mark.parametrize("writes", [30, 150, 400])
+@pytest.mark.parametrize("writes", some([150, 30, 400], 1))
 def test_a_kill_leaves_the_index_as_far_as_it_says(path: Path, open_store: OpenStore, writes: int) -> None:
     command = [sys.executable, "-c", _BUSY, f"sqlite:///{path}", str(writes)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

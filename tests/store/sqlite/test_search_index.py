@@ -16,6 +16,7 @@ from syncd.store import Store, Tx, jobs
 from syncd.store.database import Asked
 from syncd.store.searches import remembered
 from syncd.store.sqlite import search, search_index
+from tests.amounts import some
 from tests.store.board import Board, index_all, index_step
 
 SQL = {
@@ -84,7 +85,7 @@ def fill(board: Board) -> tuple[list[int], list[int]]:
 
 
 @pytest.mark.parametrize("remembered_above", [0, remembered.FEW])
-@pytest.mark.parametrize("damage", SQL)
+@pytest.mark.parametrize("damage", some(SQL, 3))
 def test_searches_go_on_beside_a_damaged_index_and_it_is_made_anew(
     board: Board, path: Path, damage: str, remembered_above: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from syncd.feeds.export import EXPORTS
 from syncd.feeds.native import COLUMNS
 from syncd.store import employers, history
 from syncd.sync.run import Feed
+from tests.amounts import examples
 from tests.sync.board import Board, Row
 
 NATIVE = ("json", "xml", "csv")
@@ -141,7 +142,7 @@ def of_new_employer(board: Board) -> Board:
 
 
 @pytest.mark.parametrize("form", NATIVE)
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(sent=st.dictionaries(references, bodies(), max_size=5))
 @example(sent={"NA": {"title": "null", "locations": [{"description": "Hull"}], "categories": [{"id": 1}]}})
 @example(sent={})

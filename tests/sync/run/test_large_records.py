@@ -59,6 +59,7 @@ def test_a_field_of_10_mb_is_one_rejected_row_in_less_than_200_mb_of_memory(
 
 
 @pytest.mark.parametrize("name", NAMES)
+@in_the_gate
 def test_a_record_that_is_longer_than_any_reader_holds_fails_the_file(tmp_path: Path, name: str) -> None:
     run, _ = import_in_a_process(tmp_path, name, 34 << 20)
     assert run["state"] == "failed"

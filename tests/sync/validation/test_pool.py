@@ -27,6 +27,7 @@ from syncd.sync.run import RejectsWriter, Stopped, reading
 from syncd.sync.validation import ValidatedRow, pool, worker_connection
 from syncd.sync.validation.worker_connection import WorkerConnection
 from syncd.sync.validation.worker_process import FileValidator, rows_in
+from tests.amounts import some
 from tests.clock import ZONE
 from tests.stores import store_url
 from tests.sync.board import Board, Row, not_none
@@ -155,7 +156,7 @@ FORMATS: dict[str, Callable[[list[Row]], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", some(FORMATS, 3))
 def test_a_run_has_the_same_result_with_a_worker_process(
     board: Board, other: Board, workers: WorkerProcesses, form: str
 ) -> None:
@@ -168,7 +169,7 @@ def test_a_run_has_the_same_result_with_a_worker_process(
     assert workers.all_ended()
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", some(FORMATS, 2))
 def test_a_batch_is_limited_in_bytes_too(
     board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
@@ -208,7 +209,7 @@ BETWEEN_RECORDS = {
 }
 
 
-@pytest.mark.parametrize("content", BETWEEN_RECORDS.values(), ids=BETWEEN_RECORDS)
+@pytest.mark.parametrize("content", some(BETWEEN_RECORDS.values(), 2), ids=BETWEEN_RECORDS)
 def test_a_file_with_other_content_between_the_records_has_the_same_result(
     board: Board, other: Board, workers: WorkerProcesses, content: str
 ) -> None:
@@ -230,7 +231,7 @@ FAULTS: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("damage", FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize("damage", some(FAULTS.values(), 3), ids=FAULTS)
 def test_a_malformed_file_fails_with_the_same_place(
     board: Board, other: Board, workers: WorkerProcesses, damage: Callable[[str], str]
 ) -> None:
@@ -252,7 +253,7 @@ def test_a_worker_process_knows_the_entities_of_the_file(
     assert workers.batches
 
 
-@pytest.mark.parametrize("comment", [400_000, 900_000])
+@pytest.mark.parametrize("comment", some([900_000, 400_000], 1))
 def test_a_first_record_that_ends_far_behind_the_start_has_the_same_result(
     board: Board, other: Board, workers: WorkerProcesses, comment: int
 ) -> None:
@@ -291,7 +292,7 @@ class BusyConnection(WorkerConnection):
         return not self.has_room or super().has_answer()
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
+@pytest.mark.parametrize("sent", some([signal.SIGKILL, signal.SIGSTOP], 1), ids=["killed", "stopped"])
 def test_a_worker_process_that_fails_does_not_change_the_result(
     board: Board,
     other: Board,
@@ -314,7 +315,7 @@ def test_a_worker_process_that_fails_does_not_change_the_result(
     assert sync_events(logs) == ["sync.helper_lost"]
 
 
-@pytest.mark.parametrize("command", ["/nonexistent/python", "/bin/true", "/bin/cat"])
+@pytest.mark.parametrize("command", some(["/bin/true", "/nonexistent/python", "/bin/cat"], 1))
 def test_a_worker_process_that_does_not_start_does_not_change_the_result(
     board: Board, other: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:

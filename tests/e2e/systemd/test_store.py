@@ -1,4 +1,5 @@
-"""A store on PostgreSQL with a real systemd: docs/operations.md "PostgreSQL", with the units and their few rights."""
+"""The store and its nightly backups on a machine with a real systemd, with the few rights of the units: docs/operations.md
+"Backup and restore", then "PostgreSQL" on the same machine: to install it takes most of a minute."""
 
 import pytest
 
@@ -29,6 +30,30 @@ def sql(machine, statement, database="postgres"):
     return machine.run(*command, database).stdout.strip()
 
 
+def test_the_recipe_makes_a_backup_and_sets_the_timer(service):
+    service.machine.shell("cd /clone\n" + recipe("nightly backup", OPERATIONS))
+    [name] = service.run("ls", BACKUPS).split()
+    assert service.run("stat", "-c", "%U %a", f"{BACKUPS}/{name}").split() == ["syncd", "600"]
+    assert service.run("systemctl", "is-enabled", "syncd-backup.timer").strip() == "enabled"
+    assert "syncd-backup.timer" in service.run("systemctl", "list-timers", "--no-pager")
+
+    service.run("systemctl", "stop", "syncd.socket", "syncd.service")
+    shown = service.run("syncd", "restore", f"{BACKUPS}/{name}", "--yes")
+    assert "restored" in shown
+    service.run("systemctl", "start", "syncd.service")
+
+
+def test_a_backup_that_fails_is_a_failed_unit(service):
+    service.run("chmod", "500", BACKUPS)
+    service.machine.run("systemctl", "start", "syncd-backup.service", check=False)
+    state = service.machine.run("systemctl", "is-failed", "syncd-backup.service", check=False)
+    assert state.stdout.strip() == "failed"
+    assert "Permission denied" in service.run(
+        "journalctl", "-u", "syncd-backup.service", "-o", "cat", "--no-pager"
+    )
+    service.run("chmod", "700", BACKUPS)
+
+
 @pytest.fixture(scope="module")
 def on_postgres(installed):
     """The service with its store on a server of PostgreSQL."""
@@ -54,8 +79,7 @@ def test_the_nightly_backup_is_of_that_store(on_postgres):
     drop_in = f"/etc/systemd/system/{UNIT}.d/override.conf"
     machine.write(drop_in, recipe("nightly backup on PostgreSQL", OPERATIONS))
     machine.shell("cd /clone\n" + recipe("nightly backup", OPERATIONS))
-    [name] = on_postgres.run("ls", BACKUPS).split()
-    assert name.endswith(".dump")
+    [name] = [name for name in on_postgres.run("ls", BACKUPS).split() if name.endswith(".dump")]
     assert on_postgres.run("stat", "-c", "%U %a", f"{BACKUPS}/{name}").split() == ["syncd", "600"]
 
     on_postgres.run("systemctl", "stop", "syncd.socket", "syncd.service")
