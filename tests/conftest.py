@@ -27,6 +27,12 @@ def pytest_configure(config: pytest.Config) -> None:
         compileall.compile_dir(Path(__file__).parent.parent / "syncd", quiet=2)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the schedules of tests/simulation begin first. They are one file, so one process runs all of them, and in the gate
+    they take so long that the others would wait for it at the end."""
+    items.sort(key=lambda item: item.path.parent.name != "simulation")
+
+
 @pytest.fixture(scope="session")
 def program():
     """``program("chromium", "google-chrome")``: the path of the first of these programs that the machine has. A test whose
