@@ -16,12 +16,12 @@ from msgspec.structs import replace
 from syncd.domain import RunState
 from syncd.store import Store, employers, jobs, runs
 from syncd.sync.files import DRAFT
-from tests.amounts import WHOLE
+from tests.amounts import in_the_gate
 
 pytestmark = pytest.mark.slow
 
-#: By hand: TESTS_KILLS=200 pytest tests/e2e/test_sigkill.py
-ROWS, KILLS, SEED = 20_000, int(os.environ.get("TESTS_KILLS", "20" if WHOLE else "3")), 20261121
+#: By hand: TESTS_WHOLE=1 TESTS_KILLS=200 pytest tests/e2e/test_sigkill.py
+ROWS, KILLS, SEED = 20_000, int(os.environ.get("TESTS_KILLS", "20")), 20261121
 #: Seconds after ready. Two kills in a row never come from one band, so that no three of them hit the same batch by chance
 #: (which would make a poison file of an honest one).
 BANDS = ((0.02, 0.25), (0.6, 1.4), (2.0, 5.0))
@@ -118,6 +118,7 @@ def end_state(store):
     return found
 
 
+@in_the_gate
 def test_killed_again_and_again_it_has_the_same_result(
     installation, start, make_row, until, tmp_path_factory
 ):

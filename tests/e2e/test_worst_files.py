@@ -623,6 +623,7 @@ def test_a_store_whose_disk_becomes_read_only_keeps_what_it_acknowledged_and_the
     assert daemon.stop() == 0
 
 
+@in_the_gate
 def test_the_command_line_and_the_daemon_work_on_one_feed_at_once(installation, start, until):
     key = installation.employer_with_key()
     daemon = start()

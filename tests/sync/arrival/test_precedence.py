@@ -265,7 +265,7 @@ def test_many_waiting_files_need_no_more_open_files(arrival: Arrival) -> None:
     import resource
 
     feed = arrival.feed()
-    for number in range(300):
+    for number in range(220):
         arrival.drop(feed, [arrival.row(str(number))], f"{number}.json", number)
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (200, limits[1]))
@@ -273,7 +273,7 @@ def test_many_waiting_files_need_no_more_open_files(arrival: Arrival) -> None:
         arrival.run_files()
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-    assert list(arrival.board.statuses()) == ["299"]
+    assert list(arrival.board.statuses()) == ["219"]
     assert claims(feed) == []
 
 
