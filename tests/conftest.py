@@ -5,7 +5,7 @@ import gc
 import logging
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -30,7 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[object]:
+def pytest_collection() -> Generator[None, object, object]:
     """Collect without the garbage collector, which takes a third of the time, and let it never look at what was collected."""
     gc.disable()
     try:

@@ -34,6 +34,7 @@ from syncd.sync.run.deciding import Found, decide, look_up, problems_of, sent_di
 from syncd.sync.run.missing import name_rejected, owned_active, plan_missing
 from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange, PlanProgress
 from syncd.sync.run.reading import Summary
+from syncd.sync.run.repeats import warn_of_repeats
 from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import PackedRow, pack_problems
 
@@ -57,7 +58,7 @@ def make_plan(
             actions[RowAction.UPDATED] + actions[RowAction.REACTIVATED] - archiving[RowAction.UPDATED]
         )
         tally = this.store.read(partial(_with_history, this=this, tally=tally, sha256=sha256))
-        _warn_of_repeats(this, stage, summary)
+        warn_of_repeats(this, stage, summary)
         found = RunCounts(
             read=summary.read,
             rejected=summary.rejected,
@@ -83,21 +84,6 @@ def _with_history(tx: Tx, *, this: FileRun, tally: PlanCounts, sha256: str | Non
         feed_changed=feeds.settings_changed(tx, feed.id, feed.config.settings_digest),
         older_bytes=behind or runs.applied_before(tx, feed.id, sha256 or ""),
     )
-
-
-def _warn_of_repeats(this: FileRun, stage: Stage, summary: Summary) -> None:
-    copies = 0
-    for reference, before, number, same in stage.rows.repeats():
-        if same:
-            copies += 1
-            continue
-        first, member = map(summary.member_of, (before, number))
-        named = f"{before} (in {first})" if first != member else before
-        detail = f"records {named} and {number} have the referenceId {reference!r}; the last valid one counts"
-        this.warnings.add("duplicate_reference", detail, number, reference, member)
-    if copies:
-        detail = f"{copies} records are copies, byte for byte, of the one before with their referenceId"
-        this.warnings.add_many("identical_copies", detail, copies)
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from syncd.errors import FeedError, StoreBusy
 from syncd.service.refresher import Refresher
 from syncd.store import Tx, employers, feed_jobs, jobs, runs
 from syncd.store.jobs import upsert
-from syncd.sync.run import Progress, RejectsWriter, Stopped, reading
+from syncd.sync.run import Progress, RejectsWriter, Stopped, reading, repeats
 from syncd.sync.run.stage.stage import NamedJobs
 from tests.amounts import in_the_gate, some
 from tests.clock import Clock
@@ -271,6 +271,42 @@ def test_the_last_valid_row_of_a_reference_wins_and_a_warning_names_both_records
         ("duplicate_reference", 4, "a"),
     ]
     assert "records 1 and 3" in board.warnings(run)[0].detail
+
+
+def test_a_posting_with_a_record_for_each_place_is_named_in_every_run(board: Board) -> None:
+    feed = board.feed()
+    places = [[{"description": place}] for place in ("Toronto, ON", "Ottawa, ON", "Hamilton, ON")]
+    rows = [board.row("a", locations=place) for place in places]
+    others = [board.row("b", title="One"), board.row("b", title="Two", locations=places[0]), board.row("c")]
+    for more in (), (board.row("d"),):
+        run = board.deliver(feed, [*rows, *others, *more])
+        assert [place.description for place in board.job("a").locations] == ["Hamilton, ON"]
+        [warning] = [warning for warning in board.warnings(run) if warning.code != "duplicate_reference"]
+        assert (warning.code, warning.record) == ("locations_replaced", None)
+        assert warning.detail.startswith("2 records with the title of the record before")
+        assert run.counts.warnings == 4
+
+
+def test_of_very_many_records_with_other_places_the_first_are_counted(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repeats, "_PAIRS", 2)
+    monkeypatch.setattr(repeats, "_COMPARED", 3)
+    places = ["Toronto, ON", "Ottawa, ON"] * 5
+    run = board.deliver(
+        board.feed(), [board.row("a", locations=[{"description": place}]) for place in places]
+    )
+    [warning] = [warning for warning in board.warnings(run) if warning.code == "locations_replaced"]
+    assert warning.detail.startswith("at least 4 records with the title")
+
+
+def test_a_record_that_is_rejected_replaces_no_locations(board: Board) -> None:
+    rows = [
+        board.row("a"),
+        board.row("a", locations=[{"description": "Ottawa, ON"}], positionType={"id": 99}),
+    ]
+    run = board.deliver(board.feed(), rows)
+    assert [warning.code for warning in board.warnings(run)] == ["duplicate_reference"]
 
 
 def test_identical_records_get_one_warning(board: Board) -> None:

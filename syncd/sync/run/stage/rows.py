@@ -258,6 +258,16 @@ class Rows:
         place = self._db.execute("SELECT at, size FROM row WHERE number = ?", (row.number,)).fetchone()
         return self._bodies.get([place])[0]
 
+    def bodies_of(self, numbers: Collection[int]) -> dict[int, bytes]:
+        """Return the bodies of those of these records that are valid rows, by number. At most ASKED numbers."""
+        query = (
+            f"SELECT number, at, size FROM row WHERE number IN ({','.join('?' * len(numbers))}) "  # noqa: S608
+            f"AND kind IN ({RowKind.VALID:d}, {_OVERTAKEN})"
+        )
+        found = self._db.execute(query, list(numbers)).fetchall()
+        bodies = self._bodies.get([(at, size) for _, at, size in found])
+        return {number: body for (number, *_), body in zip(found, bodies, strict=True)}
+
     def reject(self, number: int, problems: bytes) -> None:
         """Reject a row that was valid by itself: the store's state does not allow it."""
         self._db.execute(
