@@ -44,9 +44,13 @@ def warn_of_repeats(this: FileRun, stage: Stage, summary: Summary) -> None:
 
 
 def _is_elsewhere(before: bytes | None, after: bytes | None) -> bool:
-    """Return whether two packed rows are one posting at two places, as some systems export it. None: not a valid row."""
+    """Return whether two packed rows (None: not a valid row) are one posting at two places, as some systems export it."""
     if before is None or after is None:
         return False
     one, other = PackedRow(before).sent.fields, PackedRow(after).sent.fields
-    places = one.get("locations"), other.get("locations")
-    return all(places) and places[0] != places[1] and one.get("title") == other.get("title")
+    title, places = one.get("title"), one.get("locations")
+    return (
+        bool(title and places)
+        and title == other.get("title")
+        and other.get("locations") not in (None, places)
+    )

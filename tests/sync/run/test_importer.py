@@ -309,6 +309,16 @@ def test_a_record_that_is_rejected_replaces_no_locations(board: Board) -> None:
     assert [warning.code for warning in board.warnings(run)] == ["duplicate_reference"]
 
 
+def test_records_without_a_title_say_nothing_of_one_posting_at_several_places(board: Board) -> None:
+    feed = board.feed()
+    board.deliver(feed, [board.row("a")])
+    places = ("Toronto, ON", "Ottawa, ON")
+    rows = [{"referenceId": "a", "locations": [{"description": place}]} for place in places]
+    run = board.deliver(feed, rows)
+    assert [warning.code for warning in board.warnings(run)] == ["duplicate_reference"]
+    assert run.counts.updated == 2
+
+
 def test_identical_records_get_one_warning(board: Board) -> None:
     feed = board.feed()
     run = board.deliver(feed, [board.row("a")] * 3)
