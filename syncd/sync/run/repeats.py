@@ -35,11 +35,11 @@ def warn_of_repeats(this: FileRun, stage: Stage, summary: Summary) -> None:
             elsewhere += sum(_is_elsewhere(bodies.get(one), bodies.get(other)) for one, other in differing)
     if elsewhere:
         found = f"{'at least ' if compared >= _COMPARED else ''}{plural(elsewhere, 'record')}"
-        detail = f"{found} with the title of the record before that has the same referenceId, and with other locations:"
-        detail += " the job has those of its last record alone. Send all of them in one record, or give each place a"
-        this.warnings.add("locations_replaced", f"{detail} referenceId of its own")
+        detail = f"the title of the record before with the same referenceId, but other locations: {found}. The job has the"
+        detail += " locations of its last record alone; send all of them in one record, or give each place a referenceId"
+        this.warnings.add("locations_replaced", f"{detail} of its own")
     if copies:
-        detail = f"{copies} records are copies, byte for byte, of the one before with their referenceId"
+        detail = f"byte for byte the record before with the same referenceId: {plural(copies, 'record')}"
         this.warnings.add_many("identical_copies", detail, copies)
 
 

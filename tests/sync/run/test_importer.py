@@ -283,7 +283,7 @@ def test_a_posting_with_a_record_for_each_place_is_named_in_every_run(board: Boa
         assert [place.description for place in board.job("a").locations] == ["Hamilton, ON"]
         [warning] = [warning for warning in board.warnings(run) if warning.code != "duplicate_reference"]
         assert (warning.code, warning.record) == ("locations_replaced", None)
-        assert warning.detail.startswith("2 records with the title of the record before")
+        assert "but other locations: 2 records. The job has" in warning.detail
         assert run.counts.warnings == 4
 
 
@@ -297,7 +297,7 @@ def test_of_very_many_records_with_other_places_the_first_are_counted(
         board.feed(), [board.row("a", locations=[{"description": place}]) for place in places]
     )
     [warning] = [warning for warning in board.warnings(run) if warning.code == "locations_replaced"]
-    assert warning.detail.startswith("at least 4 records with the title")
+    assert "but other locations: at least 4 records. " in warning.detail
 
 
 def test_a_record_that_is_rejected_replaces_no_locations(board: Board) -> None:
