@@ -219,7 +219,7 @@ def _first_of_two_rows_wins(patch: Patch) -> None:
             yield [first.setdefault(row.reference, (row, packed))]
 
     patch.setattr(applier, "_waves", waves)
-    patch.setattr(planner, "_warn_of_repeats", lambda this, stage, summary: None)
+    patch.setattr(planner, "warn_of_repeats", lambda this, stage, summary: None)
 
 
 @_fault(
