@@ -334,7 +334,7 @@ def runs_approve(number: Number) -> None:
 
 @command(runs, "reject", "imports.decide_run", approved=False)
 def runs_reject(number: Number) -> None:
-    """Rejects a held run: its waiting changes are not made."""
+    """Rejects a run that is held, or was cut off: its waiting changes are not made."""
 
 
 @command(runs, "revert", "imports.revert_run")

@@ -13,7 +13,7 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import BinaryIO, Protocol, cast
 from zipfile import BadZipFile
 
@@ -223,7 +223,8 @@ def _encoding(raw: bytes, setting: str | None) -> tuple[str, int, bool]:
         return found, 0, found == "cp1252"
     try:
         codec = codecs.lookup(name).name
-        b"".decode(codec)
+        with suppress(UnicodeError):  # whether the bytes are text in it shows later
+            b" ".decode(codec)  # "rot13", "hex" and others of Python's codecs are refused: they give no text
     except (LookupError, TypeError):
         raise FeedError("bad_encoding", f"the encoding {name!r} is not known") from None
     if codec in ("utf-16", "utf-32") and (wide := marked or _wide(raw)):

@@ -5,6 +5,7 @@ Members are read as they come out of the archive. Their names are for messages o
 from __future__ import annotations
 
 import errno
+import os
 import zipfile
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -169,7 +170,15 @@ class _Bounded:
     def __init__(self, raw: BinaryIO, most: int) -> None:
         self._raw, self._most, self.listed = raw, most, False
         self.fault: OSError | None = None
-        self.seek, self.tell, self.seekable = raw.seek, raw.tell, raw.seekable
+        self.tell, self.seekable = raw.tell, raw.seekable
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        try:
+            return self._raw.seek(offset, whence)
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            raise zipfile.BadZipFile("it points outside of itself") from None
 
     def read(self, size: int = -1) -> bytes:
         if not self.listed and size > self._most:
@@ -188,10 +197,6 @@ def _open(raw: _Bounded) -> zipfile.ZipFile:
         if raw.fault is not None:
             raise raw.fault from None
         raise FeedError("truncated", f"a zip archive that is cut off or damaged: {error}") from None
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # a place that the archive names and does not have
-            raise
-        raise zipfile.BadZipFile("it points outside of itself") from None
 
 
 def shown(info: zipfile.ZipInfo) -> str:

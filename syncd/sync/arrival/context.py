@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,17 +15,12 @@ from syncd.domain import Run
 from syncd.errors import StoreBusy, StoreOverloaded
 from syncd.logs import Event
 from syncd.store import Store, Tx, runs
-from syncd.sync.run import ClockDoubted, Importer, Stopped, scratch_fault
+from syncd.sync.run import DISK, ClockDoubted, Importer, Stopped, scratch_fault
 
 log = structlog.get_logger("syncd.sync")
 T = TypeVar("T")
 #: Tries before other feeds get their turn.
 TRIES = 4
-_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
-#: Faults of a disk, a network or the system, which may take minutes.
-_LONGER = frozenset(
-    {errno.EIO, errno.ESTALE, errno.EACCES, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,21 +84,16 @@ class ArrivalContext:
 
 
 def can_pass(error: BaseException) -> bool:
-    """Return whether waiting may help: the store is locked or busy, a disk is full, read-only or reports errors, files or
-    memory are short, a file is gone while it moved, or the clock was set."""
-    if isinstance(error, OSError) and error.errno in _LONGER:
-        return True
-    return (
-        isinstance(error, MemoryError | ClockDoubted)
-        or scratch_fault(error) is not None
-        or _passes_soon(error)
-    )
+    """Return whether waiting may help: the store is locked or busy, a disk or a network has a fault, files are short, a file is
+    gone while it moved, or the clock was set."""
+    passes = isinstance(error, OSError | StoreBusy | StoreOverloaded | ClockDoubted)
+    return passes or scratch_fault(error) is not None
 
 
 def _passes_soon(error: BaseException) -> bool:
     """Return whether another try within seconds may help."""
     if isinstance(error, OSError):
-        return error.errno in _DISK or isinstance(error, FileNotFoundError)
+        return error.errno in DISK or isinstance(error, FileNotFoundError)
     return isinstance(error, StoreBusy | StoreOverloaded)
 
 

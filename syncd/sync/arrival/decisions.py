@@ -1,8 +1,10 @@
-"""A person's decision on a held run, under the lock of the run's feed (docs/reconciliation.md "Approving and
+"""A person's decision on a run, under the lock of the run's feed (docs/reconciliation.md "Approving and
 rejecting")."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from syncd.store import locks, runs
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.feed_lock import awaited
 from syncd.sync.report.files import refresh_reports
-from syncd.sync.run import Feed
+from syncd.sync.run import Feed, Running
 
 
 def decide(
@@ -26,12 +28,21 @@ def decide(
 ) -> Run:
     """Approve or reject run ``number``, write its reports again and return it. ``drop`` is the drop folder, ``feed`` that of
     the run, for an approval; ``session`` and ``agreed`` as in ``Importer.approve``. Another process that runs the feed ends
-    first, and may change the run.
+    first, and may change the run. A run that was cut off can be rejected, too: the next visit to the feed files its file.
 
-    Raises NotFound, NotHeld, what ``Importer.approve`` raises, Stopped, OSError and StoreError."""
+    Raises NotFound, NotHeld, Running, what ``Importer.approve`` raises, Stopped, OSError and StoreError."""
     store = ctx.store
-    name = store.read(lambda tx: runs.get(tx, number)).feed
-    with awaited(ctx, name, lambda: locks.feed_lock(store, name)):
+    run = store.read(lambda tx: runs.get(tx, number))
+    name = run.feed
+
+    @contextmanager
+    def lock() -> Iterator[bool]:
+        with locks.feed_lock(store, name) as mine:
+            if not (mine or approved or run.state.ended):
+                raise Running(run)
+            yield mine
+
+    with awaited(ctx, name, lock):
         approve = partial(ctx.importer.approve, number, feed, session=session, agreed=agreed)
         run = approve() if approved else ctx.importer.reject(number)
         refresh_reports(store, drop / name, number)

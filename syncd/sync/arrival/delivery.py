@@ -24,12 +24,23 @@ from syncd.sync.arrival.context import ArrivalContext, can_pass
 from syncd.sync.arrival.filing import file_away
 from syncd.sync.files import filed_name, rejected_beside
 from syncd.sync.report.files import refresh_reports, written_reports
-from syncd.sync.run import FILE_CHANGED, Feed, RejectsWriter, SourceFile, Stopped, reconciled
+from syncd.sync.run import (
+    DISK,
+    FILE_CHANGED,
+    Feed,
+    RejectsWriter,
+    SourceFile,
+    Stopped,
+    disk_fails,
+    file_fault,
+    reconciled,
+)
 
 log = structlog.get_logger("syncd.sync")
 T = TypeVar("T")
 
-#: The number of attempts in a row that die at the same place, after which a file is not tried again.
+#: The number of attempts in a row that die at the same place, or meet an error of the system that no other file
+#: meets, after which a file is not tried again.
 DEATHS = 3
 #: Runs that are begun or ended in one transaction: writes of the API get their turn in between.
 BATCH = 200
@@ -80,7 +91,7 @@ class DeliveryRunner:
             run = replace(run, state=RunState.FAILED, reason=why)
             [run] = ended_without_importer(self._ctx, [run], poison=True)
         else:
-            run = self._run(claimed, run)
+            run = self._run(claimed, run, deaths)
         self._ctx.at("run")
         self._ctx.ended(run)
         self.file(claimed, run)
@@ -91,8 +102,9 @@ class DeliveryRunner:
         away again and again: the file then waits in ``.claimed/`` for the next visit."""
         place = self._feed.folder / (folders.FAILED if run.state is RunState.FAILED else folders.DONE)
 
-        def attempt() -> None:
-            reports = written_reports(self._ctx.store, run.id, self._rejected_file(claimed, run, place.name))
+        def attempt(*, reported: bool = True) -> None:
+            rejected = self._rejected_file(claimed, run, place.name)
+            reports = written_reports(self._ctx.store, run.id, rejected) if reported else {}
             file_away(claimed, run.id, place, reports, lambda: self._ctx.at("reported"))
 
         try:
@@ -101,6 +113,11 @@ class DeliveryRunner:
             if claimed.is_there:
                 raise
             log.warning(Event.FEED_FILE_LOST, run=run.id, feed=run.feed, file=run.file)
+        except Exception as error:
+            if (fault := file_fault(error)) is None:
+                raise
+            log.exception(Event.FEED_FAULT, reason=fault.detail)
+            self._ctx.retried(lambda: attempt(reported=False))  # no report is to hold up the feed
         self._ctx.at("filed")
 
     def _rejected_file(self, claimed: Claimed, run: Run, sub: str) -> str | None:
@@ -124,7 +141,8 @@ class DeliveryRunner:
             _log_claimed(run, attempt=run.attempt)
         return run, deaths
 
-    def _run(self, claimed: Claimed, run: Run) -> Run:
+    def _run(self, claimed: Claimed, run: Run, deaths: int) -> Run:
+        """Take the run to its end. An error that its file is to blame for ends it as ``failed``; others are raised."""
         store = self._ctx.store
         try:
             self._ctx.at("begun")
@@ -132,8 +150,13 @@ class DeliveryRunner:
             with closing(RejectsWriter(claimed.scratch, self._feed.config.read)) as rejects:
                 ended = self._ctx.retried(lambda: self._attempt(claimed, run, rejects))
         except (Exception, KeyboardInterrupt) as error:
-            self._note_end_of_attempt(claimed, run, error)
-            raise
+            tries = deaths + 1 if _may_be_of_the_file(error, claimed) else 0
+            fault = _fault_of_file(error, tries)
+            if fault is None:
+                if not tries:
+                    self._note_end_of_attempt(claimed, run, error)
+                raise
+            ended = self._failed(run, fault, error)
         self._ctx.given_up.changed.discard(claimed.claimed_name)
         for number in held:
             if store.read(lambda tx, number=number: runs.get(tx, number)).state is not RunState.HELD:  # type: ignore[misc]
@@ -144,6 +167,14 @@ class DeliveryRunner:
         """Run the file, from the run as it is stored: a try that a full disk ended may have changed it."""
         run = self._ctx.store.read(lambda tx: runs.get(tx, run.id))
         return self._ctx.importer.run(self._feed, SourceFile.of(claimed.path, claimed.name), run, rejects)
+
+    def _failed(self, run: Run, fault: FeedError, error: BaseException) -> Run:
+        """End the run, with what it may have applied, as ``failed``."""
+        log.error(Event.FEED_FAULT, reason=fault.detail, exc_info=error)
+        run = self._ctx.store.read(lambda tx: runs.get(tx, run.id))
+        run = replace(run, state=RunState.FAILED, holds=None, reason=f"{fault.code}: {fault.detail}")
+        [run] = ended_without_importer(self._ctx, [run])
+        return run
 
     def _note_end_of_attempt(self, claimed: Claimed, run: Run, error: BaseException) -> None:
         """Remember that the attempt was given up and did not die. The store remembers it too, unless it is at fault itself."""
@@ -156,6 +187,25 @@ class DeliveryRunner:
             self._ctx.store.write(lambda tx: runs.stopped(tx, run.id))
         except StoreError:
             self._ctx.given_up.runs.add(run.id)
+
+
+def _may_be_of_the_file(error: BaseException, claimed: Claimed) -> bool:
+    """Return whether an error of the system may be one of the file: other files beside it can be written and read."""
+    return (
+        isinstance(error, OSError)
+        and error.errno not in DISK
+        and claimed.is_there
+        and not disk_fails(claimed.folder_fd)
+    )
+
+
+def _fault_of_file(error: BaseException, tries: int) -> FeedError | None:
+    """Return the error of the file that ``error`` is. ``tries``: of an error of the system that may be one of the file, how often
+    the file was tried in a row."""
+    if tries >= DEATHS:
+        what = f"{error}; tried {tries} times, while other files beside it can be read"
+        return FeedError("unreadable", what)
+    return file_fault(error) if isinstance(error, Exception) else None
 
 
 def ended_without_importer(ctx: ArrivalContext, done: Sequence[Run], *, poison: bool = False) -> list[Run]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import structlog
 
 from syncd.domain import Run, RunKind
-from syncd.errors import Conflict, FeedError, StoreClosed, StoreError, SyncdError, UnusableFolder
+from syncd.errors import Conflict, StoreClosed, StoreError, SyncdError
 from syncd.logs import Event
 from syncd.store import runs
 from syncd.sync.arrival.claims import copy_in
@@ -25,7 +25,7 @@ from syncd.sync.arrival.feed_queue import FeedQueue
 from syncd.sync.arrival.inbox import UnexpectedFilesLog, unexpected_in
 from syncd.sync.arrival.reverts import check_not_paused, continue_other_reverts, continue_reverts
 from syncd.sync.folders import OPEN_FILES
-from syncd.sync.run import Feed, Progress, Stopped, kept_file, scratch_fault
+from syncd.sync.run import Feed, Progress, Stopped, disk_fails, kept_file, scratch_fault
 
 log = structlog.get_logger("syncd.sync")
 
@@ -98,7 +98,7 @@ class FeedTurns:
         self._paused_until = self._monotonic() + seconds
         self.waiting = _in_words(error, feed.folder)
         self.degraded = _is_of_one_feed(error, feed.folder)
-        if can_pass(error) or self.degraded or isinstance(error, OSError):
+        if can_pass(error) or isinstance(error, SyncdError):
             log.warning(Event.FEED_WAITING, feed=feed.name, reason=self.waiting, seconds=seconds)
         else:
             log.exception(Event.FEED_FAULT, feed=feed.name, reason=self.waiting)
@@ -299,12 +299,15 @@ def _exhaust(ended: Iterator[Run]) -> None:
 
 
 def _is_of_one_feed(error: Exception, folder: Path) -> bool:
-    """Return whether a partner can cause the error: it concerns one feed, not the service. Files of the feed in ``folder`` have
-    relative names, or lead through a descriptor."""
+    """Return whether the error keeps only the feed in ``folder`` from being worked on: the store and the disk can be used."""
+    # files of the feed have relative names, or lead through a descriptor
     if isinstance(error, PermissionError | BlockingIOError):
         name = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else Path()
-        return not name.is_absolute() or any(name.is_relative_to(place) for place in (folder, OPEN_FILES))
-    return isinstance(error, UnusableFolder | FeedError | FileNotFoundError)
+        if not name.is_absolute() or any(name.is_relative_to(place) for place in (folder, OPEN_FILES)):
+            return True
+    if isinstance(error, OSError) or scratch_fault(error) is not None:
+        return isinstance(error, FileNotFoundError) or not disk_fails(folder.parent)
+    return not isinstance(error, StoreError)
 
 
 def _in_words(error: Exception, folder: Path) -> str:

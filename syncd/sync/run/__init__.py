@@ -19,7 +19,7 @@ The way of a file through a run (docs/reconciliation.md "What a run does"):
 be cut off at any instant and run again: the result is the same. ``checking`` is not a run: it reports what a run
 would reject. ``reverting`` undoes a run: it reads no file."""
 
-from syncd.sync.run.approval import kept_file
+from syncd.sync.run.approval import Running, kept_file
 from syncd.sync.run.checking import Checker, CheckResult
 from syncd.sync.run.context import (
     FILE_CHANGED,
@@ -31,6 +31,7 @@ from syncd.sync.run.context import (
     Stopped,
 )
 from syncd.sync.run.ending import reconciled
+from syncd.sync.run.faults import DISK, disk_fails, file_fault
 from syncd.sync.run.importer import Importer, Planned
 from syncd.sync.run.plan import PlannedChange
 from syncd.sync.run.rejects import RejectsWriter
@@ -46,6 +47,7 @@ from syncd.sync.run.reverting import (
 from syncd.sync.run.stage import scratch_fault
 
 __all__ = [
+    "DISK",
     "FILE_CHANGED",
     "CheckResult",
     "Checker",
@@ -59,11 +61,14 @@ __all__ = [
     "RejectsWriter",
     "RevertPlan",
     "RunContext",
+    "Running",
     "SourceFile",
     "Stopped",
     "begin_revert",
     "carry_out_revert",
     "check_something_left",
+    "disk_fails",
+    "file_fault",
     "kept_file",
     "plan_revert",
     "reconciled",

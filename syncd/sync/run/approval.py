@@ -7,14 +7,15 @@ stays held: it has to be approved again, and then shows what is left."""
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from syncd.domain import Run, RunState
+from syncd.domain import HoldScope, Run, RunCounts, RunKind, RunState
 from syncd.errors import Conflict, NotFound
-from syncd.store import Store, Tx, runs
+from syncd.store import Store, Tx, history, runs
 from syncd.store.runs import results
 from syncd.sync.files import parse_filed
 from syncd.sync.folders import CLAIMED, DONE, FAILED, OPEN_FILES, mode_of, open_regular, open_subfolder
@@ -34,6 +35,17 @@ class NotHeld(Conflict):
         super().__init__(f"run {run.id} is {run.state}; only a held run can be approved or rejected")
 
 
+class Running(Conflict):
+    """The run goes on in another thread or process."""
+
+    code = "running"
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(
+            f"run {run.id} is running ({run.state}); it can be rejected once it waits, or reverted"
+        )
+
+
 def waiting(tx: Tx, run_id: int) -> tuple[Run, ShownPlan]:
     """Return a held run and what was shown of it. Raises NotFound, NotHeld."""
     run = runs.get(tx, run_id)
@@ -44,10 +56,18 @@ def waiting(tx: Tx, run_id: int) -> tuple[Run, ShownPlan]:
 
 
 def reject(store: Store, run_id: int) -> Run:
-    """Store the held run as ``rejected`` and return it. Raises NotFound, NotHeld."""
+    """Store the run, which is held or was cut off, as ``rejected`` and return it. What it applied is kept. Raises NotFound,
+    NotHeld."""
 
     def decline(tx: Tx) -> Run:
-        run = replace(waiting(tx, run_id)[0], state=RunState.REJECTED)
+        run = runs.get(tx, run_id)
+        if run.kind is RunKind.FILE and not run.state.ended:
+            actions = Counter(change.action for change in history.of_run(tx, run_id))
+            holds = HoldScope.ARCHIVE if actions else HoldScope.ALL
+            run = replace(run, counts=RunCounts().plus(actions), holds=holds, ended_at=tx.now.instant)
+        else:
+            run, _ = waiting(tx, run_id)
+        run = replace(run, state=RunState.REJECTED)
         results.set_plan(tx, run_id, None)
         runs.save(tx, run)
         return run

@@ -100,6 +100,8 @@ def end_failed(this: FileRun, run: Run, error: FeedError) -> Run:
     file is being written to."""
     if this.approved or error.code == FILE_CHANGED:
         raise error
+    if error.code == "fault":
+        log.error(Event.FEED_FAULT, feed=run.feed, reason=error.detail, exc_info=error.__cause__)
     parts = [f"{error.code}: {error.detail}", error.where()]
     if error.last_good:
         parts.append(f"last good referenceId {error.last_good}")

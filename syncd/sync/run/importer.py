@@ -38,6 +38,7 @@ from syncd.sync.run.ending import (
     held,
     shown_plan,
 )
+from syncd.sync.run.faults import faults_of_file
 from syncd.sync.run.file_digest import FileDigest
 from syncd.sync.run.plan import BATCH, Plan, PlannedChange
 from syncd.sync.run.planner import make_plan
@@ -79,13 +80,14 @@ class Importer:
                 if _would_change_nothing(this, run, digest):
                     return end_unchanged(this, digest.identified(run))
                 with Stage(self._ctx.scratch) as stage:
-                    summary = read_file(this, run, stage, digest)
-                    digest.begin_check()
-                    run = digest.identified(run)
-                    summary = _without_overtaken(this, stage, summary, run)
-                    plan = make_plan(this, stage, summary, run.sha256)
-                    hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
-                    write_late_rejects(this, stage)
+                    with faults_of_file():
+                        summary = read_file(this, run, stage, digest)
+                        digest.begin_check()
+                        run = digest.identified(run)
+                        summary = _without_overtaken(this, stage, summary, run)
+                        plan = make_plan(this, stage, summary, run.sha256)
+                        hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
+                        write_late_rejects(this, stage)
                     digest.check()
                     run = replace(run, withheld=summary.withheld, filtered_by=dict(summary.filtered))
                     return _carry_out(this, run, stage, plan, hold)
@@ -135,7 +137,7 @@ class Importer:
             if _would_change_nothing(this, run, digest):
                 return Planned(digest.identified(run), unchanged=True)
             changes: list[PlannedChange] = []
-            with Stage(self._ctx.scratch) as stage:
+            with Stage(self._ctx.scratch) as stage, faults_of_file():
                 summary = read_file(this, run, stage, digest)
                 digest.begin_check()
                 run = digest.identified(run)

@@ -17,6 +17,7 @@ from syncd.logs import Event
 from syncd.store import Store, Tx, feed_jobs, places, runs
 from syncd.sync.run.context import Feed, FileRun
 from syncd.sync.run.deciding import decide, look_up, problems_of
+from syncd.sync.run.faults import file_fault
 from syncd.sync.run.file_digest import FileDigest
 from syncd.sync.run.stage import ASKED, Stage
 from syncd.sync.validation import (
@@ -142,6 +143,13 @@ class _Reading:
         except FeedError as error:
             error.last_good = self._last_good
             raise
+        except NotOneRecord:
+            raise
+        except Exception as error:
+            if (fault := file_fault(error, f"near record {reader.number}")) is None:
+                raise
+            fault.last_good = self._last_good
+            raise fault from error
         this.source.check_unchanged()
         for code, detail in reader.warnings():
             this.warnings.add(code, detail)

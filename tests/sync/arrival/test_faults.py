@@ -17,16 +17,20 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from syncd.domain import RunState
-from syncd.errors import StoreBusy
+from syncd.domain import Run, RunState
+from syncd.errors import Conflict, FeedError, StoreBusy
 from syncd.service.clock_check import ClockCheck
+from syncd.sync.arrival import ArrivalContext, decide
 from syncd.sync.arrival import claims as claims_module
-from syncd.sync.run import SourceFile, reading, turns
+from syncd.sync.report.files import writing
+from syncd.sync.run import Feed, SourceFile, importer, reading, turns
 from syncd.sync.run.stage import rows, stage
 from tests.sync.arrival.arrivals import Arrival, FaultyImporter, claims
 from tests.sync.board import not_none
 
-ERRORS = ["EIO", "ESTALE", "EACCES", "EMFILE", "ENFILE", "ENOMEM", "ENOSPC", "EDQUOT", "EROFS"]
+#: Errors of the system that a file may cause, or a sick disk; and those that only a disk has.
+DOUBTFUL = ["EIO", "ESTALE", "EACCES", "EMFILE", "ENFILE", "ENOMEM", "EINVAL"]
+OF_A_DISK = ["ENOSPC", "EDQUOT", "EROFS"]
 
 
 def error_of(name: str) -> OSError:
@@ -39,9 +43,9 @@ def wait_until_due(arrival: Arrival) -> None:
     arrival.worker.tick()
 
 
-def try_five_times(arrival: Arrival, faulty: FaultyImporter, *, restarts: bool) -> None:
-    """Have the worker try five times, in a new process each or when it is due."""
-    for _ in range(5):
+def try_again(arrival: Arrival, faulty: FaultyImporter, times: int = 5, *, restarts: bool) -> None:
+    """Have the worker try so often, in a new process each or when it is due."""
+    for _ in range(times):
         if restarts:
             arrival.restart(faulty)
             arrival.worker.tick()
@@ -49,26 +53,155 @@ def try_five_times(arrival: Arrival, faulty: FaultyImporter, *, restarts: bool) 
             wait_until_due(arrival)
 
 
-@pytest.mark.parametrize("name", [*ERRORS, "MemoryError"])
+@pytest.fixture
+def sick_disk(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Nothing can be written beside the file while the list has an entry."""
+    sick = ["sick"]
+    write = os.write
+
+    def fail(file: int, data: bytes) -> int:
+        if sick:
+            raise error_of("EIO")
+        return write(file, data)
+
+    monkeypatch.setattr(os, "write", fail)
+    return sick
+
+
+@pytest.mark.parametrize("name", [*DOUBTFUL, *OF_A_DISK])
 @pytest.mark.parametrize("restarts", [False, True])
-def test_an_error_that_is_caught_is_not_a_death(arrival: Arrival, name: str, restarts: bool) -> None:
+def test_an_error_of_the_system_is_not_a_death(
+    arrival: Arrival, sick_disk: list[str], name: str, restarts: bool
+) -> None:
     feed = arrival.feed()
     arrival.drop(feed, [arrival.row("a")])
-    error: Exception = MemoryError() if name == "MemoryError" else error_of(name)
-    faulty = FaultyImporter(arrival.board.importer, *[error] * 100)
+    faulty = FaultyImporter(arrival.board.importer, *[error_of(name)] * 100)
     arrival.restart(faulty)
     with capture_logs() as logs:
         arrival.run_files()
-        try_five_times(arrival, faulty, restarts=restarts)
+        try_again(arrival, faulty, restarts=restarts)
     assert {entry["event"] for entry in logs} >= {"feed.waiting"}
     assert "feed.fault" not in {entry["event"] for entry in logs}
-    assert arrival.worker.waiting or arrival.worker.degraded
+    assert arrival.worker.waiting or name == "EACCES", "the service cannot work"
     faulty.faults.clear()
+    sick_disk.clear()
     wait_until_due(arrival)
     [run] = arrival.runs()
     assert run.state is RunState.SUCCEEDED
     assert restarts or run.attempt == 1
-    assert (arrival.worker.waiting, arrival.worker.degraded) == (None, {})
+    assert not arrival.worker.waiting
+    assert not arrival.worker.degraded
+
+
+@pytest.mark.parametrize("name", OF_A_DISK)
+def test_a_disk_that_is_full_for_one_file_alone_concerns_one_feed_and_passes(
+    arrival: Arrival, name: str
+) -> None:
+    arrival.drop(arrival.feed(), [arrival.row("a")])
+    faulty = FaultyImporter(arrival.board.importer, *[error_of(name)] * 100)
+    arrival.restart(faulty)
+    arrival.run_files()
+    try_again(arrival, faulty, restarts=False)
+    assert (arrival.worker.waiting, [*arrival.worker.degraded]) == (None, ["acme"])
+    faulty.faults.clear()
+    wait_until_due(arrival)
+    assert [(run.state.value, run.attempt) for run in arrival.runs()] == [("succeeded", 1)]
+
+
+@pytest.mark.parametrize("name", DOUBTFUL)
+@pytest.mark.parametrize("restarts", [False, True])
+def test_an_error_that_only_one_file_meets_is_its_own_after_three_tries(
+    arrival: Arrival, name: str, restarts: bool
+) -> None:
+    feed = arrival.feed()
+    arrival.drop(feed, [arrival.row("a")])
+    faulty = FaultyImporter(arrival.board.importer, *[error_of(name)] * 3)
+    arrival.restart(faulty)
+    with capture_logs() as logs:
+        arrival.run_files()
+        assert arrival.states() == ["claimed"]
+        assert (arrival.worker.waiting, [*arrival.worker.degraded]) == (None, ["acme"])
+        try_again(arrival, faulty, 2, restarts=restarts)
+    arrival.drop(feed, [arrival.row("b")], "next.json")
+    arrival.run_files()
+    first, second = arrival.runs()
+    assert (first.state, first.attempt, second.state) == (RunState.FAILED, 3, RunState.SUCCEEDED)
+    assert "tried 3 times, while other files beside it can be read" in not_none(first.reason)
+    assert not arrival.worker.waiting
+    assert not arrival.worker.degraded
+    assert [entry["event"] for entry in logs].count("feed.fault") == 1
+    assert sorted(path.name for path in (feed.folder / "failed").iterdir())[0] == "1-jobs.json"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [RuntimeError("a bug"), MemoryError(), OverflowError("\ud800"), RecursionError("x" * 9999), KeyError(1)],
+    ids=repr,
+)
+def test_an_unexpected_error_ends_its_own_run_at_once(arrival: Arrival, error: Exception) -> None:
+    feed = arrival.feed()
+    arrival.drop(feed, [arrival.row("a")])
+    arrival.restart(FaultyImporter(arrival.board.importer, error))
+    with capture_logs() as logs:
+        arrival.run_files()
+    arrival.drop(feed, [arrival.row("b")], "next.json")
+    arrival.run_files()
+    first, second = arrival.runs()
+    assert (first.state, second.state) == (RunState.FAILED, RunState.SUCCEEDED)
+    memory = isinstance(error, MemoryError)
+    assert ("more memory" if memory else "a fault of syncd itself") in not_none(first.reason)
+    assert [entry["exc_info"] for entry in logs if entry["event"] == "feed.fault"] == [error]
+    assert not arrival.worker.waiting
+    assert not arrival.worker.degraded
+    report = json.loads((feed.folder / "failed" / "1-jobs.json.report.json").read_text())
+    assert memory or "please report it" in report["reason"]
+
+
+@pytest.mark.parametrize("module", [reading, importer], ids=["reading", "planning"])
+def test_an_unexpected_error_of_a_step_says_how_far_it_was(
+    arrival: Arrival, monkeypatch: pytest.MonkeyPatch, module: Any
+) -> None:
+    """The rest of the report is that of any file that cannot be used, and the dry run says the same."""
+    feed = arrival.feed()
+    arrival.board.deliver(feed, [arrival.row("a")])
+    path = arrival.drop(feed, [arrival.row("a"), arrival.row("b")])
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise IndexError("out of range")
+
+    with monkeypatch.context() as patch:
+        if module is reading:
+            patch.setattr(reading.RowValidator, "validate", fail)
+        else:
+            patch.setattr(importer, "make_plan", fail)
+        with pytest.raises(FeedError, match=r"a fault of syncd itself.*IndexError: out of range"):
+            arrival.board.importer.plan(feed, path)
+        arrival.run_files()
+    *_, run = arrival.runs()
+    assert run.state is RunState.FAILED
+    assert "fault: a fault of syncd itself" in not_none(run.reason)
+    assert ("near record 2" in not_none(run.reason)) == (module is reading)
+    assert arrival.board.statuses() == {"a": "active"}
+
+
+def test_a_report_that_cannot_be_written_does_not_hold_up_the_feed(
+    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed = arrival.feed()
+    arrival.drop(feed, [arrival.row("a")])
+
+    def fail(*_: Any) -> None:
+        raise ValueError("a bug")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writing, "render_html", fail)
+        with capture_logs() as logs:
+            arrival.run_files()
+    arrival.drop(feed, [arrival.row("a"), arrival.row("b")], "next.json")
+    arrival.run_files()
+    assert arrival.states() == ["succeeded", "succeeded"]
+    assert "feed.fault" in {entry["event"] for entry in logs}
+    assert (feed.folder / "done" / "1-jobs.json").exists()
 
 
 def test_an_error_just_after_a_run_was_begun_is_not_a_death(arrival: Arrival) -> None:
@@ -76,7 +209,7 @@ def test_an_error_just_after_a_run_was_begun_is_not_a_death(arrival: Arrival) ->
 
     def fail(step: str) -> None:
         if step == "begun" and arrival.monotonic.now < 600:
-            raise error_of("EIO")
+            raise error_of("ENOSPC")
 
     arrival.restart(at=fail)
     arrival.run_files()
@@ -109,7 +242,7 @@ def test_a_store_that_fails_again_before_a_run_goes_on_does_not_make_a_file_a_po
             failing.append("read")
         elif step == "begun":
             failing.append("write")
-            raise error_of("EIO")
+            raise error_of("ENOSPC")
 
     break_once("read")
     break_once("write")
@@ -128,16 +261,6 @@ def test_an_interrupted_import_has_not_died(arrival: Arrival) -> None:
             arrival.restart(faulty).import_file(feed, file)
     arrival.restart().import_file(feed, file)
     assert {run.state.value for run in arrival.runs()} <= {"succeeded", "superseded", "unchanged"}
-
-
-@pytest.mark.parametrize("restarts", [False, True])
-def test_a_fault_of_syncd_itself_does_not_make_a_file_a_poison_file(arrival: Arrival, restarts: bool) -> None:
-    arrival.drop(arrival.feed(), [arrival.row("a")])
-    faulty = FaultyImporter(arrival.board.importer, *[RuntimeError("a bug")] * 5)
-    arrival.restart(faulty)
-    arrival.run_files()
-    try_five_times(arrival, faulty, restarts=restarts)
-    assert arrival.states() == ["succeeded"]
 
 
 def full(patch: pytest.MonkeyPatch) -> None:
@@ -170,7 +293,7 @@ def test_a_run_waits_while_its_scratch_file_cannot_be_written(
                 arrival.restart()
                 arrival.worker.tick()
         assert "feed.fault" not in {entry["event"] for entry in logs}
-        assert "the scratch file of the run" in not_none(arrival.worker.waiting)
+        assert "the scratch file of the run" in arrival.worker.degraded["acme"]
         assert len(claims(feed)) == 1
     wait_until_due(arrival)
     assert arrival.states() == ["succeeded"]
@@ -229,6 +352,8 @@ def test_an_archive_whose_list_cannot_be_read_for_a_while_is_run_later(
             raw = file._raw
 
             class Broken:
+                seek, tell = raw.seek, raw.tell
+
                 def read(self, size: int = -1) -> bytes:
                     raise error_of("EIO")
 
@@ -242,7 +367,7 @@ def test_an_archive_whose_list_cannot_be_read_for_a_while_is_run_later(
     monkeypatch.setattr(zipfile, "_EndRecData", fail)
     arrival.run_files()
     assert not failures
-    assert arrival.states() == ["claimed"] or arrival.states() == ["reading"]
+    assert arrival.states() == ["reading"]
     wait_until_due(arrival)
     assert arrival.states() == ["succeeded"]
 
@@ -332,7 +457,7 @@ def test_a_clock_that_jumps_while_a_run_goes_on_closes_nothing(
     assert arrival.run_files(wait=5) == []
     assert phase in reached
     assert set(arrival.board.active()) >= set(names[:6])
-    assert "clock" in str(arrival.worker.waiting)
+    assert "clock" in arrival.worker.degraded["acme"]
     clock.now -= timedelta(days=90)
     for _ in range(5):
         arrival.monotonic.now += 30
@@ -342,3 +467,62 @@ def test_a_clock_that_jumps_while_a_run_goes_on_closes_nothing(
     assert (run.state.value, run.attempt) == ("succeeded", 1)
     assert arrival.board.active() == set(names[:6])
     assert all(arrival.board.job(name).confidential for name in names[:6])
+
+
+# -- rejecting what was cut off ---------------------------------------------------------------------
+
+
+def reject(arrival: Arrival, number: int) -> Run:
+    ctx = ArrivalContext(arrival.board.store, arrival.board.importer)
+    return decide(ctx, arrival.board.folder / "drop", number, approved=False)
+
+
+def cut_off(arrival: Arrival, phase: str) -> Feed:
+    """Return a feed whose run of three rows met an error of the disk in this phase."""
+    feed = arrival.feed()
+    arrival.drop(feed, [arrival.row(name) for name in "abc"])
+
+    def fail(current: str, _done: int, _total: int) -> None:
+        if current == phase:
+            raise error_of("EIO")
+
+    arrival.restart(arrival.board.make_importer(progress=fail))
+    arrival.run_files()
+    assert arrival.worker.degraded
+    return feed
+
+
+@pytest.mark.parametrize(("phase", "applied"), [("hashing", 0), ("applying", 1)])
+def test_a_run_that_was_cut_off_can_be_rejected(
+    arrival: Arrival, monkeypatch: pytest.MonkeyPatch, phase: str, applied: int
+) -> None:
+    monkeypatch.setattr(turns, "MOST", 1)
+    feed = cut_off(arrival, phase)
+    run = reject(arrival, 1)
+    assert (run.state, run.counts.created) == (RunState.REJECTED, applied)
+    assert len(arrival.board.statuses()) == applied
+    with pytest.raises(Conflict, match="run 1 is rejected"):
+        reject(arrival, 1)
+    arrival.restart()
+    arrival.worker.tick()
+    assert claims(feed) == []
+    report = json.loads((feed.folder / "done" / "1-jobs.json.report.json").read_text())
+    assert (report["state"], report["counts"]["created"]) == ("rejected", applied)
+    page = (feed.folder / "done" / "1-jobs.json.report.html").read_text()
+    assert ("Nothing of it went in" in page) == (not applied)
+
+
+def test_a_run_that_goes_on_cannot_be_rejected(arrival: Arrival) -> None:
+    said: list[str] = []
+
+    def ask(phase: str, _done: int, _total: int) -> None:
+        if phase == "applying":
+            with pytest.raises(Conflict) as caught:
+                reject(arrival, 1)
+            said.append(str(caught.value))
+
+    arrival.drop(arrival.feed(), [arrival.row("a")])
+    arrival.restart(arrival.board.make_importer(progress=ask))
+    arrival.run_files()
+    assert said == ["run 1 is running (applying); it can be rejected once it waits, or reverted"]
+    assert arrival.states() == ["succeeded"]

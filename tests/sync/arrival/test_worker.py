@@ -247,7 +247,7 @@ def test_a_fault_of_one_feed_does_not_delay_another(arrival: Arrival) -> None:
     for name in ("a", "b", "c"):
         arrival.drop(arrival.feed(name=name), [arrival.row(name)])
     broken = arrival.feeds["a"].folder
-    arrival.restart(FaultyImporter(arrival.board.importer, RuntimeError("a bug")))
+    arrival.restart(FaultyImporter(arrival.board.importer, OSError(errno.EIO, "disk")))
     assert [run.feed for run in arrival.run_files(wait=2)] == ["b", "c"]
     assert names(broken / ".claimed")[-1].endswith("-jobs.json")
     arrival.monotonic.now += 1
@@ -291,7 +291,7 @@ def test_a_fault_that_can_pass_is_retried_at_once_with_growing_pauses(
 
 
 @pytest.mark.parametrize(
-    "fault", [RuntimeError("a bug"), OSError(errno.EIO, "disk"), PermissionError(13, "no")], ids=str
+    "fault", [OSError(errno.EINVAL, "seek"), OSError(errno.EIO, "disk"), PermissionError(13, "no")], ids=str
 )
 def test_any_other_fault_is_not_retried_at_once(arrival: Arrival, fault: BaseException) -> None:
     arrival.drop(arrival.feed(), [arrival.row("a")])
@@ -331,12 +331,12 @@ def test_a_file_that_a_full_disk_keeps_from_moving_is_moved_later(
         patch.setattr(delivery, "written_reports", full)
         arrival.run_files()
     assert arrival.states() == ["succeeded"]
-    assert "No space left" in not_none(arrival.worker.waiting)
+    assert "No space left" in arrival.worker.degraded["acme"]
     arrival.monotonic.now += 60
     arrival.worker.tick()
     assert names(feed.folder / "done")[0] == "1-jobs.json"
     assert arrival.states() == ["succeeded"]
-    assert arrival.worker.waiting is None
+    assert arrival.worker.degraded == {}
 
 
 @pytest.mark.parametrize("folder", [".claimed", "done"])
@@ -426,7 +426,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again_when_it_is_still(arr
 def test_a_run_whose_claimed_file_is_gone_fails(arrival: Arrival) -> None:
     feed = arrival.feed()
     arrival.drop(feed, [arrival.row("a")])
-    arrival.restart(FaultyImporter(arrival.board.importer, RuntimeError("a bug")))
+    arrival.restart(FaultyImporter(arrival.board.importer, OSError(errno.EIO, "disk")))
     arrival.run_files()
     (feed.folder / ".claimed" / claims(feed)[0]).unlink()
     arrival.monotonic.now += 60

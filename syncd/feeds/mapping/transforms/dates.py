@@ -190,7 +190,7 @@ def _excel(text: str) -> date | None:
 def _date(year: int, month: int, day: int) -> date | None:
     try:
         return date(year, month, day)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,6 +99,9 @@ class OuterParser:
             raise FeedError("bad_encoding", f"not UTF-8: {error.reason}", offset=self._offset) from None
         except (ijson.JSONError, StopIteration):
             raise FeedError("not_well_formed", "this is not JSON", offset=self._offset) from None
+        except SystemError:  # ijson's word for a number that int() refuses, an event without a value
+            detail = "a number outside of the records has too many digits"
+            raise FeedError("not_well_formed", detail, offset=self._offset) from None
         self._offset += len(data)
         self._since = 0 if self._events else self._since + len(data)
         most = min(self._limits.text, _LONGEST)
@@ -184,8 +186,12 @@ def walk(head: bytes, deepest: int = _DEEPEST) -> Iterator[tuple[tuple[str, ...]
     parser = ijson.basic_parse_coro(events)
     path: list[str] = []
     for at in range(0, len(head), _STEP):
-        with suppress(ijson.JSONError, UnicodeDecodeError, StopIteration):
+        try:
             parser.send(head[at : at + _STEP])
+        except SystemError:  # the last event has no value then, and to look at it would end the process
+            return
+        except (ijson.JSONError, UnicodeDecodeError, StopIteration):
+            pass
         for event, value in events:
             if event == "map_key":
                 path[-1] = value

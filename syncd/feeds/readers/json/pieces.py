@@ -249,5 +249,7 @@ class JsonBuffer:
             for at in range(0, len(data), _STEP):
                 parser.send(bytes(data[at : at + _STEP]))
                 del events[:]
+        except SystemError:  # a number with more digits than int() takes; the end of the value shows more
+            return
         except (ijson.JSONError, UnicodeDecodeError, StopIteration) as error:
             raise self.fault("not_well_formed", f"not JSON: {error}".splitlines()[0]) from None

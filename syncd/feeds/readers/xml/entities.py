@@ -1,7 +1,10 @@
 """XML below the level of elements: where CDATA, comments and instructions begin and end, and HTML's named entities.
 
 A feed may have ``&nbsp;`` although XML has five names only. Outside of CDATA and comments, HTML's names become character
-references before the parser sees them. A name that neither XML nor HTML has fails the file."""
+references before the parser sees them. A name that neither XML nor HTML has fails the file.
+
+Writers that count in UTF-16 write an emoji as two references, ``&#55357;&#56832;``. XML forbids them. Leniently they are the one
+character that they mean, and half of such a pair is U+FFFD: libxml2 would make text of them that cannot be read."""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ from html.entities import html5
 SECTION_ENDS = {b"<![CDATA[": b"]]>", b"<!--": b"-->", b"<?": b"?>"}
 _TOKEN = rb"<!\[CDATA\[|<!--|<\?|&([A-Za-z][A-Za-z0-9._-]*);"
 #: Bare ``&`` and ``<``, and start tags of records.
-_LENIENT_TOKEN = rb"|&(?!#?[A-Za-z0-9._-]+;)|<(?![A-Za-z_:!/?\x80-\xff])|<(?:[\w.-]+:)?%b(?=[\s/>])"
+_LENIENT_TOKEN = (
+    rb"|&(?!#?[A-Za-z0-9._-]+;)|<(?![A-Za-z_:!/?\x80-\xff])|<(?:[\w.-]+:)?%b(?=[\s/>])"
+    rb"|(?:&#(?:x0*[Dd][89A-Fa-f][0-9A-Fa-f]{2}|0*5[5-7][0-9]{3});)+"  # references to surrogates, and to some others
+)
 _XML = frozenset({b"amp", b"lt", b"gt", b"quot", b"apos"})
 #: What is replaced → the references in its place.
 _REFERENCES = {
@@ -71,12 +77,23 @@ class EntityTranslator:
                 copied = at
             elif text in SECTION_ENDS:
                 self.section_end = SECTION_ENDS[text]
+            elif text.startswith(b"&#"):
+                out += (data[copied : token.start()], _in_pairs(text))
+                copied = at
             elif name is None:
                 self.started += 1
             else:
                 before = b"".join((*out, data[copied : token.start()]))
                 raise UnknownEntity(name.decode(), token.start(), before)
         return b"".join((*out, data[copied:])) if out else data
+
+
+def _in_pairs(references: bytes) -> bytes:
+    """Return references to characters, of which surrogates are read as UTF-16: half of a pair becomes U+FFFD."""
+    numbers = (reference[2:] for reference in references.split(b";")[:-1])
+    codes = [int(number[1:], 16) if number.startswith(b"x") else int(number) for number in numbers]
+    units = "".join(map(chr, codes)).encode("utf-16-le", "surrogatepass")
+    return "".join(f"&#{ord(char)};" for char in units.decode("utf-16-le", "replace")).encode()
 
 
 def safe_cut(data: bytes) -> int:

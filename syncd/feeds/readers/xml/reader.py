@@ -232,7 +232,7 @@ class XmlReader(FeedReader):
                 continue
             if self._tree.is_record(element):
                 yield self._loose_record(element, None)
-            elif local(element) == COUNT_TAG[3:] and (element.text or "").strip().isdigit():
+            elif local(element) == COUNT_TAG[3:] and (element.text or "").strip().isdecimal():
                 self.declared = max(self.declared or 0, int(str(element.text).strip()[:9]))
 
     def _finish(self, tail: bytes) -> Iterator[Record]:

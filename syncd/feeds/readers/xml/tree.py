@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import NamedTuple, cast
+from xml.sax.saxutils import quoteattr
 
 from lxml import etree
 
@@ -18,6 +19,8 @@ Event = tuple[str, etree._Element]
 
 #: More elements than this are not the head of a feed.
 _MOST = 200
+#: The namespace whose prefix is "xml" without a declaration.
+_XML = "http://www.w3.org/XML/1998/namespace"
 _PROLOG = re.compile(rb"\s*(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?P<rest>[^>\[]*)(?P<end>[>\[]))", re.DOTALL)
 
 
@@ -180,12 +183,15 @@ def enclosing_markup(record: etree._Element | Slice) -> tuple[str, str]:
 
 
 def _start_tag(element: etree._Element) -> tuple[str, str]:
-    """The tag with its attributes and all namespaces in force, and the element's name as it is written."""
-    shell = etree.Element(element.tag, element.attrib, nsmap=element.nsmap)  # type: ignore[arg-type]
-    text: str = etree.tostring(shell, encoding="unicode")
-    name = re.match(r"<([^\s/>]+)", text)
-    assert name is not None
-    return text.removesuffix("/>") + ">", name[1]
+    """The tag with its attributes and all namespaces in force, and the element's name as it is written. (lxml makes an element
+    of the same kind only of namespaces that are addresses, which those of a feed need not be.)"""
+    prefixes = {uri: f"{prefix}:" for prefix, uri in element.nsmap.items() if prefix} | {_XML: "xml:"}
+    members = [(f"xmlns:{prefix}" if prefix else "xmlns", uri) for prefix, uri in element.nsmap.items()]
+    for key, value in element.attrib.items():
+        uri, _, name = str(key).rpartition("}")
+        members.append((prefixes.get(uri[1:], "") + name, str(value)))
+    name = f"{element.prefix}:{local(element)}" if element.prefix else local(element)
+    return f"<{name}{''.join(f' {key}={quoteattr(value)}' for key, value in members)}>", name
 
 
 def _preceding(parent: etree._Element, child: etree._Element | None, record_tag: str) -> Iterator[str]:

@@ -30,14 +30,13 @@ _PASSING = frozenset(
         sqlite3.SQLITE_IOERR,
         sqlite3.SQLITE_READONLY,
         sqlite3.SQLITE_CANTOPEN,
-        sqlite3.SQLITE_NOMEM,
     }
 )
 
 
 def scratch_fault(error: BaseException) -> str | None:
     """Return why the scratch file of a run cannot be used now, if ``error`` says so and waiting may help: its disk is full,
-    read-only or reports errors, or files or memory are short."""
+    read-only or reports errors, or files are short."""
     passes = isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF in _PASSING
     return f"the scratch file of the run: {error}" if passes else None
 

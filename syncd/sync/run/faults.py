@@ -1,0 +1,78 @@
+"""Errors that end a run: those of its file, and those of the system (docs/reconciliation.md "Crash, fault and race")."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from syncd.errors import FeedError, SyncdError
+from syncd.sync.files import DRAFT, discard
+from syncd.sync.run.stage import scratch_fault
+
+#: Errors of a disk that no content of a file causes.
+DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+#: The writes and reads of a probe: a disk that fails now and then fails in one of them.
+_PROBES, _BLOCK = 64, b"syncd" * 100
+
+
+def file_fault(error: Exception, where: str = "") -> FeedError | None:
+    """Return ``error`` as an error of the file that was worked on; ``where`` says how far that was. Return None for errors of the
+    system, and for those that say what they mean (SyncdError)."""
+    if isinstance(error, MemoryError):
+        return FeedError(
+            "limit_exceeded", " ".join(("the file takes more memory than there is", where)).strip()
+        )
+    if isinstance(error, SyncdError | OSError) or scratch_fault(error) is not None:
+        return None
+    words = " ".join(f"{type(error).__name__}: {error}".split())
+    return FeedError(
+        "fault", f"a fault of syncd itself {where}, please report it: {words}".replace(" ,", ",")
+    )
+
+
+@contextmanager
+def faults_of_file() -> Iterator[None]:
+    """Raise what the file is to blame for, or syncd itself, as FeedError; its cause is the error that was raised."""
+    try:
+        yield
+    except Exception as error:
+        if (fault := file_fault(error)) is None:
+            raise
+        raise fault from error
+
+
+def disk_fails(folder: Path | int) -> bool:
+    """Return whether new files cannot be written and read: in ``folder`` (its path, or its descriptor), or in the folder of
+    scratch files. If they can, an error of the system that a run meets is one of its own file."""
+    try:
+        _probe(folder)
+        _probe(Path(tempfile.gettempdir()))
+    except OSError:
+        return True
+    return False
+
+
+def _probe(folder: Path | int) -> None:
+    place = (
+        folder if isinstance(folder, int) else os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    )
+    name = f"{DRAFT}{secrets.token_hex(8)}"
+    try:
+        file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=place)
+        try:
+            for number in range(_PROBES):
+                os.write(file, _BLOCK)
+                if os.pread(file, len(_BLOCK), number * len(_BLOCK)) != _BLOCK:
+                    raise OSError(errno.EIO, os.strerror(errno.EIO))
+            os.fsync(file)
+        finally:
+            os.close(file)
+            discard(place, name)
+    finally:
+        if place is not folder:
+            os.close(place)
