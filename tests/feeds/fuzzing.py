@@ -2,8 +2,9 @@
 
     python -m tests.feeds.fuzzing [--files 200000] [--seed 1]
 
-Each file is read from disk, mapped, checked and packed as in a run. The only error that may come out is a FeedError. Another
-one is printed with the number that makes the same file again (``damaged(number)``), and the program ends with 1."""
+Each file is read from disk, mapped, checked and packed as in a run, and some are drafted. The only error that may come out is
+a FeedError. Another one is printed with the number that makes the same file again (``damaged(number)``), and the program
+ends with 1."""
 
 from __future__ import annotations
 
@@ -30,6 +31,7 @@ from syncd.domain import Catalogue, FeedLimits, Moment
 from syncd.errors import FeedError
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.feeds.drafting import Drafter
 from syncd.feeds.readers import open_reader
 from syncd.sync.run import RejectsWriter
 from syncd.sync.validation import RowKind, RowValidator, unpack_problems
@@ -317,13 +319,16 @@ def damaged(number: int) -> tuple[Seed, bytes]:
 
 def run(number: int, path: Path) -> str:
     """Read, map, check and pack the damaged file of this number, which is written to ``path``, and write its rejected records
-    beside it. Return "whole" or the code of the FeedError with which it ends. Raise every other error."""
+    beside it. Draft the feed of every 50th, as ``syncd feed new`` does. Return "whole" or the code of the FeedError with
+    which it ends. Raise every other error."""
     seed, data = damaged(number)
     path.write_bytes(data)
     config = seed.config
     validator = RowValidator(config.mapping, CATALOGUE, config.policy, 1, 1)
     rejects = RejectsWriter(path.with_suffix(".rejected"), config.read)
     try:
+        if number % 50 == 0:
+            Drafter(path, "f", employer="A", catalogue=CATALOGUE, limits=LIMITS, today="2026-11-21").draft()
         reader = open_reader(path, config.read, TIGHT if number % 5 == 0 else LIMITS)
         rejects.start(reader)
         for record in reader:
