@@ -5,8 +5,6 @@ only the merged job can break are in ``job_rules``, and asked by ``decide``."""
 
 from __future__ import annotations
 
-from itertools import islice
-
 from syncd.domain.catalogue import Catalogue
 from syncd.domain.field_readers import MAX_PROBLEMS, READERS, unknown_field
 from syncd.domain.job import JobInput, Moment
@@ -45,7 +43,7 @@ def check_body(
             if read is not FAULT:
                 fields[name] = read
         elif name not in READ_ONLY:
-            problems.append(unknown_field("", name, READERS))
+            unknown_field("", name, READERS, problems)
         if len(problems) > MAX_PROBLEMS:
             raise Invalid(_capped(problems))
     job_id = body.get("id")
@@ -76,8 +74,9 @@ def check_reference(body: object) -> str:
     reference = read_line("/referenceId", body.get("referenceId"), _MOST_REFERENCE, problems)
     if reference is None:
         problems.append(_NO_REFERENCE)
-    unknown = (name for name in body if name not in READERS and name not in READ_ONLY)
-    problems += [unknown_field("", name, READERS) for name in islice(unknown, MAX_PROBLEMS + 1)]
+    for name in body:
+        if name not in READERS and name not in READ_ONLY:
+            unknown_field("", name, READERS, problems)
     if not isinstance(reference, str) or problems:
         raise Invalid(_capped(in_body_order(problems, body)))
     return reference

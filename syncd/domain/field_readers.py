@@ -46,14 +46,16 @@ _READ_ENTRIES = 100
 _STATUSES = {status.value: status for status in Status}
 
 
-def unknown_field(parent: str, name: str, known: Collection[str]) -> Problem:
-    """Return the problem of a member that is not ``known``: a typing error must not lose data silently. If a known one
-    differs only in its writing, the problem names it."""
+def unknown_field(parent: str, name: str, known: Collection[str], problems: Problems) -> None:
+    """Add the problem of a member that is not ``known``, unless there are more than MAX_PROBLEMS: a typing error must not
+    lose data silently. If a known one differs only in its writing, the problem names it."""
+    if len(problems) > MAX_PROBLEMS:
+        return
     pointer = f"{parent}/{name.replace('~', '~0').replace('/', '~1')}"
     detail = "there is no such field"
     if len(name) <= 64 and (meant := _SPELLINGS.get(_spelling(name))) in known:
         detail += f"; {meant} is meant?"
-    return Problem(pointer, "unknown_field", detail)
+    problems.append(Problem(pointer, "unknown_field", detail))
 
 
 def _spelling(name: str) -> str:
@@ -166,7 +168,7 @@ def _entry_id(
     before = len(problems)
     for name in value:
         if name != "id" and name not in shown:
-            problems.append(unknown_field(pointer, name, ("id",)))
+            unknown_field(pointer, name, ("id",), problems)
     if "id" not in value:
         return refused(f"{pointer}/id", "required", "the id is needed", problems)
     id = read_whole(f"{pointer}/id", value["id"], INT32_MIN, INT32_MAX, problems)
@@ -220,7 +222,7 @@ def _place(pointer: str, item: object, problems: Problems) -> _Identified | None
     if len(item) > 1 or "description" not in item:
         for name in item:
             if name != "description" and name not in LOCATION_READ_ONLY:
-                problems.append(unknown_field(pointer, name, ("description",)))
+                unknown_field(pointer, name, ("description",), problems)
     text = item.get("description")
     # A longer text is either wrong or padded; remembering it would let a client fill the memory.
     known = _known_place(text) if type(text) is str and len(text) <= MAX_PLACE_DESCRIPTION else None
@@ -256,7 +258,7 @@ def _salary(field: JobField, pointer: str) -> Reader:
         for name, member in value.items():
             reader = readers.get(name)
             if reader is None:
-                problems.append(unknown_field(pointer, name, readers))
+                unknown_field(pointer, name, readers, problems)
             else:
                 members[name] = reader(member, catalogue, problems)
         return members if len(problems) == before else FAULT

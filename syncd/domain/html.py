@@ -6,7 +6,7 @@ to name each offending tag and attribute with its offset. The time is linear in 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from html.entities import html5
 from itertools import islice
@@ -26,16 +26,21 @@ class HtmlFault:
 #: Finds the first "<" that does not begin one of the plainly allowed tags. A quoted value without "<" cannot hide the
 #: next tag. A reference right after the scheme may stand for white space, so such an address is read token by token.
 _DOUBTFUL = re.compile(
-    r"<(?!/?(?:p|li|ul|br|strong|b|div|ol|em|i)>|br ?/>|/a>"
-    r'|a href="(?:https?:/|mailto:|tel:)[^\x00-\x20&"<>\s][^"<>\s]*"(?: target="[^"<>]*")?>'
-    r"|[^A-Za-z/!?])"
+    r"<(?![^A-Za-z/!?]|/?(?:p|li|ul|br|strong|b|div|ol|em|i)[\t\n\f\r /]*>|/a>"
+    r'|a href="(?:https?:/|mailto:|tel:)[^\x00-\x20&"<>][^"<>\s]*"(?: target="[^"<>]*")?>)',
+    re.ASCII | re.IGNORECASE,
 )
 
 _NAME = re.compile(r"[^\t\n\f\r />]*")
-_SPACE = re.compile(r"[\t\n\f\r ]*")
-_SPACE_OR_SLASH = re.compile(r"[\t\n\f\r /]*")
-_ATTRIBUTE = re.compile(r"=?[^\t\n\f\r />=]*")
-_UNQUOTED = re.compile(r"[^\t\n\f\r >]*")
+#: What comes before an attribute, its name, and its value in one of three forms. The name is empty where the tag or the
+#: text ends; nothing matches where the text ends in a value.
+_ATTRIBUTE = re.compile(
+    r"""[\t\n\f\r /]*+(=?+[^\t\n\f\r />=]*+)"""
+    r"""(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+(?:"([^"]*+)"|'([^']*+)'|([^\t\n\f\r >"'][^\t\n\f\r >]*+)(?!\Z)|(?=>))"""
+    r"""|(?![\t\n\f\r ]*+=))"""
+)
+#: The rest of a tag in which no quoted value can hide a ">".
+_UNQUOTED_REST = re.compile(r"[^>\"']*+>")
 _COMMENT = re.compile(r"<!--(?:-?>|.*?(?:--!?>|\Z))", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z]")
 _ALLOWED = frozenset(HTML_TAGS)
@@ -48,31 +53,17 @@ _SHOWN = 40
 def html_faults(text: str, limit: int | None = None) -> list[HtmlFault]:
     """Return everything in ``text`` that docs/specification.md 2.6 does not allow, by offset; nothing if it may be stored
     as it is. With ``limit`` reading stops after that many faults."""
-    return list(islice(_faults(text, _DOUBTFUL), limit))
-
-
-@dataclass(slots=True)
-class _Tag:
-    """One tag as a browser reads it: ``start`` of its "<", ``end`` after its ">" (None: the text ends in the tag)."""
-
-    start: int
-    name: str
-    closing: bool
-    attributes: list[tuple[int, str, str]]
-    end: int | None
+    return sorted(islice(_faults(text, _DOUBTFUL), limit), key=lambda fault: fault.offset)
 
 
 def _faults(text: str, markup: re.Pattern[str]) -> Iterator[HtmlFault]:
-    """Yield the faults of what ``markup`` finds: the "<" of every token that may have one."""
+    """Yield the faults of what ``markup`` finds: the "<" of every token that may have one. Those of one tag follow each
+    other in any order."""
     position = 0
     while found := markup.search(text, position):
         start = found.start()
         if _TAG.match(text, start):
-            tag = _read_tag(text, start)
-            yield from _tag_faults(tag)
-            if tag.end is None:
-                return
-            position = _after(text, tag)
+            position = yield from _tag_faults(text, start)
         elif start + 1 == len(text):  # a "<" at the end is text
             return
         else:
@@ -97,38 +88,40 @@ def _markup(text: str, start: int) -> tuple[str, int]:
     return "declarations are not allowed", end
 
 
-def _read_tag(text: str, start: int) -> _Tag:
+def _tag_faults(text: str, start: int) -> Generator[HtmlFault, None, int]:
+    """Yield the faults of the tag at ``start``, and return the offset at which a browser continues. What is known only at
+    the end of the tag comes last, so that a tag without end is not read to its end."""
     closing = text[start + 1] == "/"
-    found = _match(_NAME, text, start + 1 + closing)
-    tag = _Tag(start, _lower(found[0]), closing, [], None)
-    position = found.end()
-    while True:
-        position = _match(_SPACE_OR_SLASH, text, position).end()
-        if position >= len(text):
-            return tag
-        if text[position] == ">":
-            tag.end = position + 1
-            return tag
-        name = _match(_ATTRIBUTE, text, position)
-        value, end = _read_value(text, name.end())
-        if end is None:
-            return tag
-        tag.attributes.append((position, _lower(name[0]), value))
-        position = end
+    name = _match(_NAME, text, start + 1 + closing)
+    tag, position = _lower(name[0]), name.end()
+    shown = f"<{'/' if closing else ''}{_short(tag)}>"
+    link = tag == "a" and not closing
+    seen: set[str] = set()
+    if tag not in _ALLOWED and (rest := _UNQUOTED_REST.match(text, position)):
+        position = rest.end() - 1
+    while (attribute := _ATTRIBUTE.match(text, position)) and attribute[1]:
+        position = attribute.end()
+        if tag in _ALLOWED and (detail := _attribute_fault(attribute, shown, link, seen)):
+            yield HtmlFault(attribute.start(1), detail)
+    unfinished = attribute is None or attribute.end() == len(text)
+    if unfinished:
+        yield HtmlFault(start, f"the text ends inside the tag {shown}")
+    if tag not in _ALLOWED:
+        yield HtmlFault(start, f"the tag {shown} is not allowed")
+    elif link and not unfinished and "href" not in seen:
+        yield HtmlFault(start, "the tag <a> needs an href")
+    return len(text) if attribute is None else _after(text, attribute.end() + 1, "" if closing else tag)
 
 
-def _read_value(text: str, position: int) -> tuple[str, int | None]:
-    """Return the raw value after an attribute's name, and where it ends; None if the text ends first."""
-    equals = _match(_SPACE, text, position).end()
-    if text[equals : equals + 1] != "=":
-        return "", position
-    start = _match(_SPACE, text, equals + 1).end()
-    quote = text[start : start + 1]
-    if quote in ('"', "'"):
-        end = text.find(quote, start + 1)
-        return (text[start + 1 : end], end + 1) if end >= 0 else ("", None)
-    value = _match(_UNQUOTED, text, start)
-    return value[0], value.end() if value.end() < len(text) else None
+def _attribute_fault(attribute: re.Match[str], shown: str, link: bool, seen: set[str]) -> str | None:
+    """Return why an attribute of an allowed tag is refused, or None. ``seen`` are the names that the tag had before."""
+    name = _lower(attribute[1])
+    if not link or name not in ("href", "target"):
+        return f"the attribute {_short(name)!r} is not allowed on {shown}"
+    if name in seen:
+        return f"the attribute {name!r} is given twice"
+    seen.add(name)
+    return _link_fault(attribute[2] or attribute[3] or attribute[4] or "") if name == "href" else None
 
 
 def _match(pattern: re.Pattern[str], text: str, position: int) -> re.Match[str]:
@@ -144,33 +137,6 @@ _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 def _lower(name: str) -> str:
     """Return ``name`` in lower case as HTML defines it: A to Z only (a Kelvin sign is not a k)."""
     return name.lower() if name.isascii() else name.translate(_ASCII_LOWER)
-
-
-def _tag_faults(tag: _Tag) -> Iterator[HtmlFault]:
-    shown = f"<{'/' if tag.closing else ''}{_short(tag.name)}>"
-    if tag.end is None:
-        yield HtmlFault(tag.start, f"the text ends inside the tag {shown}")
-    if tag.name not in _ALLOWED:
-        yield HtmlFault(tag.start, f"the tag {shown} is not allowed")
-    elif tag.name == "a" and not tag.closing:
-        yield from _link_faults(tag)
-    else:
-        for offset, name, _ in tag.attributes:
-            yield HtmlFault(offset, f"the attribute {_short(name)!r} is not allowed on {shown}")
-
-
-def _link_faults(tag: _Tag) -> Iterator[HtmlFault]:
-    if tag.end is not None and all(name != "href" for _, name, _ in tag.attributes):
-        yield HtmlFault(tag.start, "the tag <a> needs an href")
-    seen: set[str] = set()
-    for offset, name, value in tag.attributes:
-        if name not in ("href", "target"):
-            yield HtmlFault(offset, f"the attribute {_short(name)!r} is not allowed on <a>")
-        elif name in seen:
-            yield HtmlFault(offset, f"the attribute {name!r} is given twice")
-        elif name == "href" and (detail := _link_fault(value)):
-            yield HtmlFault(offset, detail)
-        seen.add(name)
 
 
 def _short(name: str) -> str:
@@ -226,12 +192,10 @@ def _character(digits: str, base: int) -> str:
     return _WINDOWS.get(code, chr(code))
 
 
-def _after(text: str, tag: _Tag) -> int:
-    """Return where a browser reads the next token after ``tag``: right after it, or at the end tag of raw text."""
-    assert tag.end is not None
-    if tag.closing or tag.name not in _RAW | {"plaintext"}:
-        return tag.end
-    if tag.name == "plaintext":
+def _after(text: str, end: int, tag: str) -> int:
+    """Return where a browser reads the next token after the start tag ``tag``, which ends at ``end``: right there, or at
+    the end tag of raw text."""
+    if tag == "plaintext":
         return len(text)
-    found = _RAW_END[tag.name].search(text, tag.end)
-    return found.start() if found else len(text)
+    found = _RAW_END[tag].search(text, end) if tag in _RAW else None
+    return found.start() if found else len(text) if tag in _RAW else end
