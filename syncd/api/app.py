@@ -19,6 +19,7 @@ from syncd.web import (
     KEY_ID,
     STOPPING,
     Addresses,
+    BodyReader,
     Compressor,
     Cors,
     Endpoints,
@@ -53,11 +54,12 @@ def make_app(
         keys=keys,
         render=Renderer(catalogue),
         addresses=addresses,
+        bodies=BodyReader(settings),
         document=encode(openapi_document(settings, catalogue)),
         log=RequestLog(frequent(Event.API_REQUEST), times or RequestTimes(), addresses),
     )
     app = _guarded(context)
-    app.cleanup_ctx.append(keys.keep_flushing)
+    app.cleanup_ctx.extend((keys.keep_flushing, context.bodies.keep_thread))
     _add_routes(app, settings.base_path)
     return app
 

@@ -12,7 +12,7 @@ from syncd.api.payloads import Renderer
 from syncd.config import Api
 from syncd.domain import Catalogue
 from syncd.store import Store
-from syncd.web import Addresses, RequestLog
+from syncd.web import Addresses, BodyReader, RequestLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class ApiContext:
     keys: KeyRing
     render: Renderer
     addresses: Addresses
+    bodies: BodyReader
     document: bytes
     log: RequestLog
     open_paths: set[str] = field(default_factory=set)

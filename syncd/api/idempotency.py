@@ -38,14 +38,15 @@ def name_of(request: web.Request) -> str | None:
 
 
 @contextmanager
-def once(request: web.Request, name: str | None, body: object) -> Iterator[tuple[Keep, web.Response | None]]:
-    """Yield the function that keeps the answer to this request, and the answer that is kept already. Raises
+def once(request: web.Request, name: str | None, digest: bytes) -> Iterator[tuple[Keep, web.Response | None]]:
+    """Yield the function that keeps the answer to this request, whose body has this ``digest``, and the answer that is
+    kept already. Raises
     ``idempotency_in_progress`` while the first request with this key is served, ``idempotency_key_reused`` if it had
     another body. Without an Idempotency-Key (``name`` None) no answer is kept."""
     if name is None:
         yield lambda *_: None, None
         return
-    context, key_id, digest = request.app[CONTEXT], request[PRINCIPAL].key_id, _digest(body)
+    context, key_id = request.app[CONTEXT], request[PRINCIPAL].key_id
 
     def keep(tx: Tx, status: int, headers: dict[str, str], answer: bytes) -> None:
         replies.keep(tx, key_id, name, replies.Reply(digest, status, headers, answer))
@@ -66,7 +67,7 @@ def _replay(kept: replies.Reply, digest: bytes) -> web.Response:
     return web.Response(body=kept.body, status=kept.status, headers={**kept.headers, REPLAYED: "true"})
 
 
-def _digest(body: object) -> bytes:
-    """Return a digest that is equal for equal JSON, also if it is written in another way."""
+def digest(body: object) -> bytes:
+    """Return a digest of a body that is equal for equal JSON, also if it is written in another way."""
     text = json.dumps(body, sort_keys=True, default=lambda decimal: ["decimal", str(decimal)])
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

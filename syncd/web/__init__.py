@@ -3,7 +3,7 @@ problems (RFC 9457), conditional and compressed answers, CORS, request ids and t
 
 from syncd.web import problems
 from syncd.web.addresses import Addresses, address_in
-from syncd.web.body import read_object
+from syncd.web.body import BodyReader
 from syncd.web.conditional import UNCONDITIONAL, answer, conditions_of, tag_of
 from syncd.web.cors import Cors
 from syncd.web.envelope import (
@@ -37,6 +37,7 @@ __all__ = [
     "STOPPING",
     "UNCONDITIONAL",
     "Addresses",
+    "BodyReader",
     "Compressor",
     "Cors",
     "Endpoints",
@@ -61,7 +62,6 @@ __all__ = [
     "no_token",
     "prefers",
     "problems",
-    "read_object",
     "retire",
     "tag_of",
 ]

@@ -1,6 +1,7 @@
 """The body of a request: media type, size, time, then strict JSON.
 
 Knows nothing of jobs. Every fault is a ``Refusal``. Numbers with a fraction or an exponent become exact Decimals.
+A large body is parsed and judged in a thread: a megabyte can take a tenth of a second, in which the event loop serves others.
 """
 
 from __future__ import annotations
@@ -10,25 +11,56 @@ import json
 import re
 import zlib
 from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal, InvalidOperation
-from typing import NoReturn
+from typing import NoReturn, TypeVar
+from weakref import WeakValueDictionary
 
 from aiohttp import HttpVersion11, web
 
+from syncd.web.envelope import KEY_ID
 from syncd.web.limits import ServerLimits
 from syncd.web.problems import Refusal
+
+T = TypeVar("T")
 
 #: Levels of objects and arrays, the outermost counted.
 MAX_DEPTH = 64
 #: Bytes to which a compressed body may expand whatever its ratio.
 SMALL = 64 * 1024
+#: Bytes. A larger body is parsed and judged in the thread. A smaller one takes up to some milliseconds.
+LARGE = 16 * 1024
 _COMPRESSED = frozenset({"gzip", "x-gzip", "deflate"})
 _ENCODINGS = _COMPRESSED | {"", "identity"}
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-async def read_object(request: web.Request, limits: ServerLimits) -> dict[str, object]:
-    """Return the JSON object in the body. The checks are in the order of docs/api.md "Order of checks"."""
+class BodyReader:
+    """Reads bodies. Large ones are parsed and judged one at a time, because threads share the interpreter. Each API key
+    has one of them in the line, so that a key that sends many does not let another one wait for all of them."""
+
+    def __init__(self, limits: ServerLimits) -> None:
+        self._limits = limits
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="syncd-body")
+        self._turns: WeakValueDictionary[int | None, asyncio.Lock] = WeakValueDictionary()
+
+    async def read(self, request: web.Request, judge: Callable[[dict[str, object]], T]) -> T:
+        """Return what ``judge``, which may run in a thread, makes of the JSON object in the body. Raises what it raises."""
+        text = await _read_text(request, self._limits)
+        if len(text) <= LARGE:
+            return judge(parse(text))
+        async with self._turns.setdefault(request.get(KEY_ID), asyncio.Lock()):
+            return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: judge(parse(text)))
+
+    async def keep_thread(self, _app: web.Application) -> AsyncIterator[None]:
+        """End the thread with the application (a cleanup context)."""
+        yield
+        self._thread.shutdown()
+
+
+async def _read_text(request: web.Request, limits: ServerLimits) -> bytes:
+    """Return the body, expanded. The checks are in the order of docs/api.md "Order of checks"."""
     if not request.body_exists:
         raise _missing()
     try:
@@ -43,7 +75,7 @@ async def read_object(request: web.Request, limits: ServerLimits) -> dict[str, o
     if not raw:
         raise _missing()
     encoding = _encoding(request)
-    return parse(_expand(raw, encoding, limits) if encoding in _COMPRESSED else raw)
+    return _expand(raw, encoding, limits) if encoding in _COMPRESSED else raw
 
 
 def _missing() -> Refusal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from aiohttp import web
@@ -12,10 +13,10 @@ from syncd.api.context import CONTEXT, PRINCIPAL
 from syncd.api.parameters import ListQuery, path_id
 from syncd.api.payloads import JSON_LD, Renderer, Shape, encode
 from syncd.domain import CHANGEABLE, Actor, ActorKind, Employer, Job, JobInput, check_body, check_reference
-from syncd.errors import NotFound
+from syncd.errors import Invalid, NotFound
 from syncd.store import Tx, history, jobs
 from syncd.store.jobs import upsert
-from syncd.web import JSON, REQUEST_ID, UNCONDITIONAL, answer, conditions_of, prefers, read_object, tag_of
+from syncd.web import JSON, REQUEST_ID, UNCONDITIONAL, answer, conditions_of, prefers, tag_of
 
 T = TypeVar("T")
 
@@ -67,11 +68,20 @@ async def create_job(request: web.Request) -> web.Response:
     """Create a job (docs/specification.md 4.2)."""
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     address, name, conditions = _address(request), idempotency.name_of(request), conditions_of(request)
-    body = await read_object(request, context.settings)
-    with idempotency.once(request, name, body) as (keep, before):
+
+    def judge(body: dict[str, object]) -> tuple[bytes, JobInput | Invalid]:
+        digest = b"" if name is None else idempotency.digest(body)
+        try:
+            return digest, check_body(body, context.catalogue, creating=context.store.now())
+        except Invalid as invalid:
+            return digest, invalid
+
+    digest, sent = await context.bodies.read(request, judge)
+    with idempotency.once(request, name, digest) as (keep, before):
         if before is not None:
             return before
-        sent = check_body(body, context.catalogue, creating=context.store.now())
+        if isinstance(sent, Invalid):
+            raise sent
         conditions.allow_write(None)
 
         def work(tx: Tx, owner: int, actor: Actor) -> tuple[bytes, dict[str, str]]:
@@ -115,7 +125,7 @@ async def delete_job(request: web.Request) -> web.Response:
 async def delete_job_by_reference(request: web.Request) -> web.Response:
     """Delete the job with a referenceId (docs/specification.md 4.6)."""
     check_job = _precondition(request)
-    reference = check_reference(await read_object(request, request.app[CONTEXT].settings))
+    reference = await request.app[CONTEXT].bodies.read(request, check_reference)
     await _write(
         request,
         lambda tx, owner, actor: upsert.delete_reference(tx, owner, reference, actor, check=check_job),
@@ -128,8 +138,10 @@ async def _sent(
 ) -> JobInput:
     """Return the checked body of an update. Raises Invalid with every fault that shows without the job."""
     context = request.app[CONTEXT]
-    body = await read_object(request, context.settings)
-    return check_body(body, context.catalogue, reference_required=by_reference, addressed=addressed)
+    judge = partial(
+        check_body, catalogue=context.catalogue, reference_required=by_reference, addressed=addressed
+    )
+    return await context.bodies.read(request, judge)
 
 
 def _precondition(request: web.Request) -> Callable[[Job | None], None]:
