@@ -48,6 +48,8 @@ _ALLOWED = frozenset(HTML_TAGS)
 _RAW = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "noscript"})
 _RAW_END = {name: re.compile(rf"</(?={name}[\t\n\f\r />])", re.IGNORECASE) for name in _RAW}
 _SHOWN = 40
+#: Characters that are searched at once. Other threads run between two searches (in one the interpreter is held).
+_STEP = 65_536
 
 
 def html_faults(text: str, limit: int | None = None) -> list[HtmlFault]:
@@ -60,12 +62,16 @@ def _faults(text: str, markup: re.Pattern[str]) -> Iterator[HtmlFault]:
     """Yield the faults of what ``markup`` finds: the "<" of every token that may have one. Those of one tag follow each
     other in any order."""
     position = 0
-    while found := markup.search(text, position):
+    while position < len(text):
+        found = markup.search(text, position, position + _STEP)
+        if found is None:
+            position += _STEP
+            continue
         start = found.start()
         if _TAG.match(text, start):
             position = yield from _tag_faults(text, start)
-        elif start + 1 == len(text):  # a "<" at the end is text
-            return
+        elif not text.startswith(("/", "!", "?"), start + 1):  # a "<" at the end of the text, or of the step
+            position = start + 1
         else:
             detail, position = _markup(text, start)
             yield HtmlFault(start, detail)
