@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
+import time
 import zlib
+from collections.abc import Awaitable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -222,3 +226,40 @@ async def test_a_body_may_be_as_long_as_the_limit_and_no_longer(serve: Any) -> N
         assert fits.status == 201, fits.raw
         longer = await api("POST", "/jobs", raw=short.ljust(2_001))
         assert (longer.status, longer.code) == (413, "body_too_large")
+
+
+# --- large bodies -----------------------------------------------------------------------------------------------
+
+
+def costly(size: int) -> bytes:
+    """Return a body that takes much longer to judge than to read. Its only fault is at its end."""
+    link = "<a href='http://x.ca'>"
+    return json.dumps({"referenceId": "A", "description": link * (size // len(link)) + "<u>"}).encode()
+
+
+async def longest_pause(work: Awaitable[object]) -> float:
+    """Return the share of the time of ``work`` in which the event loop did nothing else."""
+    task = asyncio.ensure_future(work)
+    beats = [time.perf_counter()]
+    while not task.done():
+        await asyncio.sleep(0)
+        beats.append(time.perf_counter())
+    await task
+    return max(after - before for before, after in pairwise(beats)) / (beats[-1] - beats[0])
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+async def test_the_event_loop_goes_on_while_a_large_body_is_judged(api: ApiClient, method: str) -> None:
+    raw = costly(900_000)
+    answer = await api(method, "/jobs", raw=raw)
+    assert ("/description", "disallowed_html") in answer.faults
+    assert min([await longest_pause(api(method, "/jobs", raw=raw)) for _ in range(3)]) < 0.5
+
+
+async def test_large_bodies_of_one_key_do_not_hold_up_those_of_another(api: ApiClient) -> None:
+    raw, other = costly(300_000), api.as_employer("Other")
+    tasks = [asyncio.ensure_future(api("PUT", "/jobs", raw=raw)) for _ in range(12)]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    await other("PUT", "/jobs", raw=raw)
+    assert sum(task.done() for task in tasks) <= 6
+    await asyncio.gather(*tasks)
