@@ -1,0 +1,116 @@
+"""A key that sends descriptions of a megabyte, which are costly to judge, does not slow another key down."""
+
+import contextlib
+import http.client
+import json
+import multiprocessing
+import threading
+import time
+
+import pytest
+
+from tests.amounts import in_the_gate
+
+pytestmark = pytest.mark.slow
+BASE = "/api/v1.1"
+SIZE, CONNECTIONS = 900_000, 8
+#: The other key sends as many requests in a round, with as many seconds between two of them. One in a hundred may take
+#: longer than LATE. Another round follows where the machine was busy with something else.
+REQUESTS, PACE, LATE, ROUNDS = 300, 0.02, 0.1, 3
+JOB = {"title": "Cook", "locations": [{"description": "Halifax, NS"}], "categories": [{"id": 1}]}
+#: What begins, repeats in and ends a description.
+DESCRIPTIONS = {
+    "attributes": [("<a ", "x=y ", ">"), ("<a ", "x ", ""), ("</p ", "x=y ", ">"), ("<u ", "' ", ">")],
+    "faults": [("", "<u>", ""), ("", "<p ", ""), ("", "<!-- x -->", ""), ("", '<a href="', "")],
+    "allowed tags": [("", "<p>", ""), ("", "<b/>", ""), ("", "<P >", ""), ("", "<a href='http://x.ca'>", "")],
+    "text": [("", "&lt;", ""), ("", "a < b < c ", ""), ("", "<", ""), ("", "Lorem ipsum. ", "")],
+}
+
+
+def send_descriptions(address, key, kind, begun, halt):
+    """Send PUT after PUT of large descriptions over each of the connections, until ``halt``. Set ``begun`` after the first
+    answer."""
+    bodies = [
+        json.dumps(
+            {**JOB, "referenceId": f"L-{number}", "description": head + piece * (SIZE // len(piece)) + end}
+        )
+        for number, (head, piece, end) in enumerate(DESCRIPTIONS[kind])
+    ]
+
+    def send(number):
+        connection = http.client.HTTPConnection(address, timeout=60)
+        while not halt.is_set():
+            status, _ = put(connection, key, bodies[number % len(bodies)])
+            assert status in (200, 201, 422)
+            begun.set()
+            number += 1
+        connection.close()
+
+    threads = [threading.Thread(target=send, args=(number,)) for number in range(CONNECTIONS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def put(connection, key, text):
+    """Return the status of the answer, and the seconds until all of it is there."""
+    headers = {"API-Key": key, "Content-Type": "application/json"}
+    return timed(connection, "PUT", f"{BASE}/jobs", text, headers)
+
+
+def timed(connection, method, path, body=None, headers=None):
+    began = time.perf_counter()
+    connection.request(method, path, body, headers or {})
+    answer = connection.getresponse()
+    answer.read()
+    return answer.status, time.perf_counter() - began
+
+
+def late_requests(connection, key):
+    """Return how many requests of a round are late, and the statuses of ``/readyz``. A round ends when too many are late."""
+    late, ready, headers = 0, set(), {"API-Key": key}
+    for number in range(REQUESTS):
+        if number % 2:
+            status, seconds = timed(connection, "GET", f"{BASE}/jobs", headers=headers)
+        else:
+            text = json.dumps({**JOB, "referenceId": f"S-{number % 5}", "title": f"Cook {number}"})
+            status, seconds = put(connection, key, text)
+        assert status in (200, 201)
+        late += seconds > LATE
+        if number % 10 == 0:
+            ready.add(timed(connection, "GET", "/readyz")[0])
+        if late > REQUESTS // 100:
+            break
+        time.sleep(PACE)
+    return late, ready
+
+
+@in_the_gate
+@pytest.mark.parametrize("kind", DESCRIPTIONS)
+def test_descriptions_of_a_megabyte_over_eight_connections_do_not_slow_another_key_down(
+    installation, start, kind
+):
+    key = installation.employer_with_key()
+    assert installation.run("employer", "add", "Other Ltd.").code == 0
+    other = installation.run("key", "create", "Other Ltd.").out.strip()
+    daemon = start(real=True)
+    context = multiprocessing.get_context("spawn")
+    begun, halt = context.Event(), context.Event()
+    asked = (daemon.address(), key, kind, begun, halt)
+    load = context.Process(target=send_descriptions, args=asked, daemon=True)
+    load.start()
+    try:
+        assert begun.wait(60)
+        with contextlib.closing(http.client.HTTPConnection(daemon.address(), timeout=60)) as connection:
+            for _ in range(ROUNDS):
+                late, ready = late_requests(connection, other)
+                assert ready == {200}
+                if late <= REQUESTS // 100:
+                    break
+        assert load.is_alive()
+    finally:
+        halt.set()
+        load.join(60)
+    assert late <= REQUESTS // 100
+    assert daemon.stop() == 0
