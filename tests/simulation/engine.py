@@ -137,7 +137,13 @@ class Engine:
     def worker(self, store: Store, known: dict[str, Feed], stop: Any, **options: Any) -> Worker:
         importer = self.importer(store, stop, **options)
         context = ArrivalContext(
-            store, importer, monotonic=self.monotonic, sleep=self.sleep, stop=stop, **options
+            store,
+            importer,
+            self.scratch,
+            monotonic=self.monotonic,
+            sleep=self.sleep,
+            stop=stop,
+            **options,
         )
         return Worker(context, known, drop=self.drop)
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import TypeVar
 
 import structlog
@@ -34,14 +35,15 @@ class GivenUp:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalContext:
-    """``monotonic`` and ``sleep`` are in seconds. ``stop`` is asked between two files. ``at`` is called after each step
-    of a delivery with the step's name (``claimed``, ``begun``, ``run``, ``reported``, ``filed``): tests end the process
-    there. ``ended`` is called with each run that has its outcome, ``waits`` with the name of a feed for whose lock a command
-    waits longer than a second. ``trusts`` returns whether an instant can be trusted;
-    while it cannot, no file is run and nothing old is removed."""
+    """``scratch`` as in RunContext. ``monotonic`` and ``sleep`` are in seconds. ``stop`` is asked between two files. ``at`` is
+    called after each step of a delivery with the step's name (``claimed``, ``begun``, ``run``, ``reported``, ``filed``):
+    tests end the process there. ``ended`` is called with each run that has its outcome, ``waits`` with the name of a feed for
+    whose lock a command waits longer than a second. ``trusts`` returns whether an instant can be trusted; while it cannot, no
+    file is run and nothing old is removed."""
 
     store: Store
     importer: Importer
+    scratch: Path | None = None
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     stop: Callable[[], bool] = lambda: False

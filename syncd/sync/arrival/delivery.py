@@ -150,7 +150,7 @@ class DeliveryRunner:
             with closing(RejectsWriter(claimed.scratch, self._feed.config.read)) as rejects:
                 ended = self._ctx.retried(lambda: self._attempt(claimed, run, rejects))
         except (Exception, KeyboardInterrupt) as error:
-            tries = deaths + 1 if _may_be_of_the_file(error, claimed) else 0
+            tries = deaths + 1 if self._may_be_of_the_file(error, claimed) else 0
             fault = _fault_of_file(error, tries)
             if fault is None:
                 if not tries:
@@ -167,6 +167,12 @@ class DeliveryRunner:
         """Run the file, from the run as it is stored: a try that a full disk ended may have changed it."""
         run = self._ctx.store.read(lambda tx: runs.get(tx, run.id))
         return self._ctx.importer.run(self._feed, SourceFile.of(claimed.path, claimed.name), run, rejects)
+
+    def _may_be_of_the_file(self, error: BaseException, claimed: Claimed) -> bool:
+        """Return whether an error of the system may be one of the file: other files beside it can be written and read."""
+        if not isinstance(error, OSError) or error.errno in DISK or not claimed.is_there:
+            return False
+        return not disk_fails(claimed.folder_fd, self._ctx.scratch)
 
     def _failed(self, run: Run, fault: FeedError, error: BaseException) -> Run:
         """End the run, with what it may have applied, as ``failed``."""
@@ -187,16 +193,6 @@ class DeliveryRunner:
             self._ctx.store.write(lambda tx: runs.stopped(tx, run.id))
         except StoreError:
             self._ctx.given_up.runs.add(run.id)
-
-
-def _may_be_of_the_file(error: BaseException, claimed: Claimed) -> bool:
-    """Return whether an error of the system may be one of the file: other files beside it can be written and read."""
-    return (
-        isinstance(error, OSError)
-        and error.errno not in DISK
-        and claimed.is_there
-        and not disk_fails(claimed.folder_fd)
-    )
 
 
 def _fault_of_file(error: BaseException, tries: int) -> FeedError | None:

@@ -47,7 +47,7 @@ class FeedTurns:
         self.feed = feed
         self.last = 0
         self.wanted = self.running = self.large = False
-        self._monotonic = ctx.monotonic
+        self._monotonic, self._scratch = ctx.monotonic, ctx.scratch
         self._failures = 0
         self._paused_until: float | None = None
 
@@ -97,7 +97,7 @@ class FeedTurns:
         seconds = min(2.0 ** (self._failures - 1), LONGEST_PAUSE)
         self._paused_until = self._monotonic() + seconds
         self.waiting = _in_words(error, feed.folder)
-        self.degraded = _is_of_one_feed(error, feed.folder)
+        self.degraded = _is_of_one_feed(error, feed.folder, self._scratch)
         if can_pass(error) or isinstance(error, SyncdError):
             log.warning(Event.FEED_WAITING, feed=feed.name, reason=self.waiting, seconds=seconds)
         else:
@@ -298,7 +298,7 @@ def _exhaust(ended: Iterator[Run]) -> None:
     deque(ended, maxlen=0)
 
 
-def _is_of_one_feed(error: Exception, folder: Path) -> bool:
+def _is_of_one_feed(error: Exception, folder: Path, scratch: Path | None) -> bool:
     """Return whether the error keeps only the feed in ``folder`` from being worked on: the store and the disk can be used."""
     # files of the feed have relative names, or lead through a descriptor
     if isinstance(error, PermissionError | BlockingIOError):
@@ -306,7 +306,7 @@ def _is_of_one_feed(error: Exception, folder: Path) -> bool:
         if not name.is_absolute() or any(name.is_relative_to(place) for place in (folder, OPEN_FILES)):
             return True
     if isinstance(error, OSError) or scratch_fault(error) is not None:
-        return isinstance(error, FileNotFoundError) or not disk_fails(folder.parent)
+        return isinstance(error, FileNotFoundError) or not disk_fails(folder.parent, scratch)
     return not isinstance(error, StoreError)
 
 

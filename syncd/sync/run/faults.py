@@ -46,12 +46,12 @@ def faults_of_file() -> Iterator[None]:
         raise fault from error
 
 
-def disk_fails(folder: Path | int) -> bool:
-    """Return whether new files cannot be written and read: in ``folder`` (its path, or its descriptor), or in the folder of
-    scratch files. If they can, an error of the system that a run meets is one of its own file."""
+def disk_fails(folder: Path | int, scratch: Path | None) -> bool:
+    """Return whether new files cannot be written and read: in ``folder`` (its path, or its descriptor), or in ``scratch`` (as in
+    RunContext). If they can, an error of the system that a run meets is one of its own file."""
     try:
         _probe(folder)
-        _probe(Path(tempfile.gettempdir()))
+        _probe(scratch or Path(tempfile.gettempdir()))
     except OSError:
         return True
     return False
