@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+#: The most characters of a message or a pointer, and of a value at fault: a name in a file may have a million.
+MAX_MESSAGE_CHARACTERS, MAX_VALUE_CHARACTERS = 500, 300
 #: Code of a problem of a body → what is wrong. They are stable: clients branch on them.
 FIELD_CODES: Mapping[str, str] = {
     "required": "It is needed, and is absent, null, empty or only white space.",
@@ -30,15 +32,31 @@ FIELD_CODES: Mapping[str, str] = {
 }
 
 
+def shortened(text: str, most: int = MAX_MESSAGE_CHARACTERS) -> str:
+    """Return the text; if it has more than ``most`` characters, its beginning, and how many it has."""
+    if len(text) <= most:
+        return text
+    end = f"… ({len(text)} characters)"
+    return text[: most - len(end)] + end
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One fault of an input. ``pointer`` is an RFC 6901 JSON pointer into the body ("" is the whole body), ``code`` one
-    of FIELD_CODES, and ``value`` the value at fault, where a report shows it."""
+    of FIELD_CODES, and ``value`` the value at fault, where a report shows it: a scalar of JSON, or text. All are short."""
 
     pointer: str
     code: str
     detail: str
     value: object = None
+
+    def __post_init__(self) -> None:
+        if len(self.pointer) > MAX_MESSAGE_CHARACTERS:
+            object.__setattr__(self, "pointer", shortened(self.pointer))
+        if len(self.detail) > MAX_MESSAGE_CHARACTERS:
+            object.__setattr__(self, "detail", shortened(self.detail))
+        if self.value is not None and not isinstance(self.value, bool | int | float):
+            object.__setattr__(self, "value", shortened(str(self.value), MAX_VALUE_CHARACTERS))
 
 
 class SyncdError(Exception):
@@ -119,9 +137,10 @@ class FeedError(SyncdError):
         column: int | None = None,
         offset: int | None = None,
     ) -> None:
-        self.code, self.detail, self.line, self.column, self.offset = code, detail, line, column, offset
+        self.code, self.detail = code, shortened(detail)
+        self.line, self.column, self.offset = line, column, offset
         self.last_good: str | None = None
-        super().__init__(detail)
+        super().__init__(self.detail)
 
     def where(self) -> str:
         """Return the place in words: "line 12, column 3", "byte 4711", or an empty text."""
