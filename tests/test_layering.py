@@ -1,6 +1,6 @@
 """The import rules of docs/architecture.md.
 
-Imports point one way: {errors, values, file_kinds, place_data} ← {domain, settings_files} ←
+Imports point one way: {errors, values, file_kinds, near_names, place_data} ← {domain, settings_files} ←
 {config, feeds, store, web} ← sync ← {api, console, notify} ← service ← cli.
 A package is used through its face, the names in ``__all__`` of its ``__init__``. No two modules and no two packages
 import each other in a circle."""
@@ -19,6 +19,7 @@ RANK = {
     "errors": 0,
     "values": 0,
     "file_kinds": 0,
+    "near_names": 0,
     "place_data": 0,
     "domain": 1,
     "settings_files": 1,

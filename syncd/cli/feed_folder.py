@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import grp
 import os
 from pathlib import Path
@@ -11,6 +10,7 @@ from syncd.cli.output import print_list, remark
 from syncd.cli.store_access import acting_as, owner_ids
 from syncd.config import Settings
 from syncd.errors import ConfigError, NotFound
+from syncd.near_names import near_names
 from syncd.service import configured_feeds, exposure, stores
 from syncd.sync.arrival import FolderRights, open_to_group
 
@@ -40,7 +40,7 @@ def _group(name: str) -> grp.struct_group:
     try:
         return grp.getgrgid(int(name)) if name.isdecimal() else grp.getgrnam(name)
     except (KeyError, OverflowError):
-        near = difflib.get_close_matches(name, [entry.gr_name for entry in grp.getgrall()], n=1)
+        near = near_names(name, (entry.gr_name for entry in grp.getgrall()))
         hint = f"did you mean {near[0]}? " if near else ""
         raise NotFound("group", name, f"{hint}groupadd makes one") from None
 

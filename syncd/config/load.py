@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,6 +15,7 @@ from syncd.config.kinds import Address
 from syncd.config.settings import BY_KEY, SETTINGS, Catalogues, Settings
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError
+from syncd.near_names import near_names
 from syncd.settings_files import parse_toml, read_secret, read_settings
 from syncd.values import Setting, ValueFault, members_of
 
@@ -148,10 +148,9 @@ def _nearest(key: str, known: list[str]) -> str | None:
         return ends[name]
     beside = {end: full for end, full in ends.items() if full.rpartition(".")[0] == above}
     for names, least in ((beside, 0.6), (ends, 0.75)):
-        near = difflib.get_close_matches(name, names, n=1, cutoff=least)
-        if near:
+        if near := near_names(name, names, least=least):
             return names[near[0]]
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
+    near = near_names(key, known)
     return near[0] if near else None
 
 

@@ -8,8 +8,8 @@ from decimal import Decimal
 from functools import lru_cache, partial
 
 from syncd.domain import FIELDS, SALARY_MEMBERS, Catalogue, CatalogueEntry
-from syncd.feeds.faults import similar
 from syncd.feeds.text import spelled
+from syncd.near_names import near_names
 
 #: No catalogue has a longer name, so a longer text is not looked up (and not remembered).
 _LONGEST = 200
@@ -55,7 +55,8 @@ class EntryFinder:
 
     def similar(self, value: object) -> str | None:
         """Return the name in the catalogue that ``value`` may be a misspelling of."""
-        return similar(spelled(value), [entry.name for entry in self.entries.values()])
+        near = near_names(spelled(value), (entry.name for entry in self.entries.values()))
+        return near[0] if near else None
 
     def unknown(self, value: object) -> str:
         """Return the message that ``value`` names no entry, with a similar name if there is one."""

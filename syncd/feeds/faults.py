@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 from msgspec import Struct
 
-from syncd.errors import Problem
+from syncd.errors import Problem, shortened
+from syncd.near_names import near_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +38,10 @@ class Scope:
                 self.at(key).fault(f"unknown {what}{nearest(key, known)}")
 
 
-def similar(key: str, known: Collection[str]) -> str | None:
-    """Return the one of ``known`` that ``key`` may be a misspelling of."""
-    folded = {name.lower().replace("-", "_"): name for name in known}
-    near = get_close_matches(key.lower().replace("-", "_"), folded, n=1, cutoff=0.6)
-    return folded[near[0]] if near else None
-
-
 def nearest(key: str, known: Collection[str]) -> str:
     """Return the end of an "unknown key" message: the likely spelling, or all known keys if they are few, or ""."""
-    if near := similar(key, known):
-        return f"; did you mean {near}?"
+    if near := near_names(key, known):
+        return f"; did you mean {near[0]}?"
     return f"; known: {', '.join(sorted(known))}" if 0 < len(known) <= 12 else ""
 
 
@@ -60,4 +53,4 @@ class RowLog(Struct):
     unknown: list[tuple[str, str]] = []
 
     def note(self, code: str, detail: str) -> None:
-        self.warnings.append((code, detail))
+        self.warnings.append((code, shortened(detail)))

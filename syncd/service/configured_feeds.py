@@ -3,7 +3,6 @@ files of them as the settings say."""
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from syncd.domain import Catalogue, Employer
 from syncd.errors import ConfigError, NotFound
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, FeedFile, read_feed_files
 from syncd.logs import Event
+from syncd.near_names import near_names
 from syncd.store import Store, employers
 from syncd.store import feeds as stored_feeds
 from syncd.sync.run import Feed, Importer, Progress, RunContext
@@ -75,7 +75,7 @@ def feed_file(settings: Settings, catalogue: Catalogue, name: str) -> FeedFile:
     files = feed_files(settings, catalogue)
     if name in files:
         return files[name]
-    near = difflib.get_close_matches(name, files, n=1)
+    near = near_names(name, files)
     known = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(files)) or 'none'}"
     raise NotFound("feed", name, known)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from msgspec.structs import replace
 from sqlmodel import col
 
 from syncd.domain import Employer, check_line
 from syncd.errors import Conflict, Invalid, NotFound, Problem
+from syncd.near_names import near_names
 from syncd.store.model import Columns, EmployerRow, Statement, matching, updating
 from syncd.store.transactions import Tx, existing
 
@@ -63,7 +62,7 @@ def find(tx: Tx, name_or_id: str | int) -> Employer:
     found = {str(employer.id): employer for employer in everyone} | {e.name: e for e in everyone}
     if wanted in found:
         return found[wanted]
-    near = get_close_matches(wanted, [employer.name for employer in everyone], n=3, cutoff=0.5)
+    near = near_names(wanted, (employer.name for employer in everyone), most=3, least=0.5)
     raise NotFound("employer", name_or_id, f"did you mean {' or '.join(map(repr, near))}?" if near else "")
 
 
