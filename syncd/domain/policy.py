@@ -104,9 +104,7 @@ class FeedLimits:
 
     file: int = setting(positive(SIZE), "4GiB", "a larger file fails (expanded, if it is compressed)")
     record: int = setting(positive(SIZE), "1MiB", "a larger record is a rejected row")
-    text: int = setting(
-        positive(SIZE), "32MiB", "a longer record fails the file (XML: 10 MB of text at most)"
-    )
+    text: int = setting(positive(SIZE), "8MiB", "a longer record fails the file (XML: 10 MB of text at most)")
     rows: int = setting(number(1, 100_000_000, "rows"), 5_000_000, "more records fail the file")
     depth: int = setting(number(4, 512, "levels"), 64, "deeper nesting fails the file")
     ratio: int = setting(number(1, 10_000, "times"), 200, "a file that expands to more than this fails")

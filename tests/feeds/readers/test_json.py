@@ -40,7 +40,7 @@ def test_a_single_object_is_a_list_of_one():
 
 
 @pytest.mark.parametrize("end", ["\n", " \r\n", "\n\n  "])
-@pytest.mark.parametrize("size", [MB - 10, MB, 2 * MB, 9 * MB])
+@pytest.mark.parametrize("size", [MB - 10, MB, 2 * MB, 7 * MB])
 def test_json_lines_may_begin_with_a_record_that_is_too_long(size, end):
     reader, records = read('{"id": 1, "text": "' + "x" * size + f'"}}{end}{{"id": 2}}\n{{"id": 3}}')
     assert reader.format == "jsonl"

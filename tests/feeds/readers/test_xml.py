@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from syncd.domain import FeedLimits
 from syncd.feeds.readers import ReadSpec
 from tests.feeds.readers.reading import MB, X, fault, items, read
 
@@ -111,7 +112,7 @@ def test_a_faulty_xml_file_fails_with_its_reason_and_line(name):
     ids=lambda text: text[:30],
 )  # fmt: skip
 def test_what_is_wrong_with_an_xml_file_is_said_in_one_plain_line(text, words):
-    assert fault(text).detail == words
+    assert fault(text, limits=FeedLimits(text=32 * MB)).detail == words
 
 
 def test_a_control_character_in_cdata_is_not_a_broken_limit():
