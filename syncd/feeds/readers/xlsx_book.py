@@ -1,7 +1,8 @@
 """The parts of an .xlsx file: its sheets, the texts they share, and which numbers are dates.
 
 Every part is streamed through lxml like an XML feed: without document types, with nothing loaded from elsewhere, and
-with at most one row or one text in memory. The shared texts go to a scratch file when they are many."""
+with at most one row or one text in memory. The shared texts go to a scratch file when they are many, and have a size before
+they are read from it: one of them may stand in a million cells."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from lxml import etree
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.source import over_limit
-from syncd.feeds.readers.xml import Event, local, new_parser, refuse_dtd
+from syncd.feeds.readers.xml import BYTES_A_TAG, Event, local, new_parser, refuse_dtd
 from syncd.feeds.readers.zip_archive import ZipArchive
 
 _CONTENTS = "[Content_Types].xml"
@@ -34,6 +35,12 @@ _CHUNK = 1 << 16
 #: No row or text is longer: a cell holds 32,767 characters.
 _LONGEST = 4 << 20
 _IN_MEMORY = 8 << 20
+#: The shared texts that stay in memory once they were asked for: so many, none larger than this (in bytes).
+_CACHED, _MAX_CACHED_SIZE = 512, 1 << 13
+#: What an entry of a list of parts, sheets or styles takes in memory besides its texts, in bytes.
+_ENTRY_SIZE = 64
+#: No program writes a longer number format.
+_MAX_FORMAT_CHARACTERS = 255
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _DATES = frozenset({*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)})
 #: Parts of a number format that are text, colour, padding or a condition.
@@ -62,7 +69,7 @@ class Book:
 
     def __init__(self, archive: ZipArchive, limits: FeedLimits) -> None:
         self._archive, self._limits = archive, limits
-        self._expanded = 0
+        self._expanded = self._kept = 0
         mains = (part for kind, _, part in self._links("") if kind == "officeDocument")
         main = next(mains, "xl/workbook.xml")
         links = self._links(main)
@@ -111,7 +118,9 @@ class Book:
         found = []
         for link in self.elements(rels, "Relationship"):
             target = posixpath.normpath(posixpath.join("/", folder, link.get("Target") or "")).lstrip("/")
-            found.append(((link.get("Type") or "").rpartition("/")[2], link.get("Id") or "", target))
+            kind, name = (link.get("Type") or "").rpartition("/")[2], link.get("Id") or ""
+            self._keep(kind, name, target)
+            found.append((kind, name, target))
         return found
 
     def _sheets(self, main: str) -> list[Sheet]:
@@ -123,8 +132,9 @@ class Book:
             link = next((str(v) for k, v in element.attrib.items() if str(k).endswith("}id")), "")
             part = self._targets.get(link, "")
             if "sheet" in part.casefold():
-                state = element.get("state") or "visible"
-                found.append(Sheet(element.get("name") or "", part, state == "visible"))
+                sheet = Sheet(element.get("name") or "", part, element.get("state") in (None, "visible"))
+                self._keep(sheet.name)
+                found.append(sheet)
         return found
 
     def _date_styles(self) -> Iterator[int]:
@@ -132,23 +142,33 @@ class Book:
         number = 0
         for element in self.elements(self._parts["styles"], "numFmt", "xf"):
             if local(element) == "numFmt":
-                code = _LITERAL.sub("", element.get("formatCode") or "")
-                formats[element.get("numFmtId") or ""] = any(mark in code.casefold() for mark in "dmyhs")
+                kind = element.get("numFmtId") or ""
+                code = _LITERAL.sub("", (element.get("formatCode") or "")[:_MAX_FORMAT_CHARACTERS])
+                self._keep(kind)
+                formats[kind] = any(mark in code.casefold() for mark in "dmyhs")
             elif (parent := element.getparent()) is not None and local(parent) == "cellXfs":
                 kind = element.get("numFmtId") or "0"
                 if formats.get(kind, kind.isdecimal() and int(kind) in _DATES):
+                    self._keep()
                     yield number
                 number += 1
 
+    def _keep(self, *texts: str) -> None:
+        """Ask for the memory of one entry of a list, before it is made. Raise FeedError ``limit_exceeded``."""
+        self._kept += _ENTRY_SIZE + sum(map(len, texts))
+        if self._kept > self._limits.text:
+            detail = f"the spreadsheet's parts, sheets and styles take more than {self._limits.text} bytes"
+            raise over_limit("text", detail)
+
 
 class Texts:
-    """A list of texts that takes eight bytes of memory for each. ``get`` returns one by its number from 0, and raises
-    IndexError for a number beyond the last."""
+    """A list of texts that takes eight bytes of memory for each. ``size`` returns the size of one in UTF-8 by its number from 0,
+    and ``get`` the text; both raise IndexError for a number beyond the last."""
 
     def __init__(self) -> None:
         self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  closed by close()
         self._ends = array("Q", [0])
-        self.get = lru_cache(maxsize=512)(self._load)
+        self._cached = lru_cache(_CACHED)(self._load)
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -157,12 +177,17 @@ class Texts:
         self._file.write(text.encode())
         self._ends.append(self._file.tell())
 
-    def _load(self, number: int) -> str:
+    def size(self, number: int) -> int:
         if not 0 <= number < len(self):
             raise IndexError(number)
-        start, end = self._ends[number], self._ends[number + 1]
-        self._file.seek(start)
-        return self._file.read(end - start).decode()
+        return self._ends[number + 1] - self._ends[number]
+
+    def get(self, number: int) -> str:
+        return self._cached(number) if self.size(number) <= _MAX_CACHED_SIZE else self._load(number)
+
+    def _load(self, number: int) -> str:
+        self._file.seek(self._ends[number])
+        return self._file.read(self.size(number)).decode()
 
     def close(self) -> None:
         self._file.close()
@@ -193,7 +218,7 @@ def _elements(
         for number, chunk in enumerate(chunks):
             if number == 0:
                 refuse_dtd(chunk)
-            since += len(chunk)
+            since += len(chunk) + BYTES_A_TAG * chunk.count(b"<")
             parser.feed(chunk)
             for event, element in events:
                 if event == "end":
@@ -203,7 +228,10 @@ def _elements(
                 elif element.getprevious() is None and element.getroottree().docinfo.internalDTD is not None:
                     raise FeedError("forbidden_dtd", f"{part} of the spreadsheet declares a document type")
             if since > most:
-                detail = f"{part} of the spreadsheet has more than {most} bytes without a row or text"
+                detail = (
+                    f"{part} of the spreadsheet has more than {most} bytes without a row or text, where a tag"
+                )
+                detail += f" counts {BYTES_A_TAG} bytes more"
                 detail += f" ([limits] text, of which a spreadsheet may have {_LONGEST} at most)"
                 raise FeedError("limit_exceeded", detail)
         parser.close()

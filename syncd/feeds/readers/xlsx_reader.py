@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
 from functools import cache
-from itertools import islice
+from typing import NamedTuple
 
 from lxml import etree
 
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.records import ReadOptions, Record, TableReader, seeded
 from syncd.feeds.readers.source import Opener, Utf8Source, check_expansion, over_limit
@@ -23,11 +24,19 @@ from syncd.feeds.readers.zip_archive import ZipArchive
 
 #: A sheet has no more rows than this in any program.
 _LAST_ROW = 1_048_576
-_BATCH = 500
+#: The rows that are read before those that are known of them are asked for: so many, or of so many bytes.
+_MAX_BATCH, _MAX_BATCH_SIZE = 500, 1 << 20
 _DAY = 86400
 #: 31 December 9999, counted from 1900: there are no dates beyond.
 _LAST_DAY = 2_958_465
-_Row = tuple[int, list[str]]
+
+
+class _Row(NamedTuple):
+    """The number of a row, its cells, and their size in bytes: of shared texts in UTF-8, else about that."""
+
+    number: int
+    cells: list[str]
+    size: int
 
 
 class XlsxReader(TableReader):
@@ -57,29 +66,36 @@ class XlsxReader(TableReader):
         ):
             book = Book(archive, self._limits)
             book.fill(texts)
-            rows = self._rows(book, Cells(book, texts, self._limits.columns))
+            rows = self._rows(book, Cells(book, texts, self._limits), archive.size)
             digest = self._take_header(rows)
-            while batch := list(islice(rows, _BATCH)):
+            for batch in _batches(rows):
                 self.bytes_read = archive.place
-                yield from self._records(batch, digest, archive.size)
+                yield from self._records(batch, digest)
             self.bytes_read = archive.place
 
-    def _rows(self, book: Book, cells: Cells) -> Iterator[_Row]:
-        """(row number, its cells), without the empty ones."""
+    def _rows(self, book: Book, cells: Cells, packed: int) -> Iterator[_Row]:
+        """The rows of a spreadsheet of ``packed`` bytes, without the empty ones."""
         number = 0
         for row in book.elements(book.sheet(self._sheet).part, "row"):
             number = int(row.get("r") or number + 1)
             if number > _LAST_ROW:
                 raise FeedError("not_well_formed", f"a row beyond {_LAST_ROW}", line=number)
             self._line = number
-            if found := cells.of(row):
-                yield number, found
+            found, size = cells.of(row, number)
+            # one text may be shared by the cells of a million rows, and each of them has its whole length
+            self._expanded += size
+            check_expansion(self._expanded, packed, self._limits)
+            if found:
+                yield _Row(number, found, size)
 
     def _take_header(self, rows: Iterator[_Row]) -> Callable[[bytes], bytes]:
         """The first row with more than one cell names the columns: a lone cell above is a title."""
         empty = True
-        for number, cells in rows:
+        for number, cells, size in rows:
             if sum(map(bool, map(str.strip, cells))) > 1:
+                if size > self._limits.record:
+                    detail = f"a header of more than {self._limits.record} bytes"
+                    raise over_limit("record", detail, line=number)
                 self._set_header(cells, number)
                 return seeded("xlsx", "\x00".join(cells))
             empty = False
@@ -87,20 +103,30 @@ class XlsxReader(TableReader):
             raise FeedError("empty_file", "the sheet is empty")
         raise FeedError("bad_header", "no row of the sheet has the names of two columns or more", line=1)
 
-    def _records(self, batch: list[_Row], digest: Callable[[bytes], bytes], packed: int) -> Iterator[Record]:
-        raws = [repr(cells).encode("utf-8", "surrogatepass") for _, cells in batch]
-        # one text may be shared by the cells of a million rows, and each of them has its whole length
-        self._expanded += sum(map(len, raws))
-        check_expansion(self._expanded, packed, self._limits)
+    def _records(self, batch: list[_Row], digest: Callable[[bytes], bytes]) -> Iterator[Record]:
+        raws = [repr(row.cells).encode("utf-8", "surrogatepass") for row in batch]
         digests = list(map(digest, raws))
         known = self._ask(digests)
-        for (number, cells), raw, own in zip(batch, raws, digests, strict=True):
+        for (number, cells, _), raw, own in zip(batch, raws, digests, strict=True):
             self._line = number
             if own in known:
                 yield Record(self._next(), number, own)
             else:
                 missing = [""] * (len(self._keys) - len(cells))
                 yield self._new([*cells, *missing], cells, len(raw), own)
+
+
+def _batches(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
+    batch: list[_Row] = []
+    size = 0
+    for row in rows:
+        batch.append(row)
+        size += row.size
+        if len(batch) == _MAX_BATCH or size > _MAX_BATCH_SIZE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 @contextmanager
@@ -113,45 +139,46 @@ def _reading() -> Iterator[None]:
 
 
 class Cells:
-    """The cells of a row as texts, as a CSV has them; at most ``most``. Raise FeedError ``limit_exceeded``; ValueError,
-    IndexError for a cell that refers to what does not exist."""
+    """The cells of a row as texts, as a CSV has them. Raise FeedError ``limit_exceeded`` for more columns than there may be,
+    and for a row of more bytes than a reader may hold; ValueError, IndexError for a cell that refers to what does not exist."""
 
-    def __init__(self, book: Book, texts: Texts, most: int) -> None:
-        self._texts, self._dates, self._most = texts, book.dates, most
+    def __init__(self, book: Book, texts: Texts, limits: FeedLimits) -> None:
+        self._texts, self._dates, self._limits = texts, book.dates, limits
         self._epoch = datetime(1904, 1, 1) if book.since_1904 else datetime(1899, 12, 30)  # noqa: DTZ001
 
-    def of(self, row: etree._Element) -> list[str]:
-        """Return the row's cells up to the last that has a value."""
+    def of(self, row: etree._Element, number: int) -> tuple[list[str], int]:
+        """Return the cells of a row up to the last that has a value, and their size in bytes. ``number`` is the row's."""
         found: list[str] = []
-        column = 0
+        column = size = 0
         for cell in row:
             place = cell.get("r")
             column = _column(place.rstrip("0123456789")) if place else column + 1
-            value = self._value(cell)
-            if not value:
+            kind = cell.get("t") or "n"
+            content = _content(cell, kind)
+            if not content:
                 continue
-            if column > self._most:
-                raise over_limit("columns", f"more than {self._most} columns")
-            found += [""] * (column - len(found))
-            found[column - 1] = value
+            size += self._texts.size(int(content)) if kind == "s" else len(content)
+            if size > self._limits.text:
+                raise over_limit("text", f"a row of more than {self._limits.text} bytes", line=number)
+            if value := self._value(content, kind, cell):
+                if column > self._limits.columns:
+                    raise over_limit("columns", f"more than {self._limits.columns} columns", line=number)
+                found += [""] * (column - len(found))
+                found[column - 1] = value
         while found and not found[-1].strip():
             found.pop()
-        return found
+        return found, size
 
-    def _value(self, cell: etree._Element) -> str:
-        kind = cell.get("t") or "n"
-        if kind == "inlineStr":
-            return plain_text(cell)
-        value = next((child.text or "" for child in cell if local(child) == "v"), "")
+    def _value(self, content: str, kind: str, cell: etree._Element) -> str:
         match kind:
-            case "s" if value:
-                return self._texts.get(int(value))
-            case "b" if value:
-                return "TRUE" if value.strip() in ("1", "true") else "FALSE"
-            case "n" if value:
+            case "s":
+                return self._texts.get(int(content))
+            case "b":
+                return "TRUE" if content.strip() in ("1", "true") else "FALSE"
+            case "n":
                 style = cell.get("s")
-                return self._date(float(value)) if style and int(style) in self._dates else _number(value)
-        return value
+                return self._date(float(content)) if style and int(style) in self._dates else _number(content)
+        return content
 
     def _date(self, serial: float) -> str:
         """ISO 8601: a date, with the time if it is not midnight, or a time alone within the first day."""
@@ -163,6 +190,13 @@ class Cells:
         if serial < 1:
             return moment.strftime("%H:%M:%S")
         return moment.strftime("%Y-%m-%d" if moment.time() == moment.time().min else "%Y-%m-%dT%H:%M:%S")
+
+
+def _content(cell: etree._Element, kind: str) -> str:
+    """What a cell has in the sheet itself: its text, or a number, which may be that of a shared text."""
+    if kind == "inlineStr":
+        return plain_text(cell)
+    return next((child.text or "" for child in cell if local(child) == "v"), "")
 
 
 def _number(text: str) -> str:

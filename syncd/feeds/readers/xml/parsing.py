@@ -15,7 +15,7 @@ from syncd.feeds.readers.xml.tree import Event, FoundRecords, new_parser
 
 COUNT_TAG = "{*}expectedJobCount"
 #: An element takes far more memory than its tags: one tag counts like this many bytes of text.
-_BYTES_A_TAG = 16
+BYTES_A_TAG = 16
 #: What waits for the end of a record takes several times its size in memory, and lxml takes no longer text.
 _LONGEST = 10 << 20
 #: lxml repeats the place after the parser's words.
@@ -108,7 +108,7 @@ class XmlParser:
     def count_tags(self, data: bytes, line: int) -> None:
         """Raise FeedError ``limit_exceeded`` if the tags since the last record take too much memory."""
         self._tags += data.count(b"<")
-        if self._tags > self.most // _BYTES_A_TAG:
+        if self._tags > self.most // BYTES_A_TAG:
             raise self.too_much(line)
 
     def record_ended(self) -> None:
