@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
-from syncd.errors import Problem
+from syncd.errors import MAX_MESSAGE_CHARACTERS, Problem, shortened
 
 
 class RunState(StrEnum):
@@ -172,3 +172,7 @@ class FeedWarning:
     record: int | None = None
     reference_id: str | None = None
     member: str | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.detail) > MAX_MESSAGE_CHARACTERS:
+            object.__setattr__(self, "detail", shortened(self.detail))

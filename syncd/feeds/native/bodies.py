@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -27,6 +28,8 @@ Body = dict[str, Any]
 
 _BY_KEY = {name.casefold(): (at, KINDS[(at.member or at.field).kind]) for name, at in COLUMNS.items()}
 _JSON = msgspec.json.Encoder(decimal_format="number")
+#: The most columns of a row that are said to be unknown one by one.
+_MAX_UNKNOWN_COLUMNS = 30
 #: A parser would read a carriage return as a line feed (XML 1.0, section 2.11).
 _XML_SAFE = {"\r": "&#13;"}
 
@@ -52,13 +55,12 @@ def native_body(item: Any, form: Format, by_name: _Finders, log: RowLog) -> Body
 def _body_of_row(row: Mapping[str, str], log: RowLog) -> Body:
     body: Body = {}
     salary: Body = {}
+    unknown: list[str] = []
     for key, cell in row.items():
         known = _BY_KEY.get(key)
         if known is None:
             if key != ERRORS:
-                detail = f"there is no column {key!r}{nearest(key, COLUMNS)}"
-                pointer = "/" + key.replace("~", "~0").replace("/", "~1")
-                log.problems.append(Problem(pointer, "unknown_field", detail))
+                unknown.append(key)
             continue
         (field, member), kind = known
         if member is not None:
@@ -69,7 +71,16 @@ def _body_of_row(row: Mapping[str, str], log: RowLog) -> Body:
             body[field.name] = None
     if salary:
         body["salary"] = salary if any(value not in (None, False) for value in salary.values()) else None
+    log.problems += map(_unknown_column, unknown[:_MAX_UNKNOWN_COLUMNS])
+    if more := len(unknown[_MAX_UNKNOWN_COLUMNS:]):
+        log.problems.append(Problem("", "unknown_field", f"{more} more columns are unknown"))
     return body
+
+
+@lru_cache(maxsize=1024)  # every row has the columns of its file's header
+def _unknown_column(key: str) -> Problem:
+    pointer = "/" + key.replace("~", "~0").replace("/", "~1")
+    return Problem(pointer, "unknown_field", f"there is no column {key!r}{nearest(key, COLUMNS)}")
 
 
 # --- names of catalogue entries, in any format

@@ -26,6 +26,8 @@ Known = Callable[[list[bytes]], Collection[bytes]]
 #: The column, attribute or member in which a file of rejected records has its reasons.
 ERRORS = "syncd_errors"
 _MARK = re.compile(r"syncd[\s_-]*errors")
+#: What a cell takes in memory besides its text, in bytes.
+_CELL_SIZE = 64
 #: The last step of a JSON path: each member of the object there is a record.
 EACH = "*"
 #: Names, without case, under which a file declares how many records it has.
@@ -87,7 +89,8 @@ class Record(Struct):
     a Slice for XML; None where the digest was known, or where ``problem`` says why it cannot be read. An element is
     valid only until the next record is asked for. ``raw`` gives the record in the feed's own format, for the file of
     rejected rows (CSV: the cells; XML: serialised bytes; JSON: the value, or its text). ``run``: the digests of the known records
-    in a row that this one stands for (``slicing``), itself included; its number, line and digest are those of the first."""
+    in a row that this one stands for (``slicing``), itself included; its number, line and digest are those of the first.
+    ``size`` is about what the record takes in memory, in bytes, but for the objects in ``item``; 0 for known ones and Slices."""
 
     number: int
     line: int | None
@@ -96,6 +99,7 @@ class Record(Struct):
     problem: Problem | None = None
     raw: Callable[[], object] | None = None
     run: list[bytes] | None = None
+    size: int = 0
 
 
 class FeedReader(ABC):
@@ -212,7 +216,8 @@ class TableReader(FeedReader):
             detail = f"the row has {len(row)} cells, the header {len(self._keys)}"
             problem = Problem("", "ragged_row", detail, len(row))
         item = dict(zip(self._keys, row, strict=False))
-        return Record(self._next(), self._line, digest, item, problem, partial(list, cells))
+        kept = size + _CELL_SIZE * len(cells)
+        return Record(self._next(), self._line, digest, item, problem, partial(list, cells), size=kept)
 
 
 def too_long(size: int, limits: FeedLimits) -> Problem | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from syncd.errors import Problem
-from syncd.sync.report.run_json import VALUE, field_of
+from syncd.sync.report.run_json import field_of
 
 #: The most kinds, and the most distinct texts and values of all kinds together, that are counted one by one.
 MOST_KINDS, MOST_CAUSES = 1000, 10_000
@@ -99,7 +99,7 @@ class Kinds:
         return found
 
     def _count(self, kind: Kind, text: str, value: str | None) -> None:
-        cause = (text[: 2 * VALUE], value)
+        cause = (text, value)
         if cause not in kind.causes:
             if self._causes >= MOST_CAUSES:
                 kind.uncounted += 1
@@ -109,7 +109,7 @@ class Kinds:
 
 
 def _text(value: object) -> str | None:
-    return None if value is None else str(value)[:VALUE]
+    return None if value is None else str(value)
 
 
 def _cut(text: str) -> str:

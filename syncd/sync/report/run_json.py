@@ -13,8 +13,6 @@ from typing import Any
 from syncd.domain import FeedWarning, RejectedRow, Run, UnknownValues
 from syncd.errors import Problem
 
-#: The most characters of a value at fault.
-VALUE = 300
 #: What to know of the counts of a run that was cut off and continued.
 APPLIED_BEFORE = "a row that an earlier attempt applied counts as unchanged"
 
@@ -136,16 +134,8 @@ def field_of(pointer: str) -> str:
 
 def _problem(problem: Problem) -> dict[str, Any]:
     return {
-        "pointer": _shortened(problem.pointer),
+        "pointer": problem.pointer,
         "code": problem.code,
-        "detail": _shortened(problem.detail, 2 * VALUE),
-        "value": _shortened(problem.value),
+        "detail": problem.detail,
+        "value": problem.value,
     }
-
-
-def _shortened(value: object, most: int = VALUE) -> object:
-    """Return the value itself if it is short and plain, else the beginning of its text."""
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    text = value if isinstance(value, str) else str(value)
-    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"

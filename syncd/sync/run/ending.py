@@ -9,7 +9,7 @@ from functools import partial
 import structlog
 
 from syncd.domain import Hold, HoldScope, RejectedRow, Run, RunCounts, RunState, takes_place, why_held
-from syncd.errors import FeedError
+from syncd.errors import MAX_MESSAGE_CHARACTERS, FeedError, shortened
 from syncd.logs import Event
 from syncd.store import Tx, feed_jobs, feeds, notices, runs
 from syncd.store.runs import results
@@ -102,16 +102,16 @@ def end_failed(this: FileRun, run: Run, error: FeedError) -> Run:
         raise error
     if error.code == "fault":
         log.error(Event.FEED_FAULT, feed=run.feed, reason=error.detail, exc_info=error.__cause__)
-    parts = [f"{error.code}: {error.detail}", error.where()]
-    if error.last_good:
-        parts.append(f"last good referenceId {error.last_good}")
+    where = f"; {error.where()}" if error.where() else ""
+    last_good = f"; last good referenceId {error.last_good}" if error.last_good else ""
+    place = shortened(where + last_good)
     run = replace(
         run,
         state=RunState.FAILED,
         counts=RunCounts(warnings=this.warnings.total),
         holds=None,
         withheld=None,
-        reason="; ".join(part for part in parts if part),
+        reason=shortened(f"{error.code}: {error.detail}", MAX_MESSAGE_CHARACTERS - len(place)) + place,
     )
     return _end(this, run, lambda tx: None)
 

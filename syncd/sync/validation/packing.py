@@ -72,9 +72,8 @@ def _plain(sent: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def pack_problems(problems: Sequence[Problem]) -> bytes:
-    """Return the problems as bytes. Values that marshal has no type for are kept as text: they are only
-    shown."""
-    return marshal.dumps([(p.pointer, p.code, p.detail, _shown(p.value)) for p in problems])
+    """Return the problems as bytes."""
+    return marshal.dumps([(p.pointer, p.code, p.detail, p.value) for p in problems])
 
 
 def unpack_problems(data: bytes) -> tuple[Problem, ...]:
@@ -114,7 +113,3 @@ _BY_KIND: Mapping[FieldKind, tuple[Callable[[Any], Any], Callable[[Any], Any]]] 
     FieldKind.SALARY: (_plain_salary, _salary),
 }
 _FORMS = [(field.name, _BY_KIND[field.kind]) for field in fields_of(*_BY_KIND)]
-
-
-def _shown(value: object) -> object:
-    return value if value is None or type(value) in (str, int, float, bool) else str(value)[:1000]

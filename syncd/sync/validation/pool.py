@@ -20,8 +20,10 @@ from syncd.sync.validation.worker_process import FileValidator, ValidationTask, 
 #: Worker processes are started while at least this many bytes are to be validated: a start costs as much of a core as
 #: half of them.
 WORTH = 8 << 20
-#: The largest batch, in records and in bytes.
-RECORDS, BYTES = 256, 400_000
+#: The largest batch, in records and in bytes of memory. A record that takes as much waits for no others.
+RECORDS, BYTES = 256, 1_000_000
+#: What a value of a record takes in memory besides its text, in bytes.
+_VALUE_SIZE = 64
 #: Batches that may wait for a worker process while this process reads on. Where most records are known, they are all validated
 #: beside the reading.
 WAITING = 8
@@ -111,7 +113,8 @@ class ValidationPool:
     # -- records -------------------------------------------------------------------------------------------
 
     def add(self, record: Record) -> None:
-        if not _can_wait(record):
+        size = _size(record)
+        if size >= BYTES or not _can_wait(record):
             self.finish()
             self._take([record], self._task.validator.validate([record], self._task.form, self._now()))
             return
@@ -119,7 +122,7 @@ class ValidationPool:
         if batch is None:
             batch = self._filling = _Batch([], self._now())
         batch.records.append(record)
-        batch.size += _size(record.item)
+        batch.size += size
         if len(batch.records) >= RECORDS or batch.size >= BYTES:
             self._dispatch(batch)
 
@@ -214,16 +217,18 @@ def _sent(process: WorkerConnection, batch: _Batch) -> bool:
     return process.send(data)
 
 
-def _size(item: object) -> int:
-    """Return about the bytes of an item: a batch of few long records takes as much memory as one of many short
+def _size(record: Record) -> int:
+    """Return about the bytes that a record takes in memory: a batch of few long records takes as much as one of many short
     ones."""
-    if isinstance(item, Slice):
-        return len(item.data)
-    if isinstance(item, str):
-        return len(item)
+    item = record.item
+    return len(item.data) if isinstance(item, Slice) else record.size + _VALUE_SIZE * _values(item)
+
+
+def _values(item: object) -> int:
+    """Return how many values an item has in it, on all levels."""
     if isinstance(item, dict):
-        return sum(map(_size, item.values()))
-    return sum(map(_size, item)) if isinstance(item, list) else 8
+        item = list(item.values())
+    return len(item) + sum(map(_values, item)) if isinstance(item, list) else 0
 
 
 def _can_wait(record: Record) -> bool:

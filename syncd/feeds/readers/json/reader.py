@@ -43,8 +43,8 @@ class _JsonReader(FeedReader):
         self.mended = self.mended or (item is not None and ERRORS in item)
         if item is None or problem is not None:
             text = partial(str, raw, "utf-8", "replace")
-            return Record(number, self._line, digest, item, problem, text)
-        return Record(number, self._line, digest, item, problem, partial(dict, item))
+            return Record(number, self._line, digest, item, problem, text, size=len(raw))
+        return Record(number, self._line, digest, item, problem, partial(dict, item), size=len(raw))
 
 
 class JsonLinesReader(_JsonReader):
@@ -251,7 +251,7 @@ class JsonReader(_JsonReader):
                 yield Record(self._next(), line, digest)
             elif (item := next(items, None)) is not None:
                 self.mended = self.mended or ERRORS in item
-                yield Record(self._next(), line, digest, item, None, partial(dict, item))
+                yield Record(self._next(), line, digest, item, None, partial(dict, item), size=len(raw))
             else:
                 value, problem = self._value(raw, before + start)
                 yield self._record(self._next(), raw, digest, value, problem)

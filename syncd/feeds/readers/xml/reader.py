@@ -266,7 +266,7 @@ class XmlReader(FeedReader):
         if problem is None and any(map(len, element)):
             self._tree.check_depth(element, self._limits, self._line)
         item = None if known else element
-        return Record(self._next(), line, digest, item, problem, partial(bytes, raw))
+        return Record(self._next(), line, digest, item, problem, partial(bytes, raw), size=len(raw))
 
 
 def _cuts(buf: bytes, opening: bytes) -> list[_Cut]:

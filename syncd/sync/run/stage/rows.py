@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from syncd.domain import Outline, RejectedRow
 from syncd.errors import Problem
@@ -20,6 +20,7 @@ from syncd.sync.run.stage.known import KnownPieces
 from syncd.sync.validation import RowKind, ValidatedRow, unpack_problems
 
 T = TypeVar("T")
+_Found = tuple[Any, ...]
 #: Bytes that are written at once, and that may be read without need.
 _PIECE = 1 << 20
 _TABLES = """
@@ -33,6 +34,8 @@ _OVERTAKEN = 0
 _IN_MEMORY = 20_000
 #: Values that are looked up at once: a statement has a limit.
 ASKED = 10_000
+#: The most bytes of bodies that are read at once.
+MAX_BATCH_SIZE = 4 << 20
 #: Records that are inserted at once.
 _BUFFER = 1000
 
@@ -208,8 +211,8 @@ class Rows:
         return self._db.execute(query, values).rowcount
 
     def valid(self, size: int, *, without_body: int = -1) -> Iterator[list[StagedRow]]:
-        """Yield the valid rows in order, ``size`` at a time. Rows may be rejected meanwhile. Rows of the day
-        ``without_body`` come without their bodies, which are most of the bytes; ``body_of`` reads them."""
+        """Yield the valid rows in order, ``size`` at a time, fewer if their bodies are long. Rows may be rejected meanwhile. Rows
+        of the day ``without_body`` come without their bodies, which are most of the bytes; ``body_of`` reads them."""
         grouped = has_repeats(self._db)
         order = "place, number" if grouped else "number"
         after = "(place, number) > (:place, :number)" if grouped else "number > :number"
@@ -220,6 +223,7 @@ class Rows:
         )
         after_row = {"place": 0, "number": 0, "size": size, "without_body": without_body}
         while found := self._db.execute(query, after_row).fetchall():
+            found = _within(MAX_BATCH_SIZE, found)
             bodies = self._bodies.get([(at, size) for *_, at, size in found])
             batch = [
                 StagedRow(number, line, reference, digest, day, place, body)
@@ -231,13 +235,15 @@ class Rows:
             after_row |= {"place": batch[-1].place, "number": batch[-1].number}
 
     def rejected(self, size: int, member_of: Callable[[int], str | None]) -> Iterator[list[RejectedRow]]:
-        """Yield the rejected rows in file order, ``size`` at a time. ``member_of``: as in Summary."""
+        """Yield the rejected rows in file order, ``size`` at a time, fewer if they have many problems. ``member_of``: as in
+        Summary."""
         query = (
             "SELECT number, line, reference, at, size FROM row WHERE kind NOT IN (?, ?) AND number > ? "
             "ORDER BY number LIMIT ?"
         )
         after = 0
         while found := self._db.execute(query, (RowKind.VALID, _OVERTAKEN, after, size)).fetchall():
+            found = _within(MAX_BATCH_SIZE, found)
             bodies = self._bodies.get([(at, size) for *_, at, size in found])
             yield [
                 RejectedRow(number, line, reference, unpack_problems(body), member_of(number))
@@ -317,6 +323,13 @@ class Rows:
             if before is not None and before[0] == reference:
                 yield reference, before[1], number, before[2] == digest
             before = (reference, number, digest)
+
+
+def _within(most: int, found: list[_Found]) -> list[_Found]:
+    """Return the first of the rows, at least one, whose bodies have no more than ``most`` bytes together. A row has the size of
+    its body last."""
+    ends = accumulate(size for *_, size in found)
+    return [row for row, end in zip(found, ends, strict=True) if end <= most] or found[:1]
 
 
 class Rereading:
