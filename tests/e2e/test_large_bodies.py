@@ -14,9 +14,9 @@ from tests.amounts import in_the_gate
 pytestmark = pytest.mark.slow
 BASE = "/api/v1.1"
 SIZE, CONNECTIONS = 900_000, 8
-#: The other key sends as many requests in a round, with as many seconds between two of them. One in a hundred may take
-#: longer than LATE. Another round follows where the machine was busy with something else.
-REQUESTS, PACE, LATE, ROUNDS = 300, 0.02, 0.1, 3
+#: The other key sends as many requests in each round, with as many seconds between two of them. In the middle one of the rounds
+#: one request in a hundred may take longer than LATE (seconds).
+REQUESTS, PACE, LATE, ROUNDS = 300, 0.01, 0.1, 3
 JOB = {"title": "Cook", "locations": [{"description": "Halifax, NS"}], "categories": [{"id": 1}]}
 #: What begins, repeats in and ends a description.
 DESCRIPTIONS = {
@@ -68,7 +68,7 @@ def timed(connection, method, path, body=None, headers=None):
 
 
 def late_requests(connection, key):
-    """Return how many requests of a round are late, and the statuses of ``/readyz``. A round ends when too many are late."""
+    """Return how many requests of a round are late, and the statuses of ``/readyz``."""
     late, ready, headers = 0, set(), {"API-Key": key}
     for number in range(REQUESTS):
         if number % 2:
@@ -80,8 +80,6 @@ def late_requests(connection, key):
         late += seconds > LATE
         if number % 10 == 0:
             ready.add(timed(connection, "GET", "/readyz")[0])
-        if late > REQUESTS // 100:
-            break
         time.sleep(PACE)
     return late, ready
 
@@ -103,14 +101,11 @@ def test_descriptions_of_a_megabyte_over_eight_connections_do_not_slow_another_k
     try:
         assert begun.wait(60)
         with contextlib.closing(http.client.HTTPConnection(daemon.address(), timeout=60)) as connection:
-            for _ in range(ROUNDS):
-                late, ready = late_requests(connection, other)
-                assert ready == {200}
-                if late <= REQUESTS // 100:
-                    break
+            rounds = [late_requests(connection, other) for _ in range(ROUNDS)]
         assert load.is_alive()
     finally:
         halt.set()
         load.join(60)
-    assert late <= REQUESTS // 100
+    assert all(ready == {200} for _, ready in rounds)
+    assert sorted(late for late, _ in rounds)[ROUNDS // 2] <= REQUESTS // 100
     assert daemon.stop() == 0

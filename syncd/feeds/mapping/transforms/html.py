@@ -88,7 +88,7 @@ def clean(text: str) -> tuple[str, tuple[str, ...]]:
         result, done = clean(without_controls(text))
         return result, ("control characters removed", *done)
     if _TAG.search(text):
-        return (text, ()) if not html_faults(text) else _cleaned(text, [])
+        return (text, ()) if not html_faults(text, 1) else _cleaned(text, [])
     return _without_tags(text)
 
 
@@ -101,8 +101,8 @@ def _without_tags(text: str) -> tuple[str, tuple[str, ...]]:
         done.append("escaped HTML unescaped")
         if _TAG.search(text):
             done = done[:1]
-            return (text, tuple(done)) if not html_faults(text) else _cleaned(text, done)
-    if "\n" not in text.strip() and "\r" not in text.strip() and not html_faults(text):
+            return (text, tuple(done)) if not html_faults(text, 1) else _cleaned(text, done)
+    if "\n" not in text.strip() and "\r" not in text.strip() and not html_faults(text, 1):
         return text, tuple(done)
     return paragraphs(html.unescape(text)), (*done, "plain text made into paragraphs")
 
@@ -121,7 +121,7 @@ def _cleaned(text: str, done: list[str]) -> tuple[str, tuple[str, ...]]:
     )
     result = _with_lists(_DEAD_LINK.sub(r"\1", result))
     result = _without_empties(_CELL_END.sub("", result)).strip()
-    if len(result) <= 4 * len(text) + 1000 and not html_faults(result):
+    if len(result) <= 4 * len(text) + 1000 and not html_faults(result, 1):
         return result, tuple(done)
     return bare(text), (*done, "reduced to plain text")
 
