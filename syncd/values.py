@@ -172,7 +172,7 @@ class Setting:
 
     @property
     def environment(self) -> str:
-        """The environment variable that sets it."""
+        """The environment variable that sets it, if the key is in a table (``__`` stands for its dot)."""
         return "SYNCD_" + self.key.upper().replace(".", "__")
 
 

@@ -22,8 +22,6 @@ from syncd.values import Setting, ValueFault, members_of
 LOCAL = Path("config/syncd.toml")
 SYSTEM = Path("/etc/syncd/syncd.toml")
 STATE = Path("/var/lib/syncd")
-#: Names under SYNCD_ that are not settings.
-OTHER_NAMES = frozenset({"SYNCD_CONFIG"})
 #: The first part of every address beside the API's that the service has.
 _RESERVED = frozenset({"docs", "problems", "operator", "healthz", "readyz", "metrics", "reload"})
 
@@ -116,16 +114,20 @@ def _from_credentials(environ: Mapping[str, str]) -> dict[str, object]:
 
 
 def _from_environment(environ: Mapping[str, str], faults: list[str]) -> dict[str, object]:
-    by_name = {setting.environment: setting for setting in SETTINGS}
+    by_name = {setting.environment: setting for setting in SETTINGS if _names_a_setting(setting.environment)}
     found: dict[str, object] = {}
-    for name in sorted(environ):
-        if not name.startswith("SYNCD_") or name in OTHER_NAMES:
-            continue
+    for name in filter(_names_a_setting, sorted(environ)):
         if name in by_name:
             found[by_name[name].key] = by_name[name].kind.from_text(environ[name])
         else:
-            faults.append(f"environment: {_unknown(name, [*by_name, *OTHER_NAMES])}")
+            faults.append(f"environment: {_unknown(name, by_name)}")
     return found
+
+
+def _names_a_setting(variable: str) -> bool:
+    """Return whether a variable is meant as a setting. Kubernetes sets others, such as SYNCD_PORT and SYNCD_SERVICE_HOST for a
+    Service named syncd; no name of its own has two underscores together."""
+    return variable.startswith("SYNCD_") and "__" in variable
 
 
 def _unknown(key: str, known: Iterable[str]) -> str:

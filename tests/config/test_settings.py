@@ -229,6 +229,25 @@ def test_an_unknown_name_in_the_environment_is_a_fault_but_other_programs_names_
     )
 
 
+#: What Kubernetes sets in every pod for a Service named syncd with a port named http.
+KUBERNETES = {
+    "SYNCD_SERVICE_HOST": "10.96.0.7",
+    "SYNCD_SERVICE_PORT": "8080",
+    "SYNCD_SERVICE_PORT_HTTP": "8080",
+    "SYNCD_PORT": "tcp://10.96.0.7:8080",
+    "SYNCD_PORT_8080_TCP": "tcp://10.96.0.7:8080",
+    "SYNCD_PORT_8080_TCP_PROTO": "tcp",
+    "SYNCD_PORT_8080_TCP_PORT": "8080",
+    "SYNCD_PORT_8080_TCP_ADDR": "10.96.0.7",
+}
+
+
+def test_names_without_two_underscores_are_not_settings(home):
+    settings = load_settings(None, {**KUBERNETES, "SYNCD_TIMEZONE": "UTC", "SYNCD_API__LISTEN": "[::1]:2"})
+    assert settings.sources == {"api.listen": "environment"}
+    assert settings.timezone.key == "America/Toronto"
+
+
 def test_the_file_that_is_named_wins_and_must_exist(home):
     write(home, 'timezone = "UTC"')
     other = home / "other.toml"
