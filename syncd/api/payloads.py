@@ -25,7 +25,7 @@ from syncd.domain import (
     JobField,
     exact,
 )
-from syncd.feeds.export import posting_terms
+from syncd.feeds.export import encode_jsonld, posting_terms
 from syncd.store import jobs
 
 JSON_LD = "application/ld+json"
@@ -168,7 +168,7 @@ class Renderer:
             "incentiveCompensation": terms["incentiveCompensation"] and "Commission",
             "applicationContact": _contact(job),
         }
-        return encode({name: value for name, value in shape.items() if value is not None})
+        return encode_jsonld({name: value for name, value in shape.items() if value is not None})
 
     def shape(self, job: Job | jobs.JobView, employer: Employer) -> Any:
         """Return the same as a struct, with both addresses."""

@@ -101,6 +101,13 @@ async def test_a_posting_has_what_search_engines_ask_for(api: ApiClient) -> None
     }
 
 
+async def test_no_text_of_a_posting_ends_the_script_element_of_a_page(api: ApiClient) -> None:
+    title = "Cook </script><script>alert(1)//<!--"
+    answer = await api.get(f"/jobs/{(await api.create(title=title))['id']}", headers=LD)
+    assert b"<" not in answer.raw
+    assert (answer.json["title"], answer.json["description"]) == (title, "<p>Cook <strong>well</strong>.</p>")
+
+
 async def test_a_confidential_posting_does_not_name_the_employer(api: ApiClient) -> None:
     job = await api.create(confidential=True)
     answer = await api.get(f"/jobs/{job['id']}", headers=LD)

@@ -32,9 +32,14 @@ def jsonld(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Ite
     lead = '{"@context": "https://schema.org", "@graph": [\n'
     start = lead
     for job in jobs:
-        yield lead + _JSON.encode(_posting(job, employer, catalogue)).decode()
+        yield lead + encode_jsonld(_posting(job, employer, catalogue)).decode()
         lead = ",\n"
     yield start + "]}\n" if lead is start else "\n]}\n"
+
+
+def encode_jsonld(document: Mapping[str, object]) -> bytes:
+    """Return JSON that may stand in a ``script`` element of a page: ``<``, which only texts have, is ``\\u003c``."""
+    return _JSON.encode(document).replace(b"<", b"\\u003c")
 
 
 def _posting(job: Job, employer: Employer, catalogue: Catalogue) -> dict[str, Any]:

@@ -221,8 +221,11 @@ def put_two_jobs(board: Board) -> None:
 
 def test_json_ld_is_a_graph_of_job_postings(board: Board) -> None:
     put_two_jobs(board)
-    found = json.loads(exported(board, "jsonld"))
+    written = exported(board, "jsonld")
+    assert b"<" not in written  # no text ends the script element of a page
+    found = json.loads(written)
     first, second = found["@graph"]
+    assert first["title"] == "Cook ]]> <now>"
     assert found["@context"] == "https://schema.org"
     assert first["identifier"] == {"@type": "PropertyValue", "value": "A-1", "name": "Acme Ltd."}
     assert first["baseSalary"]["value"] == {
