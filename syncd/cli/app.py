@@ -173,6 +173,7 @@ def jobs(
 
 @command(app, "export", "jobs.export")
 def export(
+    *,
     employer: Employer,
     form: Annotated[
         Literal["json", "xml", "csv", "jsonld", "indeed"],
@@ -183,6 +184,9 @@ def export(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default, or -: standard output.")
     ] = None,
+    spreadsheet: Annotated[
+        bool, typer.Option("--spreadsheet", help="csv: put ' before a cell that a spreadsheet would run.")
+    ] = False,
     status: Status = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON about the file written.")] = False,
 ) -> None:

@@ -55,21 +55,31 @@ def _headers(store: Store, owner: Employer, q: str | None, status: Status | None
 
 
 def export(
-    settings: Settings, as_json: bool, *, employer: str, form: str, status: str | None, output: Path | None
+    settings: Settings,
+    as_json: bool,
+    *,
+    employer: str,
+    form: str,
+    spreadsheet: bool,
+    status: str | None,
+    output: Path | None,
 ) -> None:
     """Write the export and print how many jobs it has. Raises NotFound (employer), OSError, typer.BadParameter."""
-    from syncd.feeds.export import EXPORTS
+    from syncd.feeds.export import EXPORTS, SPREADSHEET
 
     if output == Path("-"):  # the conventional name of standard output
         output = None
     if as_json and output is None:
         raise typer.BadParameter("--json describes a file: name the file with -o")
+    if spreadsheet and form != "csv":
+        raise typer.BadParameter(f"--spreadsheet is for --format csv, not {form}")
+    export_format = SPREADSHEET if spreadsheet else EXPORTS[form]
     wanted = Status(status) if status else None
     counts: Counter[str] = Counter()
     with opened_store(settings) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
-        found = _jobs(store, owner, wanted, EXPORTS[form], counts)
-        pieces = EXPORTS[form].write(found, owner, stores.catalogue_of(store, settings))
+        found = _jobs(store, owner, wanted, export_format, counts)
+        pieces = export_format.write(found, owner, stores.catalogue_of(store, settings))
         if output is None:
             _write(sys.stdout.buffer, pieces)
         else:

@@ -149,7 +149,8 @@ def command(
         own = inspect.signature(declaration)
         others = [option for name, option in own.parameters.items() if name not in shared]
         last = (own.parameters.get(name, option) for name, option in shared.items())
-        do.__signature__ = own.replace(parameters=[*others, *last])  # type: ignore[attr-defined]
+        named = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in (*others, *last)]
+        do.__signature__ = own.replace(parameters=named)  # type: ignore[attr-defined]
         do.__doc__ = declaration.__doc__
         group.command(name)(do)
         return declaration

@@ -1,5 +1,7 @@
 """``syncd export``: to a file or to standard output, complete or not at all, with the number of jobs left out."""
 
+import csv
+import io
 import json
 from functools import partial
 from zoneinfo import ZoneInfo
@@ -25,12 +27,16 @@ JOB = {
 def acme(installation):
     """An employer with an active job, a draft, and a job without a referenceId."""
     installation.employer_with_key()
+    add_jobs(installation, {"referenceId": "A", "status": "active"}, {"referenceId": "B"}, {})
+    return installation
+
+
+def add_jobs(installation, *extras):
     url = f"sqlite:///{installation.base}/var/syncd.db"
     with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
-        for extra in ({"referenceId": "A", "status": "active"}, {"referenceId": "B"}, {}):
+        for extra in extras:
             sent = check_body({**JOB, **extra}, Catalogue.default())
             store.write(partial(upsert.create, employer_id=1, sent=sent, actor=Actor(ActorKind.KEY, 1)))
-    return installation
 
 
 @pytest.mark.parametrize(
@@ -45,6 +51,28 @@ def test_an_export_goes_to_standard_output_and_what_was_left_out_to_standard_err
     left = "1 without a referenceId" + (", 1 not active" if public else "")
     number = 1 if public else 2
     assert result.err == f"syncd: {number} jobs of Acme Ltd.; left out: {left}\n"
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        *[("title", f'{start}HYPERLINK("https://x.example","Welder, Nights")') for start in "=+-@"],
+        *[("description", f"{start}=1+1") for start in "\t\r"],
+    ],
+)
+def test_a_cell_that_a_spreadsheet_would_run_is_as_it_came_unless_the_file_is_for_spreadsheets(
+    acme, field, text
+):
+    add_jobs(acme, {"referenceId": "C", "status": "draft", field: text})
+    line = ["export", "--employer", "1", "--format", "csv", "--status", "draft"]
+    before, after = cells(acme.run(*line).out, field)
+    assert (before, after) == (JOB[field], text)
+    assert cells(acme.run(*line, "--spreadsheet").out, field) == [before, "'" + text]
+
+
+def cells(text, column):
+    """Return the cells of one column of a CSV."""
+    return [row[column] for row in csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""))]
 
 
 def test_a_dash_is_standard_output(acme, monkeypatch):
@@ -97,6 +125,7 @@ def _failing_after_the_first(tx, employer_id, job_id, limit, *, status=None):
         ("export --employer 9 --format csv", 1, "no employer '9'"),
         ("export --employer 1 --format pdf", 2, "is not one of"),
         ("export --employer 1 --format csv --json", 2, "name the file with -o"),
+        ("export --employer 1 --format xml --spreadsheet", 2, "--spreadsheet is for --format csv, not xml"),
         ("export --employer 1 --format csv -o /nowhere/at/all.csv", 1, "No such file or directory"),
     ],
 )

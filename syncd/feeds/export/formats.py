@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from syncd.domain import Catalogue, Employer, Job, Location, Routing, Salary, exact
-from syncd.feeds.native import csv_feed, json_feed, xml_feed
+from syncd.feeds.native import csv_feed, json_feed, spreadsheet_csv, xml_feed
 
 _JSON = msgspec.json.Encoder(decimal_format="number")
 
@@ -182,3 +182,5 @@ EXPORTS: dict[str, ExportFormat] = {
     "jsonld": ExportFormat(jsonld, True),
     "indeed": ExportFormat(indeed, True),
 }
+#: The format csv for people who open it, not for the way back.
+SPREADSHEET = ExportFormat(spreadsheet_csv, False)

@@ -30,6 +30,8 @@ _BY_KEY = {name.casefold(): (at, KINDS[(at.member or at.field).kind]) for name, 
 _JSON = msgspec.json.Encoder(decimal_format="number")
 #: The most columns of a row that are said to be unknown one by one.
 _MAX_UNKNOWN_COLUMNS = 30
+#: The first characters of a cell that a spreadsheet runs as a formula when it opens the file.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 #: A parser would read a carriage return as a line feed (XML 1.0, section 2.11).
 _XML_SAFE = {"\r": "&#13;"}
 
@@ -143,11 +145,20 @@ def xml_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> I
 
 def csv_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
     """Yield a CSV with commas, line ends as in RFC 4180, and a byte order mark (spreadsheets need it to see UTF-8)."""
+    return _csv(jobs, catalogue, lambda cell: cell)
+
+
+def spreadsheet_csv(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
+    """Yield the same with ``'`` before each cell that a spreadsheet would run as a formula. Such a file is for people."""
+    return _csv(jobs, catalogue, lambda cell: "'" + cell if cell.startswith(_FORMULA_STARTS) else cell)
+
+
+def _csv(jobs: Iterable[Job], catalogue: Catalogue, written: Callable[[str], str]) -> Iterator[str]:
     by_name = finders(catalogue)
     line = csv.writer(_Line(), lineterminator="\r\n").writerow
     yield "\ufeff" + line(COLUMNS)
     for job in jobs:
-        yield line(_cells(_body(job, by_name), by_name))
+        yield line(map(written, _cells(_body(job, by_name), by_name)))
 
 
 def _body(job: Job, by_name: _Finders) -> Body:
