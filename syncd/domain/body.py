@@ -94,7 +94,7 @@ def other_job(sent_id: int | None, job_id: int | None) -> Problem | None:
 def _add_missing_fields(problems: Problems, fields: dict[str, object], creating: Moment) -> None:
     """Add what the new job would break, but nothing about a member that has a problem already."""
     faulty = {member_of(problem) for problem in problems}
-    merged = check_job(new_job(fields, creating, 0), fields, creating)
+    merged = check_job(new_job(fields, creating, 0), fields, creating.today)
     problems += [problem for problem in merged if member_of(problem) not in faulty]
 
 

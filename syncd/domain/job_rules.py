@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import date
 
-from syncd.domain.job import Job, Moment, Salary, Status
+from syncd.domain.job import Job, Salary, Status
 from syncd.domain.job_fields import ADDRESSES, FIELDS, FieldKind, JobField, Needed
 from syncd.errors import Problem
 
@@ -34,15 +35,15 @@ _ADDRESS = {field.routing: _address_needed(field) for field in ADDRESSES}
 _ORDER = {field.name: place for place, field in enumerate(FIELDS)}
 
 
-def check_job(job: Job, sent_fields: Mapping[str, object], now: Moment) -> list[Problem]:
-    """Return every rule that the merged ``job`` breaks, in the order of the body, then of docs/specification.md 2.1.
+def check_job(job: Job, sent_fields: Mapping[str, object], today: date | None) -> list[Problem]:
+    """Return every rule that the merged ``job`` breaks, in the order of ``sent_fields``, then of docs/specification.md 2.1.
 
-    ``sent_fields`` decides only whether the close date is checked: it is if ``status`` or ``closeDate`` was sent."""
+    An active job must not close before ``today``. None: its close date may be of any day, as it is not what changes."""
     problems = [problem for attribute, problem in _ALWAYS if not getattr(job, attribute)]
     if job.status is Status.ACTIVE:
         problems += [problem for attribute, problem in _ACTIVE if getattr(job, attribute) is None]
-        if job.close_date < now.today and ("status" in sent_fields or "closeDate" in sent_fields):
-            detail = f"an active job cannot have the close date {job.close_date}, before today ({now.today})"
+        if today is not None and job.close_date < today:
+            detail = f"an active job cannot have the close date {job.close_date}, before today ({today})"
             problems.append(Problem("/closeDate", "date_order", detail, str(job.close_date)))
     if job.salary is not None:
         _check_salary(job.salary, problems)

@@ -56,7 +56,7 @@ def decide(
     fields = sent.fields
     if current is None:
         job = new_job(fields, now, employer_id, by=by, chosen=chosen)
-        problems = check_job(job, fields, now)
+        problems = check_job(job, fields, now.today)
         return Reject(tuple(problems)) if problems else Create(job)
     source, target = current.status, cast("Status", fields.get("status", current.status))
     changes, conflict = _merge(current, fields), None
@@ -70,7 +70,8 @@ def decide(
     if "closeDate" in fields or "published_at" in changes:
         changes |= _close_date(current, changes, fields, chosen)
     job = replace(current, **changes) if changes else current
-    problems = check_job(job, fields, now)
+    dated = "status" in changes or "close_date" in changes
+    problems = check_job(job, fields, now.today if dated else None)
     if problems or conflict:
         return Reject(tuple(problems), conflict)
     if not changes:
@@ -186,7 +187,7 @@ def _close_date(
     return {} if same else {"close_date": default, "close_origin": CloseOrigin.DEFAULT}
 
 
-def restore(current: Job, values: Mapping[str, Any], now: Moment) -> Update | Unchanged | Reject:
+def restore(current: Job, values: Mapping[str, Any]) -> Update | Unchanged | Reject:
     """Return the job with ``values`` (by attribute) as it had them before: what a revert does. The only change of status
     besides TRANSITIONS, for an operator alone: no input of the API or of a feed leads here.
 
@@ -195,7 +196,7 @@ def restore(current: Job, values: Mapping[str, Any], now: Moment) -> Update | Un
     if not changes:
         return Unchanged(current)
     job = replace(current, **changes)
-    problems = check_job(job, {}, now)
+    problems = check_job(job, {}, None)
     if problems:
         return Reject(tuple(problems))
     changed = {GOES_WITH.get(name, name) for name in changes}

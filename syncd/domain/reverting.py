@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from syncd.domain.decisions import Reject, Unchanged, Update
-from syncd.domain.job import ArchivedBy, Job, Moment, Status
+from syncd.domain.job import ArchivedBy, Job, Status
 from syncd.domain.job_fields import CHANGEABLE
 from syncd.domain.lifecycle import GOES_WITH, restore
 
@@ -32,7 +32,7 @@ class RevertDecision(Struct, frozen=True):
     stays: tuple[str, ...] = ()
 
 
-def decide_revert(current: Job, changes: Sequence[PastChange], now: Moment) -> RevertDecision:
+def decide_revert(current: Job, changes: Sequence[PastChange]) -> RevertDecision:
     """Return what becomes of a job. ``changes``: of the run and later ones, in order. A job put back before stays as it is."""
     since: set[str] = set()  # fields that others changed after the change that is looked at
     back: dict[str, Any] = {}
@@ -54,4 +54,4 @@ def decide_revert(current: Job, changes: Sequence[PastChange], now: Moment) -> R
                 stays[name] = value
     left = {name for name, value in stays.items() if getattr(current, name) != value}
     names = tuple(name for name, attribute in CHANGEABLE.items() if attribute in left)
-    return RevertDecision(restore(current, back, now), names)
+    return RevertDecision(restore(current, back), names)

@@ -76,6 +76,7 @@ JOBS: dict[str, Job | None] = {
     "active": job(),
     "active, default date, 20 days": job(days=20),
     "active, chosen date, 20 days": job(days=20, origin=CloseOrigin.CHOSEN),
+    "active, chosen date, late": job(days=-1, origin=CloseOrigin.CHOSEN),
     "draft": job(Status.DRAFT),
     "archived by a person": archived(ArchivedBy.PERSON),
     "archived as missing": archived(ArchivedBy.MISSING),

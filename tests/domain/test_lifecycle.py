@@ -184,8 +184,8 @@ def test_sending_the_default_close_date_back_does_not_make_it_chosen():
 @pytest.mark.parametrize(
     ("status", "fields", "rejected"),
     [
-        ("active", {"status": Status.ACTIVE}, True),
-        ("active", {"closeDate": date(2026, 11, 30)}, True),
+        ("active", {"closeDate": date(2026, 11, 29)}, True),
+        ("active", {"closeDate": None}, False),
         ("active", {"title": "Other"}, False),
         ("active", {"closeDate": date(2026, 12, 1)}, False),
         ("active", {"status": Status.ARCHIVED}, False),
@@ -197,13 +197,20 @@ def test_sending_the_default_close_date_back_does_not_make_it_chosen():
         ("draft", {"status": Status.ACTIVE, "closeDate": None}, False),
     ],
 )
-def test_an_active_job_needs_a_live_close_date_if_status_or_date_are_sent(status, fields, rejected):
+def test_an_active_job_needs_a_live_close_date_if_status_or_date_change(status, fields, rejected):
     current = job(status=Status(status), close_date=date(2026, 11, 30), close_origin=CloseOrigin.CHOSEN)
     decision = put(current, LATER, **fields)
     if rejected:
         assert codes(decision) == [("/closeDate", "date_order")]
     else:
         assert isinstance(decision, Update)
+
+
+@pytest.mark.parametrize("fields", [{"status": Status.ACTIVE}, {"closeDate": date(2026, 11, 30)}])
+def test_the_status_and_the_close_date_that_an_active_job_has_may_be_sent_when_the_date_has_passed(fields):
+    current = job(close_date=date(2026, 11, 30), close_origin=CloseOrigin.CHOSEN)
+    assert put(current, LATER, **fields) == Unchanged(current)
+    assert put(current, LATER, title="Fitter", **fields).changed == ("title",)
 
 
 def test_an_update_merges_and_says_what_changed():
@@ -328,7 +335,7 @@ def test_the_reference_can_be_changed_and_cleared():
 
 
 def test_check_job_finds_nothing_wrong_with_a_good_job():
-    assert check_job(job(), {"status": 1, "closeDate": 1}, NOW) == []
+    assert check_job(job(), {"status": 1, "closeDate": 1}, NOW.today) == []
 
 
 @pytest.mark.parametrize("status", list(Status))

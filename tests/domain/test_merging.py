@@ -90,7 +90,8 @@ def test_what_is_accepted_echoes_what_was_sent_and_keeps_every_rule(current, bod
         assert decision.problems or decision.conflict
         return
     after = decision.job
-    assert check_job(after, body, LATER) == []
+    dated = (after.status, after.close_date) != (current.status, current.close_date)
+    assert check_job(after, body, LATER.today if dated else None) == []
     for name, attribute in (("title", "title"), ("status", "status"), ("description", "description")):
         assert name not in body or getattr(after, attribute) == body[name]
     if body.get("closeDate"):

@@ -81,7 +81,7 @@ def refused(body, already):
     except Invalid as invalid:
         return invalid.problems
     fields = {"status": Status.ACTIVE, **sent.fields}
-    return [] if already else check_job(new_job(fields, NOW, 1), {}, NOW)
+    return [] if already else check_job(new_job(fields, NOW, 1), {}, None)
 
 
 def plain(value):

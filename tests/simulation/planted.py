@@ -274,14 +274,14 @@ def _approval_of_what_was_not_shown(patch: Patch) -> None:
 
 @_fault("A revert does not put the close date back.", 22)
 def _revert_forgets_a_field(patch: Patch) -> None:
-    def decide(current: Any, changes: Any, now: Any) -> Any:
+    def decide(current: Any, changes: Any) -> Any:
         def without(change: Any) -> Any:
             if change.before is None:
                 return change
             left = {name: value for name, value in change.before.items() if not name.startswith("close_")}
             return msgspec.structs.replace(change, before=left)
 
-        return decide_revert(current, [without(change) for change in changes], now)
+        return decide_revert(current, [without(change) for change in changes])
 
     patch.setattr(reverting, "decide_revert", decide)
 

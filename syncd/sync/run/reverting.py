@@ -248,7 +248,7 @@ def _decide(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
             PastChange(entry.run_id == reverted.run.id, None if entry.old is None else entry.attributes)
             for entry in entries
         ]
-        batch.add(job, changes, decide_revert(job, changes, tx.now), owners.get(job_id))
+        batch.add(job, changes, decide_revert(job, changes), owners.get(job_id))
     return batch
 
 

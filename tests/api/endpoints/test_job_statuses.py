@@ -3,6 +3,7 @@ id or by referenceId."""
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -118,6 +119,22 @@ async def test_a_past_close_date_does_not_prevent_other_changes(api: ApiClient) 
     assert (await api.put(path, {"closeDate": "2026-11-21"})).faults == [("/closeDate", "date_order")]
     assert (await api.put(path, {"status": "archived"})).status == 200
     assert (await api.put(path, {"closeDate": "2026-11-21"})).json["closeDate"] == "2026-11-21"
+
+
+@BY_ID_AND_REFERENCE
+async def test_what_a_job_past_its_close_date_has_can_be_sent_back(api: ApiClient, way: str) -> None:
+    job = await api.create(referenceId="A-1", closeDate="2026-11-20")
+    api.clock.forward(days=10)
+    got = await api.get(f"/jobs/{job['id']}")
+    body = json.loads(got.raw)
+    for sent in (body, {"status": "active"}, {"closeDate": "2026-11-20"}):
+        answer = await put(api, way, job, sent)
+        assert (answer.status, answer.raw) == (200, got.raw)
+        assert answer.headers["ETag"] == got.headers["ETag"]
+    history = (await api.get(f"/jobs/{job['id']}/history")).json
+    assert history["paging"]["total"] == 1
+    other = await put(api, way, job, {**body, "title": "Other"})
+    assert (other.status, other.json) == (200, {**job, "title": "Other"})
 
 
 async def test_auto_refresh_is_stored_and_does_nothing_for_an_employer_on_another_plan(
