@@ -9,7 +9,7 @@ import grp
 import os
 import pwd
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,16 +41,28 @@ def store_faults(settings: Settings) -> Iterator[str]:
             yield _fault("store.url", folder, found, "other users can exchange what lies in it", mend)
 
 
-def faults(settings: Settings, feeds: Iterable[str]) -> Iterator[str]:
-    """Yield all that is too open: store, settings with secrets, token file, drop folder, and the folders of ``feeds``."""
+def faults(settings: Settings, feeds: Collection[str]) -> Iterator[str]:
+    """Yield all that is too open: store, files of settings, token file, drop folder, and the folders of ``feeds``."""
     yield from store_faults(settings)
-    yield from _secret_faults(settings)
+    yield from _settings_faults(settings, feeds)
     yield from _drop_faults(settings.drop.folder)
     for name in feeds:
         yield from _feed_faults(settings.drop.folder / name)
 
 
-def _secret_faults(settings: Settings) -> Iterator[str]:
+def _settings_faults(settings: Settings, feeds: Iterable[str]) -> Iterator[str]:
+    """Yield the files of settings that other users can change or exchange, and those with a secret that others can read."""
+    files = _settings_files(settings, feeds)
+    for file, secrets in files.items():
+        yield from _secret_file_fault(secrets, file) if secrets else _change_fault(file)
+    for folder in dict.fromkeys((*(file.parent for file in files), settings.feeds)):
+        found = _stat(folder)
+        if found is not None and not found.st_mode & stat.S_ISVTX and found.st_mode & _changing_rights(found):
+            yield _fault("settings", folder, found, "other users can exchange what lies in it", "chmod go-w")
+
+
+def _settings_files(settings: Settings, feeds: Iterable[str]) -> dict[Path, str]:
+    """Return the files of settings, each with the keys of the secrets in it, "" for none."""
     on_server = settings.store.path is None
     secret = {
         "operator.token": bool(settings.operator.token),
@@ -58,10 +70,22 @@ def _secret_faults(settings: Settings) -> Iterator[str]:
         "store.lock_url": on_server,
     }
     keys = [key for key, there in secret.items() if there and settings.sources.get(key) == str(settings.file)]
-    if keys and settings.file is not None and settings.operator.token_file is None:
-        yield from _secret_file_fault(", ".join(keys), settings.file)
+    files = {} if settings.file is None else {settings.file: ", ".join(keys)}
     if settings.operator.token_file is not None:
-        yield from _secret_file_fault("operator.token_file", settings.base / settings.operator.token_file)
+        files[settings.base / settings.operator.token_file] = "operator.token_file"
+    return files | {settings.feeds / f"{name}.toml": "" for name in feeds}
+
+
+def _change_fault(file: Path) -> Iterator[str]:
+    found = _stat(file)
+    if found is not None and stat.S_ISREG(found.st_mode) and found.st_mode & _changing_rights(found):
+        yield _fault("settings", file, found, "other users can change it", "chmod go-w")
+
+
+def _changing_rights(found: os.stat_result) -> int:
+    """Return the rights with which other users could write. A group that has this user alone may: a clone that was made with
+    the umask 002 is open to such a group."""
+    return _WRITE if _has_strangers(found.st_gid) else _WRITE & _OTHERS
 
 
 def _secret_file_fault(keys: str, path: Path) -> Iterator[str]:
@@ -134,8 +158,8 @@ def _lets_in(folder: os.stat_result, gid: int) -> bool:
 
 
 def _has_strangers(gid: int) -> bool:
-    """Return whether users other than this one may be in the group."""
-    return gid != os.getegid() or bool(_strangers(gid))
+    """Return whether users other than this one and root may be in the group."""
+    return gid not in (0, os.getegid()) or bool(_strangers(gid))
 
 
 def _strangers(gid: int) -> list[str]:

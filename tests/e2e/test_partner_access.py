@@ -259,6 +259,10 @@ OPEN_PLACES = [
     ("feeds/drop", 0o733, "drop.folder", "other users can list it or write in it", "chmod 711"),
     ("feeds/drop/acme", 0o2775, "drop.folder", "users outside of its group can get in", "chmod 2770"),
     ("feeds/drop/acme/.claimed", 0o710, "drop.folder", "it is for syncd's user alone", "chmod 700"),
+    ("config/syncd.toml", 0o666, "settings", "other users can change it", "chmod go-w"),
+    ("config/feeds.d/acme.toml", 0o646, "settings", "other users can change it", "chmod go-w"),
+    ("config", 0o777, "settings", "other users can exchange what lies in it", "chmod go-w"),
+    ("config/feeds.d", 0o757, "settings", "other users can exchange what lies in it", "chmod go-w"),
 ]  # fmt: skip
 
 
@@ -316,6 +320,31 @@ def test_folders_below_one_that_is_closed_may_be_open(reachable):
     (reachable.base / "feeds").chmod(0o700)
     reachable.drop_folder.chmod(0o755)
     (reachable.drop_folder / "acme").chmod(0o755)
+    assert reachable.run("check").err == ""
+
+
+#: What git makes of a clone with the umask 002.
+CLONED = {
+    "config": 0o775,
+    "config/syncd.toml": 0o664,
+    "config/feeds.d": 0o775,
+    "config/feeds.d/acme.toml": 0o664,
+}
+
+
+@needs_root
+def test_settings_may_be_open_to_a_group_that_has_nobody_else(reachable):
+    for place, rights in CLONED.items():
+        (reachable.base / place).chmod(rights)
+    assert reachable.run("check").err == ""
+    for place in CLONED:
+        os.chown(reachable.base / place, -1, PARTNERS.gr_gid)
+    named = [line.split(": ")[2] for line in reachable.run("check").err.splitlines()]
+    assert sorted(named) == sorted(str(reachable.base / place) for place in CLONED)
+
+
+def test_a_folder_with_the_sticky_bit_may_hold_the_settings(reachable):
+    (reachable.base / "config").chmod(0o1777)
     assert reachable.run("check").err == ""
 
 
