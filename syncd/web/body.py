@@ -141,8 +141,6 @@ async def _read(request: web.Request, limits: ServerLimits) -> bytes:
         raise Refusal("request_timeout", detail, close=True) from None
     except web.HTTPRequestEntityTooLarge:
         raise _too_large(f"a body may have {limits.max_body} bytes") from None
-    except web.RequestPayloadError:
-        raise _malformed("the body broke off or is encoded wrongly", close=True) from None
     except RuntimeError as error:
         if request.transport is not None:
             raise
@@ -220,8 +218,8 @@ def _is_unicode(value: object) -> bool:
     return True
 
 
-def _malformed(detail: str, *, close: bool = False) -> Refusal:
-    return Refusal("malformed_json", detail, close=close)
+def _malformed(detail: str) -> Refusal:
+    return Refusal("malformed_json", detail)
 
 
 def _too_large(detail: str) -> Refusal:

@@ -17,7 +17,7 @@ from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_request import BaseRequest
 
 from syncd.web.addresses import Proxies, neighbourhood_of
-from syncd.web.aiohttp_internals import ConnectionRunner, OpenConnection, listening_sockets
+from syncd.web.aiohttp_internals import ConnectionRunner, ErrorMessage, OpenConnection, listening_sockets
 from syncd.web.limits import ConnectionLimit, Deadline, ServerLimits
 from syncd.web.refusals import answer_to_fault, head_limit, refusal, replace_refused
 
@@ -158,11 +158,29 @@ class Connection(OpenConnection):
             self._part_of_head_came(len(data))
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio asks for it; aiohttp always says None
-        """The client sends nothing more. If its request has come whole, it gets the answer."""
-        if self.waits_for_head or self.is_closing or not self._body.is_eof():
+        """The client sends nothing more, and may still read. All its requests get answers, the last one also if it has not come
+        whole: that is an error."""
+        if self.waits_for_head and self._head_bytes and not self.is_closing:
+            self._refuse("malformed_request", "the head of the request broke off")
+        if self.waits_for_head or self.is_closing:
             return False
-        self.close_after_answer()
+        self._break_body_off("the body broke off")
+        self._close_after_all_answers()
         return True
+
+    def _break_body_off(self, why: str) -> None:
+        """End the body of the newest request with an error if it has not come whole."""
+        if not self._body.is_eof():
+            self._body.set_exception(web.RequestPayloadError(why))
+            self._body.feed_eof()
+
+    def _close_after_all_answers(self) -> None:
+        if not self.messages:
+            self.close_after_answer()
+            return
+        last, body = self.messages[-1]
+        if not isinstance(last, ErrorMessage):  # else aiohttp closes the connection
+            self.messages[-1] = (last._replace(should_close=True), body)
 
     def _heads_came(self, count: int) -> None:
         """``count`` more bytes have come, and with them at least one whole head."""
@@ -170,10 +188,8 @@ class Connection(OpenConnection):
         replace_refused(self.messages, self._limits, measure=self._head_bytes + count > self._limits.max_head)
         self._head_bytes = self._body_bytes = 0
         self._most_body = self._limits.max_body
-        if not self._body.is_eof():
-            # The bytes came in place of the rest of a body and are not HTTP: end that body with an error.
-            self._body.set_exception(web.RequestPayloadError("the body is framed wrongly"))
-            self._body.feed_eof()
+        # If a body is not whole, the bytes came in place of the rest of it and are not HTTP.
+        self._break_body_off("the body is framed wrongly")
         self._body = self.messages[-1][1]
 
     def _part_of_body_came(self, count: int) -> None:

@@ -178,17 +178,39 @@ async def test_a_client_that_closes_its_side_gets_the_answer_to_a_whole_request(
     assert await wire.closed()
 
 
-async def test_a_client_that_closes_its_side_during_a_request_is_disconnected(api: ApiClient) -> None:
-    for half in (
-        b"",
-        ask("GET")[:-4],
-        ask("POST", JSON, "Content-Length: 100").replace(b"KEY", api.key.encode()) + b"{",
-    ):
-        wire = await api.wire()
-        await wire.send(half)
+GET = ask("GET")
+CUT_HEAD = ask("GET")[:-4]
+CUT_BODY = ask("POST", JSON, "Content-Length: 100") + b"{"
+CUT_CHUNK = ask("POST", JSON, CHUNKED) + b"5\r\n{"
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["in one packet", "later"])
+@pytest.mark.parametrize(
+    ("sent", "statuses"),
+    [
+        (b"", []),
+        (GET * 3, [200, 200, 200]),
+        (CUT_HEAD, [400]),
+        (CUT_BODY, [400]),
+        (CUT_CHUNK, [400]),
+        (ask("GET", "Content-Length: 100"), [200]),  # nobody reads its body
+        (GET * 2 + CUT_BODY, [200, 200, 400]),
+    ],
+)
+async def test_a_client_that_closes_its_side_gets_all_answers_and_an_error_for_what_broke_off(
+    api: ApiClient, sent: bytes, statuses: list[int], together: bool
+) -> None:
+    wire = await api.wire()
+    await wire.send(sent.replace(b"KEY", api.key.encode()))
+    if not together:
         await asyncio.sleep(0.05)
-        wire.writer.write_eof()
-        assert await wire.closed()
+    wire.writer.write_eof()
+    for status in statuses:
+        if status == 400:
+            assert await wire.problem() == (400, "malformed_request")
+        else:
+            assert (await wire.answer())[0] == status
+    assert await wire.reader.read() == b""
     assert (await api.get("/jobs")).json["paging"]["total"] == 0
 
 
