@@ -82,6 +82,7 @@ from syncd.domain.places import (
     place_key,
     place_words,
     province_code,
+    split_code,
 )
 from syncd.domain.policy import FeedLimits, Policy, Threshold
 from syncd.domain.reverting import PastChange, RevertDecision, decide_revert
@@ -204,6 +205,7 @@ __all__ = [
     "province_code",
     "row_due",
     "search_text",
+    "split_code",
     "takes_place",
     "unique_locations",
     "why_held",

@@ -1,4 +1,4 @@
-"""Locations as people write them: "City" or "City, PC" (docs/specification.md 4.2; docs/api.md "Locations").
+"""Locations as people write them: "City", "City, PC" or "City PC" (docs/specification.md 4.2; docs/api.md "Locations").
 
 Only the writing is checked here: the store knows whether a place exists and how it is spelled."""
 
@@ -98,6 +98,14 @@ def province_code(name: str) -> str | None:
     return _CODES.get(_province_key(name))
 
 
+def split_code(text: str) -> tuple[str, str]:
+    """Return the city and the code of a text that ends in a province's code in capitals, without a comma: "Toronto ON",
+    "Toronto - ON". Else return the text and "". (No shipped place has a name that ends so.)"""
+    city, before, code = text[:-2].rstrip(" -/"), text[-3:-2], text[-2:]
+    ends = code in PROVINCES and before in (" ", "-", "/") and "," not in city and any(map(str.isalpha, city))
+    return (city, code) if ends else (text, "")
+
+
 def place_identity(place: Place) -> tuple[str, str | None]:
     """Return what two ways of writing one place have in common: the city without case and accents, and the province."""
     return fold(place.city), place.province
@@ -108,7 +116,9 @@ def parse_place(text: str) -> tuple[Place, list[tuple[str, str]]]:
     (code, detail), the codes being ``too_long``, ``invalid_characters`` (both of the city) and ``unknown_province``."""
     city, comma, suffix = text.partition(",")
     city, suffix = " ".join(city.translate(_TYPED).split()), suffix.strip()
-    province = province_code(suffix) if comma else None
+    if not comma:
+        city, suffix = split_code(city)
+    province = province_code(suffix)
     faults = _faults(city)
     if comma and province is None:
         detail = f"{suffix[:60]!r} is not a Canadian province or territory; use one of {' '.join(PROVINCES)}"

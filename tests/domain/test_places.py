@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from syncd.domain.job import Place
 from syncd.domain.places import PROVINCES, parse_place, place_identity, province_code
 from syncd.domain.text import fold
+from syncd.place_data import content, places_in
 from tests.domain.bodies import faults, sent
 
 
@@ -39,10 +40,24 @@ def test_there_are_thirteen_provinces_and_territories():
         ("Iqaluit   ᐃᖃᓗᐃᑦ, NU", Place("Iqaluit ᐃᖃᓗᐃᑦ", "NU")),
         ("Montre\u0301al, PQ", Place("Montre\u0301al", "QC")),
         ("Whitehorse, Yukon Territory", Place("Whitehorse", "YT")),
+        ("Toronto ON", Place("Toronto", "ON")),
+        (" St. John's \t NL ", Place("St. John's", "NL")),
+        ("Québec QC", Place("Québec", "QC")),
+        ("Toronto - ON", Place("Toronto", "ON")),
+        ("Baie-Comeau\u2010QC", Place("Baie-Comeau", "QC")),
+        ("Toronto ON, QC", Place("Toronto ON", "QC")),
+        ("Stratford on", Place("Stratford on")),
+        ("Moncton", Place("Moncton")),
+        ("ON", Place("ON")),
     ],
 )
 def test_places_as_people_write_them(text, place):
     assert parse_place(text) == (place, [])
+
+
+def test_no_shipped_place_has_a_name_that_ends_in_a_code():
+    for place in places_in(content()):
+        assert parse_place(place.name.upper())[0].province is None
 
 
 @pytest.mark.parametrize(

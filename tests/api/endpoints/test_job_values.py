@@ -195,6 +195,9 @@ async def test_each_offence_of_a_description_is_named_with_its_offset(api: ApiCl
         ("Trois\u2011Rivières, QC", "Trois-Rivières, QC"),
         ("Saint-Louis-du-Ha! Ha!, QC", "Saint-Louis-du-Ha Ha, QC"),
         ("Oh! Oh!, ON", "Oh! Oh!, ON"),
+        ("toronto ON", "Toronto, ON"),
+        ("Toronto QC", "Toronto, QC"),
+        ("Halifax - NS", "Halifax, NS"),
     ],
 )
 async def test_a_place_is_understood_and_shown_in_the_catalogues_way_and_always_the_same(

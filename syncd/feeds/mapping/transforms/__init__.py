@@ -13,7 +13,7 @@ from syncd.feeds.mapping.transforms.places import (
 )
 
 #: Part of every feed's fingerprint: raise it when a transform gives another result for the same text.
-VERSION = 10
+VERSION = 11
 
 __all__ = [
     "VERSION",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from syncd.domain import PROVINCES, fold, place_aliases, place_key, province_code
+from syncd.domain import PROVINCES, fold, place_aliases, place_key, province_code, split_code
 from syncd.feeds.mapping.transforms.abroad import is_abroad
 from syncd.place_data import content, places_in
 
@@ -53,7 +53,6 @@ _CODE_FIRST = re.compile(
     rf"(?:(?:CA|CAN|Canada)\s*[-,/>]\s*)?({_CODES})\s*[-,/>]\s*(?=[^\W\d])(.+)\Z", re.DOTALL
 )
 _NAME_FIRST = re.compile(r"(?:(?:CA|CAN|Canada)\s*[-,/>]\s*)([^-,/>]{3,40})\s*[-,/>]\s*(.+)\Z", re.DOTALL)
-_CODE_LAST = re.compile(rf"([^,]*[^\W\d][^,]*?)(?:\s*[-/]\s*|\s+)({_CODES})\Z")
 #: The name of a province after a city, without a comma. Quebec is a city too, and "Northern Ontario" is not a city.
 _NAME_LAST = re.compile(
     r"(?!(?:north|south|east|west|central|rural|greater|all|toute)[a-z]*(?:[ -](?:east|west)[a-z]*)?\s+\w+\Z)"
@@ -280,9 +279,14 @@ def _arranged(place: str) -> str:
     province, comma, city = (part.strip() for part in place.partition(","))
     if comma and _is_in(city, province_code(province)):  # "Ontario, Toronto"
         return f"{city}, {province}"
-    last = _CODE_LAST.match(place) or _NAME_LAST.match(place)
-    if last and not province_code(last[1]):
-        return f"{last[1].strip(' -/')}, {last[2]}"
+    city, province = split_code(place)
+    if not province and (named := _NAME_LAST.match(place)):
+        city, province = named[1], named[2]
+    code = province_code(province)
+    if code and (
+        not province_code(city) or (place_key(city), code) in _shipped()
+    ):  # "Ontario ON" names no city
+        return f"{city.strip(' -/')}, {province}"
     return _shortened(place)
 
 

@@ -149,6 +149,8 @@ PLACES = [
     ("Ottawa (Ontario)  K1A 0A6", "Ottawa, Ontario"),
     ("Toronto ON", "Toronto, ON"),
     ("Sault Ste. Marie ON", "Sault Ste. Marie, ON"),
+    ("Quebec QC", "Quebec, QC"),
+    ("Ontario ON", "Ontario ON"),
     ("Halifax - NS", "Halifax, NS"),
     ("Canada-ON-Toronto", "Toronto, ON"),
     ("CAN-Ontario-Ottawa", "Ottawa, Ontario"),
