@@ -10,7 +10,7 @@ from syncd.api.auth import KeyRing
 from syncd.api.context import CONTEXT, PRINCIPAL, ApiContext
 from syncd.api.endpoints import documentation
 from syncd.api.openapi import OPERATIONS, openapi_document
-from syncd.api.payloads import Renderer, encode
+from syncd.api.payloads import Renderer
 from syncd.config import Api
 from syncd.domain import Catalogue
 from syncd.logs import Event, frequent
@@ -55,7 +55,7 @@ def make_app(
         render=Renderer(catalogue),
         addresses=addresses,
         bodies=BodyReader(settings),
-        document=encode(openapi_document(settings, catalogue)),
+        document=openapi_document(catalogue),
         log=RequestLog(frequent(Event.API_REQUEST), times or RequestTimes(), addresses),
     )
     app = _guarded(context)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from aiohttp import web
 
@@ -17,9 +19,9 @@ from syncd.web import Addresses, BodyReader, RequestLog
 
 @dataclass(frozen=True, slots=True)
 class ApiContext:
-    """``document`` is the OpenAPI document. ``open_paths`` need no key, also if they are under the base path.
-    ``in_flight`` has the API key id and the Idempotency-Key of each request that is being served. When ``stopping`` is
-    set, no further request is begun."""
+    """``document`` is the OpenAPI document without its ``servers``. ``open_paths`` need no key, also if they are under the
+    base path. ``in_flight`` has the API key id and the Idempotency-Key of each request that is being served. When
+    ``stopping`` is set, no further request is begun."""
 
     store: Store
     settings: Api
@@ -28,7 +30,7 @@ class ApiContext:
     render: Renderer
     addresses: Addresses
     bodies: BodyReader
-    document: bytes
+    document: Mapping[str, Any]
     log: RequestLog
     open_paths: set[str] = field(default_factory=set)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)

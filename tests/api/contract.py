@@ -16,6 +16,10 @@ from jsonschema.exceptions import best_match
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
+from syncd.api.openapi import OPERATIONS
+from syncd.api.openapi.document import codes_of
+from syncd.api.payloads import encode
+
 
 @dataclass
 class Answer:
@@ -53,8 +57,7 @@ class Contract:
     failure."""
 
     def __init__(self, document: Any) -> None:
-        self._paths = document["paths"]
-        self._codes = document["components"]["schemas"]["Problem"]["properties"]["code"]["enum"]
+        self._paths, self._components = document["paths"], document["components"]
         resource = DRAFT202012.create_resource(closed(document))
         self._registry: Any = Registry().with_resource("urn:document", resource)
         self._known: dict[str, Draft202012Validator] = {}
@@ -80,11 +83,20 @@ class Contract:
             return
         responses = operation["responses"]
         assert str(answer.status) in responses, f"{where} is not documented: {answer.raw!r}"
-        response = responses[str(answer.status)]
-        for name, header in response.get("headers", {}).items():
-            assert name in answer.headers or not header["required"], f"{where}: no {name}"
         pointer = f"/paths/{template.replace('/', '~1')}/{'get' if method == 'HEAD' else method.lower()}"
-        self._body(method, f"{pointer}/responses/{answer.status}", response.get("content"), where, answer)
+        pointer += f"/responses/{answer.status}"
+        response = responses[str(answer.status)]
+        if "$ref" in response:
+            pointer = response["$ref"].removeprefix("#")
+            response = self._components["responses"][str(answer.status)]
+        for name in response.get("headers", {}):
+            assert name in answer.headers or not self._components["headers"][name]["required"], (
+                f"{where}: no {name}"
+            )
+        self._body(method, pointer, response.get("content"), where, answer)
+        if answer.status >= 400 and method != "HEAD":
+            codes = codes_of(OPERATIONS[method, template])
+            assert answer.json["code"] in codes, f"{where}: {answer.raw!r}"
 
     def _elsewhere(self, method: str, template: str, where: str, answer: Answer) -> None:
         """Check an answer that belongs to no operation: OPTIONS, a 405, an unknown address."""
@@ -130,6 +142,10 @@ def closed(schema: Any) -> Any:
     return copy
 
 
+def contract_of(document: Mapping[str, Any]) -> Contract:
+    return _contract(encode(document))
+
+
 @cache
-def contract_of(document: bytes) -> Contract:
+def _contract(document: bytes) -> Contract:
     return Contract(json.loads(document))

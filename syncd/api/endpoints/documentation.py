@@ -51,8 +51,10 @@ async def entrance(request: web.Request) -> web.Response:
 
 
 async def openapi(request: web.Request) -> web.Response:
-    """Answer the OpenAPI document."""
-    return answer(request, request.app[CONTEXT].document, {"Content-Type": JSON})
+    """Answer the OpenAPI document. It names this service as the request does, so that generated clients find it."""
+    context = request.app[CONTEXT]
+    document = {**context.document, "servers": [{"url": context.addresses.of(request, "")}]}
+    return answer(request, encode(document), {"Content-Type": JSON})
 
 
 async def page(request: web.Request) -> web.Response:

@@ -1,6 +1,8 @@
 """The schemas of bodies, from the table of fields that the checks use too.
 
-Rules that JSON Schema cannot express are in words: the HTML rules, comparisons of dates and amounts, and the rules of the
+Programs generate clients from them, so they have no ``default`` (a client would send it, also in an update), no ``const``, no
+``if``, and no alternatives but null. The rules that this leaves out are in words, as are those that JSON Schema cannot express:
+which entries a catalogue has, what needs what, the HTML rules, comparisons of dates and amounts, and the rules of the
 merged job.
 """
 
@@ -8,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from syncd.api.openapi.schemas import STATUS, Schema, listed, nullable, number, or_null, ref
+from syncd.api.openapi.schemas import INT32, Schema, listed, nullable, number, ref
+from syncd.api.payloads import SCHEMAS
 from syncd.domain import (
     ADDRESSES,
     AMOUNT_BELOW,
@@ -31,15 +34,9 @@ from syncd.domain import (
 
 _CONTROL = r"\u0000-\u001f\u007f-\u009f\ufffe\uffff"
 _CONTROL_IN_TEXT = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff"
-EMPTY = r"^\s*$"
 CLEAN = rf"^[^{_CONTROL_IN_TEXT}]*$"
-#: One comma at most, and a letter on each side.
-_PLACE = r"^[^,]*[^\W\d_][^,]*(,[^,]*[^\W\d_][^,]*)?$"
-#: A text that is not empty.
-_PRESENT: Schema = {"type": "string", "pattern": r"\S"}
-_IGNORED: Schema = {
-    "description": "Read-only: accepted, so that what a GET answered can be sent back, and ignored."
-}
+_ANYTHING: Schema = {}
+_IGNORED: Schema = {"description": "Read-only: ignored."}
 
 
 _HTML: Schema = {
@@ -60,38 +57,41 @@ _AMOUNT: Schema = {
 
 def bodies(catalogue: Catalogue) -> dict[str, Schema]:
     """Return every schema of a body, by name."""
-    fields = {**_members(FIELDS, catalogue), **dict.fromkeys(READ_ONLY, _IGNORED)}
-    fields["id"] = {
-        "type": ["integer", "null"],
-        "description": "Read-only: if it is there, that of the job addressed.",
+    fields = {**_members(FIELDS), **dict.fromkeys(READ_ONLY, _IGNORED)}
+    fields["id"] = {**nullable(INT32), "description": "Read-only: if it is there, that of the job addressed."}
+    # What each field takes is said once, in JobCreate: the document is fetched by programs, and stays small.
+    changes = {
+        **fields,
+        **{field.name: {**fields[field.name], "description": field.about} for field in FIELDS},
     }
     key = {"referenceId": _filled(FIELD["referenceId"])}
     return {
         "LocationInput": _location(),
-        "SalaryInput": _salary(catalogue),
-        "SalaryUpdate": _object("The members to change.", _members(SALARY_MEMBERS, catalogue)),
-        "JobCreate": {
-            **_object(
-                "A new job.",
-                {**fields, "salary": or_null(ref("SalaryInput"))},
-                [field.name for field in FIELDS if field.needed is Needed.ALWAYS],
-            ),
-            "allOf": [_if_active(), *map(_if_routed, ADDRESSES)],
-        },
-        "JobUpdate": _object(
-            "The fields to change: objects merge, lists are replaced (RFC 7396). The job that results has to obey the"
-            " same rules as a new one.",
+        **{_named(name): _entry(name, catalogue) for name in SCHEMAS},
+        "SalaryInput": _object(
+            "An amount for a period, or commission only: without an amount, plusCommission is true, and there is"
+            " neither a maxAmount nor a period. In an update only the members that are sent change.",
+            _members(SALARY_MEMBERS),
+        ),
+        "JobCreate": _object(
+            f"A new job. {_conditions()}",
             fields,
+            [field.name for field in FIELDS if field.needed is Needed.ALWAYS],
+        ),
+        "JobUpdate": _object(
+            "The fields to change: what is absent stays as it is, objects merge, lists are replaced (RFC 7396). The"
+            " job that results has to obey the same rules as a new one. JobCreate says what each field takes.",
+            changes,
         ),
         "JobPut": _object(
-            "The fields to change of the job with this referenceId; if there is none, a new job (then JobCreate says"
-            " what it needs).",
-            {**fields, **key},
+            "The fields to change of the job with this referenceId, as in JobUpdate; if there is none, a new job, as in"
+            " JobCreate.",
+            {**changes, **key},
             key,
         ),
         "JobReference": _object(
-            "Names a job. The other fields of a job may be there.",
-            {**{name: {"description": "Ignored."} for name in fields}, **key},
+            "Names a job. The other fields of a job may be there; they are ignored.",
+            {**dict.fromkeys(fields, _ANYTHING), **key},
             key,
         ),
     }
@@ -104,11 +104,11 @@ def _object(description: str, members: Mapping[str, Schema], required: Iterable[
     return {**shape, "additionalProperties": False, **needed}
 
 
-def _members(fields: Iterable[JobField], catalogue: Catalogue) -> dict[str, Schema]:
+def _members(fields: Iterable[JobField]) -> dict[str, Schema]:
     """Return the schemas of ``fields``. Each has a description that begins with that of the field."""
     found = {}
     for field in fields:
-        schema = _BY_KIND[field.kind](field, catalogue)
+        schema = _BY_KIND[field.kind](field)
         about = " ".join(filter(None, (field.about, schema.get("description"))))
         found[field.name] = {**schema, "description": about}
     return found
@@ -120,30 +120,32 @@ def _members(fields: Iterable[JobField], catalogue: Catalogue) -> dict[str, Sche
 def filled(limit: int) -> str:
     """Return the pattern of a string of 1 to ``limit`` characters without control characters. White space around it is
     trimmed and does not count, which ``maxLength`` cannot express."""
-    return rf"^\s*[^\s{_CONTROL}]([^{_CONTROL}]{{0,{limit - 2}}}[^\s{_CONTROL}])?\s*$"
+    return rf"^\s*{_line(limit)}\s*$"
+
+
+def _line(limit: int) -> str:
+    return rf"[^\s{_CONTROL}]([^{_CONTROL}]{{0,{limit - 2}}}[^\s{_CONTROL}])?"
 
 
 def _web(limit: int) -> str:
-    """Return the same for an http or https address."""
-    return rf"^\s*([Hh][Tt][Tt][Pp]://\S{{1,{limit - 7}}}|[Hh][Tt][Tt][Pp][Ss]://\S{{1,{limit - 8}}})\s*$"
+    """Return the pattern of an http or https address of at most ``limit`` characters."""
+    return rf"([Hh][Tt][Tt][Pp]://\S{{1,{limit - 7}}}|[Hh][Tt][Tt][Pp][Ss]://\S{{1,{limit - 8}}})"
 
 
 def _at_most(limit: int) -> str:
-    return f"At most {limit} characters; white space around them is dropped."
+    return f"At most {limit} characters, without the white space around them."
 
 
 def _filled(field: JobField) -> Schema:
     return {"type": "string", "pattern": filled(field.most), "description": _at_most(field.most)}
 
 
-def _optional(field: JobField, pattern: Callable[[int], str], **more: str) -> Schema:
-    """Return the schema of a text that may be empty or null."""
+def _optional(field: JobField, pattern: Callable[[int], str] = _line, **more: str) -> Schema:
+    """Return the schema of a text that may be empty or null. ``pattern``: that of what it is if not empty."""
     return {
-        "anyOf": [
-            {"type": "string", **more, "pattern": pattern(field.most)},
-            {"type": "string", "pattern": EMPTY},
-            {"type": "null"},
-        ],
+        "type": ["string", "null"],
+        **more,
+        "pattern": rf"^\s*({pattern(field.most)}\s*)?$",
         "description": f"{_at_most(field.most)} Empty or null: none.",
     }
 
@@ -155,34 +157,39 @@ def _number(field: JobField) -> Schema:
 
 def _date(field: JobField) -> Schema:
     default = "60 days after publishDate" if field.name == "closeDate" else "none"
-    kinds: list[Schema] = [{"type": "string", "format": form} for form in ("date", "date-time")]
     return {
-        "anyOf": [*kinds, {"type": "string", "maxLength": 0}, {"type": "null"}],
-        "description": f"Of a date-time the date as written. Empty or null: {default}.",
+        "type": ["string", "null"],
+        "format": "date",
+        "description": "An ISO 8601 date-time is accepted too: its date counts, as written."
+        f" Empty or null, or absent in a new job: {default}.",
     }
 
 
-def _named(field: JobField, catalogue: Catalogue) -> Schema:
-    """Return the schema of an object that names an entry of a catalogue by its id."""
-    entries = {"type": "integer", "enum": list(catalogue.entries(field.catalogue))}
-    ignored = dict.fromkeys(SHOWN_MEMBERS[field.catalogue], _IGNORED)
-    return _object("Named by its id.", {"id": entries, **ignored}, ["id"])
+def _named(catalogue: str) -> str:
+    """Return the name of the schema of an object that names an entry of a catalogue."""
+    return f"{SCHEMAS[catalogue]}Input"
 
 
-_BY_KIND: Mapping[FieldKind, Callable[[JobField, Catalogue], Schema]] = {
-    FieldKind.TEXT: lambda field, _: _optional(field, filled) if field.nullable else _filled(field),
-    FieldKind.EMAIL: lambda field, _: _optional(field, filled, format="email"),
-    FieldKind.URL: lambda field, _: _optional(field, _web, format="uri"),
-    FieldKind.HTML: lambda _field, _: _HTML,
-    FieldKind.NUMBER: lambda field, _: _number(field),
-    FieldKind.AMOUNT: lambda _field, _: _AMOUNT,
-    FieldKind.FLAG: lambda _field, _: {"type": ["boolean", "null"], "default": False},
-    FieldKind.DATE: lambda field, _: _date(field),
-    FieldKind.STATUS: lambda _field, _: {**STATUS, "default": Status.DRAFT.value},
-    FieldKind.CHOICE: lambda field, catalogue: or_null(_named(field, catalogue)),
-    FieldKind.CHOICES: lambda field, catalogue: listed(_named(field, catalogue), field.least, field.most),
-    FieldKind.PLACES: lambda field, _: listed(ref("LocationInput"), field.least, field.most),
-    FieldKind.SALARY: lambda _field, _: or_null(ref("SalaryUpdate")),
+_BY_KIND: Mapping[FieldKind, Callable[[JobField], Schema]] = {
+    FieldKind.TEXT: lambda field: _optional(field) if field.nullable else _filled(field),
+    FieldKind.EMAIL: lambda field: _optional(field, format="email"),
+    FieldKind.URL: lambda field: _optional(field, _web, format="uri"),
+    FieldKind.HTML: lambda _field: _HTML,
+    FieldKind.NUMBER: _number,
+    FieldKind.AMOUNT: lambda _field: _AMOUNT,
+    FieldKind.FLAG: lambda _field: {
+        "type": ["boolean", "null"],
+        "description": "Null, or absent in a new job: false.",
+    },
+    FieldKind.DATE: _date,
+    FieldKind.STATUS: lambda _field: {
+        **ref("JobStatus"),
+        "description": f"Absent in a new job: {Status.DRAFT.value}.",
+    },
+    FieldKind.CHOICE: lambda field: nullable(ref(_named(field.catalogue))),
+    FieldKind.CHOICES: lambda field: listed(ref(_named(field.catalogue)), field.least, field.most),
+    FieldKind.PLACES: lambda field: listed(ref("LocationInput"), field.least, field.most),
+    FieldKind.SALARY: lambda _field: nullable(ref("SalaryInput")),
 }
 
 
@@ -193,53 +200,26 @@ def _location() -> Schema:
     said: Schema = {
         "type": "string",
         "format": "canadian-place",
-        "allOf": [{"pattern": filled(MAX_PLACE_DESCRIPTION)}, {"pattern": _PLACE}],
+        "pattern": filled(MAX_PLACE_DESCRIPTION),
         "description": f'{_at_most(MAX_PLACE_DESCRIPTION)} "City, ProvinceCode", or "City" for the largest place of'
-        " that name. Full province names, English and French, are understood.",
+        " that name; a city has a letter. Full province names, English and French, are understood.",
     }
     ignored = dict.fromkeys(sorted(LOCATION_READ_ONLY), _IGNORED)
     return _object("A place in Canada.", {"description": said, **ignored}, ["description"])
 
 
-def _salary(catalogue: Catalogue) -> Schema:
-    """Return the schema of a new salary: an amount for a period, or commission only (the flag, and nothing else)."""
-    flags = [member.name for member in SALARY_MEMBERS if member.kind is FieldKind.FLAG]
-    others = [member.name for member in SALARY_MEMBERS if member.name not in flags]
-    paid = {
-        "required": ["amount", "period"],
-        "properties": {"amount": {"type": "number"}, "period": {"type": "object"}},
-    }
-    commission = {
-        "required": flags,
-        "properties": {
-            **{name: {"const": True} for name in flags},
-            **{name: {"type": "null"} for name in others},
-        },
-    }
-    return {
-        **_object("An amount for a period, or commission only.", _members(SALARY_MEMBERS, catalogue)),
-        "anyOf": [paid, commission],
-    }
+def _entry(name: str, catalogue: Catalogue) -> Schema:
+    """Return the schema of an object that names an entry of the catalogue ``name`` by its id."""
+    entries = catalogue.entries(name).values()
+    offered = ", ".join(f"{entry.id} {entry.name}" for entry in entries if not entry.retired)
+    retired = ", ".join(f"{entry.id}" for entry in entries if entry.retired)
+    about = f"One of: {offered}." + (f" Retired, for old jobs: {retired}." if retired else "")
+    ignored = dict.fromkeys(SHOWN_MEMBERS[name], _IGNORED)
+    return _object("Named by its id.", {"id": {**INT32, "description": about}, **ignored}, ["id"])
 
 
-def _if_active() -> Schema:
-    needed = {field.name: field for field in FIELDS if field.needed is Needed.ACTIVE}
-    there: Schema = {"type": ["object", "string"]}
-    return {
-        "if": {"required": ["status"], "properties": {"status": {"const": Status.ACTIVE.value}}},
-        "then": {
-            "required": list(needed),
-            "properties": {
-                name: _PRESENT if field.kind is FieldKind.HTML else there for name, field in needed.items()
-            },
-        },
-    }
-
-
-def _if_routed(address: JobField) -> Schema:
-    """Return the rule that a routing type needs its address."""
-    chosen = {"type": "object", "required": ["id"], "properties": {"id": {"const": address.routing}}}
-    return {
-        "if": {"required": ["applicantRoutingType"], "properties": {"applicantRoutingType": chosen}},
-        "then": {"required": [address.name], "properties": {address.name: _PRESENT}},
-    }
+def _conditions() -> str:
+    """Return in words what a job needs, dependent on its other fields."""
+    active = ", ".join(field.name for field in FIELDS if field.needed is Needed.ACTIVE)
+    routed = ", ".join(f"{address.routing} needs {address.name}" for address in ADDRESSES)
+    return f"To be active it also needs {active}. Of the routing types {routed}."

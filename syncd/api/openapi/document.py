@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from syncd import __version__
 from syncd.api.openapi import examples
 from syncd.api.openapi.bodies import bodies
 from syncd.api.openapi.operations import (
-    ALWAYS,
     ERROR_HEADERS,
     HEADERS,
     OPERATIONS,
-    OPTIONAL_HEADERS,
     PARAMETERS,
     Answer,
     Operation,
 )
 from syncd.api.openapi.schemas import Schema, answers, ref
-from syncd.config import Api
 from syncd.domain import Catalogue
 from syncd.web import CODES
 
@@ -38,6 +35,9 @@ Job postings of the employer whose key is sent in `API-Key`.
 * Bodies are JSON (`Content-Type` starts with `application/json`), may be sent with `Content-Encoding: gzip` or `deflate`,
   and are strict: an unknown or repeated member is refused. One answer lists all faults of a body.
 * Every error is `application/problem+json` (RFC 9457) with a stable `code`.
+* Every answer has `X-Request-Id`: the request's own, if it is up to 128 letters, digits and `._:/+=@-`, else a new one.
+* Where the requests of a key are limited, every answer has `RateLimit` and `RateLimit-Policy`
+  (draft-ietf-httpapi-ratelimit-headers).
 """
 _TAGS = {
     "jobs": "Job postings of the employer.",
@@ -46,18 +46,19 @@ _TAGS = {
 }
 
 
-def openapi_document(settings: Api, catalogue: Catalogue) -> dict[str, Any]:
-    """Return the document of all ``OPERATIONS``."""
-    info = {"title": "Job Posting Service", "version": "1.1", "description": _INTRODUCTION}
-    head = {"openapi": "3.1.0", "info": {**info, "x-syncd": __version__}}
-    shown = {**examples.answers(catalogue), "Document": {**head, "paths": {}}}
+def openapi_document(catalogue: Catalogue) -> dict[str, Any]:
+    """Return the document of all ``OPERATIONS``, without ``servers``, which depend on the request."""
+    info = {"title": "Job Posting Service", "version": "1.1", "x-syncd": __version__}
+    openapi = {"openapi": "3.1.0"}
+    shown = {**examples.answers(catalogue), "Document": {**openapi, "info": info, "paths": {}}}
+    schemas = {**answers(), "Document": {"type": "object"}}
     paths: dict[str, Any] = {}
     for (method, path), operation in OPERATIONS.items():
         own = ("id",) if "{id}" in path else ()
-        paths.setdefault(path, {})[method.lower()] = _operation(operation, own, shown)
+        paths.setdefault(path, {})[method.lower()] = _operation(operation, own)
     return {
-        **head,
-        "servers": [{"url": (settings.public_url + settings.base_path) or "/"}],
+        **openapi,
+        "info": {**info, "description": _INTRODUCTION},
         "security": [{"key": []}],
         "tags": [{"name": name, "description": about} for name, about in _TAGS.items()],
         "paths": paths,
@@ -65,24 +66,42 @@ def openapi_document(settings: Api, catalogue: Catalogue) -> dict[str, Any]:
             "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "API-Key"}},
             "parameters": PARAMETERS,
             "headers": HEADERS,
-            "responses": _errors(CODES),
-            "schemas": {**answers(catalogue), **bodies(catalogue), "Document": {"type": "object"}},
+            "responses": {**_empty_answers(), **_errors()},
+            "links": {
+                name: {"operationId": name, "parameters": {"id": "$response.body#/id"}} for name in _FOLLOWING
+            },
+            "schemas": {
+                **{name: {**schema, **_examples(shown.get(name))} for name, schema in schemas.items()},
+                **bodies(catalogue),
+            },
         },
     }
 
 
-def _operation(operation: Operation, own: tuple[str, ...], shown: Mapping[str, Any]) -> Schema:
+def codes_of(operation: Operation) -> frozenset[str]:
+    """Return the codes of the errors that ``operation`` can have."""
+    return frozenset((*COMMON, *operation.codes, *(() if operation.open else ("unauthenticated",))))
+
+
+def _examples(example: Any) -> Schema:
+    return {} if example is None else {"examples": [example]}
+
+
+def _operation(operation: Operation, own: tuple[str, ...]) -> Schema:
     """``own``: the parameters of the path, which are repeated here because some viewers do not look for them there."""
-    codes = [*COMMON, *operation.codes, *([] if operation.open else ["unauthenticated"])]
+    statuses = sorted({CODES[code][0] for code in codes_of(operation)})
     found: Schema = {
         "operationId": operation.id,
         "tags": [operation.tag],
         "summary": operation.summary,
-        **({"description": operation.description} if operation.description else {}),
+        "description": operation.description,
         "parameters": [{"$ref": f"#/components/parameters/{name}"} for name in (*own, *operation.parameters)],
         "responses": {
-            **{str(status): _answer(answer, shown) for status, answer in operation.answers.items()},
-            **_errors(codes),
+            **{
+                str(status): _answer(answer) if answer.media else _shared(status)
+                for status, answer in operation.answers.items()
+            },
+            **{str(status): _shared(status) for status in statuses},
         },
     }
     if operation.body:
@@ -93,15 +112,16 @@ def _operation(operation: Operation, own: tuple[str, ...], shown: Mapping[str, A
     return found
 
 
-def _answer(answer: Answer, shown: Mapping[str, Any]) -> Schema:
-    found: Schema = {"description": answer.description, "headers": _headers(answer.headers)}
+def _shared(status: int) -> Schema:
+    return {"$ref": f"#/components/responses/{status}"}
+
+
+def _answer(answer: Answer) -> Schema:
+    found: Schema = {"description": answer.description, **_headers(answer.headers)}
     if answer.media:
-        found["content"] = {
-            media: {"schema": ref(name), "example": shown[name]} for media, name in answer.media.items()
-        }
+        found["content"] = {media: {"schema": ref(name)} for media, name in answer.media.items()}
     if "Job" in answer.media.values():
-        following = {"parameters": {"id": "$response.body#/id"}}
-        found["links"] = {name: {"operationId": name, **following} for name in _FOLLOWING}
+        found["links"] = {name: {"$ref": f"#/components/links/{name}"} for name in _FOLLOWING}
     return found
 
 
@@ -109,28 +129,30 @@ def _answer(answer: Answer, shown: Mapping[str, Any]) -> Schema:
 _FOLLOWING = ("getJob", "updateJob", "deleteJob", "listJobHistory")
 
 
-def _errors(codes: Iterable[str]) -> Schema:
-    """Return the error statuses of an operation that can have these codes."""
+def _empty_answers() -> Schema:
+    """Return the successful answers without a body, which operations share too, by status."""
+    found = {s: answer for operation in OPERATIONS.values() for s, answer in operation.answers.items()}
+    return {str(status): _answer(answer) for status, answer in sorted(found.items()) if not answer.media}
+
+
+def _errors() -> Schema:
+    """Return the errors that operations share, by status."""
     by_status: dict[int, list[str]] = {}
-    for code in codes:
-        by_status.setdefault(CODES[code][0], []).append(code)
-    return {str(status): _error(status, found) for status, found in sorted(by_status.items())}
+    for code, (status, _) in CODES.items():
+        by_status.setdefault(status, []).append(code)
+    return {str(status): _error(status, codes) for status, codes in sorted(by_status.items())}
 
 
 def _error(status: int, codes: list[str]) -> Schema:
-    """Return one error status of an operation, with an example of each of its codes."""
-    narrowed = {"code": {"enum": codes}, "status": {"const": status}}
-    content = {
-        "schema": {"allOf": [ref("Problem"), {"properties": narrowed}]},
-        "examples": {code: {"summary": CODES[code][1], "value": examples.error(code)} for code in codes},
-    }
+    """Return the error ``status`` with its codes, and an example of the first."""
     return {
         "description": " · ".join(f"`{code}`: {CODES[code][1]}" for code in codes),
-        "headers": _headers(ERROR_HEADERS.get(status, ())),
-        "content": {PROBLEM: content},
+        **_headers(ERROR_HEADERS.get(status, ())),
+        "content": {PROBLEM: {"schema": ref("Problem"), "example": examples.error(codes[0])}},
     }
 
 
 def _headers(names: Iterable[str]) -> Schema:
-    """Return the headers of an answer; those that are always there are required."""
-    return {name: {**HEADERS[name], "required": name not in OPTIONAL_HEADERS} for name in (*ALWAYS, *names)}
+    """Return the headers of an answer, beside those of every answer."""
+    headers = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+    return {"headers": headers} if headers else {}

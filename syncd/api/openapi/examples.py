@@ -56,7 +56,7 @@ _JOB = Job(
     version=1,
 )
 
-#: An example of each schema of a body.
+#: An example of each schema of a body. Those of updates are good for every job, and that of JobPut for none too.
 BODIES: Mapping[str, Any] = {
     "JobCreate": {
         "referenceId": "HC-101",
@@ -71,8 +71,16 @@ BODIES: Mapping[str, Any] = {
         "applicantRoutingType": {"id": 1},
         "applicationEmail": "jobs@harbour.example",
     },
-    "JobUpdate": {"title": "Registered Nurse, Day Shift", "salary": {"maxAmount": 49}},
-    "JobPut": {"referenceId": "HC-101", "status": "archived"},
+    "JobUpdate": {
+        "title": "Registered Nurse, Day Shift",
+        "salary": {"amount": 40, "maxAmount": 49, "period": {"id": 5}},
+    },
+    "JobPut": {
+        "referenceId": "HC-101",
+        "title": "Registered Nurse, Day Shift",
+        "locations": [{"description": "Calgary, AB"}],
+        "categories": [{"id": 15}],
+    },
     "JobReference": {"referenceId": "HC-101"},
 }
 
@@ -113,18 +121,16 @@ def answers(catalogue: Catalogue) -> dict[str, Any]:
         "JobPosting": _plain(render.posting(_JOB, _EMPLOYER)),
         "JobHeaderList": _plain(render.page([_JOB], _EMPLOYER, _paging("/jobs", 12))),
         "HistoryEntryList": {
-            "data": [
-                _plain(msgspec.json.encode(jobs.history_entry(step, render, _EMPLOYER))) for step in _steps()
-            ],
-            "paging": _paging("/jobs/4711/history", 2),
+            "data": [_plain(encode(jobs.history_entry(_step(), render, _EMPLOYER)))],
+            "paging": _paging("/jobs/4711/history", 1),
         },
         "Location": _plain(encode(_CALGARY)),
         "LocationList": {"data": [_plain(encode(_CALGARY))], "paging": _paging("/locations", 1)},
     }
     for resource in CATALOGUES:
-        first = next(iter(catalogue.entries(resource.catalogue)))
-        found[f"{resource.schema}List"] = _plain(render.catalogues[resource.catalogue])
-        found[resource.schema] = _plain(render.entries[resource.catalogue][first])
+        entries = [_plain(entry) for entry in render.entries[resource.catalogue].values()]
+        found[f"{resource.schema}List"] = {"data": entries[:2]}
+        found[resource.schema] = entries[0]
     return found
 
 
@@ -136,17 +142,10 @@ def _paging(path: str, total: int) -> dict[str, object]:
     return ListQuery().paging(total, _ADDRESS + path)[0]
 
 
-def _steps() -> list[history.HistoryStep]:
-    """Return the steps of a job that got another title."""
-    first = replace(_JOB, title="Nurse")
-    key, run = Actor(ActorKind.KEY, 3), Actor(ActorKind.RUN, 42)
-    changed = history.HistoryEntry(
-        1002, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 2, _JOB.published_at, key, None, "updated", {}
-    )
-    created = history.HistoryEntry(
-        1001, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 1, _JOB.published_at, run, 42, "created", None
-    )
-    return [
-        history.HistoryStep(changed, first, _JOB, "hr-system"),
-        history.HistoryStep(created, None, first, "harbour"),
-    ]
+def _step() -> history.HistoryStep:
+    """Return the step of a job that got another title."""
+    entry = history.HistoryEntry(
+        id=1002, job_id=_JOB.id, employer_id=_EMPLOYER.id, reference_id=_JOB.reference_id, version=2,
+        at=_JOB.published_at, actor=Actor(ActorKind.KEY, 3), run_id=None, action="updated", old={},
+    )  # fmt: skip
+    return history.HistoryStep(entry, replace(_JOB, title="Nurse"), _JOB, "hr-system")

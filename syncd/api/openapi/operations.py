@@ -11,20 +11,13 @@ from aiohttp.typedefs import Handler
 from syncd.api.endpoints import catalogues, documentation, jobs
 from syncd.api.idempotency import HEADER as IDEMPOTENCY_KEY
 from syncd.api.idempotency import MAX_KEY, REPLAYED
-from syncd.api.openapi.schemas import INT32, Schema, text
+from syncd.api.openapi.schemas import INT32, Schema, number, ref, text
 from syncd.api.parameters import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
 from syncd.api.payloads import CATALOGUES, JSON_LD, CatalogueResource
-from syncd.domain import INT32_MAX, Status
+from syncd.domain import INT32_MAX
 from syncd.web import JSON
 
-_TAG = r'(W/)?"[!#-~]*"'
-#: ``*``, or a list of entity tags, which may have empty elements.
-TAGS: Schema = {
-    "anyOf": [{"const": "*"}, text(pattern=rf"^[ \t,]*{_TAG}([ \t]*,[ \t]*({_TAG})?)*[ \t]*$")],
-    "examples": ['"0a1b2c3d4e5f60718293a4b5"', "*"],
-}
-_POSITIVE: Schema = {"type": "integer", "format": "int32", "minimum": 1, "maximum": INT32_MAX}
-_EMPTY: Schema = {"type": "string", "maxLength": 0}
+_POSITIVE = number(1, INT32_MAX)
 
 
 _PARAMETERS: tuple[tuple[str, str, str, Schema], ...] = (
@@ -33,53 +26,61 @@ _PARAMETERS: tuple[tuple[str, str, str, Schema], ...] = (
         "A piece of the title or the referenceId (of the name, for locations), without case and accents.",
         text(),
     ),
-    ("query", "status", "Only jobs in this status. Empty: all.", text(enum=[*map(str, Status), ""])),
+    ("query", "status", "Only jobs in this status. Empty: all.", ref("JobStatus")),
     (
         "query", "pageSize", f"More than {MAX_PAGE_SIZE} counts as {MAX_PAGE_SIZE}. Empty: the default.",
-        {"anyOf": [_POSITIVE, _EMPTY], "default": DEFAULT_PAGE_SIZE},
+        {**_POSITIVE, "default": DEFAULT_PAGE_SIZE},
     ),
-    ("query", "page", "From 1. Empty: the default.", {"anyOf": [_POSITIVE, _EMPTY], "default": 1}),
+    ("query", "page", "From 1. Empty: the default.", {**_POSITIVE, "default": 1}),
     (
         "header", "If-Match",
-        "Only if the job is still the version with one of these entity tags; `*`: only if there is one.",
-        TAGS,
+        "Only if the job is still the version with one of these entity tags (each as in `ETag`, with its quotes,"
+        " separated by commas); `*`: only if there is one.",
+        text(),
     ),
     (
         "header", "If-None-Match",
         "A read: 304 if the representation has one of these tags. A write: only if the job has none of"
         " them; `*`: only if there is no job.",
-        TAGS,
+        text(),
     ),
     (
         "header", IDEMPOTENCY_KEY,
-        "Names this request, so that it can be repeated safely. Valid for 24 hours.",
-        text(MAX_KEY, minLength=1, pattern=r"^[\u0020-\u007e]+$"),
+        f"Names this request, so that it can be repeated safely: 1 to {MAX_KEY} printable ASCII characters. Valid for"
+        " 24 hours.",
+        text(),
     ),
 )  # fmt: skip
 #: The parameters by the names in ``Operation.parameters``, and that of the paths.
 PARAMETERS: dict[str, Schema] = {
-    "id": {"name": "id", "in": "path", "required": True, "schema": INT32},
+    "id": {"name": "id", "in": "path", "description": "Its number.", "required": True, "schema": INT32},
     **{
-        name: {"name": name, "in": at, "description": about, "schema": schema}
+        name: {
+            "name": name,
+            "in": at,
+            "description": about,
+            "schema": schema,
+            **({"allowEmptyValue": True} if at == "query" else {}),
+        }
         for at, name, about, schema in _PARAMETERS
     },
 }
 _HEADERS = {
-    "X-Request-Id": "The request's own, if it is up to 128 letters, digits and `._:/+=@-`; else a new one.",
     "ETag": "Changes exactly when the representation does.",
     "Location": "The absolute address of the new job.",
     "Link": "RFC 8288: first, prev, next and last page. Absent where a long `q` would make it too long.",
     "Vary": "Which request headers decide what is answered.",
     "Allow": "The methods of this address.",
     "Retry-After": "Seconds to wait.",
-    "RateLimit": "What the key has left, where requests are limited (draft-ietf-httpapi-ratelimit-headers).",
-    "RateLimit-Policy": "The limit on the key's requests, where there is one.",
     "WWW-Authenticate": "How to send the API key.",
     REPLAYED: "`true`: this is the answer that the first request with this Idempotency-Key got.",
 }
+#: Headers that an answer may lack although its operation names them.
+_OPTIONAL_HEADERS = frozenset({REPLAYED, "Link"})
 #: The headers of answers by name.
 HEADERS: dict[str, Schema] = {
-    name: {"description": about, "schema": text()} for name, about in _HEADERS.items()
+    name: {"description": about, "required": name not in _OPTIONAL_HEADERS, "schema": text()}
+    for name, about in _HEADERS.items()
 }
 #: Status of an error → its headers, beside those of every answer.
 ERROR_HEADERS: dict[int, tuple[str, ...]] = {
@@ -88,10 +89,6 @@ ERROR_HEADERS: dict[int, tuple[str, ...]] = {
     429: ("Retry-After",),
     503: ("Retry-After",),
 }
-#: Headers that an answer may lack although its operation names them.
-OPTIONAL_HEADERS = frozenset({REPLAYED, "Link", "RateLimit", "RateLimit-Policy"})
-#: Headers that every answer can carry.
-ALWAYS = ("X-Request-Id", "RateLimit", "RateLimit-Policy")
 
 
 _LIST = ("Link",)
@@ -127,7 +124,7 @@ class Operation:
     tag: str
     summary: str
     answers: Mapping[int, Answer]
-    description: str = ""
+    description: str
     parameters: tuple[str, ...] = ()
     body: str | None = None
     codes: tuple[str, ...] = ()
@@ -159,7 +156,7 @@ def _catalogue(resource: CatalogueResource) -> dict[tuple[str, str], Operation]:
         ("GET", f"{resource.path}/{{id}}"): Operation(
             catalogues.entry_of(resource), f"get{schema}", "catalogues", f"Read one of the {about}",
             {200: _json(schema, "The entry, also a retired one.", _TAGGED), 304: _SAME},
-            parameters=_IF_CHANGED, codes=_READ_FAULTS,
+            "An entry is never removed.", _IF_CHANGED, codes=_READ_FAULTS,
         ),
     }
 
@@ -186,7 +183,7 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
     ),
     ("DELETE", "/jobs"): Operation(
         jobs.delete_job_by_reference, "deleteJobByReference", "jobs", "Delete the job with a referenceId",
-        {204: _NOTHING}, "", _CONDITIONAL, "JobReference", (*_WRITE_FAULTS, "not_found"),
+        {204: _NOTHING}, "Its history stays.", _CONDITIONAL, "JobReference", (*_WRITE_FAULTS, "not_found"),
     ),
     ("GET", "/jobs/{id}"): Operation(
         jobs.get_job, "getJob", "jobs", "Read a job",
@@ -202,7 +199,7 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
     ),
     ("DELETE", "/jobs/{id}"): Operation(
         jobs.delete_job, "deleteJob", "jobs", "Delete a job",
-        {204: _NOTHING}, "", _CONDITIONAL, codes=("not_found", "precondition_failed", "invalid_parameter"),
+        {204: _NOTHING}, "Its history stays.", _CONDITIONAL, codes=("not_found", "precondition_failed", "invalid_parameter"),
     ),
     ("GET", "/jobs/{id}/history"): Operation(
         jobs.list_history, "listJobHistory", "jobs", "List the changes of a job",
@@ -219,11 +216,13 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
     ),
     ("GET", "/locations/{id}"): Operation(
         catalogues.get_location, "getLocation", "catalogues", "Read a location",
-        {200: _json("Location", "The location.", _TAGGED), 304: _SAME}, "", _IF_CHANGED, codes=_READ_FAULTS,
+        {200: _json("Location", "The location.", _TAGGED), 304: _SAME},
+        "A shipped place, or one that the employer's own jobs have added.", _IF_CHANGED, codes=_READ_FAULTS,
     ),
     ("GET", "/openapi.json"): Operation(
         documentation.openapi, "getDocument", "about", "Read this document",
-        {200: _json("Document", "OpenAPI 3.1.", _TAGGED), 304: _SAME}, "", _IF_CHANGED, codes=_INVALID, open=True,
+        {200: _json("Document", "OpenAPI 3.1.", _TAGGED), 304: _SAME},
+        "It needs no key, and names the address at which it was asked for.", _IF_CHANGED, codes=_INVALID, open=True,
     ),
 }
 # fmt: on

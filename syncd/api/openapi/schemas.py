@@ -10,8 +10,6 @@ from syncd.domain import (
     CHANGEABLE,
     FIELD,
     HEADER_MEMBERS,
-    INT32_MAX,
-    INT32_MIN,
     JOB_MEMBERS,
     MAX_CATEGORY_NAME,
     MAX_PLACE_DESCRIPTION,
@@ -19,7 +17,6 @@ from syncd.domain import (
     MAX_POSITION_NAME,
     SALARY_MEMBERS,
     ActorKind,
-    Catalogue,
     FieldKind,
     JobField,
     Needed,
@@ -34,8 +31,8 @@ Schema = dict[str, Any]
 #: Limits of docs/specification.md 8 that no rule checks, because the service itself writes these values.
 MAX_TYPE = MAX_PERIOD_NAME = MAX_ROUTING_NAME = 50
 MAX_STATUS = 10
-INT32: Schema = {"type": "integer", "format": "int32", "minimum": INT32_MIN, "maximum": INT32_MAX}
-STATUS: Schema = {"type": "string", "enum": [status.value for status in Status], "maxLength": MAX_STATUS}
+INT32: Schema = {"type": "integer", "format": "int32"}
+INT64: Schema = {"type": "integer", "format": "int64"}
 DATE: Schema = {"type": "string", "format": "date"}
 ADDRESS: Schema = {"type": "string", "format": "uri"}
 ACTIONS = ("created", "updated", "published", "archived", "closed", "reactivated", "refreshed", "deleted")
@@ -51,18 +48,14 @@ def text(limit: int | None = None, **more: object) -> Schema:
 
 
 def number(least: int, most: int) -> Schema:
-    return {"type": "integer", "minimum": least, "maximum": most}
+    return {**INT32, "minimum": least, "maximum": most}
 
 
 def nullable(schema: Schema) -> Schema:
     """Return the schema of ``schema`` or null."""
-    if isinstance(schema.get("type"), str) and "enum" not in schema:
+    if "type" in schema:
         return {**schema, "type": [schema["type"], "null"]}
-    return or_null(schema)
-
-
-def or_null(schema: Schema) -> Schema:
-    return {"anyOf": [schema, {"type": "null"}]}
+    return {"oneOf": [schema, {"type": "null"}]}
 
 
 def whole(description: str = "", /, **members: Schema) -> Schema:
@@ -77,19 +70,18 @@ def listed(schema: Schema, fewest: int | None = None, most: int | None = None) -
     return {"type": "array", "items": schema, **given}
 
 
-def answers(catalogue: Catalogue) -> dict[str, Schema]:
+def answers() -> dict[str, Schema]:
     """Return every schema of what the service answers, by name."""
     read_only = {"id": INT32, "employer": ref("Employer"), "publishDate": DATE}
     job = {name: read_only.get(name) or value_schema(FIELD[name]) for name in JOB_MEMBERS}
-    periods = {"type": "integer", "enum": list(catalogue.periods)}
-    routing_types = {"type": "integer", "enum": list(catalogue.routing_types)}
     entries = {
         "Category": whole(id=INT32, name=text(MAX_CATEGORY_NAME)),
         "PositionType": whole(id=INT32, name=text(MAX_POSITION_NAME)),
-        "SalaryPeriod": whole(id=periods, name=text(MAX_PERIOD_NAME), unit=text(MAX_PERIOD_NAME)),
-        "ApplicantRoutingType": whole(id=routing_types, name=text(MAX_ROUTING_NAME)),
+        "SalaryPeriod": whole(id=INT32, name=text(MAX_PERIOD_NAME), unit=text(MAX_PERIOD_NAME)),
+        "ApplicantRoutingType": whole(id=INT32, name=text(MAX_ROUTING_NAME)),
     }
     return {
+        "JobStatus": text(MAX_STATUS, enum=[status.value for status in Status]),
         "Employer": whole(id=INT32, name=text(employers.MAX_NAME)),
         "Location": whole(
             id=INT32,
@@ -134,7 +126,7 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField], Schema]] = {
     FieldKind.AMOUNT: lambda _field: {"type": "number"},
     FieldKind.FLAG: lambda _field: {"type": "boolean"},
     FieldKind.DATE: lambda _field: DATE,
-    FieldKind.STATUS: lambda _field: STATUS,
+    FieldKind.STATUS: lambda _field: ref("JobStatus"),
     FieldKind.CHOICE: lambda field: ref(SCHEMAS[field.catalogue]),
     FieldKind.CHOICES: lambda field: listed(ref(SCHEMAS[field.catalogue]), field.least, field.most),
     FieldKind.PLACES: lambda field: listed(ref("Location"), field.least, field.most),
@@ -149,12 +141,12 @@ def value_schema(field: JobField) -> Schema:
 
 
 def _paging() -> Schema:
-    count = {"type": "integer", "minimum": 0}
+    count, from_one = {**INT32, "minimum": 0}, {**INT32, "minimum": 1}
     return whole(
         total=count,
-        page={**count, "minimum": 1},
+        page=from_one,
         pages={**count, "description": "0 if there is nothing"},
-        pageSize={**count, "minimum": 1, "description": "the page size in effect"},
+        pageSize={**from_one, "description": "the page size in effect"},
         previous={**nullable(ADDRESS), "description": "null on the first page"},
         next={**nullable(ADDRESS), "description": "null on the last page"},
     )
@@ -165,8 +157,8 @@ def _history() -> Schema:
         "`key`: an API key · `run`: a run of a feed · `refresh`: auto-refresh · `close`: the close date passed"
         " · `operator`: the operator of the service",
         kind=text(enum=[kind.value for kind in ActorKind]),
-        id={"type": ["integer", "null"], "description": "of the key or of the feed run"},
-        label={"type": ["string", "null"], "description": "of the key, or the name of the feed"},
+        id={**nullable(INT64), "description": "of the key or of the feed run"},
+        label={**nullable(text()), "description": "of the key, or the name of the feed"},
     )
     change = whole(
         field=text(enum=list(CHANGEABLE)),
@@ -175,7 +167,7 @@ def _history() -> Schema:
     )
     return whole(
         "One change of a job.",
-        id={"type": "integer"},
+        id=INT64,
         at=text(format="date-time"),
         action=text(enum=list(ACTIONS)),
         changedBy=who,
@@ -190,8 +182,8 @@ def _posting() -> Schema:
         "description": "A schema.org JobPosting. A confidential one names no employer and no address.",
         "required": ["@context", "@type", "title", "identifier", "datePosted", "validThrough"],
         "properties": {
-            "@context": {"const": "https://schema.org"},
-            "@type": {"const": "JobPosting"},
+            "@context": text(description="always `https://schema.org`"),
+            "@type": text(description="always `JobPosting`"),
             "title": text(),
             "datePosted": DATE,
             "validThrough": text(description="the end of the last live day, in the service's time zone"),
@@ -205,7 +197,7 @@ def _problem() -> Schema:
         "RFC 9457. Some codes have further members.",
         type=text(format="uri-reference", description="the address of a page that explains the code"),
         title=text(),
-        status={"type": "integer", "enum": sorted({status for status, _ in CODES.values()})},
+        status={**INT32, "description": "that of the answer"},
         detail=text(description="what is wrong with this request, for people"),
         code=text(enum=list(CODES), description="stable: branch on it"),
         requestId=text(description="as in X-Request-Id and in the service's log"),
@@ -213,10 +205,10 @@ def _problem() -> Schema:
     shape["properties"] |= {
         "errors": listed(ref("FieldProblem"), 1),
         "id": {**INT32, "description": "`duplicate_reference`: the job that has the referenceId"},
-        "from": {**STATUS, "description": "`illegal_transition`: the status of the job"},
-        "to": {**STATUS, "description": "`illegal_transition`: the status that was sent"},
+        "from": {**ref("JobStatus"), "description": "`illegal_transition`: the status of the job"},
+        "to": {**ref("JobStatus"), "description": "`illegal_transition`: the status that was sent"},
         "allowed": {
-            **listed(STATUS),
+            **listed(ref("JobStatus")),
             "description": "`illegal_transition`: the statuses that the job can get",
         },
     }

@@ -13,7 +13,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 import syncd.domain
 from syncd.api.app import ROUTES
-from syncd.api.openapi import OPERATIONS, openapi_document, schemas
+from syncd.api.openapi import OPERATIONS, examples, openapi_document, schemas
 from syncd.config import Api
 from syncd.domain import ATTRIBUTES, PROVINCES, READ_ONLY, Catalogue, FieldKind, fields_of
 from syncd.errors import FIELD_CODES
@@ -21,9 +21,11 @@ from syncd.web import CODES
 
 if TYPE_CHECKING:
     from tests.api.client import ApiClient
+    from tests.api.conftest import Start
 
-DOCUMENT = openapi_document(Api(), Catalogue.default())
+DOCUMENT = openapi_document(Catalogue.default())
 SCHEMAS = DOCUMENT["components"]["schemas"]
+SHARED = DOCUMENT["components"]["responses"]
 DOMAIN = Path(syncd.domain.__file__).parent
 
 
@@ -56,7 +58,8 @@ def test_every_schema_is_a_valid_schema() -> None:
 async def test_it_is_served_without_a_key_and_need_not_be_sent_twice(api: ApiClient) -> None:
     answer = await api.get("/openapi.json", headers={"API-Key": ""})
     assert answer.status == 200
-    assert json.loads(answer.raw) == json.loads(json.dumps(DOCUMENT))
+    servers = [{"url": f"http://127.0.0.1:{api.port}/api/v1.1"}]
+    assert json.loads(answer.raw) == json.loads(json.dumps({**DOCUMENT, "servers": servers}))
     again = await api.get("/openapi.json", headers={"If-None-Match": answer.headers["ETag"]})
     assert again.status == 304
     assert (await api("PUT", "/openapi.json", {}, headers={"API-Key": ""})).code == "method_not_allowed"
@@ -67,7 +70,33 @@ def test_every_route_is_an_operation_and_every_operation_a_route() -> None:
     assert {(method, path) for method, path, _ in operations()} == routes
 
 
-def test_every_operation_has_a_name_of_its_own_a_summary_and_a_tag() -> None:
+@pytest.mark.parametrize(
+    ("settings", "headers", "server"),
+    [
+        ({}, {"Host": "jobs.example.ca:81"}, "http://jobs.example.ca:81/api/v1.1"),
+        ({"base_path": ""}, {"Host": "jobs.example.ca"}, "http://jobs.example.ca"),
+        (
+            {"public_url": "https://jobs.example.ca"},
+            {"Host": "x.example"},
+            "https://jobs.example.ca/api/v1.1",
+        ),
+        (
+            {"trusted_proxies": ("127.0.0.1",)},
+            {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "jobs.example.ca"},
+            "https://jobs.example.ca/api/v1.1",
+        ),
+    ],
+)
+async def test_the_server_is_where_the_client_has_to_go(
+    serve: Start, settings: dict[str, Any], headers: dict[str, str], server: str
+) -> None:
+    async with serve(**settings) as api:
+        url = api.client.make_url(f"{settings.get('base_path', '/api/v1.1')}/openapi.json")
+        async with api.client.session.get(url, headers=headers) as answer:
+            assert (await answer.json())["servers"] == [{"url": server}]
+
+
+def test_every_operation_has_a_name_of_its_own_a_summary_and_a_known_tag() -> None:
     found = [operation for _, _, operation in operations()]
     assert len({operation["operationId"] for operation in found}) == len(found) == len(OPERATIONS)
     known = {tag["name"] for tag in DOCUMENT["tags"]}
@@ -75,15 +104,11 @@ def test_every_operation_has_a_name_of_its_own_a_summary_and_a_tag() -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_every_error_code_is_documented_with_an_example(code: str) -> None:
-    status = CODES[code][0]
-    examples = DOCUMENT["components"]["responses"][str(status)]["content"]["application/problem+json"][
-        "examples"
-    ]
-    example = examples[code]["value"]
-    assert (example["code"], example["status"]) == (code, status)
+def test_every_error_code_is_documented_with_its_status_and_title(code: str) -> None:
+    status, title = CODES[code]
+    assert f"`{code}`: {title}" in SHARED[str(status)]["description"]
     assert code in SCHEMAS["Problem"]["properties"]["code"]["enum"]
-    assert not list(validator("Problem").iter_errors(example))
+    assert not list(validator("Problem").iter_errors(examples.error(code)))
 
 
 def test_every_field_code_of_the_rules_is_documented() -> None:
@@ -128,50 +153,72 @@ def test_every_operation_has_its_answers_errors_and_examples(method: str, path: 
     assert (404 in statuses) == ("{id}" in path or (method, path) == ("DELETE", "/jobs"))
     assert ("requestBody" in operation) == (method == "POST" or (method, path) in TAKES_BODY)
     for status, response in operation["responses"].items():
-        assert response["headers"]["X-Request-Id"]
-        for media, content in response.get("content", {}).items():
-            name = content["schema"].get("$ref", "/Problem").rpartition("/")[2]
-            shown = [example["value"] for example in content.get("examples", {}).values()]
-            shown += [content["example"]] if "example" in content else []
-            assert shown, f"{status} {media} has no example"
-            for example in shown:
-                assert not list(validator(name).iter_errors(example)), (status, media)
-
-
-@pytest.mark.parametrize(("method", "path", "operation"), operations())
-def test_every_error_of_an_operation_has_its_example(method: str, path: str, operation: Any) -> None:
-    for status, response in operation["responses"].items():
-        if int(status) < 400:
-            continue
-        content = response["content"]["application/problem+json"]
-        codes = content["schema"]["allOf"][1]["properties"]["code"]["enum"]
-        shown = {code: example["value"]["code"] for code, example in content["examples"].items()}
-        assert codes
-        assert shown == {code: code for code in codes}, status
+        for media, content in (SHARED[status] if "$ref" in response else response).get("content", {}).items():
+            name = content["schema"]["$ref"].rpartition("/")[2]
+            (example,) = [content["example"]] if "example" in content else SCHEMAS[name]["examples"]
+            assert not list(validator(name).iter_errors(example)), (status, media)
+            assert example.get("status", int(status)) == int(status) or name != "Problem"
 
 
 def test_the_version_is_that_of_the_address_and_the_example_of_the_document_is_one() -> None:
     assert Api().base_path.endswith(f"/api/v{DOCUMENT['info']['version']}")
-    content = DOCUMENT["paths"]["/openapi.json"]["get"]["responses"]["200"]["content"]["application/json"]
-    OpenAPIV31SpecValidator(content["example"]).validate()
-    assert content["example"]["info"] == DOCUMENT["info"]
+    (example,) = SCHEMAS["Document"]["examples"]
+    OpenAPIV31SpecValidator(example).validate()
+    assert example["info"].items() <= DOCUMENT["info"].items()
 
 
 TAKES_BODY = {("PUT", "/jobs"), ("PUT", "/jobs/{id}"), ("DELETE", "/jobs")}
 
 
-async def test_the_examples_of_bodies_do_what_they_show(api: ApiClient) -> None:
-    def example(method: str, path: str) -> Any:
-        body = DOCUMENT["paths"][path][method]["requestBody"]["content"]["application/json"]
-        name = body["schema"]["$ref"].rpartition("/")[2]
-        assert not list(validator(name).iter_errors(body["example"]))
-        return body["example"]
+def body_example(method: str, path: str) -> Any:
+    body = DOCUMENT["paths"][path][method]["requestBody"]["content"]["application/json"]
+    name = body["schema"]["$ref"].rpartition("/")[2]
+    assert not list(validator(name).iter_errors(body["example"]))
+    return body["example"]
 
-    created = await api.post(example("post", "/jobs"))
+
+async def test_the_examples_of_bodies_do_what_they_show(api: ApiClient) -> None:
+    created = await api.post(body_example("post", "/jobs"))
     assert created.status == 201, created.raw
-    assert (await api.put(f"/jobs/{created.json['id']}", example("put", "/jobs/{id}"))).status == 200
-    assert (await api.put("/jobs", example("put", "/jobs"))).json["status"] == "archived"
-    assert (await api.delete("/jobs", example("delete", "/jobs"))).status == 204
+    changed = await api.put(f"/jobs/{created.json['id']}", body_example("put", "/jobs/{id}"))
+    assert changed.json["salary"]["maxAmount"] == 49
+    assert (await api.put("/jobs", body_example("put", "/jobs"))).status == 200
+    assert (await api.delete("/jobs", body_example("delete", "/jobs"))).status == 204
+    assert (await api.put("/jobs", body_example("put", "/jobs"))).status == 201
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        {},
+        {"salary": None},
+        {"salary": {"plusCommission": True}},
+        {"salary": {"amount": 90_000, "maxAmount": 120_000, "period": {"id": 1}}},
+        {
+            "status": "draft",
+            "salary": ...,
+            "description": ...,
+            "positionType": ...,
+            "applicantRoutingType": ...,
+        },
+        {"status": "archived", "closeDate": "2020-01-31", "salary": None},
+    ],
+    ids=str,
+)
+async def test_the_examples_of_updates_are_good_for_every_job(api: ApiClient, job: dict[str, Any]) -> None:
+    by_reference = body_example("put", "/jobs")
+    created = await api.create(referenceId=by_reference["referenceId"], **job)
+    for path, body in (
+        (f"/jobs/{created['id']}", body_example("put", "/jobs/{id}")),
+        ("/jobs", by_reference),
+    ):
+        answer = await api.put(path, body)
+        assert answer.status == 200, answer.raw
+        assert {name: answer.json[name] for name in ("id", "status", "title")} == {
+            "id": created["id"],
+            "status": created["status"],
+            "title": body["title"],
+        }
 
 
 def test_shapes_follow_the_fields_and_limits_of_the_domain() -> None:
@@ -187,18 +234,16 @@ def test_shapes_follow_the_fields_and_limits_of_the_domain() -> None:
 
 def test_the_configured_catalogue_is_documented() -> None:
     catalogue = Catalogue.default().extended(position_types={6: "Seasonal"})
-    made = openapi_document(Api(base_path="/x", public_url="https://jobs.example.ca"), catalogue)
-    assert '"Seasonal"' in json.dumps(made["paths"]["/positiontypes"])
+    found = openapi_document(catalogue)["components"]["schemas"]["PositionTypeInput"]["properties"]["id"]
+    assert "5 Volunteer, 6 Seasonal." in found["description"]
+    retired = openapi_document(Catalogue.default().extended(retired_position_types=[4, 5]))
+    found = retired["components"]["schemas"]["PositionTypeInput"]["properties"]["id"]
     assert (
-        6
-        in made["components"]["schemas"]["JobCreate"]["properties"]["positionType"]["anyOf"][0]["properties"][
-            "id"
-        ]["enum"]
+        found["description"] == "One of: 1 Full Time, 2 Part Time, 3 Contract. Retired, for old jobs: 4, 5."
     )
-    assert made["servers"] == [{"url": "https://jobs.example.ca/x"}]
 
 
-#: Bodies with members missing or wrong, which the document and the service have to refuse alike.
+#: Bodies with members missing or wrong, which the document and the service have to accept or refuse alike.
 BODIES: list[dict[str, Any]] = [
     {},
     {"title": ...},
@@ -213,32 +258,24 @@ BODIES: list[dict[str, Any]] = [
     {"locations": []},
     {"locations": [{"description": "Calgary, AB"}] * 4},
     {"locations": [{"description": "Calgary, Alberta", "id": "x"}]},
-    {"locations": [{"description": "12"}]},
     {"locations": [{"name": "Calgary"}]},
-    {"categories": [{"id": 999}]},
     {"categories": [{"id": "1"}]},
-    {"positionType": None},
     {"positionType": None, "status": "draft"},
     {"status": "closed"},
     {"status": None},
-    {"description": ...},
     {"description": "a\u0007b"},
-    {"applicationEmail": ...},
-    {"applicationEmail": "", "applicantRoutingType": {"id": 2}},
     {"applicationUrl": "https://x.example", "applicantRoutingType": {"id": 2}},
     {"applicationUrl": "www.x.example"},
     {"salary": None},
-    {"salary": {}},
-    {"salary": {"amount": 1}},
     {"salary": {"amount": 0, "period": {"id": 1}}},
     {"salary": {"amount": -1, "period": {"id": 1}}},
     {"salary": {"amount": 10**12, "period": {"id": 1}}},
     {"salary": {"plusCommission": True}},
-    {"salary": {"plusCommission": True, "period": {"id": 1}}},
-    {"salary": {"maxAmount": 5, "period": {"id": 1}}},
-    {"salary": {"amount": 1, "period": {"id": 9}}},
+    {"salary": {"amount": "1", "period": {"id": 1}}},
+    {"salary": {"amount": 1, "period": 1}},
     {"closeDate": None},
     {"closeDate": ""},
+    {"closeDate": "2099-12-31T23:30:00-05:00"},
     {"closeDate": 20990101},
     {"confidential": None},
     {"confidential": "yes"},
@@ -263,6 +300,39 @@ async def test_the_document_and_the_service_accept_the_same_bodies(
     body = api.body(**change)
     said = not list(validator("JobCreate").iter_errors(body))
     assert ((await api.post(body)).status == 201) == said
+
+
+#: Bodies that only the service refuses, by rules that the document has in words, because generators stumble over ``if``,
+#: ``anyOf`` and lists of numbers: (body, what is said, where).
+IN_WORDS: list[tuple[dict[str, Any], str, str]] = [
+    ({"description": ...}, "To be active it also needs positionType, description,", "JobCreate"),
+    ({"positionType": None}, "To be active it also needs positionType, description,", "JobCreate"),
+    ({"applicationEmail": ...}, "Of the routing types 1 needs applicationEmail,", "JobCreate"),
+    ({"applicationEmail": "", "applicantRoutingType": {"id": 2}}, "2 needs applicationUrl.", "JobCreate"),
+    ({"salary": {}}, "without an amount, plusCommission is true,", "SalaryInput"),
+    ({"salary": {"amount": 1}}, "An amount for a period,", "SalaryInput"),
+    (
+        {"salary": {"plusCommission": True, "period": {"id": 1}}},
+        "neither a maxAmount nor a period",
+        "SalaryInput",
+    ),
+    ({"salary": {"maxAmount": 5, "period": {"id": 1}}}, "neither a maxAmount nor a period", "SalaryInput"),
+    ({"salary": {"amount": 1, "period": {"id": 9}}}, "One of: 1 Yearly, 2 Monthly,", "SalaryPeriodInput"),
+    ({"categories": [{"id": 999}]}, "One of: 1 Accounting & Finance, 2 ", "CategoryInput"),
+    ({"positionType": {"id": 6}}, "One of: 1 Full Time, 2 Part Time,", "PositionTypeInput"),
+    ({"applicantRoutingType": {"id": 3}}, "One of: 1 Email, 2 URL.", "ApplicantRoutingTypeInput"),
+    ({"locations": [{"description": "12"}]}, "a city has a letter", "LocationInput"),
+]
+
+
+@pytest.mark.parametrize(("change", "words", "schema"), IN_WORDS, ids=str)
+async def test_the_document_has_in_words_what_only_the_service_refuses(
+    api: ApiClient, change: dict[str, Any], words: str, schema: str
+) -> None:
+    body = api.body(**change)
+    assert not list(validator("JobCreate").iter_errors(body))
+    assert (await api.post(body)).status == 422
+    assert words in json.dumps(SCHEMAS[schema])
 
 
 def test_what_only_the_service_writes_has_its_limits() -> None:
