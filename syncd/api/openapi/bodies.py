@@ -140,11 +140,10 @@ def _filled(field: JobField) -> Schema:
     return {"type": "string", "pattern": filled(field.most), "description": _at_most(field.most)}
 
 
-def _optional(field: JobField, pattern: Callable[[int], str] = _line, **more: str) -> Schema:
+def _optional(field: JobField, pattern: Callable[[int], str] = _line) -> Schema:
     """Return the schema of a text that may be empty or null. ``pattern``: that of what it is if not empty."""
     return {
         "type": ["string", "null"],
-        **more,
         "pattern": rf"^\s*({pattern(field.most)}\s*)?$",
         "description": f"{_at_most(field.most)} Empty or null: none.",
     }
@@ -172,8 +171,8 @@ def _named(catalogue: str) -> str:
 
 _BY_KIND: Mapping[FieldKind, Callable[[JobField], Schema]] = {
     FieldKind.TEXT: lambda field: _optional(field) if field.nullable else _filled(field),
-    FieldKind.EMAIL: lambda field: _optional(field, format="email"),
-    FieldKind.URL: lambda field: _optional(field, _web, format="uri"),
+    FieldKind.EMAIL: _optional,
+    FieldKind.URL: lambda field: _optional(field, _web),
     FieldKind.HTML: lambda _field: _HTML,
     FieldKind.NUMBER: _number,
     FieldKind.AMOUNT: lambda _field: _AMOUNT,

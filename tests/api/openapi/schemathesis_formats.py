@@ -1,6 +1,7 @@
-"""Texts that schemathesis cannot make from a schema, because a rule in words restricts them."""
+"""What schemathesis cannot make from the document, because a rule in words restricts it: texts, headers and ids of catalogues."""
 
 from datetime import date
+from typing import Any
 
 import schemathesis
 from hypothesis import strategies as st
@@ -14,6 +15,41 @@ WORDS = st.text(
 )
 COMING = st.dates(min_value=date(2027, 1, 1), max_value=date(2999, 12, 31))
 NAMES = st.from_regex(r"[a-z0-9]{1,20}(\.[a-z]{1,9})?", fullmatch=True)
+
+_TAG = r'(W/)?"[!#-~]*"'
+_TAGS = {
+    "anyOf": [
+        {"const": "*"},
+        {"type": "string", "pattern": rf"^[ \t,]*{_TAG}([ \t]*,[ \t]*({_TAG})?)*[ \t]*$"},
+    ],
+    "examples": ['"0a1b2c3d4e5f60718293a4b5"', "*"],
+}
+HEADERS = {
+    "If-Match": _TAGS,
+    "If-None-Match": _TAGS,
+    "Idempotency-Key": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^[\u0020-\u007e]+$"},
+}
+FIELDS = {
+    "closeDate": [{"format": "date"}, {"format": "date-time"}, {"maxLength": 0}],
+    "applicationEmail": [{"format": "email", "maxLength": 50}, {"pattern": r"^\s*$"}],
+    "applicationUrl": [{"format": "uri", "maxLength": 200}, {"pattern": r"^\s*$"}],
+}
+IDS = {"Category": 30, "PositionType": 5, "SalaryPeriod": 5, "ApplicantRoutingType": 2}
+
+
+@schemathesis.hook
+def before_load_schema(_context: object, raw_schema: dict[str, Any]) -> None:
+    """Say in the document what its words say. A generator of clients needs plain strings and numbers there."""
+    parts = raw_schema["components"]
+    for name, schema in HEADERS.items():
+        parts["parameters"][name]["schema"] = schema
+    for body in ("JobCreate", "JobUpdate", "JobPut"):
+        for name, kinds in FIELDS.items():
+            choices = [*({"type": "string", **kind} for kind in kinds), {"type": "null"}]
+            parts["schemas"][body]["properties"][name] = {"anyOf": choices}
+    for name, count in IDS.items():
+        parts["schemas"][f"{name}Input"]["properties"]["id"] |= {"minimum": 1, "maximum": count}
+
 
 schemathesis.openapi.format("canadian-place", st.sampled_from(PLACES))
 schemathesis.openapi.format("job-description", st.builds(str.format, TAGS, WORDS))
