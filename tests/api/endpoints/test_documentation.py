@@ -114,10 +114,18 @@ async def debugging_port(profile: Path) -> int:
             await asyncio.sleep(0.05)
 
 
+@pytest.fixture(params=["", "https://jobs.example.ca"], ids=["no public_url", "a public_url"])
+async def anywhere(request: pytest.FixtureRequest, serve: Start) -> AsyncIterator[ApiClient]:
+    """An API that names another address than that at which the page is opened, or that one."""
+    async with serve(public_url=request.param) as api:
+        yield api
+
+
 @in_the_gate
 async def test_the_page_shows_every_operation_and_calls_them_without_any_other_address(
-    api: ApiClient, tmp_path: Path, program: Callable[..., str]
+    anywhere: ApiClient, tmp_path: Path, program: Callable[..., str]
 ) -> None:
+    api = anywhere
     job = await api.create(title="Welder of the night")
     origin = f"http://127.0.0.1:{api.port}"
     operations = [

@@ -29,7 +29,7 @@ HEADERS = {
     "If-None-Match": _TAGS,
     "Idempotency-Key": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^[\u0020-\u007e]+$"},
 }
-FIELDS = {
+FIELDS: dict[str, list[dict[str, Any]]] = {
     "closeDate": [{"format": "date"}, {"format": "date-time"}, {"maxLength": 0}],
     "applicationEmail": [{"format": "email", "maxLength": 50}, {"pattern": r"^\s*$"}],
     "applicationUrl": [{"format": "uri", "maxLength": 200}, {"pattern": r"^\s*$"}],
