@@ -190,7 +190,7 @@ def test_a_value_that_does_not_fit_is_a_problem_of_the_field(program, name, valu
 
 def test_the_document_describes_the_fields(program):
     schemas = program.request("GET", f"{BASE}/openapi.json")[1]["components"]["schemas"]
-    number = {"type": ["integer", "null"], "minimum": 1, "maximum": 999}
+    number = {"type": ["integer", "null"], "format": "int32", "minimum": 1, "maximum": 999}
     for name in ("JobCreate", "JobUpdate", "JobPut", "Job"):
         found = schemas[name]["properties"]
         assert found["workplace"]["description"].startswith("On site, remote or both.")

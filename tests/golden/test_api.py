@@ -153,13 +153,12 @@ def without_prose(value: Any, *, named: bool = False) -> Any:
 
 
 def example(value: Any) -> Any:
-    """Return an example with the prose masked, that of problems and that of the document's own introduction."""
+    """Return an example with the prose of problems masked."""
     if isinstance(value, list):
         return [example(item) for item in value]
     if not isinstance(value, dict):
         return value
     prose = {"detail", "summary"} | ({"title"} if "requestId" in value else set())
-    prose |= {"description"} if "x-syncd" in value else set()
     return {name: MASK if name in prose else example(item) for name, item in value.items()}
 
 

@@ -41,7 +41,6 @@ _IGNORED: Schema = {"description": "Read-only: ignored."}
 
 _HTML: Schema = {
     "type": ["string", "null"],
-    "format": "job-description",
     "contentMediaType": "text/html",
     "pattern": CLEAN,
     "description": f"Its tags can be {', '.join(f'`{tag}`' for tag in HTML_TAGS)}. `a` needs an `href`"
@@ -198,7 +197,6 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField], Schema]] = {
 def _location() -> Schema:
     said: Schema = {
         "type": "string",
-        "format": "canadian-place",
         "pattern": filled(MAX_PLACE_DESCRIPTION),
         "description": f'{_at_most(MAX_PLACE_DESCRIPTION)} "City, ProvinceCode", or "City" for the largest place of'
         " that name; a city has a letter. Full province names, English and French, are understood.",

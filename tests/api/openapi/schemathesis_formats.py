@@ -47,6 +47,8 @@ def before_load_schema(_context: object, raw_schema: dict[str, Any]) -> None:
         for name, kinds in FIELDS.items():
             choices = [*({"type": "string", **kind} for kind in kinds), {"type": "null"}]
             parts["schemas"][body]["properties"][name] = {"anyOf": choices}
+        parts["schemas"][body]["properties"]["description"]["format"] = "job-description"
+    parts["schemas"]["LocationInput"]["properties"]["description"]["format"] = "canadian-place"
     for name, count in IDS.items():
         parts["schemas"][f"{name}Input"]["properties"]["id"] |= {"minimum": 1, "maximum": count}
 
