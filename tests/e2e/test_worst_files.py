@@ -23,7 +23,8 @@ pytestmark = pytest.mark.slow
 BASE = "/api/v1.1"
 #: The content of a file outside of the drop folder, at which external entities point: no report may hold it.
 SECRET = "known-to-nobody"
-LONG = "x" * 10_000_000
+#: A text that makes a record too long, and one that makes it longer than any program may send.
+LONG, LONGEST = "x" * 5_000_000, "x" * 10_000_000
 JOBS = 6
 DECLARED = '<?xml version="1.0" encoding="utf-8"?>'
 
@@ -102,9 +103,6 @@ def broken(text, encoding="utf-8"):
     return (good + "ééé").encode(encoding) + b"\xe9" + rest.encode(encoding)
 
 
-TOO_LONG = "a text or a name is longer than an XML parser takes"  # settings are not the partner's matter
-
-
 @dataclass(frozen=True)
 class Case:
     """A bad file: its name, its content for a feed, the state of its run, and words of the reason."""
@@ -132,8 +130,12 @@ def worst_files(secret):
         "cut-lines": Case("jobs.jsonl", lambda f: cut_in(as_lines(jobs(f)), "Steel."), "failed",
                           "truncated: the last line has no end and does not parse: unterminated string starting at column"),
         "long-csv": Case("jobs.csv", lambda f: as_csv(jobs(f, description=LONG)), "partial", longer),
-        "long-xml": Case("jobs.xml", lambda f: as_xml(jobs(f, description=LONG)), "failed",
-                         f"limit_exceeded: {TOO_LONG}; line 4"),
+        "long-xml": Case("jobs.xml", lambda f: as_xml(jobs(f, description=LONGEST)), "failed",
+                         "limit_exceeded: more than 8388608 bytes without the end of a record; line 4"),
+        "longest-csv": Case("jobs.csv", lambda f: as_csv(jobs(f, description=LONGEST)), "failed",
+                            "limit_exceeded: "),
+        "longest-json": Case("jobs.json", lambda f: as_json(jobs(f, description=LONGEST)), "failed",
+                             "limit_exceeded: a record of more than 8388608 bytes; line 3"),
         "long-json": Case("jobs.json", lambda f: as_json(jobs(f, description=LONG)), "partial", longer),
         "long-lines": Case("jobs.jsonl", lambda f: as_lines(jobs(f, description=LONG)), "partial", longer),
         "byte-csv": Case("jobs.csv", lambda f: broken(as_csv(jobs(f, title="BROKEN"))), "failed", mostly),

@@ -24,7 +24,7 @@ from syncd.feeds.readers.zip_archive import ZipArchive
 
 #: A sheet has no more rows than this in any program.
 _LAST_ROW = 1_048_576
-#: The rows that are read before those that are known of them are asked for: so many, or of so many bytes.
+#: The most rows that are read before the known ones among them are asked for, and the most bytes of them.
 _MAX_BATCH, _MAX_BATCH_SIZE = 500, 1 << 20
 _DAY = 86400
 #: 31 December 9999, counted from 1900: there are no dates beyond.

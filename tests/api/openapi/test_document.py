@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +108,7 @@ def test_every_operation_has_a_name_of_its_own_a_summary_and_a_known_tag() -> No
 def test_every_error_code_is_documented_with_its_status_and_title(code: str) -> None:
     status, title = CODES[code]
     assert f"`{code}`: {title}" in SHARED[str(status)]["description"]
-    assert code in SCHEMAS["Problem"]["properties"]["code"]["enum"]
+    assert f"`{code}`" in SCHEMAS["Problem"]["properties"]["code"]["description"]
     assert not list(validator("Problem").iter_errors(examples.error(code)))
 
 
@@ -139,7 +140,8 @@ def test_every_field_code_of_the_rules_is_documented() -> None:
                 ):
                     found.add(first.value)
     assert found == set(FIELD_CODES)
-    assert set(SCHEMAS["FieldProblem"]["properties"]["code"]["enum"]) == set(FIELD_CODES)
+    described = SCHEMAS["FieldProblem"]["properties"]["code"]["description"]
+    assert re.findall(r"^\* `(\w+)`: ", described, re.MULTILINE) == list(FIELD_CODES)
 
 
 @pytest.mark.parametrize(("method", "path", "operation"), operations())
