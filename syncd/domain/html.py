@@ -34,7 +34,7 @@ _DOUBTFUL = re.compile(
 )
 
 _NAME = re.compile(r"[^\t\n\f\r />]*")
-#: What comes before an attribute, its name, and its value in one of three forms. The name is empty where the tag or the
+#: The space before an attribute, its name, and its value in one of three forms. The name is empty where the tag or the
 #: text ends; nothing matches where the text ends in a value.
 _ATTRIBUTE = re.compile(
     r"""[\t\n\f\r /]*+(=?+[^\t\n\f\r />=]*+)"""

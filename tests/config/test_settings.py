@@ -229,7 +229,7 @@ def test_an_unknown_name_in_the_environment_is_a_fault_but_other_programs_names_
     )
 
 
-#: What Kubernetes sets in every pod for a Service named syncd with a port named http.
+#: The variables that Kubernetes sets in every pod for a Service named syncd with a port named http.
 KUBERNETES = {
     "SYNCD_SERVICE_HOST": "10.96.0.7",
     "SYNCD_SERVICE_PORT": "8080",

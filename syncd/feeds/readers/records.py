@@ -26,7 +26,7 @@ Known = Callable[[list[bytes]], Collection[bytes]]
 #: The column, attribute or member in which a file of rejected records has its reasons.
 ERRORS = "syncd_errors"
 _MARK = re.compile(r"syncd[\s_-]*errors")
-#: What a cell takes in memory besides its text, in bytes.
+#: The bytes of memory that a cell takes besides its text.
 _CELL_SIZE = 64
 #: The last step of a JSON path: each member of the object there is a record.
 EACH = "*"

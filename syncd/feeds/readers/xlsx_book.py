@@ -37,7 +37,7 @@ _LONGEST = 4 << 20
 _IN_MEMORY = 8 << 20
 #: The most shared texts that stay in memory once they were asked for, and the bytes of the largest of them.
 _CACHED, _MAX_CACHED_SIZE = 512, 1 << 13
-#: What an entry of a list of parts, sheets or styles takes in memory besides its texts, in bytes.
+#: The bytes of memory that an entry of a list of parts, sheets or styles takes besides its texts.
 _ENTRY_SIZE = 64
 #: No program writes a longer number format.
 _MAX_FORMAT_CHARACTERS = 255

@@ -193,7 +193,7 @@ class Cells:
 
 
 def _content(cell: etree._Element, kind: str) -> str:
-    """What a cell has in the sheet itself: its text, or a number, which may be that of a shared text."""
+    """The content of a cell in the sheet itself: its text, or a number, which may be that of a shared text."""
     if kind == "inlineStr":
         return plain_text(cell)
     return next((child.text or "" for child in cell if local(child) == "v"), "")

@@ -22,7 +22,7 @@ from syncd.sync.validation.worker_process import FileValidator, ValidationTask, 
 WORTH = 8 << 20
 #: The largest batch, in records and in bytes of memory. A record that takes as much waits for no others.
 RECORDS, BYTES = 256, 1_000_000
-#: What a value of a record takes in memory besides its text, in bytes.
+#: The bytes of memory that a value of a record takes besides its text.
 _VALUE_SIZE = 64
 #: Batches that may wait for a worker process while this process reads on. Where most records are known, they are all validated
 #: beside the reading.

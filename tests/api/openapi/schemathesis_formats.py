@@ -1,4 +1,5 @@
-"""What schemathesis cannot make from the document, because a rule in words restricts it: texts, headers and ids of catalogues."""
+"""Values that schemathesis cannot make from the document, because a rule in words restricts them: texts, headers and ids of
+catalogues."""
 
 from datetime import date
 from typing import Any

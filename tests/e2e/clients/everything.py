@@ -1,4 +1,5 @@
-"""What a client does that openapi-python-client has generated as ``jobs_client``. It reads BASE and KEY from the environment.
+"""A program that does everything with ``jobs_client``, which openapi-python-client has made. It reads BASE and KEY from the
+environment.
 
 tests/e2e/test_generated_clients.py runs it and reads from the history what the service understood."""
 
@@ -52,7 +53,7 @@ created = create_job.sync(
 assert isinstance(created, Job)
 assert created.status is JobStatus.DRAFT
 
-# What is not sent stays: the draft is confidential, the active job active, and the salary as it was.
+# Members that are not sent stay: the draft is confidential, the active job active, and the salary as it was.
 for change in (
     JobUpdate(title="Welder of the night"),
     JobUpdate(status=JobStatus.ACTIVE),
