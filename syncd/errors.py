@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 #: The most characters of a message or a pointer, and of a value at fault: a name in a file may have a million.
 MAX_MESSAGE_CHARACTERS, MAX_VALUE_CHARACTERS = 500, 300
@@ -57,6 +58,12 @@ class Problem:
             object.__setattr__(self, "detail", shortened(self.detail))
         if self.value is not None and not isinstance(self.value, bool | int | float):
             object.__setattr__(self, "value", shortened(str(self.value), MAX_VALUE_CHARACTERS))
+
+
+@lru_cache(4096, typed=True)
+def shared_problem(pointer: str, code: str, detail: str, value: object = None) -> Problem:
+    """Return a problem, for equal arguments the same one: all rows of a file may have it."""
+    return Problem(pointer, code, detail, value)
 
 
 class SyncdError(Exception):

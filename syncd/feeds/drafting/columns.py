@@ -116,12 +116,16 @@ def _last_steps(selector: str) -> tuple[str, str]:
     return (comparable(steps[-1]) if steps else ""), comparable("".join(steps[-2:]))
 
 
-@lru_cache(maxsize=8192)
 def kinds_of(text: str) -> frozenset[str]:
     """Return those of ``email url host html number money province place date:NAME serial:NAME`` that ``text`` looks like;
     none: it is plain text. ``serial`` is a number that a date column could have."""
     if len(text) > 300:
         return frozenset({"html"}) if _HTML.search(text[:20_000]) else frozenset()
+    return _kinds_of_short(text)
+
+
+@lru_cache(maxsize=8192)
+def _kinds_of_short(text: str) -> frozenset[str]:
     found = set()
     for name, pattern in (("email", _EMAIL), ("url", _URL), ("number", _NUMBER)):
         if pattern.match(text):

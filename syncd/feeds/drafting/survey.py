@@ -16,6 +16,7 @@ from syncd.feeds.drafting.preset_match import find_preset
 from syncd.feeds.drafting.records import json_paths, name_of, selector_of, values_in, xml_paths
 from syncd.feeds.readers import FeedReader, Format, ReadSpec, Record, header_key, open_reader
 from syncd.feeds.readers.xml import names
+from syncd.near_names import MAX_NAME_CHARACTERS
 
 #: The most records that are looked at, and the most columns that are kept.
 RECORDS, COLUMNS = 5_000, 500
@@ -142,7 +143,12 @@ def _look(record: Record, reader: FeedReader, found: Survey) -> None:
     found.records += 1
     written = {header_key(name): name for name in reader.header or ()}
     texts: dict[str, list[str]] = {}
-    places = list(values_in(record.item, form))
+    # a longer name is not one that a person would map
+    places = [
+        (steps, text)
+        for steps, text in values_in(record.item, form)
+        if len(max(steps, key=len, default="")) <= MAX_NAME_CHARACTERS
+    ]
     for steps, text in places:
         if text is not None:
             selector = selector_of(steps, form)

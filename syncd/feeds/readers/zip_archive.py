@@ -22,7 +22,7 @@ _OTHERS = {9: "deflate64", 12: "bzip2", 14: "LZMA", 93: "zstd", 95: "xz"}
 _END = b"PK\x05\x06"
 _END_SIZE = 22
 #: The list of members takes up to 20 times its size in memory.
-_LONGEST_LIST = 10 << 20
+_LONGEST_LIST = 4 << 20
 ZIP = (b"PK\x03\x04", _END)
 
 #: Makes the reader of one member.

@@ -10,7 +10,7 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import FeedWarning, RejectedRow, UnknownValues
-from syncd.errors import Problem
+from syncd.errors import Problem, shared_problem
 from syncd.store.model import (
     Columns,
     RunPlan,
@@ -33,7 +33,7 @@ _found = msgspec.json.Decoder(dict[str, list[tuple[str, int]]]).decode
 _errors = msgspec.json.Decoder(list[tuple[str, str, str, Any]]).decode
 
 _REJECTED = Columns(
-    RejectedRow, RunRejected, errors=lambda text: tuple(Problem(*values) for values in _errors(text))
+    RejectedRow, RunRejected, errors=lambda text: tuple(shared_problem(*values) for values in _errors(text))
 )
 _WARNING = Columns(FeedWarning, RunWarning)
 _UNKNOWN = Columns(UnknownValues, RunUnknown, found=_found)
@@ -72,7 +72,7 @@ def rejected_rows(tx: Tx, run_id: int) -> Iterator[RejectedRow]:
 def some_errors(tx: Tx, run_id: int, limit: int) -> list[list[Problem]]:
     """Return the errors of up to ``limit`` rejected rows of the run, in no particular order."""
     found = tx.scalars(_SOME_ERRORS, run_id=run_id, limit=limit)
-    return [[Problem(*values) for values in _errors(text)] for text in found]
+    return [[shared_problem(*values) for values in _errors(text)] for text in found]
 
 
 def add_warnings(tx: Tx, run_id: int, warnings: Iterable[FeedWarning]) -> None:

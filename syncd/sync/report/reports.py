@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -114,6 +115,7 @@ def partner_report(tx: Tx, run_id: int, rejected_file: str | None) -> dict[str, 
     }
 
 
+@lru_cache(1000)
 def for_partner(message: str) -> str:
     """Return a message without what it says of settings, which only the operator can change."""
     return _SETTING.sub("", message)

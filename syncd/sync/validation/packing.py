@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 from syncd.domain import FLAT, FieldKind, JobInput, Location, NewJob, Place, Status, fields_of
-from syncd.errors import Problem
+from syncd.errors import Problem, shared_problem
 
 _DESCRIPTION = FLAT.index("description")
 #: The version of marshal's format that does not look for repeated objects: it is read in a third of the time.
@@ -78,7 +78,7 @@ def pack_problems(problems: Sequence[Problem]) -> bytes:
 
 def unpack_problems(data: bytes) -> tuple[Problem, ...]:
     """Return what was given to ``pack_problems``."""
-    return tuple(Problem(*values) for values in marshal.loads(data))  # noqa: S302 - as above
+    return tuple(shared_problem(*values) for values in marshal.loads(data))  # noqa: S302 - as above
 
 
 def _plain_place(place: Place | Location) -> tuple[Any, ...]:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +10,10 @@ import pytest
 
 from tests.amounts import some
 from tests.sync.board import Board
+from tests.sync.measured import syncd
 
 MB = 1_000_000
 MOST = 200  # MiB
-#: Runs syncd and prints its most memory in KiB at the end. (What `wait4` reports includes that of the parent before exec.)
-MEASURED = """
-import atexit, pathlib, runpy, sys
-status = pathlib.Path("/proc/self/status")
-atexit.register(lambda: print(status.read_text().split("VmHWM:")[1].split()[0], file=sys.stderr))
-runpy.run_module("syncd", run_name="__main__", alter_sys=True)
-"""
 SHAPES = {
     "csv": 'referenceId,title,description\na,x,"{text}"\nb,y,z\n',
     "json": '[{{"referenceId":"a","title":"x","description":"{text}"}},{{"referenceId":"b"}}]',
@@ -35,18 +26,10 @@ NAMES = some(["csv", "json", "xml"], 1)
 def import_in_a_process(folder: Path, name: str, size: int) -> tuple[dict[str, Any], int]:
     """Import a file whose first record has a field of about this many bytes, with the command in a process of its own. Return
     the run, and the most memory of that process in MiB."""
-    (folder / "config" / "feeds.d").mkdir(parents=True)
-    (folder / "config" / "syncd.toml").write_text('[log]\nlevel = "error"\n')
-    (folder / "config" / "feeds.d" / "f.toml").write_text('employer = "A"\n')
     file = folder / f"jobs.{name}"
     file.write_text(SHAPES[name].format(text="word " * (size // 5)))
-    environ = {key: value for key, value in os.environ.items() if not key.startswith("COVERAGE_")}
-    environ["SYNCD_CONFIG"] = str(folder / "config" / "syncd.toml")
-    syncd = [sys.executable, "-m", "syncd"]
-    subprocess.run([*syncd, "employer", "add", "A"], env=environ, check=True, capture_output=True)
-    command = [sys.executable, "-c", MEASURED, "import", str(file), "--feed", "f", "--json"]
-    ran = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
-    return json.loads(ran.stdout), int(ran.stderr.split()[-1]) // 1024
+    ran = syncd(folder, "import", str(file), "--feed", "f", "--json")
+    return json.loads(ran.out), ran.peak
 
 
 @pytest.mark.parametrize("name", NAMES)

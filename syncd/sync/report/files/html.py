@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from syncd.errors import Problem
+from syncd.errors import Problem, shared_problem
 from syncd.sync.report.files import words
 from syncd.sync.report.kinds import Kind, Kinds
 from syncd.sync.report.reports import for_partner
@@ -79,12 +79,14 @@ class _Groups:
         self._groups: dict[object, Group] = {}
         self._kept = 0
 
-    def add(self, key: object, new: Group, row: dict[str, Any]) -> None:
-        """Add a row to the group of ``key``, which is ``new`` if there is none yet."""
-        group = self._groups.setdefault(key, new)
+    def add(self, key: object, new: Callable[[], Group], row: Callable[[], dict[str, Any]]) -> None:
+        """Add a row to the group of ``key``, which is made by ``new`` if there is none yet; ``row`` makes a row that is kept."""
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = new()
         group.count += 1
         if group.count <= PER_KIND and self._kept < PER_LIST:
-            group.rows.append(row)
+            group.rows.append(row())
             self._kept += 1
 
     def all(self) -> list[Group]:
@@ -122,21 +124,28 @@ def _errors(rows: Iterable[dict[str, Any]]) -> list[Group]:
     """Return the rejected rows by field and code of a problem. A row with several problems is in several groups."""
     kinds, page = Kinds(), _Groups()
     for row in rows:
-        problems = [Problem(**{**error, "detail": for_partner(error["detail"])}) for error in row["errors"]]
+        problems = [
+            shared_problem(error["pointer"], error["code"], for_partner(error["detail"]), error["value"])
+            for error in row["errors"]
+        ]
         found: dict[int, tuple[Kind, list[Problem]]] = {}
         for kind, problem in kinds.add_errors(row["record"], problems):
             found.setdefault(id(kind), (kind, []))[1].append(problem)
         for key, (kind, own) in found.items():
-            page.add(key, Group(_field(kind.pointer), kind.code, kind), {**row, "problems": own})
+            page.add(key, partial(_error_group, kind), partial(dict, row, problems=own))
     return _most_frequent_first(page.all())
+
+
+def _error_group(kind: Kind) -> Group:
+    return Group(_field(kind.pointer), kind.code, kind)
 
 
 def _warnings(rows: Iterable[dict[str, Any]]) -> list[Group]:
     kinds, page = Kinds(), _Groups()
     for row in rows:
-        shown = {**row, "detail": for_partner(row["detail"])}
-        kind = kinds.add_warning(row["code"], shown["detail"], row["record"])
-        page.add(id(kind), Group(kind.code, kind.code, kind), shown)
+        detail = for_partner(row["detail"])
+        kind = kinds.add_warning(row["code"], detail, row["record"])
+        page.add(id(kind), partial(Group, kind.code, kind.code, kind), partial(dict, row, detail=detail))
     return _most_frequent_first(page.all())
 
 
@@ -144,7 +153,8 @@ def _changes(rows: Iterable[dict[str, Any]]) -> list[Group]:
     """Return the changes by action."""
     page = _Groups()
     for row in rows:
-        page.add(row["action"], Group(words.ACTIONS.get(row["action"], row["action"])), row)
+        action = row["action"]
+        page.add(action, partial(Group, words.ACTIONS.get(action, action)), partial(dict, row))
     return page.all()
 
 

@@ -1,0 +1,174 @@
+"""Files that are made to take memory or time: the process takes less than 300 MB, and says what is wrong in few words."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from syncd.errors import MAX_MESSAGE_CHARACTERS, FeedError, Problem
+from syncd.near_names import near_names
+from tests.amounts import some
+from tests.feeds.spreadsheets import PACKAGE, RELS, book, row
+from tests.sync.measured import syncd
+
+MOST = 300  # MB
+MB = 1_000_000
+HEAD = row("referenceId", "title")
+
+
+def shared(cells: int, rows: int) -> str:
+    """Return rows that have the first shared text in each cell."""
+    cell = '<c t="s"><v>0</v></c>'
+    return f"<row>{cell * cells}</row>" * rows
+
+
+def padded(data: bytes, parts: dict[str, str] | None = None) -> bytes:
+    """Return a spreadsheet with 8 MB that nobody reads before its parts, so that their ratio breaks no limit. ``parts`` replace
+    those of the same names."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        new.writestr("xl/media/image1.bin", os.urandom(8 * MB))
+        for name in old.namelist():
+            new.writestr(name, (parts or {}).get(name) or old.read(name))
+    return out.getvalue()
+
+
+def long_texts(count: int, characters: int) -> bytes:
+    """Return a spreadsheet with a long text of its own in each row."""
+    rows = "".join(
+        f'<row><c><v>{n}</v></c><c t="s"><v>{n}</v></c><c t="inlineStr"><is><t>x</t></is></c></row>'
+        for n in range(count)
+    )
+    texts = [f"<t>{n}{'x' * characters}</t>" for n in range(count)]
+    return padded(book({"Jobs": row("referenceId", "title", "note") + rows}, texts))
+
+
+def many_links() -> bytes:
+    links = "".join(f'<Relationship Id="r{n}" Type="{RELS}/x" Target="s{n}.xml"/>' for n in range(1_200_000))
+    parts = {
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{PACKAGE}">{links}</Relationships>',
+    }
+    return padded(book({"Jobs": HEAD}), parts)
+
+
+def long_values() -> bytes:
+    lines = (f"{n},{n}{'x' * 800_000}\n" for n in range(400))
+    return ("referenceId,categories\n" + "".join(lines)).encode()
+
+
+def long_descriptions() -> bytes:
+    head = "referenceId,title,locations,positionType,categories,description,applicantRoutingType,applicationEmail\n"
+    line = '{n},t,"Toronto, ON",Full Time,Other,{text},Email,a@b.ca\n'
+    return (head + "".join(line.format(n=n, text=f"{n} " + "word " * 160_000) for n in range(300))).encode()
+
+
+def empty_lists() -> bytes:
+    record = '{"a":[' + "[]," * 300_000 + "[]]}"
+    return f"[{','.join([record] * 20)}]".encode()
+
+
+LONG, TOO_LONG = [f"<t>{'x' * 400_000}</t>"], [f"<t>{'x' * MB}</t>"]
+WIDE = row(*(f"c{n}" for n in range(1000)))
+#: Name → the file, and a part of what is said of it.
+FILES: dict[str, tuple[Callable[[], bytes], str]] = {
+    "one long text in all cells of a row": (
+        lambda: book({"Jobs": WIDE + shared(999, 2)}, LONG),
+        "a row of more than 8388608 bytes ([limits] text) (line 2)",
+    ),
+    "one long text in two cells of many rows": (
+        lambda: padded(book({"Jobs": HEAD + shared(2, 300)}, TOO_LONG)),
+        "the record is longer than 1048576 bytes",
+    ),
+    "JSON records of nothing but lists": (empty_lists, "there is no such field"),
+    "a long text of its own in each row": (lambda: long_texts(400, 700_000), "there is no column 'note'"),
+    "a spreadsheet of a million parts": (many_links, "parts, sheets and styles take more than 8388608 bytes"),
+    "rows of a million cells": (
+        lambda: b"a,b\n" + (b"," * MB + b"1\n") * 40,
+        "the row has 1000001 cells, the header 2",
+    ),
+    "long values that no catalogue has": (long_values, "is not a category of the catalogue"),
+    "long descriptions": (long_descriptions, "300 read (300 created)"),
+    "JSON texts that are no records": (
+        lambda: json.dumps([f"{n}{'x' * MB}" for n in range(200)]).encode(),
+        "a record must be an object",
+    ),
+    "one long text in a row of many cells": (
+        lambda: padded(book({"Jobs": HEAD + f"<row>{'<c/>' * MB}</row>" * 20})),
+        "without a row or text",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", some(FILES, 3))
+def test_a_nasty_file_takes_less_than_300_mb(tmp_path: Path, name: str) -> None:
+    make, words = FILES[name]
+    file = tmp_path / "jobs"
+    file.write_bytes(make())
+    planned = syncd(tmp_path, "plan", str(file), "--feed", "f")
+    assert words in planned.out + planned.errors
+    assert planned.peak * 1.048576 < MOST
+
+
+@pytest.mark.parametrize("command", some(["feed new g --from {}", "import {} --feed f"], 1))
+def test_long_texts_take_little_memory_in_each_command(tmp_path: Path, command: str) -> None:
+    file = tmp_path / "jobs"
+    file.write_bytes(long_texts(400, 700_000))
+    assert syncd(tmp_path, *command.format(file).split()).peak * 1.048576 < MOST
+
+
+NAMES = ["<t>%s</t>" % ("title, reference " * 30_000), "<t>%s</t>" % ("closeDate" * 50_000)]
+
+
+@pytest.mark.parametrize(
+    "command", ["plan {} --feed f --json", "feed check f {} --json", "feed new g --from {}"]
+)
+def test_names_of_half_a_megabyte_are_quoted_in_short(tmp_path: Path, command: str) -> None:
+    header = '<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c></row>'
+    file = tmp_path / "jobs"
+    file.write_bytes(book({"Jobs": header + row(1, 2)}, NAMES))
+    ran = syncd(tmp_path, *command.format(file).split())
+    assert "Traceback" not in ran.errors
+    assert len(ran.out) + len(ran.errors) < 8_000
+
+
+def test_messages_are_short_and_say_how_long_the_text_was() -> None:
+    text = "x" * 1_000_000
+    problem = Problem("/" + text, "unknown_field", text, text)
+    ends = "… (1000000 characters)"
+    assert (len(problem.detail), problem.detail[-len(ends) :]) == (MAX_MESSAGE_CHARACTERS, ends)
+    assert len(problem.pointer) == MAX_MESSAGE_CHARACTERS
+    assert len(str(problem.value)) < MAX_MESSAGE_CHARACTERS
+    assert len(FeedError("not_a_feed", text).detail) == MAX_MESSAGE_CHARACTERS
+    assert Problem(problem.pointer, problem.code, problem.detail, problem.value) == problem
+
+
+def test_a_failed_run_says_where_in_spite_of_a_long_reason(tmp_path: Path) -> None:
+    file = tmp_path / "jobs"
+    file.write_bytes(book({"Jobs": shared(2, 1) + row(1, 2)}, LONG))
+    run = json.loads(syncd(tmp_path, "import", str(file), "--feed", "f", "--json").out)
+    assert (run["reason"][:10], len(run["reason"]) <= MAX_MESSAGE_CHARACTERS) == ("bad_header", True)
+    assert run["reason"].endswith("; line 1")
+
+
+def test_a_row_names_some_of_its_unknown_columns_and_counts_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "jobs"
+    columns = [f"column {n}" for n in range(100)]
+    file.write_text("\n".join([",".join(["referenceId", *columns]), ",".join(["r", *"x" * 100])]))
+    planned = json.loads(syncd(tmp_path, "plan", str(file), "--feed", "f", "--json").out)
+    ((*named, rest),) = [
+        [error["detail"] for error in rejected["errors"] if error["code"] == "unknown_field"]
+        for rejected in planned["rejectedRows"]
+    ]
+    assert (len(named), rest) == (30, "70 more columns are unknown")
+
+
+def test_long_names_are_compared_with_nothing() -> None:
+    assert near_names("titel", ["title", "status"]) == ["title"]
+    assert near_names("x" * 201, ["x" * 201, "x" * 200]) == []
+    assert near_names("x" * 200, ["x" * 201, "x" * 199]) == ["x" * 199]
