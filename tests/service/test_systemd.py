@@ -1,11 +1,15 @@
 """Notifications to systemd."""
 
 import os
+import re
 import socket
+from pathlib import Path
 
 import pytest
 
 from syncd.service.supervision import SystemdNotifier
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(params=["path", "abstract"])
@@ -51,3 +55,13 @@ def test_without_a_listener_it_does_nothing(tmp_path):
 )
 def test_the_watchdogs_time_is_for_this_process_only(environ, seconds):
     assert SystemdNotifier(environ).watchdog == seconds
+
+
+def test_the_unit_has_limits_of_memory_which_the_documentation_names():
+    limits = [
+        re.findall(r"^(Memory(?:High|Max)=\d+G)$", (ROOT / "systemd" / unit).read_text(), re.MULTILINE)
+        for unit in ("syncd.service", "syncd.service.d/example.conf")
+    ]
+    assert [len(found) for found in limits] == [2, 2]
+    assert limits[0] < limits[1]  # a drop-in raises them
+    assert all(f"`{limit}`" in (ROOT / "docs/deploy/sizing.md").read_text() for limit in limits[0])

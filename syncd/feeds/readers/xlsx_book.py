@@ -35,7 +35,7 @@ _CHUNK = 1 << 16
 #: No row or text is longer: a cell holds 32,767 characters.
 _LONGEST = 4 << 20
 _IN_MEMORY = 8 << 20
-#: The most shared texts that stay in memory once they were asked for, and the bytes of the largest of them.
+#: The most shared texts that stay in memory once they were asked for, and the largest of them in bytes.
 _CACHED, _MAX_CACHED_SIZE = 512, 1 << 13
 #: The bytes of memory that an entry of a list of parts, sheets or styles takes besides its texts.
 _ENTRY_SIZE = 64

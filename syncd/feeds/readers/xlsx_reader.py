@@ -24,7 +24,7 @@ from syncd.feeds.readers.zip_archive import ZipArchive
 
 #: A sheet has no more rows than this in any program.
 _LAST_ROW = 1_048_576
-#: The most rows that are read before the known ones among them are asked for, and the most bytes of them.
+#: The most rows, and bytes of rows, that are read before it is asked which of them are known.
 _MAX_BATCH, _MAX_BATCH_SIZE = 500, 1 << 20
 _DAY = 86400
 #: 31 December 9999, counted from 1900: there are no dates beyond.

@@ -82,7 +82,7 @@ def test_the_service_runs_with_the_example_of_a_drop_in(service):
         assert (done.stdout, done.stderr) == ("", "")
         assert service.ready()[0] == 200
         assert service.get(f"{OPERATOR}/metrics", "-H", "Authorization: Bearer secret")[0] == 200
-        assert int(service.property_of("MemoryMax")) == 2 * 1024**3
+        assert int(service.property_of("MemoryMax")) == 3 * 1024**3
     finally:
         service.run("rm", "/etc/syncd/operator.token")
         service.no_drop_in("local")

@@ -94,7 +94,7 @@ FILES: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "long values that no catalogue has": (long_values, "is not a category of the catalogue"),
     "long descriptions": (long_descriptions, "300 read (300 created)"),
-    "JSON texts that are no records": (
+    "JSON texts in the place of records": (
         lambda: json.dumps([f"{n}{'x' * MB}" for n in range(200)]).encode(),
         "a record must be an object",
     ),
@@ -125,9 +125,7 @@ def test_long_texts_take_little_memory_in_each_command(tmp_path: Path, command: 
 NAMES = ["<t>%s</t>" % ("title, reference " * 30_000), "<t>%s</t>" % ("closeDate" * 50_000)]
 
 
-@pytest.mark.parametrize(
-    "command", ["plan {} --feed f --json", "feed check f {} --json", "feed new g --from {}"]
-)
+@pytest.mark.parametrize("command", ["plan {} --feed f", "feed check f {}", "feed new g --from {}"])
 def test_names_of_half_a_megabyte_are_quoted_in_short(tmp_path: Path, command: str) -> None:
     header = '<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c></row>'
     file = tmp_path / "jobs"
