@@ -163,7 +163,7 @@ class Book:
 
 class Texts:
     """A list of texts that takes eight bytes of memory for each. ``size`` returns the size of one in UTF-8 by its number from 0,
-    and ``get`` the text; both raise IndexError for a number beyond the last."""
+    and raises IndexError for a number beyond the last; ``get`` returns one that has a size."""
 
     def __init__(self) -> None:
         self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  closed by close()
@@ -183,7 +183,8 @@ class Texts:
         return self._ends[number + 1] - self._ends[number]
 
     def get(self, number: int) -> str:
-        return self._cached(number) if self.size(number) <= _MAX_CACHED_SIZE else self._load(number)
+        size = self._ends[number + 1] - self._ends[number]
+        return self._cached(number) if size <= _MAX_CACHED_SIZE else self._load(number)
 
     def _load(self, number: int) -> str:
         self._file.seek(self._ends[number])

@@ -150,6 +150,7 @@ class Cells:
         """Return the cells of a row up to the last that has a value, and their size in bytes. ``number`` is the row's."""
         found: list[str] = []
         column = size = 0
+        size_of, most = self._texts.size, self._limits.text
         for cell in row:
             place = cell.get("r")
             column = _column(place.rstrip("0123456789")) if place else column + 1
@@ -157,9 +158,9 @@ class Cells:
             content = _content(cell, kind)
             if not content:
                 continue
-            size += self._texts.size(int(content)) if kind == "s" else len(content)
-            if size > self._limits.text:
-                raise over_limit("text", f"a row of more than {self._limits.text} bytes", line=number)
+            size += size_of(int(content)) if kind == "s" else len(content)
+            if size > most:
+                raise over_limit("text", f"a row of more than {most} bytes", line=number)
             if value := self._value(content, kind, cell):
                 if column > self._limits.columns:
                     raise over_limit("columns", f"more than {self._limits.columns} columns", line=number)
@@ -196,7 +197,10 @@ def _content(cell: etree._Element, kind: str) -> str:
     """The content of a cell in the sheet itself: its text, or a number, which may be that of a shared text."""
     if kind == "inlineStr":
         return plain_text(cell)
-    return next((child.text or "" for child in cell if local(child) == "v"), "")
+    for child in cell:
+        if local(child) == "v":
+            return child.text or ""
+    return ""
 
 
 def _number(text: str) -> str:
