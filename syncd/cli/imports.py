@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from syncd.cli.output import (
     CHANGES,
@@ -17,7 +19,6 @@ from syncd.cli.output import (
     agreed,
     bold,
     clean,
-    print_json,
     print_result,
     remark,
 )
@@ -39,7 +40,7 @@ from syncd.feeds.configuration import FeedFile
 from syncd.service import configured_feeds, process, stores
 from syncd.store import Store, feeds, runs
 from syncd.sync.arrival import ArrivalContext, Worker, decide, revert
-from syncd.sync.report import rejected_json, run_json, warning_json
+from syncd.sync.report import rejected_json, run_json, warning_json, write_json
 from syncd.sync.report.views import plan_view, revert_view
 from syncd.sync.run import Feed, Planned, PlannedChange, Progress, RevertPlan, plan_revert
 
@@ -58,7 +59,7 @@ def plan(settings: Settings, as_json: bool, file: Path, name: str, exit_code: bo
         with naming(file):
             planned = importer.plan(feed, file)
     if as_json:
-        print_json(plan_view(planned, catalogue))
+        _print_json(plan_view(planned, catalogue))
     else:
         _print_plan(planned)
     return CHANGES if exit_code and planned.changes else DONE
@@ -219,7 +220,7 @@ def _print_revert(planned: RevertPlan, changes: list[PlannedChange], catalogue: 
     """Print the plan as text, or with a catalogue as JSON."""
     found = revert_view(planned, changes)
     if catalogue is not None:
-        print_json(plan_view(found, catalogue))
+        _print_json(plan_view(found, catalogue))
         return
     _print_plan(replace(found, run=replace(found.run, holds=None, reason=None)))
     if planned.hold is not None:
@@ -229,19 +230,23 @@ def _print_revert(planned: RevertPlan, changes: list[PlannedChange], catalogue: 
 # -- a plan as text ------------------------------------------------------------------------------------------------
 
 
+def _print_json(found: dict[str, Any]) -> None:
+    write_json(found, lambda part: sys.stdout.write(part.decode()))
+
+
 def _print_plan(planned: Planned) -> None:
     if planned.unchanged:
         print(
             "the file is the same as in the feed's last run, and nothing has changed since: nothing would change"
         )
         return
-    _print_changes([change for change in planned.changes if not change.archives])
-    _print_changes([change for change in planned.changes if change.archives])
-    for row in planned.rejected[:SHOWN]:
+    for archives in (False, True):
+        _print_changes(change for change in planned.changes if bool(change.archives) is archives)
+    for row in islice(planned.rejected, SHOWN):
         reasons = "; ".join(f"{p.pointer or '/'}: {p.detail}" for p in row.errors)
         print(clean(f"! {place_of(rejected_json(row))} would be rejected: {reasons}"))
     print_cut(SHOWN, len(planned.rejected))
-    for warning in planned.warnings[:SHOWN]:
+    for warning in islice(planned.warnings, SHOWN):
         print(clean(f"? {warning_text(warning_json(warning))}"))
     print_cut(SHOWN, len(planned.warnings))
     print_unknown(planned.unknown.toml)
@@ -253,13 +258,16 @@ def _print_plan(planned: Planned) -> None:
         print(f"this run would be held ({planned.run.holds}): {clean(planned.run.reason or '')}")
 
 
-def _print_changes(changes: list[PlannedChange]) -> None:
-    for change in changes[:SHOWN]:
+def _print_changes(changes: Iterable[PlannedChange]) -> None:
+    number = 0
+    for number, change in enumerate(changes, start=1):
+        if number > SHOWN:
+            continue
         print(_line_of(change))
         for name, (before, after) in change.fields.items():
             if change.action != "archived":
                 print(f"    {name}: {shown(before)} → {shown(after)}")
-    print_cut(SHOWN, len(changes))
+    print_cut(SHOWN, number)
 
 
 def _line_of(change: PlannedChange) -> str:

@@ -51,6 +51,7 @@ class SeenRun:
     claimed: int
     ends: int
     deaths: int
+    errors: int
     began: bool = False
     usable: bool = False
     proved: bool = False
@@ -96,6 +97,8 @@ class Ledger:
         self._looks = self._outcomes = 0
         self.runs: dict[int, SeenRun] = {}
         self.ends = self.deaths = 0
+        #: How often the service ended an attempt of each feed early, because of an error of the system.
+        self.errors: Counter[str] = Counter()
         #: The commands that run now.
         self.commands = 0
 
@@ -118,6 +121,10 @@ class Ledger:
     def noted(self, event: str, fields: Mapping[str, Any]) -> None:
         if event == "feed.reconciled":
             self._reconciled[fields["run"]] += 1
+
+    def waited(self, feed: str) -> None:
+        """Note that the service met an error of the system in the turn of a feed."""
+        self.errors[feed] += 1
 
     def request(self, reference: str, send: Callable[[Any], int], answered: bool | None, what: str) -> None:
         self._models[self.employer].request(reference, send, answered, what)
@@ -228,7 +235,9 @@ class Ledger:
 
     def _first_seen(self, run: Run) -> SeenRun:
         if run.kind is RunKind.REVERT:
-            return SeenRun(run, None, (0, ""), 0, None, self._looks, self.ends, self.deaths)
+            return SeenRun(
+                run, None, (0, ""), 0, None, self._looks, self.ends, self.deaths, self.errors[run.feed]
+            )
         path = self._path(run)
         assert path is not None, f"the file of run {run.id} of {run.feed} is nowhere"
         found, content = path.stat(), Content(path.read_bytes())
@@ -237,9 +246,9 @@ class Ledger:
         delivery = self._deliveries.get(found.st_ino)
         since = delivery.since if delivery is not None else None
         claimed = self._claimed_at.get(found.st_ino, self._looks)
-        return SeenRun(
-            run, known, (found.st_mtime_ns, run.file), found.st_ino, since, claimed, self.ends, self.deaths
-        )
+        age = (found.st_mtime_ns, run.file)
+        counted = (self.ends, self.deaths, self.errors[run.feed])
+        return SeenRun(run, known, age, found.st_ino, since, claimed, *counted)
 
     def _path(self, run: Run) -> Path | None:
         """Return where the file of the run is."""
@@ -338,14 +347,17 @@ class Ledger:
         """Check the state of a run that ended. Return whether it was given up because its attempts died."""
         run, content, where = seen.run, seen.content, f"run {seen.run.id} of {seen.run.feed}"
         died = run.state is RunState.FAILED and "attempts in a row died" in (run.reason or "")
+        tried = run.state is RunState.FAILED and "while other files beside it" in (run.reason or "")
         ends, deaths = self.ends - seen.ends, self.deaths - seen.deaths
+        errors = self.errors[run.feed] - seen.errors
         if "caught errors" not in NOT_YET:
-            # a command may go on with what the daemon gave up
-            assert run.attempt <= 1 + ends + self.commands, (
-                f"{where} is at attempt {run.attempt} after {ends} processes ended"
+            # a command may go on with what the daemon gave up; an error that no other file meets is one of its file
+            assert run.attempt <= 1 + ends + self.commands + errors, (
+                f"{where} is at attempt {run.attempt} after {ends} processes ended and {errors} errors"
             )
-            assert not died or deaths >= DEATHS, f"{where} was given up after {deaths} deaths"
-        if died:
+            assert not died or deaths + errors >= DEATHS, f"{where} was given up after {deaths} deaths"
+            assert not tried or ends + errors >= DEATHS - 1, f"{where} was given up after {errors} errors"
+        if died or tried:
             return True
         if content is not None and content.usable:
             assert run.state is not RunState.FAILED, f"{where} failed with a good file: {run.reason}"

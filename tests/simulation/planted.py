@@ -103,7 +103,7 @@ def _import_before_what_was_left(patch: Patch) -> None:
     patch.setattr(feed_queue.FeedQueue, "finish", lambda self, feed: iter(()))
 
 
-@_fault("A claim that failed half-way removes what it had renamed, and the next try finds nothing.", 207)
+@_fault("A claim that failed half-way removes what it had renamed, and the next try finds nothing.", 254)
 def _claim_retry_loses_the_file(patch: Patch) -> None:
     real = claims.Claims.claim
 

@@ -149,6 +149,8 @@ class Scene:
                 self.expected(error)
             except AssertionError as unexpected:
                 self.fail(unexpected)
+        if name == "feed.waiting":
+            self.ledger.waited(event["feed"])
         if name == "feed.file_lost":
             self.fail(AssertionError(f"a file is reported as lost: {event}"))
         if name in _LOOK_AT:

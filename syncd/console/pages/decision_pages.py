@@ -18,7 +18,7 @@ from syncd.store import Tx, runs
 from syncd.store.runs import results
 from syncd.sync.arrival import Worker, decide, revert
 from syncd.sync.report import ShownPlan, run_json, would_archive_of
-from syncd.sync.report.views import plan_view, revert_view
+from syncd.sync.report.views import first_of_plan, revert_view
 from syncd.sync.run import Feed, Planned, PlannedChange, RevertPlan, kept_file, plan_revert
 
 #: Bytes of a file up to which "Run again" reads it first, to show what would change; and changes that are shown.
@@ -81,7 +81,7 @@ async def about_revert(visit: Visit, number: int) -> Question:
             "jobs stay as they are, at least in part: somebody changed them since",
         ),
     )
-    plan = plan_view(revert_view(planned, changes[:SHOWN]), context.catalogue)
+    plan = first_of_plan(revert_view(planned, changes), context.catalogue, SHOWN)
     return Question(planned.run, does, planned.digest, plan)
 
 
@@ -111,8 +111,7 @@ async def about_repeat(visit: Visit, number: int) -> Question:
     does = _changes(counts, counts.archived)
     does += [f"The run would be held: {planned.run.reason}"] if planned.run.holds else []
     does = does or ["Nothing changes: the jobs are as this file has them."]
-    plan = plan_view(planned, context.catalogue)
-    return Question(run, does, plan=plan | {"changes": plan["changes"][:SHOWN]})
+    return Question(run, does, plan=first_of_plan(planned, context.catalogue, SHOWN))
 
 
 def _planned_repeat(context: ConsoleContext, run: Run, feed: Feed) -> Planned:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable
 from pathlib import PurePath
 from secrets import token_hex
+from tempfile import SpooledTemporaryFile
 from typing import IO, Any, TypeVar
 
 import structlog
@@ -13,6 +14,7 @@ from aiohttp import BodyPartReader, MultipartReader, web
 
 from syncd.console.context import ConsoleContext
 from syncd.console.faults import problem_of
+from syncd.console.pages.run_pages import MEMORY, send
 from syncd.console.previews import Preview
 from syncd.console.visit import Visit
 from syncd.errors import Conflict, NotFound
@@ -20,9 +22,10 @@ from syncd.feeds.drafting import Drafter, employer_named_in
 from syncd.logs import Event
 from syncd.store import employers
 from syncd.sync.arrival import Worker
-from syncd.sync.report.views import plan_view
+from syncd.sync.report import write_json
+from syncd.sync.report.views import first_of_plan, plan_view
 from syncd.sync.run import Feed
-from syncd.web import Refusal, allow_body
+from syncd.web import JSON, Refusal, allow_body
 
 log = structlog.get_logger("syncd.console")
 T = TypeVar("T")
@@ -60,7 +63,9 @@ async def upload(visit: Visit) -> web.StreamResponse:
     previews.end(session)
     if preview.fault is not None:
         return problem_of(preview.fault)
-    return visit.json(preview.found)
+    with SpooledTemporaryFile(MEMORY) as scratch:
+        await asyncio.to_thread(write_json, preview.found or {}, scratch.write)
+        return await send(visit, scratch, {"Content-Type": JSON})
 
 
 async def _received(visit: Visit, session: str) -> Preview:
@@ -150,7 +155,7 @@ def _feed(context: ConsoleContext, name: str | None) -> Feed | None:
 
 
 def _look_at(context: ConsoleContext, preview: Preview, feed: Feed | None, shown: int | None) -> None:
-    """Note what the file would do. ``shown``: the number of entries of each list that are kept, None for all."""
+    """Note what the file would do. ``shown``: the number of entries of each list that are kept. None: the lists are iterators."""
     assert preview.path is not None
     if preview.feed is None:
         preview.found = _draft(context, preview)
@@ -158,13 +163,12 @@ def _look_at(context: ConsoleContext, preview: Preview, feed: Feed | None, shown
     if feed is None:
         raise NotFound("feed", preview.feed, "it is not configured any more")
     planned = context.arrival.importer.plan(feed, preview.path)
+    if shown is None:
+        preview.found = plan_view(planned, context.catalogue)
+        return
     totals = {"changes": len(planned.changes), "rejected": len(planned.rejected)}
-    found: dict[str, Any] = plan_view(planned, context.catalogue)
-    if shown is not None:
-        for name in ("changes", "rejectedRows", "warnings"):
-            found[name] = found[name][:shown]
-        found |= {"totals": totals, "same": planned.unchanged}
-    preview.found = found
+    first = first_of_plan(planned, context.catalogue, shown)
+    preview.found = first | {"totals": totals, "same": planned.unchanged}
 
 
 def _draft(context: ConsoleContext, preview: Preview) -> dict[str, Any]:

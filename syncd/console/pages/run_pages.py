@@ -139,7 +139,7 @@ async def _stream(visit: Visit, number: int, page: int) -> web.StreamResponse:
     catalogue = visit.context.catalogue
     with SpooledTemporaryFile(MEMORY) as scratch:
         await visit.read(lambda tx: write_json(run_view(tx, number, page, catalogue), scratch.write))
-        return await _send(visit, scratch, {"Content-Type": JSON})
+        return await send(visit, scratch, {"Content-Type": JSON})
 
 
 async def report_page(visit: Visit) -> web.StreamResponse:
@@ -148,7 +148,7 @@ async def report_page(visit: Visit) -> web.StreamResponse:
     with SpooledTemporaryFile(MEMORY) as scratch:
         run = await visit.read(lambda tx: runs.get(tx, number))
         await visit.read(lambda tx: write_page(tx, number, None, scratch))
-        return await _send(
+        return await send(
             visit, scratch, _attachment(f"{number}-{run.file}.report.html", "text/html; charset=utf-8")
         )
 
@@ -163,10 +163,10 @@ async def file(visit: Visit) -> web.StreamResponse:
     with ExitStack() as stack:
         source = await asyncio.to_thread(lambda: stack.enter_context(kept_file(run, feed)))
         opened = stack.enter_context(source.path.open("rb"))
-        return await _send(visit, opened, _attachment(run.file, "application/octet-stream"))
+        return await send(visit, opened, _attachment(run.file, "application/octet-stream"))
 
 
-async def _send(visit: Visit, content: IO[bytes], headers: dict[str, str]) -> web.StreamResponse:
+async def send(visit: Visit, content: IO[bytes], headers: dict[str, str]) -> web.StreamResponse:
     """Answer what ``content`` has, from its beginning."""
     size = content.seek(0, os.SEEK_END)
     content.seek(0)

@@ -33,6 +33,7 @@ from syncd.sync.run import (
     Stopped,
     disk_fails,
     file_fault,
+    names_elsewhere,
     reconciled,
 )
 
@@ -171,6 +172,8 @@ class DeliveryRunner:
     def _may_be_of_the_file(self, error: BaseException, claimed: Claimed) -> bool:
         """Return whether an error of the system may be one of the file: other files beside it can be written and read."""
         if not isinstance(error, OSError) or error.errno in DISK or not claimed.is_there:
+            return False
+        if names_elsewhere(error, self._feed.folder):
             return False
         return not disk_fails(claimed.folder_fd, self._ctx.scratch)
 

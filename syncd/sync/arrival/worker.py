@@ -24,8 +24,7 @@ from syncd.sync.arrival.feed_lock import awaited, feed_lock
 from syncd.sync.arrival.feed_queue import FeedQueue
 from syncd.sync.arrival.inbox import UnexpectedFilesLog, unexpected_in
 from syncd.sync.arrival.reverts import check_not_paused, continue_other_reverts, continue_reverts
-from syncd.sync.folders import OPEN_FILES
-from syncd.sync.run import Feed, Progress, Stopped, disk_fails, kept_file, scratch_fault
+from syncd.sync.run import Feed, Progress, Stopped, disk_fails, kept_file, names_elsewhere, scratch_fault
 
 log = structlog.get_logger("syncd.sync")
 
@@ -300,13 +299,12 @@ def _exhaust(ended: Iterator[Run]) -> None:
 
 def _is_of_one_feed(error: Exception, folder: Path, scratch: Path | None) -> bool:
     """Return whether the error keeps only the feed in ``folder`` from being worked on: the store and the disk can be used."""
-    # files of the feed have relative names, or lead through a descriptor
-    if isinstance(error, PermissionError | BlockingIOError):
-        name = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else Path()
-        if not name.is_absolute() or any(name.is_relative_to(place) for place in (folder, OPEN_FILES)):
-            return True
-    if isinstance(error, OSError) or scratch_fault(error) is not None:
-        return isinstance(error, FileNotFoundError) or not disk_fails(folder.parent, scratch)
+    if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+        if names_elsewhere(error, folder):
+            return False
+        return isinstance(error, PermissionError | BlockingIOError) or not disk_fails(folder.parent, scratch)
+    if scratch_fault(error) is not None:
+        return not disk_fails(folder.parent, scratch)
     return not isinstance(error, StoreError)
 
 

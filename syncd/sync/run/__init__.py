@@ -31,7 +31,7 @@ from syncd.sync.run.context import (
     Stopped,
 )
 from syncd.sync.run.ending import reconciled
-from syncd.sync.run.faults import DISK, disk_fails, file_fault
+from syncd.sync.run.faults import DISK, disk_fails, file_fault, names_elsewhere
 from syncd.sync.run.importer import Importer, Planned
 from syncd.sync.run.plan import PlannedChange
 from syncd.sync.run.rejects import RejectsWriter
@@ -70,6 +70,7 @@ __all__ = [
     "disk_fails",
     "file_fault",
     "kept_file",
+    "names_elsewhere",
     "plan_revert",
     "reconciled",
     "scratch_fault",

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import stat
-import tempfile
 import time
-import weakref
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import BinaryIO
 
 import structlog
 
@@ -38,12 +36,13 @@ from syncd.file_kinds import kind_of
 from syncd.logs import Event
 from syncd.store import Store, runs
 from syncd.sync.run.rejects import RejectsWriter
+from syncd.sync.run.spool import Spool
 
 log = structlog.get_logger("syncd.sync")
 #: progress(phase, done, total): bytes in the phases ``hashing`` and ``reading``, then rows or jobs.
 Progress = Callable[[str, int, int], None]
-#: The most warnings that are kept in memory, and that are stored in one write.
-KEPT = 5000
+#: The most warnings that are stored in one write.
+MAX_WRITTEN = 5000
 #: The code of the error for a file that is written to while it is read.
 FILE_CHANGED = "file_changed"
 
@@ -125,14 +124,11 @@ class SourceFile:
 
 
 class Warnings:
-    """The warnings of one run, in the order in which they come. More than ``KEPT`` go to a scratch file in ``folder``, so
-    that memory does not grow with their number. ``total`` counts every warning. ``unknown``: values that no catalogue and
-    no lookup has."""
+    """The warnings of one run, in the order in which they come. ``folder`` as in Spool. ``total`` counts every warning.
+    ``unknown``: values that no catalogue and no lookup has."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder
-        self._kept: list[FeedWarning] = []
-        self._file: IO[bytes] | None = None
+        self._kept = Spool[FeedWarning](folder)
         self.total = 0
         self.unknown = UnknownCounter()
 
@@ -145,7 +141,7 @@ class Warnings:
         member: str | None = None,
     ) -> None:
         self.total += 1
-        self._keep(FeedWarning(code, detail, record, reference, member))
+        self._kept.append(FeedWarning(code, detail, record, reference, member))
 
     def add_new_place(self, place: str, record: int, reference: str, member: str | None) -> None:
         """Add a warning about a place that the catalogue lacks, for the first record that has it."""
@@ -159,39 +155,23 @@ class Warnings:
 
     def add_many(self, code: str, detail: str, number: int) -> None:
         """Add one warning about the whole file that counts for ``number`` of its records."""
-        self._keep(FeedWarning(code, detail))
+        self._kept.append(FeedWarning(code, detail))
         self.total += number
 
     def clear(self) -> None:
         """Forget all warnings: the file is read again from its start."""
         self._kept.clear()
-        if self._file is not None:
-            self._file.seek(0)
-            self._file.truncate()
         self.unknown = UnknownCounter()
         self.total = 0
 
     def batches(self) -> Iterator[list[FeedWarning]]:
-        """Yield all warnings, ``KEPT`` at a time. Nothing may be added meanwhile."""
-        if self._file is not None:
-            self._file.seek(0)
-            for line in self._file:
-                yield [FeedWarning(*values) for values in json.loads(line)]
-        if self._kept:
-            yield self._kept
+        """Yield all warnings, ``MAX_WRITTEN`` at a time. Nothing may be added meanwhile."""
+        warnings = iter(self._kept)
+        while batch := list(islice(warnings, MAX_WRITTEN)):
+            yield batch
 
-    def all(self) -> list[FeedWarning]:
-        return [warning for batch in self.batches() for warning in batch]
-
-    def _keep(self, warning: FeedWarning) -> None:
-        self._kept.append(warning)
-        if len(self._kept) < KEPT:
-            return
-        if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="syncd-warnings-", dir=self._folder)  # noqa: SIM115
-            weakref.finalize(self, self._file.close)
-        self._file.write(json.dumps([astuple(warning) for warning in self._kept]).encode() + b"\n")
-        self._kept.clear()
+    def all(self) -> Collection[FeedWarning]:
+        return self._kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from syncd.errors import FeedError, SyncdError
 from syncd.sync.files import DRAFT, discard
+from syncd.sync.folders import OPEN_FILES
 from syncd.sync.run.stage import scratch_fault
 
 #: Errors of a disk that no content of a file causes.
@@ -44,6 +45,13 @@ def faults_of_file() -> Iterator[None]:
         if (fault := file_fault(error)) is None:
             raise
         raise fault from error
+
+
+def names_elsewhere(error: OSError, folder: Path) -> bool:
+    """Return whether the error names a file outside of the feed's ``folder``, such as a lock beside the store. Files of the feed
+    have relative names, or lead through a descriptor."""
+    name = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else Path()
+    return name.is_absolute() and not any(name.is_relative_to(place) for place in (folder, OPEN_FILES))
 
 
 def disk_fails(folder: Path | int, scratch: Path | None) -> bool:

@@ -5,6 +5,7 @@ afterwards, is decided in ``syncd.sync.arrival``."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -44,6 +45,7 @@ from syncd.sync.run.plan import BATCH, Plan, PlannedChange
 from syncd.sync.run.planner import make_plan
 from syncd.sync.run.reading import Summary, read_file, write_late_rejects
 from syncd.sync.run.rejects import RejectsWriter
+from syncd.sync.run.spool import Spool
 from syncd.sync.run.stage import Stage
 
 
@@ -53,9 +55,9 @@ class Planned:
     in the store and its id is 0. ``unchanged``: the file would not be read."""
 
     run: Run
-    changes: list[PlannedChange] = field(default_factory=list)
-    rejected: list[RejectedRow] = field(default_factory=list)
-    warnings: list[FeedWarning] = field(default_factory=list)
+    changes: Collection[PlannedChange] = ()
+    rejected: Collection[RejectedRow] = ()
+    warnings: Collection[FeedWarning] = ()
     unknown: UnknownValues = field(default_factory=lambda: UnknownValues({}, ""))
     unchanged: bool = False
 
@@ -136,7 +138,8 @@ class Importer:
         with closing(FileDigest(this)) as digest:
             if _would_change_nothing(this, run, digest):
                 return Planned(digest.identified(run), unchanged=True)
-            changes: list[PlannedChange] = []
+            changes = Spool[PlannedChange](self._ctx.scratch)
+            rejected = Spool[RejectedRow](self._ctx.scratch)
             with Stage(self._ctx.scratch) as stage, faults_of_file():
                 summary = read_file(this, run, stage, digest)
                 digest.begin_check()
@@ -151,9 +154,9 @@ class Importer:
                     filtered_by=dict(summary.filtered),
                 )
                 run = held(run, hold)
-                rejected = [
-                    row for batch in stage.rows.rejected(REJECTED_BATCH, summary.member_of) for row in batch
-                ]
+                for batch in stage.rows.rejected(REJECTED_BATCH, summary.member_of):
+                    for row in batch:
+                        rejected.append(row)
                 return Planned(run, changes, rejected, this.warnings.all(), this.unknown())
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
@@ -67,7 +67,7 @@ class RevertPlan:
 
     run: Run
     counts: RunCounts = field(default_factory=RunCounts)
-    warnings: list[FeedWarning] = field(default_factory=list)
+    warnings: Collection[FeedWarning] = ()
     hold: Hold | None = None
     digest: str = ""
 

@@ -20,7 +20,7 @@ from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.report.files.html import LISTED, render_html
 from syncd.sync.report.reports import partner_report
 from syncd.sync.run import Feed
-from syncd.sync.run.context import KEPT, Warnings
+from syncd.sync.run.context import MAX_WRITTEN, Warnings
 from tests.sync.board import Board, content, not_none, report
 
 KEYS = (
@@ -412,7 +412,7 @@ def test_the_report_beside_the_file_has_all_rejected_rows_and_warnings(board: Bo
 
 
 def test_a_run_keeps_every_warning(board: Board, feed: Feed) -> None:
-    number = 3 * KEPT + 7
+    number = 3 * MAX_WRITTEN + 7
     run = board.deliver(
         feed, [board.row(str(n), locations=[{"description": "Toronto, ON"}] * 4) for n in range(3)]
     )

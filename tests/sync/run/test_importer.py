@@ -806,7 +806,7 @@ def test_a_dry_run_of_the_same_bytes_has_no_changes_and_one_of_a_truncated_file_
     feed = board.feed()
     board.deliver(feed, [board.row("a")])
     planned = board.importer.plan(feed, board.file([board.row("a")]).path)
-    assert (planned.unchanged, planned.changes) == (True, [])
+    assert (planned.unchanged, list(planned.changes)) == (True, [])
     with pytest.raises(FeedError, match="ends before"):
         board.importer.plan(feed, board.file(b'[{"a": 1}').path)
 

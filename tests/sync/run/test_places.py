@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -51,7 +52,7 @@ def warned(board: Board, run: Run) -> list[tuple[str, str | None]]:
     return [(warning.code, warning.reference_id) for warning in doubts(board, run)]
 
 
-def new_places(warnings: list[FeedWarning]) -> list[tuple[int | None, str | None, str]]:
+def new_places(warnings: Collection[FeedWarning]) -> list[tuple[int | None, str | None, str]]:
     return [
         (warning.record, warning.reference_id, warning.detail.partition(" is not")[0])
         for warning in warnings

@@ -57,5 +57,5 @@ def test_a_dry_run_reports_what_the_run_then_reports(board: Board, case: str) ->
         phases=run.phases,
     )
     assert same == run
-    assert planned.warnings == board.warnings(run)
-    assert planned.rejected == board.rejected(run)
+    assert list(planned.warnings) == board.warnings(run)
+    assert list(planned.rejected) == board.rejected(run)

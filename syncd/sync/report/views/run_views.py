@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from syncd.domain import Catalogue, HoldScope, Run, RunKind, RunState
@@ -41,26 +43,37 @@ def run_view(
 
 
 def plan_view(planned: Planned, catalogue: Catalogue) -> dict[str, Any]:
-    """Return the run object with ``state`` planned, and what it would change."""
+    """Return the run object with ``state`` planned, and what it would change. Its rejected rows, warnings and changes are
+    iterators."""
     member = members_of(catalogue)
-    going = [change for change in planned.changes if change.archives]
-    listed = ((c.job_id or 0, c.reference_id, c.title, c.archives or "") for c in going)
+    total = sum(1 for change in planned.changes if change.archives)
+    going = (
+        (c.job_id or 0, c.reference_id, c.title, c.archives)
+        for c in planned.changes
+        if c.archives is not None
+    )
     return {
-        **summary_json(planned.run, would_archive_json(len(going), listed)),
+        **summary_json(planned.run, would_archive_json(total, going)),
         "id": None,
         "state": "planned",
         "phases": {},
-        "rejectedRows": [rejected_json(row) for row in planned.rejected],
+        "rejectedRows": map(rejected_json, planned.rejected),
         **unknown_json(planned.unknown),
-        "warnings": [warning_json(warning) for warning in planned.warnings],
-        "changes": [
+        "warnings": map(warning_json, planned.warnings),
+        "changes": (
             change_json(c.action, c.reference_id, c.job_id, fields_json(c.fields, member))
             for c in planned.changes
-        ],
+        ),
     }
 
 
-def revert_view(planned: RevertPlan, changes: list[PlannedChange]) -> Planned:
+def first_of_plan(planned: Planned, catalogue: Catalogue, most: int) -> dict[str, Any]:
+    """Return the same with the first ``most`` entries of each list."""
+    found = plan_view(planned, catalogue)
+    return found | {name: list(islice(found[name], most)) for name in ("rejectedRows", "warnings", "changes")}
+
+
+def revert_view(planned: RevertPlan, changes: Collection[PlannedChange]) -> Planned:
     """Return what a revert would do as the plan of a run: with ``holds`` and ``reason`` where it is over a limit."""
     undone, hold = planned.run, planned.hold
     run = Run(
