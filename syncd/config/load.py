@@ -195,6 +195,8 @@ def _settings(
         notify=_secrets(written.notify, "notify", base, faults),
         store=store if store.path is None else replace(store, url=f"sqlite:///{base / store.path}"),
         drop=replace(written.drop, folder=base / written.drop.folder),
+        # a reader holds at least a record whole
+        limits=replace(written.limits, text=max(written.limits.text, written.limits.record)),
     )
 
 

@@ -13,6 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from decimal import Decimal, InvalidOperation
 from typing import NoReturn, TypeVar
 from weakref import WeakValueDictionary
@@ -37,21 +38,25 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class BodyReader:
-    """Reads bodies. Large ones are parsed and judged one at a time, because threads share the interpreter. Each API key
-    has one of them in the line, so that a key that sends many does not let another one wait for all of them."""
+    """Reads bodies. Large ones are parsed and judged one at a time, because threads share the interpreter. Each API key has one
+    of them in the line, until its request is served: a key that sends many does not let another one wait for all of them."""
 
     def __init__(self, limits: ServerLimits) -> None:
         self._limits = limits
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="syncd-body")
         self._turns: WeakValueDictionary[int | None, asyncio.Lock] = WeakValueDictionary()
 
-    async def read(self, request: web.Request, judge: Callable[[dict[str, object]], T]) -> T:
-        """Return what ``judge``, which may run in a thread, makes of the JSON object in the body. Raises what it raises."""
+    @asynccontextmanager
+    async def read(self, request: web.Request, judge: Callable[[dict[str, object]], T]) -> AsyncIterator[T]:
+        """Yield what ``judge``, which may run in a thread, makes of the JSON object in the body. Raises what it raises. The next
+        large body of the same key is judged when the block has ended."""
         text = await _read_text(request, self._limits)
         if len(text) <= LARGE:
-            return judge(parse(text))
+            yield judge(parse(text))
+            return
         async with self._turns.setdefault(request.get(KEY_ID), asyncio.Lock()):
-            return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: judge(parse(text)))
+            loop = asyncio.get_running_loop()
+            yield await loop.run_in_executor(self._thread, lambda: judge(parse(text)))
 
     async def keep_thread(self, _app: web.Application) -> AsyncIterator[None]:
         """End the thread with the application (a cleanup context)."""

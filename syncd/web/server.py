@@ -64,6 +64,7 @@ class Connection(OpenConnection):
 
     __slots__ = (
         "_address",
+        "_answered",
         "_body",
         "_body_bytes",
         "_connection_limit",
@@ -96,6 +97,7 @@ class Connection(OpenConnection):
         self._opened = 0.0
         self._most_body = limits.max_body
         self._body: StreamReader = EMPTY_PAYLOAD  # of the newest request
+        self._answered: StreamReader = EMPTY_PAYLOAD  # that of the last request whose handler has ended
         self._head_deadline = Deadline(loop, limits.head_timeout)
         self._write_deadline = Deadline(loop, limits.write_timeout)
 
@@ -145,6 +147,13 @@ class Connection(OpenConnection):
                 timeout = max(0.1, timeout - (clock() - started))  # 0 is "for ever" to aiohttp
         await super().shutdown(timeout)
 
+    async def finish_response(
+        self, request: BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """The handler has ended. What still comes of the body is dropped."""
+        self._answered = request.content
+        return await super().finish_response(request, resp, start_time)
+
     # -- what comes: heads and bodies ----------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
@@ -169,9 +178,10 @@ class Connection(OpenConnection):
         return True
 
     def _break_body_off(self, why: str) -> None:
-        """End the body of the newest request with an error if it has not come whole."""
+        """End the body of the newest request if it has not come whole: with an error, unless the request has its answer."""
         if not self._body.is_eof():
-            self._body.set_exception(web.RequestPayloadError(why))
+            if self._body is not self._answered:
+                self._body.set_exception(web.RequestPayloadError(why))
             self._body.feed_eof()
 
     def _close_after_all_answers(self) -> None:

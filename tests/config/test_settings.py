@@ -242,6 +242,11 @@ KUBERNETES = {
 }
 
 
+@pytest.mark.parametrize(("record", "text"), [("16MiB", 16 << 20), ("1MiB", 8 << 20)])
+def test_a_reader_holds_at_least_a_record(home, record, text):
+    assert load_settings(write(home, f"[limits]\nrecord = '{record}'")).limits.text == text
+
+
 def test_names_without_two_underscores_are_not_settings(home):
     settings = load_settings(None, {**KUBERNETES, "SYNCD_TIMEZONE": "UTC", "SYNCD_API__LISTEN": "[::1]:2"})
     assert settings.sources == {"api.listen": "environment"}

@@ -32,7 +32,11 @@ def send_descriptions(address, key, kind, begun, halt):
     answer."""
     bodies = [
         json.dumps(
-            {**JOB, "referenceId": f"L-{number}", "description": head + piece * (SIZE // len(piece)) + end}
+            {
+                **JOB,
+                "referenceId": f"L-{number}",
+                "description": f"NUMBER {head}{piece * (SIZE // len(piece))}{end}",
+            }
         )
         for number, (head, piece, end) in enumerate(DESCRIPTIONS[kind])
     ]
@@ -40,10 +44,11 @@ def send_descriptions(address, key, kind, begun, halt):
     def send(number):
         connection = http.client.HTTPConnection(address, timeout=60)
         while not halt.is_set():
-            status, _ = put(connection, key, bodies[number % len(bodies)])
+            text = bodies[number % len(bodies)].replace("NUMBER", str(number), 1)  # so each changes its job
+            status, _ = put(connection, key, text)
             assert status in (200, 201, 422)
             begun.set()
-            number += 1
+            number += CONNECTIONS + 1
         connection.close()
 
     threads = [threading.Thread(target=send, args=(number,)) for number in range(CONNECTIONS)]

@@ -201,7 +201,7 @@ CODECS = (
     " charmap ascii utf-8-sig cp037 cp500 shift_jis iso2022_jp hz gb18030 big5 koi8-r latin-1 utf_16_le utf-8 string_escape xyz"
 ).split()
 NUMBERS = [
-    *(b"0", b"-1", b"00", b"1e5", b"1e308", b"1e999999", b"0.1", b"13", b"32", b"99", b"9999", b"10000", b"99999", b"9999999"),
+    *(b"0", b"-1", b"00", b"1e5", b"1e308", b"1e999999", b"1e999999999999999999999", b"0.1", b"13", b"32", b"9999", b"99999"),
     *(str(power + more).encode() for power in (2**15, 2**31, 2**32, 2**63, 2**64, 10**12, 10**20) for more in (-1, 0, 1)),
     *(b"9" * 5000, "٣٤".encode(), "²".encode(), b"1_000", b"55357", b"xD83D", b"1114112"),
 ]  # fmt: skip

@@ -42,12 +42,13 @@ def book(
         f"<sheets>{''.join(names)}</sheets></workbook>",
         "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{PACKAGE}">{"".join(links)}</Relationships>',
         "xl/styles.xml": STYLES,
-        "xl/sharedStrings.xml": f"<sst {MAIN}>{''.join(f'<si>{text}</si>' for text in texts or [])}</sst>",
     }
     for n, rows in enumerate(sheets.values(), 1):
         parts[f"xl/worksheets/sheet{n}.xml"] = (
             f'<worksheet {MAIN}><dimension ref="A1"/><sheetData>{rows}</sheetData></worksheet>'
         )
+    # the texts come after the sheets that refer to them
+    parts["xl/sharedStrings.xml"] = f"<sst {MAIN}>{''.join(f'<si>{text}</si>' for text in texts or [])}</sst>"
     return zipped(parts)
 
 

@@ -122,9 +122,11 @@ def test_an_archive_that_lost_a_byte_is_an_archive_that_cannot_be_used(tmp_path:
             read(tmp_path / "jobs", damaged)
 
 
-@pytest.mark.parametrize("number", ["9" * 5000, "-" + "1" * 4301])
-def test_numbers_with_more_digits_than_python_reads(tmp_path: Path, number: str) -> None:
-    """The JSON parser leaves an event without a value then, and to look at it ended the process."""
+@pytest.mark.parametrize(
+    "number", ["9" * 5000, "-" + "1" * 4301, "1e999999999999999999999", "-0E-99999999999999999999"]
+)
+def test_numbers_that_python_does_not_read(tmp_path: Path, number: str) -> None:
+    """The JSON parser leaves an event without a value then, and to look at it ended the process. (An exponent was a fault.)"""
     inside = b'{"jobs": [{"id": %b}, {"id": 2}]}' % number.encode()
     assert read(tmp_path / "jobs", inside)[1] == {"id": 2}
     outside = b'{"next": {"at": %b}, "jobs": [{"id": 1}]}' % number.encode()
@@ -137,6 +139,15 @@ def test_numbers_with_more_digits_than_python_reads(tmp_path: Path, number: str)
 def test_years_that_no_calendar_has(year: str) -> None:
     read_date = compile_dates(["rfc822", "words", "dmy", "iso"])
     assert read_date(f"Mon, 13 Jul {year} 00:00:00 EST") is None
+
+
+def test_one_start_tag_with_more_attributes_than_memory_should_hold(tmp_path: Path) -> None:
+    attributes = " ".join(f'a{number}=""' for number in range(100_000))
+    data = f"<jobs><job {attributes}><title>x</title></job></jobs>".encode()
+    with pytest.raises(FeedError, match="8388608 bytes of memory for tags and attributes"):
+        read(tmp_path / "jobs", data)
+    some = f"<job {attributes[:100_000].rpartition(' ')[0]}><title>x=1</title></job>"
+    assert len(read(tmp_path / "jobs", f"<jobs>{some * 20}</jobs>".encode())) == 20
 
 
 def test_a_declared_number_that_is_no_number(tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ CUT_CHUNK = ask("POST", JSON, CHUNKED) + b"5\r\n{"
     ],
 )
 async def test_a_client_that_closes_its_side_gets_all_answers_and_an_error_for_what_broke_off(
-    api: ApiClient, sent: bytes, statuses: list[int], together: bool
+    api: ApiClient, caplog: pytest.LogCaptureFixture, sent: bytes, statuses: list[int], together: bool
 ) -> None:
     wire = await api.wire()
     await wire.send(sent.replace(b"KEY", api.key.encode()))
@@ -212,6 +212,7 @@ async def test_a_client_that_closes_its_side_gets_all_answers_and_an_error_for_w
             assert (await wire.answer())[0] == status
     assert await wire.reader.read() == b""
     assert (await api.get("/jobs")).json["paging"]["total"] == 0
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 def connections() -> list[Connection]:

@@ -75,7 +75,7 @@ class ZipArchive:
         """Return the content of one member. ``before`` is the size of those before it."""
         with unpacking():
             content = self.zip.open(info)
-        return Unpacked(content, self._raw, self._limits, before)
+        return Unpacked(content, self._raw, self._limits, before, packed=self.size)
 
     def close(self) -> None:
         self.zip.close()

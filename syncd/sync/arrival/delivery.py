@@ -15,7 +15,7 @@ from typing import TypeVar
 import structlog
 
 from syncd.domain import Run, RunState
-from syncd.errors import FeedError, StoreClosed, StoreError
+from syncd.errors import FeedError, StoreClosed, StoreError, shortened
 from syncd.logs import Event, bind_context
 from syncd.store import Tx, notices, runs
 from syncd.sync import folders
@@ -181,7 +181,9 @@ class DeliveryRunner:
         """End the run, with what it may have applied, as ``failed``."""
         log.error(Event.FEED_FAULT, reason=fault.detail, exc_info=error)
         run = self._ctx.store.read(lambda tx: runs.get(tx, run.id))
-        run = replace(run, state=RunState.FAILED, holds=None, reason=f"{fault.code}: {fault.detail}")
+        run = replace(
+            run, state=RunState.FAILED, holds=None, reason=shortened(f"{fault.code}: {fault.detail}")
+        )
         [run] = ended_without_importer(self._ctx, [run])
         return run
 

@@ -64,7 +64,9 @@ def reject(store: Store, run_id: int) -> Run:
         if run.kind is RunKind.FILE and not run.state.ended:
             actions = Counter(change.action for change in history.of_run(tx, run_id))
             holds = HoldScope.ARCHIVE if actions else HoldScope.ALL
-            run = replace(run, counts=RunCounts().plus(actions), holds=holds, ended_at=tx.now.instant)
+            why = f"attempt {run.attempt} was cut off, and the run was rejected before the next one"
+            counts = RunCounts().plus(actions)
+            run = replace(run, counts=counts, holds=holds, reason=why, ended_at=tx.now.instant)
         else:
             run, _ = waiting(tx, run_id)
         run = replace(run, state=RunState.REJECTED)

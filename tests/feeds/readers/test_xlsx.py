@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from random import Random
 from typing import Any
 
 import pytest
@@ -132,6 +133,16 @@ BAD = {
 def test_a_faulty_spreadsheet_fails_with_its_reason(name):
     data, code = BAD[name]
     assert fault(data).code == code
+
+
+def test_a_spreadsheet_of_many_texts_is_no_archive_that_expands_too_far():
+    """Its sheet comes before the texts, so that little of the file was read when the sheet is."""
+    random = Random(1)
+    texts = [f"<t>{random.randbytes(400).hex()}</t>" for _ in range(3000)]
+    rows = "".join(f'<row><c t="s"><v>{n}</v></c><c t="s"><v>{n}</v></c></row>' for n in range(3000))
+    data = book({"Jobs": row("id", "t") + rows}, texts)
+    reader = read_stream(lambda: io.BytesIO(data), ReadSpec(), FeedLimits())
+    assert sum(1 for _ in reader) == 3000
 
 
 def test_more_texts_than_rows_are_allowed_break_the_limit_and_leave_nothing_open():

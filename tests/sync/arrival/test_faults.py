@@ -500,6 +500,7 @@ def test_a_run_that_was_cut_off_can_be_rejected(
     feed = cut_off(arrival, phase)
     run = reject(arrival, 1)
     assert (run.state, run.counts.created) == (RunState.REJECTED, applied)
+    assert "attempt 1 was cut off" in not_none(run.reason)
     assert len(arrival.board.statuses()) == applied
     with pytest.raises(Conflict, match="run 1 is rejected"):
         reject(arrival, 1)

@@ -12,6 +12,7 @@ import ijson
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
+from syncd.feeds.readers.json.values import UNREADABLE_NUMBER
 from syncd.feeds.readers.records import EACH, TOTALS, asked_path, member_path
 from syncd.feeds.readers.source import over_limit
 
@@ -99,8 +100,8 @@ class OuterParser:
             raise FeedError("bad_encoding", f"not UTF-8: {error.reason}", offset=self._offset) from None
         except (ijson.JSONError, StopIteration):
             raise FeedError("not_well_formed", "this is not JSON", offset=self._offset) from None
-        except SystemError:  # ijson's word for a number that int() refuses, an event without a value
-            detail = "a number outside of the records has too many digits"
+        except UNREADABLE_NUMBER:
+            detail = "a number outside of the records is out of range"
             raise FeedError("not_well_formed", detail, offset=self._offset) from None
         self._offset += len(data)
         self._since = 0 if self._events else self._since + len(data)
@@ -188,7 +189,7 @@ def walk(head: bytes, deepest: int = _DEEPEST) -> Iterator[tuple[tuple[str, ...]
     for at in range(0, len(head), _STEP):
         try:
             parser.send(head[at : at + _STEP])
-        except SystemError:  # the last event has no value then, and to look at it would end the process
+        except UNREADABLE_NUMBER:
             return
         except (ijson.JSONError, UnicodeDecodeError, StopIteration):
             pass

@@ -18,6 +18,7 @@ from syncd.domain import FeedLimits
 from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.json.value_ends import EndFinder, end_of_scalar
 from syncd.feeds.readers.json.values import (
+    UNREADABLE_NUMBER,
     RefusedValue,
     bad_text,
     objects,
@@ -249,7 +250,7 @@ class JsonBuffer:
             for at in range(0, len(data), _STEP):
                 parser.send(bytes(data[at : at + _STEP]))
                 del events[:]
-        except SystemError:  # a number with more digits than int() takes; the end of the value shows more
+        except UNREADABLE_NUMBER:  # the end of the value shows more
             return
         except (ijson.JSONError, UnicodeDecodeError, StopIteration) as error:
             raise self.fault("not_well_formed", f"not JSON: {error}".splitlines()[0]) from None

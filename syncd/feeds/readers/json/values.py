@@ -18,6 +18,9 @@ from syncd.feeds.readers.records import ERRORS, too_long
 
 #: The mark of a rejected record as JSON text.
 ERRORS_NAME = f'"{ERRORS}"'.encode()
+#: What ijson raises for a number that int() or Decimal() refuses. Its last event has no value then, and to look at that would
+#: end the process.
+UNREADABLE_NUMBER = (SystemError, InvalidOperation)
 _name_ends = re.compile(rb'"[ \t\r\n]*:').findall
 #: What comes before the next value of an object.
 _MEMBER = re.compile(r'[{,\s]*+("(?:[^"\\]|\\.)*+")\s*+:\s*+', re.DOTALL)

@@ -16,6 +16,8 @@ from syncd.feeds.readers.xml.tree import Event, FoundRecords, new_parser
 COUNT_TAG = "{*}expectedJobCount"
 #: An element takes far more memory than its tags: one tag counts like this many bytes of text.
 BYTES_A_TAG = 16
+#: An attribute takes more: each "=" counts like this many bytes, behind the first bytes of a record.
+_BYTES_AN_ATTRIBUTE, _HARMLESS = 128, 1 << 16
 #: What waits for the end of a record takes several times its size in memory, and lxml takes no longer text.
 _LONGEST = 10 << 20
 #: lxml repeats the place after the parser's words.
@@ -68,7 +70,7 @@ class XmlParser:
     def __init__(self, found: FoundRecords, limits: FeedLimits, line: int) -> None:
         self.most, self._record_name = min(limits.text, _LONGEST), found.path[-1]
         self.entities = EntityTranslator(self._record_name if self.recover else None)
-        self._since = self._tags = 0
+        self._since = self._tags = self._attributes = 0
         self._begin(found.root, line)
         self.fed_line = line
 
@@ -81,7 +83,9 @@ class XmlParser:
         """Parse ``data``, which ends in ``line`` and has no entity but XML's own."""
         self.fed_line = line
         self._since += len(data)
-        if self._since > self.most:
+        if self._since > _HARMLESS:
+            self._attributes += data.count(b"=")
+        if self._since > self.most or self._attributes > self.most // _BYTES_AN_ATTRIBUTE:
             raise self.too_much(line)
         try:
             self._parser.feed(data)
@@ -112,8 +116,8 @@ class XmlParser:
             raise self.too_much(line)
 
     def record_ended(self) -> None:
-        """Count data and tags from here."""
-        self._since = self._tags = 0
+        """Count data, tags and attributes from here."""
+        self._since = self._tags = self._attributes = 0
 
     def close(self) -> FeedError | None:
         """Return what the parser has found wrong. It may keep that to itself until it is closed, and report no element."""
@@ -140,7 +144,8 @@ class XmlParser:
         fault = self.close()
         if fault is not None and fault.code == "not_well_formed":
             return fault
-        detail = f"more than {self.most} bytes without the end of a record"
+        what = "bytes" if self._since > self.most else "bytes of memory for tags and attributes"
+        detail = f"more than {self.most} {what} without the end of a record"
         detail += f" ([limits] text, of which XML may have {_LONGEST} at most)"
         return FeedError("limit_exceeded", detail, line=line)
 
