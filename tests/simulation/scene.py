@@ -15,6 +15,7 @@ import structlog
 
 from syncd.errors import SyncdError
 from syncd.store import Store
+from syncd.sync.run import DISK
 from tests.clock import Clock
 from tests.simulation.engine import Engine, end_backends, install
 from tests.simulation.layer import Died, Layer, Process
@@ -144,12 +145,13 @@ class Scene:
     def _logged(self, _logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
         name = str(event["event"])
         self.log[name] += 1
-        if name in _FAULTS and (error := sys.exc_info()[1]) is not None:
+        error = sys.exc_info()[1]
+        if name in _FAULTS and error is not None:
             try:
                 self.expected(error)
             except AssertionError as unexpected:
                 self.fail(unexpected)
-        if name == "feed.waiting":
+        if name == "feed.waiting" and isinstance(error, OSError) and error.errno not in DISK:
             self.ledger.waited(event["feed"])
         if name == "feed.file_lost":
             self.fail(AssertionError(f"a file is reported as lost: {event}"))

@@ -60,8 +60,8 @@ class Unpacked:
     """The content of a compressed stream as a Stream.
 
     ``file`` is the compressed file, which is closed too if ``owns``. ``before`` is the size of the other members of the
-    same archive so far, ``expanded`` that of all. ``packed`` is the size of the archive, whose members may be read in any order;
-    None: what was read of the file so far counts. Raise FeedError ``limit_exceeded``, ``truncated``, ``bad_archive``."""
+    same archive so far, ``expanded`` that of all. ``packed`` returns the packed bytes that have become these; None: those of the
+    file so far. Raise FeedError ``limit_exceeded``, ``truncated``, ``bad_archive``."""
 
     def __init__(
         self,
@@ -70,11 +70,11 @@ class Unpacked:
         limits: FeedLimits,
         before: int = 0,
         *,
-        packed: int | None = None,
+        packed: Callable[[], int] | None = None,
         owns: bool = False,
     ) -> None:
         self._content, self._file, self._limits, self._owns = content, file, limits, owns
-        self._packed = packed
+        self._packed = packed or file.tell
         self.expanded = before
 
     @property
@@ -91,7 +91,7 @@ class Unpacked:
             if not data:
                 break
             self.expanded += len(data)
-            check_expansion(self.expanded, self._packed or self.consumed, self._limits)
+            check_expansion(self.expanded, self._packed(), self._limits)
             parts.append(data)
             size -= len(data)
         return b"".join(parts)

@@ -40,6 +40,8 @@ class ZipArchive:
                 self.zip = _open(bounded)
             bounded.listed = True
             self.size = raw.seek(0, 2)
+            #: The members that were opened, by their offsets, and their size as they are packed.
+            self._opened, self._packed = set[int](), 0
             raw.seek(max(0, self.size - _END_SIZE - len(self.zip.comment)))
             if raw.read(len(_END)) != _END:
                 why = "something else follows the end of the zip archive"
@@ -75,7 +77,12 @@ class ZipArchive:
         """Return the content of one member. ``before`` is the size of those before it."""
         with unpacking():
             content = self.zip.open(info)
-        return Unpacked(content, self._raw, self._limits, before, packed=self.size)
+        others = self._packed - (info.compress_size if info.header_offset in self._opened else 0)
+        self._packed = others + info.compress_size
+        self._opened.add(info.header_offset)
+        # members are read in any order, and what is said of their sizes may be wrong
+        packed = lambda: min(self.size, others + max(0, self._raw.tell() - info.header_offset))  # noqa: E731
+        return Unpacked(content, self._raw, self._limits, before, packed=packed)
 
     def close(self) -> None:
         self.zip.close()

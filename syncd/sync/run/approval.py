@@ -32,7 +32,9 @@ class NotHeld(Conflict):
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        super().__init__(f"run {run.id} is {run.state}; only a held run can be approved, and only one that waits rejected")
+        super().__init__(
+            f"run {run.id} is {run.state}; only a held run can be approved, and only one that waits rejected"
+        )
 
 
 class Running(Conflict):

@@ -8,6 +8,7 @@ import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -40,13 +41,17 @@ def padded(data: bytes, parts: dict[str, str] | None = None) -> bytes:
 
 
 def long_texts(count: int, characters: int) -> bytes:
-    """Return a spreadsheet with a long text of its own in each row."""
+    """Return a spreadsheet with a long text of its own in each row, of which as much is random as the limit of the ratio asks."""
+    random = Random(1)
     rows = "".join(
         f'<row><c><v>{n}</v></c><c t="s"><v>{n}</v></c><c t="inlineStr"><is><t>x</t></is></c></row>'
         for n in range(count)
     )
-    texts = [f"<t>{n}{'x' * characters}</t>" for n in range(count)]
-    return padded(book({"Jobs": row("referenceId", "title", "note") + rows}, texts))
+    texts = [
+        f"<t>{random.randbytes(characters // 150).hex()}{'x' * (characters - characters // 75)}</t>"
+        for _ in range(count)
+    ]
+    return book({"Jobs": row("referenceId", "title", "note") + rows}, texts)
 
 
 def many_links() -> bytes:

@@ -85,7 +85,7 @@ class XmlParser:
         self._since += len(data)
         if self._since > _HARMLESS:
             self._attributes += data.count(b"=")
-        if self._since > self.most or self._attributes > self.most // _BYTES_AN_ATTRIBUTE:
+        if self._since > self.most or self._is_heavy:
             raise self.too_much(line)
         try:
             self._parser.feed(data)
@@ -112,8 +112,13 @@ class XmlParser:
     def count_tags(self, data: bytes, line: int) -> None:
         """Raise FeedError ``limit_exceeded`` if the tags since the last record take too much memory."""
         self._tags += data.count(b"<")
-        if self._tags > self.most // BYTES_A_TAG:
+        if self._is_heavy:
             raise self.too_much(line)
+
+    @property
+    def _is_heavy(self) -> bool:
+        """Whether the tags and attributes since the last record take too much memory."""
+        return self._tags * BYTES_A_TAG > self.most or self._attributes * _BYTES_AN_ATTRIBUTE > self.most
 
     def record_ended(self) -> None:
         """Count data, tags and attributes from here."""
@@ -144,7 +149,7 @@ class XmlParser:
         fault = self.close()
         if fault is not None and fault.code == "not_well_formed":
             return fault
-        what = "bytes" if self._since > self.most else "bytes of memory for tags and attributes"
+        what = "bytes of memory for tags and attributes" if self._is_heavy else "bytes"
         detail = f"more than {self.most} {what} without the end of a record"
         detail += f" ([limits] text, of which XML may have {_LONGEST} at most)"
         return FeedError("limit_exceeded", detail, line=line)
