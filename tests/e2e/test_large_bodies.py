@@ -15,8 +15,9 @@ pytestmark = pytest.mark.slow
 BASE = "/api/v1.1"
 SIZE, CONNECTIONS = 900_000, 8
 #: The other key sends as many requests in each round, with as many seconds between two of them. In the middle one of the rounds
-#: one request in a hundred may take longer than LATE (seconds).
-REQUESTS, PACE, LATE, ROUNDS = 300, 0.01, 0.1, 3
+#: one request in a hundred may take longer than LATE (seconds), or than BUSIER times as long as without the large bodies,
+#: shortly before and after them: other tests run beside this one.
+REQUESTS, PACE, LATE, BUSIER, ROUNDS = 300, 0.01, 0.1, 4, 3
 JOB = {"title": "Cook", "locations": [{"description": "Halifax, NS"}], "categories": [{"id": 1}]}
 #: What begins, repeats in and ends a description.
 DESCRIPTIONS = {
@@ -72,9 +73,9 @@ def timed(connection, method, path, body=None, headers=None):
     return answer.status, time.perf_counter() - began
 
 
-def late_requests(connection, key):
-    """Return how many requests of a round are late, and the statuses of ``/readyz``."""
-    late, ready, headers = 0, set(), {"API-Key": key}
+def longest(connection, key):
+    """Return the seconds that all but one in a hundred requests of a round stay below, and the statuses of ``/readyz``."""
+    taken, ready, headers = [], set(), {"API-Key": key}
     for number in range(REQUESTS):
         if number % 2:
             status, seconds = timed(connection, "GET", f"{BASE}/jobs", headers=headers)
@@ -82,11 +83,11 @@ def late_requests(connection, key):
             text = json.dumps({**JOB, "referenceId": f"S-{number % 5}", "title": f"Cook {number}"})
             status, seconds = put(connection, key, text)
         assert status in (200, 201)
-        late += seconds > LATE
+        taken.append(seconds)
         if number % 10 == 0:
             ready.add(timed(connection, "GET", "/readyz")[0])
         time.sleep(PACE)
-    return late, ready
+    return sorted(taken)[-1 - REQUESTS // 100], ready
 
 
 @in_the_gate
@@ -100,17 +101,20 @@ def test_descriptions_of_a_megabyte_over_eight_connections_do_not_slow_another_k
     daemon = start(real=True)
     context = multiprocessing.get_context("spawn")
     begun, halt = context.Event(), context.Event()
-    asked = (daemon.address(), key, kind, begun, halt)
-    load = context.Process(target=send_descriptions, args=asked, daemon=True)
-    load.start()
-    try:
-        assert begun.wait(60)
-        with contextlib.closing(http.client.HTTPConnection(daemon.address(), timeout=60)) as connection:
-            rounds = [late_requests(connection, other) for _ in range(ROUNDS)]
-        assert load.is_alive()
-    finally:
-        halt.set()
-        load.join(60)
+    load = context.Process(
+        target=send_descriptions, args=(daemon.address(), key, kind, begun, halt), daemon=True
+    )
+    with contextlib.closing(http.client.HTTPConnection(daemon.address(), timeout=60)) as connection:
+        before, _ = longest(connection, other)
+        load.start()
+        try:
+            assert begun.wait(60)
+            rounds = [longest(connection, other) for _ in range(ROUNDS)]
+            assert load.is_alive()
+        finally:
+            halt.set()
+            load.join(60)
+        after, _ = longest(connection, other)
     assert all(ready == {200} for _, ready in rounds)
-    assert sorted(late for late, _ in rounds)[ROUNDS // 2] <= REQUESTS // 100
+    assert sorted(seconds for seconds, _ in rounds)[ROUNDS // 2] < max(LATE, BUSIER * max(before, after))
     assert daemon.stop() == 0
