@@ -19,7 +19,7 @@ SIZE, CONNECTIONS = 900_000, 8
 #: shortly before and after them: other tests run beside this one.
 REQUESTS, PACE, LATE, BUSIER, ROUNDS = 300, 0.01, 0.1, 4, 3
 JOB = {"title": "Cook", "locations": [{"description": "Halifax, NS"}], "categories": [{"id": 1}]}
-#: What begins, repeats in and ends a description.
+#: Kind → the beginning of a description, the piece that repeats in it, and its end.
 DESCRIPTIONS = {
     "attributes": [("<a ", "x=y ", ">"), ("<a ", "x ", ""), ("</p ", "x=y ", ">"), ("<u ", "' ", ">")],
     "faults": [("", "<u>", ""), ("", "<p ", ""), ("", "<!-- x -->", ""), ("", '<a href="', "")],

@@ -18,7 +18,7 @@ from syncd.feeds.readers.records import ERRORS, too_long
 
 #: The mark of a rejected record as JSON text.
 ERRORS_NAME = f'"{ERRORS}"'.encode()
-#: What ijson raises for a number that int() or Decimal() refuses. Its last event has no value then, and to look at that would
+#: The errors of ijson for a number that int() or Decimal() refuses. Its last event has no value then, and to look at that would
 #: end the process.
 UNREADABLE_NUMBER = (SystemError, InvalidOperation)
 _name_ends = re.compile(rb'"[ \t\r\n]*:').findall

@@ -117,7 +117,7 @@ class XmlParser:
 
     @property
     def _is_heavy(self) -> bool:
-        """Whether the tags and attributes since the last record take too much memory."""
+        """Return whether the tags and attributes since the last record take too much memory."""
         return self._tags * BYTES_A_TAG > self.most or self._attributes * _BYTES_AN_ATTRIBUTE > self.most
 
     def record_ended(self) -> None:
