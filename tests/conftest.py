@@ -5,6 +5,7 @@ import gc
 import logging
 import shutil
 import signal
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
@@ -15,11 +16,15 @@ from hypothesis import settings
 from tests import stores
 from tests.amounts import examples, lacking
 
-# No example has a deadline: the machine may be busy. Where CI is set, as in the gate, Hypothesis tries the same examples in
+# No example has a deadline: the machine may be busy. Where CI is set, as in .ci/run, Hypothesis tries the same examples in
 # every run by itself, so that the result depends on the commit alone; other runs try new ones.
 settings.register_profile("local", deadline=None, max_examples=examples(100))
 if settings.get_current_profile_name() == "default":
     settings.load_profile("local")
+
+
+# The tests are compiled once, also where Python was asked not to write what it compiles: each process would take seconds for it.
+sys.dont_write_bytecode = False
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -40,16 +45,10 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the schedules of tests/simulation begin first. They are one file, so one process runs all of them, and in the gate
-    they take so long that the others would wait for it at the end."""
-    items.sort(key=lambda item: item.path.parent.name != "simulation")
-
-
 @pytest.fixture(scope="session")
 def program():
     """``program("chromium", "google-chrome")``: the path of the first of these programs that the machine has. A test whose
-    program is missing is skipped; in the gate (``.ci/run``) it fails."""
+    program is missing is skipped; in the nightly run (``.ci/nightly``) it fails."""
 
     def find(*names: str) -> str:
         found = next((path for name in names if (path := shutil.which(name))), None)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.amounts import in_the_gate, some
+from tests.amounts import nightly, some
 
 ROOT = Path(__file__).parent.parent
 SCRIPTS = ("http", "import", "load", "pages", "readers", "scale")
@@ -24,7 +24,7 @@ def test_a_script_says_how_it_is_used(script: str) -> None:
     assert f"{script}.py" in run(script, "--help")
 
 
-@in_the_gate
+@nightly
 @pytest.mark.slow
 def test_the_http_bench_measures_every_operation_without_a_failure(tmp_path: Path) -> None:
     options = ("--jobs", "50", "--seconds", "1", "--rounds", "1", "--no-peer", "--folder", str(tmp_path))
@@ -34,7 +34,7 @@ def test_the_http_bench_measures_every_operation_without_a_failure(tmp_path: Pat
     assert {row[9].strip() for row in rows} == {"0"}
 
 
-@in_the_gate
+@nightly
 @pytest.mark.slow
 def test_the_import_bench_finds_every_row_unchanged(tmp_path: Path) -> None:
     options = ("--rows", "300", "--reps", "1", "--unchanged", "--helpers", "0", "--folder", str(tmp_path))
@@ -42,7 +42,7 @@ def test_the_import_bench_finds_every_row_unchanged(tmp_path: Path) -> None:
     assert "apply 0.00" in row[8]
 
 
-@in_the_gate
+@nightly
 @pytest.mark.slow
 def test_the_load_bench_loses_no_write(tmp_path: Path) -> None:
     options = (
@@ -61,7 +61,7 @@ def test_the_load_bench_loses_no_write(tmp_path: Path) -> None:
     assert [(row[2].strip(), row[7].strip()) for row in rows] == [("idle", "0"), ("import", "0")]
 
 
-@in_the_gate
+@nightly
 @pytest.mark.slow
 def test_the_scale_bench_finds_the_same_in_every_store(tmp_path: Path) -> None:
     options = ["--jobs", "12000", "--runs", "1", "--folder", str(tmp_path)]
@@ -80,7 +80,7 @@ def test_the_scale_bench_finds_the_same_in_every_store(tmp_path: Path) -> None:
     assert varied[0] < varied[1] < 80
 
 
-@in_the_gate
+@nightly
 @pytest.mark.slow
 def test_the_bench_of_the_pages_asks_each_page_in_both_stores(tmp_path: Path) -> None:
     options = ("--jobs", "400", "--runs", "400", "--times", "1", "--only", "run", "--folder", str(tmp_path))

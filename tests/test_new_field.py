@@ -16,7 +16,7 @@ import pytest
 from lxml import etree
 
 from tests.added_fields import ADDITIONS, MIGRATIONS, copy_with_fields
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 from tests.e2e.conftest import BASE, EMPLOYER, HEADER, Daemon, Installation, Result, row, wait_until
 
 NEW = ("workplace", "openings")
@@ -228,7 +228,7 @@ def test_a_feed_of_each_native_format_sets_and_changes_the_fields_and_an_export_
     ]
 
 
-@in_the_gate
+@nightly
 def test_exports_have_the_fields_and_are_read_back_unchanged(program):
     extra = [("in town", "30"), ("", ""), ("remote", "1")]
     report = program.deliver("four.csv", delivered(extra))

@@ -12,8 +12,10 @@ import syncd
 ROOT = Path(__file__).parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = PYPROJECT["project"]
-GATE = (ROOT / ".ci" / "run").read_text()
-WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
+CI = {name: (ROOT / ".ci" / name).read_text() for name in ("common.sh", "run", "nightly")}
+WORKFLOWS = {
+    path.stem: yaml.safe_load(path.read_text()) for path in (ROOT / ".github" / "workflows").glob("*.yml")
+}
 PAGES = sorted([*(ROOT / ".github").rglob("*.md"), ROOT / "CHANGELOG.md"])
 FORMS = sorted(
     set((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")) - {ROOT / ".github/ISSUE_TEMPLATE/config.yml"}
@@ -49,18 +51,30 @@ def test_an_issue_form_has_a_name_and_asks_for_something_under_names_of_its_own(
     assert len(set(names)) == len(names)
 
 
-def test_the_workflow_runs_the_gate_on_every_python_that_the_gate_knows() -> None:
-    job = WORKFLOW["jobs"]["gate"]
+def test_the_workflow_runs_the_gate_on_every_python_that_is_tried() -> None:
+    job = WORKFLOWS["ci"]["jobs"]["gate"]
     assert [step.get("run") for step in job["steps"]] == [None, ".ci/run"]
-    known = re.search(r"^for version in ([\d. ]+);", GATE, re.M)
-    assert known
-    assert job["strategy"]["matrix"]["python"] == known[1].split()
-
-
-def test_every_python_that_is_promised_is_tried() -> None:
+    tried = job["strategy"]["matrix"]["python"]
+    assert f"PYTHONS=({' '.join(tried)})" in CI["common.sh"]
     promised = [name.rpartition(" ")[2] for name in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", name)]
-    assert set(promised) <= set(WORKFLOW["jobs"]["gate"]["strategy"]["matrix"]["python"])
+    assert set(promised) <= set(tried)
     assert PROJECT["requires-python"] == f">={promised[0]}"
+
+
+def test_the_nightly_workflow_runs_every_part_but_that_of_other_pythons() -> None:
+    job = WORKFLOWS["nightly"]["jobs"]["nightly"]
+    assert [step.get("run") for step in job["steps"]] == [None, ".ci/nightly ${{ matrix.part }}"]
+    parts = job["strategy"]["matrix"]["part"]
+    assert f"PARTS=({' '.join(parts)} pythons)" in CI["nightly"]
+    assert re.findall(r"^#   (\w+) {2,}", CI["nightly"], re.M) == [*parts, "pythons"]
+    assert re.findall(r"^part_(\w+)\(\)", CI["nightly"], re.M) == [*parts, "pythons"]
+
+
+def test_a_part_of_the_nightly_run_names_tests_that_exist() -> None:
+    """A name that leads nowhere would leave its tests out of the one part without a word in the other."""
+    paths = re.findall(r"\btests/[\w/.]+\b", CI["nightly"] + CI["run"])
+    assert len(paths) > 20
+    assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
 def test_the_hooks_before_a_commit_download_nothing() -> None:
@@ -70,7 +84,7 @@ def test_the_hooks_before_a_commit_download_nothing() -> None:
         assert hook["language"] == "system"
         command = hook["entry"].split()[0]
         assert command.startswith(".venv/bin/")
-        assert command in GATE
+        assert command in CI["common.sh"]
 
 
 def test_the_wheel_has_the_files_that_an_installation_begins_with() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -45,7 +45,7 @@ def test_every_file_that_the_readme_links_to_exists() -> None:
         assert (ROOT / target).exists(), target
 
 
-@in_the_gate
+@nightly
 @pytest.mark.slow
 def test_the_tour_does_what_it_says(tmp_path: Path, program: Callable[..., str]) -> None:
     """The demo as a process of its own, then every command of the tour in a shell."""

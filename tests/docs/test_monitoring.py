@@ -12,7 +12,7 @@ import yaml
 from syncd.service.metrics import Metrics
 from syncd.store import Store
 from syncd.web import RequestTimes
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "docs" / "deploy"
@@ -123,7 +123,7 @@ def test_promtool_finds_nothing_wrong_with_the_rules(program):
     assert f"{len(RULES)} rules found" in done.stdout
 
 
-@in_the_gate
+@nightly
 def test_each_alert_fires_when_it_should_and_not_before(program, tmp_path):
     assert set(FIRES) == set(RULES)
     tests = [

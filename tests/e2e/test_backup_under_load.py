@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from syncd.cli.output import DONE
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 from tests.e2e.conftest import BASE, Daemon, Installation, row, wait_until
 
 WRITERS, ROWS = 4, 2_000
@@ -65,7 +65,7 @@ def backed_up_beside_writes(installation: Installation, daemon: Daemon, key: str
     return made
 
 
-@in_the_gate
+@nightly
 def test_it_has_every_write_that_was_acknowledged_before_it_began(
     installation: Installation, start: Any
 ) -> None:

@@ -18,7 +18,7 @@ from syncd.cli.app import app
 from syncd.cli.options import State
 from syncd.domain import RunState
 from syncd.store import Store
-from tests.amounts import in_the_gate, some
+from tests.amounts import nightly, some
 from tests.e2e.conftest import let_all_users_reach, row
 
 
@@ -624,7 +624,7 @@ def test_a_character_that_the_output_cannot_have_is_an_escape(acme):
     assert "Acm\\xe9 \\U0001f3d7" in result.stdout
 
 
-@in_the_gate
+@nightly
 def test_no_key_is_made_that_nobody_would_see(acme):
     before = with_streams(acme, "", "key", "list").stdout
     for command in (("create", "Acme Ltd."), ("rotate", "1")):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 
 BASE = "/api/v1.1"
 #: Where Debian's package ``faketime`` has the library that shifts a process's time.
@@ -62,7 +62,7 @@ def active(daemon, key):
     return daemon.request("GET", f"{BASE}/jobs?status=active", key)[1]["data"]
 
 
-@in_the_gate
+@nightly
 def test_a_clock_that_is_90_days_ahead_for_a_moment_closes_and_refreshes_nothing(installation, start, shift):
     environ, set_shift = shift
     key = installation.employer_with_key()
@@ -82,7 +82,7 @@ def test_a_clock_that_is_90_days_ahead_for_a_moment_closes_and_refreshes_nothing
     assert not daemon.events("refresh.done")
 
 
-@in_the_gate
+@nightly
 def test_no_file_is_run_by_a_clock_that_is_90_days_ahead(installation, start, shift):
     environ, set_shift = shift
     key = installation.employer_with_key()
@@ -110,7 +110,7 @@ def test_no_file_is_run_by_a_clock_that_is_90_days_ahead(installation, start, sh
     assert daemon.request("GET", "/readyz")[1]["clock"] == "ok"
 
 
-@in_the_gate
+@nightly
 def test_a_start_with_a_wrong_clock_closes_nothing(installation, start, shift):
     environ, set_shift = shift
     key = installation.employer_with_key()

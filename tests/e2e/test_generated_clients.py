@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 from tests.e2e.conftest import BASE
 
-pytestmark = [in_the_gate, pytest.mark.slow]
+pytestmark = [nightly, pytest.mark.slow]
 
 CLIENTS = Path(__file__).with_name("clients")
 GUIDE = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")

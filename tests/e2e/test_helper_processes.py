@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.amounts import in_the_gate, some
+from tests.amounts import nightly, some
 
 pytestmark = pytest.mark.slow
 ROWS = 9_000
@@ -96,7 +96,7 @@ def test_a_worker_process_reads_the_file_that_the_daemon_has_claimed(installatio
     assert busy > 0.4  # of a core: it has not only started
 
 
-@in_the_gate
+@nightly
 def test_there_is_no_worker_process_if_the_settings_forbid_it(installation, start, make_row):
     installation.settings("[sync]\nhelpers = 0\n")
     installation.employer_with_key()

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from tests.amounts import in_the_gate, some
+from tests.amounts import nightly, some
 from tests.e2e.conftest import wait_until
 
 pytestmark = pytest.mark.slow
@@ -94,7 +94,7 @@ def test_a_feed_that_a_partner_has_spoiled_waits_and_the_service_is_ready(
     assert {event["feed"] for event in daemon.events("feed.resumed")} == {"piped", "linked"}
 
 
-@in_the_gate
+@nightly
 def test_thousands_of_undecodable_names_and_links_hold_up_no_other_feed(
     installation, start, make_row, folders
 ):

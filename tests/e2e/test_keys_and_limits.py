@@ -13,7 +13,7 @@ import zlib
 
 import pytest
 
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 
 BASE = "/api/v1.1"
 FIELDS = ["id", "employer", "label", "createdAt", "lastUsedAt", "expiresAt", "revokedAt"]
@@ -171,7 +171,7 @@ while True:
 ROUNDS = 9
 
 
-@in_the_gate
+@nightly
 @pytest.mark.slow
 def test_200_clients_at_a_byte_a_second_do_not_slow_the_others_down(acme, start):
     daemon = start()

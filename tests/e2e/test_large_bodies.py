@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 
 pytestmark = pytest.mark.slow
 BASE = "/api/v1.1"
@@ -90,7 +90,7 @@ def longest(connection, key):
     return sorted(taken)[-1 - REQUESTS // 100], ready
 
 
-@in_the_gate
+@nightly
 @pytest.mark.parametrize("kind", DESCRIPTIONS)
 def test_descriptions_of_a_megabyte_over_eight_connections_do_not_slow_another_key_down(
     installation, start, kind

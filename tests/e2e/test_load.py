@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 
 pytestmark = pytest.mark.slow
 ROWS, CLIENTS, BASE = 3_000, 8, "/api/v1.1"
@@ -57,7 +57,7 @@ class Client(threading.Thread):
         return answer.status
 
 
-@in_the_gate
+@nightly
 def test_all_writes_during_an_import_succeed_and_are_kept(installation, start, make_row, until):
     key = installation.employer_with_key()
     daemon = start()
@@ -110,7 +110,7 @@ def claimed_in(folders):
     ]
 
 
-@in_the_gate
+@nightly
 @pytest.mark.parametrize("files", [2, 50])
 def test_files_of_200_feeds_at_once_each_end_in_one_place_and_hold_up_no_other_feed(
     installation, start, make_row, until, files

@@ -19,7 +19,7 @@ from tests.e2e.conftest import BASE, Installation, row
 
 @pytest.fixture(autouse=True)
 def extras() -> None:
-    """Skip where a package is missing; in the gate (``.ci/run``) that fails."""
+    """Skip where a package is missing; in the nightly run (``.ci/nightly``) that fails."""
     missing = [name for name in ("sentry_sdk", "opentelemetry") if find_spec(name) is None]
     if missing:
         lacking(f"{missing} are not installed")

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 from tests.e2e.power_cuts import Figures, cut
 
-pytestmark = [pytest.mark.slow, in_the_gate]
+pytestmark = [pytest.mark.slow, nightly]
 
 
 def test_after_a_power_cut_all_that_was_acknowledged_is_there(program: Any, tmp_path: Path) -> None:

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from syncd.store import schema
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 from tests.e2e.conftest import csv_text, row, wait_until
 from tests.e2e.test_sftp import INSTALLING, ROOT, SETTINGS, World, recipe
 from tests.golden.kept import unpack
 
 pytestmark = [
     pytest.mark.slow,
-    in_the_gate,
+    nightly,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who makes users"),
 ]
 SYNCD = ("/opt/syncd/bin/syncd", "--config", "/etc/syncd/syncd.toml")

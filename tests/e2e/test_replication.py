@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from syncd.store import Store, employers, jobs, keys, runs
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 from tests.clock import ZONE
 from tests.e2e.conftest import wait_until
 from tests.e2e.two_daemons import EMPLOYER, Client, Host, Load, Partner
@@ -18,7 +18,7 @@ from tests.stores import POSTGRES, Server
 
 pytestmark = [
     pytest.mark.slow,
-    in_the_gate,
+    nightly,
     pytest.mark.skipif(not POSTGRES, reason="needs TESTS_STORE=postgres"),
 ]
 LOAD = Load(feeds=2, files=12, pause=(0, 0))

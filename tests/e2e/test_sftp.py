@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 import syncd
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 from tests.e2e.conftest import TIMEOUT, csv_text, row, wait_until
 
 pytestmark = [
     pytest.mark.slow,
-    in_the_gate,
+    nightly,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who makes users"),
 ]
 ROOT = Path(syncd.__file__).parents[1]

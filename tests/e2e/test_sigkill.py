@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from syncd.domain import RunState
 from syncd.store import Store, employers, jobs, runs
 from syncd.sync.files import DRAFT
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 
 pytestmark = pytest.mark.slow
 
@@ -118,7 +118,7 @@ def end_state(store):
     return found
 
 
-@in_the_gate
+@nightly
 def test_killed_again_and_again_it_has_the_same_result(
     installation, start, make_row, until, tmp_path_factory
 ):

@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from tests.amounts import in_the_gate, lacking
+from tests.amounts import lacking, nightly
 
 pytestmark = pytest.mark.slow
 BASE = "/api/v1.1"
@@ -275,7 +275,7 @@ def odd_things(folder, secret):
     }
 
 
-@in_the_gate
+@nightly
 def test_odd_names_things_that_are_not_files_slow_writers_and_500_files_at_once(
     installation, start, until, stack
 ):
@@ -379,7 +379,7 @@ def without_roots_rights():
     return ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
 
 
-@in_the_gate
+@nightly
 def test_a_file_or_a_folder_that_the_daemon_may_not_use_is_named_and_used_once_it_may(
     installation, start, until
 ):
@@ -520,7 +520,7 @@ def remount(daemon, until, folder, option):
     until(lambda: subprocess.run(command, check=False, capture_output=True).returncode == 0, option)
 
 
-@in_the_gate
+@nightly
 def test_a_drop_folder_that_becomes_read_only_loses_nothing_and_is_used_once_it_can_be(
     installation, start, until
 ):
@@ -579,7 +579,7 @@ exec "$@"
 """
 
 
-@in_the_gate
+@nightly
 def test_a_store_whose_disk_becomes_read_only_keeps_what_it_acknowledged_and_the_run_goes_on(
     installation, start, until, program
 ):
@@ -625,7 +625,7 @@ def test_a_store_whose_disk_becomes_read_only_keeps_what_it_acknowledged_and_the
     assert daemon.stop() == 0
 
 
-@in_the_gate
+@nightly
 def test_the_command_line_and_the_daemon_work_on_one_feed_at_once(installation, start, until):
     key = installation.employer_with_key()
     daemon = start()
@@ -716,7 +716,7 @@ def with_at_most(count, name):
 
 
 def needs(command, why_not):
-    """Skip the test, or in the gate fail it, unless the system lets ``command`` start a program."""
+    """Skip the test, or in the nightly run fail it, unless the system lets ``command`` start a program."""
     tried = subprocess.run([*command, "true"], check=False, capture_output=True, text=True)
     if tried.returncode:
         lacking(f"{why_not}: {tried.stderr}")
@@ -737,7 +737,7 @@ def test_without_inotify_the_daemon_is_ready_and_polls(installation, start, make
     assert daemon.stop() == 0
 
 
-@in_the_gate
+@nightly
 def test_when_watches_run_out_the_daemon_says_so_once_and_polls(installation, start, make_row, until):
     installation.settings('rescan = "1h"\n')
     installation.employer_with_key()

@@ -8,7 +8,7 @@ from tests.amounts import WHOLE
 from tests.stores import POSTGRES
 
 #: Schedules in the test command, where the whole of the tests is asked for, and on PostgreSQL, where each takes a second.
-SCHEDULES, IN_THE_GATE, ON_POSTGRES = 25, 1000, 50
+SCHEDULES, NIGHTLY, ON_POSTGRES = 25, 1000, 50
 #: Schedules that one test runs.
 BLOCK = 25
 
@@ -22,7 +22,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Divide the seeds into tests, so that they can run side by side."""
     if "seeds" in metafunc.fixturenames:
         seed = metafunc.config.getoption("--seed", None)
-        usual = IN_THE_GATE if WHOLE else SCHEDULES
+        usual = NIGHTLY if WHOLE else SCHEDULES
         usual = ON_POSTGRES if POSTGRES else usual
         count = metafunc.config.getoption("--schedules", None) or usual
         first = range(1, count + 1, BLOCK)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 from tests.simulation.planted import FAULTS, found_by
 from tests.simulation.runner import Runner, runner
 from tests.stores import sqlite_only
@@ -14,7 +14,7 @@ from tests.stores import sqlite_only
 pytestmark = [
     sqlite_only,  # the seeds are of schedules on SQLite
     pytest.mark.slow,
-    in_the_gate,
+    nightly,
 ]
 
 

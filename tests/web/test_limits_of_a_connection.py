@@ -13,7 +13,7 @@ import structlog
 
 from syncd.web.limits import ConnectionLimit
 from syncd.web.server import EVERY, Connection
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 from tests.web.raw_requests import (
     CHUNKED,
     JSON,
@@ -138,7 +138,7 @@ async def test_a_client_that_asks_much_and_reads_nothing_is_disconnected(serve: 
         assert {line["event"] for line in lines} == {"api.request"}
 
 
-@in_the_gate
+@nightly
 async def test_the_memory_of_lost_connections_is_freed(serve: Any) -> None:
     async with serve(write_timeout=0.2, compress=False) as api:
         job = await api.create(description="<p>" + "x" * 900_000 + "</p>")

@@ -17,7 +17,7 @@ import pytest
 from syncd.api.endpoints import documentation
 from syncd.errors import FIELD_CODES
 from syncd.web import Refusal, problems
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 
 if TYPE_CHECKING:
     from tests.api.client import ApiClient
@@ -121,7 +121,7 @@ async def anywhere(request: pytest.FixtureRequest, serve: Start) -> AsyncIterato
         yield api
 
 
-@in_the_gate
+@nightly
 async def test_the_page_shows_every_operation_and_calls_them_without_any_other_address(
     anywhere: ApiClient, tmp_path: Path, program: Callable[..., str]
 ) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 
 if TYPE_CHECKING:
     from tests.api.client import ApiClient
@@ -21,7 +21,7 @@ PROGRAM = Path(sys.executable).with_name("schemathesis")
 BOUNDS = ["--max-examples", "10", "--seed", "20261121", "--continue-on-failure"]
 
 
-@in_the_gate
+@nightly
 @pytest.mark.slow
 async def test_no_made_up_request_surprises_the_service(api: ApiClient, tmp_path: Path) -> None:
     document = f"http://127.0.0.1:{api.port}/api/v1.1/openapi.json"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.amounts import in_the_gate
+from tests.amounts import nightly
 
 SCRIPT = Path(__file__).with_name("hostile_inputs.py")
 ROOT = SCRIPT.parents[3]
@@ -62,7 +62,7 @@ SLOW = frozenset(
 def each_input() -> list[object]:
     found = names()
     assert set(found) >= SLOW
-    return [pytest.param(name, marks=in_the_gate) if name in SLOW else name for name in found]
+    return [pytest.param(name, marks=nightly) if name in SLOW else name for name in found]
 
 
 @pytest.mark.parametrize("name", each_input())

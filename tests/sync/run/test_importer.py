@@ -24,7 +24,7 @@ from syncd.store import Tx, employers, feed_jobs, jobs, runs
 from syncd.store.jobs import upsert
 from syncd.sync.run import Progress, RejectsWriter, Stopped, reading, repeats
 from syncd.sync.run.stage.stage import NamedJobs
-from tests.amounts import in_the_gate, some
+from tests.amounts import nightly, some
 from tests.clock import Clock
 from tests.sync.board import Board, not_none, on_phase
 from tests.sync.native_files import as_csv
@@ -853,7 +853,7 @@ def test_a_run_stores_checkpoints(board: Board, monkeypatch: pytest.MonkeyPatch)
     assert places == ["read 2000", *(f"apply {n}" for n in (1000, 2000, 2100))]
 
 
-@in_the_gate
+@nightly
 def test_the_memory_of_a_run_does_not_grow_with_the_file(board: Board) -> None:
     def peak(rows: int) -> int:
         feed = board.feed(name=f"f{rows}")
@@ -919,7 +919,7 @@ def test_text_pasted_from_word_in_a_cell_leaves_the_file_a_csv(board: Board) -> 
     assert run.state != "failed"
 
 
-@in_the_gate
+@nightly
 def test_a_file_with_hundreds_of_thousands_of_empty_lines_is_read_again(board: Board) -> None:
     """Each could be a record until it is parsed, and all of them are looked up."""
     feed, rows = board.feed('[read]\nformat = "csv"\n'), [board.row(f"r{n}") for n in range(300)]
