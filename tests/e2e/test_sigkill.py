@@ -20,7 +20,7 @@ from tests.amounts import nightly
 
 pytestmark = pytest.mark.slow
 
-#: By hand: TESTS_WHOLE=1 TESTS_KILLS=200 pytest tests/e2e/test_sigkill.py
+#: ``.ci/nightly kills`` kills it 200 times.
 ROWS, KILLS, SEED = 20_000, int(os.environ.get("TESTS_KILLS", "20")), 20261121
 #: Seconds after ready. Two kills in a row never come from one band, so that no three of them hit the same batch by chance
 #: (which would make a poison file of an honest one).

@@ -14,7 +14,7 @@ import pytest
 
 from syncd.errors import MAX_MESSAGE_CHARACTERS, FeedError, Problem
 from syncd.near_names import near_names
-from tests.amounts import some
+from tests.amounts import nightly, some
 from tests.feeds.spreadsheets import PACKAGE, RELS, book, row
 from tests.sync.measured import syncd
 
@@ -110,7 +110,7 @@ FILES: dict[str, tuple[Callable[[], bytes], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", some(FILES, 3))
+@pytest.mark.parametrize("name", some(FILES, 2))
 def test_a_nasty_file_takes_less_than_300_mb(tmp_path: Path, name: str) -> None:
     make, words = FILES[name]
     file = tmp_path / "jobs"
@@ -120,7 +120,8 @@ def test_a_nasty_file_takes_less_than_300_mb(tmp_path: Path, name: str) -> None:
     assert planned.peak * 1.048576 < MOST
 
 
-@pytest.mark.parametrize("command", some(["feed new g --from {}", "import {} --feed f"], 1))
+@nightly
+@pytest.mark.parametrize("command", ["feed new g --from {}", "import {} --feed f"])
 def test_long_texts_take_little_memory_in_each_command(tmp_path: Path, command: str) -> None:
     file = tmp_path / "jobs"
     file.write_bytes(long_texts(400, 700_000))
@@ -130,7 +131,7 @@ def test_long_texts_take_little_memory_in_each_command(tmp_path: Path, command: 
 NAMES = ["<t>%s</t>" % ("title, reference " * 30_000), "<t>%s</t>" % ("closeDate" * 50_000)]
 
 
-@pytest.mark.parametrize("command", ["plan {} --feed f", "feed check f {}", "feed new g --from {}"])
+@pytest.mark.parametrize("command", some(["feed new g --from {}", "plan {} --feed f", "feed check f {}"], 1))
 def test_names_of_half_a_megabyte_are_quoted_in_short(tmp_path: Path, command: str) -> None:
     header = '<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c></row>'
     file = tmp_path / "jobs"
