@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from syncd.cli.imports import naming
-from syncd.cli.output import clean, print_json, remark, whole_file
+from syncd.cli.output import clean, print_json, remark, whole_file, writable_by_owner_alone
 from syncd.cli.store_access import store_if_any
 from syncd.config import Settings
 from syncd.domain import Moment
@@ -40,9 +40,10 @@ def new_feed(
             today=now.today.isoformat(),
         ).draft()
     result = _checked(draft, file, settings, now)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(target) as out:
-        out.write(draft.text.encode())
+    with writable_by_owner_alone():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(target) as out:
+            out.write(draft.text.encode())
     if as_json:
         print_json(_json(draft, target, result))
     else:

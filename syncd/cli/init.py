@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import syncd
-from syncd.cli.output import clean, print_result
+from syncd.cli.output import clean, print_result, writable_by_owner_alone
 from syncd.config import load_settings
 from syncd.errors import Conflict
 from syncd.sync import make_drop_folder
@@ -27,13 +27,14 @@ def init(folder: Path, as_json: bool) -> None:
     config = base / "config" / "syncd.toml"
     if not missing and load_settings(config, {}).drop.folder.exists():
         raise Conflict(f"{config} exists; nothing was written")
-    (base / "config" / "feeds.d").mkdir(parents=True, exist_ok=True)
-    for path in missing:
-        draft = path.with_name(f".{path.name}.tmp")  # written over if a killed one is there
-        draft.write_bytes(files[path])
-        draft.rename(path)
-    settings = load_settings(config, {})
-    make_drop_folder(settings.drop.folder)
+    with writable_by_owner_alone():
+        (base / "config" / "feeds.d").mkdir(parents=True, exist_ok=True)
+        for path in missing:
+            draft = path.with_name(f".{path.name}.tmp")  # written over if a killed one is there
+            draft.write_bytes(files[path])
+            draft.rename(path)
+        settings = load_settings(config, {})
+        make_drop_folder(settings.drop.folder)
     found = {"config": str(config), "feeds": str(settings.feeds), "drop": str(settings.drop.folder)}
     print_result(as_json, found, _next_steps(config, settings.feeds))
 

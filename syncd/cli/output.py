@@ -116,6 +116,18 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
         draft.unlink(missing_ok=True)
 
 
+@contextmanager
+def writable_by_owner_alone() -> Iterator[None]:
+    """Let nobody but the owner write to files and folders that are made meanwhile, whatever the umask: `syncd check` refuses
+    settings that others can change."""
+    umask = os.umask(0o022)
+    os.umask(umask | 0o022)
+    try:
+        yield
+    finally:
+        os.umask(umask)
+
+
 def system_fault(error: OSError) -> str:
     """Return what the system refused, and for which file."""
     where = f"{os.fsdecode(error.filename)}: " if error.filename else ""

@@ -125,8 +125,32 @@ def test_the_key_alone_is_on_standard_output(acme):
     assert "revoked" in acme.run("key", "list").out
 
 
-def test_init_makes_an_installation_that_is_ready(cli, tmp_path, monkeypatch):
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_init_makes_an_installation_that_is_ready(cli, tmp_path, monkeypatch, umask):
     home = tmp_path / "my place"
+    before = os.umask(umask)
+    try:
+        _make_installation(cli, home)
+    finally:
+        os.umask(before)
+    for table in ("API", "OPERATOR"):  # other tests, such as that of the demo, use the ports of the settings
+        monkeypatch.setenv(f"SYNCD_{table}__LISTEN", "127.0.0.1:0")
+    checked = cli("--config", str(home / "config" / "syncd.toml"), "check")
+    assert (checked.err, "all good" in checked.out) == ("", True)
+
+    again = cli("init", str(home))
+    assert (again.code, again.err) == (1, f"syncd: {home}/config/syncd.toml exists; nothing was written\n")
+    (tmp_path / "file").touch()
+    assert cli("init", str(tmp_path / "file")).code == 1
+    monkeypatch.chdir(tmp_path)
+    assert cli("init", "here", "--json").json == {
+        "config": f"{tmp_path}/here/config/syncd.toml",
+        "feeds": f"{tmp_path}/here/config/feeds.d",
+        "drop": f"{tmp_path}/here/feeds/drop",
+    }
+
+
+def _make_installation(cli, home):
     found = cli("init", str(home))
     assert (found.code, found.err) == (0, "")
     assert f"export SYNCD_CONFIG='{home}/config/syncd.toml'" in found.out
@@ -139,18 +163,6 @@ def test_init_makes_an_installation_that_is_ready(cli, tmp_path, monkeypatch):
     sample = shipped.parent / "feeds" / "samples" / "northern.csv"
     assert cli(*config, "feed", "new", "acme", "--from", str(sample)).code == 0
     assert (home / "feeds" / "drop").is_dir()
-    assert "all good" in cli(*config, "check").out
-
-    again = cli("init", str(home))
-    assert (again.code, again.err) == (1, f"syncd: {home}/config/syncd.toml exists; nothing was written\n")
-    (tmp_path / "file").touch()
-    assert cli("init", str(tmp_path / "file")).code == 1
-    monkeypatch.chdir(tmp_path)
-    assert cli("init", "here", "--json").json == {
-        "config": f"{tmp_path}/here/config/syncd.toml",
-        "feeds": f"{tmp_path}/here/config/feeds.d",
-        "drop": f"{tmp_path}/here/feeds/drop",
-    }
 
 
 def test_init_goes_on_where_it_was_killed_and_leaves_other_files_alone(cli, tmp_path):

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from syncd.cli.output import writable_by_owner_alone
 from syncd.config import Settings, load_settings
 from syncd.errors import Conflict, SyncdError
 from syncd.store import Store, employers, keys
@@ -46,10 +47,11 @@ def install(folder: Path | None, port: int | None) -> Settings:
     config = base / "config" / "syncd.toml"
     if config.exists():
         raise Conflict(f"{base} holds an installation already; run it: syncd serve --config {config}")
-    (config.parent / "feeds.d").mkdir(parents=True, exist_ok=True)
-    config.write_text(SETTINGS.format(port=_free_port(port)))
-    for name, text in FEEDS.items():
-        (config.parent / "feeds.d" / f"{name}.toml").write_text(text)
+    with writable_by_owner_alone():
+        (config.parent / "feeds.d").mkdir(parents=True, exist_ok=True)
+        config.write_text(SETTINGS.format(port=_free_port(port)))
+        for name, text in FEEDS.items():
+            (config.parent / "feeds.d" / f"{name}.toml").write_text(text)
     return load_settings(config, {})
 
 
