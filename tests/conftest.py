@@ -3,6 +3,7 @@
 import compileall
 import gc
 import logging
+import os
 import shutil
 import signal
 import sys
@@ -25,6 +26,9 @@ if settings.get_current_profile_name() == "default":
 
 # The tests are compiled once, also where Python was asked not to write what it compiles: each process would take seconds for it.
 sys.dont_write_bytecode = False
+
+# Tests make settings and stores, whose rights syncd checks: they are the same whatever the umask of the shell.
+os.umask(0o022)
 
 
 def pytest_configure(config: pytest.Config) -> None:
