@@ -252,6 +252,16 @@ def let_all_users_reach(folder, mode=0o755):
         place.chmod(mode)
 
 
+@contextlib.contextmanager
+def with_umask(umask):
+    """Let this process make files and folders with this umask meanwhile."""
+    before = os.umask(umask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
 def clean_environ():
     """Return the environment without settings of syncd and without an address of systemd."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("SYNCD_", "NOTIFY_"))}

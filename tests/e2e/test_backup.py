@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from syncd.cli.output import FAILED, USAGE
-from tests.e2e.conftest import Installation, clean_environ, row
+from tests.e2e.conftest import Installation, clean_environ, row, with_umask
 
 #: Table → rows in a text.
 Rows = dict[str, list[Any]]
@@ -64,11 +64,8 @@ def store_of(acme: Installation) -> Path:
 
 def test_a_backup_is_the_whole_store_for_its_user_alone(acme: Installation) -> None:
     target = acme.base / "copy.db"
-    before = os.umask(0)
-    try:
+    with with_umask(0o000):
         made = acme.run("backup", target, "--json").json
-    finally:
-        os.umask(before)
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     assert rows(target) == rows(store_of(acme))
     assert made["counts"] == {"employers": 1, "keys": 1, "jobs": 2, "changes": 2, "feeds": 1, "runs": 1}

@@ -19,7 +19,7 @@ from syncd.cli.options import State
 from syncd.domain import RunState
 from syncd.store import Store
 from tests.amounts import nightly, some
-from tests.e2e.conftest import let_all_users_reach, row
+from tests.e2e.conftest import let_all_users_reach, row, with_umask
 
 
 @pytest.fixture
@@ -128,11 +128,8 @@ def test_the_key_alone_is_on_standard_output(acme):
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_init_makes_an_installation_that_is_ready(cli, tmp_path, monkeypatch, umask):
     home = tmp_path / "my place"
-    before = os.umask(umask)
-    try:
+    with with_umask(umask):
         _make_installation(cli, home)
-    finally:
-        os.umask(before)
     for table in ("API", "OPERATOR"):  # other tests, such as that of the demo, use the ports of the settings
         monkeypatch.setenv(f"SYNCD_{table}__LISTEN", "127.0.0.1:0")
     checked = cli("--config", str(home / "config" / "syncd.toml"), "check")

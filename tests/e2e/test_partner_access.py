@@ -13,7 +13,7 @@ import pytest
 
 import syncd
 from tests.amounts import some
-from tests.e2e.conftest import let_all_users_reach, wait_until
+from tests.e2e.conftest import let_all_users_reach, wait_until, with_umask
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who gives folders to groups")
 #: The user and the first group of the daemon where root is another one.
@@ -49,11 +49,8 @@ def test_the_daemon_makes_store_and_folders_with_their_rights_whatever_the_umask
     installation, start, make_row, umask
 ):
     folder = installation.drop_folder / "acme"
-    before = os.umask(umask)
-    try:
+    with with_umask(umask):
         installation.employer_with_key(makes_store=True)
-    finally:
-        os.umask(before)
     start(wrapper=("sh", "-c", f'umask {umask:03o} && exec "$@"', "sh"))
     installation.drop("jobs.csv", [make_row("A-1"), make_row("A-2", title="")])
     wait_until((folder / "done" / "1-jobs.csv").is_file, "the file in done/")
