@@ -146,7 +146,8 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int, url: str) -
     from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
     from syncd.service.process import tune_garbage_collector, tune_thread_switches
     from syncd.store import Store, employers, feeds, runs
-    from syncd.sync.run.context import Feed, RunContext, SourceFile
+    from syncd.sync.drop_file import DropFile
+    from syncd.sync.run.context import Feed, RunContext
     from syncd.sync.run.importer import Importer
 
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))
@@ -163,7 +164,7 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int, url: str) -
             employer = store.write(lambda tx: employers.add(tx, "Bench"))
         feed_id = store.write(lambda tx: feeds.feed_id(tx, "bench", employer.id))
         feed = Feed(feed_id, config, employer, folder)
-        source = SourceFile.of(path)
+        source = DropFile.at(path)
         run = store.write(lambda tx: runs.begin(tx, feed_id, employer.id, source.name, source.size, "bench"))
         importer = Importer(RunContext(store, catalogue, scratch=folder, processes=helpers))
         tune_garbage_collector()

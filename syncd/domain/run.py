@@ -129,8 +129,8 @@ class Run:
 
     @property
     def proved_usable(self) -> bool | None:
-        """Whether something of the file was applied, or had been before: an older file gives way to it then. None while
-        that is not known, because the run has not ended or a person has to decide."""
+        """Whether something of the file was applied, or had been before. None while that is not known, because the run has not
+        ended or a person has to decide."""
         match self.state:
             case RunState.SUCCEEDED | RunState.UNCHANGED:
                 return True
@@ -142,12 +142,9 @@ class Run:
         return False if self.state.ended and self.state is not RunState.HELD else None
 
 
-def takes_place(run: Run, held: Run, *, whole: bool) -> bool:
-    """Return whether a run that has ended supersedes an older run that is held. ``whole``: its file carries the whole feed.
-    What was applied of the older file is kept in any case; if nothing was, only a whole file can replace it."""
-    if run.state is RunState.FAILED:
-        return False
-    return bool(held.proved_usable) or (whole and run.proved_usable is not False)
+def takes_place(run: Run, *, whole: bool) -> bool:
+    """Return whether a run that has ended supersedes older runs that are held. ``whole``: its file carries the whole feed."""
+    return whole and run.state is not RunState.FAILED and run.counts.read > 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import pytest
 
 from syncd.feeds.configuration import FeedFile
 from syncd.store import employers, feeds, keys
-from syncd.sync.run import SourceFile
+from syncd.sync.drop_file import DropFile
 from tests.console.conftest import TOKEN
 
 #: Each ends an element, an attribute, a script or a comment, and would then do something.
@@ -64,7 +64,7 @@ def spoil(world, text):
     ]
     source = board.file(rows, "evil.json")
     named = source.path.rename(source.path.with_name(f"{short.replace('/', '∕')}.json"))
-    evil = SourceFile.of(named)
+    evil = DropFile.at(named)
     board.importer.run(world.feeds["acme"], evil, board.begin(world.feeds["acme"], evil))
     spoilt = board.folder / "drop" / "acme" / f"{short.replace('/', '∕')}.part"
     spoilt.touch()

@@ -10,7 +10,7 @@ from syncd.console.app import POLICY
 from syncd.console.gate import LIFETIME, Sessions
 from syncd.console.pages import PAGES
 from syncd.store import keys
-from syncd.sync.run import SourceFile
+from syncd.sync.drop_file import DropFile
 from tests.console.conftest import TOKEN, csrf_of
 
 
@@ -306,7 +306,7 @@ async def test_what_a_file_has_is_text_everywhere(browse, world):
     world.board.deliver(feed, [row("A-1", title=EVIL[:100]), row(EVIL[:50], categories=[{"id": EVIL}])])
     source = world.board.file([row("A-1", title="<b>" + EVIL)], "evil.json")
     renamed = source.path.rename(source.path.with_name("<script>alert(2)<.json"))
-    evil = SourceFile.of(renamed)
+    evil = DropFile.at(renamed)
     world.board.importer.run(feed, evil, world.board.begin(feed, evil))
     browser = await browse()
     for path in (

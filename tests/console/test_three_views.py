@@ -9,7 +9,7 @@ import pytest
 from syncd.cli.entry import run
 from syncd.feeds.configuration import FeedFile
 from syncd.store import feeds, runs
-from syncd.sync.run import SourceFile
+from syncd.sync.drop_file import DropFile
 from tests.stores import store_url
 
 #: Address of a page → the command that prints the same.
@@ -87,7 +87,7 @@ async def test_the_state_of_a_feed_is_the_same_word_in_all_views_and_names_what_
     board.deliver(world.feeds["overdue"], [board.row("late")])
     spoilt = board.folder / "drop" / "failed" / "spoilt.json"
     spoilt.write_text("{")
-    source = SourceFile.of(spoilt)
+    source = DropFile.at(spoilt)
     board.importer.run(world.feeds["failed"], source, board.begin(world.feeds["failed"], source))
     world.files["broken"] = FeedFile("broken", None, ("employer: must be text, but is 3",))
     clock.forward(days=2)

@@ -22,7 +22,6 @@ from tests.simulation.not_yet import NOT_YET
 #: The least number of deaths after which a file is not tried again.
 DEATHS = 3
 _APPLIED = (RunState.SUCCEEDED, RunState.PARTIAL, RunState.HELD)
-_USABLE = (*_APPLIED, RunState.UNCHANGED)
 _UNFINISHED_NAMES = (".part", ".done")
 
 
@@ -40,8 +39,8 @@ class Delivery:
 class SeenRun:
     """A run as it was seen last. ``age``: the time and name of its file. ``since``: the number of looks when the file was
     delivered (None: by a command), ``claimed``: when it was claimed. ``ends``, ``deaths``: those of the processes by then.
-    ``began``: its file was read, so that it could change jobs; ``usable``: it took the place of older held runs;
-    ``proved``: something of its file was applied; ``ended``: the number of its last outcome among those of all runs."""
+    ``began``: its file was read, so that it could change jobs; ``ended``: the number of its last outcome among those of all
+    runs."""
 
     run: Run
     content: Content | None
@@ -53,15 +52,18 @@ class SeenRun:
     deaths: int
     errors: int
     began: bool = False
-    usable: bool = False
-    proved: bool = False
     ended: int = 0
 
     @property
-    def is_whole(self) -> bool:
-        """Whether the run had a file that carries the whole feed, and read it."""
-        whole = self.content is not None and self.content.whole
-        return whole and self.run.feed != "delta" and self.run.state is not RunState.UNCHANGED
+    def takes_place(self) -> bool:
+        """Whether the run read a file that carries the whole feed and has records."""
+        whole = (
+            self.content is not None
+            and self.content.whole
+            and self.content.usable
+            and self.run.feed != "delta"
+        )
+        return whole and self.run.state is not RunState.FAILED and self.run.counts.read > 0
 
     @property
     def law(self) -> Reconciliation:
@@ -269,9 +271,6 @@ class Ledger:
             return
         model = self._model(run)
         died = self._check_outcome(seen)
-        if run.state in _USABLE and (run.state is not RunState.PARTIAL or run.proved_usable):
-            seen.usable = True
-        seen.proved = seen.proved or bool(run.proved_usable)
         if run.id in model.going_on:
             waits = run.holds is HoldScope.ARCHIVE
             agrees = None if died else agreement(run.state, archive_waits=waits)
@@ -378,25 +377,6 @@ class Ledger:
             self._waiting(name) or self._claimed(name) for name in self._engine.configs
         )
 
-    def undecided(self) -> list[str]:
-        """Return the feeds whose unfinished runs all wait for a person: the newer file is held, and nothing of it was
-        applied."""
-        unfinished: dict[str, list[bool]] = {}
-        for seen in self.runs.values():
-            if not seen.run.state.ended:
-                unfinished.setdefault(seen.run.feed, []).append(self._waits_for_decision(seen.run))
-        return [feed for feed, waits in unfinished.items() if all(waits)]
-
-    def _waits_for_decision(self, run: Run) -> bool:
-        feed = next(number for number, name in self._names.items() if name == run.feed)
-        found = self._inspector.read(lambda tx: runs.unfinished_of(tx, feed))
-        waits_for = {other.id: other.waits_for for other in found}
-        number: int | None = run.id
-        while number in waits_for:  # for a run that may wait itself
-            number = waits_for[number]
-        awaited = self.runs.get(number or 0)
-        return awaited is not None and awaited.run.state is RunState.HELD and not awaited.proved
-
     def _waiting(self, feed: str) -> list[str]:
         """Return the names of the files that lie in the feed's folder."""
         names = (path.name for path in (self._engine.drop / feed).iterdir() if path.is_file())
@@ -416,7 +396,6 @@ class Ledger:
         for feed in self._engine.configs:
             self._check_files(feed)
         self._check_held()
-        self._check_superseded()
         self.check_jobs()
 
     def check_jobs(self) -> None:
@@ -474,41 +453,18 @@ class Ledger:
         assert len(found) <= len(self._imports), f"{feed} has {len(found)} files that nobody sent"
 
     def _check_held(self) -> None:
-        """A held run waits only as long as no later file of its feed took its place: if nothing of it was applied, only a file
-        that carries the whole feed does. An older file may be run after one of corrected rows, and takes no place."""
+        """A held run waits until a later file of its feed takes its place, and is superseded by nothing else. A revert may take
+        it back, too."""
         for number, seen in self.runs.items():
+            later = [n for n, other in self.runs.items() if n > number and other.run.feed == seen.run.feed]
+            takers = [n for n in later if self.runs[n].takes_place]
+            where = f"run {number} of {seen.run.feed}"
             if seen.run.state is RunState.HELD:
-                later = [
-                    n
-                    for n, other in self.runs.items()
-                    if n > number
-                    and other.ended > seen.ended
-                    and other.run.feed == seen.run.feed
-                    and other.usable
-                    if seen.proved or other.is_whole
-                ]
-                assert not later, f"run {number} of {seen.run.feed} is held, though run {later} came later"
-
-    def _check_superseded(self) -> None:
-        """A file that was never run gave its place to a newer or later one of which something was applied. A held run of which
-        nothing was applied gave its place to a file that carries the whole feed."""
-        for seen in self.runs.values():
-            if seen.run.state is RunState.SUPERSEDED and seen.usable and not seen.proved:
-                others = [
-                    s for s in self.runs.values() if s.run.feed == seen.run.feed and s.run.id > seen.run.id
-                ]
-                assert any(o.is_whole and o.usable for o in others) or any(
-                    o.run.reverts == seen.run.id for o in others
-                ), (
-                    f"run {seen.run.id} of {seen.run.feed}, of which nothing was applied, was superseded by a part"
-                )
-            if seen.run.state is RunState.SUPERSEDED and not seen.usable:
-                others = [s for s in self.runs.values() if s.run.feed == seen.run.feed and s is not seen]
-                newer = [s for s in others if s.age > seen.age or s.claimed > seen.claimed]
-                found = any(other.proved or "superseding" in NOT_YET for other in newer)
-                assert found, (
-                    f"run {seen.run.id} of {seen.run.feed} was superseded by no newer file that could be used"
-                )
+                over = [n for n in takers if self.runs[n].ended > seen.ended]
+                assert not over, f"{where} is held, though run {over} came later"
+            if seen.run.state is RunState.SUPERSEDED:
+                reverted = any(self.runs[n].run.reverts == number for n in later)
+                assert takers or reverted, f"{where} was superseded by no later file of the whole feed"
 
 
 def _world_of(job: Job, owner: str | None) -> World:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +19,7 @@ from syncd.service import clock_check
 from syncd.store import feed_jobs, runs
 from syncd.store.jobs import writing
 from syncd.sync import files, folders
-from syncd.sync.arrival import claims, decisions, delivery, feed_queue, inbox, worker
+from syncd.sync.arrival import claims, decisions, feed_queue, inbox, run_file, worker
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import applier, ending, importer, planner, reverting
 from tests.simulation.runner import Runner
@@ -71,28 +71,18 @@ def found_by(fault: PlantedFault, runner: Runner, seed: int) -> str | None:
     43,
 )
 def _held_superseded_by_any_file(patch: Patch) -> None:
-    patch.setattr(ending, "takes_place", lambda run, held, whole: run.state is not RunState.FAILED)
+    patch.setattr(ending, "takes_place", lambda run, whole: run.state is not RunState.FAILED)
 
 
-@_fault(
-    "An older file that waited for a newer one has its turn as soon as that one has ended, and is applied over it.",
-    3,
-)
-def _older_file_over_newer(patch: Patch) -> None:
-    def gives_way(tx: Any, number: int) -> bool | None:
-        return False if runs.get(tx, number).state.ended else None
+@_fault("Of several complete files the newest is run first, and the older ones over it.", 3)
+def _newest_first(patch: Patch) -> None:
+    real = inbox.Inbox.scan
 
-    patch.setattr(feed_queue, "_gives_way", gives_way)
+    def scan(self: inbox.Inbox) -> inbox.Scan:
+        found = real(self)
+        return replace(found, ready=found.ready[::-1])
 
-
-@_fault(
-    "A good file gives way to a newer one as soon as that one has ended, also if it could not be used.", 30
-)
-def _good_file_lost_behind_a_broken_one(patch: Patch) -> None:
-    def gives_way(tx: Any, number: int) -> bool | None:
-        return True if runs.get(tx, number).state.ended else None
-
-    patch.setattr(feed_queue, "_gives_way", gives_way)
+    patch.setattr(inbox.Inbox, "scan", scan)
 
 
 @_fault(
@@ -107,12 +97,13 @@ def _import_before_what_was_left(patch: Patch) -> None:
 def _claim_retry_loses_the_file(patch: Patch) -> None:
     real = claims.Claims.claim
 
-    def claim(self: claims.Claims, candidates: Any) -> Any:
+    def claim(self: claims.Claims, file: Any) -> Any:
+        before = set(self.names())
         try:
-            return real(self, candidates)
+            return real(self, file)
         except OSError:
             with suppress(OSError), folders.open_subfolder(self.folder, folders.CLAIMED) as place:
-                for name in self._tried.values():
+                for name in set(self.names()) - before:
                     files.discard(place, name)
             raise
 
@@ -151,7 +142,7 @@ def _degraded_feed_blocks_others(patch: Patch) -> None:
 
 @_fault("An error that was caught, such as a full disk, counts as the death of the attempt.", 165)
 def _full_disk_counted_as_death(patch: Patch) -> None:
-    patch.setattr(delivery.DeliveryRunner, "_note_end_of_attempt", lambda self, claimed, run, error: None)
+    patch.setattr(run_file, "_note_end_of_attempt", lambda ctx, file, run, error: None)
 
 
 @_fault(

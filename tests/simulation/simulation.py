@@ -95,8 +95,7 @@ class Simulation:
         self.scene.look()
 
     def _settle(self) -> None:
-        """End all faults and everything that partners began, and wait until the service has done all. A person decides on what
-        files wait for."""
+        """End all faults and everything that partners began, and wait until the service has done all."""
         self._calm()
         self.service.deaf_until = 0.0
         self.service.end_if_stopping()
@@ -108,8 +107,6 @@ class Simulation:
             self.service.wait(FULL)
             if self.scene.ledger.is_done():
                 break
-            for feed in self.scene.ledger.undecided():
-                self._random.choice([self.operators.approve, self.operators.reject])(feed)
         self.service.wait(UNTRUSTED + FULL)
 
     def _calm(self) -> None:

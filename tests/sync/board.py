@@ -25,9 +25,10 @@ from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.store import Store, Tx, employers, feeds, jobs, runs
 from syncd.store.jobs import upsert
 from syncd.store.runs import results
+from syncd.sync.drop_file import DropFile
 from syncd.sync.files import Content, filed_name
 from syncd.sync.report import whole_report
-from syncd.sync.run import Feed, Importer, Progress, RejectsWriter, RunContext, SourceFile
+from syncd.sync.run import Feed, Importer, Progress, RejectsWriter, RunContext
 from tests.clock import Clock
 
 T = TypeVar("T")
@@ -88,13 +89,13 @@ class Board:
         (folder / "done").mkdir(parents=True, exist_ok=True)
         return Feed(feed_id, config, self.employer, folder)
 
-    def file(self, content: object, name: str = "jobs.json") -> SourceFile:
+    def file(self, content: object, name: str = "jobs.json") -> DropFile:
         """Write a file of these bytes, or of this value as JSON."""
         path = self.folder / name
         path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
-        return SourceFile.of(path)
+        return DropFile.at(path)
 
-    def begin(self, feed: Feed, source: SourceFile) -> Run:
+    def begin(self, feed: Feed, source: DropFile) -> Run:
         return self.store.write(
             lambda tx: runs.begin(tx, feed.id, feed.employer.id, source.name, source.size, "x-" + source.name)
         )

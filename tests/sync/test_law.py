@@ -29,8 +29,9 @@ from syncd.config import Api
 from syncd.domain import Catalogue, Employer, Run, Threshold
 from syncd.service.refresher import Refresher
 from syncd.store import Store, employers, keys, runs
+from syncd.sync.drop_file import DropFile
 from syncd.sync.files import filed_name
-from syncd.sync.run import Feed, SourceFile, Stopped, ending, planner, reading, turns
+from syncd.sync.run import Feed, Stopped, ending, planner, reading, turns
 from syncd.web import make_runner
 from tests.amounts import examples
 from tests.clock import START, ZONE, Clock
@@ -236,7 +237,7 @@ class ImporterSide:
         )
         return replace(feed, config=replace(feed.config, policy=policy))
 
-    def _begin(self, feed: Feed, content: object) -> tuple[SourceFile, Run]:
+    def _begin(self, feed: Feed, content: object) -> tuple[DropFile, Run]:
         source = self._board.file(content, f"{next(self._numbers)}.json")
         return source, self._board.begin(feed, source)
 
@@ -245,7 +246,7 @@ class ImporterSide:
         source, run = self._begin(feed, json.dumps(rows)[:-1].encode())
         assert self._board.importer.run(feed, source, run).state == "failed"
 
-    def _run(self, feed: Feed, source: SourceFile, run: Run, cut: int | None) -> Run:
+    def _run(self, feed: Feed, source: DropFile, run: Run, cut: int | None) -> Run:
         """Run the file. With ``cut``, the first attempt ends when the importer asks for the ``cut``-th time (from 0) whether
         it has to stop."""
         if cut is None:

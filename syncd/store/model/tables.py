@@ -255,8 +255,7 @@ class FeedMiss(Table, table=True):
 class RunRow(Table, table=True):
     """One reconciliation. ``claimed_name``: the file's name under ``.claimed/``; ``checkpoint``: where it was
     when it last wrote something; ``died_at`` and ``deaths``: where earlier attempts ended, and how often in a
-    row; ``applied``: how far its rows are applied, in a file with several rows of a referenceId (see ``runs.Applied``);
-    ``waits_for``: the run of a newer file, which decides whether this one has a turn."""
+    row; ``applied``: how far its rows are applied, in a file with several rows of a referenceId (see ``runs.Applied``)."""
 
     __table_args__ = (
         Index(None, "feed_id", "id"),
@@ -287,7 +286,6 @@ class RunRow(Table, table=True):
     died_at: str | None = None
     deaths: int = 0
     applied: str | None = Field(default=None, sa_type=Text)
-    waits_for: int | None = None
     progress: str | None = Field(default=None, sa_type=Text)
     reverts: int | None = None
     repeats: int | None = None

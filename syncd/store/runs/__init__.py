@@ -16,7 +16,6 @@ from syncd.store.runs.log import (
     list,
     page,
     prune,
-    replace_awaited,
     resume,
     save,
     set_applied,
@@ -25,7 +24,6 @@ from syncd.store.runs.log import (
     stopped,
     unfinished,
     unfinished_of,
-    wait,
     waiting,
 )
 from syncd.store.runs.newest import NO_RUNS, LastRuns, last_file, last_runs, last_success, strips
@@ -51,7 +49,6 @@ __all__ = [
     "list",
     "page",
     "prune",
-    "replace_awaited",
     "results",
     "resume",
     "save",
@@ -62,6 +59,5 @@ __all__ = [
     "strips",
     "unfinished",
     "unfinished_of",
-    "wait",
     "waiting",
 ]

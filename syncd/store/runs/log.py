@@ -37,8 +37,6 @@ from syncd.store.model import (
 from syncd.store.transactions import Tx, existing
 
 _STOPPED = "stopped"
-#: The checkpoint of a run that has not begun to read its file.
-_QUEUED = "queued"
 
 RUN = Columns(
     Run,
@@ -58,13 +56,10 @@ RUN = Columns(
 
 
 class OpenRun(NamedTuple):
-    """A run that has not ended, without its figures. ``waits_for`` as in ``RunRow``."""
+    """A run that has not ended: its number, and of a file its name in ``.claimed/``."""
 
     id: int
-    state: RunState
-    attempt: int
     claimed_name: str | None
-    waits_for: int | None
 
 
 class Applied(NamedTuple):
@@ -78,7 +73,7 @@ class Applied(NamedTuple):
 
 
 _decode_applied = msgspec.json.Decoder(Applied).decode
-_OPEN_RUN = Columns(OpenRun, RunRow, state=RunState)
+_OPEN_RUN = Columns(OpenRun, RunRow)
 SELECT = (
     RUN.select()
     .join(FeedRow, col(FeedRow.id) == RunRow.feed_id)
@@ -124,8 +119,6 @@ _SAVE = updating(
     where=[RunRow.id],
 )
 _PROGRESS = updating(RunRow.progress, where=[RunRow.id])
-_WAIT = updating(RunRow.waits_for, RunRow.reason, where=[RunRow.id])
-_REPLACE_AWAITED = updating(RunRow.waits_for, where=[], was=[RunRow.waits_for])
 _CHECKPOINT = updating(RunRow.checkpoint, where=[RunRow.id])
 _SET_APPLIED = updating(RunRow.applied, where=[RunRow.id])
 _HAS_APPLIED = Statement(select(col(RunRow.applied)).where(*matching(RunRow.id)))
@@ -164,10 +157,9 @@ def begin(  # noqa: PLR0917
     kind: RunKind = RunKind.FILE,
     reverts: int | None = None,
     repeats: int | None = None,
-    queued: bool = False,
 ) -> Run:
     """Return a new run, claimed now. ``size`` in bytes; ``claimed_name``: the file's name under ``.claimed/``;
-    ``reverts`` and ``repeats``: as in Run; ``queued``: its first attempt begins with ``resume``."""
+    ``reverts`` and ``repeats``: as in Run."""
     values = {
         RunRow.feed_id: feed_id,
         RunRow.employer_id: employer_id,
@@ -179,7 +171,6 @@ def begin(  # noqa: PLR0917
         RunRow.counts: RunCounts(),
         RunRow.phases: {},
         RunRow.claimed_name: claimed_name,
-        RunRow.checkpoint: _QUEUED if queued else None,
         RunRow.reverts: reverts,
         RunRow.repeats: repeats,
     }
@@ -243,16 +234,6 @@ def unfinished_of(tx: Tx, feed_id: int) -> Sequence[OpenRun]:
 def held(tx: Tx, feed: str) -> Sequence[Run]:
     """Return the held runs of the feed with that name, the oldest first."""
     return tx.all(_HELD, feed=feed, state=RunState.HELD.value)
-
-
-def wait(tx: Tx, waiting: Collection[int], waits_for: int | None, reason: str | None) -> None:
-    """Have the runs ``waiting`` wait for the run ``waits_for`` (None: for none any longer)."""
-    tx.many(_WAIT, [(waits_for, kept(reason), run_id) for run_id in waiting])
-
-
-def replace_awaited(tx: Tx, awaited: int, by: int) -> None:
-    """Have the runs that wait for the run ``awaited`` wait for the run ``by``, which took its place."""
-    tx.run(_REPLACE_AWAITED, was_waits_for=awaited, waits_for=by)
 
 
 def by_claimed(tx: Tx, feed_id: int, claimed_name: str) -> Run | None:
@@ -320,18 +301,19 @@ def stopped(tx: Tx, run_id: int) -> None:
 
 
 def resume(tx: Tx, run_id: int) -> tuple[Run, int]:
-    """Begin the next attempt of a run that was cut off, or the first of one that was queued: the run, its state
-    ``claimed`` again, and how many attempts in a row have now died at the same place."""
+    """Begin the next attempt of a run that was cut off. Return the run, its state ``claimed`` again, and how many attempts in
+    a row have now died at the same place."""
     attempt, checkpoint, before, deaths = existing(tx.one(_DEATHS, id=run_id), "run", run_id)
-    place = checkpoint or ""
-    died_at: str | None = None
-    if place in (_STOPPED, _QUEUED):
+    place, died_at = checkpoint or "", None
+    if place == _STOPPED:
         deaths = 0
     else:
         died_at, deaths = place, deaths + 1 if place == before else 1
     set_progress(tx, run_id, None)
-    state, attempt = RunState.CLAIMED.value, attempt + (place != _QUEUED)
-    tx.run(_RESUME, id=run_id, state=state, attempt=attempt, checkpoint=None, died_at=died_at, deaths=deaths)
+    state = RunState.CLAIMED.value
+    tx.run(
+        _RESUME, id=run_id, state=state, attempt=attempt + 1, checkpoint=None, died_at=died_at, deaths=deaths
+    )
     return get(tx, run_id), deaths
 
 

@@ -1,14 +1,13 @@
 """Arrival: a file in a drop folder becomes a run, and is filed afterwards.
 
-The way of a file (docs/reconciliation.md "When a file is taken"):
+The way of a file (docs/reconciliation.md "When a file is taken"), in four modules:
 
-1. ``worker``       Each feed has its turn; after a turn that failed it has a pause.
-2. ``feed_queue``   One visit to a feed, under its lock (``feed_lock``). What a dead process left comes first, then
-                    the complete files, the oldest first.
-3. ``inbox``        A file is complete when it is still and no process writes to it.
-4. ``claims``       It is renamed into ``.claimed/``; ``syncd import`` copies a file there.
-5. ``delivery``     Its run is begun in the store, taken to its end by the importer, and reported.
-6. ``filing``       Reports and file are moved to ``done/`` or ``failed/``; ``feed_folder`` removes them later.
+1. ``worker``       Each feed has its turn.
+2. ``feed_queue``   One visit to a feed, under its lock (``feed_lock``). The file of a run that a dead process left comes first,
+                    then the complete files (``inbox``), the oldest first. A file is claimed: renamed into ``.claimed/``
+                    (``claims``; ``syncd import`` copies it there). After a turn that failed the feed has a pause.
+3. ``run_file``     Its run is begun in the store, taken to its end by the importer, and reported.
+4. ``file_away``    Reports and file are moved to ``done/`` or ``failed/``; ``feed_folder`` removes them later.
 
 A person's decision on a held run needs the same lock (``decisions``), and so does a revert (``reverts``). A process that
 dies leaves the file in ``.claimed/``. What failed for a reason that can pass is tried again (``context``).

@@ -7,71 +7,18 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from syncd.errors import FeedError
 from syncd.file_kinds import kind_of
 from syncd.sync import files, folders
-from syncd.sync.arrival.inbox import HEAD, Candidate, UnexpectedFile
-from syncd.sync.run import FILE_CHANGED
+from syncd.sync.arrival.inbox import UnexpectedFile
+from syncd.sync.drop_file import FILE_CHANGED, DropFile
 
 #: What the name of a copy begins with while it is made.
 COPY = ".copy-"
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimedFile:
-    """A file in ``.claimed/``. ``name`` is its name as displayed."""
-
-    claimed_name: str
-    name: str
-    signature: folders.Signature
-
-    @property
-    def age(self) -> tuple[int, str]:
-        return self.signature.mtime_ns, self.name
-
-
-@dataclass(slots=True)
-class Claimed:
-    """A claimed file, open until ``close``. ``name`` is its name as displayed, ``folder`` the path of ``.claimed/``.
-    ``path`` and ``scratch`` lead through open descriptors, wherever the folders are moved."""
-
-    fd: int
-    folder_fd: int
-    folder: Path
-    claimed_name: str
-    name: str
-    signature: folders.Signature
-
-    @property
-    def path(self) -> Path:
-        """The path for reading: that of the open file, whatever lies under its name by now."""
-        return folders.descriptor_path(self.fd, self.folder / self.claimed_name)
-
-    @property
-    def scratch(self) -> Path:
-        """The beginning of the names of its run's scratch files; ``tidy`` removes what a dead run left of them."""
-        return folders.descriptor_path(self.folder_fd, self.folder) / f".{self.claimed_name[:8]}.rejected"
-
-    def head(self) -> bytes:
-        """Return the beginning of the file. Raises OSError."""
-        return os.pread(self.fd, HEAD, 0)
-
-    @property
-    def is_there(self) -> bool:
-        """Whether something still lies in ``.claimed/`` under the file's name."""
-        return folders.mode_of(self.claimed_name, self.folder_fd) != 0
-
-    def close(self) -> None:
-        """Close the file, which stays where it is."""
-        for fd in (self.fd, self.folder_fd):
-            if fd >= 0:
-                os.close(fd)
-        self.fd = self.folder_fd = -1
 
 
 class Claims:
@@ -79,67 +26,55 @@ class Claims:
 
     def __init__(self, folder: Path, marker: str | None) -> None:
         self.folder, self._marker = folder, marker
-        #: The claimed names of the files of a try that failed: the next try finds those that were renamed.
-        self._tried: dict[Candidate, str] = {}
 
-    def claim(self, candidates: Sequence[Candidate]) -> list[ClaimedFile]:
-        """Rename the files into ``.claimed/`` and return them. Left out is what is gone, and what another file had replaced by
-        then: that stays in ``.claimed/`` and has to settle there. After an error the same call may be tried again."""
+    def claim(self, file: DropFile) -> DropFile | None:
+        """Rename the complete file into ``.claimed/`` and return it, open. Return None if it is gone, or if another file had
+        replaced it by then: that stays in ``.claimed/`` and has to settle there, and so does a file whose claim failed."""
         place = self.folder / folders.CLAIMED
-        found = []
         with folders.open_folder(self.folder) as folder, folders.open_folder_in(folder, place) as claims:
-            there = set(os.listdir(claims))
-            taken, notes = {name[:8] for name in there}, _marker_notes(there)
-            for candidate in candidates:
-                name = self._tried.get(candidate) or files.claim_name(_unused_token(taken), candidate.name)
-                self._tried[candidate] = name
-                try:
-                    if name not in there:
-                        notes[name[:8]] = self._note_marker(folder, claims, name, candidate.name)
-                        os.rename(candidate.name, name, src_dir_fd=folder, dst_dir_fd=claims)
-                except FileNotFoundError:
-                    continue
-                except OSError as error:
-                    raise folders.other_file_system(place) if error.errno == errno.EXDEV else error from None
-                claimed = take(claims, self.folder, name, files.display_name(candidate.name))
-                replaced = claimed is None or claimed.signature != candidate.signature
-                note = notes.get(name[:8])
-                self._drop_marker(folder, claims, candidate.name, note, whichever=replaced)
-                if claimed is None:
-                    continue
-                with closing(claimed):
-                    os.fsync(claimed.fd)
-                    if claimed.signature == candidate.signature:
-                        found.append(ClaimedFile(name, claimed.name, claimed.signature))
-            for fd in (claims, folder):
-                os.fsync(fd)
-        self._tried.clear()
-        return found
+            name = files.claim_name(_unused_token({name[:8] for name in os.listdir(claims)}), file.name)
+            note = self._note_marker(folder, claims, name, file.entry)
+            try:
+                os.rename(file.entry, name, src_dir_fd=folder, dst_dir_fd=claims)
+            except FileNotFoundError:
+                return None
+            except OSError as error:
+                raise folders.other_file_system(place) if error.errno == errno.EXDEV else error from None
+            with ExitStack() as opened:
+                claimed = DropFile.opened(claims, place, name, file.name)
+                if claimed is not None:
+                    opened.callback(claimed.close)
+                replaced = claimed is None or claimed.signature != file.signature
+                self._drop_marker(folder, claims, file.entry, note, whichever=replaced)
+                for fd in (claims, folder) if claimed is None else (claimed.fd, claims, folder):
+                    os.fsync(fd)
+                if replaced:
+                    return None
+                opened.pop_all()
+            return claimed
 
-    def found(self) -> list[ClaimedFile]:
+    def claimed(self) -> list[DropFile]:
         """Return the claimed files, the oldest first. Some are what a process left when it died."""
+        place = self.folder / folders.CLAIMED
         there = []
-        with (
-            folders.open_folder(self.folder) as folder,
-            folders.open_folder_in(folder, self.folder / folders.CLAIMED) as claims,
-        ):
+        with folders.open_folder(self.folder) as folder, folders.open_folder_in(folder, place) as claims:
             names = os.listdir(claims)
-            notes = _marker_notes(names)
+            notes = {name[1:9]: name for name in names if is_marker_note(name)}
             for name in names:
                 parsed = files.parse_claim(name)
                 if parsed is None:
                     continue
                 with suppress(FileNotFoundError):
-                    look = os.stat(name, dir_fd=claims, follow_symlinks=False)
-                    if stat.S_ISREG(look.st_mode):
+                    status = os.stat(name, dir_fd=claims, follow_symlinks=False)
+                    if stat.S_ISREG(status.st_mode):
                         self._drop_marker(folder, claims, parsed[1], notes.get(parsed[0]))
-                        there.append(ClaimedFile(name, parsed[1], folders.Signature.of(look)))
+                        there.append(DropFile(place, name, parsed[1], folders.Signature.of(status)))
         return sorted(there, key=lambda file: file.age)
 
-    def open(self, file: ClaimedFile) -> Claimed | None:
+    def open(self, file: DropFile) -> DropFile | None:
         """Open a claimed file; None if it is gone or is not a regular file any more."""
         with folders.open_subfolder(self.folder, folders.CLAIMED) as claims:
-            return take(claims, self.folder, file.claimed_name, file.name)
+            return DropFile.opened(claims, file.folder, file.entry, file.name)
 
     def names(self) -> list[str]:
         """Return the names of all that has the name of a claimed file, sorted."""
@@ -149,8 +84,12 @@ class Claims:
     def unexpected(self) -> list[UnexpectedFile]:
         """Return what replaced a file in the moment of its claim and is not a file, and files that cannot be opened."""
         with folders.open_subfolder(self.folder, folders.CLAIMED) as claims:
-            found = [(name, _fault(name, claims)) for name in self.names()]
-        return [UnexpectedFile(f"{folders.CLAIMED}/{files.display_name(n)}", why) for n, why in found if why]
+            faults = [(name, _fault(name, claims)) for name in self.names()]
+        return [
+            UnexpectedFile(f"{folders.CLAIMED}/{files.display_name(name)}", why)
+            for name, why in faults
+            if why
+        ]
 
     def _note_marker(self, folder: int, claims: int, claim: str, name: str) -> str | None:
         """Note, before a file is claimed, which marker it has; return the name of the note. If this process dies, the marker of
@@ -189,11 +128,6 @@ def _marker_note(token: str, marker: os.stat_result) -> str:
     return f".{token}{_NOTE}{marker.st_ino}-{marker.st_ctime_ns}"
 
 
-def _marker_notes(names: Iterable[str]) -> dict[str, str | None]:
-    """Return token → name of the notes among the ``names``."""
-    return {name[1:9]: name for name in names if is_marker_note(name)}
-
-
 def is_marker_note(name: str) -> bool:
     """Return whether something in ``.claimed/`` has the name of a note of a marker."""
     return name.startswith(_NOTE, 9)
@@ -201,8 +135,8 @@ def is_marker_note(name: str) -> bool:
 
 def copy_in(
     feed: Path, path: Path, progress: Callable[[int, int], None] | None = None, *, name: str | None = None
-) -> Claimed:
-    """Return a claimed copy of the regular file ``path``, which is durable before it gets its name. Call it under the
+) -> DropFile:
+    """Return a claimed copy of the regular file ``path``, open, which is durable before it gets its name. Call it under the
     feed's lock. ``feed`` is the feed's folder; ``progress`` is called with the bytes done and all bytes; ``name``: the
     file's, if it is not that of ``path``.
 
@@ -211,20 +145,20 @@ def copy_in(
         open(path, "rb", opener=_open_nonblocking) as source,
         folders.open_subfolder(feed, folders.CLAIMED) as claims,
     ):
-        found = os.fstat(source.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise FeedError("not_a_feed", f"{path} is {kind_of(found.st_mode)}")
+        status = os.fstat(source.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise FeedError("not_a_feed", f"{path} is {kind_of(status.st_mode)}")
         token = _unused_token({name[:8] for name in os.listdir(claims)})
         name = name or path.name
         copy, claim = f"{COPY}{token}", files.claim_name(token, name)
-        files.copy_into(source.fileno(), copy, claims, found.st_size, progress)
-        if folders.Signature.of(os.fstat(source.fileno())) != folders.Signature.of(found):
+        files.copy_into(source.fileno(), copy, claims, status.st_size, progress)
+        if folders.Signature.of(os.fstat(source.fileno())) != folders.Signature.of(status):
             os.unlink(copy, dir_fd=claims)
             raise FeedError(FILE_CHANGED, f"{path} changed while it was copied")
-        os.utime(copy, ns=(found.st_mtime_ns, found.st_mtime_ns), dir_fd=claims)
+        os.utime(copy, ns=(status.st_mtime_ns, status.st_mtime_ns), dir_fd=claims)
         os.rename(copy, claim, src_dir_fd=claims, dst_dir_fd=claims)
         os.fsync(claims)
-        claimed = take(claims, feed, claim, files.display_name(name))
+        claimed = DropFile.opened(claims, feed / folders.CLAIMED, claim, files.display_name(name))
     assert claimed is not None, "no partner can change what lies in .claimed/"
     return claimed
 
@@ -235,29 +169,8 @@ def _open_nonblocking(path: str, flags: int) -> int:
 
 
 def _unused_token(taken: set[str]) -> str:
-    """Return 8 random hex digits that are not ``taken``, and take them."""
-    token = next(token for token in iter(lambda: secrets.token_hex(4), None) if token not in taken)
-    taken.add(token)
-    return token
-
-
-def take(claims: int, feed: Path, name: str, shown: str) -> Claimed | None:
-    """Open a file in the open folder ``claims`` of the feed's folder. Return None for what is not a regular file, has
-    another name, or is gone. Locks that a partner holds on the file do not matter. Raises OSError."""
-    with ExitStack() as opened:
-        try:
-            fd = folders.open_regular(name, claims)
-        except FileNotFoundError:
-            return None
-        if fd is None:
-            return None
-        opened.callback(os.close, fd)
-        if folders.has_other_name(fd):
-            return None
-        signature = folders.Signature.of(os.fstat(fd))
-        claimed = Claimed(fd, os.dup(claims), feed / folders.CLAIMED, name, shown, signature)
-        opened.pop_all()
-    return claimed
+    """Return 8 random hex digits that are not ``taken``."""
+    return next(token for token in iter(lambda: secrets.token_hex(4), None) if token not in taken)
 
 
 def _fault(name: str, claims: int) -> str | None:

@@ -1,102 +1,144 @@
-"""The queue of one feed: which of its files are run, and in which order (docs/reconciliation.md "When a file is taken")."""
+"""The queue of one feed: which of its files is run next, and when to look again (docs/reconciliation.md "When a file is
+taken")."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Mapping
+import os
+from collections import deque
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import inf
+from pathlib import Path
 
 import structlog
 
 from syncd.domain import Run, RunState
-from syncd.errors import NotFound
-from syncd.feeds.readers import ERRORS
+from syncd.errors import StoreClosed, StoreError, SyncdError
 from syncd.logs import Event
 from syncd.store import Tx, feeds, runs
-from syncd.sync.arrival.claims import ClaimedFile, Claims
-from syncd.sync.arrival.context import ArrivalContext
-from syncd.sync.arrival.delivery import DeliveryRunner, ended_without_importer
+from syncd.sync.arrival.claims import Claims
+from syncd.sync.arrival.context import ArrivalContext, can_pass
 from syncd.sync.arrival.feed_folder import make_folders, sweep, tidy
 from syncd.sync.arrival.feed_lock import feed_lock
-from syncd.sync.arrival.inbox import Candidate, Inbox, Settling, UnexpectedFile
+from syncd.sync.arrival.inbox import Inbox, Settling, UnexpectedFile
 from syncd.sync.arrival.reverts import continue_reverts
-from syncd.sync.run import Feed
+from syncd.sync.arrival.run_file import end_without_importer, file_with_reports, run_file
+from syncd.sync.drop_file import DropFile
+from syncd.sync.run import Feed, Stopped, disk_fails, names_elsewhere, scratch_fault
 
 log = structlog.get_logger("syncd.sync")
 
 #: Seconds until the next visit to a feed that another process runs, between two sweeps of a feed's old files, and between
-#: two scans for the files of a delta feed while some wait.
+#: two scans while complete files wait.
 ELSEWHERE, SWEEP, SCAN = 1.0, 60.0, 5.0
 #: The least number of seconds until another visit: less could be lost when times are rounded.
 SOON = 0.01
-#: Seconds between two looks whether the time can be trusted: rows would be decided by its date.
-UNTRUSTED = 5.0
-#: Seconds between two looks whether a person has decided on the run that a file waits for.
-UNDECIDED = 5.0
-#: Seconds that newer files wait for a claimed file to settle, and between two looks of an import at it.
-LEFT, PAUSE = 60.0, 0.5
+#: Seconds between two looks whether the time can be trusted, and at a claimed file that cannot be opened.
+UNTRUSTED = UNOPENED = 5.0
+#: Seconds that an import waits for a claimed file to settle, and between two looks at it.
+MAX_SETTLING, PAUSE = 60.0, 0.5
 #: The most files that one visit files without running them.
-FILED = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """A file that waits for its turn: in the feed's folder, or claimed, with a run that has not begun to read or none.
-    ``behind``: the run of a newer file that decides whether it has a turn."""
-
-    file: Candidate | ClaimedFile
-    run_id: int | None = None
-    behind: int | None = None
+MAX_FILED = 100
+#: Seconds: the longest pause of a feed whose turns fail.
+MAX_PAUSE = 60.0
 
 
 @dataclass(slots=True)
-class LeftBehind:
-    """The claimed files by what has to be done, each list with the oldest first: those whose runs have ended, which only
-    have to be filed; those whose runs go on, before newer files; those that wait for their turn like the files in the
-    feed's folder. ``unsettled``: a file without a run has to be still first; ``more``: not all were looked at."""
+class ClaimedFiles:
+    """The claimed files by what has to be done, each list with the oldest first: those whose runs have ``ended``, which only have
+    to be filed; those whose runs were ``cut_off`` and go on, before all others; those that are ``complete`` and have no run
+    yet. ``unsettled``: others have to be still first; ``more``: not all were looked at."""
 
-    ended: list[tuple[ClaimedFile, Run]] = field(default_factory=list)
-    cut_off: list[tuple[ClaimedFile, int]] = field(default_factory=list)
-    waiting: list[Delivery] = field(default_factory=list)
+    ended: list[tuple[DropFile, Run]] = field(default_factory=list)
+    cut_off: list[tuple[DropFile, int]] = field(default_factory=list)
+    complete: list[DropFile] = field(default_factory=list)
     unsettled: bool = False
     more: bool = False
 
 
 class FeedQueue:
-    """What is remembered of a feed from visit to visit, as long as it ``serves`` the feed.
+    """What is remembered of a feed from turn to turn, as long as it ``serves`` the feed. After a turn that failed there is a
+    pause, and the reason is in ``waiting``; ``degraded`` says that only this feed is concerned.
 
-    ``due``: the time by the monotonic clock at which another visit may find more, None if time alone brings nothing.
-    ``more``: another visit finds more at once. ``heals``: a run that was cut off has to go on. ``large``: the visit ran
-    nothing, because the next file is larger than it might be. ``unexpected``: what the last visit found that is never
-    taken."""
+    ``wanted``: it needs a turn; ``running``: it has one; ``large``: its next file is not for a thread that is kept for small
+    files; ``heals``: a run that was cut off has to go on; ``last``: the number of its last turn among those of all feeds;
+    ``unexpected``: the things in its folder that are never taken."""
 
     def __init__(self, ctx: ArrivalContext, feed: Feed) -> None:
         config = feed.config
-        self._ctx, self._folder, self._settle, self._marker = ctx, feed.folder, config.settle, config.marker
+        self._ctx, self.feed = ctx, feed
         self._claims = Claims(feed.folder, config.marker)
         self._inbox = Inbox(feed.folder, config.marker, Settling(config.settle, ctx.monotonic))
         self._orphans = Settling(config.settle, ctx.monotonic)
-        self._complete: list[Candidate] = []
+        self._complete: deque[DropFile] = deque()
         self._scan_at = self._sweep_at = 0.0
-        self._unsettled_since = inf
-        self.due: float | None = None
-        self.more = self.heals = self.large = False
+        #: When the next visit may find more, by the monotonic clock; None if time alone brings nothing.
+        self._due: float | None = None
+        self._paused_until: float | None = None
+        self._failures = self.last = 0
+        self.waiting: str | None = None
+        self.degraded = self.wanted = self.running = self.large = self.heals = False
         self.unexpected: list[UnexpectedFile] = []
 
     def serves(self, feed: Feed) -> bool:
         """Return whether what this queue remembers is valid for ``feed`` as it is configured now."""
-        now = (feed.folder, feed.config.settle, feed.config.marker)
-        return now == (self._folder, self._settle, self._marker)
+        return _place(feed) == _place(self.feed)
 
-    def visit(self, feed: Feed, largest: int | None = None) -> Iterator[Run]:
-        """Take one turn: continue what a dead process left, or run one complete file, of at most ``largest`` bytes. Yield each
-        run when it has ended and, but for runs of files that give way, its file is filed.
+    # -- turns ------------------------------------------------------------------------------------------------
 
-        Raises Stopped when the service stops, and whatever the folder, the store or a run raises."""
-        self.due, self.more, self.large = None, False, False
-        make_folders(self._folder)
+    @property
+    def due(self) -> float | None:
+        """When the next turn may find more, by the monotonic clock; None if time alone brings nothing."""
+        return self._due if self._paused_until is None else self._paused_until
+
+    def is_for(self, largest: int | None) -> bool:
+        """Return whether a thread that runs files of up to ``largest`` bytes may give it a turn."""
+        return not (self.running or (self.large and largest is not None))
+
+    def is_ready(self, now: float, largest: int | None) -> bool:
+        """Return whether a turn may find something, for a thread that runs files of up to ``largest`` bytes."""
+        if not self.is_for(largest):
+            return False
+        if self._paused_until is not None:
+            return now >= self._paused_until
+        return self.wanted or (self._due is not None and now >= self._due)
+
+    def begin(self, number: int) -> None:
+        """Note that turn ``number`` of all begins."""
+        self.last, self.running, self.wanted, self.large = number, True, False, False
+
+    def turn(self, feed: Feed, largest: int | None = None) -> Iterator[Run]:
+        """Visit the feed; yield each run that ended. ``largest``: files with more bytes are not run. Raises Stopped and
+        StoreClosed; all other errors end in a pause."""
+        self._paused_until = None
+        try:
+            yield from self._visit(feed, largest)
+        except (Stopped, StoreClosed):
+            raise
+        except Exception as error:
+            self._pause(feed, error)
+        else:
+            if self.waiting:
+                log.info(Event.FEED_RESUMED, feed=feed.name)
+            self.waiting, self._failures = None, 0
+
+    def _pause(self, feed: Feed, error: Exception) -> None:
+        self._failures += 1
+        seconds = min(2.0 ** (self._failures - 1), MAX_PAUSE)
+        self._paused_until = self._ctx.monotonic() + seconds
+        self.waiting = _in_words(error, feed.folder)
+        self.degraded = _is_of_one_feed(error, feed.folder, self._ctx.scratch)
+        if can_pass(error) or isinstance(error, SyncdError):
+            log.warning(Event.FEED_WAITING, feed=feed.name, reason=self.waiting, seconds=seconds)
+        else:
+            log.exception(Event.FEED_FAULT, feed=feed.name, reason=self.waiting)
+
+    def _visit(self, feed: Feed, largest: int | None) -> Iterator[Run]:
+        """Continue what a dead process left, or run the oldest complete file. Yield each run when it has ended and its file is
+        filed. Raises whatever the folder, the store or a run raises."""
+        self._due = None
+        make_folders(feed.folder)
         with feed_lock(self._ctx.store, feed) as mine:
             if not mine:
                 self._look_again(ELSEWHERE)
@@ -108,274 +150,166 @@ class FeedQueue:
             if not self._ctx.trusts(self._ctx.store.now().instant):
                 self._look_again(UNTRUSTED)
                 return
-            tidy(self._folder)
-            runner = DeliveryRunner(self._ctx, feed)
+            tidy(feed.folder)
             yield from self._fail_lost_runs(feed)
-            left = self._left_behind(feed)
-            yield from self._heal(feed, runner, left, largest)
-            if not (self.more or left.cut_off):
-                waiting = left.waiting + [Delivery(file) for file in self._look(feed)]
-                if not self._must_settle(feed, left):
-                    yield from self._run_next(feed, runner, waiting, largest)
+            claimed = self._sorted_claims(feed)
+            self._file_ended(feed, claimed)
+            self.heals, self.wanted = len(claimed.cut_off) > 1, self.wanted or claimed.more
+            for file, run_id in claimed.cut_off[:1] or self._oldest_first(claimed.complete):
+                run = self._run(feed, file, run_id, largest)
+                if run is not None:
+                    self.wanted = True  # the next visit finds out whether there is more
+                    yield run
+                if run is not None or self.large:
+                    break
             if self._ctx.monotonic() >= self._sweep_at:
                 sweep(self._ctx.store, feed)
                 self._sweep_at = self._ctx.monotonic() + SWEEP
 
     def finish(self, feed: Feed) -> Iterator[Run]:
-        """Take all claimed files to their ends, but for those that wait for a person; yield each run. Call it under the feed's
-        lock. A file that a process goes on writing to is left after a minute: it is not older than what comes next.
+        """Take all claimed files to their ends; yield each run. Call it under the feed's lock. A file that a process goes on
+        writing to is left after a minute.
 
-        Raises as ``visit`` does."""
-        runner = DeliveryRunner(self._ctx, feed)
-        give_up = self._ctx.monotonic() + LEFT
+        Raises whatever the folder, the store or a run raises, and Stopped."""
+        give_up = self._ctx.monotonic() + MAX_SETTLING
         while True:
-            self.more = False
             yield from self._fail_lost_runs(feed)
-            left = self._left_behind(feed)
-            yield from self._heal(feed, runner, left)
-            if not (self.more or left.cut_off):
-                yield from self._run_next(feed, runner, left.waiting)
-            if not self.more:
-                if not left.unsettled or self._ctx.monotonic() >= give_up:
-                    return
+            claimed = self._sorted_claims(feed)
+            self._file_ended(feed, claimed)
+            for file, run_id in [*claimed.cut_off, *((file, None) for file in claimed.complete)]:
+                run = self._run(feed, file, run_id)
+                if run is not None:
+                    yield run
+            if claimed.unsettled and self._ctx.monotonic() < give_up:
                 self._ctx.sleep(PAUSE)
-            self._ctx.check_stop()
-
-    # -- one turn ---------------------------------------------------------------------------------------------
-
-    def _heal(
-        self, feed: Feed, runner: DeliveryRunner, left: LeftBehind, largest: int | None = None
-    ) -> Iterator[Run]:
-        """File what has ended; continue one run that was cut off."""
-        self.heals = bool(left.cut_off)
-        for file, run in left.ended:
-            self._ctx.check_stop()
-            if (claimed := self._claims.open(file)) is not None:
-                with closing(claimed):
-                    runner.file(claimed, run)
-        self.more = left.more
-        for file, run_id in left.cut_off[:1]:
-            self._ctx.check_stop()
-            ran = yield from self._deliver(feed, runner, Delivery(file, run_id), largest)
-            if ran:
-                self.more, self.heals = True, len(left.cut_off) > 1
-            else:
-                self._look_again(UNDECIDED)
-
-    def _run_next(
-        self, feed: Feed, runner: DeliveryRunner, waiting: list[Delivery], largest: int | None = None
-    ) -> Iterator[Run]:
-        """Run the file whose turn it is. Those that have given way since the last turn are superseded first."""
-        self._ctx.check_stop()
-        if feed.config.policy.mode == "snapshot":
-            gone, waiting = self._judged(waiting)
-            yield from self._superseded(feed, gone)
-            waiting = self._newest(runner, waiting)
-        waiting.sort(key=lambda delivery: delivery.file.age)
-        for number, delivery in enumerate(waiting, start=1):
-            ran = yield from self._deliver(feed, runner, delivery, largest)
-            if ran or self.large:
-                self.more = self.more or (ran and number < len(waiting))
+            elif not claimed.more:
                 return
+            self._ctx.check_stop()
 
-    def _deliver(
-        self, feed: Feed, runner: DeliveryRunner, delivery: Delivery, largest: int | None
-    ) -> Generator[Run, None, bool]:
-        """Run one file; yield its run, and those of files that give way to it. Return whether it could be run now."""
-        if largest is not None and delivery.file.signature.size > largest:
-            self.large = True
-            return False
-        file = delivery.file
-        if isinstance(file, Candidate):
-            found = self._claim([file])
-            if not found:
-                self._look_again(self._settle)
-                return False
-            [file] = found
-        if delivery.behind is not None and (number := delivery.run_id) is not None:
-            self._ctx.write(lambda tx: runs.wait(tx, [number], None, None))
-        claimed = self._claims.open(file)
-        if claimed is None:
-            return False
-        yield runner.deliver(claimed, delivery.run_id)
-        if feed.config.policy.mode == "snapshot":
-            gone, rest = self._judged(self._left_behind(feed).waiting)
-            yield from self._superseded(feed, gone)
-            self.more = self.more or bool(gone or rest)
-        return True
+    def _run(self, feed: Feed, file: DropFile, run_id: int | None, largest: int | None = None) -> Run | None:
+        """Claim the file if it is not claimed, and run it. Return its run; None if it cannot be run now."""
+        self._ctx.check_stop()
+        if largest is not None and file.size > largest:
+            self.large = self.wanted = True
+            return None
+        if file.entry in self._ctx.given_up.changed and not self._has_settled(file):
+            raise file.changed()
+        if file.is_claimed:
+            opened = self._claims.open(file)
+        else:
+            self._complete.popleft()
+            opened = self._ctx.retried(lambda: self._claims.claim(file))
+        if opened is None:
+            self._look_again(UNOPENED if file.is_claimed else feed.config.settle)
+            return None
+        return run_file(self._ctx, feed, opened, run_id)
+
+    # -- claimed files ------------------------------------------------------------------------------------------
+
+    def _file_ended(self, feed: Feed, claimed: ClaimedFiles) -> None:
+        for file, run in claimed.ended:
+            self._ctx.check_stop()
+            if (opened := self._claims.open(file)) is not None:
+                with closing(opened):
+                    file_with_reports(self._ctx, feed, opened, run)
 
     def _fail_lost_runs(self, feed: Feed) -> Iterator[Run]:
         """End the runs whose claimed file is gone, for they cannot be continued. Yield each."""
         there = set(self._claims.names())
         why = "its file was removed from .claimed/ before the run ended"
-        lost = self._ctx.store.read(lambda tx: _lost_runs(tx, feed, there))
-        for run in ended_without_importer(
-            self._ctx, [replace(run, state=RunState.FAILED, reason=why) for run in lost]
-        ):
-            self._ctx.ended(run)
-            yield run
+        for name, number in self._ctx.store.read(partial(_unfinished_files, feed=feed)).items():
+            if name not in there:
+                lost = self._ctx.store.read(partial(runs.get, run_id=number))
+                lost = end_without_importer(self._ctx, replace(lost, state=RunState.FAILED, reason=why))
+                self._ctx.ended(lost)
+                yield lost
 
-    # -- files that wait ----------------------------------------------------------------------------------------
-
-    def _left_behind(self, feed: Feed) -> LeftBehind:
-        there, left = self._claims.found(), LeftBehind()
-        self._orphans.forget_all_but({file.claimed_name for file in there})
-        unfinished = self._ctx.store.read(lambda tx: runs.unfinished_of(tx, feed.id))
-        known = {run.claimed_name: run for run in unfinished}
-        rest = [file for file in there if file.claimed_name not in known]
+    def _sorted_claims(self, feed: Feed) -> ClaimedFiles:
+        there, claimed = self._claims.claimed(), ClaimedFiles()
+        self._orphans.forget_all_but({file.entry for file in there})
+        unfinished = self._ctx.store.read(partial(_unfinished_files, feed=feed))
+        rest = []
         for file in there:
-            if (run := known.get(file.claimed_name)) is None:
-                continue
-            if file.claimed_name in self._ctx.given_up.changed and not self._has_settled(file):
-                left.unsettled = True
-            elif run.state is not RunState.CLAIMED or run.attempt > 1:
-                left.cut_off.append((file, run.id))
+            if (number := unfinished.get(file.entry)) is None:
+                rest.append(file)
             else:
-                left.waiting.append(Delivery(file, run.id, run.waits_for))
-        left.more = len(rest) > FILED
-        names = [file.claimed_name for file in rest[:FILED]]
+                claimed.cut_off.append((file, number))
+        claimed.more = len(rest) > MAX_FILED
+        names = [file.entry for file in rest[:MAX_FILED]]
         found = self._ctx.store.read(lambda tx: [runs.by_claimed(tx, feed.id, name) for name in names])
         for file, ended in zip(rest, found, strict=False):
             if ended is not None:
-                left.ended.append((file, ended))
+                claimed.ended.append((file, ended))
             elif self._has_settled(file):
-                left.waiting.append(Delivery(file))
+                claimed.complete.append(file)
             else:
-                left.unsettled = True
-        return left
+                claimed.unsettled = True
+        return claimed
 
-    def _judged(self, waiting: list[Delivery]) -> tuple[list[Delivery], list[Delivery]]:
-        """Return the files that have given way to a newer one, and those that have a turn. Others wait for a person."""
-        verdicts: dict[int | None, bool | None] = {None: False}
-        for delivery in waiting:
-            if (number := delivery.behind) is not None and number not in verdicts:
-                verdicts[number] = self._ctx.store.read(partial(_gives_way, number=number))
-        if None in (verdicts[delivery.behind] for delivery in waiting):
-            self._look_again(UNDECIDED)
-        gone = [delivery for delivery in waiting if verdicts[delivery.behind]]
-        return gone, [delivery for delivery in waiting if verdicts[delivery.behind] is False]
-
-    def _superseded(self, feed: Feed, gone: list[Delivery]) -> Iterator[Run]:
-        """End the runs of files that gave way. They are filed by later visits. Yield each run."""
-        if not gone:
-            return
-        numbers = [(delivery.run_id, delivery.behind) for delivery in gone]
-        found = self._ctx.store.read(
-            lambda tx: [
-                (runs.get(tx, run_id or 0), runs.get(tx, newer or 0).file) for run_id, newer in numbers
-            ]
-        )
-        self._ctx.write(partial(_replace_awaited, feed_id=feed.id, by=dict(numbers)))
-        why = "a newer file was waiting: {}"
-        done = [replace(run, state=RunState.SUPERSEDED, reason=why.format(newer)) for run, newer in found]
-        self.more = True
-        for run in ended_without_importer(self._ctx, done):
-            log.info(Event.FEED_SUPERSEDED, run=run.id, feed=run.feed, file=run.file, reason=run.reason)
-            self._ctx.ended(run)
-            yield run
-
-    def _newest(self, runner: DeliveryRunner, waiting: list[Delivery]) -> list[Delivery]:
-        """Return the newest whole file and the files of corrected rows, claimed and with their runs. The other whole files wait
-        until the newest has proved usable. A file of corrected rows neither takes the place of another file nor gives up
-        its own."""
-        if len(waiting) < 2:
-            return waiting
-        waiting = self._begun(runner, waiting)
-        whole = [delivery for delivery in waiting if delivery.behind or not self._is_corrected(delivery.file)]
-        if not whole:
-            return waiting
-        newest = whole[-1]
-        older = set(whole[:-1])
-        reason = f"waits until a newer file has proved usable: {newest.file.name}"
-        numbers = [delivery.run_id for delivery in older if delivery.run_id is not None]
-        self._ctx.write(lambda tx: runs.wait(tx, numbers, newest.run_id, reason))
-        self._ctx.at("begun")
-        return [delivery for delivery in waiting if delivery not in older]
-
-    def _begun(self, runner: DeliveryRunner, waiting: list[Delivery]) -> list[Delivery]:
-        """Claim the files and begin their runs; return them, the oldest first."""
-        waiting = sorted(waiting, key=lambda delivery: delivery.file.age)
-        claimed = self._claim([d.file for d in waiting if isinstance(d.file, Candidate)])
-        self._ctx.at("claimed")
-        there = [d for d in waiting if isinstance(d.file, ClaimedFile)] + [Delivery(file) for file in claimed]
-        there.sort(key=lambda delivery: delivery.file.age)
-        new = [d.file for d in there if d.run_id is None and isinstance(d.file, ClaimedFile)]
-        begun = iter(runner.begin(new, queued=True))
-        return [d if d.run_id is not None else replace(d, run_id=next(begun).id) for d in there]
-
-    def _is_corrected(self, file: Candidate | ClaimedFile) -> bool:
-        """Return whether the file's beginning has the mark of corrected rows, in UTF-16 or any encoding with ASCII."""
-        claimed = self._claims.open(file) if isinstance(file, ClaimedFile) else None
-        if claimed is None:
-            return False
-        with closing(claimed):
-            return ERRORS.encode() in claimed.head().replace(b"\x00", b"")
-
-    def _claim(self, candidates: list[Candidate]) -> list[ClaimedFile]:
-        taken = set(candidates)
-        self._complete = [file for file in self._complete if file not in taken]
-        return self._ctx.retried(lambda: self._claims.claim(candidates)) if candidates else []
+    def _has_settled(self, file: DropFile) -> bool:
+        """Return whether a claimed file that has no run, or that changed while it was read, is still."""
+        wait = self._orphans.too_early(file.entry, file.signature)
+        if wait is None:
+            try:
+                opened = self._claims.open(file)
+            except (PermissionError, BlockingIOError):  # its owner's doing, which is reported
+                opened = None
+            if opened is None:
+                self._look_again(UNOPENED)
+                return False
+            with closing(opened):
+                wait = self._orphans.in_use(file.entry, opened.fd)
+        self._look_again(wait.due if wait else None)
+        return wait is None
 
     # -- complete files -----------------------------------------------------------------------------------------
 
-    def _must_settle(self, feed: Feed, left: LeftBehind) -> bool:
-        """Return whether newer files wait because a claimed one has to settle first: it would be applied over them. After a
-        minute they do not wait any longer, since a file that a process goes on writing to is not older."""
+    def _oldest_first(self, claimed: list[DropFile]) -> Iterator[tuple[DropFile, None]]:
+        """Yield the complete files, claimed or not, the oldest first. The folder is looked at anew only when all have been run,
+        or after some seconds: there can be many."""
         now = self._ctx.monotonic()
-        self._unsettled_since = min(self._unsettled_since, now) if left.unsettled else inf
-        waits = left.unsettled and now - self._unsettled_since < LEFT
-        return waits and feed.config.policy.mode == "snapshot"
-
-    def _look(self, feed: Feed) -> list[Candidate]:
-        """Return the complete files of the feed's folder. Those of a delta feed, which can be many, are looked for anew only
-        when all have been run, or after some seconds."""
-        now = self._ctx.monotonic()
-        if feed.config.policy.mode == "snapshot" or not self._complete or now >= self._scan_at:
+        if not self._complete or now >= self._scan_at:
             scan = self._inbox.scan()
             self.unexpected = [*scan.unexpected, *self._claims.unexpected()]
             self._look_again(scan.due)
-            self._complete, self._scan_at = list(scan.ready), now + SCAN
-        return list(self._complete)
-
-    def _has_settled(self, file: ClaimedFile) -> bool:
-        """Return whether a claimed file that has no run, or that changed under its run, is still."""
-        wait = self._orphans.too_early(file.claimed_name, file.signature)
-        if wait is None:
-            try:
-                claimed = self._claims.open(file)
-            except (PermissionError, BlockingIOError):  # its owner's doing, which is reported
-                claimed = None
-            if claimed is None:
-                self._look_again(UNDECIDED)
-                return False
-            with closing(claimed):
-                wait = self._orphans.in_use(file.claimed_name, claimed.fd)
-        self._look_again(wait.due if wait else None)
-        return wait is None
+            self._complete, self._scan_at = deque(scan.ready), now + SCAN
+        while claimed or self._complete:
+            first = not self._complete or (claimed and claimed[0].age < self._complete[0].age)
+            yield (claimed.pop(0) if first else self._complete[0]), None
 
     def _look_again(self, seconds: float | None) -> None:
         """Be due after this time, if not earlier for another reason."""
         if seconds is not None:
             due = self._ctx.monotonic() + max(seconds, SOON)
-            self.due = due if self.due is None else min(self.due, due)
+            self._due = due if self._due is None else min(self._due, due)
 
 
-def _gives_way(tx: Tx, number: int) -> bool | None:
-    """Return whether a file gives way to that of the run ``number``. None: it has to wait until that is known; False: it has its
-    turn. A run that is no longer kept decides nothing."""
-    try:
-        return runs.get(tx, number).proved_usable
-    except NotFound:
-        return False
+def _place(feed: Feed) -> tuple[object, ...]:
+    return feed.folder, feed.config.settle, feed.config.marker
 
 
-def _replace_awaited(tx: Tx, feed_id: int, by: Mapping[int | None, int | None]) -> None:
-    """Have files that wait for a run of ``by``, which gives way, wait for the one that it gives way to."""
-    for awaited in {run.waits_for for run in runs.unfinished_of(tx, feed_id)} & by.keys():
-        runs.replace_awaited(tx, awaited or 0, by[awaited] or 0)
+def _unfinished_files(tx: Tx, feed: Feed) -> dict[str, int]:
+    """Return the feed's files whose runs have not ended: claimed name → number of the run."""
+    return {name: number for number, name in runs.unfinished_of(tx, feed.id) if name is not None}
 
 
-def _lost_runs(tx: Tx, feed: Feed, there: Collection[str]) -> list[Run]:
-    """Return the feed's unfinished runs whose claimed files are not ``there``."""
-    unfinished = ((run.id, run.claimed_name) for run in runs.unfinished_of(tx, feed.id))
-    return [runs.get(tx, number) for number, name in unfinished if name is not None and name not in there]
+def _is_of_one_feed(error: Exception, folder: Path, scratch: Path | None) -> bool:
+    """Return whether the error keeps only the feed in ``folder`` from being worked on: the store and the disk can be used."""
+    if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+        if names_elsewhere(error, folder):
+            return False
+        return isinstance(error, PermissionError | BlockingIOError) or not disk_fails(folder.parent, scratch)
+    if scratch_fault(error) is not None:
+        return not disk_fails(folder.parent, scratch)
+    return not isinstance(error, StoreError)
+
+
+def _in_words(error: Exception, folder: Path) -> str:
+    """Return what an operator can act on, with the name of the error's class only if the error is unexpected. Errors of
+    the system name files relative to the feed's ``folder``."""
+    if isinstance(error, OSError):
+        name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+        return f"{folder / name}: {error.strerror or error}"
+    if (fault := scratch_fault(error)) is not None:
+        return fault
+    return str(error) if isinstance(error, SyncdError) else f"{type(error).__name__}: {error}"

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from syncd.sync import files, folders
-from syncd.sync.arrival.inbox import Candidate, Inbox, Settling, Waiting
+from syncd.sync.arrival.inbox import Inbox, Settling, Waiting
+from syncd.sync.drop_file import DropFile
 from syncd.sync.folders import Signature
 
 #: Why a complete file lies there, and why one with such a name does.
@@ -52,9 +53,9 @@ def _looked_at(inbox: Inbox, folder: int, name: str, marker: str | None) -> Lyin
     except FileNotFoundError:
         return None
     found = inbox.look_at(folder, name)
-    why = found.why if found is not None and not isinstance(found, Candidate) else ITS_TURN
+    why = found.why if found is not None and not isinstance(found, DropFile) else ITS_TURN
     if found is None:
         is_marker = bool(marker and name.endswith(marker) and not files.never_taken(name))
         why = "it is a marker: it says that another file is complete" if is_marker else UNFINISHED
     changed = datetime.fromtimestamp(stat.st_mtime, UTC)
-    return LyingFile(files.display_name(name), stat.st_size, changed, why, isinstance(found, Candidate))
+    return LyingFile(files.display_name(name), stat.st_size, changed, why, isinstance(found, DropFile))

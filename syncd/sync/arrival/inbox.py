@@ -18,14 +18,13 @@ import structlog
 from syncd.file_kinds import kind_of
 from syncd.logs import Event
 from syncd.sync import files, folders
+from syncd.sync.drop_file import DropFile
 from syncd.sync.folders import Signature
 
 log = structlog.get_logger("syncd.sync")
 
 #: Seconds: the least stillness where the kernel grants no lease, and of a file of 0 bytes.
 WITHOUT_LEASE, EMPTY = 30.0, 60.0
-#: Bytes of a file's beginning that show whether it holds corrected rows.
-HEAD = 65_536
 #: The most lines about one feed, and in how many seconds: a partner can make any number of things under ever new names.
 MOST, PERIOD = 100, 3600.0
 
@@ -87,18 +86,6 @@ class Settling:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A complete file that waits to be claimed."""
-
-    name: str
-    signature: folders.Signature
-
-    @property
-    def age(self) -> tuple[int, str]:
-        return self.signature.mtime_ns, self.name
-
-
-@dataclass(frozen=True, slots=True)
 class UnexpectedFile:
     """Something in the drop folder that is never taken, and why."""
 
@@ -110,7 +97,7 @@ class UnexpectedFile:
 class Scan:
     """What one look at the folder found. ``ready`` is sorted: the oldest first, then by name."""
 
-    ready: tuple[Candidate, ...]
+    ready: tuple[DropFile, ...]
     waiting: tuple[Waiting, ...]
     unexpected: tuple[UnexpectedFile, ...]
 
@@ -133,12 +120,12 @@ class Inbox:
             names = set(os.listdir(folder))
             found = [self.look_at(folder, name) for name in sorted(names - {folders.DONE, folders.FAILED})]
         self._settling.forget_all_but(names)
-        ready = [file for file in found if isinstance(file, Candidate)]
+        ready = [file for file in found if isinstance(file, DropFile)]
         ready.sort(key=lambda file: file.age)
         waiting = tuple(file for file in found if isinstance(file, Waiting))
         return Scan(tuple(ready), waiting, tuple(file for file in found if isinstance(file, UnexpectedFile)))
 
-    def look_at(self, folder: int, name: str) -> Candidate | Waiting | UnexpectedFile | None:
+    def look_at(self, folder: int, name: str) -> DropFile | Waiting | UnexpectedFile | None:
         """Return what ``name`` in the open folder is; None for a marker and for what has the name of an unfinished file."""
         if files.never_taken(name):
             return None
@@ -153,7 +140,9 @@ class Inbox:
         if is_marker:
             return None
         signature = folders.Signature.of(found)
-        return self._incomplete(folder, name, signature) or Candidate(name, signature)
+        return self._incomplete(folder, name, signature) or DropFile(
+            self.folder, name, files.display_name(name), signature
+        )
 
     def _incomplete(
         self, folder: int, name: str, signature: folders.Signature

@@ -11,8 +11,8 @@ from syncd.domain import Policy, Run, RunState
 from syncd.errors import Conflict, StoreError
 from syncd.store import Store, feeds, locks, runs
 from syncd.sync.arrival.context import ArrivalContext
-from syncd.sync.arrival.delivery import DEATHS, ended_without_importer
 from syncd.sync.arrival.feed_lock import awaited
+from syncd.sync.arrival.run_file import MAX_DEATHS, end_without_importer
 from syncd.sync.report.files import refresh_reports
 from syncd.sync.run import (
     RevertPlan,
@@ -84,11 +84,9 @@ def continue_reverts(ctx: ArrivalContext, feed: str, employer_id: int) -> Iterat
     """Take the reverts of a feed that were cut off to their ends; yield each. Call it under the feed's lock."""
     for found in ctx.store.read(lambda tx: unfinished_reverts(tx, feed, employer_id)):
         run, deaths = ctx.resumed(found.id)
-        if deaths >= DEATHS:
+        if deaths >= MAX_DEATHS:
             why = f"{deaths} attempts in a row died at the same place; revert run {run.reverts} again"
-            [run] = ended_without_importer(
-                ctx, [replace(run, state=RunState.FAILED, reason=why)], poison=True
-            )
+            run = end_without_importer(ctx, replace(run, state=RunState.FAILED, reason=why), poison=True)
         else:
             run = _carried_out(ctx, run)
         ctx.ended(run)

@@ -22,12 +22,10 @@ would reject. ``reverting`` undoes a run: it reads no file."""
 from syncd.sync.run.approval import Running, kept_file
 from syncd.sync.run.checking import Checker, CheckResult
 from syncd.sync.run.context import (
-    FILE_CHANGED,
     ClockDoubted,
     Feed,
     Progress,
     RunContext,
-    SourceFile,
     Stopped,
 )
 from syncd.sync.run.ending import reconciled
@@ -48,7 +46,6 @@ from syncd.sync.run.stage import scratch_fault
 
 __all__ = [
     "DISK",
-    "FILE_CHANGED",
     "CheckResult",
     "Checker",
     "ClockDoubted",
@@ -62,7 +59,6 @@ __all__ = [
     "RevertPlan",
     "RunContext",
     "Running",
-    "SourceFile",
     "Stopped",
     "begin_revert",
     "carry_out_revert",

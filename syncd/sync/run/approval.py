@@ -17,10 +17,11 @@ from syncd.domain import HoldScope, Run, RunCounts, RunKind, RunState
 from syncd.errors import Conflict, NotFound
 from syncd.store import Store, Tx, history, runs
 from syncd.store.runs import results
+from syncd.sync.drop_file import DropFile
 from syncd.sync.files import parse_filed
 from syncd.sync.folders import CLAIMED, DONE, FAILED, OPEN_FILES, mode_of, open_regular, open_subfolder
 from syncd.sync.report import ShownPlan
-from syncd.sync.run.context import Feed, SourceFile
+from syncd.sync.run.context import Feed
 from syncd.sync.run.ending import decided
 from syncd.sync.run.file_digest import sha256
 
@@ -90,7 +91,7 @@ def feed_of(run: Run, feed: Feed | None) -> Feed:
 
 
 @contextmanager
-def filed(store: Store, run: Run, feed: Feed) -> Iterator[SourceFile]:
+def filed(store: Store, run: Run, feed: Feed) -> Iterator[DropFile]:
     """Open the run's file in ``done/``, found by the run's number and by its bytes. Raises NotFound, UnusableFolder."""
     fd = _find(feed.folder, run, DONE)
     if fd is None:
@@ -102,7 +103,7 @@ def filed(store: Store, run: Run, feed: Feed) -> Iterator[SourceFile]:
 
 
 @contextmanager
-def kept_file(run: Run, feed: Feed) -> Iterator[SourceFile]:
+def kept_file(run: Run, feed: Feed) -> Iterator[DropFile]:
     """Open the file of a run that has ended, in ``done/`` or ``failed/``, as ``filed`` does. Raises NotFound."""
     fd = _find(feed.folder, run, DONE)
     if fd is None:
@@ -128,8 +129,8 @@ def _find(feed: Path, run: Run, place: str) -> int | None:
     return None
 
 
-def _source(fd: int, run: Run) -> SourceFile:
-    return SourceFile.of(OPEN_FILES / str(fd), run.file)
+def _source(fd: int, run: Run) -> DropFile:
+    return DropFile.at(OPEN_FILES / str(fd), run.file)
 
 
 def _where(store: Store, run: Run, feed: Feed) -> str:

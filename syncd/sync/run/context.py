@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import stat
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
@@ -13,7 +12,6 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
 
 import structlog
 
@@ -29,12 +27,12 @@ from syncd.domain import (
     RunState,
     UnknownValues,
 )
-from syncd.errors import FeedError, SyncdError
+from syncd.errors import SyncdError
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import UnknownCounter
-from syncd.file_kinds import kind_of
 from syncd.logs import Event
 from syncd.store import Store, runs
+from syncd.sync.drop_file import DropFile
 from syncd.sync.run.rejects import RejectsWriter
 from syncd.sync.run.spool import Spool
 
@@ -43,8 +41,6 @@ log = structlog.get_logger("syncd.sync")
 Progress = Callable[[str, int, int], None]
 #: The most warnings that are stored in one write.
 MAX_WRITTEN = 5000
-#: The code of the error for a file that is written to while it is read.
-FILE_CHANGED = "file_changed"
 
 #: Seconds between two notes of how far a run is: in the store, and in the log.
 NOTED, LOGGED = 1.0, 30.0
@@ -86,41 +82,6 @@ class Feed:
     @property
     def employer_wide(self) -> bool:
         return self.config.policy.owns == "employer"
-
-
-@dataclass(frozen=True, slots=True)
-class SourceFile:
-    """``path`` is the file's present path, ``name`` the name that the partner gave it; size in bytes."""
-
-    path: Path
-    name: str
-    size: int
-    mtime_ns: int
-    #: A writer can put the time of its change back, but not this one.
-    ctime_ns: int
-
-    @classmethod
-    def of(cls, path: Path, name: str | None = None) -> SourceFile:
-        """Return the file as it is now. Raises FileNotFoundError, and FeedError ``not_a_feed`` for what is not a file."""
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            raise FeedError("not_a_feed", f"this is {kind_of(found.st_mode)}, not a file")
-        return cls(path, name or path.name, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-
-    def open(self) -> BinaryIO:
-        return self.path.open("rb", buffering=0)
-
-    def again(self) -> SourceFile:
-        """Return the same file with its present size and time."""
-        return SourceFile.of(self.path, self.name)
-
-    def check_unchanged(self) -> None:
-        """Raise FeedError ``file_changed`` if the file has been written to since this value was made."""
-        if self.again() != self:
-            raise self.changed()
-
-    def changed(self) -> FeedError:
-        return FeedError(FILE_CHANGED, f"{self.name} was written to while it was read")
 
 
 class Warnings:
@@ -237,7 +198,7 @@ class FileRun:
 
     ctx: RunContext
     feed: Feed
-    source: SourceFile
+    source: DropFile
     run: Run
     rejects: RejectsWriter | None = None
     stored: bool = True

@@ -13,8 +13,9 @@ from syncd.errors import MAX_MESSAGE_CHARACTERS, FeedError, shortened
 from syncd.logs import Event
 from syncd.store import Tx, feed_jobs, feeds, notices, runs
 from syncd.store.runs import results
+from syncd.sync.drop_file import FILE_CHANGED
 from syncd.sync.report import ShownPlan, particulars
-from syncd.sync.run.context import FILE_CHANGED, FileRun
+from syncd.sync.run.context import FileRun
 from syncd.sync.run.plan import Plan
 from syncd.sync.run.reading import Summary
 from syncd.sync.run.stage import Stage
@@ -168,14 +169,14 @@ def _store_unknown(tx: Tx, this: FileRun) -> None:
 
 
 def supersede(tx: Tx, run: Run, *, whole: bool) -> list[Run]:
-    """Supersede the feed's older held runs of which ``run`` takes the place, and return them. What they applied is kept; files
-    that waited for them wait for ``run``."""
-    older = (held for held in runs.held(tx, run.feed) if held.id < run.id)
-    gone = [replace(held, state=RunState.SUPERSEDED) for held in older if takes_place(run, held, whole=whole)]
+    """Supersede the feed's older held runs if ``run`` takes their place, and return them. What they applied is kept. ``whole``:
+    its file carries the whole feed."""
+    if not takes_place(run, whole=whole):
+        return []
+    gone = [replace(held, state=RunState.SUPERSEDED) for held in runs.held(tx, run.feed) if held.id < run.id]
     for superseded in gone:
         runs.save(tx, superseded)
         results.set_plan(tx, superseded.id, None)
-        runs.replace_awaited(tx, superseded.id, run.id)
     return gone
 
 

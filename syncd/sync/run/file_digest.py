@@ -15,7 +15,8 @@ from threading import Condition
 from typing import BinaryIO, cast
 
 from syncd.domain import Run
-from syncd.sync.run.context import FileRun, SourceFile, Stopped
+from syncd.sync.drop_file import DropFile
+from syncd.sync.run.context import FileRun, Stopped
 
 #: Bytes from which on a thread makes the digest, where the file is read with the help of worker processes.
 LARGE = 16 << 20
@@ -151,7 +152,7 @@ class _OpenedFile(io.FileIO):
         return data
 
 
-def sha256(source: SourceFile, on_block: Callable[[int], None]) -> bytes:
+def sha256(source: DropFile, on_block: Callable[[int], None]) -> bytes:
     """Return the SHA-256 of the file. ``on_block`` gets the number of bytes read so far and may raise to stop.
 
     Raises FeedError ``file_changed`` for a file that has grown.

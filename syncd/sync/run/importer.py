@@ -26,10 +26,11 @@ from syncd.domain import (
 from syncd.errors import Conflict, FeedError
 from syncd.store import Tx, feeds, history, jobs, runs
 from syncd.store.runs import results
+from syncd.sync.drop_file import DropFile
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
 from syncd.sync.run.applier import Applier, RowSelection
-from syncd.sync.run.context import Feed, FileRun, RunContext, SourceFile
+from syncd.sync.run.context import Feed, FileRun, RunContext
 from syncd.sync.run.ending import (
     REJECTED_BATCH,
     end_applied,
@@ -68,7 +69,7 @@ class Importer:
     def __init__(self, ctx: RunContext) -> None:
         self._ctx = ctx
 
-    def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None = None) -> Run:
+    def run(self, feed: Feed, source: DropFile, run: Run, rejects: RejectsWriter | None = None) -> Run:
         """Take ``run`` (a run of the store, ``claimed``) to its end; store it and return it.
 
         Raises Stopped between two batches when the service stops; StoreError and OSError when the store or the file
@@ -130,7 +131,7 @@ class Importer:
     def plan(self, feed: Feed, path: Path) -> Planned:
         """Return what a run of the file at ``path`` would do. Only scratch files are written. Raises FeedError for a
         file that cannot be used."""
-        source, employer = SourceFile.of(path), feed.employer
+        source, employer = DropFile.at(path), feed.employer
         run = Run(
             0, feed.name, employer.id, employer.name, RunKind.FILE, RunState.CLAIMED, source.name, source.size
         )

@@ -2,16 +2,18 @@
 
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from syncd.domain import Employer
+from syncd.domain import Employer, RunState
 from syncd.errors import StoreBusy, StoreError, StoreInUse, StoreTooNew
-from syncd.store import Store, Tx, employers, schema, utc_now
+from syncd.store import Store, Tx, employers, runs, schema, utc_now
 from syncd.store.facts import prove_writable
+from syncd.store.sqlite.database import SqliteDatabase
 from tests.store.board import TORONTO
 from tests.store.transactions.test_writer import put, seen, together
 
@@ -172,3 +174,30 @@ def test_a_search_does_not_touch_the_jobs_themselves(store: Store, employer: Emp
     )
     assert "COVERING INDEX ix_job_list" in plan[0][-1]
     assert len(plan) == 1
+
+
+def test_a_migration_ends_the_runs_that_wait_for_a_newer_file(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    database = SqliteDatabase(path)
+    with database.migration() as connection:
+        schema.upgrade(connection, "0012")
+    session = database.writer()
+    session.execute("INSERT INTO employer VALUES (1, 'Acme Ltd.', 1)")
+    session.execute("INSERT INTO feed (id, name, employer_id, disturbed) VALUES (1, 'acme', 1, 0)")
+    values = "1, 1, 'file', 'claimed', 1, 'a.xml', 9, '{}', '{}', '{}', 0, 0"
+    columns = "feed_id, employer_id, kind, state, attempt, file, size, counts, phases, filtered_by, claimed_at, deaths"
+    for number, waits_for, checkpoint in (
+        (1, "3", "'queued'"),
+        (2, "NULL", "'queued'"),
+        (3, "NULL", "'read 5'"),
+    ):
+        session.execute(
+            f"INSERT INTO run (id, {columns}, waits_for, checkpoint) VALUES ({number}, {values}, {waits_for}, {checkpoint})"
+        )
+    session.close()
+    with opened(path) as store:
+        ended = store.read(lambda tx: runs.get(tx, 1))
+        assert (ended.state, ended.reason) == (RunState.SUPERSEDED, "a newer file was waiting")
+        assert ended.ended_at is not None
+        resumed = [store.write(partial(runs.resume, run_id=number))[1] for number in (2, 3)]
+    assert resumed == [0, 1], "an attempt that had not begun did not die"

@@ -14,7 +14,8 @@ from typing import Protocol, cast
 from syncd.domain import Run
 from syncd.store import runs
 from syncd.sync.arrival import ArrivalContext, Worker
-from syncd.sync.run import Feed, Importer, RejectsWriter, SourceFile
+from syncd.sync.drop_file import DropFile
+from syncd.sync.run import Feed, Importer, RejectsWriter
 from tests.stores import store_url
 from tests.sync.board import Board
 
@@ -43,7 +44,7 @@ class MonotonicClock:
 class RunsFiles(Protocol):
     """What the worker needs of an importer."""
 
-    def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None) -> Run: ...
+    def run(self, feed: Feed, source: DropFile, run: Run, rejects: RejectsWriter | None) -> Run: ...
 
 
 class FaultyImporter:
@@ -52,7 +53,7 @@ class FaultyImporter:
     def __init__(self, importer: RunsFiles, *faults: BaseException | None) -> None:
         self.importer, self.faults, self.calls = importer, list(faults), 0
 
-    def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None) -> Run:
+    def run(self, feed: Feed, source: DropFile, run: Run, rejects: RejectsWriter | None) -> Run:
         self.calls += 1
         if self.faults and (fault := self.faults.pop(0)) is not None:
             raise fault

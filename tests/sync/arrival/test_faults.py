@@ -21,9 +21,9 @@ from syncd.domain import Run, RunState
 from syncd.errors import Conflict, FeedError, StoreBusy
 from syncd.service.clock_check import ClockCheck
 from syncd.sync.arrival import ArrivalContext, decide
-from syncd.sync.arrival import claims as claims_module
+from syncd.sync.drop_file import DropFile
 from syncd.sync.report.files import writing
-from syncd.sync.run import Feed, SourceFile, importer, reading, turns
+from syncd.sync.run import Feed, importer, reading, turns
 from syncd.sync.run.stage import rows, stage
 from tests.sync.arrival.arrivals import Arrival, FaultyImporter, claims
 from tests.sync.board import not_none
@@ -306,15 +306,15 @@ def test_a_file_that_cannot_be_opened_for_a_while_is_run_later(
 ) -> None:
     feed = arrival.feed()
     for number in range(runs):
-        arrival.drop(feed, [arrival.row(str(number))], f"{number}.json", number)
-    take, failures = claims_module.take, [error_of(name) for _ in range(3)]
+        arrival.drop(feed, arrival.board.rows(0, number + 1), f"{number}.json", number)
+    opened, failures = DropFile.opened, [error_of(name) for _ in range(3)]
 
     def fail(*arguments: Any) -> Any:
         if failures:
             raise failures.pop()
-        return take(*arguments)
+        return opened(*arguments)
 
-    monkeypatch.setattr(claims_module, "take", fail)
+    monkeypatch.setattr(DropFile, "opened", fail)
     arrival.worker.tick()
     before = len(os.listdir("/proc/self/fd"))
     arrival.run_files()
@@ -323,7 +323,7 @@ def test_a_file_that_cannot_be_opened_for_a_while_is_run_later(
         arrival.monotonic.now += 61
         arrival.worker.tick()
     assert not failures
-    assert arrival.board.statuses()[str(runs - 1)] == "active"
+    assert arrival.board.statuses()[f"r{runs - 1}"] == "active"
     assert all(run.state.ended for run in arrival.runs())
     assert claims(feed) == []
     assert len(os.listdir("/proc/self/fd")) == before
@@ -403,7 +403,7 @@ def test_nothing_is_applied_of_a_file_that_is_rewritten_while_it_is_read(
     new = path.read_bytes().replace(b"Cook", b"Chef")
     importer = arrival.board.make_importer(progress=Writer(path, new, phase))
     if not times_tell:
-        monkeypatch.setattr(SourceFile, "again", lambda source: source)
+        monkeypatch.setattr(DropFile, "again", lambda source: source)
     arrival.restart(importer)
     arrival.worker.tick()
     assert arrival.board.statuses() == {}

@@ -14,11 +14,12 @@ from typing import IO, Any
 import pytest
 
 from syncd.errors import FeedError, UnusableFolder
-from syncd.sync.arrival import filing
+from syncd.sync.arrival import file_away as filing
 from syncd.sync.arrival import inbox as inbox_module
-from syncd.sync.arrival.claims import Claimed, Claims, copy_in
+from syncd.sync.arrival.claims import Claims, copy_in
 from syncd.sync.arrival.feed_folder import filed_files, make_folders, tidy
 from syncd.sync.arrival.inbox import Inbox, Scan, Settling, unexpected_in
+from syncd.sync.drop_file import DropFile
 from syncd.sync.files import display_name, filed_name, never_taken, parse_filed, short_name
 from tests.sync.arrival.arrivals import MonotonicClock, names
 
@@ -66,7 +67,7 @@ def scan_after(inbox: Inbox, clock: MonotonicClock, wait: float = 2.0) -> Scan:
 
 def file_away(
     inbox: Inbox,
-    claimed: Claimed,
+    claimed: DropFile,
     run: int,
     *,
     failed: bool = False,
@@ -86,17 +87,17 @@ def claims_of(inbox: Inbox, marker: str | None = None) -> Claims:
     return Claims(inbox.folder, marker)
 
 
-def claim(inbox: Inbox, clock: MonotonicClock) -> Claimed:
-    [file] = claims_of(inbox).claim(scan_after(inbox, clock, 60).ready)
-    claimed = claims_of(inbox).open(file)
+def claim(inbox: Inbox, clock: MonotonicClock) -> DropFile:
+    [file] = scan_after(inbox, clock, 60).ready
+    claimed = claims_of(inbox).claim(file)
     assert claimed is not None
     return claimed
 
 
-def orphans(inbox: Inbox, marker: str | None = None) -> list[Claimed]:
+def orphans(inbox: Inbox, marker: str | None = None) -> list[DropFile]:
     """Open and return the claimed files."""
     claims = claims_of(inbox, marker)
-    return [claimed for file in claims.found() if (claimed := claims.open(file)) is not None]
+    return [claimed for file in claims.claimed() if (claimed := claims.open(file)) is not None]
 
 
 # -- what is never taken --------------------------------------------------------------------------
@@ -313,7 +314,8 @@ def test_the_claim_removes_the_marker_so_that_the_next_file_needs_its_own(
     inbox = make_inbox(marker=".done")
     drop(inbox)
     drop(inbox, "jobs.xml.done", b"")
-    assert len(claims_of(inbox, ".done").claim(inbox.scan().ready)) == 1
+    [file] = inbox.scan().ready
+    assert claims_of(inbox, ".done").claim(file) is not None
     drop(inbox, content=b"<half")
     assert ready_names(inbox.scan()) == []
 
@@ -323,18 +325,18 @@ class Died(BaseException):
 
 
 def die_after_the_rename(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a process claim the complete files, and die when it has renamed the first of them."""
+    """Have a process claim the complete file, and die when it has renamed it."""
     rename = os.rename
 
     def rename_and_die(*args: Any, **options: Any) -> None:
         rename(*args, **options)
         raise Died
 
-    ready = inbox.scan().ready
+    [file] = inbox.scan().ready
     with monkeypatch.context() as patched:
         patched.setattr(os, "rename", rename_and_die)
         with pytest.raises(Died):
-            claims_of(inbox, ".done").claim(ready)
+            claims_of(inbox, ".done").claim(file)
 
 
 def test_a_marker_that_a_dead_process_left_is_removed_with_its_claimed_file(
@@ -371,11 +373,13 @@ def test_a_new_marker_stays_whose_time_is_before_that_of_the_claim(make_inbox: C
     inbox = make_inbox(marker=".done")
     drop(inbox)
     drop(inbox, "jobs.xml.done", b"")
-    [claimed] = claims_of(inbox, ".done").claim(inbox.scan().ready)
+    [file] = inbox.scan().ready
+    claimed = claims_of(inbox, ".done").claim(file)
+    assert claimed is not None
     drop(inbox)
     drop(inbox, "jobs.xml.done", b"")
     time.sleep(0.02)
-    (inbox.folder / ".claimed" / claimed.claimed_name).chmod(
+    (inbox.folder / ".claimed" / claimed.entry).chmod(
         0o640
     )  # as if the clock had been set back since the claim
     assert len(orphans(inbox, ".done")) == 1
@@ -396,8 +400,8 @@ def test_ready_files_are_in_the_order_of_their_time_then_of_their_name(
 def test_a_claim_moves_the_file_and_keeps_it_open(inbox: Inbox, clock: MonotonicClock) -> None:
     drop(inbox, content=b"<jobs>1</jobs>")
     claimed = claim(inbox, clock)
-    assert [p.name for p in (inbox.folder / ".claimed").glob("*-*")] == [claimed.claimed_name]
-    assert claimed.claimed_name[8:] == "-jobs.xml"
+    assert [p.name for p in (inbox.folder / ".claimed").glob("*-*")] == [claimed.entry]
+    assert claimed.entry[8:] == "-jobs.xml"
     assert (claimed.name, claimed.signature.size, claimed.path.read_bytes()) == (
         "jobs.xml",
         14,
@@ -410,25 +414,25 @@ def test_a_claim_moves_the_file_and_keeps_it_open(inbox: Inbox, clock: Monotonic
 
 def test_a_file_can_be_claimed_only_once(inbox: Inbox, clock: MonotonicClock) -> None:
     drop(inbox)
-    candidate = scan_after(inbox, clock).ready[0]
-    assert len(claims_of(inbox).claim([candidate])) == 1
-    assert claims_of(inbox).claim([candidate]) == []
+    [file] = scan_after(inbox, clock).ready
+    assert claims_of(inbox).claim(file) is not None
+    assert claims_of(inbox).claim(file) is None
 
 
 def test_a_file_that_replaced_another_after_the_scan_has_to_settle_first(
     inbox: Inbox, clock: MonotonicClock
 ) -> None:
     path = drop(inbox)
-    candidate = scan_after(inbox, clock).ready[0]
+    [file] = scan_after(inbox, clock).ready
     drop(inbox, ".new", b"<half").rename(path)
-    assert claims_of(inbox).claim([candidate]) == []
+    assert claims_of(inbox).claim(file) is None
     [orphan] = orphans(inbox)
     assert orphan.path.read_bytes() == b"<half"
     settling = Settling(2.0, clock)
-    assert settling.too_early(orphan.claimed_name, orphan.signature) is not None
+    assert settling.too_early(orphan.entry, orphan.signature) is not None
     clock.now += 2
-    assert settling.too_early(orphan.claimed_name, orphan.signature) is None
-    assert settling.in_use(orphan.claimed_name, orphan.fd) is None
+    assert settling.too_early(orphan.entry, orphan.signature) is None
+    assert settling.in_use(orphan.entry, orphan.fd) is None
 
 
 def test_a_claimed_file_stays_the_same_when_its_name_becomes_a_link(
@@ -437,7 +441,7 @@ def test_a_claimed_file_stays_the_same_when_its_name_becomes_a_link(
     drop(inbox, content=b"mine")
     claimed = claim(inbox, clock)
     (tmp_path / "secret").write_bytes(b"secret")
-    place = inbox.folder / ".claimed" / claimed.claimed_name
+    place = inbox.folder / ".claimed" / claimed.entry
     place.unlink()
     place.symlink_to(tmp_path / "secret")
     assert claimed.path.read_bytes() == b"mine"
@@ -454,7 +458,7 @@ def test_a_copy_of_an_imported_file_has_its_bytes_and_its_time(inbox: Inbox, tmp
     assert claimed.path.read_bytes() == original.read_bytes()
     assert (claimed.name, claimed.signature.mtime_ns) == ("mine.csv", 1_700_000_000 * 10**9)
     assert reports[-1] == (1_600_000, 1_600_000)
-    assert names(inbox.folder / ".claimed") == [claimed.claimed_name]
+    assert names(inbox.folder / ".claimed") == [claimed.entry]
 
 
 def test_only_a_regular_file_can_be_imported(inbox: Inbox, tmp_path: Path) -> None:
@@ -468,7 +472,7 @@ def test_tidy_removes_only_what_dead_processes_left(inbox: Inbox, clock: Monoton
     drop(inbox)
     claimed = claim(inbox, clock)
     claims = inbox.folder / ".claimed"
-    for name in (".copy-00000000", ".00000000.rejected.csv.part", claimed.scratch.name + ".csv"):
+    for name in (".copy-00000000", ".00000000.rejected.csv.part", claimed.rejects.name + ".csv"):
         (claims / name).write_bytes(b"x")
     drafts = {
         "0123456789abcdef": 59,
@@ -482,7 +486,7 @@ def test_tidy_removes_only_what_dead_processes_left(inbox: Inbox, clock: Monoton
     tidy(inbox.folder)
     left = {p.name for p in claims.iterdir()}
     fresh = ".draft-0123456789abcdef"  # a process may be writing it
-    assert left == {claimed.claimed_name, claimed.scratch.name + ".csv", fresh}
+    assert left == {claimed.entry, claimed.rejects.name + ".csv", fresh}
 
 
 # -- names ------------------------------------------------------------------------------------------
@@ -515,7 +519,7 @@ def test_a_name_is_cut_to_180_bytes_between_characters(name: str, kept: str) -> 
 def test_a_file_with_the_longest_name_is_filed_with_its_reports(inbox: Inbox, clock: MonotonicClock) -> None:
     (inbox.folder / os.fsdecode(b"\xff" * 255)).write_bytes(b"x")
     claimed = claim(inbox, clock)
-    claimed.scratch.with_name(claimed.scratch.name + ".jsonl").touch()
+    claimed.rejects.with_name(claimed.rejects.name + ".jsonl").touch()
     filed = file_away(inbox, claimed, 2**31, reports={".report.json": b"{}"})
     assert filed.name == f"{2**31}-" + "%FF" * 60
     suffixes = ("", ".rejected.jsonl", ".report.json")
@@ -591,7 +595,7 @@ def test_the_reports_are_written_before_the_file_is_moved(inbox: Inbox, clock: M
 def test_a_claimed_file_that_is_gone_cannot_be_filed(inbox: Inbox, clock: MonotonicClock) -> None:
     drop(inbox)
     claimed = claim(inbox, clock)
-    (inbox.folder / ".claimed" / claimed.claimed_name).unlink()
+    (inbox.folder / ".claimed" / claimed.entry).unlink()
     with pytest.raises(FileNotFoundError):
         file_away(inbox, claimed, 42)
     assert list((inbox.folder / "done").iterdir()) == []

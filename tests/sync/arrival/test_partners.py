@@ -20,10 +20,9 @@ from structlog.testing import capture_logs
 from syncd.domain import Run, RunState
 from syncd.errors import NotFound
 from syncd.sync import files
-from syncd.sync.arrival import claims as claims_module
-from syncd.sync.arrival.claims import Claimed
 from syncd.sync.arrival.inbox import Inbox, Scan
-from syncd.sync.run import Feed, SourceFile, approval
+from syncd.sync.drop_file import DropFile
+from syncd.sync.run import Feed, approval
 from syncd.sync.run.file_digest import sha256
 from tests.amounts import some
 from tests.stores import store_url
@@ -376,16 +375,16 @@ def test_a_marker_that_becomes_a_folder_during_the_claim_does_not_stop_the_feed(
     feed = arrival.feed('marker = ".done"')
     arrival.drop(feed, b"", "jobs.json.done")
     arrival.drop(feed, [arrival.row("a")])
-    take = claims_module.take
+    opened = DropFile.opened
 
-    def exchange(*arguments: Any) -> Claimed | None:
+    def exchange(*arguments: Any) -> DropFile | None:
         marker = feed.folder / "jobs.json.done"
         if marker.is_file():
             marker.unlink()
             marker.mkdir()
-        return take(*arguments)
+        return opened(*arguments)
 
-    monkeypatch.setattr(claims_module, "take", exchange)
+    monkeypatch.setattr(DropFile, "opened", exchange)
     [run] = arrival.run_files()
     assert run.state is RunState.SUCCEEDED
     assert arrival.worker.waiting is None
@@ -447,7 +446,7 @@ def test_a_held_run_whose_file_changes_after_the_comparison_is_not_approved(
     kept = feed.folder / "done" / "2-less.json"
     before = kept.stat()
 
-    def exchange(source: SourceFile, on_block: Callable[[int], None]) -> bytes:
+    def exchange(source: DropFile, on_block: Callable[[int], None]) -> bytes:
         digest = sha256(source, on_block)
         kept.write_bytes(kept.read_bytes().replace(b"Cook", b"Cool"))
         os.utime(kept, ns=(before.st_mtime_ns, before.st_mtime_ns))

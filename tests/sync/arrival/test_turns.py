@@ -11,7 +11,8 @@ from structlog.testing import capture_logs
 from syncd.domain import Run
 from syncd.service.sync_thread import SMALL, Heartbeat, SyncThreads
 from syncd.sync.arrival.inbox import Inbox, Scan
-from syncd.sync.run import Feed, RejectsWriter, SourceFile
+from syncd.sync.drop_file import DropFile
+from syncd.sync.run import Feed, RejectsWriter
 from tests.sync.arrival.arrivals import Arrival, Died, FaultyImporter, RunsFiles
 
 TIMEOUT = 20.0
@@ -26,7 +27,7 @@ class Gated:
         self.going_on: list[str] = []
         self.twice = False
 
-    def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None) -> Run:
+    def run(self, feed: Feed, source: DropFile, run: Run, rejects: RejectsWriter | None) -> Run:
         self.twice = self.twice or feed.name in self.going_on
         self.going_on.append(feed.name)
         if feed.name == "large":

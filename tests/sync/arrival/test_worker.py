@@ -15,9 +15,10 @@ from structlog.testing import capture_logs
 from syncd.domain import Run, RunState
 from syncd.errors import FeedError, NotFound, StoreBusy
 from syncd.store import Store, runs
-from syncd.sync.arrival import ArrivalContext, Worker, delivery
+from syncd.sync.arrival import ArrivalContext, Worker, run_file
 from syncd.sync.arrival.feed_lock import feed_lock
-from syncd.sync.run import Feed, RejectsWriter, SourceFile, Stopped
+from syncd.sync.drop_file import DropFile
+from syncd.sync.run import Feed, RejectsWriter, Stopped
 from tests.amounts import some
 from tests.clock import ZONE
 from tests.stores import store_url
@@ -192,7 +193,7 @@ def test_an_unexpected_file_is_reported_once_and_stays(arrival: Arrival) -> None
 def test_each_run_has_exactly_one_event_feed_reconciled(arrival: Arrival) -> None:
     feed = arrival.feed()
     arrival.drop(feed, [arrival.row("a")], "1.json", 10)
-    arrival.drop(feed, [arrival.row("b")], "2.json", 20)
+    arrival.drop(feed, [arrival.row("a"), arrival.row("b")], "2.json", 20)
     with capture_logs() as logs:
         arrival.run_files()
     events = [(log["event"], log["run"]) for log in logs if log["event"].startswith("feed.") and "run" in log]
@@ -201,46 +202,10 @@ def test_each_run_has_exactly_one_event_feed_reconciled(arrival: Arrival) -> Non
         ("feed.claimed", 2),
         ("feed.reconciled", 1),
         ("feed.reconciled", 2),
-        ("feed.superseded", 1),
     ]
 
 
 # -- several files ----------------------------------------------------------------------------------
-
-
-def test_of_the_files_of_a_snapshot_feed_the_newest_is_run(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    for name, mtime in (("z.json", 10), ("a.json", 20), ("b.json", 20)):
-        arrival.drop(feed, [arrival.row(name)], name, mtime)
-    ended = arrival.run_files()
-    assert [(run.file, run.state.value) for run in ended] == [
-        ("b.json", "succeeded"),
-        ("z.json", "superseded"),
-        ("a.json", "superseded"),
-    ]
-    assert ended[1].reason == "a newer file was waiting: b.json"
-    assert list(arrival.board.statuses()) == ["b.json"]
-    assert {"1-z.json", "2-a.json", "3-b.json", "1-z.json.report.html"} <= set(names(feed.folder / "done"))
-
-
-def test_all_files_of_a_delta_feed_are_run_the_oldest_first(arrival: Arrival) -> None:
-    feed = arrival.feed('mode = "delta"')
-    for name, mtime in (("new.json", 20), ("old.json", 10)):
-        arrival.drop(feed, [arrival.row("a", title=name)], name, mtime)
-    assert [run.file for run in arrival.run_files()] == ["old.json", "new.json"]
-    assert arrival.board.job("a").title == "new.json"
-
-
-def test_a_file_of_corrected_rows_neither_supersedes_nor_is_superseded(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    corrected = {"syncd_errors": "x"}
-    arrival.drop(feed, [arrival.row("a")], "full1.json", 10)
-    arrival.drop(feed, [arrival.row("b") | corrected], "corrected1.json", 20)
-    arrival.drop(feed, [arrival.row("a"), arrival.row("b")], "full2.json", 30)
-    arrival.drop(feed, [arrival.row("c") | corrected], "corrected2.json", 40)
-    arrival.run_files()
-    assert arrival.states() == ["superseded", "succeeded", "succeeded", "succeeded"]
-    assert arrival.board.statuses() == dict.fromkeys("abc", "active")
 
 
 def test_a_fault_of_one_feed_does_not_delay_another(arrival: Arrival) -> None:
@@ -328,7 +293,7 @@ def test_a_file_that_a_full_disk_keeps_from_moving_is_moved_later(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(delivery, "written_reports", full)
+        patch.setattr(run_file, "written_reports", full)
         arrival.run_files()
     assert arrival.states() == ["succeeded"]
     assert "No space left" in arrival.worker.degraded["acme"]
@@ -482,7 +447,7 @@ def test_a_run_that_was_cut_off_is_continued_under_its_number_before_newer_files
     arrival.drop(feed, [arrival.row("a")], "old.json", 10)
 
     class DiesWhileApplying:
-        def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None) -> Run:
+        def run(self, feed: Feed, source: DropFile, run: Run, rejects: RejectsWriter | None) -> Run:
             arrival.board.store.write(lambda tx: runs.save(tx, replace(run, state=RunState.APPLYING)))
             raise Died
 
@@ -494,20 +459,6 @@ def test_a_run_that_was_cut_off_is_continued_under_its_number_before_newer_files
     assert [(run.id, run.attempt, run.file) for run in arrival.run_files()] == [
         (1, 2, "old.json"),
         (2, 1, "new.json"),
-    ]
-
-
-def test_a_claimed_file_without_a_run_is_superseded_by_a_newer_one(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")], "old.json", 10)
-    arrival.restart_dying("claimed")
-    with pytest.raises(Died):
-        arrival.run_files()
-    arrival.drop(feed, [arrival.row("b")], "new.json", 20)
-    arrival.restart()
-    assert [(run.file, run.state.value) for run in arrival.run_files()] == [
-        ("new.json", "succeeded"),
-        ("old.json", "superseded"),
     ]
 
 
@@ -537,7 +488,7 @@ def test_attempts_that_died_at_different_places_are_not_added_up(arrival: Arriva
     places = iter(["read 1", "read 2", "read 1", "apply 1", "apply 2"])
 
     class DiesAtPlaces:
-        def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None) -> Run:
+        def run(self, feed: Feed, source: DropFile, run: Run, rejects: RejectsWriter | None) -> Run:
             if (place := next(places, None)) is not None:
                 arrival.board.store.write(lambda tx: runs.set_checkpoint(tx, run.id, place))
                 raise Died

@@ -16,8 +16,9 @@ import pytest
 
 from syncd.domain import Run
 from syncd.errors import FeedError
+from syncd.sync.drop_file import DropFile
 from syncd.sync.run import file_digest
-from syncd.sync.run.context import Feed, FileRun, SourceFile, Stopped
+from syncd.sync.run.context import Feed, FileRun, Stopped
 from syncd.sync.run.file_digest import FileDigest
 from tests.sync.board import Board, not_none, on_phase
 
@@ -27,7 +28,7 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_digest, "LARGE", 0)
 
 
-def begun(board: Board, content: bytes) -> tuple[Feed, SourceFile, Run]:
+def begun(board: Board, content: bytes) -> tuple[Feed, DropFile, Run]:
     feed, source = board.feed(), board.file(content)
     return feed, source, board.begin(feed, source)
 
@@ -67,7 +68,7 @@ def test_a_change_through_a_memory_map_is_found_although_the_times_stay(board: B
     feed = board.feed()
     path = board.file(rows(board, 5_000)).path
     with mapped_file(path) as mapped:
-        source = SourceFile.of(path)
+        source = DropFile.at(path)
         run, last = board.begin(feed, source), mapped.rfind(b"Cook")
 
         def exchange() -> None:
@@ -76,7 +77,7 @@ def test_a_change_through_a_memory_map_is_found_although_the_times_stay(board: B
         importer = board.make_importer(processes=1, progress=on_phase("reading", exchange))
         with pytest.raises(FeedError) as raised:
             importer.run(feed, source, run)
-        assert SourceFile.of(path) == source
+        assert DropFile.at(path) == source
     assert (raised.value.code, board.jobs()) == ("file_changed", [])
 
 
@@ -84,7 +85,7 @@ def test_what_is_read_again_is_checked_again(board: Board) -> None:
     feed = board.feed()
     path = board.file(os.urandom(3 << 20)).path
     with mapped_file(path) as mapped:
-        source = SourceFile.of(path)
+        source = DropFile.at(path)
         this = FileRun(board.make_importer(processes=1)._ctx, feed, source, board.begin(feed, source))
         with closing(FileDigest(this)) as digest:
             for change in (True, False):
@@ -96,7 +97,7 @@ def test_what_is_read_again_is_checked_again(board: Board) -> None:
                     mapped[0] ^= 1
             with pytest.raises(FeedError, match="written to while it was read"):
                 digest.check()
-        assert SourceFile.of(path) == source
+        assert DropFile.at(path) == source
 
 
 def test_a_file_that_stays_as_it_is_passes_the_check_in_whatever_order_it_is_read(board: Board) -> None:
@@ -135,7 +136,7 @@ def test_what_is_not_in_the_digest_yet_cannot_be_read(board: Board, monkeypatch:
     going_on = threading.Event()
     made = file_digest.sha256
 
-    def late(source: SourceFile, on_block: Callable[[int], None]) -> bytes:
+    def late(source: DropFile, on_block: Callable[[int], None]) -> bytes:
         going_on.wait()
         return made(source, on_block)
 

@@ -10,8 +10,9 @@ import pytest
 
 from syncd.domain import Run
 from syncd.store import runs
+from syncd.sync.drop_file import DropFile
 from syncd.sync.files import filed_name
-from syncd.sync.run import Feed, SourceFile, Stopped, turns
+from syncd.sync.run import Feed, Stopped, turns
 from tests.sync.board import Board, Row, counted_rows
 
 
@@ -32,7 +33,7 @@ def repeating_rows(board: Board) -> list[Row]:
     ]
 
 
-def cut_off(board: Board, feed: Feed, source: SourceFile, batches: int) -> Run:
+def cut_off(board: Board, feed: Feed, source: DropFile, batches: int) -> Run:
     """Begin a run, which ends after this number of batches of rows. Return its next attempt, which is to be run."""
     run, applied = board.begin(feed, source), [0]
 

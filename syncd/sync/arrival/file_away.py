@@ -12,7 +12,7 @@ from pathlib import Path
 
 from syncd.errors import UnusableFolder
 from syncd.sync import files, folders
-from syncd.sync.arrival.claims import Claimed
+from syncd.sync.drop_file import DropFile
 
 #: The most names that are tried at a time: a partner who takes each of them first delays only this feed.
 NAMES = 100
@@ -21,30 +21,29 @@ _NOTE = re.compile(r"\.([0-9a-f]{8})\.filing-([0-9]{1,9})")
 
 
 def file_away(
-    claimed: Claimed,
+    file: DropFile,
     run_id: int,
     place: Path,
     reports: Mapping[str, files.Content],
     placed: Callable[[], None] = lambda: None,
 ) -> Path:
-    """Move the file into ``place`` (``done/`` or ``failed/``) as RUN-NAME, durably, and give up the claim; return its path.
+    """Move the file into ``place`` (``done/`` or ``failed/``) as RUN-NAME, durably; return its path.
 
     First ``reports`` (what their names add to the file's → what writes them) and the file of rejected records are placed, and
     ``placed`` is called: a file that has moved has its reports. Nothing that lies there is replaced; the file gets a
     name with a number then. Raises FileNotFoundError if the claimed file is gone, OSError, and UnusableFolder with the
     folder that is at fault."""
-    os.stat(claimed.claimed_name, dir_fd=claimed.folder_fd, follow_symlinks=False)
+    os.stat(file.entry, dir_fd=file.folder_fd, follow_symlinks=False)
     with folders.ensure_subfolder(place.parent, place.name) as target, folders.moving_to(place):
-        attempt = _Attempt(claimed, run_id, place, target)
+        attempt = _Attempt(file, run_id, place, target)
         try:
             name = attempt.place(reports, placed)
         finally:
             with suppress(OSError):  # ``tidy`` removes the rest
                 attempt.clean()
         with suppress(OSError):  # a move that a power cut undoes is made again: the run has ended
-            for fd in (target, claimed.folder_fd):
+            for fd in (target, file.folder_fd):
                 os.fsync(fd)
-    claimed.close()
     return place / name
 
 
@@ -67,9 +66,9 @@ class _Part:
 class _Attempt:
     """One attempt to file a claimed file and what belongs to it into the folder at ``place``, open as ``target``."""
 
-    def __init__(self, claimed: Claimed, run_id: int, place: Path, target: int) -> None:
-        self._claimed, self._run_id, self._place, self._target = claimed, run_id, place, target
-        self._claims, self._token = claimed.folder_fd, claimed.claimed_name[:8]
+    def __init__(self, file: DropFile, run_id: int, place: Path, target: int) -> None:
+        self._file, self._run_id, self._place, self._target = file, run_id, place, target
+        self._claims, self._token = file.folder_fd, file.entry[:8]
         self._parts: list[_Part] = []
 
     def place(self, reports: Mapping[str, files.Content], placed: Callable[[], None]) -> str:
@@ -87,7 +86,7 @@ class _Attempt:
                 for part in self._parts:
                     part.move_to(self._target, stem)
                 placed()
-                files.move(self._claims, self._claimed.claimed_name, self._target, stem)
+                files.move(self._claims, self._file.entry, self._target, stem)
             except FileExistsError:
                 continue
             return stem
@@ -99,16 +98,16 @@ class _Attempt:
         for part in self._parts:
             if part.name.startswith(files.DRAFT):
                 files.discard(self._claims, part.name)
-        if not folders.mode_of(self._claimed.claimed_name, self._claims):
+        if not folders.mode_of(self._file.entry, self._claims):
             for name, _copy in self._notes():
                 files.discard(self._claims, name)
 
     def _stem(self, copy: int) -> str:
-        return files.filed_name(self._run_id, self._claimed.name, copy)
+        return files.filed_name(self._run_id, self._file.name, copy)
 
     def _gather(self, reports: Mapping[str, files.Content]) -> None:
         """Add the rejected records, which lie beside the claimed file, and ``reports`` as drafts."""
-        rejected = f"{self._claimed.scratch.name}."
+        rejected = f"{self._file.rejects.name}."
         for name in os.listdir(self._claims):
             if name.startswith(rejected) and not name.endswith(".part"):
                 self._add(name, f".rejected.{name.removeprefix(rejected)}")

@@ -1,0 +1,201 @@
+"""A claimed file becomes a run: the run is begun, taken to its end and reported, and its file is filed.
+
+Each step is stored before the next one. So wherever the process dies, the next visit finds out from ``.claimed/`` and the
+store how far the file came (``feed_queue``)."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing, suppress
+from dataclasses import replace
+from functools import partial
+
+import structlog
+
+from syncd.domain import Run, RunState
+from syncd.errors import FeedError, StoreClosed, StoreError, shortened
+from syncd.logs import Event, bind_context
+from syncd.store import Tx, notices, runs
+from syncd.sync import folders
+from syncd.sync.arrival.context import ArrivalContext, can_pass
+from syncd.sync.arrival.file_away import file_away
+from syncd.sync.drop_file import FILE_CHANGED, DropFile
+from syncd.sync.files import filed_name, rejected_beside
+from syncd.sync.report.files import refresh_reports, written_reports
+from syncd.sync.run import (
+    DISK,
+    Feed,
+    RejectsWriter,
+    Stopped,
+    disk_fails,
+    file_fault,
+    names_elsewhere,
+    reconciled,
+)
+
+log = structlog.get_logger("syncd.sync")
+
+#: The number of attempts in a row that die at the same place, or meet an error of the system that no other file
+#: meets, after which a file is not tried again.
+MAX_DEATHS = 3
+
+
+def run_file(
+    ctx: ArrivalContext, feed: Feed, file: DropFile, run_id: int | None = None, *, repeats: int | None = None
+) -> Run:
+    """Take a claimed and open file to the end of its run, and file and close it. Return the run.
+
+    ``run_id``: the run that was begun for it by an attempt that ended early; ``repeats``: the run whose file is run again.
+    Raises what the run raises; the file then stays claimed for the next visit."""
+    with closing(file):
+        ctx.at("claimed")
+        if run_id is None:
+            run, deaths = _begin(ctx, feed, file, repeats), 0
+        else:
+            given_up = run_id in ctx.given_up.runs
+            run, deaths = ctx.resumed(run_id)
+            if not given_up:
+                log.info(Event.FEED_CLAIMED, **_claim_of(run), attempt=run.attempt)
+        with bind_context(run=run.id, feed=run.feed):  # for all that is logged meanwhile
+            if deaths >= MAX_DEATHS:
+                why = f"{deaths} attempts in a row died at the same place; not tried again"
+                run = end_without_importer(ctx, replace(run, state=RunState.FAILED, reason=why), poison=True)
+            else:
+                run = _take_to_its_end(ctx, feed, file, run, deaths)
+            ctx.at("run")
+            ctx.ended(run)
+            file_with_reports(ctx, feed, file, run)
+    return run
+
+
+def file_with_reports(ctx: ArrivalContext, feed: Feed, file: DropFile, run: Run) -> None:
+    """Write the reports of a run that ended, and then move its open file. Raises FileNotFoundError if the folder is taken away
+    again and again: the file then waits in ``.claimed/`` for the next visit."""
+    place = feed.folder / (folders.FAILED if run.state is RunState.FAILED else folders.DONE)
+
+    def attempt(*, reported: bool = True) -> None:
+        rejected = _rejected_file(feed, file, run, place.name)
+        reports = written_reports(ctx.store, run.id, rejected) if reported else {}
+        file_away(file, run.id, place, reports, lambda: ctx.at("reported"))
+
+    try:
+        ctx.retried(attempt)
+    except FileNotFoundError:
+        if file.is_there:
+            raise
+        log.warning(Event.FEED_FILE_LOST, run=run.id, feed=run.feed, file=run.file)
+    except Exception as error:
+        if (fault := file_fault(error)) is None:
+            raise
+        log.exception(Event.FEED_FAULT, reason=fault.detail)
+        ctx.retried(lambda: attempt(reported=False))  # no report is to hold up the feed
+    ctx.at("filed")
+
+
+def end_without_importer(ctx: ArrivalContext, run: Run, *, poison: bool = False) -> Run:
+    """Store a run with the state and reason in which it ends; return it as it is then. The importer did not take it to its
+    end. ``poison``: its attempts died."""
+    run = replace(run, ended_at=ctx.store.now().instant)
+
+    def save(tx: Tx) -> None:
+        runs.save(tx, run)
+        notices.note_run(tx, run, poison=poison)
+
+    ctx.write(save)
+    reconciled(run)
+    return run
+
+
+def _begin(ctx: ArrivalContext, feed: Feed, file: DropFile, repeats: int | None) -> Run:
+    """Store a new run."""
+    run = ctx.write(
+        lambda tx: runs.begin(
+            tx, feed.id, feed.employer.id, file.name, file.size, file.entry, repeats=repeats
+        )
+    )
+    log.info(Event.FEED_CLAIMED, **_claim_of(run))
+    return run
+
+
+def _claim_of(run: Run) -> dict[str, object]:
+    return {"run": run.id, "feed": run.feed, "file": run.file, "size": run.size}
+
+
+def _rejected_file(feed: Feed, file: DropFile, run: Run, sub: str) -> str | None:
+    """Return the name that the file of rejected records gets, or got from an attempt that died; None without one."""
+    stem = filed_name(run.id, file.name)
+    suffix = rejected_beside(file.rejects.name.removesuffix(".rejected"), os.listdir(file.folder_fd))
+    if suffix is None:
+        with suppress(FileNotFoundError), folders.open_subfolder(feed.folder, sub) as folder:
+            suffix = rejected_beside(stem, os.listdir(folder))
+    return stem + suffix if suffix is not None else None
+
+
+# -- the run ---------------------------------------------------------------------------------------------------
+
+
+def _take_to_its_end(ctx: ArrivalContext, feed: Feed, file: DropFile, run: Run, deaths: int) -> Run:
+    """Run the file. An error that the file is to blame for ends the run as ``failed``; others are raised."""
+    store = ctx.store
+    try:
+        ctx.at("begun")
+        held = [older.id for older in store.read(lambda tx: runs.held(tx, run.feed)) if older.id < run.id]
+        with closing(RejectsWriter(file.rejects, feed.config.read)) as rejects:
+            # a try that a full disk ended may have changed the run
+            ended = ctx.retried(
+                lambda: ctx.importer.run(
+                    feed, file.again(), store.read(lambda tx: runs.get(tx, run.id)), rejects
+                )
+            )
+    except (Exception, KeyboardInterrupt) as error:
+        tries = deaths + 1 if _may_be_of_the_file(ctx, feed, file, error) else 0
+        fault = _fault_of_file(error, tries)
+        if fault is None:
+            if not tries:
+                _note_end_of_attempt(ctx, file, run, error)
+            raise
+        ended = _failed(ctx, run, fault, error)
+    ctx.given_up.changed.discard(file.entry)
+    for number in held:
+        if store.read(partial(runs.get, run_id=number)).state is not RunState.HELD:
+            refresh_reports(store, feed.folder, number)
+    return ended
+
+
+def _may_be_of_the_file(ctx: ArrivalContext, feed: Feed, file: DropFile, error: BaseException) -> bool:
+    """Return whether an error of the system may be one of the file: other files beside it can be written and read."""
+    if not isinstance(error, OSError) or error.errno in DISK or not file.is_there:
+        return False
+    if names_elsewhere(error, feed.folder):
+        return False
+    return not disk_fails(file.folder_fd, ctx.scratch)
+
+
+def _fault_of_file(error: BaseException, tries: int) -> FeedError | None:
+    """Return the error of the file that ``error`` is. ``tries``: of an error of the system that may be one of the file, how often
+    the file was tried in a row."""
+    if tries >= MAX_DEATHS:
+        what = f"{error}; tried {tries} times, while other files beside it can be read"
+        return FeedError("unreadable", what)
+    return file_fault(error) if isinstance(error, Exception) else None
+
+
+def _failed(ctx: ArrivalContext, run: Run, fault: FeedError, error: BaseException) -> Run:
+    """End the run, with what it may have applied, as ``failed``."""
+    log.error(Event.FEED_FAULT, reason=fault.detail, exc_info=error)
+    run = ctx.store.read(lambda tx: runs.get(tx, run.id))
+    reason = shortened(f"{fault.code}: {fault.detail}")
+    return end_without_importer(ctx, replace(run, state=RunState.FAILED, holds=None, reason=reason))
+
+
+def _note_end_of_attempt(ctx: ArrivalContext, file: DropFile, run: Run, error: BaseException) -> None:
+    """Remember that the attempt was given up and did not die. The store remembers it too, unless it is at fault itself."""
+    changed = isinstance(error, FeedError) and error.code == FILE_CHANGED
+    if changed:
+        ctx.given_up.changed.add(file.entry)
+    if changed or isinstance(error, Stopped | StoreClosed) or can_pass(error):
+        ctx.given_up.runs.add(run.id)
+    try:
+        ctx.store.write(lambda tx: runs.stopped(tx, run.id))
+    except StoreError:
+        ctx.given_up.runs.add(run.id)

@@ -1,0 +1,115 @@
+"""A file that becomes a run."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from syncd.errors import FeedError
+from syncd.file_kinds import kind_of
+from syncd.sync import folders
+
+#: The code of the error for a file that is written to while it is read.
+FILE_CHANGED = "file_changed"
+
+
+@dataclass(frozen=True, slots=True)
+class DropFile:
+    """A file of a feed: complete, in the feed's folder; then claimed, in ``.claimed/``; then open, for its run. Also a file
+    that is read as one from elsewhere (``at``).
+
+    ``folder`` and ``entry``: where it lies, and under which name (as ``os.listdir`` gives it). ``name``: as the partner named
+    it and as it is displayed. ``ctime_ns``: of an open file or one from elsewhere; a writer can put the other times back, but
+    not this one. ``fd`` and ``folder_fd``: descriptors of an open file, until ``close``."""
+
+    folder: Path
+    entry: str
+    name: str
+    signature: folders.Signature
+    ctime_ns: int = 0
+    fd: int = -1
+    folder_fd: int = -1
+
+    @classmethod
+    def at(cls, path: Path, name: str | None = None) -> DropFile:
+        """Return the file at ``path`` as it is now. Raises FileNotFoundError, and FeedError ``not_a_feed`` for what is not a
+        file."""
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise FeedError("not_a_feed", f"this is {kind_of(status.st_mode)}, not a file")
+        signature = folders.Signature.of(status)
+        return cls(path.parent, path.name, name or path.name, signature, status.st_ctime_ns)
+
+    @classmethod
+    def opened(cls, folder_fd: int, folder: Path, entry: str, name: str) -> DropFile | None:
+        """Open a file in the open folder at ``folder``. Return None for what is not a regular file, has another name, or is
+        gone. Locks that a partner holds on the file do not matter. Raises OSError."""
+        try:
+            fd = folders.open_regular(entry, folder_fd)
+        except FileNotFoundError:
+            return None
+        if fd is None:
+            return None
+        status = os.fstat(fd)
+        if status.st_nlink > 1:
+            os.close(fd)
+            return None
+        signature = folders.Signature.of(status)
+        return cls(folder, entry, name, signature, status.st_ctime_ns, fd, os.dup(folder_fd))
+
+    @property
+    def age(self) -> tuple[int, str]:
+        """What files are sorted by, the oldest first."""
+        return self.signature.mtime_ns, self.name
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.signature.size
+
+    @property
+    def is_claimed(self) -> bool:
+        return self.folder.name == folders.CLAIMED
+
+    @property
+    def path(self) -> Path:
+        """The path for reading: that of the open file, whatever lies under its name by now."""
+        path = self.folder / self.entry
+        return path if self.fd < 0 else folders.descriptor_path(self.fd, path)
+
+    @property
+    def rejects(self) -> Path:
+        """The beginning of the names of its run's files of rejected records, until they are filed."""
+        name = f".{self.entry[:8]}.rejected"
+        return folders.descriptor_path(self.folder_fd, self.folder) / name
+
+    @property
+    def is_there(self) -> bool:
+        """Whether something still lies under the open file's name."""
+        return folders.mode_of(self.entry, self.folder_fd) != 0
+
+    def open(self) -> BinaryIO:
+        return self.path.open("rb", buffering=0)
+
+    def again(self) -> DropFile:
+        """Return the same file with its present size and times. Raises as ``at``."""
+        found = DropFile.at(self.path)
+        return DropFile(
+            self.folder, self.entry, self.name, found.signature, found.ctime_ns, self.fd, self.folder_fd
+        )
+
+    def check_unchanged(self) -> None:
+        """Raise FeedError ``file_changed`` if the file has been written to since this value was made."""
+        if self.again() != self:
+            raise self.changed()
+
+    def changed(self) -> FeedError:
+        return FeedError(FILE_CHANGED, f"{self.name} was written to while it was read")
+
+    def close(self) -> None:
+        """Close an open file, once; it stays where it is."""
+        os.close(self.fd)
+        os.close(self.folder_fd)
