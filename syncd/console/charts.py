@@ -25,6 +25,7 @@ _PARTS = {
     "updated": "info",
     "reactivated": "back",
     "unchanged": "calm",
+    "replaced": "dim",
     "suppressed": "dim",
     "expired": "dim",
     "filtered": "dim",

@@ -26,7 +26,7 @@ from syncd.domain.decisions import (
     Unchanged,
     Update,
 )
-from syncd.domain.feed_rows import decide_row, field_digests, row_due
+from syncd.domain.feed_rows import decide_row, field_digests, is_elsewhere, row_due, with_places_of
 from syncd.domain.field_readers import LOCATION_READ_ONLY
 from syncd.domain.flat_jobs import FLAT, NewJob, decimal_text, flat, search_text
 from syncd.domain.guard import guard, why_held, write_failed
@@ -193,6 +193,7 @@ __all__ = [
     "fold",
     "guard",
     "html_faults",
+    "is_elsewhere",
     "likeness",
     "likeness_of",
     "name_key",
@@ -209,5 +210,6 @@ __all__ = [
     "takes_place",
     "unique_locations",
     "why_held",
+    "with_places_of",
     "write_failed",
 ]

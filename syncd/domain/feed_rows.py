@@ -6,16 +6,17 @@ person has changed since a feed last wrote them, and whether the feed's own valu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from hashlib import blake2b
+from typing import cast
 
 from msgspec import Struct
 
 from syncd.domain.decisions import Create, Decision, Ownership, Reject, RowAction, RowDecision, Update
 from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Location, Moment, Place, Salary, Status
-from syncd.domain.job_fields import ATTRIBUTES, SALARY_ATTRIBUTES
+from syncd.domain.job_fields import ATTRIBUTES, FIELDS, SALARY_ATTRIBUTES
 from syncd.domain.lifecycle import decide, default_close_date
 from syncd.domain.policy import Policy
 from syncd.errors import Problem
@@ -23,6 +24,7 @@ from syncd.errors import Problem
 #: A defaulted or renewed date with fewer days left than this is renewed.
 RENEW_BELOW = timedelta(days=30)
 _DAY = timedelta(days=1)
+MAX_PLACES = next(field.most for field in FIELDS if field.name == "locations")
 
 
 class _Row(Struct, frozen=True):
@@ -170,6 +172,30 @@ def _action(current: Job | None, row: _Row, decision: Decision) -> RowAction:
         return RowAction.UNCHANGED
     back = before is Status.ARCHIVED and after is Status.ACTIVE
     return RowAction.REACTIVATED if back else RowAction.UPDATED
+
+
+# -- rows of one referenceId ------------------------------------------------------------------------------------
+
+
+def is_elsewhere(one: JobInput, other: JobInput) -> bool:
+    """Return whether two valid rows are one posting at two places, as some systems export it: equal in all but their
+    locations, and with a title and locations each."""
+    first, second = dict(one.fields), dict(other.fields)
+    places, others = first.pop("locations", None), second.pop("locations", None)
+    return (
+        bool(places and others and first.get("title"))
+        and places != others
+        and (one.id, first) == (other.id, second)
+    )
+
+
+def with_places_of(others: Sequence[JobInput], last: JobInput) -> JobInput:
+    """Return the last of some rows of one posting with the first places of them all, as many as a job may have."""
+    rows = [*others, last]
+    places = dict.fromkeys(
+        place for row in rows for place in cast("tuple[Place, ...]", row.fields["locations"])
+    )
+    return JobInput({**last.fields, "locations": tuple(places)[:MAX_PLACES]}, last.id)
 
 
 # -- digests ---------------------------------------------------------------------------------------------------

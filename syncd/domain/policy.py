@@ -96,6 +96,7 @@ class Policy:
     owns: Literal["feed", "employer"] = _of_feeds(choice("feed", "employer"), "feed")
     take_over: bool = _of_feeds(FLAG, False)
     renew: bool = _of_feeds(FLAG, True)
+    repeats: Literal["last", "places"] = _of_feeds(choice("last", "places"), "last")
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,14 +47,15 @@ class RunKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """Rows by their strongest action, and jobs that were archived. ``missing``: owned, active, not named. ``filtered``:
-    rows that the feed's file leaves out."""
+    """Rows by their strongest action, and jobs that were archived. ``replaced``: rows that do not count, because a later valid
+    one has their referenceId. ``missing``: owned, active, not named. ``filtered``: rows that the feed's file leaves out."""
 
     read: int = 0
     created: int = 0
     updated: int = 0
     reactivated: int = 0
     unchanged: int = 0
+    replaced: int = 0
     rejected: int = 0
     suppressed: int = 0
     expired: int = 0
@@ -65,7 +66,7 @@ class RunCounts:
 
     @property
     def went_in(self) -> int:
-        """The rows that were neither rejected nor left out by the feed's file."""
+        """The rows that were neither replaced nor rejected, nor left out by the feed's file."""
         acted = self.created + self.updated + self.reactivated + self.unchanged
         return acted + self.suppressed + self.expired
 

@@ -189,8 +189,8 @@ def _first_files(scenario: Scenario) -> None:
     assert (again["state"], again["counts"]["created"], again["counts"]["updated"]) == (
         "partial",
         0,
-        2,
-    )  # C-01 is in it twice
+        0,
+    )
     for feed, name in (("boards", "xml"), ("desk", "json"), ("plain", "xml"), ("lines", "jsonl")):
         scenario.take(INPUTS / f"{feed}-1.{name}", feed, f"import {feed}")
     assert scenario.take(INPUTS / "page.csv", "counter", "import failed", code=1)["state"] == "failed"

@@ -68,7 +68,7 @@ def found_by(fault: PlantedFault, runner: Runner, seed: int) -> str | None:
 
 @_fault(
     "A held run of which nothing was applied is superseded by any later file, also by one that has only some rows.",
-    43,
+    25,
 )
 def _held_superseded_by_any_file(patch: Patch) -> None:
     patch.setattr(ending, "takes_place", lambda run, whole: run.state is not RunState.FAILED)

@@ -199,5 +199,5 @@ def counted_rows(counts: RunCounts) -> int:
     """Return how many rows the counts have in all: each row counts once."""
     return (
         counts.created + counts.updated + counts.reactivated + counts.unchanged + counts.rejected
-        + counts.suppressed + counts.expired + counts.filtered
+        + counts.suppressed + counts.expired + counts.filtered + counts.replaced
     )  # fmt: skip

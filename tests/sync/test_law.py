@@ -1,5 +1,6 @@
 """The law of a run (docs/reconciliation.md "The law"): after a run the store is as if each valid row had been sent as a PUT,
-in file order, and then a PUT of ``archived`` for each active job of the feed that the file did not name.
+in file order, and then a PUT of ``archived`` for each active job of the feed that the file did not name. Of the valid rows of one
+``referenceId`` the last one is sent.
 
 The importer works on one store, in batches of two rows, and some of its runs are cut off. On a second store, a plain model
 sends the requests of the law to a real HTTP API, one row after the other. Between the files, clients edit and delete jobs,
@@ -26,7 +27,8 @@ from hypothesis import strategies as st
 
 from syncd.api import make_app
 from syncd.config import Api
-from syncd.domain import Catalogue, Employer, Run, Threshold
+from syncd.domain import Catalogue, Employer, Run, Threshold, check_body
+from syncd.errors import Invalid
 from syncd.service.refresher import Refresher
 from syncd.store import Store, employers, keys, runs
 from syncd.sync.drop_file import DropFile
@@ -117,11 +119,11 @@ class ModelSide:
     origin: dict[str, str] = field(default_factory=dict)
 
     def file(self, feed: str, rows: list[Any]) -> None:
-        named = set()
-        for row in rows:
+        named = {reference for row in rows if (reference := _reference(row)) is not None}
+        last = {_reference(row): number for number, row in enumerate(rows) if _is_valid(row)}
+        for number, row in enumerate(rows):
             reference = _reference(row)
-            if reference is not None:
-                named.add(reference)
+            if reference is not None and last.get(reference, number) == number:
                 self._row(feed, reference, dict(row))
         if feed == "delta":
             return
@@ -202,6 +204,15 @@ class ModelSide:
         for reference, job in self.client.jobs().items():
             if job["status"] != before[reference]["status"]:
                 self.why[reference] = "closed"
+
+
+def _is_valid(row: Any) -> bool:
+    """Return whether the row is a valid body, whatever the job is."""
+    try:
+        check_body(row, Catalogue.default(), reference_required=True)
+    except Invalid:
+        return False
+    return True
 
 
 def _reference(row: Any) -> str | None:

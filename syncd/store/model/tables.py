@@ -255,7 +255,7 @@ class FeedMiss(Table, table=True):
 class RunRow(Table, table=True):
     """One reconciliation. ``claimed_name``: the file's name under ``.claimed/``; ``checkpoint``: where it was
     when it last wrote something; ``died_at`` and ``deaths``: where earlier attempts ended, and how often in a
-    row; ``applied``: how far its rows are applied, in a file with several rows of a referenceId (see ``runs.Applied``)."""
+    row."""
 
     __table_args__ = (
         Index(None, "feed_id", "id"),
@@ -285,7 +285,6 @@ class RunRow(Table, table=True):
     checkpoint: str | None = None
     died_at: str | None = None
     deaths: int = 0
-    applied: str | None = Field(default=None, sa_type=Text)
     progress: str | None = Field(default=None, sa_type=Text)
     reverts: int | None = None
     repeats: int | None = None

@@ -2,8 +2,6 @@
 warnings and values that a run found, ``former_owners`` the feeds that owned its jobs before."""
 
 from syncd.store.runs.log import (
-    Applied,
-    applied,
     applied_before,
     begin,
     by_claimed,
@@ -18,7 +16,6 @@ from syncd.store.runs.log import (
     prune,
     resume,
     save,
-    set_applied,
     set_checkpoint,
     set_progress,
     stopped,
@@ -30,9 +27,7 @@ from syncd.store.runs.newest import NO_RUNS, LastRuns, last_file, last_runs, las
 
 __all__ = [
     "NO_RUNS",
-    "Applied",
     "LastRuns",
-    "applied",
     "applied_before",
     "begin",
     "by_claimed",
@@ -52,7 +47,6 @@ __all__ = [
     "results",
     "resume",
     "save",
-    "set_applied",
     "set_checkpoint",
     "set_progress",
     "stopped",

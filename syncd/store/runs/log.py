@@ -31,7 +31,6 @@ from syncd.store.model import (
     optional_instant,
     paged,
     removing,
-    to_json,
     updating,
 )
 from syncd.store.transactions import Tx, existing
@@ -62,17 +61,6 @@ class OpenRun(NamedTuple):
     claimed_name: str | None
 
 
-class Applied(NamedTuple):
-    """How far a run has applied the file with this digest (in hex), read with the feed's ``fingerprint`` (in hex): to the row
-    with this ``number``. Rows of a referenceId come together, at the ``place`` of the first of them."""
-
-    sha256: str
-    fingerprint: str
-    place: int
-    number: int
-
-
-_decode_applied = msgspec.json.Decoder(Applied).decode
 _OPEN_RUN = Columns(OpenRun, RunRow)
 SELECT = (
     RUN.select()
@@ -120,8 +108,6 @@ _SAVE = updating(
 )
 _PROGRESS = updating(RunRow.progress, where=[RunRow.id])
 _CHECKPOINT = updating(RunRow.checkpoint, where=[RunRow.id])
-_SET_APPLIED = updating(RunRow.applied, where=[RunRow.id])
-_HAS_APPLIED = Statement(select(col(RunRow.applied)).where(*matching(RunRow.id)))
 _DEATHS = Statement(
     select(RunRow.attempt, col(RunRow.checkpoint), col(RunRow.died_at), RunRow.deaths).where(
         *matching(RunRow.id)
@@ -277,17 +263,6 @@ def _newest_applied(tx: Tx, feed_id: int) -> Run | None:
 def set_checkpoint(tx: Tx, run_id: int, place: str) -> None:
     """Note where the run is now: an attempt that dies before the next checkpoint died here."""
     tx.run(_CHECKPOINT, id=run_id, checkpoint=place)
-
-
-def set_applied(tx: Tx, run_id: int, applied: Applied) -> None:
-    """Note how far the run has applied its rows. Call it in the transaction that applies them."""
-    tx.run(_SET_APPLIED, id=run_id, applied=to_json(applied))
-
-
-def applied(tx: Tx, run_id: int) -> Applied | None:
-    """Return how far the run has applied its rows; None if that was not noted."""
-    text = tx.scalar(_HAS_APPLIED, id=run_id)
-    return _decode_applied(text) if text else None
 
 
 def set_progress(tx: Tx, run_id: int, progress: RunProgress | None) -> None:

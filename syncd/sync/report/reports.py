@@ -71,7 +71,7 @@ _BATCH = 500
 #: Members that are for the operator.
 _OPERATORS = ("attempt", "phases", "lookupToml")
 #: What a message says of the settings that concern it: in parentheses, or in a clause of its own.
-_NAMED = r"(?:\[(?:limits|read|rows|fields|lookup)|\btake_over)\b"
+_NAMED = r"(?:\[(?:limits|read|rows|fields|lookup)|\btake_over|\brepeats)\b"
 _SETTING = re.compile(rf" \([^()]*{_NAMED}[^()]*\)|; [^;]*{_NAMED}[^;]*")
 _encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum
@@ -38,9 +38,8 @@ from syncd.errors import Problem, StoreError
 from syncd.logs import Event
 from syncd.store import StaleDecision, Tx, feed_jobs, jobs, places, runs
 from syncd.sync.run import turns
-from syncd.sync.run.context import ClockDoubted, Feed, FileRun, Stopped
+from syncd.sync.run.context import ClockDoubted, Feed, FileRun, Stopped, Summary
 from syncd.sync.run.deciding import NO_OWNER, decide, look_up, problems_of, written
-from syncd.sync.run.reading import Summary
 from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import PackedRow, pack_problems
 
@@ -78,17 +77,11 @@ _New = tuple[StagedRow, int, str | None]
 
 
 class Applier:
-    """Applies one stage. ``sha256``: of the file, in hex. ``actions``: the number of applied rows by action. ``failures`` and
+    """Applies one stage. ``actions``: the number of applied rows by action. ``failures`` and
     ``why``: the number of writes that failed for a reason that waiting does not mend, and the reason of the first."""
 
-    def __init__(
-        self, this: FileRun, stage: Stage, part: RowSelection, sha256: str | None, summary: Summary
-    ) -> None:
+    def __init__(self, this: FileRun, stage: Stage, part: RowSelection, summary: Summary) -> None:
         self._this, self._stage, self._part, self._summary = this, stage, part, summary
-        # An approved run begins anew if it is cut off: it shows its plan again.
-        self._cut = _waves if stage.rows.has_repeats else turns.cut
-        notes = part is RowSelection.ALL and not this.approved and stage.rows.has_repeats
-        self._noted = (sha256 or "", this.feed.fingerprint.hex()) if notes else None
         by_run, by_operator = Actor(ActorKind.RUN, this.run.id), Actor(ActorKind.OPERATOR, this.session)
         self._actor = by_operator if this.approved else by_run
         self.actions: Counter[str] = Counter()
@@ -192,17 +185,14 @@ class Applier:
     def _apply(self, tx: Tx, rows: Sequence[_Row]) -> _Written:
         self._this.ctx.check_clock(tx.now)
         done = _Written()
-        for wave in turns.steps(self._this.store, self._cut(rows)):
-            self._apply_wave(tx, wave, done)
-            done.rows += len(wave)
+        for part in turns.steps(self._this.store, turns.cut(rows)):
+            self._apply_part(tx, part, done)
+            done.rows += len(part)
         last, _ = rows[done.rows - 1]
         runs.set_checkpoint(tx, self._this.run.id, f"apply {last.number}")
-        if self._noted is not None:
-            runs.set_applied(tx, self._this.run.id, runs.Applied(*self._noted, last.place, last.number))
         return done
 
-    def _apply_wave(self, tx: Tx, rows: Sequence[_Row], done: _Written) -> None:
-        """Apply rows of different references."""
+    def _apply_part(self, tx: Tx, rows: Sequence[_Row], done: _Written) -> None:
         feed = self._this.feed
         found = look_up(tx, feed, (row.reference for row, _ in rows))
         done.named.extend(job.id for job in found.jobs.values())
@@ -306,18 +296,3 @@ def is_own(feed: Feed, job: Job, owner: Ownership) -> bool:
     if feed.employer_wide:
         return job.employer_id == feed.employer.id
     return owner.owner == feed.id
-
-
-def _waves(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
-    """Cut after ``STEP`` rows, and where a reference comes again: a later row of a job must see the result of the earlier
-    one."""
-    wave: list[_Row] = []
-    seen: set[str] = set()
-    for row, packed in rows:
-        if row.reference in seen or len(wave) == turns.STEP:
-            yield wave
-            wave, seen = [], set()
-        wave.append((row, packed))
-        seen.add(row.reference)
-    if wave:
-        yield wave

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -71,7 +71,14 @@ class Feed:
 
     def __post_init__(self) -> None:
         policy = self.config.policy
-        habits = (self.employer.id, policy.renew, policy.expired, policy.on_api_edit, policy.take_over)
+        habits = (
+            self.employer.id,
+            policy.renew,
+            policy.expired,
+            policy.on_api_edit,
+            policy.take_over,
+            policy.repeats,
+        )
         digest = hashlib.sha256(self.config.fingerprint + repr(habits).encode()).digest()[:16]
         object.__setattr__(self, "fingerprint", digest)
 
@@ -133,6 +140,26 @@ class Warnings:
 
     def all(self) -> Collection[FeedWarning]:
         return self._kept
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The records of a whole file. ``known``: those that the feed wrote before and that nothing has changed since. ``replaced``:
+    valid ones that do not count, because a later one has their ``referenceId``; copies of known records are not among them.
+    ``assumed``: valid rows without a place that anything in their record places in Canada. ``filtered``: the number
+    of rows that the feed leaves out, by rule.
+    ``archives``: whether a job that the file does not name is missing (a snapshot, read whole, not of mended rows);
+    ``withheld``: why it is not, for a snapshot. ``member_of``: the archive's file that has a record."""
+
+    read: int
+    known: int
+    replaced: int
+    rejected: int
+    assumed: int
+    filtered: Mapping[str, int]
+    archives: bool
+    withheld: str | None
+    member_of: Callable[[int], str | None]
 
 
 @dataclass(frozen=True, slots=True)

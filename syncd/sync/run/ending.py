@@ -15,9 +15,8 @@ from syncd.store import Tx, feed_jobs, feeds, notices, runs
 from syncd.store.runs import results
 from syncd.sync.drop_file import FILE_CHANGED
 from syncd.sync.report import ShownPlan, particulars
-from syncd.sync.run.context import FileRun
+from syncd.sync.run.context import FileRun, Summary
 from syncd.sync.run.plan import Plan
-from syncd.sync.run.reading import Summary
 from syncd.sync.run.stage import Stage
 
 log = structlog.get_logger("syncd.sync")

@@ -25,7 +25,6 @@ from syncd.domain import (
 )
 from syncd.errors import Conflict, FeedError
 from syncd.store import Tx, feeds, history, jobs, runs
-from syncd.store.runs import results
 from syncd.sync.drop_file import DropFile
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
@@ -44,7 +43,7 @@ from syncd.sync.run.faults import faults_of_file
 from syncd.sync.run.file_digest import FileDigest
 from syncd.sync.run.plan import BATCH, Plan, PlannedChange
 from syncd.sync.run.planner import make_plan
-from syncd.sync.run.reading import Summary, read_file, write_late_rejects
+from syncd.sync.run.reading import read_file, write_late_rejects
 from syncd.sync.run.rejects import RejectsWriter
 from syncd.sync.run.spool import Spool
 from syncd.sync.run.stage import Stage
@@ -87,7 +86,6 @@ class Importer:
                         summary = read_file(this, run, stage, digest)
                         digest.begin_check()
                         run = digest.identified(run)
-                        summary = _without_overtaken(this, stage, summary, run)
                         plan = make_plan(this, stage, summary, run.sha256)
                         hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
                         write_late_rejects(this, stage)
@@ -119,7 +117,6 @@ class Importer:
                     raise source.changed()
                 summary = read_file(this, run, stage, digest)
                 digest.begin_check()
-                summary = _without_overtaken(this, stage, summary, run)
                 plan = make_plan(this, stage, summary, run.sha256)
                 digest.check()
                 return _carry_out_approved(this, run, stage, plan, shown)
@@ -178,7 +175,6 @@ def _last_if_settled(tx: Tx, feed: Feed, run: Run) -> Run | None:
         last is not None
         and last.state is RunState.SUCCEEDED
         and not last.counts.expired  # a job with the reference of such a row may exist by now
-        and not _has_duplicates(tx, last)  # the first of two rows would meet the job as the last one left it
         and not runs.clock_went_back(tx, feed.id)
         and not feed.employer_wide  # new jobs of others would be missing
         and not _may_have_been_delta(tx, feed)
@@ -188,25 +184,10 @@ def _last_if_settled(tx: Tx, feed: Feed, run: Run) -> Run | None:
     return last if settled else None
 
 
-def _has_duplicates(tx: Tx, run: Run) -> bool:
-    """Return whether different rows of the run's file have the same ``referenceId``."""
-    return any(warning.code == "duplicate_reference" for warning in results.warnings(tx, run.id))
-
-
 def _may_have_been_delta(tx: Tx, feed: Feed) -> bool:
     """Return whether what the last file lacked may be missing only now."""
     config = feed.config
     return config.policy.mode == "snapshot" and feeds.settings_changed(tx, feed.id, config.settings_digest)
-
-
-def _without_overtaken(this: FileRun, stage: Stage, summary: Summary, run: Run) -> Summary:
-    """Leave out the rows that an earlier attempt applied, as it did a later row of the same ``referenceId``. Applied again, they
-    would meet the job as the last of them left it, as in a second delivery. They count as unchanged."""
-    applied = this.store.read(lambda tx: runs.applied(tx, run.id))
-    if applied is None or applied[:2] != (run.sha256, this.feed.fingerprint.hex()):
-        return summary
-    overtaken = stage.rows.leave_out_overtaken(applied.place, applied.number)
-    return replace(summary, known=summary.known + overtaken)
 
 
 def _carry_out(this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | None) -> Run:
@@ -215,7 +196,7 @@ def _carry_out(this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | N
         return end_held(this, run, stage, plan, hold)
     run = replace(run, counts=plan.certain)
     part = RowSelection.NO_ARCHIVES if hold else RowSelection.ALL
-    applier = Applier(this, stage, part, run.sha256, plan.summary)
+    applier = Applier(this, stage, part, plan.summary)
     run = _apply_rows(this, run, stage, applier)
     if hold is None and not applier.failures:
         run = _archive_missing(this, run, plan, applier)
@@ -236,7 +217,7 @@ def _carry_out_approved(this: FileRun, run: Run, stage: Stage, plan: Plan, shown
     if everything:
         run = replace(run, counts=plan.certain)
     part = RowSelection.ALL if everything else RowSelection.ARCHIVES
-    applier = Applier(this, stage, part, run.sha256, plan.summary)
+    applier = Applier(this, stage, part, plan.summary)
     run = _apply_rows(this, run, stage, applier)
     run = _archive_missing(this, run, plan, applier)
     if not applier.failures:

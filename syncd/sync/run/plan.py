@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from syncd.domain import Hold, Job, PlanCounts, RowAction, RunCounts
-from syncd.sync.run.context import FileRun
-from syncd.sync.run.reading import Summary
+from syncd.sync.run.context import FileRun, Summary
 from syncd.sync.run.stage import Stage
 
 #: Rows or jobs in one look-up: API writes get their turn between two of them.
@@ -69,8 +68,8 @@ class Plan:
 
 @dataclass(slots=True)
 class PlanProgress:
-    """What is planned, and what the plan has so far. ``lacking``: the number of jobs that the file does not name; for
-    ``archiving``, ``waiting`` and ``back`` see Plan."""
+    """What is planned, and what the plan has so far. ``lacking``: the number of jobs that the file does not name; ``known``: the
+    number of jobs that a known record names; for ``archiving``, ``waiting`` and ``back`` see Plan."""
 
     this: FileRun
     stage: Stage
@@ -83,6 +82,7 @@ class PlanProgress:
     waiting: array[int] = field(default_factory=lambda: array("q"))
     back: array[int] = field(default_factory=lambda: array("q"))
     lacking: int = 0
+    known: int = 0
 
     def note(self, action: str, *what: object) -> None:
         """Add a step to the digest. Its form never changes: held runs keep digests."""

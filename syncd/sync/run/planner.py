@@ -6,7 +6,7 @@ since."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
@@ -16,7 +16,6 @@ from syncd.domain import (
     Job,
     JobInput,
     Moment,
-    Ownership,
     PlanCounts,
     Reject,
     RowAction,
@@ -29,11 +28,10 @@ from syncd.domain import (
 )
 from syncd.store import Tx, feeds, places, runs
 from syncd.sync.run import turns
-from syncd.sync.run.context import FileRun
-from syncd.sync.run.deciding import Found, decide, look_up, problems_of, sent_digests
+from syncd.sync.run.context import FileRun, Summary
+from syncd.sync.run.deciding import Found, decide, look_up, problems_of
 from syncd.sync.run.missing import name_rejected, owned_active, plan_missing
 from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange, PlanProgress
-from syncd.sync.run.reading import Summary
 from syncd.sync.run.repeats import warn_of_repeats
 from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import PackedRow, pack_problems
@@ -62,7 +60,9 @@ def make_plan(
         found = RunCounts(
             read=summary.read,
             rejected=summary.rejected,
-            unchanged=summary.known,
+            unchanged=progress.known,
+            # records of one job that are known have the same bytes
+            replaced=summary.replaced + summary.known - progress.known,
             filtered=filtered,
             missing=progress.lacking,
             warnings=this.warnings.total,
@@ -86,24 +86,11 @@ def _with_history(tx: Tx, *, this: FileRun, tally: PlanCounts, sha256: str | Non
     )
 
 
-@dataclass(slots=True)
-class _Group:
-    """All rows of one reference, one after the other: the job as the store has it, and as the rows so far leave
-    it."""
-
-    reference: str
-    original: Job | None
-    job: Job | None
-    owner: Ownership
-    last: JobInput | None = None
-
-
 class _RowPlanner:
     """Plans the valid rows in order."""
 
     def __init__(self, progress: PlanProgress) -> None:
         self._progress, self._this, self._stage = progress, progress.this, progress.stage
-        self._group: _Group | None = None
         self._named: list[int] = []
         self._new_places: set[str] = set()
         # Whether a job could turn out missing, and a new one could be that job under another referenceId.
@@ -111,7 +98,7 @@ class _RowPlanner:
 
     def plan(self) -> None:
         tally = self._progress.tally
-        tally.named_active = tally.described = self._stage.known.name_jobs()
+        self._progress.known = tally.named_active = tally.described = self._stage.known.name_jobs()
         # Whether it is enough to know that a row creates a job, and not which.
         trusts_creations = self._progress.on_change is None and not self._may_miss
         today = self._this.store.now().today.toordinal() if trusts_creations else -1
@@ -119,18 +106,15 @@ class _RowPlanner:
         for batch in self._stage.rows.valid(BATCH, without_body=today):
             found, sents, now = self._this.store.read(partial(self._look_up, rows=batch, today=today))
             for row, sent in zip(batch, sents, strict=True):
-                if sent is None:  # decided when it was read, and the only row of its reference
-                    self._leave()
+                if sent is None:  # decided when it was read
                     self._count(RowAction.CREATED, None, row.reference)
                 else:
-                    self._row(self._enter(row, found), row, sent, now)
+                    self._row(row, sent, found, now)
             done += len(batch)
             turns.give_way(self._this.store)
             self._stage.named.add(self._named)
             self._named.clear()
             self._this.after_batch("planning", done, self._progress.summary.read, done)
-        self._leave()
-        self._stage.named.add(self._named)
 
     def _look_up(
         self, tx: Tx, *, rows: Sequence[StagedRow], today: int
@@ -149,39 +133,31 @@ class _RowPlanner:
                 )
         return found, sents, tx.now
 
-    def _enter(self, row: StagedRow, found: Found) -> _Group:
-        group = self._group
-        if group is not None and group.reference == row.reference:
-            if group.last is not None:  # made only here: few references come twice
-                group.owner = Ownership(self._this.feed.id, sent_digests(self._this.feed, group.last))
-            return group
-        self._leave()
+    def _row(self, row: StagedRow, sent: JobInput, found: Found, now: Moment) -> None:
         job = found.jobs.get(row.reference)
-        self._group = group = _Group(row.reference, job, job, found.owner(job))
-        return group
-
-    def _row(self, group: _Group, row: StagedRow, sent: JobInput, now: Moment) -> None:
-        decided = decide(self._this.feed, sent, group.job, group.owner, now)
+        decided = decide(self._this.feed, sent, job, found.owner(job), now)
         decision, tally = decided.decision, self._progress.tally
-        self._count(decided.action, group.job, row.reference)
+        self._count(decided.action, job, row.reference)
+        after = job
         if isinstance(decision, Reject):
             tally.rejected += 1
             self._stage.rows.reject(row.number, pack_problems(problems_of(decision)))
+        elif decision is not None:
+            after = decision.job
+            if self._progress.on_change is not None and isinstance(decision, Create | Update):
+                self._progress.on_change(_planned(decided, job, decision))
+                self._warn_of_new_places(after, row)
+        if job is None:
+            if after is not None and self._may_miss:
+                self._stage.new.add(likeness(after))
             return
-        if decision is None:
-            return
-        if decided.archives and group.job is not None:
+        if decided.archives:
             self._progress.archiving[decided.action] += 1
-            # a job that an earlier row of the file creates is not one that leaves
-            if group.original is not None:
-                tally.expired_archives += 1
-                self._stage.leaving.add([(group.job.id, group.job.version)], expired=True)
-        if self._progress.on_change is not None and isinstance(decision, Create | Update):
-            self._progress.on_change(_planned(decided, group.job, decision))
-            self._warn_of_new_places(decision.job, row)
-        group.job = decision.job
-        if decided.owns:
-            group.last = sent
+            tally.expired_archives += 1
+            self._stage.leaving.add([(job.id, job.version)], expired=True)
+        self._named.append(job.id)
+        if job.status is Status.ACTIVE and after is not None:
+            self._progress.compare(job, after)
 
     def _warn_of_new_places(self, job: Job, row: StagedRow) -> None:
         """Warn of places that the applier would add, and would warn of."""
@@ -197,19 +173,6 @@ class _RowPlanner:
             self._progress.note(action, job.id, job.version)
         else:
             self._progress.note(action, reference)
-
-    def _leave(self) -> None:
-        """Count what the rows of a reference did to its job."""
-        group, self._group = self._group, None
-        if group is None or group.job is None:
-            return
-        if group.original is None:
-            if self._may_miss:
-                self._stage.new.add(likeness(group.job))
-            return
-        self._named.append(group.original.id)
-        if group.original.status is Status.ACTIVE:
-            self._progress.compare(group.original, group.job)
 
 
 def _planned(decided: RowDecision, before: Job | None, decision: Create | Update) -> PlannedChange:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from contextlib import closing
-from dataclasses import dataclass
 
 import structlog
 
@@ -15,10 +14,11 @@ from syncd.errors import FeedError
 from syncd.feeds.readers import FeedReader, Known, Opener, Record, read_stream
 from syncd.logs import Event
 from syncd.store import Store, Tx, feed_jobs, places, runs
-from syncd.sync.run.context import Feed, FileRun
+from syncd.sync.run.context import Feed, FileRun, Summary
 from syncd.sync.run.deciding import decide, look_up, problems_of
 from syncd.sync.run.faults import file_fault
 from syncd.sync.run.file_digest import FileDigest
+from syncd.sync.run.repeats import merge_places
 from syncd.sync.run.stage import ASKED, Stage
 from syncd.sync.validation import (
     NotOneRecord,
@@ -43,25 +43,6 @@ FIRST_LOOK = 100
 _PAGE, _PAGES = 1000, 3
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What a whole file has. ``known``: records that the feed wrote before and that nothing has changed since, and those that
-    an earlier attempt of the run applied before another one of their ``referenceId``.
-    ``assumed``: valid rows without a place that anything in their record places in Canada. ``filtered``: the number
-    of rows that the feed leaves out, by rule.
-    ``archives``: whether a job that the file does not name is missing (a snapshot, read whole, not of mended rows);
-    ``withheld``: why it is not, for a snapshot. ``member_of``: the archive's file that has a record."""
-
-    read: int
-    known: int
-    rejected: int
-    assumed: int
-    filtered: Mapping[str, int]
-    archives: bool
-    withheld: str | None
-    member_of: Callable[[int], str | None]
-
-
 def read_file(this: FileRun, run: Run, stage: Stage, digest: FileDigest) -> Summary:
     """Read the file, which ``digest`` opens, to its last byte into the stage.
 
@@ -81,9 +62,10 @@ def read_file(this: FileRun, run: Run, stage: Stage, digest: FileDigest) -> Summ
 def write_late_rejects(this: FileRun, stage: Stage) -> None:
     """Read the file again for the records of rows that were rejected only when they met the store, and add them to
     the file of rejected records."""
-    if this.rejects is None or not stage.rereading.want_late():
+    if this.rejects is None or not stage.rows.has_late():
         return
-    for record in _open(this, this.source.open, _not_wanted(stage)):
+    # a reader gives the content of records that are not known
+    for record in _open(this, this.source.open, lambda digests: set(digests) - stage.rows.late(digests)):
         if record.item is None:
             continue
         if (problems := stage.rows.take_late(record.number)) is not None:
@@ -94,11 +76,6 @@ def _open(this: FileRun, opener: Opener, known: Known, *, slicing: bool = False)
     return read_stream(opener, this.feed.config.read, this.ctx.limits, known, slicing=slicing)
 
 
-def _not_wanted(stage: Stage) -> Known:
-    """A reader gives the content of records that are not known: so all are known but those that are wanted."""
-    return lambda digests: set(digests) - stage.rereading.wanted(digests)
-
-
 class _Reading:
     """One reading of the whole file, with the help of ``processes`` worker processes at most."""
 
@@ -107,7 +84,9 @@ class _Reading:
         self._this, self._stage, self._digest, self._processes = this, stage, digest, processes
         self._known_records = KnownRecords(this.store, this.feed)
         slicing = processes > 0 and not config.read.outside
-        self._reader = _open(this, digest.open, self._known_records.find, slicing=slicing)
+        # what a record results in depends on the others of its referenceId where their places are merged
+        known = self._known_records.find if config.policy.repeats == "last" else lambda digests: ()
+        self._reader = _open(this, digest.open, known, slicing=slicing)
         self._validator = RowValidator(
             config.mapping, this.ctx.catalogue, config.policy, this.feed.id, this.feed.employer.id
         )
@@ -153,12 +132,14 @@ class _Reading:
         this.source.check_unchanged()
         for code, detail in reader.warnings():
             this.warnings.add(code, detail)
-        self._stage.records.seal()
+        replaced = self._stage.records.seal()
+        if self._this.feed.config.policy.repeats == "places":
+            merge_places(self._stage)
         archives, withheld = self._absences()
-        self._read_overtaken()
         return Summary(
             self._read,
-            self._known,
+            self._stage.known.records,
+            replaced,
             self._rejected,
             self._assumed,
             self._filtered,
@@ -209,20 +190,6 @@ class _Reading:
         self._read += len(rows)
         self._known += len(rows)
         return len(rows)
-
-    def _read_overtaken(self) -> None:
-        """Stage each known record that comes after another row of its reference: that row changes the job first,
-        so the record has to be applied again."""
-        stage = self._stage
-        if not stage.rereading.want_overtaken():
-            return
-        for record in _open(self._this, self._digest.open, _not_wanted(stage)):
-            if record.item is not None and stage.known.forget(record.number):
-                self._known -= 1
-                self._read -= 1
-                self._take([record], self._validator.validate([record], self._reader.format, self._now))
-        self._this.source.check_unchanged()
-        stage.records.seal_again()
 
     # -- other records -------------------------------------------------------------------------------------
 

@@ -1,56 +1,56 @@
-"""The warnings of a run about records that have the referenceId of an earlier one."""
+"""Valid rows of one referenceId: the last one counts (docs/reconciliation.md "Counting"). The feed may have the others give it
+their places."""
 
 from __future__ import annotations
 
 from itertools import chain, islice
 
-from syncd.sync.run.context import FileRun
-from syncd.sync.run.reading import Summary
+from syncd.domain import is_elsewhere, with_places_of
+from syncd.sync.run.context import FileRun, Summary
 from syncd.sync.run.stage import Stage
 from syncd.sync.validation import PackedRow
+from syncd.sync.validation.packing import pack
 from syncd.values import plural
 
 #: Pairs of records whose bodies are in memory at once, and the most pairs that are compared in a run.
-_PAIRS, _COMPARED = 200, 10_000
+MAX_PAIRS, MAX_COMPARED = 200, 10_000
+
+
+def merge_places(stage: Stage) -> None:
+    """Make one row of those of each referenceId that are equal in all but their places (``repeats = "places"``)."""
+    for numbers in stage.rows.repeated():
+        *earlier, (last, row) = [
+            (number, PackedRow(body).sent) for number, body in sorted(stage.rows.bodies_of(numbers).items())
+        ]
+        equal = [(number, sent) for number, sent in earlier if is_elsewhere(sent, row)]
+        if equal:
+            merged = with_places_of([sent for _, sent in equal], row)
+            stage.rows.merge([*(number for number, _ in equal), last], pack(merged, None))
 
 
 def warn_of_repeats(this: FileRun, stage: Stage, summary: Summary) -> None:
-    """Add a warning for each record that has another content than the one before with its referenceId, one for all
-    that are copies of it, and one for all that are the same posting at another place."""
-    copies = elsewhere = compared = 0
-    repeats = stage.rows.repeats()
-    while some := list(islice(repeats, _PAIRS)):
-        differing = [(before, number) for _, before, number, same in some if not same]
-        copies += len(some) - len(differing)
-        for reference, before, number, same in some:
-            if not same:
-                first, member = map(summary.member_of, (before, number))
-                named = f"{before} (in {first})" if first != member else before
-                detail = f"records {named} and {number} have the referenceId {reference!r}"
-                detail += "; the last valid one counts"
-                this.warnings.add("duplicate_reference", detail, number, reference, member)
-        if compared < _COMPARED:
-            compared += len(differing)
-            bodies = stage.rows.bodies_of({*chain.from_iterable(differing)})
-            elsewhere += sum(_is_elsewhere(bodies.get(one), bodies.get(other)) for one, other in differing)
+    """Add a warning for each replaced record that has another content than the one that counts, and one for all that have the
+    same posting at another place."""
+    elsewhere = compared = 0
+    replaced = stage.rows.replaced()
+    while some := list(islice(replaced, MAX_PAIRS)):
+        for reference, number, by in some:
+            first, member = map(summary.member_of, (number, by))
+            named = f"{by} (in {member})" if first != member else by
+            detail = f"record {named} has the referenceId {reference!r}, too: the last valid one counts"
+            this.warnings.add("duplicate_reference", detail, number, reference, first)
+        if compared < MAX_COMPARED:
+            compared += len(some)
+            bodies = stage.rows.bodies_of({*chain.from_iterable(pair for _, *pair in some)})
+            sents = {number: PackedRow(body).sent for number, body in bodies.items()}
+            elsewhere += sum(
+                number in sents and by in sents and is_elsewhere(sents[number], sents[by])
+                for _, number, by in some
+            )
     if elsewhere:
-        found = f"{'at least ' if compared >= _COMPARED else ''}{plural(elsewhere, 'record')}"
-        detail = f"the title of the record before with the same referenceId, but other locations: {found}. The job has the"
-        detail += " locations of its last record alone; send all of them in one record, or give each place a referenceId"
-        this.warnings.add("locations_replaced", f"{detail} of its own")
-    if copies:
-        detail = f"byte for byte the record before with the same referenceId: {plural(copies, 'record')}"
-        this.warnings.add_many("identical_copies", detail, copies)
-
-
-def _is_elsewhere(before: bytes | None, after: bytes | None) -> bool:
-    """Return whether two packed rows (None: not a valid row) are one posting at two places, as some systems export it."""
-    if before is None or after is None:
-        return False
-    one, other = PackedRow(before).sent.fields, PackedRow(after).sent.fields
-    title, places = one.get("title"), one.get("locations")
-    return (
-        bool(title and places)
-        and title == other.get("title")
-        and other.get("locations") not in (None, places)
-    )
+        count = f"{'at least ' if compared >= MAX_COMPARED else ''}{plural(elsewhere, 'record')}"
+        detail = (
+            f"one posting at several places: {count} replaced by a later one that differs in its locations alone"
+            '; repeats = "places" in the feed\'s file makes one posting with the first three places'
+        )
+        this.warnings.add("locations_replaced", detail)

@@ -118,9 +118,9 @@ def test_a_warning_of_an_archive_has_the_name_of_its_file(board: Board) -> None:
         ("html_cleaned", 2, "east.json"),
         ("html_cleaned", 3, "west/<b>.json"),
         ("html_cleaned", 4, "west/<b>.json"),
-        ("duplicate_reference", 4, "west/<b>.json"),
+        ("duplicate_reference", 1, "east.json"),
     ]
-    assert "records 1 (in east.json) and 4 have" in data["warnings"][-1]["detail"]
+    assert "record 4 (in west/<b>.json) has" in data["warnings"][-1]["detail"]
     page = content(written_reports(board.store, run.id)[".report.html"]).decode()
     assert page.count("west/&lt;b&gt;.json") >= 3
     assert "west/<b>.json" not in page

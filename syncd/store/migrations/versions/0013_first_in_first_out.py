@@ -18,3 +18,4 @@ def upgrade() -> None:
     )
     op.execute(run.update().where(run.c.checkpoint == "queued").values(checkpoint="stopped"))
     op.drop_column("run", "waits_for")
+    op.drop_column("run", "applied")

@@ -23,6 +23,7 @@ _COUNTS = {
     "updated": "jobs changed",
     "reactivated": "jobs back",
     "unchanged": "as before",
+    "replaced": "with a later row of the same id",
     "rejected": "not taken",
     "suppressed": "taken down by the board",
     "expired": "past their close date",
@@ -65,6 +66,10 @@ def _rows(report: Mapping[str, Any]) -> str:
     parts = [f"{inside:,} of {plural(read, 'row')} went in"]
     parts += [f"{refused:,} {'was' if refused == 1 else 'were'} not taken"] if refused else []
     parts += [f"{left:,} {'was' if left == 1 else 'were'} left out"] if left else []
+    if replaced := found.get("replaced"):
+        parts.append(
+            f"{replaced:,} {'has' if replaced == 1 else 'have'} a later row with the same id, which counts"
+        )
     return ", ".join(parts)
 
 

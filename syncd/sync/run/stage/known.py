@@ -15,7 +15,6 @@ from syncd.store import feed_jobs
 
 _TABLES = """
 CREATE TABLE known (first INTEGER PRIMARY KEY, piece BLOB);
-CREATE TABLE copy (number INTEGER PRIMARY KEY, reference TEXT, digest BLOB);
 """
 #: Records of a piece, or a few more.
 _PIECE = 1000
@@ -31,16 +30,17 @@ class _Piece(NamedTuple):
 
 
 class KnownPieces:
-    """The records that are known: the feed wrote their jobs from the same bytes before."""
+    """The records that are known: the feed wrote their jobs from the same bytes before. ``records``: how many there are."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         db.executescript(_TABLES)
         self._next = _Piece([], [], [], [])
-        self._copies = False
+        self.records = 0
 
     def add(self, first: int, rows: Sequence[feed_jobs.KnownRow]) -> None:
         """Add records in a row, the first of which has the number ``first``."""
+        self.records += len(rows)
         piece = self._next
         piece.numbers.extend(range(first, first + len(rows)))
         jobs, digests, references = zip(*rows, strict=True)
@@ -58,11 +58,11 @@ class KnownPieces:
         self._next = _Piece([], [], [], [])
 
     def clear(self) -> None:
-        self._next = _Piece([], [], [], [])
+        self._next, self.records = _Piece([], [], [], []), 0
         self._db.execute("DELETE FROM known")
 
-    def forget(self, number: int) -> bool:
-        """Remove the record of that number. Return whether there was one. Numbers that rise unpack each piece once."""
+    def forget(self, number: int) -> None:
+        """Remove the record of that number. Numbers that rise unpack each piece once."""
         numbers = self._next.numbers
         if not numbers or not numbers[0] <= number <= numbers[-1]:
             self.flush()
@@ -70,11 +70,9 @@ class KnownPieces:
             for (data,) in self._db.execute(query, (number,)).fetchall():
                 self._next = _unpack(data)
         at = bisect_left(self._next.numbers, number)
-        if self._next.numbers[at : at + 1] != [number]:
-            return False
         for values in self._next:
             del values[at]
-        return True
+        self.records -= 1
 
     def having(self, some: Callable[[list[str]], Collection[str]]) -> Iterator[tuple[int, str, bytes]]:
         """Yield (number, reference, digest) of the records whose references are among those that ``some`` returns of them."""
@@ -86,29 +84,12 @@ class KnownPieces:
 
     def name_jobs(self) -> int:
         """Write the job of each record to the table of named jobs, which is empty before. Return how many jobs there are."""
-        records = jobs = 0
+        jobs = 0
         for piece in self._pieces():
-            records += len(piece.jobs)
             # one statement for many rows
             query = "INSERT OR IGNORE INTO named SELECT value FROM json_each(?)"
             jobs += self._db.execute(query, (str(piece.jobs),)).rowcount
-        self._copies = jobs < records
         return jobs
-
-    def find_copies(self) -> None:
-        """Write the records whose job another record has to the table of copies."""
-        if not self._copies:
-            return
-        self._db.execute(
-            "CREATE TEMP TABLE each_known (number INTEGER, job INTEGER, digest BLOB, reference TEXT)"
-        )
-        for piece in self._pieces():
-            self._db.executemany("INSERT INTO temp.each_known VALUES (?,?,?,?)", zip(*piece, strict=True))
-        self._db.execute(
-            "INSERT INTO copy SELECT number, reference, digest FROM temp.each_known WHERE job IN "
-            "(SELECT job FROM temp.each_known GROUP BY job HAVING count(*) > 1)"
-        )
-        self._db.execute("DROP TABLE temp.each_known")
 
     def _pieces(self) -> Iterator[_Piece]:
         for (data,) in self._db.execute("SELECT piece FROM known ORDER BY first"):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from syncd.domain import Likeness
 from syncd.sync.run.stage.known import KnownPieces
-from syncd.sync.run.stage.rows import Bodies, Records, Rereading, Rows
+from syncd.sync.run.stage.rows import Bodies, Records, Rows
 
 _SETTINGS = """
 PRAGMA page_size = 16384;
@@ -42,8 +42,8 @@ def scratch_fault(error: BaseException) -> str | None:
 
 
 class Stage:
-    """``known`` and ``records``: what is read; ``rows``: what was made of it; ``rereading``: which records a second reading has
-    to find. ``named``, ``leaving`` and ``new``: jobs that the file names, that would be archived, and that would be created.
+    """``known`` and ``records``: the records as they are read; ``rows``: what was made of them. ``named``,
+    ``leaving`` and ``new``: jobs that the file names, that would be archived, and that would be created.
     ``unnamed``: rows that name no job.
 
     ``folder`` is where the scratch files are made (default: the system's temporary folder). A context manager."""
@@ -57,8 +57,7 @@ class Stage:
             on_error.callback(self._bodies.close)
             self.known = KnownPieces(self._db)
             self.records = Records(self._db, self._bodies, self.known)
-            self.rows = Rows(self._db, self._bodies, self.known)
-            self.rereading = Rereading(self._db)
+            self.rows = Rows(self._db, self._bodies)
             self.named, self.leaving = NamedJobs(self._db), LeavingJobs(self._db)
             self.new, self.unnamed = NewJobs(self._db), UnnamedRows(self._db)
             self._db.execute("BEGIN")
