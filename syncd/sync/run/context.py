@@ -71,14 +71,17 @@ class Feed:
 
     def __post_init__(self) -> None:
         policy = self.config.policy
-        habits = (
+        habits: tuple[object, ...] = (
             self.employer.id,
             policy.renew,
             policy.expired,
             policy.on_api_edit,
             policy.take_over,
-            policy.repeats,
         )
+        if (
+            policy.repeats != "last"
+        ):  # the default leaves the fingerprints of stores from before it as they are
+            habits += (policy.repeats,)
         digest = hashlib.sha256(self.config.fingerprint + repr(habits).encode()).digest()[:16]
         object.__setattr__(self, "fingerprint", digest)
 
