@@ -34,7 +34,6 @@ from syncd.service.housekeeping import (
     HOUSEKEEPING,
     INDEXING,
     Housekeeping,
-    count_words,
     index_searches,
     repeat,
 )
@@ -242,7 +241,6 @@ class Daemon:
             repeat("refresh", lambda: self._metrics.refreshed(refresher.tick()), settings.check),
             repeat("house", housekeeping.tick, HOUSEKEEPING),
             repeat("search", partial(index_searches, store, self._stopping.is_set), INDEXING),
-            repeat("words", partial(count_words, store, self._stopping.is_set), INDEXING),
             repeat("degraded", degraded.tick, DEGRADED),
             watch_the_loop(self._notifier, self._readiness),
         )

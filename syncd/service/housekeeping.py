@@ -1,5 +1,5 @@
 """Work that is done now and then: delete what is older than ``keep_history``, report feeds that have gone silent, and
-keep the search index and the words of texts up to date."""
+keep the search index up to date."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")
 
-#: Seconds between two ticks of ``Housekeeping``, two calls of ``index_searches`` and of ``count_words``, and two looks at
-#: degraded feeds.
+#: Seconds between two ticks of ``Housekeeping``, two calls of ``index_searches``, and two looks at degraded feeds.
 HOUSEKEEPING, INDEXING, DEGRADED = 60.0, 1.0, 5.0
-#: Seconds between two steps of the search index, or of counting words, while requests come: they wait for each.
+#: Seconds between two steps of the search index while requests come: they wait for each.
 PAUSE = 0.02
 #: Rows that one transaction deletes, so that writes of the API get their turn.
 BATCH = 1_000
@@ -93,30 +92,13 @@ class Housekeeping:
 
 
 def index_searches(store: Store, stop: Callable[[], bool]) -> None:
-    """Repair the search index if it is damaged, and add what it lacks. ``stop`` is asked between two steps. A store that is
-    busy or full is left alone until the next time: searches are correct meanwhile. Raises StoreError for any other fault."""
+    """Add to the search index the jobs that it lacks; do without it if it is damaged. ``stop`` is asked between two steps. A
+    store that is busy or full is left alone until the next time: searches are correct meanwhile. Raises StoreError for any
+    other fault."""
     with suppress(StoreBusy, StoreClosed, StoreOverloaded):
-        found = store.mend_index()
-        if found is not None:
-            error, rebuilt = found
-            then = "it is rebuilt" if rebuilt else "searches scan until the next start"
-            log.error(Event.SEARCH_DAMAGED, error=error, then=then)
+        error = store.give_up_index()
+        if error is not None:
+            log.error(Event.SEARCH_DAMAGED, error=error, then="it is made anew at the next start")
         while not stop() and store.index_some():
-            _make_way(store)
-
-
-def count_words(store: Store, stop: Callable[[], bool]) -> None:
-    """Count the words of employers with many jobs (``Store.count_words``). ``stop`` is asked before each
-    transaction. A store that is busy is left alone until the next time. Raises StoreError for any other fault."""
-
-    def go_on() -> bool:
-        _make_way(store)
-        return not stop()
-
-    with suppress(StoreBusy, StoreClosed, StoreOverloaded):
-        store.count_words(go_on)
-
-
-def _make_way(store: Store) -> None:
-    if store.recent_requests:
-        time.sleep(PAUSE)
+            if store.recent_requests:
+                time.sleep(PAUSE)

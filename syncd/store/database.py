@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol, TypeVar
@@ -95,11 +94,6 @@ class Window:
         skip = (page - 1) * size
         return cls(skip, max(0, min(size, total - skip)), total)
 
-    @classmethod
-    def of_first(cls, most: int, page: int, size: int) -> Window:
-        """Return the window of a page of the first ``most`` jobs of a list of more: it is counted from its beginning."""
-        return replace(cls.of(most, page, size), total=sys.maxsize)
-
     @property
     def backwards(self) -> bool:
         return self._after < self.skip
@@ -114,76 +108,36 @@ class Window:
         return self.total - self.skip - self.take
 
 
-class Asked(NamedTuple):
-    """A search, but for the page: the jobs of an employer that have ``term`` (folded), in one status or any. ``most``: of more
-    jobs the first ``most`` are the list, and ``most`` + 1 is returned as the number: the others are not counted."""
+class Search(NamedTuple):
+    """The question which of an employer's jobs have ``term`` (folded) in their title or referenceId, in one status or any.
+    ``among``: how many jobs the employer has in it."""
 
     employer_id: int
     term: str
-    status: Status | None = None
-    most: int | None = None
+    status: Status | None
+    among: int
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a search found: the number that ``Search.find`` returns, and the ids of the first jobs, in the order of lists, as
-    many as it came by."""
-
-    total: int
-    first: Sequence[int] = ()
-
-    def page(self, page: int, size: int, most: int | None) -> Sequence[int] | None:
-        """Return the ids on a page; None if they are not known."""
-        window = Window.of(self.total if most is None else min(self.total, most), page, size)
-        if window.take and window.skip + window.take > len(self.first):
-            return None
-        return self.first[window.skip : window.skip + window.take]
-
-
-#: Ids that ``Found`` has at most.
-FIRST = 1_000
-#: Characters of the shortest text that a search index finds: it has no part of a text that is shorter.
-SHORTEST = 3
-
-
-class Search(Protocol):
-    """Finds jobs by a part of their title or referenceId (``search`` of the table ``job``)."""
-
-    @property
-    def source(self) -> object:
-        """Another object once what was found before may have been wrong: the index was damaged."""
-
-    def find(
-        self,
-        tx: Executes,
-        asked: Asked,
-        *,
-        page: int,
-        size: int,
-        among: int,
-        total: int | None = None,
-    ) -> tuple[Found, Sequence[int]]:
-        """Return how many jobs are found, and the ids of those on ``page``, in the order of lists. ``among``: how many jobs
-        the employer has. ``total``: what is returned as the number, if it is known: then nothing is counted."""
+#: Characters of the shortest term that a search index finds: it has no part of a text that is shorter.
+SHORTEST_INDEXED = 3
 
 
 class SearchIndex(Protocol):
-    """The search index beside the jobs: searches are right without it, but slow."""
-
-    @property
-    def search(self) -> Search: ...
+    """The search index beside the jobs (``search`` of the table ``job``): searches are right without it, but slow."""
 
     def prepare(self, session: Session) -> None:
         """Make the index, empty, if it is missing or unusable."""
 
+    def find(self, tx: Executes, search: Search, page: int, size: int) -> tuple[int, Sequence[int]]:
+        """Return how many jobs are found, and the ids of those on ``page``, in the order of lists."""
+
     def step(self, read: Run[bool], write: Run[bool]) -> bool:
         """Bring some new and changed jobs into the index; return whether there may be more. Raises StoreError, but not
-        for a damaged index (``mend``)."""
+        for a damaged index (``give_up``)."""
 
-    def mend(self, write: Run[None]) -> tuple[str, bool] | None:
-        """Rebuild the index, empty, if it was found damaged: return (what was wrong, True). The second time the index
-        is not used until the store is opened again, since then it is probably not the index that is damaged: return
-        (what was wrong, False). Return None if nothing is known to be wrong. Raises StoreError."""
+    def give_up(self, write: Run[None]) -> str | None:
+        """Do without the index until the store is opened again, if it was found damaged: return what was wrong. Return None if
+        nothing is known to be wrong, or was returned before. Raises StoreError."""
 
 
 class Checkpoints:

@@ -16,7 +16,7 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import CHANGEABLE, Actor, ActorKind, Job
-from syncd.store import jobs, searches
+from syncd.store import jobs
 from syncd.store.model import (
     PRIVATE,
     Columns,
@@ -34,6 +34,7 @@ from syncd.store.model import (
     matching,
     micros,
     paged,
+    removing,
 )
 from syncd.store.transactions import Tx
 
@@ -139,13 +140,8 @@ _PAGE = Statement(
 )
 _OWNER = Statement(select(HistoryRow.employer_id).where(*_of_job).limit(1))
 _COUNT = counting(HistoryRow, *_of_job)
-_PRUNE = Statement(
-    sa.delete(HistoryRow)
-    .where(
-        col(HistoryRow.id).in_(first_by(select(HistoryRow.id), HistoryRow.id)),
-        col(HistoryRow.at) < bindparam("before"),
-    )
-    .returning(col(HistoryRow.id))
+_PRUNE = removing(
+    first_by(select(HistoryRow.id), HistoryRow.id), HistoryRow.id, col(HistoryRow.at) < bindparam("before")
 )
 
 
@@ -278,7 +274,4 @@ def since(tx: Tx, job_ids: Sequence[int], first: int) -> dict[int, list[HistoryE
 
 def prune(tx: Tx, before: datetime, limit: int = 10_000) -> int:
     """Remove at most ``limit`` entries from before ``before``, oldest first; return how many went."""
-    gone = tx.scalars(_PRUNE, limit=limit, before=micros(before))
-    if gone:
-        searches.note_pruning(tx, max(gone))
-    return len(gone)
+    return tx.run(_PRUNE, limit=limit, before=micros(before))

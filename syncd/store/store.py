@@ -18,10 +18,9 @@ import sqlalchemy as sa
 
 from syncd.domain import Location, Moment
 from syncd.errors import StoreError
-from syncd.store import places, schema, searches
+from syncd.store import places, schema
 from syncd.store.database import Database, Session, translating
 from syncd.store.recent_requests import RecentRequests
-from syncd.store.search_memory import SearchMemory
 from syncd.store.sqlite import SqliteDatabase
 from syncd.store.transactions import Readers, Tx, Writer
 
@@ -63,7 +62,6 @@ class Store:
         """Not for callers: see ``open``."""
         self.database, self.now = database, clock
         self._places: dict[tuple[str, str | None], Location] = {}
-        self.search_memory = SearchMemory()
         self._closed = False
         self._session = database.writer()
         try:
@@ -74,7 +72,7 @@ class Store:
             raise
         self._checkpoints = database.checkpoints(self._session)
         self._writer = Writer(self._session, database, self._tx, queue_limit, self._checkpoints.after_commit)
-        self._readers = Readers(database, self._reading_tx)
+        self._readers = Readers(database, self._tx)
         self._requests = RecentRequests()
         self.note_request = self._requests.note
         self.read, self.read_async = self._readers.read, self._readers.read_async
@@ -145,9 +143,6 @@ class Store:
     def _tx(self, session: Session) -> Tx:
         return Tx(session, self.database, self.now, self._places)
 
-    def _reading_tx(self, session: Session) -> Tx:
-        return Tx(session, self.database, self.now, self._places, self.search_memory)
-
     # -- about the store ---------------------------------------------------------------------------------
 
     @property
@@ -169,15 +164,9 @@ class Store:
     def index_some(self) -> bool:
         """Bring some new and changed jobs into the search index; return whether there may be more. Meant to be called
         now and then while the store is open: searches are right without it, but not quick. Raises StoreError; a
-        damaged index is reported by ``mend_index`` only."""
+        damaged index is reported by ``give_up_index`` only."""
         return self.database.index.step(self.read, self.write)
 
-    def count_words(self, go_on: Callable[[], bool]) -> None:
-        """Count the words of the texts of employers with many jobs, or follow what has become of
-        them (``TextWords``). Meant to be called now and then, as ``index_some``. ``go_on`` is asked before each transaction.
-        Raises StoreError."""
-        searches.count_words(self.read, self.search_memory, go_on)
-
-    def mend_index(self) -> tuple[str, bool] | None:
-        """Rebuild the search index, empty, if it was found damaged (``SearchIndex.mend``). Raises StoreError."""
-        return self.database.index.mend(self.write)
+    def give_up_index(self) -> str | None:
+        """Do without a search index that was found damaged (``SearchIndex.give_up``). Raises StoreError."""
+        return self.database.index.give_up(self.write)

@@ -22,9 +22,10 @@ from syncd.domain import (
     Location,
     Status,
     Update,
+    fold,
 )
-from syncd.store import Store, Tx, history, jobs
-from syncd.store.sqlite import SqliteDatabase, search, search_index
+from syncd.store import Store, history, jobs
+from syncd.store.sqlite import SqliteDatabase
 
 TORONTO = ZoneInfo("America/Toronto")
 START = datetime(2026, 3, 2, 15, 0, tzinfo=UTC)
@@ -68,10 +69,25 @@ def index_all(store: Store) -> None:
         pass
 
 
-def index_step(tx: Tx, limit: int = search_index.STEP) -> bool:
-    """Do one step of the search index, as the store does."""
-    assert isinstance(tx.search, search.IndexSearch)
-    return search_index.step(tx, tx.search, limit)
+def plainly(model: list[Job], q: str, status: Status | None) -> list[int]:
+    """Return the ids that a look at every job finds."""
+    term = fold(q)
+    found = [
+        job
+        for job in model
+        if (status is None or job.status is status)
+        and (term in fold(job.title) or term in fold(job.reference_id or ""))
+    ]
+    return [job.id for job in sorted(found, key=lambda job: (job.published_at, job.id), reverse=True)]
+
+
+def ask(
+    store: Store, employer: Employer, q: str, status: Status | None = None, page: int = 1, *, size: int = 3
+) -> tuple[int, list[int]]:
+    total, headers = store.read(
+        lambda tx: jobs.page(tx, employer.id, q=q, status=status, page=page, page_size=size)
+    )
+    return total, [header.id for header in headers]
 
 
 def changes_of(store: Store, employer_id: int, job_id: int) -> list[history.HistoryEntry]:

@@ -18,8 +18,6 @@ from syncd.web import Refusal
 
 #: Jobs on a page unless ``limit`` asks for others, and changes of a job on a page.
 PAGE, MOST, CHANGES = 50, 1000, 20
-#: Jobs that are listed of those that ``q`` finds: to count a million takes long. As JSON any page can be had.
-FOUND = 10_000
 #: Employers up to which the form lists all; above, it takes a name or an id.
 LISTED = 200
 #: The longest text that is searched for: no title is longer.
@@ -47,14 +45,13 @@ async def list_jobs(visit: Visit) -> web.StreamResponse:
         raise Refusal("invalid_parameter", f"q has more than {LONGEST_TEXT} characters")
     limit, page = visit.number("limit", PAGE, MOST), visit.number("page")
     wanted = visit.text("employer")
-    most = None if visit.wants_json and page * limit > FOUND else FOUND
 
     def found(tx: Tx) -> dict[str, Any]:
         owner, everyone = _owner(tx, wanted, several=not visit.wants_json), employers.all(tx)
         names = sorted(employer.name for employer in everyone) if len(everyone) <= LISTED else []
         if owner is None:
             return {"owner": None, "employers": names, "total": 0, "jobs": []}
-        total, listed = jobs.page(tx, owner.id, q=q, status=status, page=page, page_size=limit, most=most)
+        total, listed = jobs.page(tx, owner.id, q=q, status=status, page=page, page_size=limit)
         headers = [header_json(header, owner) for header in listed]
         return {"owner": owner, "employers": names, "total": total, "jobs": headers}
 
@@ -62,13 +59,11 @@ async def list_jobs(visit: Visit) -> web.StreamResponse:
     if visit.wants_json:
         return visit.json(values["jobs"])
     owner, total = values["owner"], values.pop("total")
-    listed_of = min(total, FOUND) if q else total
     chosen = {"employer": owner and owner.name, "q": q, "status": status and status.value}
     return visit.page(
         "jobs.html.j2",
         **values,
-        **paging(listed_of, page, limit),
-        more=total > listed_of,
+        **paging(total, page, limit),
         q=q,
         status_now=status and status.value,
         statuses=[status.value for status in Status],

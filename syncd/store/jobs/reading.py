@@ -12,8 +12,7 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import CHANGEABLE, HEADER_MEMBERS, JOB_MEMBERS, FieldKind, Job, Status, fields_of, fold
-from syncd.store import searches
-from syncd.store.database import Asked, Window
+from syncd.store.database import Search, Window
 from syncd.store.model import (
     JOB,
     Columns,
@@ -162,34 +161,23 @@ _TOTALS = Statement(select(JobTotal.employer_id, JobTotal.status, JobTotal.n))
 
 
 def page(
-    tx: Tx,
-    employer_id: int,
-    *,
-    q: str | None,
-    status: Status | None,
-    page: int,
-    page_size: int,
-    most: int | None = None,
+    tx: Tx, employer_id: int, *, q: str | None, status: Status | None, page: int, page_size: int
 ) -> tuple[int, list[JobView]]:
     """Return how many match, and the headers of ``page``, from 1: newest publication first, then higher id
     (docs/specification.md 4.7).
 
-    ``q``: substring of title or referenceId, without case and accents, every character literal; empty is
-    none. ``most``: with ``q``, of more jobs than ``most`` only these are listed, and ``most`` + 1 is returned; to count all
-    that match may take long."""
-    found: Sequence[int]
-    term = _term(q) if q else ""
-    if term == "":  # of a combining mark alone nothing is left
-        total = count(tx, employer_id, status)
-        found = _ids_in(tx, employer_id, status, Window.of(total, page, page_size))
-    elif term is None:
-        return 0, []
-    else:
-        among = count(tx, employer_id)
-        asked = Asked(employer_id, term, status, most)
-        total, found = searches.find(tx, asked, page=page, size=page_size, among=among)
-    headers = {header.id: header for header in tx.all(_HEADERS, ids=found)} if found else {}
-    return total, [headers[job_id] for job_id in found]
+    ``q``: substring of title or referenceId, without case and accents, every character literal; empty is none. With ``q``
+    it may take a while, up to a pass through all jobs of the employer."""
+    total, term = count(tx, employer_id, status), _term(q) if q else ""
+    ids: Sequence[int] = ()
+    if term is None:
+        total = 0
+    elif term == "":  # of a combining mark alone nothing is left
+        ids = _ids_in(tx, employer_id, status, Window.of(total, page, page_size))
+    elif total:
+        total, ids = tx.search.find(tx, Search(employer_id, term, status, total), page, page_size)
+    headers = {header.id: header for header in tx.all(_HEADERS, ids=ids)} if ids else {}
+    return total, [headers[job_id] for job_id in ids]
 
 
 def near_page(

@@ -16,7 +16,6 @@ from syncd.store.model.job_columns import JOB, PRIVATE, attributes_of, columns_o
 from syncd.store.model.statements import (
     ConstantsInText,
     SelectOf,
-    ServerStart,
     Statement,
     Statements,
     TextContains,
@@ -92,7 +91,6 @@ __all__ = [
     "RunUnknown",
     "RunWarning",
     "SelectOf",
-    "ServerStart",
     "Statement",
     "Statements",
     "TextContains",

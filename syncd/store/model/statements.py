@@ -109,15 +109,6 @@ class TextContains(FunctionElement[bool]):
     inherit_cache = True
 
 
-class ServerStart(FunctionElement[str]):
-    """A text that changes when the server restarts, or when another database is in the place of this one (a restore, a
-    failover): ids may then begin again. On SQLite, whose file is the same while it is open, it is constant. Each database
-    writes it in its own way."""
-
-    type = sa.Text()
-    inherit_cache = True
-
-
 # -- whole statements ----------------------------------------------------------------------------------------
 
 

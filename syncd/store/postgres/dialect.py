@@ -16,7 +16,7 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.operators import in_op, not_in_op
 
-from syncd.store.model import ConstantsInText, ServerStart, Statements, TextContains
+from syncd.store.model import ConstantsInText, Statements, TextContains
 
 _DRIVER = "postgresql.syncd"
 #: How a value is compared with those of an array.
@@ -50,12 +50,6 @@ def statements() -> Statements:
 @compiles(TextContains, "postgresql")
 def _contains(element: TextContains, compiler: PGCompiler, **options: Any) -> str:
     return f"(strpos({compiler.process(element.clauses, **options)}) > 0)"
-
-
-@compiles(ServerStart, "postgresql")
-def _server_start(element: ServerStart, compiler: PGCompiler, **options: Any) -> str:
-    database = "(SELECT oid FROM pg_database WHERE datname = current_database())"
-    return f"concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()), {database})"
 
 
 class _Types(PGTypeCompiler):

@@ -24,7 +24,7 @@ from sqlalchemy.pool import NullPool
 from syncd.errors import StoreBusy, StoreError, StoreInUse
 from syncd.store.backups import draft_folder
 from syncd.store.database import Backup, Database, Executes, Replacement, Session
-from syncd.store.model import ConstantsInText, ServerStart, Statements, TextContains, metadata
+from syncd.store.model import ConstantsInText, Statements, TextContains, metadata
 from syncd.store.sqlite.backups import copy_store, is_backup, take_place, unpack, version_of
 from syncd.store.sqlite.checkpoint import SqliteCheckpoints
 from syncd.store.sqlite.errors import DRIVER_ERRORS, is_conflict, store_errors, translated
@@ -75,11 +75,6 @@ def statements() -> Statements:
 def _contains(element: TextContains, compiler: SQLiteCompiler, **options: Any) -> str:
     # not LIKE: its patterns end at a NUL and may not be long
     return f"instr({compiler.process(element.clauses, **options)})"
-
-
-@compiles(ServerStart, "sqlite")
-def _server_start(element: ServerStart, compiler: SQLiteCompiler, **options: Any) -> str:
-    return "''"
 
 
 class SqliteSession:

@@ -1,15 +1,20 @@
-"""The trigram index of jobs' search texts: made where it is missing, and brought up to date step by step.
+"""Search (``q``, docs/specification.md 4.7) with a trigram index of jobs' search texts, which is made where it is missing and
+brought up to date step by step.
+
+The index counts the jobs that have a term. Few of them are sorted; a page of many is found by a walk through the list from
+its nearer end, which need not go far. Terms that the index cannot be asked for, and all terms while it is far behind, are
+looked for in each entry of the list's index.
 
 ``job_search`` is an FTS5 table without a copy of the texts. The *place* of a job in it is its employer, status and
-id in one number, so that what a search asks for lies together, with a status and without.
+id in one number, so that the jobs of a search lie together, with a status and without.
 
-The index is kept after the writes, not in them: a write would take half as long again. Two things say what it
+The index is kept after the writes, not in them: a write would take half as long again. Two things say which jobs it
 lacks, both kept by the writes themselves and so as durable as they are: the *mark*, the last job that was indexed
 (ids rise), and ``job_search_stale``, where triggers note which indexed jobs have changed or gone, with the place and
 the text that the index still has. A step moves both in the same transaction as the index.
 
-Where SQLite has no FTS5 there is no mark, and searches scan. They scan also after the index was found damaged
-(``IndexSearch``), until it is rebuilt: it holds nothing that the jobs do not.
+Where SQLite has no FTS5 there is no mark, and the index is not asked. Neither is one that was found damaged: it is made anew
+when the store is opened again, since it holds nothing that the jobs do not.
 """
 
 # ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
@@ -17,18 +22,92 @@ Where SQLite has no FTS5 there is no mark, and searches scan. They scan also aft
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Set
+from functools import partial
+from typing import Any
 
+from syncd.domain import Status
 from syncd.errors import StoreError
-from syncd.store.database import Executes, Run, Session
+from syncd.store.database import SHORTEST_INDEXED, Executes, Run, Search, Session, Window
 from syncd.store.sqlite.errors import primary_code
-from syncd.store.sqlite.search import FAILURES, MARK, PLACE, IndexSearch, is_damage
 
 #: The index and the tables in which FTS5 keeps it: not for migrations.
 TABLES = frozenset({"job_search", "job_search_data", "job_search_idx", "job_search_config"})
+#: Characters of the longest term that the index is asked for.
+MAX_INDEXED = 100
+#: The index is asked while it lacks at most this part of the jobs: one that it lacks costs as much as fifty in a walk.
+MAX_LACKING = 1 / 50
+#: The most jobs that are sorted: to read one that the index has costs as much as forty in a walk.
+MAX_SORTED = 500
 #: Jobs in one step, and pages in one merge: 1 to 5 ms of the writer each, for which others wait.
-STEP, MERGED = 500, 60
+STEP_JOBS, MERGED_PAGES = 500, 60
+
+_MARK = "(SELECT CAST(value AS INTEGER) FROM setting WHERE name = 'job_search')"
+_STATUSES = (Status.ACTIVE, Status.ARCHIVED, Status.DRAFT)
+#: The place of a row of ``job`` in the index; the triggers have it, too.
+_PLACE = (
+    "(job.employer_id << 34)"
+    " + (CASE status WHEN 'active' THEN 0 WHEN 'archived' THEN 1 ELSE 2 END << 32) + job.id"
+)
+
+# -- searches ------------------------------------------------------------------------------------------------
+# The named values of all statements are those of ``_values_of``; ``mark``, ``take`` and ``skip`` come with the call.
+
+_HAS_TERM = "employer_id = :employer AND (:status IS NULL OR status = :status) AND instr(search, :term)"
+_COUNT = f"SELECT count(*) FROM job WHERE {_HAS_TERM}"
+_FORWARDS, _BACKWARDS = "ORDER BY published_at DESC, id DESC", "ORDER BY published_at, id"
+_WALK = f"SELECT id FROM job WHERE {_HAS_TERM} {{}} LIMIT :take OFFSET :skip"
+_STALE_JOBS = "FROM job_search_stale WHERE employer_id = :employer"
+_MARK_UNLESS_BEHIND = (
+    f"SELECT mark FROM (SELECT {_MARK} AS mark) WHERE max(0, (SELECT coalesce(max(id), 0) FROM job) - mark)"
+    f" + (SELECT count(*) FROM (SELECT 1 {_STALE_JOBS} LIMIT :lacking + 1)) <= :lacking"
+)
+# The jobs that the index has as they are, those that are newer than the mark, and those that have changed. (NOT INDEXED: else
+# the newer ones would be looked for in date order, among all jobs of the employer.)
+_INDEXED = (
+    "SELECT rowid & 4294967295 AS id FROM job_search WHERE job_search MATCH :phrase"
+    f" AND rowid BETWEEN :first AND :last AND rowid & 4294967295 NOT IN (SELECT job_id {_STALE_JOBS})"
+    f" UNION ALL SELECT id FROM job NOT INDEXED WHERE id > :mark AND {_HAS_TERM}"
+    f" UNION ALL SELECT id FROM (SELECT job_id {_STALE_JOBS}) CROSS JOIN job ON id = job_id WHERE {_HAS_TERM}"
+)
+_COUNT_INDEXED = f"SELECT count(*) FROM ({_INDEXED})"
+_SORT_INDEXED = (
+    f"SELECT job.id FROM ({_INDEXED}) AS indexed CROSS JOIN job ON job.id = indexed.id"
+    " ORDER BY published_at DESC, job.id DESC LIMIT :take OFFSET :skip"
+)
+
+
+def _values_of(search: Search) -> dict[str, Any]:
+    first, last = (0, 2) if search.status is None else [_STATUSES.index(search.status)] * 2
+    return {
+        "employer": search.employer_id,
+        "term": search.term,
+        "status": None if search.status is None else search.status.value,
+        "lacking": int(search.among * MAX_LACKING),
+        # all trigrams of the term, one after the other
+        "phrase": '"' + search.term.replace('"', '""') + '"',
+        # the places that an employer's jobs can have
+        "first": search.employer_id << 34 | first << 32,
+        "last": search.employer_id << 34 | last << 32 | 0xFFFFFFFF,
+    }
+
+
+def _count(tx: Executes, sql: str, values: Mapping[str, Any]) -> int:
+    (count,) = tx.execute(sql, values).fetchone()
+    return int(count)
+
+
+def _ids(tx: Executes, sql: str, values: Mapping[str, Any], take: int, skip: int) -> list[int]:
+    return [job_id for (job_id,) in tx.execute(sql, {**values, "take": take, "skip": skip})]
+
+
+def _walk(tx: Executes, values: Mapping[str, Any], window: Window) -> list[int]:
+    order = _BACKWARDS if window.backwards else _FORWARDS
+    ids = _ids(tx, _WALK.format(order), values, window.take, window.near) if window.take else []
+    return ids[::-1] if window.backwards else ids
+
+
+# -- the index -----------------------------------------------------------------------------------------------
 
 _CREATE = (
     "CREATE VIRTUAL TABLE job_search USING fts5"
@@ -36,7 +115,7 @@ _CREATE = (
 )
 # FTS5 would merge what was added by itself, in the middle of a step: 30 ms and more at a time.
 _MERGE_ASKED = "INSERT INTO job_search (job_search, rank) VALUES ('automerge', 0)"
-_IS_MERGE_ASKED = "SELECT 1 FROM job_search_config WHERE k = 'automerge' AND v = 0"
+_IS_USABLE = f"SELECT 1 FROM job_search_config WHERE k = 'automerge' AND v = 0 AND {_MARK} IS NOT NULL"
 _MERGE = "INSERT INTO job_search (job_search, rank) VALUES ('merge', ?)"
 #: Rows that a merge writes which had nothing to do: that of the command itself.
 _IDLE_MERGE, _CHANGES = 1, "SELECT total_changes()"
@@ -44,7 +123,7 @@ _SET_MARK = (
     "INSERT INTO setting (name, value) VALUES ('job_search', ?)"
     " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 )
-_LACKS = "SELECT EXISTS (SELECT 1 FROM job WHERE id > ?) OR EXISTS (SELECT 1 FROM job_search_stale)"
+_LACKS_JOBS = f"SELECT {_MARK} < (SELECT max(id) FROM job) OR EXISTS (SELECT 1 FROM job_search_stale)"
 _SOME_STALE = "SELECT employer_id, job_id FROM job_search_stale ORDER BY employer_id, job_id LIMIT 1 OFFSET ?"
 _LAST_STALE = (
     "SELECT employer_id, job_id FROM job_search_stale ORDER BY employer_id DESC, job_id DESC LIMIT 1"
@@ -56,72 +135,130 @@ _REMOVE = (
     f" SELECT 'delete', place, indexed {_STALE} ORDER BY place"
 )
 _REPLACE = (
-    f"INSERT INTO job_search (rowid, search) SELECT {PLACE} AS place, search"
+    f"INSERT INTO job_search (rowid, search) SELECT {_PLACE} AS place, search"
     f" FROM (SELECT job_id {_STALE}) CROSS JOIN job ON id = job_id ORDER BY place"
 )
-_NEXT = "SELECT max(id), count(*) FROM (SELECT id FROM job WHERE id > ? ORDER BY id LIMIT ?)"
+_NEXT = f"SELECT max(id), count(*) FROM (SELECT id FROM job WHERE id > {_MARK} ORDER BY id LIMIT ?)"
 _ADD = (
-    f"INSERT INTO job_search (rowid, search) SELECT {PLACE} AS place, search FROM job"
-    " WHERE id > ? AND id <= ? ORDER BY place"
+    f"INSERT INTO job_search (rowid, search) SELECT {_PLACE} AS place, search FROM job"
+    f" WHERE id > {_MARK} AND id <= ? ORDER BY place"
 )
+
+#: What a statement that uses a damaged index may raise: SQLite takes noise for the length of something, too.
+_FAILURES = (sqlite3.DatabaseError, MemoryError)
+#: How SQLite says that the tables of the index do not fit each other.
+_BROKEN = ("vtable constructor failed", "no such table", "SQL logic error", "invalid fts5 file format")
+
+
+def _is_damage(error: BaseException) -> bool:
+    """Return whether a statement that uses the index failed because of it. SQLite does not say which page or table it
+    found damaged: it may be the jobs' after all."""
+    if isinstance(error, MemoryError):
+        return True
+    code, said = primary_code(error), str(error)
+    return code == sqlite3.SQLITE_CORRUPT or (
+        code == sqlite3.SQLITE_ERROR and any(text in said for text in _BROKEN)
+    )
+
+
+class _DamagedIndex(StoreError):
+    """A step of the index failed: its write is undone."""
 
 
 class TrigramIndex:
-    """The index of one open store. ``search`` is replaced when the index is rebuilt, so that a search that still sees
-    the damaged one says nothing about the new one."""
+    """The index of one open store. ``damage``: how it failed a search or a step, None if it did not."""
 
     def __init__(self) -> None:
-        self.search = IndexSearch()
+        self.damage: str | None = None
+        self._is_given_up = False
         #: Whether there may be something to merge, and jobs for a step.
-        self._to_merge = self._more = True
+        self._to_merge, self._more = False, True
 
     def prepare(self, session: Session) -> None:
-        if _usable(session) and _merges_when_asked(session):
+        self._to_merge = _is_usable(session)
+        if self._to_merge:
             return
-        for make in (rebuild, rebuild_beside):
+        for make in (_rebuild, _rebuild_beside):
             session.begin()
             try:
                 make(session)
                 session.commit()
             except BaseException as error:
                 session.rollback()
-                if make is rebuild_beside or not is_damage(error):
+                if make is _rebuild_beside or not _is_damage(error):
                     raise
             else:
                 return
 
+    def find(self, tx: Executes, search: Search, page: int, size: int) -> tuple[int, list[int]]:
+        values, damage = _values_of(search), ""
+        if self.damage is None and SHORTEST_INDEXED <= len(search.term) <= MAX_INDEXED:
+            try:
+                found = self._find_indexed(tx, values, page, size)
+            except _FAILURES as error:
+                if not _is_damage(error):
+                    raise
+                damage = str(error) or "out of memory"
+            else:
+                if found is not None:
+                    return found
+        total = _count(tx, _COUNT, values)
+        ids = _walk(tx, values, Window.of(total, page, size))
+        if damage:
+            self.damage = damage  # only now: had the walk failed, too, it would not be the index
+        return total, ids
+
+    @staticmethod
+    def _find_indexed(
+        tx: Executes, values: dict[str, Any], page: int, size: int
+    ) -> tuple[int, list[int]] | None:
+        """Return None if the index is too far behind, or there is none."""
+        mark = tx.execute(_MARK_UNLESS_BEHIND, values).fetchone()
+        if mark is None:
+            return None
+        (values["mark"],) = mark
+        total = _count(tx, _COUNT_INDEXED, values)
+        window = Window.of(total, page, size)
+        if total > MAX_SORTED:
+            return total, _walk(tx, values, window)
+        return total, _ids(tx, _SORT_INDEXED, values, window.take, window.skip)
+
     def step(self, read: Run[bool], write: Run[bool]) -> bool:
         merges = self._to_merge
-        if self.search.damage is not None or not (merges or read(lacks)):
+        if self.damage is not None or not (merges or read(lacks_jobs)):
             return False
-        search, work = self.search, merge if merges else step
         try:
-            more = write(lambda tx: work(tx, search))
-        except StoreError:
-            if search.damage is None:
-                raise
+            more = write(partial(self._noting_damage, merge if merges else add))
+        except _DamagedIndex:
             return False
         if merges:
             self._to_merge = more
-            return more or (self._more and read(lacks))
+            return more or self._more
         self._to_merge, self._more = True, more
         return True
 
-    def mend(self, write: Run[None]) -> tuple[str, bool] | None:
-        damage, anew = self.search.damage, not self.search.mended
-        if damage is None:
-            return None
+    def _noting_damage(self, work: Callable[[Executes], bool], tx: Executes) -> bool:
         try:
-            write(rebuild if anew else give_up)
-        except StoreError:
-            write(rebuild_beside if anew else give_up)
-        self.search = IndexSearch(mended=True)
-        return damage, anew
+            return work(tx)
+        except _FAILURES as error:
+            if not _is_damage(error):
+                raise
+            self.damage = str(error) or "out of memory"
+            raise _DamagedIndex(self.damage) from error
+
+    def give_up(self, write: Run[None]) -> str | None:
+        if self.damage is None or self._is_given_up:
+            return None
+        write(_forget)
+        self._is_given_up = True
+        return self.damage
 
 
-def _usable(session: Session) -> bool:
+def _is_usable(session: Session) -> bool:
+    """Return whether the index is there, readable, and merged only when that is asked for."""
     try:
         session.execute("SELECT rowid FROM job_search LIMIT 0")
+        return session.execute(_IS_USABLE).fetchone() is not None
     except MemoryError:
         return False
     except sqlite3.DatabaseError as error:
@@ -129,41 +266,26 @@ def _usable(session: Session) -> bool:
         if primary_code(error) not in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT):
             raise
         return False
-    return session.execute(MARK).fetchone() is not None
 
 
-def _merges_when_asked(session: Session) -> bool:
-    """See to it that an index of an earlier version is merged only when asked. Return False if it turns out damaged."""
-    if session.execute(_IS_MERGE_ASKED).fetchone():
-        return True
-    session.begin()
-    try:
-        session.execute(_MERGE_ASKED)
-        session.commit()
-    except sqlite3.Error as error:  # of a store that is busy or a disk that is full: the next start may do it
-        session.rollback()
-        return not is_damage(error)
-    return True
-
-
-def rebuild(to: Executes) -> None:
+def _rebuild(to: Executes) -> None:
     """Put an empty index in the place of the one that is there, if any. Fails on pages that cannot be read; the
     transaction is of no use then."""
-    give_up(to)
+    _forget(to)
     _take_out(to, {"job_search"})  # a DROP would begin with a look at it, and fail if it is damaged
     for table in sorted(TABLES - {"job_search"}):
         to.execute(f"DROP TABLE IF EXISTS {table}")
     _create(to)
 
 
-def rebuild_beside(to: Executes) -> None:
+def _rebuild_beside(to: Executes) -> None:
     """Rebuild without a look at the pages of the index that is there: they stay, unused, until a VACUUM."""
-    give_up(to)
+    _forget(to)
     _take_out(to, TABLES)
     _create(to)
 
 
-def give_up(to: Executes) -> None:
+def _forget(to: Executes) -> None:
     """Do without the index until the store is opened again."""
     to.execute("DELETE FROM setting WHERE name = 'job_search'")  # also stops the triggers
     to.execute("DELETE FROM job_search_stale")
@@ -190,59 +312,31 @@ def _create(to: Executes) -> None:
     to.execute(_SET_MARK, ("0",))
 
 
-def lacks(tx: Executes) -> bool:
-    """Return whether a step has something to do."""
-    mark = tx.execute(MARK).fetchone()
-    if mark is None:
-        return False
-    (found,) = tx.execute(_LACKS, mark).fetchone()
-    return bool(found)
+def lacks_jobs(tx: Executes) -> bool:
+    """Return whether there are jobs that the index lacks, or has as they were."""
+    (lacks,) = tx.execute(_LACKS_JOBS).fetchone()
+    return bool(lacks)
 
 
-def step(tx: Executes, search: IndexSearch, limit: int = STEP) -> bool:
+def add(tx: Executes, limit: int = STEP_JOBS) -> bool:
     """Bring at most ``limit`` changed and ``limit`` new jobs into the index; return whether there may be more. (While
     others write there are always some more: to wait for the last would be a commit for each of them.)"""
-    mark = tx.execute(MARK).fetchone()
-    if mark is None:
-        return False
-    with _noting_damage(search):
-        changed, added = _replace(tx, limit), _add(tx, mark, limit)
-    return max(changed, added) >= limit
+    last = tx.execute(_SOME_STALE, (limit - 1,)).fetchone() or tx.execute(_LAST_STALE).fetchone()
+    changed = 0
+    if last is not None:
+        tx.execute(_REMOVE, last)
+        tx.execute(_REPLACE, last)
+        changed = int(tx.execute(f"DELETE {_STALE}", last).rowcount)
+    last, added = tx.execute(_NEXT, (limit,)).fetchone()
+    if added:
+        tx.execute(_ADD, (last,))
+        tx.execute(_SET_MARK, (str(last),))
+    return max(changed, int(added)) >= limit
 
 
-def merge(tx: Executes, search: IndexSearch) -> bool:
+def merge(tx: Executes) -> bool:
     """Merge some of what was added, so that a search has few places to look at; return whether there may be more."""
-    if tx.execute(MARK).fetchone() is None:
-        return False
     (before,) = tx.execute(_CHANGES).fetchone()
-    with _noting_damage(search):
-        tx.execute(_MERGE, (MERGED,))
+    tx.execute(_MERGE, (MERGED_PAGES,))
     (after,) = tx.execute(_CHANGES).fetchone()
     return int(after) - int(before) > _IDLE_MERGE
-
-
-@contextmanager
-def _noting_damage(search: IndexSearch) -> Iterator[None]:
-    try:
-        yield
-    except FAILURES as error:
-        if not is_damage(error):
-            raise
-        raise StoreError(f"the search index is damaged: {search.found_damaged(error)}") from error
-
-
-def _replace(tx: Executes, limit: int) -> int:
-    last = tx.execute(_SOME_STALE, (limit - 1,)).fetchone() or tx.execute(_LAST_STALE).fetchone()
-    if last is None:
-        return 0
-    tx.execute(_REMOVE, last)
-    tx.execute(_REPLACE, last)
-    return int(tx.execute(f"DELETE {_STALE}", last).rowcount)
-
-
-def _add(tx: Executes, mark: tuple[int], limit: int) -> int:
-    last, count = tx.execute(_NEXT, (*mark, limit)).fetchone()
-    if count:
-        tx.execute(_ADD, (*mark, last))
-        tx.execute(_SET_MARK, (str(last),))
-    return int(count)

@@ -12,7 +12,6 @@ from syncd.domain import Location, Moment
 from syncd.errors import NotFound, StoreError
 from syncd.store.database import Database, Session
 from syncd.store.model import CounterRow, Statement, creating, given, kept
-from syncd.store.search_memory import SearchMemory
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -56,8 +55,7 @@ class Tx:
 
     ``execute`` is the driver's own, for what only one database has. ``places`` are the shipped places that were
     found while the store is open (``places``), ``added_places`` those that this function has added. ``search`` finds jobs
-    by a part of their texts. ``search_memory`` has what searches have found; None where the transaction may write: others
-    must not see what it has not committed.
+    by a part of their texts.
     """
 
     __slots__ = (
@@ -70,7 +68,6 @@ class Tx:
         "is_conflict",
         "places",
         "search",
-        "search_memory",
     )
 
     def __init__(
@@ -79,7 +76,6 @@ class Tx:
         database: Database,
         clock: Callable[[], Moment],
         places: dict[tuple[str, str | None], Location],
-        search_memory: SearchMemory | None = None,
     ) -> None:
         self._session = session
         self._statements = database.statements
@@ -87,10 +83,9 @@ class Tx:
         self._now: Moment | None = None
         self.execute = session.execute
         self.is_conflict = database.is_conflict
-        self.search = database.index.search
+        self.search = database.index
         self.places = places
         self.added_places: list[Location] = []
-        self.search_memory = search_memory
 
     @property
     def now(self) -> Moment:

@@ -12,8 +12,6 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 
 from syncd.store import jobs
-from syncd.store.searches import remembered
-from syncd.store.sqlite import search
 from tests.store.board import file_of
 from tests.stores import sqlite_only
 
@@ -77,6 +75,23 @@ async def test_a_long_search_delays_no_other_request(
     assert not answer.done()
     found.set()
     assert (await answer).status == 200
+
+
+async def test_no_search_runs_on_the_event_loop(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+    index: Any = type(api.store.database.index)
+    find = index.find
+
+    def noting(*args: Any) -> Any:
+        threads.append(threading.current_thread())
+        return find(*args)
+
+    monkeypatch.setattr(index, "find", noting)
+    await api.create(title="Cook")
+    for query in ("q=cook", "q=co", "q=cook&page=2", "q=cook&status=active"):
+        await api.get(f"/jobs?{query}")
+    assert len(threads) == 4
+    assert threading.current_thread() not in threads
 
 
 async def test_jobs_of_one_instant_come_by_descending_id(api: ApiClient) -> None:
@@ -307,10 +322,7 @@ async def test_a_wrong_host_of_a_proxy_is_reported_as_such(serve: Any) -> None:
 
 
 @sqlite_only
-async def test_a_search_is_answered_although_its_index_is_damaged(
-    api: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(search, "FEW", 0)
+async def test_a_search_is_answered_although_its_index_is_damaged(api: ApiClient) -> None:
     for number in range(60):
         await api.create(title=f"Baker {number}")
     while api.store.index_some():
@@ -321,14 +333,11 @@ async def test_a_search_is_answered_although_its_index_is_damaged(
     for q, total in (("baker", 60), ("baker 59", 1), ("brewer", 0)):
         answer = await api.get(f"/jobs?q={quote(q)}")
         assert (answer.status, answer.json["paging"]["total"]) == (200, total), q
-    assert api.store.mend_index() is not None
+    assert api.store.give_up_index() is not None
 
 
-async def test_a_search_that_remembers_finds_what_was_acknowledged(
-    api: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_search_finds_what_was_acknowledged(api: ApiClient) -> None:
     """Clients of two employers search, write and search again, beside each other."""
-    monkeypatch.setattr(remembered, "FEW", 0)
 
     async def found(client: ApiClient, query: str) -> tuple[int, list[int]]:
         answer = (await client.get(f"/jobs?{query}")).json

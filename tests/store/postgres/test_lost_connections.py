@@ -16,9 +16,8 @@ from syncd.domain import Create, Employer
 from syncd.errors import StoreBusy
 from syncd.store import Store, Tx, employers, jobs
 from syncd.store.postgres import session
-from syncd.store.searches import remembered
-from tests.store.board import ACTOR, TORONTO, Board, a_job
-from tests.stores import Server, rows_in, server, store_url
+from tests.store.board import ACTOR, a_job
+from tests.stores import Server, rows_in, server
 
 OpenStore = Callable[..., Store]
 
@@ -253,57 +252,3 @@ def test_no_acknowledged_write_is_lost_and_none_is_done_twice_while_connections_
     assert len(done) > 20
     kept = [name for (name,) in rows_in(path, "SELECT name FROM employer")]
     assert sorted(kept) == sorted(done)
-
-
-def test_a_search_does_not_remember_what_another_database_of_that_name_had(
-    open_store: OpenStore, tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A restore takes the place of the database while a daemon has no connection; it opens new ones."""
-    monkeypatch.setattr(remembered, "FEW", 0)
-    other = tmp_path / "other.db"
-    for title, place in (("Baker", path), ("Miller", other)):
-        with Store.open(store_url(place), timezone=TORONTO) as store:
-            board = Board(store, store.write(lambda tx: employers.add(tx, "Acme")))
-            board.create(title=title)
-    store = open_store()
-
-    def bakers() -> int:
-        return store.read(
-            lambda tx: jobs.page(tx, board.employer.id, q="baker", status=None, page=1, page_size=9)
-        )[0]
-
-    assert bakers() == 1
-    names = [server().database_of(place) for place in (path, other)]
-    for old, new in ((names[0], "aside"), (names[1], names[0])):
-        end_connections(path)
-        server().sql(f"ALTER DATABASE {old} RENAME TO {new}")
-    try:
-        assert bakers() == 0
-        assert rows_in(path, "SELECT title FROM job") == [("Miller",)]
-    finally:
-        store.close()
-        for old, new in ((names[0], names[1]), ("aside", names[0])):
-            server().sql(f"ALTER DATABASE {old} RENAME TO {new}")
-
-
-def test_a_search_does_not_remember_what_the_server_had_before_it_was_started_again(
-    open_store: OpenStore, path: Path, away: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It may be another server, or have lost what it had."""
-    monkeypatch.setattr(remembered, "FEW", 0)
-    store = open_store()
-    board = Board(store, store.write(lambda tx: employers.add(tx, "Acme")))
-    board.create(title="Baker")
-
-    def bakers() -> int:
-        return store.read(
-            lambda tx: jobs.page(tx, board.employer.id, q="baker", status=None, page=1, page_size=9)
-        )[0]
-
-    change = "UPDATE job SET search = 'none'"
-    assert bakers() == 1
-    rows_in(path, change)
-    assert bakers() == 1
-    away.stop()
-    away.start()
-    assert bakers() == 0

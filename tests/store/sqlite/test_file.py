@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from syncd.domain import Employer, RunState
+from syncd.domain import RunState
 from syncd.errors import StoreBusy, StoreError, StoreInUse, StoreTooNew
 from syncd.store import Store, Tx, employers, runs, schema, utc_now
 from syncd.store.facts import prove_writable
@@ -163,17 +163,6 @@ def test_a_full_disk_is_busy_and_heals(store: Store, path: Path) -> None:
     store.write(lambda tx: tx.execute("PRAGMA max_page_count = 1000000").fetchall())
     store.write(large)
     assert set(seen(path)) == {"t-1", "t-2", "t-large"}
-
-
-def test_a_search_does_not_touch_the_jobs_themselves(store: Store, employer: Employer) -> None:
-    plan = store.read(
-        lambda tx: tx.execute(
-            "EXPLAIN QUERY PLAN SELECT id FROM job WHERE employer_id = 1 AND search LIKE '%a%' ESCAPE '\\'"
-            " ORDER BY published_at DESC, id DESC LIMIT 10"
-        ).fetchall()
-    )
-    assert "COVERING INDEX ix_job_list" in plan[0][-1]
-    assert len(plan) == 1
 
 
 def test_a_migration_ends_the_runs_that_wait_for_a_newer_file(tmp_path: Path) -> None:

@@ -1,25 +1,324 @@
-"""A damaged search index: searches go on, and it is rebuilt. The damage is done to real files."""
+"""SQLite's search index: when it is asked, how it is brought up to date, and a damaged one. The damage is done to real files."""
 
+import random
+import signal
 import sqlite3
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from functools import partial
+from contextlib import closing
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from syncd.domain import Job
+from syncd.domain import ArchivedBy, Employer, Status
 from syncd.errors import StoreError
-from syncd.store import Store, Tx, jobs
-from syncd.store.database import Asked
-from syncd.store.searches import remembered
-from syncd.store.sqlite import search, search_index
+from syncd.store import Store, employers, jobs, schema
+from syncd.store.sqlite import SqliteDatabase, search_index
 from tests.amounts import some
-from tests.store.board import Board, index_all, index_step
+from tests.store.board import Board, OpenStore, ask, index_all, plainly
 
-SQL = {
+
+def run(path: Path, sql: str) -> list[Any]:
+    """Run a statement as another process."""
+    with closing(sqlite3.connect(path)) as other, other:
+        return other.execute(sql).fetchall()
+
+
+def found(store: Store, employer: Employer, q: str) -> list[int]:
+    total, ids = ask(store, employer, q, size=200)
+    assert total == len(ids)
+    return sorted(ids)
+
+
+def fill(board: Board) -> tuple[list[int], list[int]]:
+    """Return the ids of bakers and of millers, all of them in the index."""
+    made = [board.create(title=f"{'Baker' if number % 2 else 'Miller'} {number}") for number in range(120)]
+    index_all(board.store)
+    return [job.id for job in made[1::2]], [job.id for job in made[::2]]
+
+
+def hide(path: Path, job_id: int) -> None:
+    """Take a job out of the index alone: a search misses it if it asks the index."""
+    place = f"(SELECT employer_id << 34 FROM job WHERE id = {job_id}) + {job_id}"
+    run(
+        path,
+        f"INSERT INTO job_search (job_search, rowid, search) SELECT 'delete', {place}, search FROM job WHERE id = {job_id}",
+    )
+
+
+# -- when it is asked ----------------------------------------------------------------------------------------
+
+
+def test_the_index_is_asked_for_three_to_a_hundred_characters_unless_it_lacks_many_jobs(
+    board: Board, store: Store, employer: Employer, path: Path
+) -> None:
+    title = "Baker" * 21
+    hidden = board.create(title=title).id
+    for _ in range(100):
+        board.create(title=title)
+    assert len(found(store, employer, "bak")) == 101
+    index_all(store)
+    hide(path, hidden)
+
+    def is_asked(q: str) -> bool:
+        return hidden not in found(store, employer, q)
+
+    assert [is_asked(q) for q in ("ba", "bak", title[:100], title[:101])] == [False, True, True, False]
+    board.create(title="Miller")
+    assert is_asked("bak")
+    for _ in range(2):
+        board.create(title="Miller")
+    assert not is_asked("bak")  # more than a fiftieth of the jobs is lacking
+    index_all(store)
+    assert is_asked("bak")
+    job = store.read(lambda tx: jobs.get(tx, employer.id, hidden + 1))
+    assert job is not None
+    for number in range(3):
+        job = board.update(job, title=f"Baker {number}")
+    assert is_asked("bak")  # one job has changed, three times
+
+
+def test_the_index_counts_many_jobs_and_the_list_shows_them(
+    board: Board, store: Store, employer: Employer, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_index, "MAX_SORTED", 50)
+    bakers, _ = fill(board)
+    hide(path, bakers[-1])
+    assert ask(store, employer, "baker") == (59, [*bakers[:-4:-1]])
+    hide(path, bakers[0])
+    assert (
+        ask(store, employer, "baker 1")[0] == len([n for n in range(120) if n % 2 and str(n)[0] == "1"]) - 2
+    )
+
+
+def test_a_job_that_the_index_has_with_an_older_text_is_there_once(
+    board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_index, "MAX_LACKING", 10)
+    first, second, third = (board.create(title=f"Baker {number}") for number in range(3))
+    index_all(store)
+    board.update(third, title="Bakery")
+    board.archive(second, ArchivedBy.PERSON)
+    for q, status, ids in (
+        ("baker", None, [third.id, second.id, first.id]),
+        ("baker ", None, [second.id, first.id]),
+        ("baker", Status.ACTIVE, [third.id, first.id]),
+        ("baker", Status.ARCHIVED, [second.id]),
+    ):
+        assert ask(store, employer, q, status) == (len(ids), ids)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        search_index._COUNT,
+        search_index._WALK.format(search_index._FORWARDS),
+        search_index._WALK.format(search_index._BACKWARDS),
+    ],
+)
+def test_a_look_at_each_job_reads_the_index_of_the_list_alone(store: Store, statement: str) -> None:
+    """The rows of the jobs are fifty times as large."""
+    values = {"employer": 1, "term": "a", "status": "draft", "take": 10, "skip": 0}
+    plan = store.read(lambda tx: tx.execute(f"EXPLAIN QUERY PLAN {statement}", values).fetchall())
+    assert "COVERING INDEX ix_job_list" in plan[0][-1]
+    assert len(plan) == 1
+
+
+# -- made, and brought up to date ----------------------------------------------------------------------------
+
+
+def test_a_store_without_the_index_gets_it_when_it_is_opened(
+    board: Board, path: Path, open_store: OpenStore
+) -> None:
+    baker = board.create(title="Baker")
+    index_all(board.store)
+    board.update(baker, title="Miller")
+    run(path, "DROP TABLE job_search")
+    again = open_store()
+    assert again.read(search_index.lacks_jobs)
+    index_all(again)
+    assert not again.read(search_index.lacks_jobs)
+    assert (found(again, board.employer, "miller"), found(again, board.employer, "baker")) == ([baker.id], [])
+
+
+def test_an_index_that_this_sqlite_cannot_read_is_left_alone_and_made_anew_later(
+    board: Board, store: Store, path: Path, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    baker = board.create(title="Baker")
+    index_all(store)
+    store.close()
+    with monkeypatch.context() as without:
+        without.setattr(search_index, "_CREATE", "CREATE VIRTUAL TABLE job_search USING fts_of_old (search)")
+        run(path, "DROP TABLE job_search")
+        store = open_store()
+        assert not store.index_some()
+        assert store.give_up_index() is None
+        assert found(store, board.employer, "bak") == [baker.id]
+        store.close()
+    store = open_store()
+    index_all(store)
+    hide(path, baker.id)
+    assert found(store, board.employer, "bak") == []
+
+
+def test_a_step_that_took_in_all_there_was_does_not_ask_for_another(board: Board, store: Store) -> None:
+    """Otherwise an indexer beside a client that writes would commit after each of its writes."""
+    for number in range(5):
+        board.create(title=f"Baker {number}")
+    assert [store.write(lambda tx: search_index.add(tx, 3)) for _ in range(3)] == [True, False, False]
+    assert not store.read(search_index.lacks_jobs)
+
+
+def with_first_schema(path: Path, source: Path) -> None:
+    """Make a store as the first version left it, with the jobs of ``source``."""
+    database = SqliteDatabase(path)
+    with database.migration() as connection:
+        schema.upgrade(connection, "0001")
+    session = database.writer()
+    session.execute("ATTACH ? AS source", (str(source),))
+    for table in ("employer", "job", "job_total", "counter"):
+        session.execute(f"INSERT INTO {table} SELECT * FROM source.{table}")
+    session.close()
+
+
+def test_a_store_of_the_first_schema_is_brought_up_with_its_jobs(
+    board: Board, path: Path, tmp_path: Path
+) -> None:
+    baker, miller = (board.create(title=title, reference_id=title) for title in ("Baker", "Miller"))
+    with_first_schema(tmp_path / "old.db", path)
+    with Store.open(f"sqlite:///{tmp_path}/old.db", timezone=ZoneInfo("UTC")) as old:
+        assert old.read(schema.version) == schema.HEAD
+        assert old.read(lambda tx: jobs.by_ids(tx, [baker.id, miller.id])) == {1: baker, 2: miller}
+        assert found(old, board.employer, "bak") == [baker.id]
+        index_all(old)
+        other = type(board)(old, board.employer)
+        other.update(baker, title="Brewer")
+        other.delete(miller)
+        for _ in range(2):
+            terms = ("brewer", "bak", "mill")  # its referenceId still is Baker
+            assert [found(old, board.employer, q) for q in terms] == [[baker.id], [baker.id], []]
+            index_all(old)
+
+
+_BUSY = """
+import random, sys, threading
+from zoneinfo import ZoneInfo
+from syncd.domain import Actor, ActorKind, JobInput, Place
+from syncd.errors import NotFound
+from syncd.store import Store, employers
+from syncd.store.jobs import upsert
+from syncd.store.sqlite import search_index
+
+store = Store.open(sys.argv[1], timezone=ZoneInfo("UTC"), exclusive=True)
+employer = store.write(lambda tx: employers.add(tx, "Acme"))
+actor, chance = Actor(ActorKind.KEY, 1), random.Random(sys.argv[2])
+
+def work():
+    for number in range(100_000):
+        which, title = chance.randrange(200), chance.choice(("Baker", "Miller", "Brewer"))
+        sent = JobInput({"title": f"{title} {number}", "referenceId": f"R-{which}", "categories": (1,),
+                         "locations": (Place("Montréal", "QC"),)})
+        try:
+            if chance.random() < 0.2:
+                store.write(lambda tx: upsert.delete_reference(tx, employer.id, f"R-{which}", actor))
+            else:
+                store.write(lambda tx: upsert.put(tx, employer.id, sent, actor))
+        except NotFound:
+            pass
+        print(number, flush=True)
+
+def index():
+    while True:
+        store.write(lambda tx: search_index.add(tx, 7))
+
+threading.Thread(target=index, daemon=True).start()
+work()
+"""
+
+
+@pytest.mark.parametrize("writes", some([150, 30, 400], 1))
+def test_a_kill_leaves_the_index_as_far_as_it_says(
+    path: Path, open_store: OpenStore, writes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_index, "MAX_LACKING", 1_000)
+    command = [sys.executable, "-c", _BUSY, f"sqlite:///{path}", str(writes)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for _ in range(writes + random.randrange(20)):
+        process.stdout.readline()
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    store = open_store()
+    [employer] = store.read(employers.all)
+    model = store.read(lambda tx: jobs.after(tx, employer.id, 0, 1_000))
+    for stage in ("killed", "indexed"):
+        store.write(lambda tx: tx.execute("INSERT INTO job_search (job_search) VALUES ('integrity-check')"))
+        for q in ("baker", "mill", "r-1", "rew"):
+            assert found(store, employer, q) == sorted(plainly(model, q, None)), (stage, q)
+        index_all(store)
+
+
+def segments(path: Path) -> int:
+    """Return the number of parts of the index: each search looks at each of them."""
+    [(count,)] = run(path, "SELECT count(DISTINCT segid) FROM job_search_idx")
+    return int(count)
+
+
+def test_the_parts_of_the_index_are_merged_after_its_steps_and_never_within_them(
+    board: Board, path: Path
+) -> None:
+    """SQLite would merge in the middle of a write, for which all others wait, and for long."""
+    index_all(board.store)
+    for number in range(15):
+        board.create(title=f"Baker {number}")
+        assert not board.store.write(search_index.add)
+    assert segments(path) == 15
+    board.create(title="Miller")
+    index_all(board.store)
+    assert segments(path) < 5
+    assert len(found(board.store, board.employer, "baker")) == 15
+    assert found(board.store, board.employer, "miller")
+
+
+def test_the_index_has_few_parts_also_where_jobs_are_renamed_again_and_again(
+    board: Board, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step that replaces adds two or three parts. They are merged to the end, a little in each write."""
+    monkeypatch.setattr(search_index, "MERGED_PAGES", 1)
+    made = [board.create(title=f"Baker {number} {hash(str(number))}") for number in range(60)]
+    index_all(board.store)
+    for turn in range(12):
+        for number, job in enumerate(made):
+            made[number] = board.update(job, title=f"Miller {turn} {hash((turn, number))}")
+        index_all(board.store)
+        assert segments(path) < 12
+    assert not board.store.index_some()
+    assert len(found(board.store, board.employer, "miller 11")) == 60
+
+
+def test_an_index_that_merges_by_itself_as_that_of_an_earlier_version_is_made_anew(
+    board: Board, path: Path, open_store: OpenStore
+) -> None:
+    bakers, _ = fill(board)
+    board.store.close()
+    run(path, "DELETE FROM job_search_config WHERE k = 'automerge'")
+    store = open_store()
+    assert store.read(search_index.lacks_jobs)
+    for _ in range(2):
+        assert found(store, board.employer, "baker") == bakers
+        index_all(store)
+    assert run(path, "SELECT v FROM job_search_config WHERE k = 'automerge'") == [(0,)]
+
+
+# -- damage --------------------------------------------------------------------------------------------------
+
+DAMAGE = {
     "blocks of noise": "UPDATE job_search_data SET block = randomblob(length(block))",
     "blocks of zeros": "UPDATE job_search_data SET block = zeroblob(length(block))",
     "no blocks": "DELETE FROM job_search_data",
@@ -30,151 +329,70 @@ SQL = {
 }
 
 
-@pytest.fixture(autouse=True)
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few jobs are enough for the index to be asked."""
-    monkeypatch.setattr(search, "FEW", 0)
-
-
-def run(path: Path, sql: str) -> None:
-    other = sqlite3.connect(path)
-    other.execute(sql)
-    other.commit()
-    other.close()
-
-
 def overwrite(path: Path, table: str) -> None:
-    """Noise in the first page of a table, in the file alone."""
-    other = sqlite3.connect(path)
-    [(page,)] = other.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,))
-    [(size,)] = other.execute("PRAGMA page_size")
-    other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    other.close()
+    """Write noise into the first page of a table, in the file alone."""
+    [(page,)] = run(path, f"SELECT rootpage FROM sqlite_master WHERE name = '{table}'")
+    [(size,)] = run(path, "PRAGMA page_size")
+    run(path, "PRAGMA wal_checkpoint(TRUNCATE)")
     with path.open("r+b") as file:
         file.seek((page - 1) * size)
         file.write(b"\xde\xad" * (size // 2))
 
 
-def found(store: Store, employer_id: int, q: str) -> list[int]:
-    total, headers = store.read(
-        lambda tx: jobs.page(tx, employer_id, q=q, status=None, page=1, page_size=100)
-    )
-    assert total == len(headers)
-    return sorted(header.id for header in headers)
-
-
-def asks_the_index(store: Store, employer_id: int, q: str) -> bool:
-    def look(tx: Tx) -> bool:
-        among = jobs.count(tx, employer_id)
-        return search.Question(tx, Asked(employer_id, q), among).mark() is not None
-
-    return store.read(look)
-
-
-def job_of(store: Store, employer_id: int, job_id: int) -> Job:
-    job = store.read(lambda tx: jobs.get(tx, employer_id, job_id))
-    assert job is not None
-    return job
-
-
-def fill(board: Board) -> tuple[list[int], list[int]]:
-    """The ids of bakers and of millers, all of them in the index."""
-    made = [board.create(title=f"{'Baker' if number % 2 else 'Miller'} {number}") for number in range(120)]
-    index_all(board.store)
-    return [job.id for job in made[1::2]], [job.id for job in made[::2]]
-
-
-@pytest.mark.parametrize("remembered_above", [0, remembered.FEW])
-@pytest.mark.parametrize("damage", some(SQL, 3))
-def test_searches_go_on_beside_a_damaged_index_and_it_is_made_anew(
-    board: Board, path: Path, damage: str, remembered_above: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("damage", some(DAMAGE, 3))
+def test_searches_go_on_beside_a_damaged_index_and_it_is_made_anew_at_the_next_start(
+    board: Board, path: Path, damage: str, open_store: OpenStore
 ) -> None:
-    """What a damaged index said is not remembered when the damage is known."""
-    monkeypatch.setattr(remembered, "FEW", remembered_above)
-    store, owner = board.store, board.employer.id
+    store, employer = board.store, board.employer
     bakers, millers = fill(board)
-    assert asks_the_index(store, owner, "baker")
-    run(path, SQL[damage])
-    renamed = job_of(store, owner, millers[0])
+    run(path, DAMAGE[damage])
+    renamed = store.read(lambda tx: jobs.get(tx, employer.id, millers[0]))
+    assert renamed is not None
     board.update(renamed, title="Brewer")
-    if found(store, owner, "baker") != bakers:
+    if found(store, employer, "baker") != bakers:
         assert damage in ("no blocks", "blocks of zeros")  # to SQLite that is an index of few words
     index_all(store)
-    mended = store.mend_index()
-    assert mended is not None
-    assert all(mended)
-    assert store.mend_index() is None
+    assert store.give_up_index()
+    for _ in range(2):
+        assert store.give_up_index() is None
+        assert not store.index_some()
+        assert found(store, employer, "baker") == bakers
+        board.update(board.create(title="Cook"), title="Smith")
+    store.close()
+    store = open_store()
     for stage in ("empty", "full"):
-        assert found(store, owner, "baker") == bakers, stage
-        assert found(store, owner, "miller") == millers[1:], stage
-        assert found(store, owner, "brewer") == [renamed.id], stage
+        assert found(store, employer, "baker") == bakers, stage
+        assert found(store, employer, "miller") == millers[1:], stage
+        assert found(store, employer, "brewer") == [renamed.id], stage
         index_all(store)
-    assert asks_the_index(store, owner, "baker")
     store.write(lambda tx: tx.execute("INSERT INTO job_search (job_search) VALUES ('integrity-check')"))
-    assert store.mend_index() is None
-
-
-def test_a_remembered_total_is_counted_anew_when_the_index_is_found_damaged(
-    board: Board, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module, name, value in ((remembered, "FEW", 0), (search, "SORTED", 0), (search, "FIRST", 3)):
-        monkeypatch.setattr(module, name, value)
-    bakers, _ = fill(board)
-
-    def total(page: int) -> int:
-        look = partial(jobs.page, employer_id=board.employer.id, q="baker", status=None, page_size=2)
-        return board.store.read(partial(look, page=page))[0]
-
-    lost = "INSERT INTO job_search (job_search, rowid, search) SELECT 'delete', {}, search FROM job WHERE id = {}"
-    run(path, lost.format(search.PLACE, bakers[0]))
-    assert total(1) == 59
-    run(path, SQL["blocks of noise"])
-    assert total(20) == total(1) == 60
+    assert store.give_up_index() is None
+    hide(path, bakers[0])
+    assert found(store, employer, "baker") == bakers[1:]
 
 
 @pytest.mark.parametrize("table", sorted(search_index.TABLES - {"job_search"}))
 def test_an_index_whose_pages_on_disk_are_noise_is_made_anew(
-    board: Board, path: Path, open_store: Callable[..., Store], table: str
+    board: Board, path: Path, open_store: OpenStore, table: str
 ) -> None:
-    bakers, millers = fill(board)
+    bakers, _ = fill(board)
     board.store.close()
     overwrite(path, table)
-    store = open_store()
-    owner = board.employer.id
-    renamed = job_of(store, owner, millers[0])
-    type(board)(store, board.employer).update(renamed, title="Brewer")
-    for _ in range(3):  # what was found when it was opened, by a search, by a step
-        assert found(store, owner, "baker") == bakers
-        assert found(store, owner, "brewer") == [renamed.id]
+    for _ in range(3):  # at a start, by a search, or by a step the damage shows
+        store = open_store()
+        assert found(store, board.employer, "baker") == bakers
         index_all(store)
-        store.mend_index()
-    assert asks_the_index(store, owner, "baker")
-    store.close()
-    other = sqlite3.connect(path)
-    other.execute("VACUUM")
-    assert other.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    other.close()
-
-
-def test_an_index_that_is_damaged_again_is_left_alone_until_the_next_start(
-    board: Board, path: Path, open_store: Callable[..., Store]
-) -> None:
-    owner = board.employer.id
-    bakers, _ = fill(board)
-    for anew in (True, False):
-        run(path, SQL["blocks of noise"])
-        assert found(board.store, owner, "baker") == bakers
-        mended = board.store.mend_index()
-        assert mended is not None
-        assert mended[1] is anew
-        index_all(board.store)
-        assert asks_the_index(board.store, owner, "baker") is anew
-    assert found(board.store, owner, "baker") == bakers
-    board.store.close()
+        store.give_up_index()
+        store.close()
     store = open_store()
     index_all(store)
-    assert asks_the_index(store, owner, "baker")
-    assert found(store, owner, "baker") == bakers
+    hide(path, bakers[0])
+    assert found(store, board.employer, "baker") == bakers[1:]
+    store.close()
+    run(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("VACUUM")
+        assert other.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
 def test_damage_of_the_jobs_themselves_is_not_taken_for_the_indexs(
@@ -185,99 +403,30 @@ def test_damage_of_the_jobs_themselves_is_not_taken_for_the_indexs(
     overwrite(path, "ix_job_list")
     store = open_store()
     with pytest.raises(StoreError, match="damaged"):
-        found(store, board.employer.id, "baker")
-    assert store.mend_index() is None
+        found(store, board.employer, "ba")
+    assert store.give_up_index() is None
 
 
 def test_a_step_that_fails_takes_no_write_of_others_with_it(board: Board, path: Path) -> None:
     """They may come in one transaction, and SQLite refuses more than the step then."""
+    store = board.store
     fill(board)
     job = board.create(title="Brewer")
     overwrite(path, "job_search_config")
     run(path, "PRAGMA schema_version = 1000")  # every connection looks at the pages anew
     go = threading.Event()
-    waiting: list[Future[Any]] = [
-        board.store.begin_write(lambda _tx: go.wait(10)),
-        board.store.begin_write(index_step),
-        board.store.begin_write(
-            lambda tx: tx.execute("DELETE FROM job_search_stale WHERE job_id = ?", (job.id,))
-        ),
-    ]
+    holding = store.begin_write(lambda _tx: go.wait(10))
+    step = threading.Thread(target=index_all, args=[store])
+    step.start()
+    for _ in range(1_000):
+        if store.waiting_writes:
+            break
+        time.sleep(0.01)
+    removed: Future[Any] = store.begin_write(
+        lambda tx: tx.execute("DELETE FROM job_search_stale WHERE job_id = ?", (job.id,))
+    )
     go.set()
-    waiting[2].result()
-    with pytest.raises(StoreError, match="search index"):
-        waiting[1].result()
-    assert board.store.mend_index() is not None
-
-
-def segments(path: Path) -> int:
-    """The parts of the index that each search looks at."""
-    other = sqlite3.connect(path)
-    [(count,)] = other.execute("SELECT count(DISTINCT segid) FROM job_search_idx")
-    other.close()
-    return int(count)
-
-
-def is_merged_by_itself(path: Path) -> bool:
-    other = sqlite3.connect(path)
-    found = other.execute("SELECT v FROM job_search_config WHERE k = 'automerge'").fetchone()
-    other.close()
-    return bool(found != (0,))
-
-
-def test_the_parts_of_the_index_are_merged_after_its_steps_and_never_within_them(
-    board: Board, path: Path
-) -> None:
-    """SQLite would merge in the middle of a write, for which all others wait, and for long."""
-    index_all(board.store)
-    for number in range(15):
-        board.create(title=f"Baker {number}")
-        assert not board.store.write(index_step)
-    assert segments(path) == 15
-    board.create(title="Miller")
-    index_all(board.store)
-    assert segments(path) < 5
-    assert len(found(board.store, board.employer.id, "baker")) == 15
-    assert found(board.store, board.employer.id, "miller")
-
-
-def test_the_index_has_few_parts_also_where_jobs_are_renamed_again_and_again(
-    board: Board, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A step that replaces adds two or three parts. They are merged to the end, a little in each write."""
-    monkeypatch.setattr(search_index, "MERGED", 1)
-    made = [board.create(title=f"Baker {number} {hash(str(number))}") for number in range(60)]
-    index_all(board.store)
-    for turn in range(12):
-        for number, job in enumerate(made):
-            made[number] = board.update(job, title=f"Miller {turn} {hash((turn, number))}")
-        index_all(board.store)
-        assert segments(path) < 12
-    assert not board.store.index_some()
-    assert len(found(board.store, board.employer.id, "miller 11")) == 60
-
-
-def test_the_index_of_an_earlier_version_is_merged_after_its_steps_too(
-    board: Board, path: Path, open_store: Callable[..., Store]
-) -> None:
-    bakers, _ = fill(board)
-    board.store.close()
-    run(path, "DELETE FROM job_search_config WHERE k = 'automerge'")
-    assert is_merged_by_itself(path)
-    store = open_store()
-    assert not is_merged_by_itself(path)
-    assert asks_the_index(store, board.employer.id, "baker")  # it was kept
-    assert found(store, board.employer.id, "baker") == bakers
-
-
-def test_a_store_that_is_busy_when_it_is_opened_keeps_the_index_of_an_earlier_version_as_it_is(
-    board: Board, path: Path, open_store: Callable[..., Store], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bakers, _ = fill(board)
-    board.store.close()
-    run(path, "DELETE FROM job_search_config WHERE k = 'automerge'")
-    monkeypatch.setattr(search_index, "_MERGE_ASKED", "INSERT INTO job_search (nothing) VALUES (1)")
-    store = open_store()
-    assert is_merged_by_itself(path)
-    assert asks_the_index(store, board.employer.id, "baker")
-    assert found(store, board.employer.id, "baker") == bakers
+    assert holding.result()
+    removed.result()
+    step.join()
+    assert store.give_up_index()
