@@ -8,11 +8,6 @@ turns, so that noise affects all of them; medians count. The stores are made fir
 and three minutes each for a million jobs; they are deleted at the end unless ``--folder`` keeps them. "Times" is the
 ratio of a million jobs to 10,000. The totals show where the answer is larger, too.
 
-A search is asked twice: after a job of the employer has changed ("changed"), and at once once more ("again"), as the next
-page of it or somebody else asks. In seven of the runs it is asked before that, too, after more changes than are
-followed, so that what is remembered does not help ("anew"). Before all that the servers get some time, in which
-they count the words of the texts by themselves.
-
 ``--store`` measures stores on PostgreSQL instead: the address of a server whose user may make databases. The databases
 ``syncd_scale_…`` are made there, and stay there; without ``--folder`` the next run makes them again.
 """
@@ -31,25 +26,18 @@ import shutil
 import statistics
 import tempfile
 from dataclasses import dataclass, field
-from itertools import count
-from time import perf_counter, sleep
+from time import perf_counter
 from urllib.parse import quote
 
 from bench import scale_stores, servers
 from bench.clients import BASE
 from bench.postgres import new_database, vacuum
 from bench.scale_stores import COMMON, RARE
-from bench.servers import DESCRIPTION, Server
-from syncd.store.searches.changes import FOLLOWED
-from syncd.store.searches.words import MANY as MANY_JOBS
+from bench.servers import Server
 
 ONE_EMPLOYER, MANY_EMPLOYERS = "one employer", "a thousand jobs each"
 VARIED_JOBS = "one employer, varied jobs"
 SMALL = 10_000
-#: Seconds in which a server counts the words of the texts of a million jobs, if nobody asks anything.
-COUNTING = 150
-#: Runs in which a search is asked anew.
-ANEW = 7
 #: The requests for an employer with all the jobs, and for one of a thousand employers: a thousand jobs have 100 pages.
 COMMON_TO_ALL = {
     "page 1": "",
@@ -73,18 +61,12 @@ COMMON_TO_ALL = {
     "q of two characters": "q=oo",
     "rare q of two characters": f"q={RARE[:2]}",
 }
-ONE = {**COMMON_TO_ALL, "page 1,000": "page=1000", "one status, page 500": "status=active&page=500"}
-#: A job that no search finds.
-BODY = {
-    "referenceId": "changed",
-    "title": "Changed",
-    "locations": [{"description": "Montréal, QC"}],
-    "categories": [{"id": 1}],
-    "positionType": {"id": 1},
-    "description": DESCRIPTION,
-    "applicantRoutingType": {"id": 1},
-    "applicationEmail": "jobs@example.com",
-    "status": "draft",
+ONE = {
+    **COMMON_TO_ALL,
+    "page 1,000": "page=1000",
+    "one status, page 500": "status=active&page=500",
+    "common q, page in the middle": f"q={COMMON}&page=2500",
+    "q of two characters, page in the middle": "q=oo&page=2500",
 }
 MANY = {**COMMON_TO_ALL, "last page": "page=100"}
 #: For an employer whose jobs have titles of their own and random referenceIds.
@@ -119,38 +101,15 @@ class Site:
 
     def __post_init__(self) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
-        self.changes = count()
 
     def ask(self, name: str, query: str) -> None:
-        if not query.startswith("q="):
-            self._measure(name, query)
-            return
-        anew = f"{name}, anew"
-        if len(self.times.get(anew, ())) <= ANEW:
-            for _ in range(FOLLOWED + 1):
-                self._change()
-            self._measure(anew, query)
-        self._change()
-        self._measure(f"{name}, changed", query)
-        self._measure(f"{name}, again", query)
-
-    def _measure(self, name: str, query: str) -> None:
         started = perf_counter()
-        content = self._answer("GET", f"/jobs?{query}")
-        self.times.setdefault(name, []).append((perf_counter() - started) * 1e3)
-        self.totals[name] = json.loads(content)["paging"]["total"]
-
-    def _change(self) -> None:
-        """Change a job that no search finds: the server must find out anew what searches find."""
-        self._answer("PUT", "/jobs", json.dumps(BODY | {"title": f"Changed {next(self.changes)}"}))
-
-    def _answer(self, method: str, path: str, body: str | None = None) -> bytes:
-        headers = {"API-Key": self.key, "Content-Type": "application/json"}
-        self.connection.request(method, BASE + path, body, headers)
+        self.connection.request("GET", f"{BASE}/jobs?{query}", headers={"API-Key": self.key})
         answer = self.connection.getresponse()
         content = answer.read()
-        assert answer.status in (200, 201), content
-        return content
+        self.times.setdefault(name, []).append((perf_counter() - started) * 1e3)
+        assert answer.status == 200, content
+        self.totals[name] = json.loads(content)["paging"]["total"]
 
     def median(self, name: str) -> float:
         return statistics.median(self.times[name][1:])  # the first one warms up
@@ -169,10 +128,7 @@ def main() -> None:
                 continue
             place = options.folder or Path(folder)
             sites = _sites(place, title, (SMALL, options.jobs), employers, options.store)
-            many = max(SMALL // employers[0], options.jobs // employers[1]) > MANY_JOBS
-            _compare(
-                title, {name: asked[name] for name in names}, sites, options.runs, COUNTING if many else 0
-            )
+            _compare(title, {name: asked[name] for name in names}, sites, options.runs)
 
 
 def _options() -> argparse.Namespace:
@@ -219,9 +175,8 @@ def _sites(
     return sites
 
 
-def _compare(title: str, asked: dict[str, str], sites: list[Site], runs: int, counting: float) -> None:
+def _compare(title: str, asked: dict[str, str], sites: list[Site], runs: int) -> None:
     try:
-        sleep(counting)
         for name, query in asked.items():
             for _ in range(runs + 1):
                 for site in sites:

@@ -98,7 +98,7 @@ def index_searches(store: Store, stop: Callable[[], bool]) -> None:
     with suppress(StoreBusy, StoreClosed, StoreOverloaded):
         error = store.give_up_index()
         if error is not None:
-            log.error(Event.SEARCH_DAMAGED, error=error, then="it is made anew at the next start")
+            log.error(Event.SEARCH_DAMAGED, error=error, then="it is made again at the next start")
         while not stop() and store.index_some():
             if store.recent_requests:
                 time.sleep(PAUSE)

@@ -45,13 +45,10 @@ def pending(found: str | None) -> dict[str, str]:
     """Return the migrations that a store of the version ``found`` lacks (None: it is empty), in order: version → what it is
     for."""
     later = sorted(path for path in (MIGRATIONS / "versions").glob("*.py") if path.stem[:4] > (found or ""))
-    return {path.stem[:4]: _first_line(path) for path in later}
-
-
-def _first_line(path: Path) -> str:
-    """Return the first sentence of the docstring of a migration."""
-    text = " ".join((ast.get_docstring(ast.parse(path.read_bytes())) or path.stem).split())
-    return text.partition(". ")[0].rstrip(".")
+    texts = {path: ast.get_docstring(ast.parse(path.read_bytes())) or path.stem for path in later}
+    return {
+        path.stem[:4]: " ".join(text.split()).partition(". ")[0].rstrip(".") for path, text in texts.items()
+    }
 
 
 def bring_up(database: Database, session: Session, tx: Tx) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
@@ -20,7 +21,6 @@ from syncd.domain import Location, Moment
 from syncd.errors import StoreError
 from syncd.store import places, schema
 from syncd.store.database import Database, Session, translating
-from syncd.store.recent_requests import RecentRequests
 from syncd.store.sqlite import SqliteDatabase
 from syncd.store.transactions import Readers, Tx, Writer
 
@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 #: How the address of a store on PostgreSQL begins.
 POSTGRES = ("postgresql://", "postgres://")
+#: Seconds for which a request counts. Those of an idle service come one by one, and are quick all the same.
+REQUEST_SECONDS = 0.2
 _FORMS = "sqlite:///PATH or postgresql://USER@HOST/DATABASE"
 
 
@@ -55,8 +57,8 @@ def database_at(url: str, *, lock_url: str = "", prepare: bool = True) -> Databa
 
 class Store:
     """Open one with ``Store.open`` and close it; it is a context manager too. ``read``, ``read_async`` and ``look_up`` are
-    those of ``Readers``; ``write``, ``begin_write`` and ``write_async`` those of ``Writer``; ``note_request`` is that of
-    ``RecentRequests``. ``now()`` is the present moment."""
+    those of ``Readers``; ``write``, ``begin_write`` and ``write_async`` those of ``Writer``. ``now()`` is the
+    present moment."""
 
     def __init__(self, database: Database, clock: Callable[[], Moment], queue_limit: int) -> None:
         """Not for callers: see ``open``."""
@@ -73,8 +75,7 @@ class Store:
         self._checkpoints = database.checkpoints(self._session)
         self._writer = Writer(self._session, database, self._tx, queue_limit, self._checkpoints.after_commit)
         self._readers = Readers(database, self._tx)
-        self._requests = RecentRequests()
-        self.note_request = self._requests.note
+        self._last_request = -REQUEST_SECONDS
         self.read, self.read_async = self._readers.read, self._readers.read_async
         self.look_up = self._readers.look_up
         self.write, self.begin_write = self._writer.write, self._writer.begin_write
@@ -154,10 +155,14 @@ class Store:
         """The number of waiting writes that an event loop waits for: a long write ends soon where there are some."""
         return self._writer.requests
 
+    def note_request(self) -> None:
+        """Note that a request of a client came. For any number of threads."""
+        self._last_request = monotonic()
+
     @property
     def recent_requests(self) -> bool:
-        """Whether requests of clients are being answered (``note_request``): a run does well to leave the processor to them."""
-        return bool(self._requests) or self.waiting_requests > 0
+        """Whether requests of clients are being answered: a run does well to leave the processor to them."""
+        return monotonic() - self._last_request < REQUEST_SECONDS or self.waiting_requests > 0
 
     # -- the search index --------------------------------------------------------------------------------
 

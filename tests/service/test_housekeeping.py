@@ -152,7 +152,7 @@ def test_a_damaged_index_is_given_up_and_reported_once(store, logged):
         index_searches(store, lambda: False)
     [reported] = [event for event in logged if event["event"] == "search.damaged"]
     assert reported["log_level"] == "error"
-    assert reported["then"] == "it is made anew at the next start"
+    assert reported["then"] == "it is made again at the next start"
     [employer] = store.read(employers.all)
     look = partial(jobs.page, employer_id=employer.id, q="brewer", status=None, page=1, page_size=9)
     assert store.read(look)[0] == 1

@@ -204,8 +204,9 @@ def _ids_in(tx: Tx, employer_id: int, status: Status | None, window: Window) -> 
 
 
 def _term(q: str) -> str | None:
-    """Return ``q`` as the search column has it; None if it can be in none (a control character, too long)."""
-    if any(char < " " or char == "\x7f" for char in q):
+    """Return ``q`` as the search column has it; None if it can be in none (a control character, a lone surrogate, too
+    long)."""
+    if any(char < " " or char == "\x7f" or "\ud800" <= char < "\ue000" for char in q):
         return None
     folded = fold(q)
     return folded if len(folded) <= _LONGEST_TERM else None
@@ -231,7 +232,8 @@ _refreshed = sa.and_(
     col(JobRow.auto_refresh),
     _active,
     col(JobRow.close_date) >= _today,
-    col(JobRow.employer_id).in_(select(EmployerRow.id).where(col(EmployerRow.unlimited))),
+    # + 0: by the index of jobs to refresh, which are few, not by one of the employers' jobs
+    (col(JobRow.employer_id) + 0).in_(select(EmployerRow.id).where(col(EmployerRow.unlimited))),
 )
 _DUE_REFRESH = Statement(
     _SELECT.where(_refreshed, col(JobRow.published_at) <= bindparam("before"))

@@ -13,7 +13,7 @@ lacks, both kept by the writes themselves and so as durable as they are: the *ma
 (ids rise), and ``job_search_stale``, where triggers note which indexed jobs have changed or gone, with the place and
 the text that the index still has. A step moves both in the same transaction as the index.
 
-Where SQLite has no FTS5 there is no mark, and the index is not asked. Neither is one that was found damaged: it is made anew
+Where SQLite has no FTS5 there is no mark, and the index is not asked. Neither is one that was found damaged: it is made again
 when the store is opened again, since it holds nothing that the jobs do not.
 """
 

@@ -13,6 +13,7 @@ from syncd.domain import RunState
 from syncd.errors import StoreBusy, StoreError, StoreInUse, StoreTooNew
 from syncd.store import Store, Tx, employers, runs, schema, utc_now
 from syncd.store.facts import prove_writable
+from syncd.store.jobs import reading
 from syncd.store.sqlite.database import SqliteDatabase
 from tests.store.board import TORONTO
 from tests.store.transactions.test_writer import put, seen, together
@@ -190,3 +191,13 @@ def test_a_migration_ends_the_runs_that_wait_for_a_newer_file(tmp_path: Path) ->
         assert ended.ended_at is not None
         resumed = [store.write(partial(runs.resume, run_id=number))[1] for number in (2, 3)]
     assert resumed == [0, 1], "an attempt that had not begun did not die"
+
+
+def test_jobs_that_are_due_are_found_by_indexes_of_few_jobs(store: Store) -> None:
+    statements = {"ix_job_refresh": reading._DUE_REFRESH, "ix_job_close": reading._DUE_CLOSE}
+    for index, statement in statements.items():
+        values = {"today": "2026-03-02", "before": 0, "limit": 10}
+        text, ordered = store.database.statements[statement].with_lists(values)
+        plan = store.read(lambda tx: tx.execute(f"EXPLAIN QUERY PLAN {text}", ordered).fetchall())  # noqa: B023 - called at once
+        assert f"SEARCH job USING INDEX {index}" in plan[0][-1]
+        assert not any("TEMP B-TREE" in line[-1] for line in plan)

@@ -302,7 +302,7 @@ def test_the_index_has_few_parts_also_where_jobs_are_renamed_again_and_again(
     assert len(found(board.store, board.employer, "miller 11")) == 60
 
 
-def test_an_index_that_merges_by_itself_as_that_of_an_earlier_version_is_made_anew(
+def test_an_index_that_merges_by_itself_as_that_of_an_earlier_version_is_made_again(
     board: Board, path: Path, open_store: OpenStore
 ) -> None:
     bakers, _ = fill(board)
@@ -340,7 +340,7 @@ def overwrite(path: Path, table: str) -> None:
 
 
 @pytest.mark.parametrize("damage", some(DAMAGE, 3))
-def test_searches_go_on_beside_a_damaged_index_and_it_is_made_anew_at_the_next_start(
+def test_searches_go_on_beside_a_damaged_index_and_it_is_made_again_at_the_next_start(
     board: Board, path: Path, damage: str, open_store: OpenStore
 ) -> None:
     store, employer = board.store, board.employer
@@ -372,7 +372,7 @@ def test_searches_go_on_beside_a_damaged_index_and_it_is_made_anew_at_the_next_s
 
 
 @pytest.mark.parametrize("table", sorted(search_index.TABLES - {"job_search"}))
-def test_an_index_whose_pages_on_disk_are_noise_is_made_anew(
+def test_an_index_whose_pages_on_disk_are_noise_is_made_again(
     board: Board, path: Path, open_store: OpenStore, table: str
 ) -> None:
     bakers, _ = fill(board)
