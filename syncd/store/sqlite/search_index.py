@@ -37,7 +37,7 @@ TABLES = frozenset({"job_search", "job_search_data", "job_search_idx", "job_sear
 MAX_INDEXED = 100
 #: The index is asked while it lacks at most this part of the jobs: one that it lacks costs as much as fifty in a walk.
 MAX_LACKING = 1 / 50
-#: The most jobs that are sorted: to read one that the index has costs as much as forty in a walk.
+#: The most jobs that are read at once: to sort one that the index has costs as much as forty in a walk.
 MAX_SORTED = 500
 #: Jobs in one step, and pages in one merge: 1 to 5 ms of the writer each, for which others wait.
 STEP_JOBS, MERGED_PAGES = 500, 60
@@ -202,8 +202,13 @@ class TrigramIndex:
             else:
                 if found is not None:
                     return found
-        total = _count(tx, _COUNT, values)
-        ids = _walk(tx, values, Window.of(total, page, size))
+        ids = _ids(tx, _WALK.format(_FORWARDS), values, MAX_SORTED + 1, 0)
+        total = len(ids)
+        if total > MAX_SORTED:
+            total = _count(tx, _COUNT, values)
+            ids = _walk(tx, values, Window.of(total, page, size))
+        else:  # all of them: the list is passed once
+            ids = ids[(page - 1) * size : page * size]
         if damage:
             self.damage = damage  # only now: had the walk failed, too, it would not be the index
         return total, ids
