@@ -204,9 +204,8 @@ def _ids_in(tx: Tx, employer_id: int, status: Status | None, window: Window) -> 
 
 
 def _term(q: str) -> str | None:
-    """Return ``q`` as the search column has it; None if it can be in none (a control character, a lone surrogate, too
-    long)."""
-    if any(char < " " or char == "\x7f" or "\ud800" <= char < "\ue000" for char in q):
+    """Return ``q`` as the search column has it; None if it can be in none (a control character, too long)."""
+    if any(char < " " or char == "\x7f" for char in q):
         return None
     folded = fold(q)
     return folded if len(folded) <= _LONGEST_TERM else None
