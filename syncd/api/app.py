@@ -20,7 +20,6 @@ from syncd.web import (
     STOPPING,
     Addresses,
     BodyReader,
-    Compressor,
     Cors,
     Endpoints,
     FailedKeys,
@@ -45,7 +44,7 @@ def make_app(
 ) -> web.Application:
     """Return the API over an open ``store``, which the caller closes after the application's cleanup. ``times`` counts
     its requests. The log has to be set up before."""
-    keys = KeyRing(store, FailedKeys(settings.failed_keys, settings.failed_keys_window))
+    keys = KeyRing(store, FailedKeys(settings.failed_keys))
     addresses = Addresses(settings.base_path, settings.public_url, settings.trusted_proxies)
     context = ApiContext(
         store=store,
@@ -54,7 +53,7 @@ def make_app(
         keys=keys,
         render=Renderer(catalogue),
         addresses=addresses,
-        bodies=BodyReader(settings),
+        bodies=BodyReader(settings.max_body),
         document=openapi_document(catalogue),
         log=RequestLog(frequent(Event.API_REQUEST), times or RequestTimes(), addresses),
     )
@@ -66,23 +65,18 @@ def make_app(
 
 def _guarded(context: ApiContext) -> web.Application:
     """Return an application whose middleware is, in this order: request id and log line, preflights, the key, the limit
-    of the key, the handler, compression."""
+    of the key, the handler."""
     settings = context.settings
-    cors = Cors(settings.cors_origins, round(settings.cors_max_age)) if settings.cors_origins else None
-    limit = KeyLimit(settings.rate_limit, settings.rate_window) if settings.rate_limit else None
-    gzip = Compressor(settings.compress_min) if settings.compress else None
+    cors = Cors(settings.cors_origins) if settings.cors_origins else None
+    limit = KeyLimit(settings.rate_limit) if settings.rate_limit else None
     guards: list[Guard] = [cors.preflight] if cors else []
     guards += [_authentication(context)]
     guards += [limit.spend] if limit else []
-    around = envelope(guards, gzip.finish if gzip else None, context.log, context.stopping)
+    around = envelope(guards, context.log, context.stopping)
     app = web.Application(middlewares=[around], client_max_size=settings.max_body)
     app[CONTEXT], app[STOPPING] = context, context.stopping
     if cors:
         app.on_response_prepare.append(cors.allow_origin)
-    if limit:
-        app.on_response_prepare.append(limit.add_headers)
-    if gzip:
-        app.cleanup_ctx.append(gzip.keep_thread)
     return app
 
 
@@ -111,11 +105,9 @@ def _add_routes(app: web.Application, base_path: str) -> None:
     add_endpoint(app, "/", {"GET": documentation.entrance})
     add_endpoint(app, "/docs", {"GET": documentation.page})
     add_endpoint(app, "/docs/{file}", {"GET": documentation.asset})
-    add_endpoint(app, "/problems/{code}", {"GET": documentation.problem_page})
     app[CONTEXT].open_paths.update(
         (f"{base_path}/openapi.json", "/", "/docs"),
         (f"/docs/{name}" for name in documentation.FILES),
-        (f"/problems/{code}" for code in documentation.EXPLANATIONS),
     )
     # aiohttp tries those that begin alike in this order, and one job is what most requests are for
     for path, methods in sorted(ROUTES.items(), key=lambda route: "{id}" not in route[0]):

@@ -25,10 +25,8 @@ from syncd.domain import (
     JobField,
     exact,
 )
-from syncd.feeds.export import encode_jsonld, posting_terms
 from syncd.store import jobs
 
-JSON_LD = "application/ld+json"
 encode = msgspec.json.Encoder(decimal_format="number").encode
 Shape = dict[str, Any]
 #: Value of a field → what the encoder writes.
@@ -131,7 +129,6 @@ class Renderer:
 
     def __init__(self, catalogue: Catalogue) -> None:
         shapes = {r.catalogue: CatalogueShapes(catalogue, r.catalogue) for r in CATALOGUES}
-        self._catalogue = catalogue
         self._job = _object(JOB_MEMBERS, FIELDS, shapes)
         self._header = _object(HEADER_MEMBERS, FIELDS, shapes)
         self.catalogues: dict[str, bytes] = {}
@@ -150,26 +147,6 @@ class Renderer:
                 setattr(shape, address.name, None)
         return encode(shape)
 
-    def posting(self, job: Job, employer: Employer) -> bytes:
-        """Return the job as a JobPosting of schema.org in JSON-LD, with the members that search engines ask for, without
-        those that the job lacks. It is for the public: a confidential job shows neither its employer nor where
-        applications go. Times are in the time zone of the service: a posting is valid through its last day."""
-        terms = posting_terms(job, employer, self._catalogue)
-        places = terms["jobLocation"]
-        shape = {
-            "@context": "https://schema.org",
-            "@type": "JobPosting",
-            "title": job.title,
-            "description": job.description,
-            "identifier": _identifier(job, employer),
-            **terms,
-            "validThrough": f"{terms['validThrough']}T23:59:59",
-            "jobLocation": places[0] if len(places) == 1 else places,
-            "incentiveCompensation": terms["incentiveCompensation"] and "Commission",
-            "applicationContact": _contact(job),
-        }
-        return encode_jsonld({name: value for name, value in shape.items() if value is not None})
-
     def shape(self, job: Job | jobs.JobView, employer: Employer) -> Any:
         """Return the same as a struct, with both addresses."""
         shape = self._job(job)
@@ -185,17 +162,3 @@ class Renderer:
         for shape in data:
             shape.employer = owner
         return encode({"data": data, "paging": paging})
-
-
-def _identifier(job: Job, employer: Employer) -> Shape:
-    owner = {} if job.confidential else {"name": employer.name}
-    return {"@type": "PropertyValue", **owner, "value": job.reference_id or str(job.id)}
-
-
-def _contact(job: Job) -> Shape | None:
-    if job.confidential or job.routing is None:
-        return None
-    # (The kinds of the addresses, email and url, are the names of schema.org too.)
-    address = next(field for field in ADDRESSES if field.routing == job.routing)
-    value = getattr(job, address.attribute)
-    return {"@type": "ContactPoint", "contactType": "applications", address.kind.value: value}

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from syncd.values import SIZE, SettingKind, ValueFault, shown, size, text
+from syncd.values import SettingKind, ValueFault, shown, text
 
 _ORIGIN = re.compile(
     r"(?P<scheme>https?)://(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::(?P<port>[1-9]\d{0,4}))?"
@@ -118,13 +118,6 @@ def _is_port(host: str) -> bool:
     """Return whether ``host`` ends with a valid port, if with any."""
     port = host.rpartition("]")[2].rpartition(":")[2] if ":" in host.rpartition("]")[2] else ""
     return not port or (port.isascii() and port.isdecimal() and 0 < int(port) < 65536)
-
-
-def _line_size(value: object) -> int:
-    found = size(value)
-    if not 1024 <= found <= 64 * 1024:
-        raise ValueFault(f"must be from 1024 to 65536 bytes, not {shown(value)}")
-    return found
 
 
 def text_kind(
@@ -234,8 +227,6 @@ PUBLIC_URL = or_empty(text_kind("address", "URL", _is_public_url, _PUBLIC, lambd
 STORE_URL = SettingKind("store address", "URL", store_address)
 #: The address of a PostgreSQL database, or nothing.
 LOCK_URL = or_empty(SettingKind("store address", "URL", _postgres_url), "")
-#: The size of a line of HTTP.
-LINE_SIZE = SettingKind("size", SIZE.unit, _line_size)
 NETWORKS = list_kind(
     "list of networks", _is_network, "an address or network such as 10.0.0.0/8", " of addresses or networks"
 )

@@ -23,7 +23,7 @@ LOCAL = Path("config/syncd.toml")
 SYSTEM = Path("/etc/syncd/syncd.toml")
 STATE = Path("/var/lib/syncd")
 #: The first part of every address beside the API's that the service has.
-_RESERVED = frozenset({"docs", "problems", "operator", "healthz", "readyz", "metrics", "reload"})
+_RESERVED = frozenset({"docs", "operator", "healthz", "readyz", "metrics", "reload"})
 
 
 class SettingsFault(ConfigError):
@@ -255,12 +255,8 @@ def _contradictions(settings: Settings) -> Iterator[str]:
         yield f"api.base_path: /{taken} is an address of syncd itself; write another, such as /api/v1.1"
     if not _sendable(operator.token):
         yield "operator.token: has characters that no client can send; write printable characters of ASCII"
-    if api.max_head < api.max_line:
-        yield "api.max_head: must be at least api.max_line, which is a part of it"
     if settings.store.lock_url and settings.store.path is not None:
         yield "store.lock_url: is for a store.url on PostgreSQL"
-    if api.rate_limit and api.rate_window < 1:
-        yield "api.rate_window: must be at least 1s; Retry-After has whole seconds"
     yield from notify.contradictions(settings.notify)
 
 

@@ -45,43 +45,18 @@ class Api:
     trusted_proxies: tuple[str, ...] = setting(
         kinds.NETWORKS, [], "proxies whose X-Forwarded-For, -Proto, -Host are believed"
     )
-    # What one request may be.
-    max_line: int = setting(kinds.LINE_SIZE, "8KiB", "the longest request line or header line")
-    max_headers: int = setting(number(10, 1_000, "lines"), 100, "the most header lines of one request")
-    max_head: int = setting(positive(SIZE), "64KiB", "the longest head of a request, all its lines")
     max_body: int = setting(positive(SIZE), "1MiB", "the longest request body that is read, expanded")
-    max_ratio: int = setting(
-        number(2, 10_000, "times"),
-        100,
-        "a compressed body that expands to more than this, and 64 KiB, is refused",
-    )
-    # What it may take.
-    head_timeout: float = setting(TIME_OUT, "10s", "how long the head of a request may take")
-    read_timeout: float = setting(TIME_OUT, "30s", "how long a client may take to send a body")
-    write_timeout: float = setting(
-        TIME_OUT, "30s", "a connection whose client reads nothing of an answer for this long is closed"
-    )
     keepalive: float = setting(TIME_OUT, "75s", "an idle connection is closed after this")
-    # How many there may be.
     max_connections: int = setting(
         COUNT, 2_000, "connections open at once, further ones are refused; 0: no limit"
     )
-    max_connections_per_address: int = setting(
-        COUNT, 500, "of these from one address (IPv6: one /64), except trusted proxies; 0: no limit"
-    )
-    rate_limit: int = setting(COUNT, 0, "requests that one key may send in rate_window; 0: no limit")
-    rate_window: float = setting(TIME_OUT, "1m", "the time that rate_limit is for")
+    rate_limit: int = setting(COUNT, 0, "requests that one key may send in a minute; 0: no limit")
     failed_keys: int = setting(
-        COUNT, 60, "wrong keys from one address in failed_keys_window before it must wait; 0: no limit"
+        COUNT, 60, "wrong keys from one address in a minute before it must wait; 0: no limit"
     )
-    failed_keys_window: float = setting(TIME_OUT, "1m", "the time that failed_keys is for")
-    # How answers go out.
-    compress: bool = setting(FLAG, True, "compress answers with gzip where the client prefers it")
-    compress_min: int = setting(SIZE, "1KiB", "smaller answers are not compressed")
     cors_origins: tuple[str, ...] = setting(
         kinds.ORIGINS, [], "origins whose pages may call the API from a browser"
     )
-    cors_max_age: float = setting(SECONDS, "2h", "how long a browser may remember the permission")
 
 
 @dataclass(frozen=True, slots=True)

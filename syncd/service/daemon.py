@@ -52,7 +52,7 @@ from syncd.service.watcher import Watcher
 from syncd.store import Store
 from syncd.sync import make_drop_folder
 from syncd.sync.arrival import ArrivalContext, Worker
-from syncd.web import RequestTimes, controls_of, health_of, make_runner
+from syncd.web import RequestTimes, Server, controls_of, health_of
 
 log = structlog.get_logger("syncd.service")
 
@@ -196,13 +196,13 @@ class Daemon:
         if operator.listen is None:
             add_open(app, for_known_hosts(self._settings, controls))
             add_console(app, self._console("/operator"))
-        runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
-        urls = {"api": await self._listeners.open("api", runner, settings.listen)}
+        server = Server(app, settings, REQUESTS)
+        urls = {"api": await self._listeners.open("api", server, settings.listen)}
         if operator.listen is not None:
             app = make_operator_app(for_known_hosts(self._settings, {**health, **controls}))
             add_console(app, self._console(""))
-            runner = make_runner(app, settings, shutdown_timeout=OPERATOR_REQUESTS)
-            urls["operator"] = await self._listeners.open("operator", runner, operator.listen)
+            server = Server(app, settings, OPERATOR_REQUESTS)
+            urls["operator"] = await self._listeners.open("operator", server, operator.listen)
         return urls
 
     def _console(self, prefix: str) -> ConsoleContext:

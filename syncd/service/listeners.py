@@ -12,7 +12,7 @@ from aiohttp import web
 
 from syncd.config import Address
 from syncd.errors import ConfigError
-from syncd.web import Endpoints, add_endpoint, envelope, retire
+from syncd.web import Endpoints, Server, add_endpoint, envelope
 
 FIRST_FD = 3
 
@@ -22,28 +22,22 @@ class Listeners:
 
     def __init__(self) -> None:
         self._passed = _passed_sockets(os.environ)
-        self._runners: list[web.AppRunner] = []
+        self._servers: list[Server] = []
 
-    async def open(self, name: str, runner: web.AppRunner, address: Address) -> str:
-        """Serve ``runner`` at the socket that systemd passes as ``name``, else at ``address``. Return the URL that
+    async def open(self, name: str, server: Server, address: Address) -> str:
+        """Have ``server`` listen at the socket that systemd passes as ``name``, else at ``address``. Return the URL that
         a client can use. Raises ConfigError, which names the setting."""
-        self._runners.append(runner)
-        await runner.setup()
-        passed = self._passed.get(name)
+        self._servers.append(server)
         try:
-            if passed is not None:
-                await web.SockSite(runner, passed).start()
-            else:
-                await web.TCPSite(runner, address.host or None, address.port).start()
+            bound = await server.listen(self._passed.get(name) or (address.host or None, address.port))
         except OSError as error:
             raise ConfigError([f"{name}.listen: {address}: {_reason(error)}"]) from error
-        bound = runner.addresses[-1]
         return f"http://{Address(*bound[:2])}" if isinstance(bound, tuple) else str(bound)
 
     async def close(self) -> None:
         """Finish the requests that have begun, and close all connections."""
-        for runner in self._runners:
-            await retire(runner)
+        for server in self._servers:
+            await server.retire()
 
 
 def _passed_sockets(environ: Mapping[str, str]) -> dict[str, socket.socket]:

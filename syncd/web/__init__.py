@@ -1,7 +1,7 @@
 """What aiohttp lacks, for every HTTP application of the service: limits on connections and requests, strict bodies,
-problems (RFC 9457), conditional and compressed answers, CORS, request ids and timings."""
+problems (RFC 9457), conditional answers, CORS, request ids and timings."""
 
-from syncd.web import problems
+from syncd.web import limits, problems
 from syncd.web.addresses import Addresses, address_in
 from syncd.web.body import BodyReader
 from syncd.web.conditional import UNCONDITIONAL, answer, conditions_of, tag_of
@@ -23,11 +23,11 @@ from syncd.web.monitoring import (
     health_of,
     no_token,
 )
-from syncd.web.negotiation import JSON, Compressor, prefers
+from syncd.web.negotiation import JSON, prefers
 from syncd.web.problems import CODES, Refusal
 from syncd.web.rate_limits import FailedKeys, KeyLimit
 from syncd.web.request_times import RequestTimes
-from syncd.web.server import STOPPING, allow_body, make_runner, retire
+from syncd.web.server import STOPPING, Server
 
 __all__ = [
     "CODES",
@@ -38,7 +38,6 @@ __all__ = [
     "UNCONDITIONAL",
     "Addresses",
     "BodyReader",
-    "Compressor",
     "Cors",
     "Endpoints",
     "FailedKeys",
@@ -49,19 +48,18 @@ __all__ = [
     "Refusal",
     "RequestLog",
     "RequestTimes",
+    "Server",
     "add_endpoint",
     "add_not_found",
     "address_in",
-    "allow_body",
     "answer",
     "conditions_of",
     "controls_of",
     "envelope",
     "health_of",
-    "make_runner",
+    "limits",
     "no_token",
     "prefers",
     "problems",
-    "retire",
     "tag_of",
 ]

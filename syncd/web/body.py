@@ -20,8 +20,8 @@ from weakref import WeakValueDictionary
 
 from aiohttp import HttpVersion11, web
 
+from syncd.web import limits
 from syncd.web.envelope import KEY_ID
-from syncd.web.limits import ServerLimits
 from syncd.web.problems import Refusal
 
 T = TypeVar("T")
@@ -32,8 +32,10 @@ MAX_DEPTH = 64
 SMALL = 64 * 1024
 #: Bytes. A larger body is parsed and judged in the thread. A smaller one takes up to some milliseconds.
 LARGE = 16 * 1024
-_COMPRESSED = frozenset({"gzip", "x-gzip", "deflate"})
-_ENCODINGS = _COMPRESSED | {"", "identity"}
+#: Times that a larger body may expand. JSON of jobs expands five to fifteen times.
+MAX_RATIO = 100
+_GZIP = frozenset({"gzip", "x-gzip"})
+_ENCODINGS = _GZIP | {"", "identity"}
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -41,8 +43,8 @@ class BodyReader:
     """Reads bodies. Large ones are parsed and judged one at a time, because threads share the interpreter. Each API key has one
     of them in the line, until its request is served: a key that sends many does not let another one wait for all of them."""
 
-    def __init__(self, limits: ServerLimits) -> None:
-        self._limits = limits
+    def __init__(self, max_body: int) -> None:
+        self._max_body = max_body
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="syncd-body")
         self._turns: WeakValueDictionary[int | None, asyncio.Lock] = WeakValueDictionary()
 
@@ -50,7 +52,7 @@ class BodyReader:
     async def read(self, request: web.Request, judge: Callable[[dict[str, object]], T]) -> AsyncIterator[T]:
         """Yield what ``judge``, which may run in a thread, makes of the JSON object in the body. Raises what it raises. The next
         large body of the same key is judged when the block has ended."""
-        text = await _read_text(request, self._limits)
+        text = await _read_text(request, self._max_body)
         if len(text) <= LARGE:
             yield judge(parse(text))
             return
@@ -64,35 +66,34 @@ class BodyReader:
         self._thread.shutdown()
 
 
-async def _read_text(request: web.Request, limits: ServerLimits) -> bytes:
+async def _read_text(request: web.Request, max_body: int) -> bytes:
     """Return the body, expanded. The checks are in the order of docs/api.md "Order of checks"."""
     if not request.body_exists:
         raise _missing()
     try:
         _check_media_type(request)
     except Refusal:
-        if await _is_empty(request, limits):
+        if await _is_empty(request):
             raise _missing() from None
         raise
-    if (request.content_length or 0) > limits.max_body:
-        raise _too_large(f"a body may have {limits.max_body} bytes")
-    raw = await _read(request, limits)
+    if (request.content_length or 0) > max_body:
+        raise _too_large(f"a body may have {max_body} bytes")
+    raw = await _read(request, max_body)
     if not raw:
         raise _missing()
-    encoding = _encoding(request)
-    return _expand(raw, encoding, limits) if encoding in _COMPRESSED else raw
+    return _expand(raw, max_body) if _encoding(request) in _GZIP else raw
 
 
 def _missing() -> Refusal:
     return _malformed("a body is needed and there is none")
 
 
-async def _is_empty(request: web.Request, limits: ServerLimits) -> bool:
+async def _is_empty(request: web.Request) -> bool:
     """Whether a body of unknown length has no byte. One that the client holds back until it is asked for has some."""
     if request.content_length is not None or "Expect" in request.headers:
         return False
     try:
-        async with asyncio.timeout(limits.read_timeout):
+        async with asyncio.timeout(limits.READ_TIMEOUT):
             return not await request.content.read(1)
     except (TimeoutError, web.RequestPayloadError):
         return False
@@ -104,8 +105,8 @@ def _check_media_type(request: web.Request) -> None:
     if _encoding(request) not in _ENCODINGS:
         raise Refusal(
             "unsupported_media_type",
-            "Content-Encoding can be gzip, deflate or identity",
-            headers={"Accept-Encoding": "gzip, deflate"},  # RFC 9110, 12.5.3: this is what it was about
+            "Content-Encoding can be gzip or identity",
+            headers={"Accept-Encoding": "gzip"},  # RFC 9110, 12.5.3: this is what it was about
             close=True,
         )
 
@@ -114,38 +115,36 @@ def _encoding(request: web.Request) -> str:
     return ",".join(request.headers.getall("Content-Encoding", ())).strip().lower()
 
 
-def _expand(raw: bytes, encoding: str, limits: ServerLimits) -> bytes:
+def _expand(raw: bytes, max_body: int) -> bytes:
     """Return the decompressed body. A body that is cut off, or has more behind its end, is malformed. Decompression stops
     at the size or ratio that is allowed."""
-    limit = min(limits.max_body, max(SMALL, len(raw) * limits.max_ratio))
-    # Some clients send deflate without its frame.
-    bare = encoding == "deflate" and raw[:1] and raw[0] & 0x0F != zlib.DEFLATED
-    stream = zlib.decompressobj(-zlib.MAX_WBITS if bare else 32 + zlib.MAX_WBITS)
+    limit = min(max_body, max(SMALL, len(raw) * MAX_RATIO))
+    stream = zlib.decompressobj(16 + zlib.MAX_WBITS)
     try:
         text = stream.decompress(raw, limit + 1)
     except zlib.error:
-        raise _malformed(f"the body is not {encoding}") from None
+        raise _malformed("the body is not gzip") from None
     if len(text) > limit:
-        if limit == limits.max_body:
+        if limit == max_body:
             raise _too_large(f"a body may have {limit} bytes")
-        raise _too_large(f"a body may expand to {limits.max_ratio} times its compressed size")
+        raise _too_large(f"a body may expand to {MAX_RATIO} times its compressed size")
     if not stream.eof or stream.unused_data:
-        raise _malformed(f"the body is not one whole {encoding} stream")
+        raise _malformed("the body is not one whole gzip stream")
     return text
 
 
-async def _read(request: web.Request, limits: ServerLimits) -> bytes:
+async def _read(request: web.Request, max_body: int) -> bytes:
     expected = request.headers.get("Expect", "").strip().lower()
     if expected == "100-continue" and request.version >= HttpVersion11:
         await say_continue(request)
     try:
-        async with asyncio.timeout(limits.read_timeout):
+        async with asyncio.timeout(limits.READ_TIMEOUT):
             return await request.read()
     except TimeoutError:
-        detail = f"the body did not arrive within {limits.read_timeout:g} seconds"
+        detail = f"the body did not arrive within {limits.READ_TIMEOUT:g} seconds"
         raise Refusal("request_timeout", detail, close=True) from None
     except web.HTTPRequestEntityTooLarge:
-        raise _too_large(f"a body may have {limits.max_body} bytes") from None
+        raise _too_large(f"a body may have {max_body} bytes") from None
     except RuntimeError as error:
         if request.transport is not None:
             raise

@@ -19,8 +19,7 @@ from syncd.web.problems import Refusal
 _TAG = re.compile(r'(?:W/)?"[^"\x00-\x20\x7f]*"')
 #: Tags and commas; an element of the list may be empty.
 _LIST = re.compile(rf"(?:[ \t]*+(?:{_TAG.pattern}[ \t]*+)?(?:,|\Z))*+")
-#: How the tag of a compressed answer ends (``coded``; proxies use other codings too). In a precondition it names the same
-#: version as the tag without it.
+#: How a proxy that compresses an answer may end its tag. In a precondition it names the same version as the tag without it.
 _CODING = re.compile(r'-(?:gzip|deflate|br|zstd)"\Z')
 _ANY = ("*",)
 
@@ -28,12 +27,6 @@ _ANY = ("*",)
 def tag_of(body: bytes) -> str:
     """Return the strong tag of a representation: 96 bits of a digest that processors compute in hardware."""
     return f'"{sha256(body).hexdigest()[:24]}"'
-
-
-def coded(tag: str, coding: str) -> str:
-    """Return the tag of the same representation in a content coding: a strong tag names bytes (RFC 9110, section
-    8.8.3.3). A weak tag stays as it is."""
-    return tag if tag.startswith("W/") or not tag.endswith('"') else f'{tag[:-1]}-{coding}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,30 +39,21 @@ class Conditions:
     def allow_write(self, tag: Callable[[], str] | None) -> None:
         """Raise PreconditionFailed if a write is not allowed. ``tag`` returns the tag of the job as it is now; None: there is
         no such job."""
-        self._allow(tag)
+        if self.match is not None:
+            if tag is None:
+                raise PreconditionFailed("there is no such job, and If-Match asks for one")
+            if self.match != _ANY and tag() not in self.match:
+                why = "the job has changed since, or the tag is weak"
+                raise PreconditionFailed(f"the ETag of the job is not in If-Match: {why}")
         if self.none_match is not None and tag is not None and _names_weakly(self.none_match, tag):
             raise PreconditionFailed("there is such a job already, and If-None-Match asks that there is none")
-
-    def unchanged(self, tag: str) -> bool:
-        """Return whether the client has the representation with this tag. Raises PreconditionFailed for If-Match."""
-        self._allow(lambda: tag)
-        return self.none_match is not None and _names_weakly(self.none_match, lambda: tag)
-
-    def _allow(self, tag: Callable[[], str] | None) -> None:
-        if self.match is None:
-            return
-        if tag is None:
-            raise PreconditionFailed("there is no such job, and If-Match asks for one")
-        if self.match != _ANY and tag() not in self.match:
-            why = "the job has changed since, or the tag is weak"
-            raise PreconditionFailed(f"the ETag of the job is not in If-Match: {why}")
 
 
 UNCONDITIONAL = Conditions()
 
 
 def conditions_of(request: web.Request) -> Conditions:
-    """Return the preconditions of a request. Raises ``invalid_parameter`` for a header that is not a list of entity
+    """Return the preconditions of a write. Raises ``invalid_parameter`` for a header that is not a list of entity
     tags: if it were ignored, a write that was meant to be conditional would go through."""
     headers = request.headers
     if "If-Match" not in headers and "If-None-Match" not in headers:
@@ -78,9 +62,10 @@ def conditions_of(request: web.Request) -> Conditions:
 
 
 def answer(request: web.Request, body: bytes, headers: Mapping[str, str]) -> web.Response:
-    """Return a 200 with ``body`` and its tag, or a 304 if the client has it already."""
-    tag = tag_of(body)
-    if conditions_of(request).unchanged(tag):
+    """Return a 200 with ``body`` and its tag, or a 304 if the client has it already (If-None-Match; a read has no other
+    precondition)."""
+    tag, known = tag_of(body), _tags(request, "If-None-Match")
+    if known is not None and _names_weakly(known, lambda: tag):
         kept = {name: value for name, value in headers.items() if name != "Content-Type"}
         return web.Response(status=304, headers={**kept, "ETag": tag})
     return web.Response(body=body, headers={**headers, "ETag": tag})

@@ -8,7 +8,6 @@ allowed: the page sets the key itself, in a header.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 
 from aiohttp import web
 
@@ -19,22 +18,20 @@ REQUEST_HEADERS = (
     " Idempotency-Key, X-Request-Id"
 )
 #: Response headers that a page may read beside those that every page may.
-EXPOSED = (
-    "ETag, Link, Location, X-Request-Id, Retry-After, Allow, Idempotent-Replayed, RateLimit, RateLimit-Policy,"
-    " WWW-Authenticate"
-)
+EXPOSED = "ETag, Link, Location, X-Request-Id, Retry-After, Allow, Idempotent-Replayed, WWW-Authenticate"
+#: Seconds for which a browser may remember a preflight: two hours, the most that Chromium allows.
+MAX_AGE = 7200
 
 
 class Cors:
-    """``origins`` as browsers write them (``https://app.example.ca``). A browser may remember a preflight for ``max_age``
-    seconds."""
+    """``origins`` as browsers write them (``https://app.example.ca``)."""
 
-    def __init__(self, origins: Iterable[str], max_age: int) -> None:
+    def __init__(self, origins: Iterable[str]) -> None:
         self._origins = frozenset(origins)
         self._preflight = {
             "Access-Control-Allow-Methods": METHODS,
             "Access-Control-Allow-Headers": REQUEST_HEADERS,
-            "Access-Control-Max-Age": str(max_age),
+            "Access-Control-Max-Age": str(MAX_AGE),
         }
 
     def preflight(self, request: web.Request) -> web.Response | None:
@@ -51,19 +48,9 @@ class Cors:
 
     async def allow_origin(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
         """Name the allowed origin in an answer (a signal, before it is sent). ``Vary`` is always there, for caches."""
-        add_vary(response, "Origin")
+        vary = response.headers.get("Vary")
+        response.headers["Vary"] = f"{vary}, Origin" if vary else "Origin"
         origin = self._origin(request)
         if origin:
             response.headers["Access-Control-Allow-Origin"] = origin
             response.headers["Access-Control-Expose-Headers"] = EXPOSED
-
-
-def add_vary(response: web.StreamResponse, name: str) -> None:
-    """Add ``name`` to ``Vary`` if it is not there."""
-    response.headers["Vary"] = _with(response.headers.get("Vary", ""), name)
-
-
-@lru_cache(maxsize=64)
-def _with(there: str, name: str) -> str:
-    names = [part.strip().lower() for part in there.split(",") if part.strip()]
-    return there if name.lower() in names else ", ".join([*([there] if names else []), name])

@@ -7,29 +7,30 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import getrandbits
 from time import perf_counter
 
 import structlog
-from aiohttp import web
+from aiohttp import HttpVersion10, HttpVersion11, web
 from aiohttp.typedefs import Handler, Middleware
 
-from syncd.web import problems
+from syncd.web import limits, problems
 from syncd.web.addresses import Addresses
-from syncd.web.aiohttp_internals import asks_for_upgrade
 from syncd.web.problems import Refusal
 from syncd.web.request_times import RequestTimes
 
 _OVERRIDES = frozenset({"PUT", "DELETE"})
 #: Runs before the handler: lets the request pass (None), returns the answer in its place, or raises.
 Guard = Callable[[web.Request], web.StreamResponse | None]
-#: Runs after the handler and changes its answer. What it returns is awaited.
-Finish = Callable[[web.Request, web.StreamResponse], Awaitable[None] | None]
 REQUEST_ID = web.RequestKey("request_id", str)
 #: The id of the API key of an authenticated request.
 KEY_ID = web.RequestKey("key_id", int)
+HEAD_LIMIT = "the head of a request may have {} bytes"
+UNKNOWN_VERSION = "only HTTP/1.0 and HTTP/1.1 are supported"
+#: Header lines that are not measured: each has its own limit.
+_FEW_LINES = 7
 _SAFE_ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 #: Statuses whose line in the log has the client's address.
 _SUSPICIOUS = frozenset({401, 429})
@@ -85,6 +86,22 @@ def add_not_found(app: web.Application, document: str) -> None:
     app.router.add_route("*", "/{unknown:.*}", nothing_here, expect_handler=no_interim_answer)
 
 
+def check_head(request: web.Request) -> None:
+    """Raise ``head_too_large`` or ``malformed_request`` for a head that aiohttp accepts and syncd does not: one that is too long
+    as a whole, another version than 1.0 and 1.1, or a transfer coding beside ``chunked`` or in 1.0, which two servers can
+    read in two ways (RFC 9112, sections 2.3 and 6.1)."""
+    version, lines = request.version, request.raw_headers
+    if len(lines) > _FEW_LINES and sum(len(name) + len(value) + 4 for name, value in lines) > limits.MAX_HEAD:
+        raise Refusal("head_too_large", HEAD_LIMIT.format(limits.MAX_HEAD), close=True)
+    if version is not HttpVersion11 and version not in (HttpVersion10, HttpVersion11):
+        raise Refusal("malformed_request", UNKNOWN_VERSION, close=True)
+    if "Transfer-Encoding" in request.headers:
+        if version == HttpVersion10:
+            raise Refusal("malformed_request", "HTTP/1.0 has no transfer coding", close=True)
+        if request.headers.getall("Transfer-Encoding")[0].lower() != "chunked":
+            raise Refusal("malformed_request", "the only transfer coding is chunked", close=True)
+
+
 def new_request_id() -> str:
     """Return 64 random bits in hex. The id distinguishes requests; it is not a secret."""
     return f"{getrandbits(64):016x}"
@@ -134,12 +151,11 @@ class RequestLog:
 
 def envelope(
     guards: Sequence[Guard] = (),
-    finish: Finish | None = None,
     log: RequestLog | None = None,
     stopping: asyncio.Event | None = None,
 ) -> Middleware:
     """Return a middleware that gives every answer its request id and headers, and turns every exception but a lost
-    connection into a problem. ``guards`` run in turn, then the handler, then ``finish``. When ``stopping`` is set, each
+    connection into a problem. ``guards`` run in turn, then the handler. When ``stopping`` is set, each
     answer is the last of its connection."""
 
     @web.middleware
@@ -163,14 +179,12 @@ def envelope(
         return response
 
     async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
+        check_head(request)
         for guard in guards:
             response = guard(request)
             if response is not None:
                 return response
-        response = await handler(request)
-        if finish is not None and (finishing := finish(request, response)) is not None:
-            await finishing
-        return response
+        return await handler(request)
 
     return middleware
 
@@ -179,7 +193,12 @@ def _ends_connection(request: web.Request) -> bool:
     """Return whether the connection has to be closed after the answer. A client that waits for 100 and gets its final
     answer may or may not send the body. A client that asks for another protocol may use it already, and aiohttp loses a
     part of what it sends."""
-    return asks_for_upgrade(request) or ("Expect" in request.headers and not request.content.is_eof())
+    headers = request.headers
+    if "Expect" in headers and not request.content.is_eof():
+        return True
+    return request.method == "CONNECT" or (
+        "Upgrade" in headers and "upgrade" in headers.get("Connection", "").lower()
+    )
 
 
 def _route(request: web.Request) -> str | None:

@@ -1,49 +1,46 @@
-"""The settings of a server, and its limits: how many connections may be open, by when something has to happen."""
+"""The limits of a server: how large a request may be, by when something has to happen, how many connections may be open."""
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from collections.abc import Callable
 from typing import Protocol
 
+#: Bytes of a request line or a header line: as many as nginx and Apache allow.
+MAX_LINE = 8 * 1024
+#: Header lines of one request: as many as Apache allows.
+MAX_HEADERS = 100
+#: Bytes of a head: twice as many as nginx allows, and a tenth of what both limits above allow together.
+MAX_HEAD = 64 * 1024
+#: Bytes of framing that a body may have beyond as many as it has itself, while it comes: chunks of a dozen bytes have fewer, and
+#: as many can wait to be parsed.
+MAX_FRAMING = 512 * 1024
+#: Seconds that a head may take, and that a new connection may be silent: a client that is not broken sends both at once.
+HEAD_TIMEOUT = 10.0
+#: Seconds that a body may take: a megabyte over a bad mobile connection.
+READ_TIMEOUT = 30.0
+#: Seconds after which a client that reads nothing of its answer is disconnected.
+WRITE_TIMEOUT = 30.0
+#: Connections from one address: an office behind one address has fewer, and one client cannot take all of ``max_connections``.
+MAX_CONNECTIONS_PER_ADDRESS = 500
 
-class ServerLimits(Protocol):
-    """Sizes are in bytes, times in seconds. 0 switches a limit on connections off. ``trusted_proxies`` are the networks
-    whose X-Forwarded-* headers count."""
 
-    # one request
-    @property
-    def max_line(self) -> int: ...
-    @property
-    def max_headers(self) -> int: ...
-    @property
-    def max_head(self) -> int: ...
+class ServerSettings(Protocol):
+    """The limits that an operator sets. Sizes are in bytes, times in seconds; ``max_connections`` 0: no limit on connections.
+    ``trusted_proxies`` are the networks whose X-Forwarded-* headers count."""
+
     @property
     def max_body(self) -> int: ...
     @property
-    def max_ratio(self) -> int: ...
-    @property
-    def head_timeout(self) -> float: ...
-    @property
-    def read_timeout(self) -> float: ...
-    @property
-    def write_timeout(self) -> float: ...
-    @property
     def keepalive(self) -> float: ...
-
-    # many connections
     @property
     def max_connections(self) -> int: ...
-    @property
-    def max_connections_per_address(self) -> int: ...
     @property
     def trusted_proxies(self) -> tuple[str, ...]: ...
 
 
 class ConnectionLimit:
-    """At most ``total`` connections at once, and at most ``each`` of them from one address; 0: no limit. The address ""
-    (a proxy, a Unix socket) counts in the total only."""
+    """At most ``total`` connections at once (0: no limit), and at most ``each`` of them from one address. The address "" (a
+    proxy, a Unix socket) counts in the total only."""
 
     def __init__(self, total: int, each: int) -> None:
         self._total, self._each = total, each
@@ -57,7 +54,7 @@ class ConnectionLimit:
             self._by_address[address] += 1
         if self._total and self._open > self._total:
             return "too many connections are open"
-        if self._each and address and self._by_address[address] > self._each:
+        if address and self._by_address[address] > self._each:
             return "too many connections from this address are open"
         return ""
 
@@ -67,32 +64,3 @@ class ConnectionLimit:
             self._by_address[address] -= 1
             if not self._by_address[address]:
                 del self._by_address[address]
-
-
-class Deadline:
-    """Calls a function once, ``seconds`` after ``start``, unless it is stopped before. It refers to the function only
-    until then, so a connection and its deadlines do not make a reference cycle."""
-
-    __slots__ = ("_loop", "_seconds", "_timer")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
-        self._loop, self._seconds = loop, seconds
-        self._timer: asyncio.TimerHandle | None = None
-
-    @property
-    def running(self) -> bool:
-        return self._timer is not None
-
-    def start(self, missed: Callable[[], None]) -> None:
-        """Start, or start again from now. ``missed`` is called at the end."""
-        self.stop()
-        self._timer = self._loop.call_later(self._seconds, self._miss, missed)
-
-    def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _miss(self, missed: Callable[[], None]) -> None:
-        self._timer = None
-        missed()

@@ -16,7 +16,7 @@ from aiohttp.typedefs import Handler
 from syncd.web.addresses import Addresses
 from syncd.web.negotiation import JSON
 from syncd.web.problems import Refusal
-from syncd.web.rate_limits import FailedKeys
+from syncd.web.rate_limits import SECOND, FailedKeys
 
 ReadinessCheck = Callable[[], Awaitable[dict[str, Any]]]
 #: Accept header → (content type, body).
@@ -25,8 +25,8 @@ RenderMetrics = Callable[[str], tuple[str, bytes]]
 Reload = Callable[[], Awaitable[Mapping[str, Any]]]
 #: Path → method → handler.
 Endpoints = Mapping[str, Mapping[str, Handler]]
-#: Wrong tokens from one address, and the seconds in which they are forgotten again.
-WRONG_TOKENS, FORGOTTEN = 10, 900.0
+#: Wrong tokens from one address, and the nanoseconds in which they are forgotten again.
+WRONG_TOKENS, FORGOTTEN = 10, 900 * SECOND
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="operator"'}
 
 

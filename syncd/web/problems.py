@@ -95,7 +95,7 @@ def body(error: BaseException, request_id: str) -> bytes:
     """Return the problem of any exception."""
     code = code_of(error)
     status, title = CODES[code]
-    problem = {"type": f"/problems/{code}", "title": title, "status": status, "detail": _detail(error, code)}
+    problem = {"type": f"/docs#{code}", "title": title, "status": status, "detail": _detail(error, code)}
     return _encode({**problem, "code": code, "requestId": request_id, **_members(error)})
 
 

@@ -1,33 +1,35 @@
-"""The server under an application: makes its connections, and stops.
+"""The server under an application: listens, makes its connections, and stops.
 
-A connection has limits on heads, on the framing of bodies and on the time of an answer, and answers problems in JSON to what
-never becomes a request."""
+A connection is aiohttp's, with limits on the time of heads and answers and on the framing of bodies, and answers problems in
+JSON to what never becomes a request. All that it uses of aiohttp is public: the methods that asyncio and aiohttp call on a
+connection, and ``request_factory``, which aiohttp calls when the turn of a request has come."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable
-from contextlib import suppress
+import socket
 from functools import partial
 from typing import Any
 
+import structlog
 from aiohttp import web
+from aiohttp.http_exceptions import BadStatusLine, InvalidURLError, LineTooLong
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
-from aiohttp.web_request import BaseRequest
 
+from syncd.logs import Event
+from syncd.web import limits, problems
 from syncd.web.addresses import Proxies, neighbourhood_of
-from syncd.web.aiohttp_internals import ConnectionRunner, ErrorMessage, OpenConnection, listening_sockets
-from syncd.web.limits import ConnectionLimit, Deadline, ServerLimits
-from syncd.web.refusals import answer_to_fault, head_limit, refusal, replace_refused
+from syncd.web.envelope import HEAD_LIMIT, UNKNOWN_VERSION, add_standard_headers, new_request_id
+from syncd.web.limits import ConnectionLimit, ServerSettings
+from syncd.web.problems import Refusal
+
+log = structlog.get_logger()
 
 #: Lost connections after which the garbage collector runs, which takes some tens of milliseconds.
 EVERY = 50
 #: Seconds to wait for the handlers of the last of them to end.
 SOON = 0.1
-#: A body may come with these bytes of framing and as many again as it may have itself, enough for chunks of a dozen
-#: bytes.
-FRAMING = 64 * 1024
 #: Set when the server stops: no further request is begun.
 STOPPING = web.AppKey("stopping", asyncio.Event)
 #: Seconds for which the rest of a refused body is read and dropped, so that the client sees the answer.
@@ -37,6 +39,14 @@ FAREWELL = 0.25
 #: Seconds after its opening within which a connection may send its first request to a stopping server, and how often
 #: is looked whether all have.
 FIRST_REQUEST, LOOK = 2.0, 0.05
+#: Messages of aiohttp that come without an exception of their own.
+_TOO_MANY_HEADERS = "Too many headers received"
+_HTTP_2 = "Pause on PRI/Upgrade"
+#: Replaces aiohttp's messages that quote the client or name parts of aiohttp.
+_UNREADABLE = {
+    InvalidURLError: "the request line names no address that can be read",
+    BadStatusLine: "the request line has to be METHOD, address and HTTP/1.1, ended by CR and LF",
+}
 
 
 class CycleCollector:
@@ -58,272 +68,310 @@ class CycleCollector:
             asyncio.get_running_loop().call_later(SOON, gc.collect)
 
 
-class Connection(OpenConnection):
+class Server:
+    """``app`` with the limits of ``settings``, at the sockets that ``listen`` opens. There is no access log. A client that goes
+    away does not cancel its handler: a write that has begun is finished. Handlers have ``shutdown_timeout`` seconds to
+    end."""
+
+    def __init__(
+        self, app: web.Application, settings: ServerSettings, shutdown_timeout: float = 60.0
+    ) -> None:
+        self.settings, self._proxies = settings, Proxies(settings.trusted_proxies)
+        self.connection_limit = ConnectionLimit(settings.max_connections, limits.MAX_CONNECTIONS_PER_ADDRESS)
+        self.cycles = CycleCollector()
+        self._app, self._timeout = app, shutdown_timeout
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=shutdown_timeout)
+        self._listening: list[asyncio.Server] = []
+
+    async def listen(self, at: socket.socket | tuple[str | None, int]) -> Any:
+        """Accept connections at a socket, or at a host (None: all addresses) and port. Return the name of the socket. Raises
+        OSError."""
+        loop = asyncio.get_running_loop()
+        if self._runner.server is None:
+            await self._runner.setup()
+        server = self._runner.server
+        assert server is not None
+        if not isinstance(server.request_factory, _Requests):
+            server.request_factory = _Requests(server)
+        connect = partial(Connection, server, self)
+        if isinstance(at, socket.socket):
+            listening = await loop.create_server(connect, sock=at, backlog=128)
+        else:
+            listening = await loop.create_server(connect, *at, backlog=128)
+        self._listening.append(listening)
+        return listening.sockets[0].getsockname()
+
+    def counts_for(self, peer: object) -> str:
+        """Return the address that a connection counts for; "" for a proxy, whose connections are those of many clients."""
+        remote = str(peer[0]) if isinstance(peer, tuple) else ""
+        return "" if self._proxies.trusts(remote) else neighbourhood_of(remote)
+
+    async def retire(self) -> None:
+        """Stop: accept no connection, answer further requests on open connections with ``shutting_down``, finish the
+        requests that have begun, close the connections. An application without ``STOPPING`` only finishes its
+        requests."""
+        await self._stop_accepting()
+        if STOPPING in self._app and self._connections():
+            self._app[STOPPING].set()
+            for connection in self._connections():
+                connection.say_farewell()
+            clock = asyncio.get_running_loop().time
+            started = clock()
+            while (still_open := self._connections()) and (passed := clock() - started) < self._timeout:
+                if passed > FAREWELL and not any(connection.is_awaited() for connection in still_open):
+                    break
+                await asyncio.sleep(LOOK)
+        await self._runner.cleanup()
+
+    def _connections(self) -> list[Connection]:
+        server = self._runner.server
+        return [] if server is None else [one for one in server.connections if isinstance(one, Connection)]
+
+    async def _stop_accepting(self) -> None:
+        """Close the sockets. asyncio drops a connection that it has accepted, but not made, when its server is closed: the client
+        has sent its request by then, and no other process at the same socket gets it. So these are made first, which
+        takes two turns of the loop."""
+        loop = asyncio.get_running_loop()
+        for listening in self._listening:
+            for at in listening.sockets:
+                loop.remove_reader(at)
+        for _ in range(2):
+            await asyncio.sleep(0)
+        for listening in self._listening:
+            listening.close()
+
+
+class _Requests:
+    """Makes the requests of ``server`` as it did before, and has each connection note the turn of one."""
+
+    def __init__(self, server: web.Server) -> None:
+        self._make = server.request_factory
+
+    def __call__(
+        self, message: Any, body: StreamReader, connection: web.RequestHandler, writer: Any, task: Any
+    ) -> web.BaseRequest:
+        assert isinstance(connection, Connection)
+        connection.begin_request(body)
+        return self._make(message, body, connection, writer, task)
+
+
+class Connection(web.RequestHandler):
     """One connection. It has more methods than most classes, because asyncio and aiohttp call nine of them by name, and
     the others are the limits that those nine enforce on one state: how much of a head or a body has come."""
 
     __slots__ = (
         "_address",
-        "_answered",
+        "_answering",
         "_body",
         "_body_bytes",
-        "_connection_limit",
-        "_count_as",
-        "_cycles",
+        "_clock",
+        "_half_closed",
         "_head_bytes",
-        "_head_deadline",
-        "_limits",
-        "_most_body",
+        "_head_since",
         "_opened",
-        "_write_deadline",
+        "_owner",
+        "_stuck_since",
+        "_timer",
+        "_used",
     )
 
-    def __init__(
-        self,
-        server: web.Server,
-        *,
-        loop: asyncio.AbstractEventLoop,
-        limits: ServerLimits,
-        connection_limit: ConnectionLimit,
-        cycles: CycleCollector,
-        count_as: Callable[[object], str],
-        **options: Any,
-    ) -> None:
-        """``count_as``: peer name → the address that the connection counts for."""
-        super().__init__(server, loop=loop, **options)
-        self._limits, self._connection_limit, self._cycles = limits, connection_limit, cycles
-        self._count_as, self._address = count_as, ""
-        self._head_bytes = self._body_bytes = 0
-        self._opened = 0.0
-        self._most_body = limits.max_body
-        self._body: StreamReader = EMPTY_PAYLOAD  # of the newest request
-        self._answered: StreamReader = EMPTY_PAYLOAD  # that of the last request whose handler has ended
-        self._head_deadline = Deadline(loop, limits.head_timeout)
-        self._write_deadline = Deadline(loop, limits.write_timeout)
+    def __init__(self, server: web.Server, owner: Server) -> None:
+        loop = asyncio.get_running_loop()
+        super().__init__(
+            server,
+            loop=loop,
+            access_log=None,  # type: ignore[arg-type]  # aiohttp takes it for "none"
+            keepalive_timeout=owner.settings.keepalive,
+            max_line_size=limits.MAX_LINE,
+            max_field_size=limits.MAX_LINE,
+            max_headers=limits.MAX_HEADERS,
+            lingering_time=LINGER,
+            auto_decompress=False,  # ``body`` does it, strictly and within its limit
+        )
+        self._owner, self._clock, self._address = owner, loop.time, ""
+        self._opened = loop.time()
+        self._used = self._half_closed = False
+        self._answering = False  # from the turn of a request to the end of its answer
+        self._body: StreamReader = EMPTY_PAYLOAD  # of the request whose turn was last
+        self._body_bytes = 0  # that came for it after its head, with their framing
+        self._head_bytes = 0  # that came while no request was answered
+        # Times; None: it is not so
+        self._head_since: float | None = self._opened
+        self._stuck_since: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._opened = asyncio.get_running_loop().time()
-        self._address = self._count_as(transport.get_extra_info("peername"))
-        full = self._connection_limit.enter(self._address)
+        self._address = self._owner.counts_for(transport.get_extra_info("peername"))
+        full = self._owner.connection_limit.enter(self._address)
         if full:
-            self._refuse("overloaded", full)
+            self._refuse(Refusal("overloaded", full))
         else:
-            self._head_deadline.start(self._head_is_late)
+            self._watch()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self._connection_limit.leave(self._address)
-        self._head_deadline.stop()
-        self._write_deadline.stop()
+        self._owner.connection_limit.leave(self._address)
+        if self._timer is not None:
+            self._timer.cancel()
         if self.writing_paused:
-            self._cycles.connection_lost()
+            self._owner.cycles.connection_lost()
         super().connection_lost(exc)
+        self._body = EMPTY_PAYLOAD  # which refers to this connection
+
+    def _watch(self) -> None:
+        """Look whether the client is late, and again when it can be for the next time."""
+        now, head, stuck = self._clock(), self._head_since, self._stuck_since
+        head_end = now + limits.HEAD_TIMEOUT if head is None else head + limits.HEAD_TIMEOUT
+        answer_end = now + limits.WRITE_TIMEOUT if stuck is None else stuck + limits.WRITE_TIMEOUT
+        if answer_end <= now:
+            self._abort()
+        elif head_end > now:
+            next_look = min(head_end, answer_end, now + SOON if self._half_closed else head_end)
+            self._timer = asyncio.get_running_loop().call_at(next_look, self._watch)
+            if self._half_closed and not self._answering:
+                self.force_close()
+        elif self._head_bytes:
+            seconds = f"{limits.HEAD_TIMEOUT:g}"
+            self._refuse(Refusal("request_timeout", f"the request did not arrive within {seconds} seconds"))
+        else:
+            self.force_close()  # a connection that was opened and never used gets no answer
 
     # -- stopping ------------------------------------------------------------------------------------------------
 
-    def is_new(self) -> bool:
-        """Return whether the connection has been opened a moment ago, and no byte of a request has come yet."""
-        used = self.heads_parsed or self._head_bytes or self.is_closing
-        return not used and asyncio.get_running_loop().time() - self._opened < FIRST_REQUEST
+    def is_awaited(self) -> bool:
+        """Return whether a request is answered, or the connection has been opened a moment ago and no byte of a request has
+        come yet."""
+        is_new = not (self._used or self._head_bytes) and self._clock() - self._opened < FIRST_REQUEST
+        return self.connected and (self._answering or is_new)
 
-    def close(self) -> None:
-        """The server stops. A client that sends a head gets ``shutting_down``. A client that sends a body may send the rest
-        of it, which aiohttp would drop; its connection is closed after the answer (``envelope``)."""
-        if self.reads_body:
-            return
-        if self._head_bytes and self.waits_for_head:
-            self._refuse("shutting_down", "the service is stopping; try again shortly")
-        super().close()
-
-    async def shutdown(self, timeout: float | None = 15.0) -> None:
-        """Wait for a body that still comes, then stop: aiohttp reads nothing more from here on."""
-        if self.reads_body:
-            clock = asyncio.get_running_loop().time
-            started = clock()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(timeout):
-                    await self.wait_for_handler()
-            if timeout is not None:
-                timeout = max(0.1, timeout - (clock() - started))  # 0 is "for ever" to aiohttp
-        await super().shutdown(timeout)
-
-    async def finish_response(
-        self, request: BaseRequest, resp: web.StreamResponse, start_time: float | None
-    ) -> tuple[web.StreamResponse, bool]:
-        """The handler has ended. What still comes of the body is dropped."""
-        self._answered = request.content
-        return await super().finish_response(request, resp, start_time)
+    def say_farewell(self) -> None:
+        """The server stops: answer a head that has come in part with ``shutting_down``."""
+        if self._head_bytes and not self._answering:
+            self._refuse(Refusal("shutting_down", "the service is stopping; try again shortly"))
 
     # -- what comes: heads and bodies ----------------------------------------------------------------------------
 
+    def begin_request(self, body: StreamReader) -> None:
+        """The turn of a request with this body has come."""
+        self._used = self._answering = True
+        self._body, self._body_bytes = body, 0
+        self._head_bytes, self._head_since = 0, None
+        if self._half_closed:
+            self._break_body_off()
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        try:
+            return await super().finish_response(request, resp, start_time)
+        finally:
+            self._answering = False
+
     def data_received(self, data: bytes) -> None:
-        before, in_body = self.heads_parsed, not self._body.is_eof()
+        if not self._body.is_eof():
+            self._body_bytes += len(data)
+            super().data_received(data)
+            if self._body_bytes - 2 * self._body.total_bytes > limits.MAX_FRAMING and not self._body.is_eof():
+                self._abort()  # nearly all of it is framing
+            return
+        if data and not self._answering:
+            if not self._head_bytes:
+                self._head_since = self._clock()
+            self._head_bytes += len(data)
         super().data_received(data)
-        if self.heads_parsed != before:
-            self._heads_came(len(data))
-        elif in_body:
-            self._part_of_body_came(len(data))
-        elif data:
-            self._part_of_head_came(len(data))
+        if self._head_bytes > limits.MAX_HEAD:  # if it is whole now, the turn of its request comes first
+            asyncio.get_running_loop().call_soon(self._limit_head)
+
+    def _limit_head(self) -> None:
+        if self._head_bytes > limits.MAX_HEAD:
+            self._refuse(Refusal("head_too_large", HEAD_LIMIT.format(limits.MAX_HEAD)))
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio asks for it; aiohttp always says None
         """The client sends nothing more, and may still read. All its requests get answers, the last one also if it has not come
         whole: that is an error."""
-        if self.waits_for_head and self._head_bytes and not self.is_closing:
-            self._refuse("malformed_request", "the head of the request broke off")
-        if self.waits_for_head or self.is_closing:
+        if not self._answering:
+            if self._head_bytes:
+                self._refuse(Refusal("malformed_request", "the head of the request broke off"))
             return False
-        self._break_body_off("the body broke off")
-        self._close_after_all_answers()
+        self._half_closed = True
+        self._break_body_off()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._watch()
         return True
 
-    def _break_body_off(self, why: str) -> None:
-        """End the body of the newest request if it has not come whole: with an error, unless the request has its answer."""
+    def _break_body_off(self) -> None:
         if not self._body.is_eof():
-            if self._body is not self._answered:
-                self._body.set_exception(web.RequestPayloadError(why))
+            self._body.set_exception(web.RequestPayloadError("the body broke off"))
             self._body.feed_eof()
-
-    def _close_after_all_answers(self) -> None:
-        if not self.messages:
-            self.close_after_answer()
-            return
-        last, body = self.messages[-1]
-        if not isinstance(last, ErrorMessage):  # else aiohttp closes the connection
-            self.messages[-1] = (last._replace(should_close=True), body)
-
-    def _heads_came(self, count: int) -> None:
-        """``count`` more bytes have come, and with them at least one whole head."""
-        self._head_deadline.stop()
-        replace_refused(self.messages, self._limits, measure=self._head_bytes + count > self._limits.max_head)
-        self._head_bytes = self._body_bytes = 0
-        self._most_body = self._limits.max_body
-        # If a body is not whole, the bytes came in place of the rest of it and are not HTTP.
-        self._break_body_off("the body is framed wrongly")
-        self._body = self.messages[-1][1]
-
-    def _part_of_body_came(self, count: int) -> None:
-        """Abort a body that is nearly all framing, or that no handler reads. (``body`` checks the length of a body.)"""
-        self._body_bytes += count
-        if self._body_bytes > 2 * self._most_body + FRAMING and self.transport is not None:
-            self.close_after_answer()
-            self._abort()
-
-    def allow_body(self, most: int) -> None:
-        """Let the body of the newest request have ``most`` bytes."""
-        self._most_body = most
-
-    def _part_of_head_came(self, count: int) -> None:
-        """``count`` more bytes of a head have come, which is not whole yet."""
-        waits = self.waits_for_head
-        if waits and not (self._head_bytes and self._head_deadline.running) and not self.is_closing:
-            self._head_deadline.start(self._head_is_late)
-        self._head_bytes += count
-        if self._head_bytes <= self._limits.max_head:
-            return
-        if waits:
-            self._refuse("head_too_large", head_limit(self._limits))
-        else:
-            self.close_after_answer()  # the head follows a request that is being answered
-
-    def _head_is_late(self) -> None:
-        if not self._head_bytes:  # a connection that was opened and never used gets no answer
-            self.force_close()
-            return
-        seconds = f"{self._limits.head_timeout:g}"
-        self._refuse("request_timeout", f"the request did not arrive within {seconds} seconds")
 
     # -- answers: a client has to read them ----------------------------------------------------------------------
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._write_deadline.start(self._abort)
+        self._stuck_since = self._clock()
 
     def resume_writing(self) -> None:
-        self._write_deadline.stop()
+        self._stuck_since = None
         super().resume_writing()
 
     def _abort(self) -> None:
         if self.transport is not None:
             self.transport.abort()
 
-    def _refuse(self, code: str, detail: str) -> None:
+    def _refuse(self, refusal: Refusal) -> None:
         """Answer in place of the application, and close the connection."""
         if self.transport is not None:
-            self.transport.write(refusal(code, detail))
+            answer = _answer(refusal)
+            body = answer.body
+            assert isinstance(body, bytes)
+            answer.headers.update({"Connection": "close", "Content-Length": str(len(body))})
+            head = "".join(f"{name}: {value}\r\n" for name, value in answer.headers.items())
+            self.transport.write(f"HTTP/1.1 {answer.status} {answer.reason}\r\n{head}\r\n".encode() + body)
         self.force_close()
 
     def handle_error(
         self,
-        request: BaseRequest,
+        request: web.BaseRequest,
         status: int = 500,
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Return the problem in place of the text that aiohttp would answer."""
+        """Return the problem in place of the text that aiohttp would answer: to a head that it could not parse (``status`` 400),
+        or to a failure of its own."""
         if isinstance(exc, ConnectionError):
             raise exc  # the client is lost, and the line in the log is written
         if request.writer.output_size > 0:
             raise ConnectionError("the answer has begun; it cannot be taken back")
-        return answer_to_fault(status, exc, message, self._limits)
+        error: BaseException = exc or RuntimeError(f"aiohttp gave up with {status}")
+        if isinstance(exc, LineTooLong) or message == _TOO_MANY_HEADERS:
+            detail = f"a line may have {limits.MAX_LINE} bytes, a request {limits.MAX_HEADERS} header lines"
+            error = Refusal("head_too_large", detail)
+        elif status == 400:
+            error = Refusal("malformed_request", _fault(exc, message))
+        answer = _answer(error)
+        answer.force_close()
+        return answer
 
 
-def allow_body(request: web.Request, most: int) -> None:
-    """Let the body of ``request`` have ``most`` bytes; its handler reads it and checks how many there are."""
-    if isinstance(request.protocol, Connection):
-        request.protocol.allow_body(most)
-
-
-def make_runner(app: web.Application, limits: ServerLimits, **options: Any) -> web.AppRunner:
-    """Return a runner with these limits and without an access log. A client that goes away does not cancel its handler:
-    a write that has begun is finished. ``options`` are those of aiohttp, such as ``shutdown_timeout``."""
-    connect = partial(
-        Connection,
-        limits=limits,
-        connection_limit=ConnectionLimit(limits.max_connections, limits.max_connections_per_address),
-        cycles=CycleCollector(),
-        count_as=partial(_counted_as, Proxies(limits.trusted_proxies)),
+def _answer(error: BaseException) -> web.Response:
+    """Make the answer to what never became a request, and write its line in the log."""
+    request_id = new_request_id()
+    answer = problems.render(error, request_id)
+    add_standard_headers(answer, request_id)
+    log.info(
+        Event.API_REQUEST,
+        method=None,
+        route=None,
+        status=answer.status,
+        ms=None,
+        key=None,
+        request_id=request_id,
     )
-    usual: dict[str, Any] = {
-        "access_log": None,
-        "keepalive_timeout": limits.keepalive,
-        "max_line_size": limits.max_line,
-        "max_field_size": limits.max_line,
-        "max_headers": limits.max_headers,
-        "lingering_time": LINGER,
-        "auto_decompress": False,  # ``body`` does it, strictly and within its limit
-    }
-    return ConnectionRunner(app, connect, **{**usual, **options})
+    return answer
 
 
-def _counted_as(proxies: Proxies, peer: object) -> str:
-    """Return the address that a connection counts for; "" for a proxy, whose connections are those of many clients."""
-    remote = str(peer[0]) if isinstance(peer, tuple) else ""
-    return "" if proxies.trusts(remote) else neighbourhood_of(remote)
-
-
-async def retire(runner: web.AppRunner) -> None:
-    """Stop the server: accept no connection, answer further requests on open connections with ``shutting_down``, finish
-    the requests that have begun (within the runner's ``shutdown_timeout``), close the connections. An application
-    without ``STOPPING`` only finishes its requests."""
-    await _stop_accepting(runner)
-    if STOPPING in runner.app:
-        runner.app[STOPPING].set()
-        if runner.server is not None and runner.server.connections:
-            await asyncio.sleep(FAREWELL)
-            while any(isinstance(one, Connection) and one.is_new() for one in runner.server.connections):
-                await asyncio.sleep(LOOK)
-    await runner.cleanup()
-
-
-async def _stop_accepting(runner: web.AppRunner) -> None:
-    """Close the sites. asyncio drops a connection that it has accepted, but not made, when its server is closed: the client
-    has sent its request by then, and no other process at the same socket gets it. So these are made first, which
-    takes two turns of the loop."""
-    loop = asyncio.get_running_loop()
-    for listening in listening_sockets(runner):
-        loop.remove_reader(listening)
-    for _ in range(2):
-        await asyncio.sleep(0)
-    for site in list(runner.sites):
-        await site.stop()
+def _fault(error: BaseException | None, message: str | None) -> str:
+    """Return aiohttp's message without the bytes that it quotes on further lines."""
+    words = (message or "it could not be parsed").strip().splitlines()[0].rstrip(": ")
+    return UNKNOWN_VERSION if words == _HTTP_2 else _UNREADABLE.get(type(error), words)

@@ -5,37 +5,39 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import BaseTestServer, TestClient
-from pytest_aiohttp.plugin import AiohttpClient
+from aiohttp import ClientSession
+from yarl import URL
 
 from syncd import config
 from syncd.api import add_open, make_app
 from syncd.api.context import CONTEXT
 from syncd.domain import Catalogue
 from syncd.store import Store, facts
-from syncd.web import health_of, make_runner
-from syncd.web.limits import ServerLimits
+from syncd.web import Server, health_of, limits
 from tests.api.client import ApiClient, new_employer
 from tests.api.contract import contract_of
 from tests.clock import ZONE, Clock
 from tests.stores import empty_store, store_url
 
 
-class ApiServer(BaseTestServer):
-    """Serves an application with the protocol limits of the service, as the daemon does."""
+@dataclass
+class Served:
+    """An application with the limits of the service, as the daemon serves it, and a client of it."""
 
-    def __init__(self, app: web.Application, limits: ServerLimits) -> None:
-        super().__init__()
-        self.app, self.limits = app, limits
+    server: Server
+    session: ClientSession
+    port: int
 
-    async def _make_runner(self, **kwargs: Any) -> web.AppRunner:
-        kwargs["handler_cancellation"] = False
-        return make_runner(self.app, self.limits, **kwargs)
+    def make_url(self, path: str) -> URL:
+        return URL(f"http://127.0.0.1:{self.port}{path}")
+
+    def get(self, path: str, **options: Any) -> Any:
+        return self.session.get(self.make_url(path), **options)
 
 
 @pytest.fixture
@@ -56,28 +58,36 @@ Start = Callable[..., Any]
 
 
 @pytest.fixture
-def serve(store: Store, clock: Clock, aiohttp_client: AiohttpClient) -> Start:
-    """``async with serve(read_timeout=1) as api``: the API with these settings until the end of the block."""
+def serve(store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Start:
+    """``async with serve(max_body=100, READ_TIMEOUT=1.0) as api``: the API with these settings, and these constants of
+    ``syncd.web.limits``, until the end of the block."""
     employer, key = new_employer(store, "Maple Kitchens")
 
     @asynccontextmanager
-    async def start(catalogue: Catalogue | None = None, **settings: Any) -> AsyncIterator[ApiClient]:
-        given = config.Api(**settings)
-        app = make_app(store, given, catalogue or Catalogue.default())
+    async def start(catalogue: Catalogue | None = None, **changes: Any) -> AsyncIterator[ApiClient]:
+        for name in filter(str.isupper, changes):
+            monkeypatch.setattr(limits, name, changes[name])
+        settings = config.Api(**{name: value for name, value in changes.items() if name.islower()})
+        app = make_app(store, settings, catalogue or Catalogue.default())
 
         async def readiness() -> dict[str, Any]:
             await asyncio.to_thread(store.write, facts.prove_writable)
             return {"ready": True}
 
         add_open(app, health_of(readiness))
-        client: TestClient[Any, Any] = await aiohttp_client(ApiServer(app, given))
-        api = ApiClient(client, store, clock, employer, key, contract_of(app[CONTEXT].document))
-        try:
-            yield api
-        finally:
-            for wire in api.wires:
-                await wire.close()
-            await client.close()
+        server = Server(app, settings)
+        _, port = await server.listen(("127.0.0.1", 0))
+        async with ClientSession() as session:
+            document = contract_of(app[CONTEXT].document)
+            api = ApiClient(Served(server, session, port), store, clock, employer, key, document)
+            try:
+                yield api
+            finally:
+                for wire in api.wires:
+                    await wire.close()
+        for _ in range(5):  # so that the server knows that its clients have left
+            await asyncio.sleep(0)
+        await server.retire()
 
     return start
 

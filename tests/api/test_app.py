@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize(
     "path",
-    ["/healthz", "/readyz", "/docs", "/docs/docs.js", "/problems/not_found", "/api/v1.1/openapi.json"],
+    ["/healthz", "/readyz", "/docs", "/docs/docs.js", "/api/v1.1/openapi.json"],
 )
 async def test_what_is_beside_the_api_needs_no_key_and_is_only_read(api: ApiClient, path: str) -> None:
     async def ask(method: str, **headers: str) -> tuple[int, Any, bytes]:

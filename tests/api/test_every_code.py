@@ -35,7 +35,7 @@ async def producers(api: ApiClient, serve: Any, monkeypatch: pytest.MonkeyPatch)
         return second
 
     async def too_slow() -> Any:
-        async with serve(read_timeout=0.2) as hurried:
+        async with serve(READ_TIMEOUT=0.2) as hurried:
             return await half_a_request(hurried)
 
     async def too_large() -> Any:

@@ -6,11 +6,11 @@ import json
 from dataclasses import replace
 
 import pytest
-from aiohttp import ClientSession, FormData, web
+from aiohttp import ClientSession, FormData
 
 from syncd.console import add_console
 from syncd.service.listeners import make_operator_app
-from syncd.web import make_runner
+from syncd.web import Server
 from tests.console.conftest import csrf_of
 
 
@@ -202,10 +202,8 @@ async def test_two_sessions_do_not_see_the_files_of_each_other(browse, world, ho
 async def test_the_server_lets_a_file_be_larger_than_other_bodies(world, home):
     operator = make_operator_app({})
     add_console(operator, world.context())
-    runner = make_runner(operator, world.settings.api)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    address = "http://{}:{}/".format(*runner.addresses[0][:2])
+    server = Server(operator, world.settings.api)
+    address = "http://{}:{}/".format(*await server.listen(("127.0.0.1", 0)))
     rows = world.board.rows(1, 9, description="<p>" + "We cook. " * 60_000 + "</p>")
     headers = {"Accept": "application/json", "Authorization": "Bearer x"}
     try:
@@ -213,4 +211,4 @@ async def test_the_server_lets_a_file_be_larger_than_other_bodies(world, home):
             answer = await client.post(address + "preview", data=form(None, rows), headers=headers)
             assert (answer.status, (await answer.json())["counts"]["created"]) == (200, 9)
     finally:
-        await runner.cleanup()
+        await server.retire()

@@ -1,6 +1,5 @@
 """Keys from the command line beside a running daemon, its limits from the settings file, and hostile clients."""
 
-import gzip
 import http.client
 import re
 import signal
@@ -84,20 +83,18 @@ def test_keys_change_beside_the_daemon_within_a_second_and_their_use_is_noted(ac
 def test_the_limits_of_the_settings_file_hold(acme, start):
     text = acme.config.read_text().replace(
         "[api]\n",
-        '[api]\nrate_limit = 3\nfailed_keys = 2\ncors_origins = ["https://app.example.ca"]\nmax_line = "1KiB"\n'
-        "compress_min = 1\nmax_connections_per_address = 3\n",
+        '[api]\nrate_limit = 3\nfailed_keys = 2\ncors_origins = ["https://app.example.ca"]\nmax_connections = 3\n',
     )
     acme.config.write_text(text)
     daemon = start()
     assert [status(daemon, acme.key) for _ in range(4)] == [200, 200, 200, 429]
     assert [status(daemon, "syncd_x") for _ in range(3)] == [401, 401, 429]
     connection = http.client.HTTPConnection(daemon.address(), timeout=30)
-    headers = {"API-Key": acme.key, "Accept-Encoding": "gzip", "Origin": "https://app.example.ca"}
-    connection.request("GET", "/readyz", headers=headers)
+    connection.request("GET", "/readyz", headers={"Origin": "https://app.example.ca"})
     answer = connection.getresponse()
-    assert gzip.decompress(answer.read()).startswith(b"{")
+    assert answer.read().startswith(b"{")
     assert answer.headers["Access-Control-Allow-Origin"] == "https://app.example.ca"
-    connection.request("GET", "/healthz?" + "x" * 1_100)
+    connection.request("GET", "/healthz?" + "x" * 8_200)
     assert connection.getresponse().status == 431
     connection.close()
 

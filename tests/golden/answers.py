@@ -14,7 +14,6 @@ _PASSING = ("Date", "X-Request-Id")
 _PROBLEM = {*PROSE, "title", "requestId", "hint"}
 #: The ids of the scenario's jobs, with those that were deleted (8 and 29) and one that does not exist (33).
 JOBS = range(1, 34)
-LD = "application/ld+json"
 
 
 def text_of(answer: Answer) -> str:
@@ -34,7 +33,7 @@ def transcript(answers: dict[str, Answer]) -> str:
 
 
 def reading(api: Api, keys: dict[str, str]) -> dict[str, Answer]:
-    """Return the answers to GET for every job, to lists, pages and searches, to JSON-LD, and to keys without access."""
+    """Return the answers to GET for every job, to lists, pages and searches, and to keys without access."""
     maple, birch = keys["maple"], keys["birch"]
     found: dict[str, Answer] = {}
 
@@ -45,9 +44,6 @@ def reading(api: Api, keys: dict[str, str]) -> dict[str, Answer]:
 
     for job_id in JOBS:
         get(f"/jobs/{job_id}", birch if job_id in range(21, 26) else maple)
-    for job_id in (1, 3, 5, 20, 26, 28):
-        get(f"/jobs/{job_id}", Accept=LD)
-    get("/jobs/21", birch, Accept=LD)
     get("/jobs/21")
     get("/jobs/1", keys["old"])
     get("/jobs/1", keys["gone"])

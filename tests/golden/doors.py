@@ -22,7 +22,6 @@ from typing import Any
 
 import pytest
 import structlog
-from aiohttp import web
 
 from syncd import logs
 from syncd.api import add_open, make_app
@@ -46,7 +45,7 @@ from syncd.service.refresher import Refresher
 from syncd.service.stores import catalogue_of
 from syncd.store import Store
 from syncd.sync.run import Feed
-from syncd.web import health_of, make_runner
+from syncd.web import Server, health_of
 from tests.clock import Clock
 
 __all__ = [
@@ -234,7 +233,7 @@ class Installation:
                 return {"ready": True}
 
             add_open(app, health_of(readiness))
-            with _served(make_runner(app, settings.api, shutdown_timeout=1.0)) as port:
+            with _served(Server(app, settings.api, 1.0)) as port:
                 yield Api(port, self.clock)
 
 
@@ -261,8 +260,8 @@ class Api:
 
 
 @contextlib.contextmanager
-def _served(runner: web.AppRunner) -> Iterator[int]:
-    """Serve the runner's application in another thread and yield the port."""
+def _served(server: Server) -> Iterator[int]:
+    """Have the server listen in another thread and yield the port."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -270,15 +269,10 @@ def _served(runner: web.AppRunner) -> Iterator[int]:
     def wait(coroutine: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(coroutine, loop).result(60)
 
-    async def start() -> int:
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        return int(runner.addresses[0][1])
-
     try:
-        yield wait(start())
+        yield wait(server.listen(("127.0.0.1", 0)))[1]
     finally:
-        wait(runner.cleanup())
+        wait(server.retire())
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()

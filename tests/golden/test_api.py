@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.golden.answers import LD, reading, transcript
+from tests.golden.answers import reading, transcript
 from tests.golden.doors import Answer
 from tests.golden.golden import MASK, same, same_json
 from tests.golden.scenario import BASE, WHOLE, Scenario
@@ -115,7 +115,6 @@ def test_the_problems(scenario: Scenario):
             "OPTIONS": api("OPTIONS", jobs, key),
             "a media type that is not there": api("GET", one, key, Accept="text/csv"),
             "not modified": api("GET", one, key, If_None_Match=api("GET", one, key).headers["ETag"]),
-            "not modified, JSON-LD": api("GET", one, key, Accept=LD, If_None_Match='"x"'),
             "health": api("GET", "/healthz"),
             "readiness": api("GET", "/readyz"),
         }  # fmt: skip

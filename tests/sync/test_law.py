@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -34,7 +33,7 @@ from syncd.store import Store, employers, keys, runs
 from syncd.sync.drop_file import DropFile
 from syncd.sync.files import filed_name
 from syncd.sync.run import Feed, Stopped, ending, planner, reading, turns
-from syncd.web import make_runner
+from syncd.web import Server
 from tests.amounts import examples
 from tests.clock import START, ZONE, Clock
 from tests.stores import store_url
@@ -62,14 +61,11 @@ class ServedStore:
     async def _serve(self) -> int:
         settings = Api()
         app = make_app(self.store, settings, Catalogue.default())
-        self._runner = make_runner(app, settings)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
-        await site.start()
-        return int(self._runner.addresses[0][1])
+        self._server = Server(app, settings)
+        return int((await self._server.listen(("127.0.0.1", 0)))[1])
 
     def close(self) -> None:
-        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._server.retire(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self.store.close()
 

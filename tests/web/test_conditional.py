@@ -71,8 +71,7 @@ async def test_a_read_answers_304_to_a_client_that_has_it(api: ApiClient, named:
     for method in ("GET", "HEAD"):
         answer = await api(method, path, headers={"If-None-Match": header})
         assert answer.status == status
-        assert answer.headers["ETag"].replace("-gzip", "") == tag
-        assert "Accept" in answer.headers["Vary"]
+        assert answer.headers["ETag"] == tag
         assert not (status == 304 and answer.raw)
 
 
@@ -88,7 +87,7 @@ async def test_a_read_answers_304_to_a_client_that_has_it(api: ApiClient, named:
         ('""', False),
     ],
 )
-@pytest.mark.parametrize("what", ["update", "put", "delete", "delete by reference", "read"])
+@pytest.mark.parametrize("what", ["update", "put", "delete", "delete by reference"])
 async def test_if_match_lets_only_the_version_through_that_it_names(
     api: ApiClient, named: str, allowed: bool, what: str
 ) -> None:
@@ -99,7 +98,6 @@ async def test_if_match_lets_only_the_version_through_that_it_names(
         "put": lambda: api.put("/jobs", {"referenceId": "R", "title": "New"}, headers=headers),
         "delete": lambda: api.delete(path, headers=headers),
         "delete by reference": lambda: api.delete("/jobs", {"referenceId": "R"}, headers=headers),
-        "read": lambda: api.get(path, headers=headers),
     }
     found = await ask[what]()
     assert (found.status < 300) == allowed, found.raw
@@ -170,11 +168,12 @@ async def test_faults_of_the_body_come_before_the_precondition_and_that_before_t
     ).code == "validation_failed"
 
 
-@pytest.mark.parametrize("path", ["/positiontypes", "/categories/1", "/locations/5913490", "/salaryperiods"])
-async def test_catalogues_need_not_be_sent_twice(api: ApiClient, path: str) -> None:
-    tag = (await api.get(path)).headers["ETag"]
-    again = await api.get(path, headers={"If-None-Match": tag})
-    assert (again.status, again.raw) == (304, b"")
+async def test_a_read_has_no_other_precondition_and_a_catalogue_no_tag(api: ApiClient) -> None:
+    path, tag = await tagged(api)
+    assert (await api.get(path, headers={"If-Match": OTHER})).headers["ETag"] == tag
+    for other in ("/positiontypes", "/categories/1", "/locations", "/openapi.json"):
+        answer = await api.get(other, headers={"If-None-Match": "*"})
+        assert (answer.status, "ETag" in answer.headers) == (200, False)
 
 
 async def test_of_64_clients_that_race_with_one_version_exactly_one_wins_each_round(api: ApiClient) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -15,43 +14,24 @@ from syncd.store import Store, keys
 
 if TYPE_CHECKING:
     from tests.api.client import ApiClient
-    from tests.api.contract import Answer
     from tests.clock import Clock
 
 WRONG = {"API-Key": "syncd_" + "A" * 43}
 
 
-def left(answer: Answer) -> tuple[int, int]:
-    found = re.fullmatch(r'"key";r=(\d+);t=(\d+)', answer.headers["RateLimit"])
-    assert found
-    return int(found[1]), int(found[2])
-
-
-async def test_without_a_limit_nothing_is_counted_and_no_header_is_sent(api: ApiClient) -> None:
-    answer = await api.get("/jobs")
-    assert "RateLimit" not in answer.headers
-    assert "RateLimit-Policy" not in answer.headers
-
-
 async def test_a_key_over_its_limit_learns_when_to_come_back(serve: Any) -> None:
-    async with serve(rate_limit=3, rate_window=60.0) as api:
-        answers = [await api.get("/jobs") for _ in range(3)]
-        assert [answer.status for answer in answers] == [200] * 3
-        assert [left(answer)[0] for answer in answers] == [2, 1, 0]
+    async with serve(rate_limit=3) as api:
+        assert [(await api.get("/jobs")).status for _ in range(3)] == [200] * 3
         refused = await api.get("/jobs")
         assert (refused.status, refused.code) == (429, "rate_limited")
-        remaining, seconds = left(refused)
-        assert remaining == 0
-        assert refused.headers["Retry-After"] == str(seconds)
-        assert 15 <= seconds <= 20
-        assert {answer.headers["RateLimit-Policy"] for answer in (*answers, refused)} == {'"key";q=3;w=60'}
+        assert 15 <= int(refused.headers["Retry-After"]) <= 20
 
 
 async def test_a_client_that_waits_as_long_as_it_should_is_served(serve: Any) -> None:
-    async with serve(rate_limit=2, rate_window=1.0) as api:
+    async with serve(rate_limit=60) as api:
         while (answer := await api.get("/jobs")).status == 200:
             pass
-        await asyncio.sleep(float(answer.headers["Retry-After"]) / 2 + 0.05)  # half a second for one of two
+        await asyncio.sleep(float(answer.headers["Retry-After"]))
         assert (await api.get("/jobs")).status == 200
 
 
@@ -64,10 +44,8 @@ async def test_every_answer_to_a_good_key_counts_and_a_wrong_one_costs_it_nothin
         ):
             assert (await api(method, path)).status == status
         for headers in (WRONG, {"API-Key": ""}):
-            answer = await api.get("/jobs", headers=headers)
-            assert answer.status == 401
-            assert "RateLimit" not in answer.headers
-        assert left(await api.get("/jobs"))[0] == 0
+            assert (await api.get("/jobs", headers=headers)).status == 401
+        assert (await api.get("/jobs")).status == 200
         assert (await api.post(api.body())).status == 429
         assert (await api.client.get("/healthz")).status == 200
 
@@ -85,13 +63,8 @@ async def test_a_refused_write_writes_nothing(serve: Any) -> None:
         await api.create()
         await api.get("/jobs")
         assert (await api.post(api.body())).status == 429
-        assert (await api.as_employer("Other").get("/jobs")).json["paging"]["total"] == 0
-        from syncd.store import jobs
-
-        total, _ = api.store.read(
-            lambda tx: jobs.page(tx, api.employer.id, q=None, status=None, page=1, page_size=1)
-        )
-        assert total == 1
+        key = api.store.write(lambda tx: keys.create(tx, api.employer.id))[1]
+        assert (await api.get("/jobs", headers={"API-Key": key})).json["paging"]["total"] == 1
 
 
 # -- wrong keys ------------------------------------------------------------------------------------------------
@@ -168,7 +141,7 @@ async def ok(api: ApiClient, wire: Any) -> bool:
 
 
 async def test_one_address_cannot_take_all_connections(serve: Any) -> None:
-    async with serve(max_connections_per_address=2) as api:
+    async with serve(MAX_CONNECTIONS_PER_ADDRESS=2) as api:
         wires = [await api.wire("127.0.0.2") for _ in range(2)]
         assert all([await ok(api, wire) for wire in wires])
         with structlog.testing.capture_logs() as lines:
@@ -188,7 +161,7 @@ async def test_one_address_cannot_take_all_connections(serve: Any) -> None:
 
 
 async def test_the_connections_of_a_proxy_are_those_of_many(serve: Any) -> None:
-    async with serve(max_connections_per_address=1, trusted_proxies=("127.0.0.0/8",)) as api:
+    async with serve(MAX_CONNECTIONS_PER_ADDRESS=1, trusted_proxies=("127.0.0.0/8",)) as api:
         wires = [await api.wire() for _ in range(5)]
         assert all([await ok(api, wire) for wire in wires])
         for wire in wires:

@@ -9,9 +9,6 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from aiohttp import web
-
-from syncd.web import retire
 
 if TYPE_CHECKING:
     from tests.api.client import ApiClient
@@ -38,7 +35,7 @@ async def test_a_stopping_server_finishes_requests_and_refuses_new_ones(api: Api
     await busy.send(head(api, f"Content-Length: {len(body)}") + body[:20])
     await halfway.send(head(api)[:60])
     await asyncio.sleep(0.1)
-    stopping = asyncio.ensure_future(retire(api.client.server.runner))
+    stopping = asyncio.ensure_future(api.client.server.retire())
     await asyncio.sleep(0.1)
 
     await idle.send(a_get(api))
@@ -68,7 +65,7 @@ async def test_a_stopping_server_finishes_requests_and_refuses_new_ones(api: Api
 async def test_a_server_without_connections_stops_at_once(serve: Any) -> None:
     async with serve() as api:
         started = asyncio.get_running_loop().time()
-        await retire(api.client.server.runner)
+        await api.client.server.retire()
         assert asyncio.get_running_loop().time() - started < 0.2
 
 
@@ -85,17 +82,17 @@ async def test_every_connection_that_a_stopping_server_has_accepted_is_answered(
 ) -> None:
     """The next server has the same socket, as with systemd: what the first has not accepted is its. However many turns of its
     loop the first has had since the clients came, there is no connection that neither of the two answers."""
-    runner = api.client.server.runner
+    server = api.client.server
     with ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=64))
-        await web.SockSite(runner, listener.dup()).start()
+        await server.listen(listener.dup())
         clients = [stack.enter_context(socket.create_connection(listener.getsockname())) for _ in range(20)]
         for client in clients:
             client.sendall(a_get(api))
             client.setblocking(False)
         for _ in range(turns):
             await asyncio.sleep(0)
-        await retire(runner)
+        await server.retire()
         listener.setblocking(False)
         left = set()
         with suppress(BlockingIOError):
@@ -112,7 +109,7 @@ async def test_a_client_that_has_just_connected_may_still_send_its_request(api: 
     used, new = await api.wire(), await api.wire()
     await used.send(a_get(api))
     assert (await used.answer())[0] == 200
-    stopping = asyncio.ensure_future(retire(api.client.server.runner))
+    stopping = asyncio.ensure_future(api.client.server.retire())
     await asyncio.sleep(0.8)
     await new.send(a_get(api))
     status, _, problem = await new.answer()
@@ -127,5 +124,5 @@ async def test_a_client_that_never_sends_a_request_holds_up_the_stop_for_two_sec
     await api.wire()
     clock = asyncio.get_running_loop().time
     started = clock()
-    await retire(api.client.server.runner)
+    await api.client.server.retire()
     assert clock() - started < 3

@@ -12,7 +12,7 @@ from syncd.api.parameters import ListQuery, path_id
 from syncd.api.payloads import CatalogueResource, encode
 from syncd.errors import NotFound
 from syncd.store import places
-from syncd.web import JSON, answer
+from syncd.web import JSON
 
 _HEADERS = {"Content-Type": JSON}
 LOCATION_PARAMETERS = frozenset({"q", "pageSize", "page"})
@@ -22,7 +22,7 @@ def list_of(resource: CatalogueResource) -> Handler:
     """Return the handler of the list."""
 
     async def serve(request: web.Request) -> web.Response:
-        return answer(request, request.app[CONTEXT].render.catalogues[resource.catalogue], _HEADERS)
+        return web.Response(body=request.app[CONTEXT].render.catalogues[resource.catalogue], headers=_HEADERS)
 
     return serve
 
@@ -34,7 +34,7 @@ def entry_of(resource: CatalogueResource) -> Handler:
         found = request.app[CONTEXT].render.entries[resource.catalogue].get(path_id(request, "entry"))
         if found is None:
             raise NotFound("entry", request.match_info["id"])
-        return answer(request, found, _HEADERS)
+        return web.Response(body=found, headers=_HEADERS)
 
     return serve
 
@@ -48,7 +48,7 @@ async def list_locations(request: web.Request) -> web.Response:
         lambda tx: places.page(tx, employer.id, q=query.q, page=query.page, page_size=query.page_size)
     )
     paging, links = query.paging(total, address)
-    return answer(request, encode({"data": found, "paging": paging}), {**_HEADERS, **links})
+    return web.Response(body=encode({"data": found, "paging": paging}), headers={**_HEADERS, **links})
 
 
 async def get_location(request: web.Request) -> web.Response:
@@ -58,4 +58,4 @@ async def get_location(request: web.Request) -> web.Response:
     place = context.store.look_up(lambda tx: places.get(tx, employer.id, place_id))
     if place is None:
         raise NotFound("location", place_id)
-    return answer(request, encode(place), _HEADERS)
+    return web.Response(body=encode(place), headers=_HEADERS)

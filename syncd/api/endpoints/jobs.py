@@ -12,18 +12,16 @@ from aiohttp import web
 from syncd.api import idempotency
 from syncd.api.context import CONTEXT, PRINCIPAL
 from syncd.api.parameters import ListQuery, path_id
-from syncd.api.payloads import JSON_LD, Renderer, Shape, encode
+from syncd.api.payloads import Renderer, Shape, encode
 from syncd.domain import CHANGEABLE, Actor, ActorKind, Employer, Job, JobInput, check_body, check_reference
 from syncd.errors import Invalid, NotFound
 from syncd.store import Tx, history, jobs
 from syncd.store.jobs import upsert
-from syncd.web import JSON, REQUEST_ID, UNCONDITIONAL, answer, conditions_of, prefers, tag_of
+from syncd.web import JSON, REQUEST_ID, UNCONDITIONAL, answer, conditions_of, tag_of
 
 T = TypeVar("T")
 
 _JSON = {"Content-Type": JSON}
-_NEGOTIATED = {**_JSON, "Vary": "Accept"}
-_JSON_LD = {"Content-Type": JSON_LD, "Vary": "Accept"}
 HISTORY_PARAMETERS = frozenset({"pageSize", "page"})
 
 
@@ -31,17 +29,10 @@ async def get_job(request: web.Request) -> web.Response:
     """Answer one job (docs/specification.md 4.1). A read by key takes less time than the way to another thread."""
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     job_id = path_id(request, "job")
-    if prefers(request, JSON_LD, JSON):
-        job = _found(context.store.look_up(lambda tx: jobs.get(tx, employer.id, job_id)), job_id)
-        return answer(request, context.render.posting(job, employer), _JSON_LD)
-    shown = _found(context.store.look_up(lambda tx: jobs.shown(tx, employer.id, job_id)), job_id)
-    return answer(request, context.render.job(shown, employer), _NEGOTIATED)
-
-
-def _found(job: T | None, job_id: int) -> T:
+    job = context.store.look_up(lambda tx: jobs.shown(tx, employer.id, job_id))
     if job is None:
         raise NotFound("job", job_id)
-    return job
+    return answer(request, context.render.job(job, employer), _JSON)
 
 
 async def list_jobs(request: web.Request) -> web.Response:

@@ -18,7 +18,7 @@ from syncd.api.openapi.operations import (
 )
 from syncd.api.openapi.schemas import Schema, answers, ref
 from syncd.domain import Catalogue
-from syncd.web import CODES
+from syncd.web import CODES, JSON
 
 PROBLEM = "application/problem+json"
 #: Codes that only some operations can have, and codes of no operation.
@@ -32,12 +32,10 @@ Job postings of the employer whose key is sent in `API-Key`.
 * A client that cannot send `PUT` or `DELETE` sends `POST` with `X-HTTP-Method-Override: PUT` (or `DELETE`): the request
   then has the method of the header.
 * `HEAD` works wherever `GET` does, `OPTIONS` answers `Allow`. Another method gets a `405`, another address a `404`.
-* Bodies are JSON (`Content-Type` starts with `application/json`), may be sent with `Content-Encoding: gzip` or `deflate`,
-  and are strict: an unknown or repeated member is refused. One answer lists all faults of a body.
+* Bodies are JSON (`Content-Type` starts with `application/json`), may be sent with `Content-Encoding: gzip`, and
+  are strict: an unknown or repeated member is refused. One answer lists all faults of a body.
 * Every error is `application/problem+json` (RFC 9457) with a stable `code`.
 * Every answer has `X-Request-Id`: the request's own, if it is up to 128 letters, digits and `._:/+=@-`, else a new one.
-* Where the requests of a key are limited, every answer has `RateLimit` and `RateLimit-Policy`
-  (draft-ietf-httpapi-ratelimit-headers).
 """
 _TAGS = {
     "jobs": "Job postings of the employer.",
@@ -98,7 +96,7 @@ def _operation(operation: Operation, own: tuple[str, ...]) -> Schema:
         "parameters": [{"$ref": f"#/components/parameters/{name}"} for name in (*own, *operation.parameters)],
         "responses": {
             **{
-                str(status): _answer(answer) if answer.media else _shared(status)
+                str(status): _answer(answer) if answer.schema else _shared(status)
                 for status, answer in operation.answers.items()
             },
             **{str(status): _shared(status) for status in statuses},
@@ -106,7 +104,7 @@ def _operation(operation: Operation, own: tuple[str, ...]) -> Schema:
     }
     if operation.body:
         content = {"schema": ref(operation.body), "example": examples.BODIES[operation.body]}
-        found["requestBody"] = {"required": True, "content": {"application/json": content}}
+        found["requestBody"] = {"required": True, "content": {JSON: content}}
     if operation.open:
         found["security"] = []
     return found
@@ -118,9 +116,9 @@ def _shared(status: int) -> Schema:
 
 def _answer(answer: Answer) -> Schema:
     found: Schema = {"description": answer.description, **_headers(answer.headers)}
-    if answer.media:
-        found["content"] = {media: {"schema": ref(name)} for media, name in answer.media.items()}
-    if "Job" in answer.media.values():
+    if answer.schema:
+        found["content"] = {JSON: {"schema": ref(answer.schema)}}
+    if answer.schema == "Job":
         found["links"] = {name: {"$ref": f"#/components/links/{name}"} for name in _FOLLOWING}
     return found
 
@@ -132,7 +130,7 @@ _FOLLOWING = ("getJob", "updateJob", "deleteJob", "listJobHistory")
 def _empty_answers() -> Schema:
     """Return the successful answers without a body, which operations share too, by status."""
     found = {s: answer for operation in OPERATIONS.values() for s, answer in operation.answers.items()}
-    return {str(status): _answer(answer) for status, answer in sorted(found.items()) if not answer.media}
+    return {str(status): _answer(answer) for status, answer in sorted(found.items()) if not answer.schema}
 
 
 def _errors() -> Schema:

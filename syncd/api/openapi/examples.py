@@ -118,7 +118,6 @@ def answers(catalogue: Catalogue) -> dict[str, Any]:
     render = Renderer(catalogue)
     found: dict[str, Any] = {
         "Job": _plain(render.job(_JOB, _EMPLOYER)),
-        "JobPosting": _plain(render.posting(_JOB, _EMPLOYER)),
         "JobHeaderList": _plain(render.page([_JOB], _EMPLOYER, _paging("/jobs", 12))),
         "HistoryEntryList": {
             "data": [_plain(encode(jobs.history_entry(_step(), render, _EMPLOYER)))],

@@ -13,9 +13,8 @@ from syncd.api.idempotency import HEADER as IDEMPOTENCY_KEY
 from syncd.api.idempotency import MAX_KEY, REPLAYED
 from syncd.api.openapi.schemas import INT32, Schema, number, ref, text
 from syncd.api.parameters import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
-from syncd.api.payloads import CATALOGUES, JSON_LD, CatalogueResource
+from syncd.api.payloads import CATALOGUES, CatalogueResource
 from syncd.domain import INT32_MAX
-from syncd.web import JSON
 
 _POSITIVE = number(1, INT32_MAX)
 
@@ -69,7 +68,6 @@ _HEADERS = {
     "ETag": "Changes exactly when the representation does.",
     "Location": "The absolute address of the new job.",
     "Link": "RFC 8288: first, prev, next and last page. Absent where a long `q` would make it too long.",
-    "Vary": "Which request headers decide what is answered.",
     "Allow": "The methods of this address.",
     "Retry-After": "Seconds to wait.",
     "WWW-Authenticate": "How to send the API key.",
@@ -107,10 +105,10 @@ _WRITE_FAULTS = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A successful answer. ``media``: media type → name of its schema; empty for an empty body."""
+    """A successful answer, whose body has the schema with this name; "": it has none."""
 
+    schema: str
     description: str
-    media: Mapping[str, str]
     headers: tuple[str, ...] = ()
 
 
@@ -131,16 +129,11 @@ class Operation:
     open: bool = False
 
 
-def _json(schema: str, description: str, headers: tuple[str, ...] = ()) -> Answer:
-    return Answer(description, {JSON: schema}, headers)
-
-
-_CREATED = _json("Job", "The new job.", ("Location", "ETag"))
-_JOB = _json("Job", "The job as it is now.", _TAGGED)
-_NOTHING = Answer("It is gone.", {})
-_SAME = Answer("The client has this representation already.", {}, _TAGGED)
+_CREATED = Answer("Job", "The new job.", ("Location", "ETag"))
+_JOB = Answer("Job", "The job as it is now.", _TAGGED)
+_NOTHING = Answer("", "It is gone.")
+_SAME = Answer("", "The client has this representation already.", _TAGGED)
 _CONDITIONAL = ("If-Match", "If-None-Match")
-_IF_CHANGED = ("If-None-Match",)
 
 # fmt: off
 
@@ -150,13 +143,11 @@ def _catalogue(resource: CatalogueResource) -> dict[tuple[str, str], Operation]:
     return {
         ("GET", resource.path): Operation(
             catalogues.list_of(resource), f"list{resource.plural}", "catalogues", f"List {about}",
-            {200: _json(f"{schema}List", "Those that a new job may have.", _TAGGED), 304: _SAME},
-            "Retired entries are left out.", _IF_CHANGED, codes=_INVALID,
+            {200: Answer(f"{schema}List", "Those that a new job may have.")}, "Retired entries are left out.",
         ),
         ("GET", f"{resource.path}/{{id}}"): Operation(
             catalogues.entry_of(resource), f"get{schema}", "catalogues", f"Read one of the {about}",
-            {200: _json(schema, "The entry, also a retired one.", _TAGGED), 304: _SAME},
-            "An entry is never removed.", _IF_CHANGED, codes=_READ_FAULTS,
+            {200: Answer(schema, "The entry, also a retired one.")}, "An entry is never removed.", codes=("not_found",),
         ),
     }
 
@@ -165,12 +156,12 @@ def _catalogue(resource: CatalogueResource) -> dict[tuple[str, str], Operation]:
 OPERATIONS: Mapping[tuple[str, str], Operation] = {
     ("GET", "/jobs"): Operation(
         jobs.list_jobs, "listJobs", "jobs", "List job headers",
-        {200: _json("JobHeaderList", "One page, latest publication first.", _LIST)},
+        {200: Answer("JobHeaderList", "One page, latest publication first.", _LIST)},
         "The jobs of the key's employer.", ("q", "status", "pageSize", "page"), codes=_INVALID,
     ),
     ("POST", "/jobs"): Operation(
         jobs.create_job, "createJob", "jobs", "Create a job",
-        {201: _json("Job", "The new job.", ("Location", "ETag", "Idempotent-Replayed"))},
+        {201: Answer("Job", "The new job.", ("Location", "ETag", "Idempotent-Replayed"))},
         "With an `Idempotency-Key` a repeat within 24 hours gets the first answer again instead of a second job.",
         ("Idempotency-Key",), "JobCreate",
         (*_WRITE_FAULTS, "duplicate_reference", "idempotency_in_progress", "idempotency_key_reused"),
@@ -187,9 +178,9 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
     ),
     ("GET", "/jobs/{id}"): Operation(
         jobs.get_job, "getJob", "jobs", "Read a job",
-        {200: Answer("The job.", {JSON: "Job", JSON_LD: "JobPosting"}, ("ETag", "Vary")), 304: _SAME},
-        "`Accept` decides between the two; where it leaves the choice, or takes neither, the answer is JSON.",
-        _CONDITIONAL, codes=("not_found", "precondition_failed", "invalid_parameter"),
+        {200: Answer("Job", "The job.", _TAGGED), 304: _SAME},
+        "With the `ETag` of an earlier answer in `If-None-Match` a job that has not changed since is a 304.",
+        ("If-None-Match",), codes=_READ_FAULTS,
     ),
     ("PUT", "/jobs/{id}"): Operation(
         jobs.update_job, "updateJob", "jobs", "Update a job",
@@ -203,26 +194,26 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
     ),
     ("GET", "/jobs/{id}/history"): Operation(
         jobs.list_history, "listJobHistory", "jobs", "List the changes of a job",
-        {200: _json("HistoryEntryList", "One page, latest change first.", _LIST)},
+        {200: Answer("HistoryEntryList", "One page, latest change first.", _LIST)},
         "For every key of the job's employer, also after the job was deleted, for as long as past values are kept.",
         ("pageSize", "page"), codes=_READ_FAULTS,
     ),
     **{key: operation for resource in CATALOGUES for key, operation in _catalogue(resource).items()},
     ("GET", "/locations"): Operation(
         catalogues.list_locations, "listLocations", "catalogues", "Find locations",
-        {200: _json("LocationList", "One page, shortest name first.", (*_LIST, *_TAGGED)), 304: _SAME},
+        {200: Answer("LocationList", "One page, shortest name first.", _LIST)},
         "Shipped places, and those that the employer's own jobs have added.",
-        ("q", "pageSize", "page", "If-None-Match"), codes=_INVALID,
+        ("q", "pageSize", "page"), codes=_INVALID,
     ),
     ("GET", "/locations/{id}"): Operation(
         catalogues.get_location, "getLocation", "catalogues", "Read a location",
-        {200: _json("Location", "The location.", _TAGGED), 304: _SAME},
-        "A shipped place, or one that the employer's own jobs have added.", _IF_CHANGED, codes=_READ_FAULTS,
+        {200: Answer("Location", "The location.")},
+        "A shipped place, or one that the employer's own jobs have added.", codes=("not_found",),
     ),
     ("GET", "/openapi.json"): Operation(
         documentation.openapi, "getDocument", "about", "Read this document",
-        {200: _json("Document", "OpenAPI 3.1.", _TAGGED), 304: _SAME},
-        "It needs no key, and names the address at which it was asked for.", _IF_CHANGED, codes=_INVALID, open=True,
+        {200: Answer("Document", "OpenAPI 3.1.")},
+        "It needs no key, and names the address at which it was asked for.", open=True,
     ),
 }
 # fmt: on

@@ -99,7 +99,6 @@ def answers() -> dict[str, Schema]:
         **{f"{name}List": whole(data=listed(ref(name))) for name in entries},
         **{f"{name}List": whole(data=listed(ref(name)), paging=ref("Paging")) for name in _PAGED},
         "HistoryEntry": _history(),
-        "JobPosting": _posting(),
         "Problem": _problem(),
         "FieldProblem": whole(
             "One fault of a body.",
@@ -172,27 +171,10 @@ def _history() -> Schema:
     )
 
 
-def _posting() -> Schema:
-    """Return the members that are always there. schema.org defines the others."""
-    return {
-        "type": "object",
-        "description": "A schema.org JobPosting. A confidential one names no employer and no address.",
-        "required": ["@context", "@type", "title", "identifier", "datePosted", "validThrough"],
-        "properties": {
-            "@context": text(description="always `https://schema.org`"),
-            "@type": text(description="always `JobPosting`"),
-            "title": text(),
-            "datePosted": DATE,
-            "validThrough": text(description="the end of the last live day, in the service's time zone"),
-        },
-        "additionalProperties": True,
-    }
-
-
 def _problem() -> Schema:
     shape = whole(
         "RFC 9457. Some codes have further members.",
-        type=text(format="uri-reference", description="the address of a page that explains the code"),
+        type=text(format="uri-reference", description="leads to the documentation of the API"),
         title=text(),
         status={**INT32, "description": "that of the answer"},
         detail=text(description="what is wrong with this request, for people"),

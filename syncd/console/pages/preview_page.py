@@ -25,7 +25,7 @@ from syncd.sync.arrival import Worker
 from syncd.sync.report import write_json
 from syncd.sync.report.views import first_of_plan, plan_view
 from syncd.sync.run import Feed
-from syncd.web import JSON, Refusal, allow_body
+from syncd.web import JSON, Refusal, limits
 
 log = structlog.get_logger("syncd.console")
 T = TypeVar("T")
@@ -52,7 +52,6 @@ async def upload(visit: Visit) -> web.StreamResponse:
     --json``), or the ``draft`` of a feed, and the file is removed."""
     previews, context = visit.console.previews, visit.context
     session = visit.session.secret or token_hex(16)
-    allow_body(visit.request, context.settings.limits.file)
     preview = await _received(visit, session)
     feed = context.feeds().get(preview.feed) if preview.feed is not None else None
     shown = None if visit.wants_json else SHOWN
@@ -87,7 +86,7 @@ async def _received(visit: Visit, session: str) -> Preview:
 async def _in_time(visit: Visit, coming: Awaitable[T]) -> T:
     """Return what comes from the client. Raises ``request_timeout``."""
     try:
-        async with asyncio.timeout(visit.context.settings.api.read_timeout):
+        async with asyncio.timeout(limits.READ_TIMEOUT):
             return await coming
     except TimeoutError:
         raise Refusal("request_timeout", "the file did not arrive in time", close=True) from None

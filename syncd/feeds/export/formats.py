@@ -32,36 +32,24 @@ def jsonld(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Ite
     lead = '{"@context": "https://schema.org", "@graph": [\n'
     start = lead
     for job in jobs:
-        yield lead + encode_jsonld(_posting(job, employer, catalogue)).decode()
+        yield lead + _json_in_a_page(_posting(job, employer, catalogue))
         lead = ",\n"
     yield start + "]}\n" if lead is start else "\n]}\n"
 
 
-def encode_jsonld(document: Mapping[str, object]) -> bytes:
+def _json_in_a_page(document: Mapping[str, object]) -> str:
     """Return JSON that may stand in a ``script`` element of a page: ``<``, which only texts have, is ``\\u003c``."""
-    return _JSON.encode(document).replace(b"<", b"\\u003c")
+    return _JSON.encode(document).replace(b"<", b"\\u003c").decode()
 
 
 def _posting(job: Job, employer: Employer, catalogue: Catalogue) -> dict[str, Any]:
     identifier = {"@type": "PropertyValue", "value": job.reference_id}
+    organization = {"@type": "Organization", "name": employer.name}
     posting: dict[str, Any] = {
         "@type": "JobPosting",
         "identifier": identifier if job.confidential else identifier | {"name": employer.name},
         "title": job.title,
         "description": job.description,
-        **posting_terms(job, employer, catalogue),
-    }
-    if job.routing == Routing.URL:
-        posting["url"] = job.application_url
-    elif job.routing == Routing.EMAIL:
-        posting["applicationContact"] = {"@type": "ContactPoint", "email": job.application_email}
-    return {name: value for name, value in posting.items() if value is not None}
-
-
-def posting_terms(job: Job, employer: Employer, catalogue: Catalogue) -> dict[str, Any]:
-    """Return the members of a JobPosting that the API writes too, None for those that the job lacks."""
-    organization = {"@type": "Organization", "name": employer.name}
-    return {
         "datePosted": job.publish_date.isoformat(),
         "validThrough": job.close_date.isoformat(),
         "employmentType": _type(job, catalogue, _EMPLOYMENT_TYPES, "OTHER"),
@@ -71,6 +59,11 @@ def posting_terms(job: Job, employer: Employer, catalogue: Catalogue) -> dict[st
         "baseSalary": None if job.salary is None or job.salary.amount is None else _base_salary(job.salary),
         "incentiveCompensation": "commission" if job.salary and job.salary.plus_commission else None,
     }
+    if job.routing == Routing.URL:
+        posting["url"] = job.application_url
+    elif job.routing == Routing.EMAIL:
+        posting["applicationContact"] = {"@type": "ContactPoint", "email": job.application_email}
+    return {name: value for name, value in posting.items() if value is not None}
 
 
 def _place(location: Location) -> dict[str, Any]:

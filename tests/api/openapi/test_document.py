@@ -56,13 +56,11 @@ def test_every_schema_is_a_valid_schema() -> None:
         Draft202012Validator.check_schema(schema)
 
 
-async def test_it_is_served_without_a_key_and_need_not_be_sent_twice(api: ApiClient) -> None:
+async def test_it_is_served_without_a_key(api: ApiClient) -> None:
     answer = await api.get("/openapi.json", headers={"API-Key": ""})
     assert answer.status == 200
     servers = [{"url": f"http://127.0.0.1:{api.port}/api/v1.1"}]
     assert json.loads(answer.raw) == json.loads(json.dumps({**DOCUMENT, "servers": servers}))
-    again = await api.get("/openapi.json", headers={"If-None-Match": answer.headers["ETag"]})
-    assert again.status == 304
     assert (await api("PUT", "/openapi.json", {}, headers={"API-Key": ""})).code == "method_not_allowed"
 
 

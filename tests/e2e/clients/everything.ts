@@ -11,7 +11,7 @@ function assert(holds: unknown, what: string): asserts holds {
 
 type Schemas = components["schemas"];
 
-const client = createClient<paths, "application/json" | "application/problem+json">({
+const client = createClient<paths>({
   baseUrl: process.env["BASE"],
   headers: { "API-Key": process.env["KEY"] },
 });

@@ -1,13 +1,12 @@
 """The files of a report: JSON for programs and a page for people; and the stylesheet that all pages of syncd share. Only these
 need the templates of pages."""
 
-from syncd.sync.report.files.html import size, style_source, stylesheet, visible
+from syncd.sync.report.files.html import size, stylesheet, visible
 from syncd.sync.report.files.writing import refresh_reports, write_page, written_reports
 
 __all__ = [
     "refresh_reports",
     "size",
-    "style_source",
     "stylesheet",
     "visible",
     "write_page",

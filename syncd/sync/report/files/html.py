@@ -183,7 +183,7 @@ def _when(instant: str | None) -> str:
 
 @cache
 def stylesheet() -> str:
-    """Return the stylesheet of reports, of the operator's pages and of the pages of problems."""
+    """Return the stylesheet of reports and of the operator's pages."""
     return (_TEMPLATES / "style.css").read_text("utf-8")
 
 
