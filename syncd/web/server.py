@@ -99,7 +99,7 @@ class Server:
         else:
             listening = await loop.create_server(connect, *at, backlog=128)
         self._listening.append(listening)
-        return listening.sockets[0].getsockname()
+        return listening.sockets[-1].getsockname()
 
     def counts_for(self, peer: object) -> str:
         """Return the address that a connection counts for; "" for a proxy, whose connections are those of many clients."""
@@ -239,10 +239,10 @@ class Connection(web.RequestHandler):
     # -- stopping ------------------------------------------------------------------------------------------------
 
     def is_awaited(self) -> bool:
-        """Return whether a request is answered, or the connection has been opened a moment ago and no byte of a request has
-        come yet."""
+        """Return whether a part of a body has still to come, which aiohttp would not read when it closes the connection, or the
+        connection has been opened a moment ago and no byte of a request has come yet."""
         is_new = not (self._used or self._head_bytes) and self._clock() - self._opened < FIRST_REQUEST
-        return self.connected and (self._answering or is_new)
+        return self.connected and (is_new or (self._answering and not self._body.is_eof()))
 
     def say_farewell(self) -> None:
         """The server stops: answer a head that has come in part with ``shutting_down``."""
