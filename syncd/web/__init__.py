@@ -4,7 +4,7 @@ problems (RFC 9457), conditional answers, CORS, request ids and timings."""
 from syncd.web import limits, problems
 from syncd.web.addresses import Addresses, address_in
 from syncd.web.body import BodyReader
-from syncd.web.conditional import UNCONDITIONAL, answer, conditions_of, tag_of
+from syncd.web.conditional import JSON, UNCONDITIONAL, answer, conditions_of, prefers, tag_of
 from syncd.web.cors import Cors
 from syncd.web.envelope import (
     KEY_ID,
@@ -23,7 +23,6 @@ from syncd.web.monitoring import (
     health_of,
     no_token,
 )
-from syncd.web.negotiation import JSON, prefers
 from syncd.web.problems import CODES, Refusal
 from syncd.web.rate_limits import FailedKeys, KeyLimit
 from syncd.web.request_times import RequestTimes

@@ -164,7 +164,13 @@ def envelope(
         request_id = request[REQUEST_ID] = request_id_of(request)
         structlog.contextvars.bind_contextvars(request_id=request_id)
         try:
-            response = await answer(request, handler)
+            check_head(request)
+            for guard in guards:
+                if (answered := guard(request)) is not None:
+                    response = answered
+                    break
+            else:
+                response = await handler(request)
         except ConnectionError:
             if log is not None:
                 log.note(request, 499, started)
@@ -177,14 +183,6 @@ def envelope(
         if log is not None:
             log.note(request, response.status, started)
         return response
-
-    async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
-        check_head(request)
-        for guard in guards:
-            response = guard(request)
-            if response is not None:
-                return response
-        return await handler(request)
 
     return middleware
 

@@ -14,7 +14,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from syncd.web.addresses import Addresses
-from syncd.web.negotiation import JSON
+from syncd.web.conditional import JSON
 from syncd.web.problems import Refusal
 from syncd.web.rate_limits import SECOND, FailedKeys
 
