@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
 from functools import lru_cache
@@ -82,21 +82,15 @@ class Event(StrEnum):
     SERVICE_STOPPED = "service.stopped"
 
 
-#: Is called with each event that is logged: its level, its name, its fields and those that are bound.
-Observer = Callable[[str, str, EventDict], None]
-
-
-def set_up(
-    form: str = "auto", level: str = "info", stream: TextIO | None = None, observers: Sequence[Observer] = ()
-) -> None:
-    """Have the log written to ``stream`` (default: standard error), and each event that is written passed to ``observers``.
+def set_up(form: str = "auto", level: str = "info", stream: TextIO | None = None) -> None:
+    """Have the log written to ``stream`` (default: standard error).
     ``form``: auto, console or json; ``level``: debug, info, warning, error or critical."""
     stream = stream or sys.stderr
     lines = Lines(stream)
     if form == "auto":
         form = "console" if stream.isatty() else "json"
     structlog.configure(
-        processors=[*_observing(observers), *_processors(form, stream)],
+        processors=_processors(form, stream),
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=lambda *_names: lines,
         cache_logger_on_first_use=False,
@@ -233,20 +227,6 @@ def _processors(form: str, stream: TextIO) -> list[Processor]:
 def _marked(_logger: WrappedLogger, method: str, line: Any) -> str:
     """Return a line with its priority for the journal. (Lines that ``frequent`` writes have the level info, without a mark.)"""
     return _MARKS.get(_LEVELS.get(method, method), "") + str(line)
-
-
-def _observing(observers: Sequence[Observer]) -> list[Processor]:
-    """Return a processor that calls the observers, if there are any. What an observer raises is lost, and the log goes on."""
-
-    def observe(_logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
-        fields = {**structlog.contextvars.get_contextvars(), **event}
-        name = str(fields.pop("event", ""))
-        for observer in observers:
-            with suppress(Exception):
-                observer(_LEVELS.get(method, method), name, fields)
-        return event
-
-    return [observe] if observers else []
 
 
 def _json_line(logger: WrappedLogger, method: str, event: EventDict) -> str:

@@ -47,8 +47,6 @@ HOMES = {
     "aiosmtplib": ("notify",),
     "watchfiles": ("service",),
     "prometheus_client": ("web", "service"),
-    "sentry_sdk": ("service",),
-    "opentelemetry": ("service",),
     "typer": ("cli",),
     "lxml": ("feeds",),
     "ijson": ("feeds",),

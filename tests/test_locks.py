@@ -17,9 +17,6 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 RUNTIME = PYPROJECT["project"]["dependencies"]
 BUILD = PYPROJECT["build-system"]["requires"]
 DEV = PYPROJECT["project"]["optional-dependencies"]["dev"]
-EXTRAS = {
-    name: asked for name, asked in PYPROJECT["project"]["optional-dependencies"].items() if name != "dev"
-}
 ASKED = {
     "requirements.lock": RUNTIME,
     "requirements-build.lock": BUILD,
@@ -66,20 +63,9 @@ def imports(path: Path) -> set[str]:
     return found
 
 
-#: Package that only a setting makes syncd import → the extra that asks for it.
-IN_EXTRAS = {"sentry_sdk": "sentry", "opentelemetry": "otel"}
-
-
-def test_what_an_extra_asks_for_is_in_the_dev_lock_alone_and_has_tests() -> None:
-    assert set(EXTRAS) == set(IN_EXTRAS.values())
-    for asked in EXTRAS.values():
-        assert set(asked) <= set(DEV)
-        assert not {Requirement(text).name for text in asked} & pins("requirements.lock").keys()
-
-
 def test_pyproject_asks_for_every_package_that_the_code_imports_and_for_no_other() -> None:
     used = set().union(*(imports(path) for path in (ROOT / "syncd").rglob("*.py")))
-    used -= sys.stdlib_module_names | {"syncd", *IN_EXTRAS}
+    used -= sys.stdlib_module_names | {"syncd"}
     without_import = {"tzdata"}  # data files, found by zoneinfo
     asked = {canonicalize_name(Requirement(text).name) for text in RUNTIME}
     assert {canonicalize_name(name) for name in used} | without_import == asked

@@ -99,13 +99,12 @@ def serve(config: Config = None) -> int:
     from syncd import logs
     from syncd.cli.store_access import become_owner
     from syncd.config import load_settings
-    from syncd.service import daemon, observability
+    from syncd.service import daemon
 
     settings = load_settings(config)
     become_owner(settings)
-    with observability.observing(settings) as observers:
-        logs.set_up(settings.log.format, settings.log.level, observers=observers)
-        return daemon.serve(settings)
+    logs.set_up(settings.log.format, settings.log.level)
+    return daemon.serve(settings)
 
 
 @command(app, "reload", "reload.reload")
@@ -139,13 +138,6 @@ def restore(
     yes: Annotated[bool, typer.Option("--yes", help="Restore without a question.")] = False,
 ) -> None:
     """Puts a backup in the place of the store, which is kept. Stop the daemon first."""
-
-
-@command(app, "migrate", "store_moves.migrate")
-def migrate(
-    plan: Annotated[bool, typer.Option("--plan", help="Show what it would do, without doing it.")] = False,
-) -> None:
-    """Backs the store up and brings it to the schema of this program, which serve does too, without a backup."""
 
 
 @command(app, "plan", "imports.plan")
@@ -257,21 +249,23 @@ def feed_list() -> None:
 @command(feeds, "new", "feed_new.new_feed")
 def feed_new(
     name: Annotated[str, argument("NAME", "The new feed's name.")],
-    file: Annotated[Path, typer.Option("--from", metavar="FILE", help="A real file of the feed.")],
+    file: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE", help="A real file of the feed.")
+    ] = None,
     employer: Annotated[
         str | None, typer.Option("--employer", metavar="E", help="Name or id. Default: the only employer.")
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            "--group",
+            metavar="G",
+            help="Open its folder to this group of the partner, and to nobody else; also of a feed that exists. As root.",
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file of an existing feed.")] = False,
 ) -> None:
     """Drafts the file of a new feed, config/feeds.d/NAME.toml, from a real file."""
-
-
-@command(feeds, "folder", "feed_folder.open_feed_folder")
-def feed_folder(
-    name: FeedArgument,
-    group: Annotated[str, typer.Option("--group", metavar="G", help="The group of its partner.")],
-) -> None:
-    """Opens the feed's folder to the group of its partner, and to nobody else. Run it as root."""
 
 
 @command(feeds, "pause", "feeds.pause_feed")
@@ -358,7 +352,7 @@ def runs_again(number: Number) -> None:
     """Runs the kept file of a run once more, with today's mapping."""
 
 
-@command(store, "copy", "store_moves.copy_store", common=("as_json",))
+@command(store, "copy", "store_copy.copy_store", common=("as_json",))
 def store_copy(
     source: Annotated[str, argument("FROM", "The address of a store (store.url).")],
     target: Annotated[str, argument("TO", "The address of an empty store.")],

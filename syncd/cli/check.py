@@ -5,46 +5,61 @@ from __future__ import annotations
 import errno
 import os
 import socket
-import sys
 import tempfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from syncd.cli.output import print_json, remark, system_fault
 from syncd.cli.store_access import become_owner, place_of
-from syncd.config import Address, Settings, SettingsFault, load_settings
+from syncd.config import Address, Settings, SettingsFault, load_settings, retired_in
 from syncd.errors import ConfigError, StoreInUse, SyncdError
-from syncd.service import configured_feeds, exposure, observability, stores
-from syncd.store import Store, facts
+from syncd.service import configured_feeds, exposure, stores
+from syncd.store import Store, facts, schema
 from syncd.sync import folder_faults
 
 NO_FOLDER = "it, or something above it, is not a folder"
 
 
 def check(config: Path | None, as_json: bool) -> int:
-    """Print what is wrong, and return 1 if anything is, else 0. Creates nothing."""
+    """Print what is wrong, and return 1 if anything is, else 0. Remarks are no faults. Creates nothing."""
     settings = None
+    remarks: list[str] = []
     try:
         settings = load_settings(config)
         become_owner(settings)
         found = list(faults(settings))
+        remarks = [*retired_in(settings), *(_about_the_store(settings) if not found else ())]
     except SettingsFault as error:
         found = [*error.faults, *_faults_of_files(error.settings)]
+        remarks = [*retired_in(error.settings)]
     except ConfigError as error:
         found = list(error.faults)
     if as_json:
-        print_json({"ok": not found, "faults": found})
+        print_json({"ok": not found, "faults": found, "remarks": remarks})
     else:
-        for fault in found:
-            print(f"syncd: {fault}", file=sys.stderr)
+        for line in (*found, *remarks):
+            remark(f"syncd: {line}")
         if settings is not None and not found:
             print(f"all good: {settings.file or 'no settings file, all defaults'}")
-            if not stores.has_store(settings):
-                remark(
-                    f"there is no store at {place_of(settings)} yet;"
-                    " `syncd serve` and `syncd employer add` make one"
-                )
     return 1 if found else 0
+
+
+def _about_the_store(settings: Settings) -> Iterator[str]:
+    """Yield what the next start would do to the store: make it, or migrate it."""
+    if not stores.has_store(settings):
+        yield f"there is no store at {place_of(settings)} yet; `syncd serve` and `syncd employer add` make one"
+    elif (old := _old_version(settings)) is not None:
+        before = (
+            "backs it up and" if settings.store.path is not None else "(make a backup with pg_dump first)"
+        )
+        yield f"the store has schema {old}: `syncd serve` {before} migrates it to {schema.HEAD}"
+
+
+def _old_version(settings: Settings) -> str | None:
+    """Return the version of the schema of the store, None if it needs no migration. Raises StoreTooNew."""
+    version = stores.database_of(settings).version()
+    schema.refuse_newer(version)
+    return version if version != schema.HEAD else None
 
 
 def faults(settings: Settings) -> Iterator[str]:
@@ -53,7 +68,6 @@ def faults(settings: Settings) -> Iterator[str]:
     running, known, found = _store_and_feeds(settings)
     yield from found
     yield from exposure.faults(settings, known)
-    yield from observability.faults(settings)
     for name in settings.notify.feeds:
         if name not in known:
             yield f"notify.feeds: there is no feed {name!r}; known: {', '.join(known) or 'none'}"
@@ -98,6 +112,8 @@ def _store_and_feeds(settings: Settings) -> tuple[bool, list[str], list[str]]:
     running = False
     try:
         if stores.has_store(settings):
+            if _old_version(settings) is not None:  # it can be asked when it is migrated
+                return _is_owned(settings), *_feeds(None, settings, employers=False)
             running, store = _open(settings)
             with store:
                 store.write(facts.prove_writable)
@@ -138,6 +154,17 @@ def _faults_of_files(settings: Settings) -> Iterator[str]:
             yield from file.faults
     except ConfigError as error:
         yield from error.faults
+
+
+def _is_owned(settings: Settings) -> bool:
+    """Return whether a daemon owns the store."""
+    database = stores.database_of(settings)
+    try:
+        database.lock()
+    except StoreInUse:
+        return True
+    database.unlock()
+    return False
 
 
 def _open(settings: Settings) -> tuple[bool, Store]:

@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import typer
+
+from syncd.cli.feed_folder import open_folder, partner_group
 from syncd.cli.imports import naming
-from syncd.cli.output import clean, print_json, remark, whole_file, writable_by_owner_alone
+from syncd.cli.output import clean, print_json, print_list, remark, whole_file, writable_by_owner_alone
 from syncd.cli.store_access import store_if_any
 from syncd.config import Settings
 from syncd.domain import Moment
 from syncd.errors import Conflict, FeedError, NotFound, SyncdError
 from syncd.feeds.configuration import check_name
 from syncd.feeds.drafting import RECORDS, Draft, Drafter, employer_named_in
+from syncd.service import configured_feeds
 from syncd.store import employers
 from syncd.sync.run import Checker, CheckResult
 
@@ -22,11 +26,41 @@ SHOWN, SHOWN_COLUMNS = 10, 20
 
 
 def new_feed(
-    settings: Settings, as_json: bool, *, name: str, file: Path, employer: str | None, force: bool
+    settings: Settings,
+    as_json: bool,
+    *,
+    name: str,
+    file: Path | None,
+    employer: str | None,
+    group: str | None,
+    force: bool,
 ) -> None:
-    """Write the file of a new feed. Raises ConfigError (not a name for a feed), Conflict (the feed exists), NotFound
-    (employer), SyncdError (no employer is chosen), FeedError, OSError."""
+    """Write the file of a new feed from ``file``, and open its folder to ``group``; without a file the feed must exist. Raises
+    typer.BadParameter (neither is given), ConfigError (not a name for a feed, see ``partner_group``), Conflict (the feed exists),
+    NotFound (employer, group, feed), SyncdError (no employer is chosen), FeedError, UnusableFolder, OSError."""
+    if file is None and group is None:
+        raise typer.BadParameter("give --from FILE, or --group G to open the folder of a feed that exists")
     check_name(name)
+    partner = partner_group(settings, name, group) if group is not None else None
+    shown: dict[str, Any] = {}
+    if file is not None:
+        shown = _draft(settings, name, file, employer, force=force, as_json=as_json)
+    else:
+        configured_feeds.feed_file(settings, settings.catalogue, name)
+    if partner is not None:
+        rows = open_folder(settings, name, partner)
+        folders = [{"path": str(path), "mode": mode, "group": owner} for path, mode, owner in rows]
+        shown = {"feed": name, **shown, "group": partner.gr_name, "folders": folders}
+        if not as_json:
+            print_list(as_json, folders, ("folder", "mode", "group"), rows, "")
+    if as_json:
+        print_json(shown)
+
+
+def _draft(
+    settings: Settings, name: str, file: Path, employer: str | None, *, force: bool, as_json: bool
+) -> dict[str, Any]:
+    """Write the file of a new feed; return what its JSON has, or print it as text."""
     target = settings.feeds / f"{name}.toml"
     _check_free(target, force)
     with naming(file):
@@ -44,10 +78,9 @@ def new_feed(
         target.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(target) as out:
             out.write(draft.text.encode())
-    if as_json:
-        print_json(_json(draft, target, result))
-    else:
+    if not as_json:
         _print(draft, target, file, result, chosen=employer is None)
+    return _json(draft, target, result)
 
 
 def _check_free(target: Path, force: bool) -> None:

@@ -1,4 +1,4 @@
-"""``syncd backup`` and ``syncd restore``: what a backup has in it, and what is lost when it takes the place of the store."""
+"""``syncd backup`` and ``syncd restore``, of a store in a file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from syncd.cli.store_access import become_owner, require_store
 from syncd.config import Settings
 from syncd.errors import StoreError, StoreTooNew
 from syncd.service import stores
-from syncd.store import Backup, Database, backups, schema, utc_now
-from syncd.store.backups import KeySummary, Losses, RunSummary
+from syncd.store import Database, database_at, losses, schema, utc_now
+from syncd.store.sqlite import backups, restoring
 
 T = TypeVar("T")
 #: What the names of the files beside a store end with.
@@ -44,40 +44,49 @@ ACTORS = {
 
 def backup(settings: Settings, as_json: bool, target: Path, keep: int | None) -> None:
     """Write a backup and print what is in it. Raises StoreError, OSError."""
+    store = _store_file(settings)
     become_owner(settings)
     require_store(settings)
     is_folder = target.is_dir()
     if keep is not None and not is_folder:
         raise typer.BadParameter(f"--keep is for a folder, and {target} is not one")
-    database = stores.database_of(settings)
-    schema.refuse_newer(database.version())
+    schema.refuse_newer(backups.version_of(store))
     at = utc_now()
-    path = target / backups.name_at(at, database) if is_folder else target
-    _refuse_target(path, settings, database)
-    made = backups.write(database, path, at)
+    path = target / backups.name_at(at) if is_folder else target
+    _refuse_target(path, store)
+    made = backups.write(store, path, at)
     removed = backups.remove_oldest(target, keep, path) if keep is not None else []
     found = {"file": str(path), **backup_json(made), "removed": [str(old) for old in removed]}
     lines = [f"{path}: {backup_text(made)}", f"SHA-256 of its rows: {made.digest}"]
     print_result(as_json, found, "\n".join([*lines, *(f"removed {old}" for old in removed)]))
 
 
-def _refuse_target(path: Path, settings: Settings, database: Database) -> None:
+def _store_file(settings: Settings) -> Path:
+    """Return the file of the store. Raises StoreError if the store is on PostgreSQL."""
+    if settings.store.path is None:
+        raise StoreError(
+            "pg_dump and pg_restore do this for a store on PostgreSQL: see docs/deploy/postgresql.md"
+        )
+    return settings.store.path
+
+
+def _refuse_target(path: Path, store: Path) -> None:
     """Raise StoreError if a backup at ``path`` would replace something that is not a backup, or be taken for a part of a
     store."""
-    store = next((part for part in _stores_of(path) if part.exists()), None)
-    if store is not None:
-        raise StoreError(f"{path} belongs to the store {store}; name another file, or a folder")
+    other = next((part for part in _stores_of(path) if part.exists()), None)
+    if other is not None:
+        raise StoreError(f"{path} belongs to the store {other}; name another file, or a folder")
     try:
         found = path.stat()
     except FileNotFoundError:
         return
-    if settings.store.path is not None and settings.store.path.samefile(path):
+    if store.samefile(path):
         raise StoreError(f"{path} is the store itself; name another file, or a folder")
     if not stat.S_ISREG(found.st_mode):
         raise StoreError(f"{path} is not a regular file; name another file, or a folder")
     if any(path.with_name(path.name + ending).exists() for ending in _BESIDE):
         raise StoreError(f"{path} is a store that is in use; name another file, or a folder")
-    if not database.is_backup(path):
+    if not backups.is_backup(path):
         raise StoreError(f"{path} is not a backup, and is not replaced; name another file, or a folder")
 
 
@@ -88,18 +97,18 @@ def _stores_of(path: Path) -> Iterator[Path]:
             yield path.with_name(path.name.removesuffix(ending))
 
 
-def backup_json(made: Backup) -> dict[str, Any]:
+def backup_json(made: backups.Backup) -> dict[str, Any]:
     about = {"madeAt": made.made_at, "size": made.size, "schema": made.schema}
     return {**about, "counts": _counts(made), "digest": made.digest}
 
 
-def backup_text(made: Backup) -> str:
+def backup_text(made: backups.Backup) -> str:
     """Return the counts and the size in words."""
     counts = ", ".join(f"{count:,} {name}" for name, count in _counts(made).items())
     return f"{counts}; {made.size:,} bytes"
 
 
-def _counts(made: Backup) -> dict[str, int]:
+def _counts(made: backups.Backup) -> dict[str, int]:
     return {name: made.rows.get(table, 0) for name, table in COUNTED.items()}
 
 
@@ -108,30 +117,24 @@ def _counts(made: Backup) -> dict[str, int]:
 
 def restore(settings: Settings, as_json: bool, file: Path, yes: bool) -> int:
     """Put a backup in the place of the store, after a look at all of it and a yes. Raises StoreInUse, StoreError, OSError."""
+    store = _store_file(settings)
     # as root, if root calls: the owner of the store may not be able to read it; and without waiting for what writes to a pipe
     with open(file, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as source:
         become_owner(settings)
-        _refuse_source(source, file, settings)
+        _refuse_source(source, file, store)
         database = stores.database_of(settings)
         database.lock()
         try:
-            return _restore(settings, database, source, file, as_json=as_json, yes=yes)
+            with restoring.unpacked(source, store) as (made, draft):
+                schema.refuse_newer(made.schema, f"the backup {file}")
+                lost, why = _compared(draft, database)
+                if not as_json:
+                    print("\n".join([*_intro(file, made), *lost_lines(lost, why, settings.drop.folder)]))
+                otherwise = f"; to put {file} in the place of the store: --yes"
+                restored = yes or agreed("Restore it?", otherwise)
+                kept = restoring.take_place(store, draft, utc_now()) if restored else None
         finally:
             database.unlock()
-
-
-def _restore(
-    settings: Settings, database: Database, source: IO[bytes], file: Path, *, as_json: bool, yes: bool
-) -> int:
-    with database.unpack(source) as new:
-        made = new.backup
-        schema.refuse_newer(made.schema, f"the backup {file}")
-        lost, why = _compared(new.database, database)
-        if not as_json:
-            print("\n".join([*_intro(file, made), *lost_lines(lost, why, settings.drop.folder)]))
-        otherwise = f"; to put {file} in the place of the store: --yes"
-        restored = yes or agreed("Restore it?", otherwise)
-        kept = new.take_place(utc_now()) if restored else None
     if as_json:
         shown = {"file": str(file), **backup_json(made), "restored": restored}
         shown |= {"keptAs": str(kept) if kept else None, "lost": lost_json(lost)}
@@ -141,13 +144,12 @@ def _restore(
     return DONE if restored else HELD
 
 
-def _refuse_source(source: IO[bytes], file: Path, settings: Settings) -> None:
+def _refuse_source(source: IO[bytes], file: Path, store: Path) -> None:
     """Raise StoreError if ``file`` cannot be a backup: the store itself, a store with a log beside it, a folder."""
     found = os.fstat(source.fileno())
     if not stat.S_ISREG(found.st_mode):
         raise StoreError(f"{file} is not a regular file")
-    store = settings.store.path
-    if store is not None and store.exists() and os.path.samestat(found, store.stat()):
+    if store.exists() and os.path.samestat(found, store.stat()):
         raise StoreError(f"{file} is the store itself")
     log = file.with_name(f"{file.name}-wal")
     if log.exists() and log.stat().st_size:
@@ -156,21 +158,21 @@ def _refuse_source(source: IO[bytes], file: Path, settings: Settings) -> None:
         )
 
 
-def _compared(backup: Database, store: Database) -> tuple[Losses | None, str]:
+def _compared(draft: Path, database: Database) -> tuple[losses.Losses | None, str]:
     """Return what the store has and the backup does not; None with the reason if there is no store that can be read."""
     try:
-        found = store.version()
+        found = database.version()
         if found is None:
             return None, "there is no store yet"
         schema.refuse_newer(found)
-        return backups.compare(backup, store), ""
+        return losses.compare(database_at(f"sqlite:///{draft}"), database), ""
     except StoreTooNew as error:
         return None, f"the present store cannot be compared: {error}"
     except StoreError as error:
         return None, f"the present store cannot be read: {error}"
 
 
-def _intro(file: Path, made: Backup) -> list[str]:
+def _intro(file: Path, made: backups.Backup) -> list[str]:
     if made.made_at is None:
         return [
             f"{file}: {backup_text(made)}",
@@ -179,20 +181,21 @@ def _intro(file: Path, made: Backup) -> list[str]:
     return [f"{file}, of {cell(made.made_at)}: {backup_text(made)}", "It is whole, and as it was made."]
 
 
-def _outro(made: Backup, kept: Path | str | None) -> str:
+def _outro(made: backups.Backup, kept: Path | None) -> str:
     lines = ["restored"]
     if made.schema != schema.HEAD:
-        lines.append(f"it has schema {made.schema}: the next command migrates it to {schema.HEAD}")
+        lines.append(
+            f"it has schema {made.schema}: the next start backs it up and migrates it to {schema.HEAD}"
+        )
     if kept is not None:
-        where = kept if isinstance(kept, Path) else f"the database {kept}"
-        lines.append(f"the store as it was: {where}; remove it when it is not needed any more")
+        lines.append(f"the store as it was: {kept}; remove it when it is not needed any more")
     return "\n".join(lines)
 
 
 # -- what is lost --------------------------------------------------------------------------------------------
 
 
-def lost_json(lost: Losses | None) -> dict[str, Any] | None:
+def lost_json(lost: losses.Losses | None) -> dict[str, Any] | None:
     if lost is None:
         return None
     return {
@@ -204,7 +207,7 @@ def lost_json(lost: Losses | None) -> dict[str, Any] | None:
     }
 
 
-def lost_lines(lost: Losses | None, why: str, drop: Path) -> list[str]:
+def lost_lines(lost: losses.Losses | None, why: str, drop: Path) -> list[str]:
     """Return the lines of the text. ``why``: why nothing is known; ``drop``: the drop folder."""
     if lost is None:
         return [f"{why[0].upper()}{why[1:]}"]
@@ -213,7 +216,7 @@ def lost_lines(lost: Losses | None, why: str, drop: Path) -> list[str]:
     lines = ["The present store has what the backup does not have, and what is lost:"]
     for actor, count in lost.changes.items():
         lines.append(f"  {count:,} changes of jobs {ACTORS.get(actor, f'by {actor}')}")
-    lines += _listed(lost.runs, lambda run: f"run {_run(run)}: {_file_of(run, drop)}")
+    lines += _listed(lost.runs, lambda run: f"run {_run(run)}: {_file_of_run(run, drop)}")
     lines += _listed(lost.reopened, lambda run: f"run {_run(run)} {_again(run, drop)}")
     lines += _listed(lost.keys, lambda key: f"key {_key(key)}: make a new one")
     lines += _listed(
@@ -228,11 +231,11 @@ def _listed(things: Sequence[T], line: Callable[[T], str]) -> list[str]:
     return lines + ([f"  … and {len(things) - SHOWN:,} more: --json has them"] if len(things) > SHOWN else [])
 
 
-def _run(run: RunSummary) -> str:
+def _run(run: losses.RunSummary) -> str:
     return clean(f"{run.id} ({run.feed}, {run.file})")
 
 
-def _file_of(run: RunSummary, drop: Path) -> str:
+def _file_of_run(run: losses.RunSummary, drop: Path) -> str:
     """Return what to do with the file of a run that the backup does not know."""
     if not run.is_of_file:
         return "a revert; revert again"
@@ -242,16 +245,16 @@ def _file_of(run: RunSummary, drop: Path) -> str:
     return where if found or run.state != "claimed" else "its file is run again"
 
 
-def _again(run: RunSummary, drop: Path) -> str:
+def _again(run: losses.RunSummary, drop: Path) -> str:
     """Return what becomes of a run that has ended since the backup, where it had not."""
     if run.state == "held":
         return "is held again: decide it again"
-    return f"goes on again, without its file, and fails: {_file_of(run, drop)}"
+    return f"goes on again, without its file, and fails: {_file_of_run(run, drop)}"
 
 
-def _key(key: KeySummary) -> str:
+def _key(key: losses.KeySummary) -> str:
     return clean(f"{key.id} ({key.employer}{', ' if key.label else ''}{key.label})")
 
 
-def _key_json(key: KeySummary) -> dict[str, Any]:
+def _key_json(key: losses.KeySummary) -> dict[str, Any]:
     return {"id": key.id, "employer": key.employer, "label": key.label}

@@ -2,7 +2,7 @@
 
 from syncd.config.in_force import settings_in_force
 from syncd.config.kinds import Address, store_address
-from syncd.config.load import SettingsFault, load_settings
+from syncd.config.load import SettingsFault, load_settings, retired_in
 from syncd.config.notify import Notify, SmtpServer
 from syncd.config.settings import SETTINGS, Api, Settings, StoreSettings
 
@@ -16,6 +16,7 @@ __all__ = [
     "SmtpServer",
     "StoreSettings",
     "load_settings",
+    "retired_in",
     "settings_in_force",
     "store_address",
 ]

@@ -186,15 +186,6 @@ def _names_by_id(value: object) -> dict[int, str]:
     return found
 
 
-def _ids(value: object) -> tuple[int, ...]:
-    if not isinstance(value, list):
-        raise ValueFault(f"must be like [7, 12], not {shown(value)}")
-    for item in value:
-        if not isinstance(item, int) or isinstance(item, bool):
-            raise ValueFault(f"must be a list of whole numbers, not of {shown(item)}")
-    return tuple(value)
-
-
 def _zone(value: object) -> ZoneInfo:
     try:
         return ZoneInfo(text(value))
@@ -243,5 +234,4 @@ HOSTS = list_kind(
     " of host names such as ops.example.ca",
 )
 NAMES_BY_ID = SettingKind("table of id and name", "", _names_by_id, _json)
-IDS = SettingKind("list of ids", "", _ids, _json)
 ZONE = SettingKind("time zone", "IANA name", _zone)

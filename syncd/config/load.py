@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from syncd.config import notify
-from syncd.config.kinds import Address
+from syncd.config.kinds import NAMES_BY_ID, Address
 from syncd.config.settings import BY_KEY, SETTINGS, Catalogues, Settings
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError
@@ -24,6 +24,18 @@ SYSTEM = Path("/etc/syncd/syncd.toml")
 STATE = Path("/var/lib/syncd")
 #: The first part of every address beside the API's that the service has.
 _RESERVED = frozenset({"docs", "operator", "healthz", "readyz", "metrics", "reload"})
+
+#: Settings of earlier versions: a file that has them works, and only those with a word on what to write instead have an effect.
+RETIRED: Mapping[str, str] = dict.fromkeys(
+    "api.max_line api.max_headers api.max_head api.max_ratio api.head_timeout api.read_timeout api.write_timeout"
+    " api.compress api.compress_min api.cors_max_age api.rate_window api.failed_keys_window"
+    " api.max_connections_per_address store.prepare store.max_waiting sync.helpers sync.runs_at_once refresh.check"
+    " limits.text limits.depth limits.ratio limits.columns notify.burst log.sentry log.otel".split(),
+    "",
+) | {
+    f"catalogues.retired_{kind}": f"an entry of catalogues.{kind} with an empty name is retired"
+    for kind in ("position_types", "categories")
+}
 
 
 class SettingsFault(ConfigError):
@@ -51,11 +63,18 @@ def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = 
         values |= given
         sources |= dict.fromkeys(given, source)
     parsed = {setting.key: _parsed(setting, values, sources, faults) for setting in SETTINGS}
-    settings = _settings(parsed, sources, file, faults)
+    settings = _settings(parsed, values, sources, file, faults)
     faults.extend(_contradictions(settings))
     if faults:
         raise SettingsFault(faults, settings)
     return settings
+
+
+def retired_in(settings: Settings) -> Iterator[str]:
+    """Yield a line about each setting that is set and is none any more."""
+    for key, source in settings.sources.items():
+        if key in RETIRED and key not in BY_KEY:
+            yield f"{source}: {key} is no setting any more: {RETIRED[key] or 'remove it, it has no effect'}"
 
 
 def find_file(path: Path | None, environ: Mapping[str, str]) -> Path | None:
@@ -86,8 +105,9 @@ def _from_file(file: Path, faults: list[str]) -> dict[str, object]:
         faults.append(f"{file}: is not TOML: {error}")
         return {}
     found = dict(_leaves(document))
-    faults.extend(f"{file}: {_unknown(key, BY_KEY)}" for key in found if key not in BY_KEY)
-    return {key: value for key, value in found.items() if key in BY_KEY}
+    unknown = found.keys() - BY_KEY.keys() - RETIRED.keys()
+    faults.extend(f"{file}: {_unknown(key, BY_KEY)}" for key in found if key in unknown)
+    return {key: value for key, value in found.items() if key not in unknown}
 
 
 def _leaves(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
@@ -117,8 +137,11 @@ def _from_environment(environ: Mapping[str, str], faults: list[str]) -> dict[str
     by_name = {setting.environment: setting for setting in SETTINGS if _names_a_setting(setting.environment)}
     found: dict[str, object] = {}
     for name in filter(_names_a_setting, sorted(environ)):
+        retired = name.removeprefix("SYNCD_").lower().replace("__", ".")
         if name in by_name:
             found[by_name[name].key] = by_name[name].kind.from_text(environ[name])
+        elif retired in RETIRED:
+            found[retired] = NAMES_BY_ID.from_text(environ[name])
         else:
             faults.append(f"environment: {_unknown(name, by_name)}")
     return found
@@ -175,14 +198,18 @@ def _parsed(
 
 
 def _settings(
-    parsed: Mapping[str, object], sources: Mapping[str, str], file: Path | None, faults: list[str]
+    parsed: Mapping[str, object],
+    values: Mapping[str, object],
+    sources: Mapping[str, str],
+    file: Path | None,
+    faults: list[str],
 ) -> Settings:
     """Return the settings with absolute paths and what follows from the values. Adds to ``faults``."""
     base, feeds = _folders(file)
     members = members_of(Settings, parsed)
     written = Settings(
         **members,
-        catalogue=_catalogue(members["catalogues"], faults),
+        catalogue=_catalogue(members["catalogues"], values, faults),
         base=base,
         feeds=feeds,
         file=file,
@@ -207,9 +234,14 @@ def _folders(file: Path | None) -> tuple[Path, Path]:
     return (file.parent.parent if file.parent.name == LOCAL.parent.name else STATE), file.parent / "feeds.d"
 
 
-def _catalogue(changes: Catalogues, faults: list[str]) -> Catalogue:
+def _catalogue(changes: Catalogues, values: Mapping[str, object], faults: list[str]) -> Catalogue:
     try:
-        return Catalogue.default().extended(**asdict(changes))
+        catalogue = Catalogue.default().extended(**asdict(changes))
+        for kind in asdict(changes):
+            ids = values.get(f"catalogues.retired_{kind}")
+            known = [id for id in catalogue.entries(kind) if isinstance(ids, list) and id in ids]
+            catalogue = catalogue.extended(**{kind: dict.fromkeys(known, "")})
+        return catalogue
     except ConfigError as error:
         faults.extend(f"catalogues.{fault}" for fault in error.faults)
         return Catalogue.default()

@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, unquote
 
 from syncd.config.kinds import PATH_OR_NONE, Address, address_parts, list_kind, or_empty, text_kind
 from syncd.domain import NoticeEvent
-from syncd.values import SECONDS, TEXT, SettingKind, ValueFault, setting, shown, text
+from syncd.values import TEXT, SettingKind, ValueFault, setting, shown, text
 
 #: Ports of ``smtp://`` and of ``smtps://`` that an address without one has.
 SUBMISSION, SUBMISSIONS = 587, 465
@@ -156,11 +156,6 @@ class Notify:
     feeds: tuple[str, ...] = setting(FEED_NAMES, [], "the feeds of which to notify; empty: all")
     quiet: QuietHours | None = setting(
         QUIET, "", "hours in which nothing is sent, such as 22:00-06:00, in the service's time zone"
-    )
-    burst: float = setting(
-        SECONDS,
-        "5m",
-        "what happens within this time after an e-mail is in one e-mail; 0: each is sent at once",
     )
     digest: time | None = setting(
         TIME_OF_DAY, "", "when a summary of the last day is sent, such as 08:00; empty: never"

@@ -61,18 +61,18 @@ class Api:
 
 @dataclass(frozen=True, slots=True)
 class Catalogues:
-    """Changes to the catalogues that ship."""
+    """Changes to the catalogues that ship. An entry with an empty name is no longer offered."""
 
     position_types: Mapping[int, str] = setting(
-        kinds.NAMES_BY_ID, {}, "position types added or renamed: id = name, at most 10 characters"
+        kinds.NAMES_BY_ID,
+        {},
+        "position types added or renamed: id = name, at most 10 characters; an empty name retires one",
     )
     categories: Mapping[int, str] = setting(
-        kinds.NAMES_BY_ID, {}, "categories added or renamed: id = name, at most 40 characters"
+        kinds.NAMES_BY_ID,
+        {},
+        "categories added or renamed: id = name, at most 40 characters; an empty name retires one",
     )
-    retired_position_types: tuple[int, ...] = setting(
-        kinds.IDS, [], "position types that are no longer offered"
-    )
-    retired_categories: tuple[int, ...] = setting(kinds.IDS, [], "categories that are no longer offered")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +119,8 @@ class StoreSettings:
         "PostgreSQL: an address for locks that is not that of a pooler; empty: as url",
         secret=True,
     )
-    prepare: bool = setting(
-        FLAG, True, "PostgreSQL: prepare statements on the server; false behind a pooler that cannot"
-    )
     keep_history: timedelta = setting(
         positive(DURATION), "400d", "how long runs and past values of jobs are kept"
-    )
-    max_waiting: int = setting(
-        number(100, 1_000_000, "writes"), 10_000, "writes that may wait; further ones are refused with a 503"
     )
 
     @property
@@ -152,29 +146,12 @@ class Drop:
 
 
 @dataclass(frozen=True, slots=True)
-class Processes:
-    """How files are run."""
-
-    runs_at_once: int = setting(
-        number(1, 16, "runs"),
-        2,
-        "files of different feeds that are run at once; from two on, one place is kept for files of up to 16 MiB",
-    )
-    helpers: int = setting(
-        number(0, 16, "processes"),
-        1,
-        "worker processes that help to read a large file; at most one less than there are cores",
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class Refresh:
-    """``check`` is in seconds."""
+    """The renewal and the end of jobs by the date."""
 
     every: timedelta = setting(
         positive(DURATION), "7d", "the age of publishDate at which autoRefresh renews it"
     )
-    check: float = setting(TIME_OUT, "10m", "how often due jobs are searched")
     archive_closed: bool = setting(FLAG, True, "archive active jobs once their closeDate has passed")
 
 
@@ -187,14 +164,6 @@ class Log:
     )
     level: str = setting(
         choice("debug", "info", "warning", "error"), "info", "the lowest level that is written"
-    )
-    sentry: str = setting(
-        TEXT, "", "the DSN of Sentry, to which errors are sent; needs syncd[sentry]", secret=True
-    )
-    otel: str = setting(
-        kinds.PUBLIC_URL,
-        "",
-        "the OTLP receiver to which traces of requests and runs are sent; needs syncd[otel]",
     )
 
 
@@ -213,7 +182,6 @@ class Settings:
     store: StoreSettings = section(StoreSettings)
     drop: Drop = section(Drop)
     sync: Policy = section(Policy)
-    processes: Processes = section(Processes, "sync")
     refresh: Refresh = section(Refresh)
     notify: Notify = section(Notify)
     log: Log = section(Log)

@@ -101,12 +101,17 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class FeedLimits:
-    """``[limits]``: sizes in bytes. A fault names the limit that is exceeded (docs/feeds.md "Formats and limits")."""
+    """``[limits]``: sizes in bytes. A fault names the limit that is exceeded (docs/feeds.md "Formats and limits"). The fields
+    that are no settings bound what a reader holds in memory or does; no feed of a partner has come near to them."""
 
     file: int = setting(positive(SIZE), "4GiB", "a larger file fails (expanded, if it is compressed)")
     record: int = setting(positive(SIZE), "1MiB", "a larger record is a rejected row")
-    text: int = setting(positive(SIZE), "8MiB", "a longer record fails the file (XML: 10 MB of text at most)")
     rows: int = setting(number(1, 100_000_000, "rows"), 5_000_000, "more records fail the file")
-    depth: int = setting(number(4, 512, "levels"), 64, "deeper nesting fails the file")
-    ratio: int = setting(number(1, 10_000, "times"), 200, "a file that expands to more than this fails")
-    columns: int = setting(number(1, 100_000, "columns"), 1_000, "more CSV columns fail the file")
+    #: A longer record fails the file: a reader holds it whole, and cannot tell where the next one begins. At least ``record``.
+    text: int = 8 << 20
+    #: Levels; deeper nesting fails the file. An XML parser takes 256, Python's stack about a thousand.
+    depth: int = 64
+    #: A file that expands to more than this many times its size fails: XML expands to 20 times its size, a bomb to 1,000.
+    ratio: int = 200
+    #: More columns fail a CSV file: each of them costs a value in every row.
+    columns: int = 1_000

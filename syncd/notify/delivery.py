@@ -19,7 +19,7 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait
 from syncd.config import Notify
 from syncd.errors import StoreError
 from syncd.logs import Event
-from syncd.notify.timing import KEPT, email_may_go, pause_after
+from syncd.notify.timing import BURST, KEPT, email_may_go, pause_after
 from syncd.notify.ways import NotSent, Way
 from syncd.store import Store, Tx, locks, outbox
 
@@ -40,13 +40,14 @@ STORE_PAUSE = 1.0
 class Sending:
     """What all receivers share. ``zoned`` gives an instant in the service's time zone. ``trusts``: whether an instant can be
     trusted; while it cannot, nothing is given up. ``count`` gets the kind of a way, a result (``sent``, ``failed``,
-    ``dropped``) and a number. ``sleep`` is in seconds; ``random`` gives a share from 0 to 1."""
+    ``dropped``) and a number. ``burst`` is for ``email_may_go``. ``sleep`` is in seconds; ``random`` gives a share from 0 to 1."""
 
     store: Store
     settings: Notify
     zoned: Callable[[datetime], datetime]
     trusts: Callable[[datetime], bool] = lambda now: True
     count: Callable[[str, str, int], None] = lambda kind, result, number: None
+    burst: timedelta = BURST
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     random: Callable[[], float] = random
 
@@ -120,9 +121,8 @@ class Delivery:
             tried = outbox.of_message(tx, self._way.name, first.message)
             return [tried] if first.due <= tx.now.instant else []
         last = outbox.last_sent(tx, self._way.name)
-        burst = timedelta(seconds=self._sending.settings.burst)
         written = first.notice.at or tx.now.instant
-        return [[first]] if email_may_go(written, last, tx.now.instant, burst) else []
+        return [[first]] if email_may_go(written, last, tx.now.instant, self._sending.burst) else []
 
     # -- a try ---------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-#: Before the first of several e-mails what happens within this time is collected, if ``notify.burst`` is not shorter.
+#: The time after an e-mail of which all that happens is in one e-mail: a bad night is a dozen of them, not hundreds.
+BURST = timedelta(minutes=5)
+#: The time before the first of several e-mails of which all that happens is in it, if a burst is not shorter.
 GATHERING = timedelta(seconds=10)
 #: The pause after a message failed once; it doubles up to the longest, which is also the longest that is waited on request.
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=15), timedelta(minutes=30)

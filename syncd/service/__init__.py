@@ -2,4 +2,4 @@
 
 The names of the face are modules, imported one by one: a command that only reads needs ``stores`` alone."""
 
-__all__ = ["configured_feeds", "daemon", "exposure", "observability", "process", "stores"]
+__all__ = ["configured_feeds", "daemon", "exposure", "process", "stores"]

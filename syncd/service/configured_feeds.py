@@ -22,6 +22,10 @@ from syncd.sync.run import Feed, Importer, Progress, RunContext
 
 log = structlog.get_logger("syncd.service")
 
+#: Worker processes that help to read a large file. One takes most of the time off the run, and costs 45 MB; the store takes no
+#: more than two of them can validate.
+MAX_HELPERS = 1
+
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredFeeds:
@@ -127,8 +131,8 @@ def make_importer(
     trusts: Callable[[datetime], bool] = lambda now: True,
 ) -> Importer:
     """Return the importer. Its scratch files are beside the store, where there is space."""
-    cores = len(os.sched_getaffinity(0))  # that this process may use
     scratch = settings.store.path.parent if settings.store.path is not None else None
-    processes = min(settings.processes.helpers, cores - 1)
+    cores = len(os.sched_getaffinity(0))  # that this process may use
+    processes = min(MAX_HELPERS, cores - 1)
     context = RunContext(store, catalogue, settings.limits, stop, progress, scratch, processes, trusts=trusts)
     return Importer(context)

@@ -58,6 +58,11 @@ log = structlog.get_logger("syncd.service")
 
 #: Seconds at the end: for requests that have begun, for those of the operator, and for the run to reach a batch edge.
 REQUESTS, OPERATOR_REQUESTS, BATCH = 20.0, 1.0, 20.0
+#: Files of different feeds that are run at once, one of them of up to 16 MiB: a large file does not delay a small one, and with
+#: more of them each takes longer, since one process writes to the store.
+RUNS_AT_ONCE = 2
+#: Seconds between two searches for jobs that are due: their dates are days, and a search takes a millisecond.
+REFRESH = 600.0
 #: Seconds at the start between two looks whether the watcher runs, and after which its delay is reported.
 WATCHER, LATE = 0.5, 10.0
 
@@ -107,9 +112,7 @@ class Daemon:
         self._clock = ClockCheck(store)
         arrival = self._arrival(self._must_stop, trusts=self._clock.trusts)
         worker = Worker(arrival, configured.feeds, unusable=configured.degraded, drop=settings.drop.folder)
-        self._sync = SyncThreads(
-            worker, settings.drop.rescan, self._heartbeat, self._stopping, settings.processes.runs_at_once
-        )
+        self._sync = SyncThreads(worker, settings.drop.rescan, self._heartbeat, self._stopping, RUNS_AT_ONCE)
         self._watcher = Watcher(settings.drop.folder, self._sync.hint, poll=settings.drop.poll)
         self._readiness = Readiness(
             store,
@@ -238,7 +241,7 @@ class Daemon:
             known=lambda: self._configured.feeds,
         )
         self._spawn(
-            repeat("refresh", lambda: self._metrics.refreshed(refresher.tick()), settings.check),
+            repeat("refresh", lambda: self._metrics.refreshed(refresher.tick()), REFRESH),
             repeat("house", housekeeping.tick, HOUSEKEEPING),
             repeat("search", partial(index_searches, store, self._stopping.is_set), INDEXING),
             repeat("degraded", degraded.tick, DEGRADED),

@@ -130,7 +130,7 @@ def _group_faults(folder: Path, gid: int) -> Iterator[str]:
         yield f"drop.folder: {folder}: {why}: usermod -aG {group} {user}, then restart syncd"
     elif gid == os.getegid() and (strangers := _strangers(gid)):
         why = f"its group {group_name(gid)} is syncd's own, and {', '.join(strangers)} can use it"
-        yield f"drop.folder: {folder}: {why}: syncd feed folder {folder.name} --group GROUP"
+        yield f"drop.folder: {folder}: {why}: syncd feed new {folder.name} --group GROUP"
 
 
 def _fault(key: str, path: Path, found: os.stat_result, what: str, mend: str) -> str:

@@ -15,15 +15,13 @@ def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
         settings.store.url,
         timezone=settings.timezone,
         exclusive=exclusive,
-        queue_limit=settings.store.max_waiting,
         lock_url=settings.store.lock_url,
-        prepare=settings.store.prepare,
     )
 
 
 def database_of(settings: Settings) -> Database:
     """Return the database that the settings name, not opened: for what is done with a store as a whole. Raises StoreError."""
-    return database_at(settings.store.url, lock_url=settings.store.lock_url, prepare=settings.store.prepare)
+    return database_at(settings.store.url, lock_url=settings.store.lock_url)
 
 
 def has_store(settings: Settings) -> bool:

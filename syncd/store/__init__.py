@@ -1,17 +1,15 @@
 """The only package that knows the database. ``Store`` runs functions; ``Tx`` is what they get; the modules by noun are
 what they call."""
 
-from syncd.store.database import Backup, Database
+from syncd.store.database import Database
 from syncd.store.store import Store, database_at, utc_now
 from syncd.store.transactions import StaleDecision, Tx
 
 __all__ = [
-    "Backup",
     "Database",
     "StaleDecision",
     "Store",
     "Tx",
-    "backups",
     "copying",
     "database_at",
     "employers",
@@ -22,6 +20,7 @@ __all__ = [
     "jobs",
     "keys",
     "locks",
+    "losses",
     "notices",
     "outbox",
     "places",

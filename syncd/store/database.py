@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import sqlalchemy as sa
 
@@ -151,40 +149,12 @@ class Checkpoints:
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """What a verified backup has in it. ``schema``: the version of the schema; ``rows``: table → number of rows; ``digest``: that
-    of all rows; ``made_at``: None if it was not made by ``Database.backup``, so that there was nothing to compare the rows
-    with; ``size`` in bytes."""
-
-    schema: str
-    rows: Mapping[str, int]
-    digest: str
-    made_at: datetime | None
-    size: int
-
-
-class Replacement(NamedTuple):
-    """A verified backup that was unpacked beside the store, ready to take its place. ``database``: what was unpacked, to be read
-    only. ``take_place(at)`` puts it in the place of the store, all or nothing, and returns where the old store is kept, under a
-    name with the instant ``at``; None if there was none. Call it with the lock. Raises StoreBusy if another process uses the
-    store, StoreError, OSError."""
-
-    backup: Backup
-    database: Database
-    take_place: Callable[[datetime], Path | str | None]
-
-
 class Database(Protocol):
     """One database that holds a store. A method that has a body here is for a database that needs nothing there."""
 
     #: What the driver raises.
     errors: tuple[type[BaseException], ...]
     statements: Statements
-    #: Whether to open it as a writer changes something, also if nothing is written then.
-    opening_writes: bool
-    #: What the name of a backup in a folder ends with.
-    backup_ending: str
     index: SearchIndex
 
     def translated(self, error: BaseException) -> BaseException:
@@ -241,17 +211,3 @@ class Database(Protocol):
     def version(self) -> str | None:
         """Return the version of the store's schema, without writing anything; None if there is no store yet. Raises
         StoreError."""
-
-    def be_alone(self) -> None:
-        """Raise StoreBusy if another process uses the store, where ``lock`` does not show it."""
-
-    def is_backup(self, path: Path) -> bool:
-        """Return whether the file is a backup, or what is left of one. Raises OSError."""
-
-    def backup(self, target: Path, at: datetime) -> Backup:
-        """Write a backup, as of one moment and for this user alone, to the new file ``target`` while the store is in use; read
-        it again and compare it with the store. ``at`` is the present instant. Raises StoreError, OSError."""
-
-    def unpack(self, source: IO[bytes]) -> AbstractContextManager[Replacement]:
-        """Yield what the backup ``source`` has, verified. It is removed when the block ends, unless it has taken the store's
-        place. Call it with the lock. Raises StoreError, OSError."""

@@ -51,12 +51,7 @@ def complete_catalogue(tx: Tx, configured: Catalogue) -> Catalogue:
     """Return ``configured`` with what else the store remembers, retired: an entry that the configuration drops again is
     kept, because jobs may have its id (docs/api.md "Catalogues")."""
     gone = _lacking(_kinds(configured), _remembered(tx))
-    return configured.extended(
-        categories=gone["categories"],
-        position_types=gone["position_types"],
-        retired_categories=gone["categories"],
-        retired_position_types=gone["position_types"],
-    )
+    return configured.with_retired(**gone)
 
 
 def remember_catalogue(tx: Tx, catalogue: Catalogue) -> None:

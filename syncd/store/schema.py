@@ -7,7 +7,6 @@ open.
 
 from __future__ import annotations
 
-import ast
 import threading
 from pathlib import Path
 
@@ -39,16 +38,6 @@ def refuse_newer(found: str | None, what: str = "the store") -> None:
         raise StoreTooNew(
             f"{what} has schema {found}, this program knows up to {HEAD}: use the newer program"
         )
-
-
-def pending(found: str | None) -> dict[str, str]:
-    """Return the migrations that a store of the version ``found`` lacks (None: it is empty), in order: version → what it is
-    for."""
-    later = sorted(path for path in (MIGRATIONS / "versions").glob("*.py") if path.stem[:4] > (found or ""))
-    texts = {path: ast.get_docstring(ast.parse(path.read_bytes())) or path.stem for path in later}
-    return {
-        path.stem[:4]: " ".join(text.split()).partition(". ")[0].rstrip(".") for path, text in texts.items()
-    }
 
 
 def bring_up(database: Database, session: Session, tx: Tx) -> None:

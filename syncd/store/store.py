@@ -21,7 +21,7 @@ from syncd.domain import Location, Moment
 from syncd.errors import StoreError
 from syncd.store import places, schema
 from syncd.store.database import Database, Session, translating
-from syncd.store.sqlite import SqliteDatabase
+from syncd.store.sqlite import SqliteDatabase, backups
 from syncd.store.transactions import Readers, Tx, Writer
 
 T = TypeVar("T")
@@ -30,6 +30,9 @@ T = TypeVar("T")
 POSTGRES = ("postgresql://", "postgres://")
 #: Seconds for which a request counts. Those of an idle service come one by one, and are quick all the same.
 REQUEST_SECONDS = 0.2
+#: Writes that may wait; further ones are refused with 503. Ten thousand are some seconds of work for the disk: who has to wait
+#: longer has given up.
+MAX_WAITING_WRITES = 10_000
 _FORMS = "sqlite:///PATH or postgresql://USER@HOST/DATABASE"
 
 
@@ -37,13 +40,13 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def database_at(url: str, *, lock_url: str = "", prepare: bool = True) -> Database:
-    """Return the database that ``url`` names: ``sqlite:///relative``, ``sqlite:////absolute`` or ``postgresql://…``. The
-    other values are for ``PostgresDatabase``. Raises StoreError for any other."""
+def database_at(url: str, *, lock_url: str = "") -> Database:
+    """Return the database that ``url`` names: ``sqlite:///relative``, ``sqlite:////absolute`` or ``postgresql://…``.
+    ``lock_url`` is for ``PostgresDatabase``. Raises StoreError for any other."""
     if url.startswith(POSTGRES):
         from syncd.store.postgres import PostgresDatabase  # noqa: PLC0415 - most stores do without
 
-        return PostgresDatabase(url, lock_url, prepare=prepare)
+        return PostgresDatabase(url, lock_url)
     try:
         parsed = sa.make_url(url)
     except sa.exc.ArgumentError:
@@ -96,32 +99,41 @@ class Store:
         clock: Callable[[], datetime] = utc_now,
         timezone: ZoneInfo,
         exclusive: bool = False,
-        queue_limit: int = 10_000,
+        queue_limit: int = MAX_WAITING_WRITES,
         lock_url: str = "",
-        prepare: bool = True,
     ) -> Store:
-        """Open the store at ``url`` (see ``database_at``, also for ``lock_url`` and ``prepare``), made or migrated first
-        where needed.
+        """Open the store at ``url`` (see ``database_at``, also for ``lock_url``), made or migrated first where needed.
 
         ``clock`` gives an aware UTC instant; ``timezone`` decides what date it is. ``exclusive``: own the
         store (the daemon); commands open it without, and write beside the daemon. More than ``queue_limit``
-        waiting writes are refused. Raises StoreInUse, StoreTooNew, StoreBusy, StoreError.
+        waiting writes are refused. Before a store in a file is migrated, a backup of it is written beside it, and nobody else
+        may own it: a daemon that runs may be of the older program. Raises StoreInUse, StoreTooNew, StoreBusy, StoreError.
         """
 
         def moment() -> Moment:
             instant = clock()
             return Moment(instant, instant.astimezone(timezone).date())
 
-        database = database_at(url, lock_url=lock_url, prepare=prepare)
-        if database.opening_writes:
-            schema.refuse_newer(database.version())
-        if exclusive:
+        database = database_at(url, lock_url=lock_url)
+        # to open a file as a writer changes it, so it is asked for its version before
+        file = database.path if isinstance(database, SqliteDatabase) else None
+        version = database.version() if file is not None else None
+        schema.refuse_newer(version)
+        migrates = file is not None and version not in (None, schema.HEAD)
+        if exclusive or migrates:
             database.lock()
         try:
-            return cls(database, moment, queue_limit)
+            if file is not None and migrates:
+                at = clock()
+                target = file.with_name(f"{file.name}.before-migration-{at:%Y%m%dT%H%M%S.%fZ}")
+                backups.write(file, target, at)
+            store = cls(database, moment, queue_limit)
         except BaseException:
             database.unlock()
             raise
+        if not exclusive:
+            database.unlock()
+        return store
 
     def __enter__(self) -> Store:
         return self

@@ -44,7 +44,6 @@ def test_what_is_written_is_what_is_used():
     assert (found.smtp.host, found.smtp.port, found.smtp.user) == ("mail.example.ca", 587, "user@example.ca")
     assert found.events == ("held", "failed", "overdue", "degraded", "poison", "recovered")
     assert found.digest is not None
-    assert found.burst == 300
 
 
 def test_nobody_is_notified_by_default():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from syncd.config import SETTINGS, load_settings
+from syncd.config import SETTINGS, load_settings, retired_in
 from syncd.errors import ConfigError
 
 SHIPPED = Path(__file__).parents[2] / "config" / "syncd.toml"
@@ -140,7 +140,6 @@ def test_all_faults_are_reported_at_once_with_file_and_key(home):
         ("[store]\nurl = 'postgresql://u@[::1]:x/d'", "has a port that is not a number"),
         ("[store]\nlock_url = 'sqlite:///x'", "must be postgresql://USER:PASSWORD@HOST:PORT/DATABASE"),
         ("[store]\nlock_url = 'postgresql://h/d'", "store.lock_url: is for a store.url on PostgreSQL"),
-        ("[store]\nprepare = 'no'", "true or false"),
         ("[drop]\npoll = 'yes'", "true or false"),
         ("[drop]\nsettle = 2", "duration such as 2s"),
         ("[drop]\nsettle = '2S'", 'not "2S"; write "2s"'),
@@ -290,8 +289,8 @@ def test_secrets_come_from_credentials_and_are_never_shown(home, tmp_path):
 def test_catalogues_can_be_extended_renamed_and_retired(home):
     path = write(
         home,
-        '[catalogues]\nposition_types = { 6 = "Seasonal" }\nretired_categories = [7]\n'
-        '[catalogues.categories]\n33 = "Film & Television"\n1 = "Books"\n',
+        '[catalogues]\nposition_types = { 6 = "Seasonal" }\n'
+        '[catalogues.categories]\n33 = "Film & Television"\n1 = "Books"\n7 = ""\n',
     )
     catalogue = load_settings(path, {}).catalogue
     assert catalogue.position_types[6].name == "Seasonal"
@@ -300,11 +299,35 @@ def test_catalogues_can_be_extended_renamed_and_retired(home):
         "Books",
     )
     assert catalogue.categories[7].retired
-    named = {
-        "SYNCD_CATALOGUES__CATEGORIES": '{"34": "Mining, Oil"}',
-        "SYNCD_CATALOGUES__RETIRED_CATEGORIES": "[34]",
-    }
-    assert load_settings(None, named).catalogue.categories[34].retired
+    named = {"SYNCD_CATALOGUES__CATEGORIES": '{"34": "Mining, Oil"}'}
+    assert load_settings(None, named).catalogue.categories[34].name == "Mining, Oil"
+
+
+RETIRED = """\
+[store]
+prepare = false
+[sync]
+helpers = 0
+[catalogues]
+position_types = { 6 = "Seasonal" }
+retired_position_types = [6, 99]
+"""
+
+
+def test_a_file_with_settings_of_earlier_versions_works_and_they_are_named(home):
+    path = write(home, RETIRED)
+    settings = load_settings(
+        path, {"SYNCD_LOG__SENTRY": "http://secret@x/1", "SYNCD_CATALOGUES__RETIRED_CATEGORIES": "[7]"}
+    )
+    assert settings.catalogue.position_types[6].retired
+    assert settings.catalogue.categories[7].retired
+    lines = list(retired_in(settings))
+    assert f"{path}: sync.helpers is no setting any more: remove it, it has no effect" in lines
+    assert "environment: log.sentry is no setting any more: remove it, it has no effect" in lines
+    instead = "an entry of catalogues.position_types with an empty name is retired"
+    assert f"{path}: catalogues.retired_position_types is no setting any more: {instead}" in lines
+    assert len(lines) == 5
+    assert "did you mean" in faults(write(home, RETIRED + "retired_categoriez = []"))[0]
 
 
 @pytest.mark.parametrize(
@@ -314,14 +337,12 @@ def test_catalogues_can_be_extended_renamed_and_retired(home):
             'position_types = { 6 = "Seasonal work" }',
             "catalogues.position_types.6: 'Seasonal work' has 13 characters",
         ),
-        ('position_types = { 6 = "" }', "a name must not be empty"),
         ('categories = { 0 = "Zero" }', "an id must be 1 to 2147483647"),
         ('categories = { 40 = "Retail" }', "'Retail' is the name of both 24 and 40"),
-        ("retired_categories = [99]", "99 cannot be retired"),
+        ('categories = { 99 = "" }', "an empty name retires an entry that ships, and this is none"),
         ('categories = { a = "A" }', 'must have whole numbers and names, not "a" = "A"'),
         ('categories = { 01 = "A", 1 = "B" }', "has 1 twice"),
         ("categories = [1]", "must be like"),
-        ('retired_categories = ["1"]', 'must be a list of whole numbers, not of "1"'),
     ],
 )
 def test_a_wrong_catalogue_entry_is_refused_by_its_key(home, line, said):

@@ -135,7 +135,7 @@ def test_an_object_without_id_lacks_it(name):
 
 
 def test_a_retired_category_is_still_valid_input():
-    catalogue = CATALOGUE.extended(retired_categories=[28])
+    catalogue = CATALOGUE.extended(categories={28: ""})
     assert check_body({"categories": [{"id": 28}]}, catalogue).fields["categories"] == (28,)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.amounts import nightly, some
+from tests.amounts import some
 
 pytestmark = pytest.mark.slow
 ROWS = 9_000
@@ -94,17 +94,3 @@ def test_a_worker_process_reads_the_file_that_the_daemon_has_claimed(installatio
     assert (event["state"], event["created"]) == ("succeeded", ROWS)
     assert not daemon.events("sync.helper_lost")
     assert busy > 0.4  # of a core: it has not only started
-
-
-@nightly
-def test_there_is_no_worker_process_if_the_settings_forbid_it(installation, start, make_row):
-    installation.settings("[sync]\nhelpers = 0\n")
-    installation.employer_with_key()
-    daemon = start()
-    seen = []
-    installation.drop("jobs.csv", [make_row(f"F-{n}", description=TEXT) for n in range(ROWS)])
-    while not daemon.events("feed.reconciled"):
-        seen += worker_processes(daemon.process.pid)
-        time.sleep(0.02)
-    assert daemon.events("feed.reconciled")[0]["created"] == ROWS
-    assert not seen

@@ -1,7 +1,10 @@
-"""``syncd migrate``, and stores of newer programs, which every command leaves alone."""
+"""Stores of older programs, which are backed up and migrated, and of newer ones, which every command leaves alone."""
 
+import resource
 import shlex
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,9 +15,9 @@ from typer.main import get_command
 
 from syncd.cli.app import app
 from syncd.cli.output import DONE, FAILED
-from syncd.store import schema
+from syncd.store import database_at, schema
 from tests.amounts import some
-from tests.e2e.conftest import Installation
+from tests.e2e.conftest import Installation, clean_environ
 from tests.e2e.test_backup import feed_file, rows, state, store_of
 from tests.golden.kept import unpack
 
@@ -34,37 +37,57 @@ def version(path: Path) -> str:
     return str(found)
 
 
-def test_the_plan_says_what_would_be_migrated_and_writes_nothing(old: Installation) -> None:
-    before = state(old.base)
-    planned = old.run("migrate", "--plan", "--json").json
-    found = version(store_of(old))
-    assert (planned["from"], planned["to"], planned["migrated"]) == (found, schema.HEAD, False)
-    assert planned["backup"] is None
-    numbers = [step["schema"] for step in planned["migrations"]]
-    assert numbers == sorted(numbers)
-    assert (numbers[-1], found not in numbers) == (schema.HEAD, True)
-    assert all(step["title"] for step in planned["migrations"])
-    assert (
-        f"would migrate the store from schema {found} to schema {schema.HEAD}"
-        in old.run("migrate", "--plan").out
+def backups(installation: Installation) -> list[Path]:
+    return sorted((installation.base / "var").glob("*.before-migration-*"))
+
+
+def test_check_says_that_a_start_would_migrate_and_writes_nothing(old: Installation) -> None:
+    before, found = state(old.base), version(store_of(old))
+    checked = old.run("check", "--json")
+    assert f"has schema {found}: `syncd serve` backs it up and migrates it to {schema.HEAD}" in "".join(
+        checked.json["remarks"]
     )
     assert state(old.base) == before
 
 
-def test_it_migrates_after_a_backup_that_brings_the_old_store_back(old: Installation) -> None:
+@pytest.mark.parametrize("arguments", [["runs", "--json"], ["employer", "list"]])
+def test_who_opens_the_store_first_migrates_it_after_a_backup_that_brings_it_back(
+    old: Installation, arguments: list[str]
+) -> None:
     found, before = version(store_of(old)), rows(store_of(old))
-    done = old.run("migrate", "--json").json
-    assert (done["from"], done["to"], done["migrated"]) == (found, schema.HEAD, True)
+    assert old.run(*arguments).code == DONE
     assert version(store_of(old)) == schema.HEAD
-    kept = Path(done["backup"])
+    [kept] = backups(old)
     assert kept.stat().st_mode & 0o777 == 0o600
     assert rows(kept) == before
-    assert old.run("runs", "--json").json
+    assert old.run(*arguments).code == DONE
+    assert backups(old) == [kept]
 
     restored = old.run("restore", kept, "--yes")
     assert restored.code == DONE
-    assert f"it has schema {found}" in restored.out
+    assert (
+        f"it has schema {found}: the next start backs it up and migrates it to {schema.HEAD}" in restored.out
+    )
     assert rows(store_of(old)) == before
+
+
+def test_without_room_for_the_backup_nothing_is_migrated(old: Installation) -> None:
+    found, before = version(store_of(old)), rows(store_of(old))
+    command = [sys.executable, "-m", "syncd", "--config", str(old.config), "employer", "list"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=clean_environ(), check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000)),
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (FAILED, 1)
+    assert "the backup cannot be written" in done.stderr
+    assert (version(store_of(old)), rows(store_of(old)), backups(old)) == (found, before, [])
+
+
+def test_a_new_store_needs_no_backup(installation: Installation, start: Any) -> None:
+    installation.employer_with_key(makes_store=True)
+    start()
+    assert installation.run("check").code == DONE
+    assert backups(installation) == []
 
 
 def test_a_backup_does_not_migrate(old: Installation) -> None:
@@ -73,36 +96,18 @@ def test_a_backup_does_not_migrate(old: Installation) -> None:
     assert version(store_of(old)) == found
 
 
-def test_it_says_that_there_is_nothing_to_do_also_beside_a_daemon(
-    installation: Installation, start: Any
-) -> None:
-    installation.employer_with_key()
-    start()
-    done = installation.run("migrate")
-    assert (done.code, "nothing to migrate" in done.out) == (DONE, True)
-    assert installation.run("migrate", "--json").json["migrations"] == []
-    assert not list((installation.base / "var").glob("*before-migration*"))
-
-
-def test_it_refuses_beside_a_daemon_of_the_older_program(old: Installation) -> None:
-    from syncd.store import database_at
-
+def test_it_is_not_migrated_beside_a_daemon_of_the_older_program(old: Installation) -> None:
     daemon = database_at(f"sqlite:///{store_of(old)}")
     daemon.lock()
     try:
-        refused = old.run("migrate")
+        refused = old.run("runs")
+        checked = old.run("check", "--json")
     finally:
         daemon.unlock()
     assert refused.code == FAILED
     assert "stop it first" in refused.err
-    assert version(store_of(old)) != schema.HEAD
-
-
-def test_without_a_store_there_is_nothing_to_migrate(installation: Installation) -> None:
-    for arguments in ([], ["--plan"]):
-        refused = installation.run("migrate", *arguments)
-        assert (refused.code, "there is no store" in refused.err) == (FAILED, True)
-    assert not (installation.base / "var").exists()
+    assert "migrates it to" in "".join(checked.json["remarks"])
+    assert (version(store_of(old)) != schema.HEAD, backups(old)) == (True, [])
 
 
 #: Command → arguments with which it would do something. ``{base}`` is the folder of the installation.
@@ -110,7 +115,6 @@ ARGUMENTS = {
     "serve": "",
     "check": "",
     "backup": "{base}/copy.db",
-    "migrate": "",
     "employer add": "B",
     "employer rename": "1 B",
     "employer list": "",
@@ -136,7 +140,7 @@ ARGUMENTS = {
     "export": "--employer 1 --format json -o {base}/out.json",
 }
 #: Commands that need no store, or that replace it.
-OTHERS = {"demo", "feed folder", "feed show", "init", "notify test", "reload", "restore"}
+OTHERS = {"demo", "feed show", "init", "notify test", "reload", "restore"}
 
 
 def commands() -> Iterator[str]:

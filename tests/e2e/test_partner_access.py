@@ -98,7 +98,7 @@ def test_a_feed_s_folder_is_opened_to_one_group(daemon_user, folder):
         path.write_text("")
         path.chmod(0o600)
     os.chown(report, DAEMON, DAEMON)
-    result = daemon_user.run("feed", "folder", "acme", "--group", "users")
+    result = daemon_user.run("feed", "new", "acme", "--group", "users")
     assert result.code == 0
     assert "syncd's user nobody is not in the group users" in result.err
     assert "usermod -aG users nobody" in result.err
@@ -118,8 +118,8 @@ def test_a_feed_s_folder_is_opened_to_one_group(daemon_user, folder):
 
 @needs_root
 def test_a_feed_s_folder_is_opened_again_and_to_another_group(daemon_user, folder):
-    assert daemon_user.run("feed", "folder", "acme", "--group", "users").code == 0
-    shown = daemon_user.run("feed", "folder", "acme", "--group", str(grp.getgrnam("games").gr_gid), "--json")
+    assert daemon_user.run("feed", "new", "acme", "--group", "users").code == 0
+    shown = daemon_user.run("feed", "new", "acme", "--group", str(grp.getgrnam("games").gr_gid), "--json")
     assert shown.json == {
         "feed": "acme",
         "group": "games",
@@ -137,7 +137,7 @@ def test_a_feed_s_folder_is_opened_again_and_to_another_group(daemon_user, folde
 @needs_root
 def test_the_daemon_leaves_a_folder_open_that_was_opened(installation, start, make_row, folder):
     installation.employer_with_key()
-    assert installation.run("feed", "folder", "acme", "--group", "users").code == 0
+    assert installation.run("feed", "new", "acme", "--group", "users").code == 0
     let_all_users_reach(folder.parent.parent, 0o711)
     partner = ("setpriv", "--reuid=12345", f"--regid={PARTNERS.gr_gid}", "--clear-groups")
     (folder / "done").rmdir()
@@ -165,7 +165,7 @@ def test_the_daemon_leaves_a_folder_open_that_was_opened(installation, start, ma
     ],
 )
 def test_a_feed_s_folder_is_opened_to_a_group_of_its_own_only(daemon_user, folder, arguments, words):
-    result = daemon_user.run("feed", "folder", *arguments)
+    result = daemon_user.run("feed", "new", *arguments)
     assert (result.code, result.out) == (1, "")
     assert result.err.startswith(f"syncd: {words}")
     assert result.err.count("\n") == 1
@@ -179,7 +179,7 @@ def test_only_root_can_open_a_feed_s_folder(daemon_user, folder):
         os.setgroups([])
         os.setgid(DAEMON)
         os.setuid(DAEMON)
-        result = daemon_user.run("feed", "folder", "acme", "--group", "users")
+        result = daemon_user.run("feed", "new", "acme", "--group", "users")
         wanted = "syncd: only root can give a folder to a group: run this command as root\n"
         os._exit(0 if (result.code, result.err) == (1, wanted) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
@@ -190,13 +190,13 @@ def test_only_root_can_open_a_feed_s_folder(daemon_user, folder):
 @pytest.mark.parametrize("place", some(["", "done", "failed", ".claimed"], 2))
 def test_root_follows_no_link_that_lies_in_place_of_a_folder(daemon_user, folder, tmp_path_factory, place):
     """The daemon's user, and in a feed's folder its partner, may put links there."""
-    assert daemon_user.run("feed", "folder", "acme", "--group", "users").code == 0
+    assert daemon_user.run("feed", "new", "acme", "--group", "users").code == 0
     private = tmp_path_factory.mktemp("private")
     private.chmod(0o700)
     target = folder / place
     target.rename(target.with_name("aside"))
     target.symlink_to(private)
-    result = daemon_user.run("feed", "folder", "acme", "--group", "games")
+    result = daemon_user.run("feed", "new", "acme", "--group", "games")
     assert (result.code, result.out) == (1, "")
     assert (
         result.err
@@ -208,10 +208,10 @@ def test_root_follows_no_link_that_lies_in_place_of_a_folder(daemon_user, folder
 @needs_root
 @pytest.mark.parametrize("place", ["", "done"])
 def test_root_changes_no_folder_of_another_user(daemon_user, folder, place):
-    assert daemon_user.run("feed", "folder", "acme", "--group", "users").code == 0
+    assert daemon_user.run("feed", "new", "acme", "--group", "users").code == 0
     os.chown(folder / place, 12345, -1)
     (folder / place).chmod(0o777)
-    result = daemon_user.run("feed", "folder", "acme", "--group", "games")
+    result = daemon_user.run("feed", "new", "acme", "--group", "games")
     assert result.code == 1
     assert f"{folder / place} belongs to the user 12345, not to syncd's user {DAEMON}: chown" in result.err
     assert (mode(folder / place), (folder / place).stat().st_gid) == (0o777, PARTNERS.gr_gid)
@@ -219,12 +219,12 @@ def test_root_changes_no_folder_of_another_user(daemon_user, folder, place):
 
 @needs_root
 def test_root_gives_no_file_away_that_a_partner_linked_into_the_folder_of_reports(daemon_user, folder):
-    assert daemon_user.run("feed", "folder", "acme", "--group", "users").code == 0
+    assert daemon_user.run("feed", "new", "acme", "--group", "users").code == 0
     store = daemon_user.base / "var" / "syncd.db"
     os.link(store, folder / "done" / "1-jobs.csv.report.html")
     (folder / "done" / "2-jobs.csv.report.html").symlink_to(store)
     os.mkfifo(folder / "done" / "3-jobs.csv.report.html")
-    assert daemon_user.run("feed", "folder", "acme", "--group", "games").code == 0
+    assert daemon_user.run("feed", "new", "acme", "--group", "games").code == 0
     assert (mode(store), store.stat().st_gid) == (0o600, DAEMON)
 
 
@@ -377,7 +377,7 @@ def test_check_names_a_token_file_that_others_can_read(reachable):
 def test_check_names_a_group_that_the_daemon_s_user_is_not_in_and_users_in_the_daemon_s_own(
     daemon_user, folder
 ):
-    assert daemon_user.run("feed", "folder", "acme", "--group", "users").code == 0
+    assert daemon_user.run("feed", "new", "acme", "--group", "users").code == 0
     pid = os.fork()
     if pid == 0:
         result = daemon_user.run("check")

@@ -23,7 +23,9 @@ def scenario(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
 @pytest.fixture(scope="session")
 def scenario_of_010(scenario: Scenario, tmp_path_factory: pytest.TempPathFactory) -> Scenario:
     """The scenario as version 0.1.0 ran it, opened by the current version. Tests read it and do not change it."""
-    return unpack(tmp_path_factory.mktemp("kept"))
+    found = unpack(tmp_path_factory.mktemp("kept"))
+    found.installation.run("employer", "list")  # migrates the store
+    return found
 
 
 @pytest.fixture(params=["today", "0.1.0"])

@@ -9,6 +9,7 @@ import pytest
 from syncd.config import load_settings
 from syncd.domain import Notice, NoticeEvent
 from syncd.notify import Notifier, Sending, ways_of
+from syncd.notify.timing import BURST
 from syncd.store import notices
 from tests.clock import ZONE
 from tests.notify.receivers import SECRET
@@ -39,7 +40,7 @@ class Office:
             None, {**environ, "SYNCD_OPERATOR__PUBLIC_URL": PAGES, "SYNCD_OPERATOR__TOKEN": "of the pages"}
         )
 
-    def notifier(self, settings, *, degraded=dict, trusts=lambda now: True):
+    def notifier(self, settings, *, degraded=dict, trusts=lambda now: True, burst=BURST):
         """A notifier that has begun; what is written from now on is sent."""
         ways = ways_of(settings.notify, lambda: PAGES, lambda: self.store.now().instant, ZONE)
         sending = Sending(
@@ -48,6 +49,7 @@ class Office:
             lambda at: at.astimezone(ZONE),
             trusts,
             lambda *what: self.counted.append(what),
+            burst,
             self._sleep,
             lambda: 0.0,
         )

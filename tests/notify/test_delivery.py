@@ -16,6 +16,7 @@ from tests.clock import START
 from tests.notify.conftest import PAGES
 from tests.notify.receivers import SECRET, Hook, Mailbox, texts
 
+NONE = timedelta(0)
 LONG = {"turns": 300, "step": 60.0}
 
 
@@ -68,7 +69,7 @@ async def test_receivers_that_fail_now_and_then_get_each_notice_once_and_in_orde
 
     feeds = ["acme", "beta", "gamma"]
     with Hook(answer=http) as hook, Mailbox(answer=smtp) as mailbox:
-        notifier = office.notifier(office.settings(hook, mailbox, burst="0"))
+        notifier = office.notifier(office.settings(hook, mailbox), burst=NONE)
         for number in range(1, 31):
             office.write(feeds[number % 3], run=number)
             await office.work(notifier)
@@ -86,8 +87,8 @@ async def test_receivers_that_fail_now_and_then_get_each_notice_once_and_in_orde
 
 async def test_of_two_daemons_one_sends_each_notice(office):
     with Hook() as hook, Mailbox() as mailbox:
-        settings = office.settings(hook, mailbox, email_to="a/b@example.ca", burst="0")
-        one, two = office.notifier(settings), office.notifier(settings)
+        settings = office.settings(hook, mailbox, email_to="a/b@example.ca")
+        one, two = office.notifier(settings, burst=NONE), office.notifier(settings, burst=NONE)
         for number in range(1, 11):
             office.write(run=number)
         await asyncio.gather(office.work(one), office.work(two))
@@ -230,8 +231,8 @@ async def test_only_the_events_and_feeds_that_are_wanted(office):
 
 async def test_each_receiver_of_e_mail_has_messages_of_his_own(office):
     with Mailbox() as mailbox:
-        settings = office.settings(None, mailbox, email_to="one@example.ca,two@example.ca", burst="0")
-        notifier = office.notifier(settings)
+        settings = office.settings(None, mailbox, email_to="one@example.ca,two@example.ca")
+        notifier = office.notifier(settings, burst=NONE)
         office.write()
         await office.work(notifier)
     assert sorted(mailbox.receivers) == [["one@example.ca"], ["two@example.ca"]]
@@ -240,7 +241,7 @@ async def test_each_receiver_of_e_mail_has_messages_of_his_own(office):
 
 async def test_an_e_mail_that_is_refused_again_and_again_is_given_up(office, logged):
     with Mailbox(answer=lambda number: "554 looks like spam" if number < 8 else "250 OK") as mailbox:
-        notifier = office.notifier(office.settings(None, mailbox, burst="0"))
+        notifier = office.notifier(office.settings(None, mailbox), burst=NONE)
         office.write(run=1)
         await office.work(notifier)
         office.write(run=2)
@@ -286,8 +287,8 @@ async def test_after_a_restart_what_waits_is_tried_at_once(office):
 
 async def test_secrets_are_in_no_event_of_the_log(office, logged):
     with Hook(answer=lambda number: [302, 401, None, 200][min(number, 3)]) as hook, Mailbox() as mailbox:
-        settings = office.settings(hook, mailbox, burst="0")
-        notifier = office.notifier(settings)
+        settings = office.settings(hook, mailbox)
+        notifier = office.notifier(settings, burst=NONE)
         office.write()
         await office.work(notifier, **LONG)
     refused = office.settings(

@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import time
 import warnings
+from datetime import timedelta
 from html.parser import HTMLParser
 
 import pytest
@@ -56,7 +57,7 @@ FEED_EVENTS = [event for event in NoticeEvent if event.concerns_a_feed]
 @pytest.mark.parametrize("text", HOSTILE)
 async def test_hostile_text_is_text_in_e_mail_and_webhook(office, text):
     with Hook() as hook, Mailbox() as mailbox:
-        notifier = office.notifier(office.settings(hook, mailbox, burst="0"))
+        notifier = office.notifier(office.settings(hook, mailbox), burst=timedelta(0))
         for event in FEED_EVENTS:
             office.write(text[:255], event, reason=text, run=None if event is NoticeEvent.OVERDUE else 7)
         await office.work(notifier)
@@ -80,7 +81,7 @@ async def test_hostile_text_is_text_in_e_mail_and_webhook(office, text):
 
 async def test_an_e_mail_says_what_happened_what_is_the_case_and_what_to_do(office):
     with Mailbox() as mailbox:
-        notifier = office.notifier(office.settings(None, mailbox, burst="0"))
+        notifier = office.notifier(office.settings(None, mailbox), burst=timedelta(0))
         reason = "312 of 400 active jobs would be archived"
         office.write("acme", NoticeEvent.HELD, run=42, reason=reason, holds=HoldScope.ARCHIVE)
         await office.work(notifier)

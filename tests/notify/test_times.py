@@ -9,6 +9,8 @@ from syncd.notify.timing import FIRST_PAUSE, LONGEST_PAUSE, email_may_go, pause_
 from tests.clock import START
 from tests.notify.receivers import Hook, Mailbox, texts
 
+NONE = timedelta(0)
+
 
 async def test_a_burst_becomes_one_e_mail(office, clock):
     with Mailbox() as mailbox:
@@ -45,7 +47,7 @@ async def test_a_large_burst_is_sent_whole(office):
 
 async def test_an_e_mail_that_failed_stays_as_it_is_when_more_happens(office):
     with Mailbox(answer=lambda number: "250 OK" if number > 2 else "451 later") as mailbox:
-        notifier = office.notifier(office.settings(None, mailbox, burst="1m"))
+        notifier = office.notifier(office.settings(None, mailbox), burst=timedelta(minutes=1))
         office.write(run=1)
         await office.work(notifier, turns=2, step=15.0)
         office.write(run=2)
@@ -71,13 +73,13 @@ async def test_nothing_is_sent_in_quiet_hours(office, clock):
 
 async def test_the_digest_comes_once_a_day_at_its_time(office, clock):
     with Hook() as hook, Mailbox() as mailbox:
-        settings = office.settings(hook, mailbox, digest="08:00", burst="0", events="held")
-        notifier = office.notifier(settings, degraded=lambda: {"beta": "no employer"})
+        settings = office.settings(hook, mailbox, digest="08:00", events="held")
+        notifier = office.notifier(settings, degraded=lambda: {"beta": "no employer"}, burst=NONE)
         await office.work(notifier, turns=24 * 6, step=600.0)  # until noon of the next day
         assert [(each["event"], each["at"]) for each in hook.accepted] == [
             ("service.digest", "2026-11-17T13:00:00Z")
         ]
-        notifier = office.notifier(settings)
+        notifier = office.notifier(settings, burst=NONE)
         clock.forward(days=2)  # nobody looked in the night
         await office.work(notifier, turns=3, step=600.0)
     assert len(hook.accepted) == 2
@@ -106,7 +108,9 @@ async def test_a_digest_waits_for_a_clock_that_can_be_trusted(office):
 
 async def test_the_digest_says_what_waits_and_what_ran(office, board):
     with Mailbox() as mailbox:
-        notifier = office.notifier(office.settings(None, mailbox, digest="08:00", burst="0", events="poison"))
+        notifier = office.notifier(
+            office.settings(None, mailbox, digest="08:00", events="poison"), burst=NONE
+        )
         await office.work(notifier)
         feed = board.feed()
         board.deliver(feed, board.rows(1, 20))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 
@@ -80,22 +80,28 @@ class Catalogue:
         *,
         categories: Mapping[int, str] | None = None,
         position_types: Mapping[int, str] | None = None,
-        retired_categories: Iterable[int] = (),
-        retired_position_types: Iterable[int] = (),
     ) -> Catalogue:
-        """Return this catalogue with entries added or renamed (id → name), and others retired; none is ever removed.
+        """Return this catalogue with entries added or renamed (id → name), and retired (an empty name); none is ever removed.
 
-        Raise ConfigError with every fault: an id beyond Int32, a name too long, empty or used twice, an unknown id to retire."""
+        Raise ConfigError with every fault: an id beyond Int32, a name too long or used twice, an unknown id to retire."""
         faults: list[str] = []
         changed = Catalogue(
-            _changed("position_types", self.position_types, position_types, retired_position_types, faults),
-            _changed("categories", self.categories, categories, retired_categories, faults),
+            _changed("position_types", self.position_types, position_types, faults),
+            _changed("categories", self.categories, categories, faults),
             self.periods,
             self.routing_types,
         )
         if faults:
             raise ConfigError(faults)
         return changed
+
+    def with_retired(self, position_types: Mapping[int, str], categories: Mapping[int, str]) -> Catalogue:
+        """Return this catalogue with further entries (id → name) that are retired."""
+        return replace(
+            self,
+            position_types=_with_retired(self.position_types, position_types),
+            categories=_with_retired(self.categories, categories),
+        )
 
     def entries(self, name: str) -> Entries:
         """Return the catalogue of this name (``JobField.catalogue``): id → entry."""
@@ -150,18 +156,26 @@ def _bare(key: str) -> str:
     return " ".join(word for word in key.split() if word not in ("and", "et"))
 
 
+def _with_retired(entries: Entries, names: Mapping[int, str]) -> Entries:
+    both = {**entries, **{id: CatalogueEntry(id, name, retired=True) for id, name in names.items()}}
+    return dict(sorted(both.items()))
+
+
 def _changed(
-    kind: str, entries: Entries, names: Mapping[int, str] | None, retired: Iterable[int], faults: list[str]
+    kind: str, entries: Entries, names: Mapping[int, str] | None, faults: list[str]
 ) -> dict[int, CatalogueEntry]:
     changed = dict(entries)
     for id, name in (names or {}).items():
-        faults.extend(f"{kind}.{id}: {fault}" for fault in _entry_faults(id, name, _LONGEST[kind]))
-        changed[id] = CatalogueEntry(id, name.strip())
-    for id in retired:
-        if id in changed:
+        if name.strip():
+            faults.extend(f"{kind}.{id}: {fault}" for fault in _entry_faults(id, name, _LONGEST[kind]))
+            changed[id] = CatalogueEntry(id, name.strip())
+        elif id in changed:
             changed[id] = CatalogueEntry(id, changed[id].name, retired=True)
         else:
-            faults.append(f"{kind}: {id} cannot be retired, there is no such id")
+            faults.append(
+                f"{kind}.{id}: an empty name retires an entry that ships, and this is none; to retire one of your own,"
+                " remove its line"
+            )
     faults.extend(_doubled(kind, changed.values()))
     return {id: changed[id] for id in sorted(changed)}
 
@@ -170,7 +184,6 @@ def _entry_faults(id: int, name: str, limit: int) -> list[str]:
     length = len(name.strip())
     rules = (
         (1 <= id <= INT32_MAX, f"an id must be 1 to {INT32_MAX}"),
-        (length > 0, "a name must not be empty"),
         (length <= limit, f"{name!r} has {length} characters; at most {limit} are allowed"),
     )
     return [fault for kept, fault in rules if not kept]

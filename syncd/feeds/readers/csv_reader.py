@@ -77,9 +77,7 @@ class CsvReader(TableReader):
         bare = record.removesuffix(self._end)
         size = len(bare) or self._splitter.waiting
         if size > self._limits.text:
-            detail = (
-                f"a record of more than {self._limits.text} bytes ([limits] text); a quote may lack its end"
-            )
+            detail = f"a record of more than {self._limits.text} bytes; a quote may lack its end"
             raise FeedError("limit_exceeded", detail, line=self._line)
         return bare, len(bare) < len(record), at
 

@@ -103,8 +103,9 @@ class Unpacked:
 
 
 def over_limit(limit: str, detail: str, *, line: int | None = None, offset: int | None = None) -> FeedError:
-    """Return the error of a file that exceeds a ``limit`` of ``[limits]``; ``detail`` says what is too much."""
-    return FeedError("limit_exceeded", f"{detail} ([limits] {limit})", line=line, offset=offset)
+    """Return the error of a file that exceeds a ``limit`` of FeedLimits; ``detail`` says what is too much."""
+    setting = f" ([limits] {limit})" if limit in ("file", "record", "rows") else ""
+    return FeedError("limit_exceeded", detail + setting, line=line, offset=offset)
 
 
 def check_expansion(expanded: int, packed: int, limits: FeedLimits) -> None:

@@ -233,7 +233,6 @@ def _elements(
                     f"{part} of the spreadsheet has more than {most} bytes without a row or text, where a tag"
                 )
                 detail += f" counts {BYTES_A_TAG} bytes more"
-                detail += f" ([limits] text, of which a spreadsheet may have {_LONGEST} at most)"
                 raise FeedError("limit_exceeded", detail)
         parser.close()
     except etree.XMLSyntaxError as error:

@@ -1,4 +1,4 @@
-"""Connections to the server: how they are opened, and what is tried when it does not answer."""
+"""Connections to the server: how they are opened."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from array import array
 from typing import Any
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.array import ListDumper
 from psycopg.types.numeric import Int8BinaryDumper
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from syncd.errors import StoreBusy
 
@@ -33,38 +32,21 @@ PAUSE = 1.0
 _PREPARED, _THRESHOLD = 500, 2
 
 
-def attempts(*kinds: type[Exception], seconds: float, pause: float) -> Retrying:
-    """Return attempts at what raises one of ``kinds`` while it cannot be done, with a ``pause`` after each. After ``seconds``
-    the error of the last one is raised."""
-    retry = retry_if_exception_type(kinds)
-    return Retrying(retry=retry, stop=stop_after_delay(seconds), wait=wait_fixed(pause), reraise=True)
-
-
 class Connector:
     """Opens connections to one server. After an attempt that failed it fails at once for a moment."""
 
     def __init__(self, url: str, *, prepare: bool) -> None:
-        self._url, self._given = url, {**_DEFAULTS, **conninfo_to_dict(url)}
+        self._options = {**_DEFAULTS, **conninfo_to_dict(url)}
         self._prepare = prepare
         self._failed: tuple[float, str] | None = None
 
-    @property
-    def database(self) -> str:
-        return str(self._given["dbname"])
-
-    def address_of(self, database: str) -> str:
-        """Return the address of another database of the server."""
-        return make_conninfo(self._url, dbname=database)
-
-    def connect(self, database: str | None = None) -> Connection:
-        """Return a connection outside of a transaction, to the database ``database`` of the server or to that of the address.
-        Raises StoreBusy, psycopg.Error."""
+    def connect(self) -> Connection:
+        """Return a connection outside of a transaction. Raises StoreBusy, psycopg.Error."""
         failed = self._failed
         if failed is not None and time.monotonic() < failed[0]:
             raise StoreBusy(f"the store cannot be used now: the server cannot be reached ({failed[1]})")
-        given = self._given if database is None else {**self._given, "dbname": database}
         try:
-            driver = psycopg.connect(**given, autocommit=True, cursor_factory=psycopg.RawCursor)  # type: ignore[arg-type]
+            driver = psycopg.connect(**self._options, autocommit=True, cursor_factory=psycopg.RawCursor)  # type: ignore[arg-type]
         except psycopg.Error as error:
             self._failed = time.monotonic() + PAUSE, str(error).strip().partition("\n")[0]
             raise

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
-from datetime import datetime
-from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from syncd.errors import StoreError
-from syncd.store.database import Backup, Database, Executes, Replacement
-from syncd.store.postgres import backups
+from syncd.store.database import Database, Executes
 from syncd.store.postgres.connections import Connection, Connector
 from syncd.store.postgres.dialect import MIGRATION_URL, statements
 from syncd.store.postgres.errors import DRIVER_ERRORS, is_conflict, store_errors, translated
 from syncd.store.postgres.named_locks import NamedLocks
-from syncd.store.postgres.restoring import be_alone, unpacked
 from syncd.store.postgres.search import PostgresIndex
 from syncd.store.postgres.session import BEGIN_READ, BEGIN_WRITE, WRITER_LOCK, PostgresSession, SingleSession
 
@@ -37,21 +33,18 @@ _SEQUENCES = (
 class PostgresDatabase(Database):
     """The store in a database of a server. Any number of daemons may use it at once, so nobody owns it.
 
-    ``lock_url``: a direct connection, past a pooler, for locks; empty: as ``url``. ``prepare``: whether statements are prepared
-    on the server; a pooler may not allow it."""
+    ``lock_url``: a direct connection, for locks, past the pooler that ``url`` then leads to; empty: as ``url``. Statements are
+    prepared on the server only without a pooler, since not all poolers allow it."""
 
     errors: tuple[type[BaseException], ...] = DRIVER_ERRORS
-    opening_writes = False
-    backup_ending = ".dump"
-    is_backup = staticmethod(backups.is_backup)
     translated = staticmethod(translated)
     is_conflict = staticmethod(is_conflict)
 
-    def __init__(self, url: str, lock_url: str = "", *, prepare: bool) -> None:
+    def __init__(self, url: str, lock_url: str = "") -> None:
         self.statements = statements()
         self.index = PostgresIndex()
         try:
-            self._connector = Connector(url, prepare=prepare)
+            self._connector = Connector(url, prepare=not lock_url)
             self._direct = Connector(lock_url or url, prepare=False)
         except psycopg.ProgrammingError:  # its text may have the password
             form = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
@@ -129,22 +122,6 @@ class PostgresDatabase(Database):
                 return None
             found = session.execute("SELECT version_num FROM alembic_version").fetchone()
         return None if found is None else str(*found)
-
-    def be_alone(self) -> None:
-        with store_errors(), closing(self._direct.connect()) as driver:
-            be_alone(driver, self._direct.database)
-
-    def backup(self, target: Path, at: datetime) -> Backup:
-        with store_errors(), closing(self._direct.connect()) as driver:
-            return backups.back_up(driver, target, at)
-
-    def unpack(self, source: IO[bytes]) -> AbstractContextManager[Replacement]:
-        """What is unpacked is a database beside that of the store."""
-        return unpacked(self._direct.connect, self._direct.database, source, self._beside)
-
-    def _beside(self, name: str) -> PostgresDatabase:
-        """Return the store in another database of the server."""
-        return PostgresDatabase(self._direct.address_of(name), prepare=False)
 
 
 def _check_version(session: PostgresSession) -> None:

@@ -24,7 +24,7 @@ _NOTICE = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tc
 #: Connections that are kept at most.
 _KEPT = 4
 _PROCESS = "SELECT pg_backend_pid()"
-LOCK = "SELECT pg_try_advisory_lock($1)"
+_LOCK = "SELECT pg_try_advisory_lock($1)"
 _UNLOCK = "SELECT pg_advisory_unlock($1)"
 _HELD = (
     "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND pid = $1"
@@ -128,16 +128,11 @@ class NamedLocks:
 
 def _locked(driver: Connection, name: str) -> Held | None:
     """Return the lock if it is this connection's now, None if another has it."""
-    key = key_of(name)
+    key = int.from_bytes(sha256(f"syncd {name}".encode()).digest()[:8], signed=True)
     with store_errors():
         driver.execute(_NOTICE)
         ((process,),) = driver.execute(_PROCESS)
         if process != driver.info.backend_pid:
             raise StoreError("store.url leads to a pooler, which cannot hold locks: set store.lock_url")
-        ((mine,),) = driver.execute(LOCK, (key,))
+        ((mine,),) = driver.execute(_LOCK, (key,))
     return Held(name, process, key) if mine else None
-
-
-def key_of(name: str) -> int:
-    """Return the number of the lock ``name``."""
-    return int.from_bytes(sha256(f"syncd {name}".encode()).digest()[:8], signed=True)

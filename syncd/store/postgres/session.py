@@ -13,9 +13,10 @@ from uuid import uuid4
 
 import psycopg
 from psycopg.pq import TransactionStatus
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from syncd.errors import StoreBusy
-from syncd.store.postgres.connections import Connection, attempts
+from syncd.store.postgres.connections import Connection
 
 T = TypeVar("T")
 
@@ -203,7 +204,12 @@ class PostgresSession:
         """Return what the last transaction of this session that is on disk wrote as its number. Waits until the one whose
         answer was lost has ended. Raises an error if the server does not answer for OUTCOME_SECONDS: then it is not known."""
         found: str | None = None
-        for attempt in attempts(StoreBusy, psycopg.OperationalError, seconds=OUTCOME_SECONDS, pause=0.1):
+        for attempt in Retrying(
+            retry=retry_if_exception_type((StoreBusy, psycopg.OperationalError)),
+            stop=stop_after_delay(OUTCOME_SECONDS),
+            wait=wait_fixed(0.1),
+            reraise=True,
+        ):
             with attempt:
                 self.begin()
                 row = self._driver.execute(_COMMITTED, (self._name,)).fetchone()

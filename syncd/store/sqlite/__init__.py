@@ -2,4 +2,4 @@
 
 from syncd.store.sqlite.database import SqliteDatabase
 
-__all__ = ["SqliteDatabase"]
+__all__ = ["SqliteDatabase", "backups", "restoring"]

@@ -1,26 +1,25 @@
-"""Backups of a store in an SQLite file. A backup is such a file too: a whole store, with a note in it of when it was made and
-what was in it then."""
+"""Backups of a store in an SQLite file. A backup is such a file too: a whole store, with a note in it that says when it was made
+and how many rows it had then, with their digest."""
 
 # ruff: noqa: S608 - names of tables and columns come from the schema, which takes no parameters
 
 from __future__ import annotations
 
 import os
-import shutil
+import re
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import IO
 
 import msgspec
 
-from syncd.errors import StoreBusy, StoreError
-from syncd.store.backups import Contents, Note, flush, read_note, verified
-from syncd.store.database import Backup
+from syncd.errors import StoreError
 from syncd.store.model import to_json
+from syncd.store.sqlite.drafts import draft_folder, flush
 from syncd.store.sqlite.errors import primary_code, store_errors
 from syncd.store.sqlite.search_index import TABLES as INDEX_TABLES
 
@@ -34,15 +33,72 @@ _PUT_NOTE = (
 )
 _REMOVE_NOTE = "DELETE FROM setting WHERE name = ?"
 _VERSION = "SELECT version_num FROM alembic_version"
-#: How long the last user of a store may take to close it, in seconds.
-_CLOSING = 1.0
 _NOT_WRITTEN = (
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_READONLY,
 )
+_FILE_NAME = re.compile(r"syncd-\d{8}T\d{6}\.\d{6}Z\.db")
 _encode = msgspec.msgpack.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """The contents of a backup. ``schema``: the version of its schema; ``rows``: table → how many it has; ``digest``: the SHA-256
+    of all rows; ``made_at``: None if ``write`` did not make it, so that there was nothing to compare the rows with; ``size`` in
+    bytes."""
+
+    schema: str
+    rows: Mapping[str, int]
+    digest: str
+    made_at: datetime | None
+    size: int
+
+
+class _Note(msgspec.Struct):
+    """A backup's own account of its contents."""
+
+    at: datetime
+    rows: dict[str, int]
+    digest: str
+    format: str = "syncd.backup/1"
+
+
+def write(path: Path, target: Path, at: datetime) -> Backup:
+    """Write a verified backup of the store at ``path`` to ``target``, while the store is in use: when this returns it is on
+    disk, and until then ``target`` is as it was before. ``at`` is the present instant. Raises StoreError, OSError."""
+    if not target.parent.is_dir():
+        raise StoreError(f"{target.parent} is not a folder: make it first, for syncd's user alone")
+    with draft_folder(target.parent) as folder:
+        draft = folder / "backup"
+        made = _copy(path, draft, at)
+        flush(draft)
+        draft.replace(target)
+    flush(target.parent)
+    return made
+
+
+def name_at(at: datetime) -> str:
+    """Return the name that a backup of this instant has in a folder. Names sort by their instants."""
+    return f"syncd-{at:%Y%m%dT%H%M%S.%fZ}.db"
+
+
+def remove_oldest(folder: Path, keep: int, newest: Path) -> list[Path]:
+    """Remove backups from ``folder`` until ``keep`` are left; return those that were removed. Only files with names of
+    ``name_at`` count. ``newest`` is kept in any case. Raises OSError."""
+    others = [
+        path
+        for path in sorted(folder.iterdir())
+        if _FILE_NAME.fullmatch(path.name)
+        and path.is_file()
+        and not path.is_symlink()
+        and path.name != newest.name
+    ]
+    removed = others[: max(0, len(others) - (keep - 1))]
+    for path in removed:
+        path.unlink(missing_ok=True)
+    return removed
 
 
 def version_of(path: Path) -> str | None:
@@ -52,20 +108,19 @@ def version_of(path: Path) -> str | None:
         return None
     log = path.with_name(f"{path.name}-wal")
     as_it_is = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
-    with store_errors(), closing(_connected(path, as_it_is)) as connection:
+    with store_errors(), closing(connected(path, as_it_is)) as connection:
         return _version(connection)
 
 
-def copy_store(path: Path, target: Path, at: datetime) -> Backup:
+def _copy(path: Path, target: Path, at: datetime) -> Backup:
     """Write a backup of the store at ``path`` to the new file ``target``, and compare every row with the store's. Raises
     StoreError."""
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    with store_errors(), closing(_connected(path, "mode=rw")) as source:
+    with store_errors(), closing(connected(path, "mode=rw")) as source:
         source.execute("BEGIN")  # all that follows reads the store as it is at one moment
-        before = _contents(source)
-        note = to_json(Note(at, before.rows, before.digest))
+        note = to_json(_Note(at, *_contents(source)))
         try:
-            with closing(_connected(target, "mode=rw")) as copy:
+            with closing(connected(target, "mode=rw")) as copy:
                 source.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
                 copy.execute(_PUT_NOTE, (_NOTE, note))
@@ -92,22 +147,47 @@ def read_backup(path: Path) -> Backup:
     """Return what a backup has in it, after looking at all of it. Nothing else may use the file. A store that somebody
     copied otherwise has no note: its rows cannot be compared. Raises StoreError if it is damaged or not a store."""
     try:
-        with closing(_connected(path, "mode=rw")) as connection:
+        with closing(connected(path, "mode=rw")) as connection:
             for (fault,) in connection.execute("PRAGMA integrity_check(1)"):
                 if fault != "ok":
                     raise StoreError(f"the backup is damaged ({fault.splitlines()[-1]}); use another one")
             schema = _version(connection)
             if schema is None:
                 raise StoreError("the file is not a backup: no store is in it")
-            value = connection.execute(_GET_NOTE, (_NOTE,)).fetchone()
-            now = _contents(connection)
+            notes = connection.execute(_GET_NOTE, (_NOTE,)).fetchall()
+            rows, digest = _contents(connection)
     except sqlite3.Error as error:
         raise StoreError(f"the file is not a backup, or is damaged ({error}); use another one") from error
-    note = read_note(*value) if value is not None else None
-    return verified(note, schema, now, path.stat().st_size)
+    made_at = None
+    for (note,) in notes:
+        made_at = _verified(note, rows, digest).at
+    return Backup(schema, rows, digest, made_at, path.stat().st_size)
 
 
-def _contents(connection: sqlite3.Connection) -> Contents:
+def _verified(value: str | bytes, rows: Mapping[str, int], digest: str) -> _Note:
+    """Return the note that was written as ``value``. Raises StoreError if it cannot be read, or the rows are not as it says."""
+    try:
+        note = msgspec.json.decode(value, type=_Note)
+    except msgspec.MsgspecError as error:
+        raise StoreError(f"the backup is not as it was made: its note cannot be read ({error})") from error
+    if (note.rows, note.digest) != (rows, digest):
+        why = "something in its rows was changed (a fault of a disk, or somebody used it as a store)"
+        for name in sorted({*note.rows, *rows}, reverse=True):
+            was, has = note.rows.get(name, 0), rows.get(name, 0)
+            if was != has:
+                why = f"the table {name} has {has} rows, and had {was}"
+        raise StoreError(f"the backup is not as it was made: {why}; use another one")
+    return note
+
+
+def take_note_out(path: Path) -> None:
+    """Make a store of a backup that nobody else uses. Raises StoreError."""
+    with store_errors(), closing(connected(path, "mode=rw")) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute(_REMOVE_NOTE, (_NOTE,))
+
+
+def _contents(connection: sqlite3.Connection) -> tuple[dict[str, int], str]:
     """Return how many rows each table has, and the SHA-256 of all rows. Left out are the note, and the search index, which has
     nothing that the jobs do not have."""
     digest, rows = sha256(), dict[str, int]()
@@ -123,7 +203,7 @@ def _contents(connection: sqlite3.Connection) -> Contents:
             digest.update(_encode(row))
             rows[name] += 1
     connection.text_factory = str
-    return Contents(rows, digest.hexdigest())
+    return rows, digest.hexdigest()
 
 
 def _order(connection: sqlite3.Connection, table: str) -> str:
@@ -142,61 +222,6 @@ def _version(connection: sqlite3.Connection) -> str | None:
     return None if found is None else str(*found)
 
 
-def _connected(path: Path, how: str) -> sqlite3.Connection:
+def connected(path: Path, how: str) -> sqlite3.Connection:
     """Return a connection to a file that exists."""
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None)
-
-
-def take_place(path: Path, draft: Path, at: datetime) -> Path | None:
-    """Put the verified backup ``draft`` in the place of the store at ``path``, as ``Replacement`` does."""
-    # At each moment there is the old store at the path, or the new one: a kill between two steps loses nothing.
-    kept = path.with_name(f"{path.name}.before-restore-{at:%Y%m%dT%H%M%S.%fZ}")
-    found = path.exists()
-    with _closed_store(path, kept):
-        if found:
-            os.link(path, kept)
-        draft.replace(path)
-        flush(path.parent)
-    return kept if found else None
-
-
-def unpack(source: IO[bytes], draft: Path) -> Backup:
-    """Copy a backup to the new file ``draft``, verify it there, and take the note out. Raises StoreError, OSError."""
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-        shutil.copyfileobj(source, file, 1 << 20)
-    found = read_backup(draft)
-    with store_errors(), closing(_connected(draft, "mode=rw")) as connection:
-        connection.execute("PRAGMA journal_mode = DELETE")
-        connection.execute(_REMOVE_NOTE, (_NOTE,))
-    flush(draft)
-    return found
-
-
-@contextmanager
-def _closed_store(path: Path, kept: Path) -> Iterator[None]:
-    """Bring the log of the old store into its file, and let nobody else use the store until the block ends: SQLite would take
-    the log of the old store for that of the new one. If the old store cannot be read, or is gone, its log is renamed to be
-    beside ``kept``. Raises StoreBusy if another process uses the store, StoreError."""
-    if not path.exists():
-        _rename_log(path, kept)
-        yield
-        return
-    with store_errors(), closing(sqlite3.connect(path, timeout=_CLOSING, isolation_level=None)) as old:
-        try:
-            old.execute("PRAGMA locking_mode = EXCLUSIVE")
-            old.execute("PRAGMA journal_mode = DELETE")
-            old.execute("BEGIN EXCLUSIVE")
-        except sqlite3.DatabaseError as error:
-            if primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                raise StoreBusy(f"another process uses the store {path}: end it first") from error
-            if primary_code(error) not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-                raise
-            old.close()
-            _rename_log(path, kept)
-        yield
-
-
-def _rename_log(path: Path, kept: Path) -> None:
-    for ending in ("-wal", "-shm", "-journal"):
-        with suppress(FileNotFoundError):
-            path.with_name(path.name + ending).rename(kept.with_name(kept.name + ending))

@@ -8,10 +8,9 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from datetime import datetime
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from weakref import WeakSet
 
 import sqlalchemy as sa
@@ -22,10 +21,9 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import NullPool
 
 from syncd.errors import StoreBusy, StoreError, StoreInUse
-from syncd.store.backups import draft_folder
-from syncd.store.database import Backup, Database, Executes, Replacement, Session
+from syncd.store.database import Database, Executes, Session
 from syncd.store.model import ConstantsInText, Statements, TextContains, metadata
-from syncd.store.sqlite.backups import copy_store, is_backup, take_place, unpack, version_of
+from syncd.store.sqlite.backups import version_of
 from syncd.store.sqlite.checkpoint import SqliteCheckpoints
 from syncd.store.sqlite.errors import DRIVER_ERRORS, is_conflict, store_errors, translated
 from syncd.store.sqlite.named_locks import named_lock
@@ -141,9 +139,6 @@ class SqliteDatabase(Database):
     the store."""
 
     errors: tuple[type[BaseException], ...] = DRIVER_ERRORS
-    opening_writes = True
-    backup_ending = ".db"
-    is_backup = staticmethod(is_backup)
     translated = staticmethod(translated)
     is_conflict = staticmethod(is_conflict)
 
@@ -179,8 +174,6 @@ class SqliteDatabase(Database):
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
-
-    def be_alone(self) -> None: ...
 
     def named_lock(self, name: str) -> AbstractContextManager[bool]:
         """Return the lock ``name``, which is a file in the folder ``syncd.db.locks`` beside ``syncd.db``."""
@@ -258,17 +251,6 @@ class SqliteDatabase(Database):
 
     def version(self) -> str | None:
         return version_of(self.path)
-
-    def backup(self, target: Path, at: datetime) -> Backup:
-        return copy_store(self.path, target, at)
-
-    @contextmanager
-    def unpack(self, source: IO[bytes]) -> Iterator[Replacement]:
-        """The copy is on the file system of the store, so that it needs as much space as the backup there."""
-        path = self.path.resolve()
-        with draft_folder(path.parent) as folder:
-            draft = folder / "store"
-            yield Replacement(unpack(source, draft), SqliteDatabase(draft), partial(take_place, path, draft))
 
 
 def _make_private(path: Path) -> None:

@@ -171,7 +171,7 @@ async def test_what_is_retired_is_not_offered_but_still_known(serve: Any) -> Non
     """Serve the API with another configuration, as after a restart."""
     names: Any = {"position_types": {6: "Seasonal"}, "categories": {33: "Film"}}
     extended = Catalogue.default().extended(**names)
-    retired = extended.extended(retired_position_types=[6], retired_categories=[33])
+    retired = extended.extended(position_types={6: ""}, categories={33: ""})
     async with serve(catalogue=extended) as before:
         job = await before.create(positionType={"id": 6}, categories=[{"id": 33}], salary=None)
         assert job["positionType"] == {"id": 6, "name": "Seasonal"}

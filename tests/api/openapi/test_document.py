@@ -236,7 +236,7 @@ def test_the_configured_catalogue_is_documented() -> None:
     catalogue = Catalogue.default().extended(position_types={6: "Seasonal"})
     found = openapi_document(catalogue)["components"]["schemas"]["PositionTypeInput"]["properties"]["id"]
     assert "5 Volunteer, 6 Seasonal." in found["description"]
-    retired = openapi_document(Catalogue.default().extended(retired_position_types=[4, 5]))
+    retired = openapi_document(Catalogue.default().extended(position_types={4: "", 5: ""}))
     found = retired["components"]["schemas"]["PositionTypeInput"]["properties"]["id"]
     assert (
         found["description"] == "One of: 1 Full Time, 2 Part Time, 3 Contract. Retired, for old jobs: 4, 5."

@@ -98,15 +98,13 @@ def test_find_routing_type():
 
 def test_a_catalogue_can_be_extended_and_renamed_and_entries_retired():
     catalogue = CATALOGUE.extended(
-        categories={100: " Fisheries ", 32: "Everything else"},
-        position_types={6: "On Call"},
-        retired_categories=[30],
-        retired_position_types=[5],
+        categories={100: " Fisheries ", 32: "Everything else", 30: " "},
+        position_types={6: "On Call", 5: ""},
     )
     assert catalogue.categories.get(100) == CatalogueEntry(100, "Fisheries")
     assert catalogue.find("categories", "everything ELSE") == 32
     assert catalogue.find("categories", "autre") == 32
-    assert catalogue.categories[30].retired
+    assert (catalogue.categories[30].retired, catalogue.categories[30].name) == (True, "Sports & Recreation")
     assert catalogue.find("categories", "Sports & Recreation") is None
     assert catalogue.find("categories", "fitness") is None
     assert catalogue.find("position_types", "on call") == 6
@@ -117,15 +115,14 @@ def test_a_catalogue_can_be_extended_and_renamed_and_entries_retired():
 def test_every_fault_of_an_extension_is_reported():
     with pytest.raises(ConfigError) as caught:
         CATALOGUE.extended(
-            categories={0: "Zero", 2**31: "Big", 50: "x" * 41, 51: " ", 52: "legal"},
+            categories={0: "Zero", 2**31: "Big", 50: "x" * 41, 52: "legal", 99: ""},
             position_types={7: "Eleven char"},
-            retired_categories=[99],
         )
     faults = "\n".join(caught.value.faults)
-    for words in ("categories.0", f"categories.{2**31}", "41 characters", "must not be empty", "19 and 52"):
+    for words in ("categories.0", f"categories.{2**31}", "41 characters", "19 and 52"):
         assert words in faults
     assert "position_types.7" in faults
-    assert "99 cannot be retired" in faults
+    assert "categories.99: an empty name retires an entry that ships, and this is none" in faults
 
 
 def test_names_at_their_limit_are_taken():
@@ -138,7 +135,7 @@ def test_different_catalogues_have_different_digests():
     assert len(CATALOGUE.digest()) == 16
     others = [
         CATALOGUE.extended(categories={32: "Misc"}),
-        CATALOGUE.extended(retired_categories=[32]),
+        CATALOGUE.extended(categories={32: ""}),
         CATALOGUE.extended(position_types={6: "On Call"}),
     ]
     assert len({CATALOGUE.digest(), *(c.digest() for c in others)}) == 4

@@ -226,7 +226,7 @@ def test_of_several_kinds_of_work_the_hours_count_before_the_tenure(values, expe
 
 
 def test_a_retired_kind_of_work_is_not_found_beside_another():
-    catalogue = CATALOGUE.extended(retired_position_types=[2])
+    catalogue = CATALOGUE.extended(position_types={2: ""})
     mapping = Mapping(catalogue, {"positionType": "t"}, None, "json")
     found = mapping.row(Record(1, 1, b"", {"t": ["Permanent", "Part-time"]}))
     assert found.body is not None

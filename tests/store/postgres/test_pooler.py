@@ -49,7 +49,7 @@ def pooler(program: Callable[..., str]) -> Iterator[str]:
 
 def test_stores_behind_a_pooler_are_written_read_and_locked(path: Path, pooler: str) -> None:
     url = store_url(path)
-    open_one = partial(Store.open, url + pooler, timezone=TORONTO, prepare=False, lock_url=url)
+    open_one = partial(Store.open, url + pooler, timezone=TORONTO, lock_url=url)
     with open_one() as one, open_one() as two:
 
         def add(number: int) -> int:
@@ -67,7 +67,8 @@ def test_stores_behind_a_pooler_are_written_read_and_locked(path: Path, pooler: 
 
 
 def test_a_lock_is_not_taken_through_a_pooler(path: Path, pooler: str) -> None:
-    with Store.open(store_url(path) + pooler, timezone=TORONTO, prepare=False) as store:
+    url = store_url(path) + pooler
+    with Store.open(url, timezone=TORONTO, lock_url=url) as store:
         for _ in range(2):
             with (
                 pytest.raises(StoreError, match="leads to a pooler, which cannot hold locks"),

@@ -14,6 +14,7 @@ from syncd.errors import StoreBusy, StoreError, StoreInUse, StoreTooNew
 from syncd.store import Store, Tx, employers, runs, schema, utc_now
 from syncd.store.facts import prove_writable
 from syncd.store.jobs import reading
+from syncd.store.sqlite import backups
 from syncd.store.sqlite.database import SqliteDatabase
 from tests.store.board import TORONTO
 from tests.store.transactions.test_writer import put, seen, together
@@ -93,9 +94,9 @@ def test_the_file_is_set_up_for_speed_and_safety(store: Store) -> None:
     assert store.write(lambda tx: -tx.execute("PRAGMA cache_size").fetchone()[0]) <= 16_384
 
 
-def test_a_backup_is_a_whole_store(store: Store, tmp_path: Path) -> None:
+def test_a_backup_is_a_whole_store(store: Store, path: Path, tmp_path: Path) -> None:
     store.write(lambda tx: employers.add(tx, "Acme"))
-    store.database.backup(tmp_path / "copy.db", utc_now())
+    backups.write(path, tmp_path / "copy.db", utc_now())
     store.write(lambda tx: employers.add(tx, "Later"))
     with opened(tmp_path / "copy.db") as copy:
         assert [e.name for e in copy.read(employers.all)] == ["Acme"]

@@ -106,7 +106,7 @@ def record_value(raw: bytes, limits: FeedLimits) -> tuple[dict[str, Any] | None,
     except RefusedValue as refusal:
         return None, Problem("", refusal.code, refusal.detail)
     except RecursionError:
-        return None, Problem("", "too_deep", f"nested deeper than {limits.depth} ([limits] depth)")
+        return None, Problem("", "too_deep", f"nested deeper than {limits.depth}")
     if not isinstance(value, dict):
         return None, Problem("", "wrong_type", "a record must be an object", value)
     return value, None
@@ -149,7 +149,7 @@ def refuse_surrogate(text: str) -> None:
 def _members(value: Any, depth: int) -> int:
     """How many members all objects in ``value`` have together. Raise RefusedValue below ``depth``."""
     if depth < 0:
-        raise RefusedValue("too_deep", "nested deeper than [limits] depth allows")
+        raise RefusedValue("too_deep", "nested too deeply")
     count = 0
     if type(value) is dict:
         count = len(value)

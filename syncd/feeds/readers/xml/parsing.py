@@ -23,16 +23,14 @@ _LONGEST = 10 << 20
 #: lxml repeats the place after the parser's words.
 _PLACE = re.compile(r"\s*, line \d+, column \d+\Z")
 #: libxml2's own limits cannot be changed here, and its advice on them is for programmers.
-_TOO_LONG = (
-    "a text or a name is longer than an XML parser takes (10,000,000 bytes; no [limits] text allows more)"
-)
+_TOO_LONG = "a text or a name is longer than an XML parser takes (10,000,000 bytes)"
 _FORBIDDEN = "the character with number {0}, which XML does not allow"
 #: Characters in CDATA that libxml2 has no message for.
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
-        (r"Excessive depth", "nested deeper than an XML parser takes (256; no [limits] depth allows more)"),
+        (r"Excessive depth", "nested deeper than an XML parser takes (256)"),
         (r"Resource limit exceeded|.*XML_PARSE_HUGE", _TOO_LONG),
         (r"xmlParseEntityRef: no name|EntityRef: expecting ';'", "a bare & (write &amp;)"),
         (r"StartTag: invalid element name", "a bare < (write &lt;)"),
@@ -151,7 +149,6 @@ class XmlParser:
             return fault
         what = "bytes of memory for tags and attributes" if self._is_heavy else "bytes"
         detail = f"more than {self.most} {what} without the end of a record"
-        detail += f" ([limits] text, of which XML may have {_LONGEST} at most)"
         return FeedError("limit_exceeded", detail, line=line)
 
     def _begin(self, root: str, line: int) -> None:

@@ -1,5 +1,5 @@
-"""What is lost when a backup takes the place of the store. Stores of all versions are compared: only columns of the first
-schema are read."""
+"""The runs, changes and keys that are lost when a backup takes the place of the store. Stores of all versions are compared: only
+columns of the first schema are read."""
 
 from __future__ import annotations
 
