@@ -21,7 +21,7 @@ NO_FOLDER = "it, or something above it, is not a folder"
 
 
 def check(config: Path | None, as_json: bool) -> int:
-    """Print what is wrong, and return 1 if anything is, else 0. Remarks are no faults. Creates nothing."""
+    """Print what is wrong, and return 1 if anything is, else 0. Creates nothing."""
     settings = None
     remarks: list[str] = []
     try:
@@ -49,10 +49,8 @@ def _about_the_store(settings: Settings) -> Iterator[str]:
     if not stores.has_store(settings):
         yield f"there is no store at {place_of(settings)} yet; `syncd serve` and `syncd employer add` make one"
     elif (old := _old_version(settings)) is not None:
-        before = (
-            "backs it up and" if settings.store.path is not None else "(make a backup with pg_dump first)"
-        )
-        yield f"the store has schema {old}: `syncd serve` {before} migrates it to {schema.HEAD}"
+        backup = "backs it up and" if settings.store.path else "(make a backup first, by pg_dump)"
+        yield f"the store has schema {old}: `syncd serve` {backup} migrates it to {schema.HEAD}"
 
 
 def _old_version(settings: Settings) -> str | None:

@@ -74,7 +74,7 @@ def retired_in(settings: Settings) -> Iterator[str]:
     """Yield a line about each setting that is set and is none any more."""
     for key, source in settings.sources.items():
         if key in RETIRED and key not in BY_KEY:
-            yield f"{source}: {key} is no setting any more: {RETIRED[key] or 'remove it, it has no effect'}"
+            yield f"{source}: {key} is not a setting any more: {RETIRED[key] or 'remove it, it has no effect'}"
 
 
 def find_file(path: Path | None, environ: Mapping[str, str]) -> Path | None:
@@ -241,10 +241,10 @@ def _catalogue(changes: Catalogues, values: Mapping[str, object], faults: list[s
             ids = values.get(f"catalogues.retired_{kind}")
             known = [id for id in catalogue.entries(kind) if isinstance(ids, list) and id in ids]
             catalogue = catalogue.extended(**{kind: dict.fromkeys(known, "")})
-        return catalogue
     except ConfigError as error:
         faults.extend(f"catalogues.{fault}" for fault in error.faults)
         return Catalogue.default()
+    return catalogue
 
 
 def _secrets(holder: Any, table: str, base: Path, faults: list[str]) -> Any:

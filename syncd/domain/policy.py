@@ -101,8 +101,8 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class FeedLimits:
-    """``[limits]``: sizes in bytes. A fault names the limit that is exceeded (docs/feeds.md "Formats and limits"). The fields
-    that are no settings bound what a reader holds in memory or does; no feed of a partner has come near to them."""
+    """``[limits]``: sizes in bytes. A fault names the limit that is exceeded (docs/feeds.md "Formats and limits"). The
+    fields below ``rows`` are constants: they bound the memory and the work of a reader, and no feed comes near them."""
 
     file: int = setting(positive(SIZE), "4GiB", "a larger file fails (expanded, if it is compressed)")
     record: int = setting(positive(SIZE), "1MiB", "a larger record is a rejected row")

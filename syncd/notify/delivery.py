@@ -40,7 +40,7 @@ STORE_PAUSE = 1.0
 class Sending:
     """What all receivers share. ``zoned`` gives an instant in the service's time zone. ``trusts``: whether an instant can be
     trusted; while it cannot, nothing is given up. ``count`` gets the kind of a way, a result (``sent``, ``failed``,
-    ``dropped``) and a number. ``burst`` is for ``email_may_go``. ``sleep`` is in seconds; ``random`` gives a share from 0 to 1."""
+    ``dropped``) and a number. ``burst``: see ``email_may_go``. ``sleep`` is in seconds; ``random`` gives a share from 0 to 1."""
 
     store: Store
     settings: Notify

@@ -322,10 +322,10 @@ def test_a_file_with_settings_of_earlier_versions_works_and_they_are_named(home)
     assert settings.catalogue.position_types[6].retired
     assert settings.catalogue.categories[7].retired
     lines = list(retired_in(settings))
-    assert f"{path}: sync.helpers is no setting any more: remove it, it has no effect" in lines
-    assert "environment: log.sentry is no setting any more: remove it, it has no effect" in lines
+    assert f"{path}: sync.helpers is not a setting any more: remove it, it has no effect" in lines
+    assert "environment: log.sentry is not a setting any more: remove it, it has no effect" in lines
     instead = "an entry of catalogues.position_types with an empty name is retired"
-    assert f"{path}: catalogues.retired_position_types is no setting any more: {instead}" in lines
+    assert f"{path}: catalogues.retired_position_types is not a setting any more: {instead}" in lines
     assert len(lines) == 5
     assert "did you mean" in faults(write(home, RETIRED + "retired_categoriez = []"))[0]
 

@@ -216,6 +216,16 @@ def test_without_a_store_nothing_is_made(installation: Installation) -> None:
     assert not (installation.base / "copy.db").exists()
 
 
+@pytest.mark.parametrize("command", ["backup", "restore"])
+def test_on_postgresql_its_own_programs_do_it(installation: Installation, command: str) -> None:
+    path = installation.base / "copy.dump"
+    installation.settings('[store]\nurl = "postgresql://syncd@127.0.0.1:1/syncd"\n')
+    refused = installation.run(command, path)
+    words = "pg_dump and pg_restore do this for a store on PostgreSQL: see docs/deploy/postgresql.md"
+    assert (refused.code, refused.out, refused.err) == (FAILED, "", f"syncd: {words}\n")
+    assert not path.exists()
+
+
 def test_a_damaged_store_is_not_backed_up(acme: Installation) -> None:
     target, store = acme.base / "copy.db", store_of(acme)
     acme.run("backup", target)

@@ -584,9 +584,10 @@ def test_check_creates_nothing(cli, tmp_path, monkeypatch):
     result = cli("check")
     assert (result.code, result.out) == (0, "all good: no settings file, all defaults\n")
     assert result.err == (
-        f"there is no store at {tmp_path}/var/syncd.db yet; `syncd serve` and `syncd employer add` make one\n"
+        f"syncd: there is no store at {tmp_path}/var/syncd.db yet; `syncd serve` and `syncd employer add` make one\n"
     )
-    assert cli("check", "--json").json == {"ok": True, "faults": []}
+    remarks = [result.err.removeprefix("syncd: ").rstrip()]
+    assert cli("check", "--json").json == {"ok": True, "faults": [], "remarks": remarks}
     assert list(tmp_path.iterdir()) == []
 
 

@@ -33,7 +33,7 @@ def url_of(database: str) -> str:
 
 @pytest.fixture
 def acme(installation: Installation) -> Iterator[Installation]:
-    """An installation whose store is in the database ``acme`` of a user who is no administrator."""
+    """An installation whose store is in the database ``acme`` of a user who is not an administrator."""
     server().sql("CREATE ROLE app LOGIN")
     server().sql("CREATE DATABASE acme OWNER app TEMPLATE template0 ENCODING 'UTF8'")
     use(installation, "acme")
@@ -103,6 +103,6 @@ def test_check_says_that_a_start_would_migrate_and_migrates_nothing(acme: Instal
     server().sql("UPDATE alembic_version SET version_num = '0001'", "acme")
     remarks = acme.run("check", "--json").json["remarks"]
     assert remarks == [
-        f"the store has schema 0001: `syncd serve` (make a backup with pg_dump first) migrates it to {schema.HEAD}"
+        f"the store has schema 0001: `syncd serve` (make a backup first, by pg_dump) migrates it to {schema.HEAD}"
     ]
     assert server().sql("SELECT version_num FROM alembic_version", "acme") == [("0001",)]

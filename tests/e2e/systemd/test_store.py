@@ -11,7 +11,6 @@ from tests.stores import program
 pytestmark = pytest.mark.slow
 URL = "postgresql://syncd:secret@127.0.0.1:5499/syncd"
 BACKUPS = "/var/backups/syncd"
-UNIT = "syncd-backup.service"
 #: A server of the machine's own, as Debian's package would set it up: one role with a password, and its database.
 SERVER = """
 install -d -o nobody -g nogroup -m 0700 /var/lib/server
@@ -72,18 +71,3 @@ def test_the_service_keeps_its_jobs_there(on_postgres):
     assert on_postgres.taken("jobs.csv")["state"] == "succeeded"
     assert {job["referenceId"] for job in on_postgres.jobs()} == {"A-1", "A-2"}
     assert sql(on_postgres.machine, "SELECT count(*) FROM job", "syncd") == "2"
-
-
-def test_the_nightly_backup_is_of_that_store(on_postgres):
-    machine = on_postgres.machine
-    drop_in = f"/etc/systemd/system/{UNIT}.d/override.conf"
-    machine.write(drop_in, recipe("nightly backup on PostgreSQL", OPERATIONS))
-    machine.shell("cd /clone\n" + recipe("nightly backup", OPERATIONS))
-    [name] = [name for name in on_postgres.run("ls", BACKUPS).split() if name.endswith(".dump")]
-    assert on_postgres.run("stat", "-c", "%U %a", f"{BACKUPS}/{name}").split() == ["syncd", "600"]
-
-    on_postgres.run("systemctl", "stop", "syncd.socket", "syncd.service")
-    sql(machine, "ALTER ROLE syncd CREATEDB")
-    assert "restored" in on_postgres.run("syncd", "restore", f"{BACKUPS}/{name}", "--yes")
-    on_postgres.run("systemctl", "start", "syncd.socket", "syncd.service")
-    assert {job["referenceId"] for job in on_postgres.jobs()} == {"A-1", "A-2"}
