@@ -8,7 +8,7 @@ the shipped settings file follow the declarations.
 
     @dataclass(frozen=True, slots=True)
     class Refresh:
-        check: float = setting(SECONDS, "10m", "how often jobs that are due are looked for")
+        every: timedelta = setting(DURATION, "7d", "the age of publishDate at which autoRefresh renews it")
 """
 
 from __future__ import annotations

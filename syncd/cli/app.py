@@ -117,7 +117,7 @@ def check(config: Config = None) -> None:
     """Checks configuration, rights, store and port; lists all that is wrong."""
 
 
-@command(app, "backup", "store_backups.backup")
+@command(app, "backup", "store.backup")
 def backup(
     target: Annotated[
         Path, argument("FILE|FOLDER", "In a folder it gets a name with the time.", file_or_folder)
@@ -132,7 +132,7 @@ def backup(
     """Writes a verified backup of the store, also beside a running daemon."""
 
 
-@command(app, "restore", "store_backups.restore")
+@command(app, "restore", "store.restore")
 def restore(
     file: Annotated[Path, argument("FILE", "A backup.", named_path)],
     yes: Annotated[bool, typer.Option("--yes", help="Restore without a question.")] = False,
@@ -352,7 +352,7 @@ def runs_again(number: Number) -> None:
     """Runs the kept file of a run once more, with today's mapping."""
 
 
-@command(store, "copy", "store_copy.copy_store", common=("as_json",))
+@command(store, "copy", "store.copy_store", common=("as_json",))
 def store_copy(
     source: Annotated[str, argument("FROM", "The address of a store (store.url).")],
     target: Annotated[str, argument("TO", "The address of an empty store.")],

@@ -1,24 +1,27 @@
-"""``syncd feed new``: drafts the file of a feed from real data of the feed."""
+"""``syncd feed new``: drafts the file of a feed from real data of the feed, and opens its folder to its partner."""
 
 from __future__ import annotations
 
+import grp
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from syncd.cli.feed_folder import open_folder, partner_group
 from syncd.cli.imports import naming
 from syncd.cli.output import clean, print_json, print_list, remark, whole_file, writable_by_owner_alone
-from syncd.cli.store_access import store_if_any
+from syncd.cli.store_access import acting_as, owner_ids, store_if_any
 from syncd.config import Settings
 from syncd.domain import Moment
-from syncd.errors import Conflict, FeedError, NotFound, SyncdError
+from syncd.errors import ConfigError, Conflict, FeedError, NotFound, SyncdError
 from syncd.feeds.configuration import check_name
 from syncd.feeds.drafting import RECORDS, Draft, Drafter, employer_named_in
-from syncd.service import configured_feeds
+from syncd.near_names import near_names
+from syncd.service import configured_feeds, exposure
 from syncd.store import employers
+from syncd.sync.arrival import open_to_group
 from syncd.sync.run import Checker, CheckResult
 
 #: Employers that a message lists, and columns.
@@ -36,19 +39,19 @@ def new_feed(
     force: bool,
 ) -> None:
     """Write the file of a new feed from ``file``, and open its folder to ``group``; without a file the feed must exist. Raises
-    typer.BadParameter (neither is given), ConfigError (not a name for a feed, see ``partner_group``), Conflict (the feed exists),
-    NotFound (employer, group, feed), SyncdError (no employer is chosen), FeedError, UnusableFolder, OSError."""
+    typer.BadParameter (neither is given), ConfigError (not a name for a feed; see ``_partner_group``), Conflict (the feed
+    exists), NotFound (employer, group, feed), SyncdError (no employer is chosen), FeedError, UnusableFolder, OSError."""
     if file is None and group is None:
         raise typer.BadParameter("give --from FILE, or --group G to open the folder of a feed that exists")
     check_name(name)
-    partner = partner_group(settings, name, group) if group is not None else None
+    partner = _partner_group(settings, name, group) if group is not None else None
     shown: dict[str, Any] = {}
     if file is not None:
         shown = _draft(settings, name, file, employer, force=force, as_json=as_json)
     else:
         configured_feeds.feed_file(settings, settings.catalogue, name)
     if partner is not None:
-        rows = open_folder(settings, name, partner)
+        rows = _open_folder(settings, name, partner)
         folders = [{"path": str(path), "mode": mode, "group": owner} for path, mode, owner in rows]
         shown = {"feed": name, **shown, "group": partner.gr_name, "folders": folders}
         if not as_json:
@@ -187,3 +190,42 @@ def _print(draft: Draft, target: Path, file: Path, result: CheckResult | str, *,
         more = f" and {len(unused) - SHOWN_COLUMNS} more" if len(unused) > SHOWN_COLUMNS else ""
         print(f"columns not used: {clean(', '.join(unused[:SHOWN_COLUMNS]))}{more}")
     print(f"next: read the file, then syncd feed check {name} {file}")
+
+
+# -- the folder --------------------------------------------------------------------------------------------------
+
+
+def _partner_group(settings: Settings, feed: str, name: str) -> grp.struct_group:
+    """Return the group with this name or number. Raises NotFound with the nearest name, ConfigError (not root, a group that is
+    not the partner's alone)."""
+    try:
+        group = grp.getgrgid(int(name)) if name.isdecimal() else grp.getgrnam(name)
+    except (KeyError, OverflowError):
+        near = near_names(name, (entry.gr_name for entry in grp.getgrall()))
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise NotFound("group", name, f"{hint}groupadd makes one") from None
+    if os.geteuid() != 0:
+        raise ConfigError(["only root can give a folder to a group: run this command as root"])
+    if group.gr_gid in (0, owner_ids(settings)[1]):
+        why = f"the group {group.gr_name} is that of syncd's user, so it has the folders of all feeds"
+        raise ConfigError([f"{why}; make one for the partner: groupadd feed-{feed}"])
+    return group
+
+
+def _open_folder(
+    settings: Settings, feed: str, group: grp.struct_group
+) -> list[tuple[Path, str, str | None]]:
+    """Open the folder of a feed to a group; return each folder with its mode and its group. Say on standard error if the daemon
+    could not give its reports to the group. Raises UnusableFolder, OSError."""
+    owner = owner_ids(settings)
+    opened = open_to_group(settings.drop.folder / feed, group.gr_gid, owner, lambda: acting_as(owner))
+    user = exposure.user_name(owner[0])
+    if owner[0] != 0 and group.gr_gid not in os.getgrouplist(user, owner[1]):
+        remark(
+            f"syncd's user {user} is not in the group {group.gr_name}, so partners could not read their reports:"
+            f" usermod -aG {group.gr_name} {user}, then restart syncd"
+        )
+    return [
+        (rights.path, f"{rights.mode:04o}", None if rights.gid is None else exposure.group_name(rights.gid))
+        for rights in opened
+    ]

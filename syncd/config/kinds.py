@@ -169,10 +169,6 @@ def _is_origin(text: str) -> bool:
     )
 
 
-def _is_host(text: str) -> bool:
-    return len(text) <= 253 and _HOST_NAME.fullmatch(text) is not None
-
-
 def _names_by_id(value: object) -> dict[int, str]:
     if not isinstance(value, dict):
         raise ValueFault(f'must be like {{ 33 = "Film & Television" }}, not {shown(value)}')
@@ -229,7 +225,7 @@ ORIGINS = list_kind(
 )
 HOSTS = list_kind(
     "list of host names",
-    _is_host,
+    lambda text: len(text) <= 253 and _HOST_NAME.fullmatch(text) is not None,
     "a host name in small letters such as ops.example.ca",
     " of host names such as ops.example.ca",
 )

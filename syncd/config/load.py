@@ -205,13 +205,17 @@ def _settings(
     faults: list[str],
 ) -> Settings:
     """Return the settings with absolute paths and what follows from the values. Adds to ``faults``."""
-    base, feeds = _folders(file)
+    base = STATE  # where relative paths start
+    if file is None:  # it counts as an empty one in the current folder
+        base = Path.cwd()
+    elif file.parent.name == LOCAL.parent.name:
+        base = file.parent.parent
     members = members_of(Settings, parsed)
     written = Settings(
         **members,
         catalogue=_catalogue(members["catalogues"], values, faults),
         base=base,
-        feeds=feeds,
+        feeds=(file or base / LOCAL).parent / "feeds.d",
         file=file,
         sources=sources,
     )
@@ -225,13 +229,6 @@ def _settings(
         # a reader holds at least a record whole
         limits=replace(written.limits, text=max(written.limits.text, written.limits.record)),
     )
-
-
-def _folders(file: Path | None) -> tuple[Path, Path]:
-    """Return where relative paths start, and the folder of feed files. No file counts as an empty one in the current folder."""
-    if file is None:
-        return Path.cwd(), Path.cwd() / LOCAL.parent / "feeds.d"
-    return (file.parent.parent if file.parent.name == LOCAL.parent.name else STATE), file.parent / "feeds.d"
 
 
 def _catalogue(changes: Catalogues, values: Mapping[str, object], faults: list[str]) -> Catalogue:
@@ -285,16 +282,12 @@ def _contradictions(settings: Settings) -> Iterator[str]:
     taken = api.base_path.partition("/")[2].partition("/")[0]
     if taken in _RESERVED:
         yield f"api.base_path: /{taken} is an address of syncd itself; write another, such as /api/v1.1"
-    if not _sendable(operator.token):
+    token = operator.token
+    if not (token.isascii() and token.isprintable() and token == token.strip()):
         yield "operator.token: has characters that no client can send; write printable characters of ASCII"
     if settings.store.lock_url and settings.store.path is not None:
         yield "store.lock_url: is for a store.url on PostgreSQL"
     yield from notify.contradictions(settings.notify)
-
-
-def _sendable(token: str) -> bool:
-    """Return whether a header of a request can have the token."""
-    return token.isascii() and token.isprintable() and token == token.strip()
 
 
 def _proxied(settings: Settings) -> str | None:

@@ -507,7 +507,7 @@ def test_root_becomes_the_owner_of_the_stores_folder(acme):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_a_copy_by_root_belongs_to_the_owner_of_its_folder(acme):
-    from syncd.cli.store_copy import copy_store
+    from syncd.cli.store import copy_store
 
     let_all_users_reach(acme.base)
     source, copy = acme.base / "var" / "syncd.db", acme.base / "var" / "copy.db"

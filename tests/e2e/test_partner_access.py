@@ -85,7 +85,7 @@ def test_the_daemon_keeps_the_rights_of_folders_that_it_finds(installation, star
     assert mode(folder / ".claimed") == 0o700
 
 
-# -- feed folder ------------------------------------------------------------------------------------
+# -- feed new --group--------------------------------------------------------------------------------
 
 
 @needs_root
@@ -170,6 +170,16 @@ def test_a_feed_s_folder_is_opened_to_a_group_of_its_own_only(daemon_user, folde
     assert result.err.startswith(f"syncd: {words}")
     assert result.err.count("\n") == 1
     assert not folder.exists()
+
+
+@needs_root
+def test_a_new_feed_is_drafted_and_its_folder_opened_in_one_go(daemon_user, make_row):
+    path = daemon_user.base / "jobs.csv"
+    path.write_text(daemon_user.csv_text([make_row("A-1")]))
+    made = daemon_user.run("feed", "new", "beta", "--from", path, "--group", "users", "--json").json
+    assert (made["feed"], made["group"], made["counts"]["good"]) == ("beta", "users", 1)
+    assert (daemon_user.drop_folder / "beta").stat().st_gid == PARTNERS.gr_gid
+    assert daemon_user.run("feed", "new", "beta").code == 2
 
 
 @needs_root

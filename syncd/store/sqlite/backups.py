@@ -108,7 +108,7 @@ def version_of(path: Path) -> str | None:
         return None
     log = path.with_name(f"{path.name}-wal")
     as_it_is = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
-    with store_errors(), closing(connected(path, as_it_is)) as connection:
+    with store_errors(), closing(_connected(path, as_it_is)) as connection:
         return _version(connection)
 
 
@@ -116,11 +116,11 @@ def _copy(path: Path, target: Path, at: datetime) -> Backup:
     """Write a backup of the store at ``path`` to the new file ``target``, and compare every row with the store's. Raises
     StoreError."""
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    with store_errors(), closing(connected(path, "mode=rw")) as source:
+    with store_errors(), closing(_connected(path, "mode=rw")) as source:
         source.execute("BEGIN")  # all that follows reads the store as it is at one moment
         note = to_json(_Note(at, *_contents(source)))
         try:
-            with closing(connected(target, "mode=rw")) as copy:
+            with closing(_connected(target, "mode=rw")) as copy:
                 source.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
                 copy.execute(_PUT_NOTE, (_NOTE, note))
@@ -147,7 +147,7 @@ def read_backup(path: Path) -> Backup:
     """Return what a backup has in it, after looking at all of it. Nothing else may use the file. A store that somebody
     copied otherwise has no note: its rows cannot be compared. Raises StoreError if it is damaged or not a store."""
     try:
-        with closing(connected(path, "mode=rw")) as connection:
+        with closing(_connected(path, "mode=rw")) as connection:
             for (fault,) in connection.execute("PRAGMA integrity_check(1)"):
                 if fault != "ok":
                     raise StoreError(f"the backup is damaged ({fault.splitlines()[-1]}); use another one")
@@ -182,7 +182,7 @@ def _verified(value: str | bytes, rows: Mapping[str, int], digest: str) -> _Note
 
 def take_note_out(path: Path) -> None:
     """Make a store of a backup that nobody else uses. Raises StoreError."""
-    with store_errors(), closing(connected(path, "mode=rw")) as connection:
+    with store_errors(), closing(_connected(path, "mode=rw")) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
         connection.execute(_REMOVE_NOTE, (_NOTE,))
 
@@ -222,6 +222,6 @@ def _version(connection: sqlite3.Connection) -> str | None:
     return None if found is None else str(*found)
 
 
-def connected(path: Path, how: str) -> sqlite3.Connection:
+def _connected(path: Path, how: str) -> sqlite3.Connection:
     """Return a connection to a file that exists."""
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None)

@@ -1,22 +1,23 @@
-"""``syncd backup`` and ``syncd restore``, of a store in a file."""
+"""``syncd backup`` and ``syncd restore``, of a store in a file, and ``syncd store copy``."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import typer
 
-from syncd.cli.output import DONE, HELD, agreed, cell, clean, print_json, print_result
-from syncd.cli.store_access import become_owner, require_store
-from syncd.config import Settings
-from syncd.errors import StoreError, StoreTooNew
+from syncd.cli.output import DONE, HELD, agreed, cell, clean, print_json, print_list, print_result, remark
+from syncd.cli.store_access import become_owner, become_owner_of, require_store
+from syncd.config import Settings, StoreSettings, store_address
+from syncd.errors import ConfigError, StoreError, StoreTooNew
 from syncd.service import stores
-from syncd.store import Database, database_at, losses, schema, utc_now
+from syncd.store import Database, copying, database_at, losses, schema, utc_now
 from syncd.store.sqlite import backups, restoring
+from syncd.values import ValueFault
 
 T = TypeVar("T")
 #: What the names of the files beside a store end with.
@@ -56,8 +57,8 @@ def backup(settings: Settings, as_json: bool, target: Path, keep: int | None) ->
     _refuse_target(path, store)
     made = backups.write(store, path, at)
     removed = backups.remove_oldest(target, keep, path) if keep is not None else []
-    found = {"file": str(path), **backup_json(made), "removed": [str(old) for old in removed]}
-    lines = [f"{path}: {backup_text(made)}", f"SHA-256 of its rows: {made.digest}"]
+    found = {"file": str(path), **_backup_json(made), "removed": [str(old) for old in removed]}
+    lines = [f"{path}: {_backup_text(made)}", f"SHA-256 of its rows: {made.digest}"]
     print_result(as_json, found, "\n".join([*lines, *(f"removed {old}" for old in removed)]))
 
 
@@ -73,9 +74,10 @@ def _store_file(settings: Settings) -> Path:
 def _refuse_target(path: Path, store: Path) -> None:
     """Raise StoreError if a backup at ``path`` would replace something that is not a backup, or be taken for a part of a
     store."""
-    other = next((part for part in _stores_of(path) if part.exists()), None)
-    if other is not None:
-        raise StoreError(f"{path} belongs to the store {other}; name another file, or a folder")
+    for ending in _BESIDE:
+        other = path.with_name(path.name.removesuffix(ending) or path.name)
+        if other != path and other.exists():
+            raise StoreError(f"{path} belongs to the store {other}; name another file, or a folder")
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -90,19 +92,12 @@ def _refuse_target(path: Path, store: Path) -> None:
         raise StoreError(f"{path} is not a backup, and is not replaced; name another file, or a folder")
 
 
-def _stores_of(path: Path) -> Iterator[Path]:
-    """Yield the stores that a file of this name would be a part of."""
-    for ending in _BESIDE:
-        if path.name.endswith(ending) and path.name != ending:
-            yield path.with_name(path.name.removesuffix(ending))
-
-
-def backup_json(made: backups.Backup) -> dict[str, Any]:
+def _backup_json(made: backups.Backup) -> dict[str, Any]:
     about = {"madeAt": made.made_at, "size": made.size, "schema": made.schema}
     return {**about, "counts": _counts(made), "digest": made.digest}
 
 
-def backup_text(made: backups.Backup) -> str:
+def _backup_text(made: backups.Backup) -> str:
     """Return the counts and the size in words."""
     counts = ", ".join(f"{count:,} {name}" for name, count in _counts(made).items())
     return f"{counts}; {made.size:,} bytes"
@@ -129,15 +124,15 @@ def restore(settings: Settings, as_json: bool, file: Path, yes: bool) -> int:
                 schema.refuse_newer(made.schema, f"the backup {file}")
                 lost, why = _compared(draft, database)
                 if not as_json:
-                    print("\n".join([*_intro(file, made), *lost_lines(lost, why, settings.drop.folder)]))
+                    print("\n".join([*_intro(file, made), *_lost_lines(lost, why, settings.drop.folder)]))
                 otherwise = f"; to put {file} in the place of the store: --yes"
                 restored = yes or agreed("Restore it?", otherwise)
                 kept = restoring.take_place(store, draft, utc_now()) if restored else None
         finally:
             database.unlock()
     if as_json:
-        shown = {"file": str(file), **backup_json(made), "restored": restored}
-        shown |= {"keptAs": str(kept) if kept else None, "lost": lost_json(lost)}
+        shown = {"file": str(file), **_backup_json(made), "restored": restored}
+        shown |= {"keptAs": str(kept) if kept else None, "lost": _lost_json(lost)}
         print_json(shown)
     elif restored:
         print(_outro(made, kept))
@@ -175,10 +170,10 @@ def _compared(draft: Path, database: Database) -> tuple[losses.Losses | None, st
 def _intro(file: Path, made: backups.Backup) -> list[str]:
     if made.made_at is None:
         return [
-            f"{file}: {backup_text(made)}",
+            f"{file}: {_backup_text(made)}",
             "It has no digest (`syncd backup` did not make it): its rows cannot be verified.",
         ]
-    return [f"{file}, of {cell(made.made_at)}: {backup_text(made)}", "It is whole, and as it was made."]
+    return [f"{file}, of {cell(made.made_at)}: {_backup_text(made)}", "It is whole, and as it was made."]
 
 
 def _outro(made: backups.Backup, kept: Path | None) -> str:
@@ -195,7 +190,7 @@ def _outro(made: backups.Backup, kept: Path | None) -> str:
 # -- what is lost --------------------------------------------------------------------------------------------
 
 
-def lost_json(lost: losses.Losses | None) -> dict[str, Any] | None:
+def _lost_json(lost: losses.Losses | None) -> dict[str, Any] | None:
     if lost is None:
         return None
     return {
@@ -207,7 +202,7 @@ def lost_json(lost: losses.Losses | None) -> dict[str, Any] | None:
     }
 
 
-def lost_lines(lost: losses.Losses | None, why: str, drop: Path) -> list[str]:
+def _lost_lines(lost: losses.Losses | None, why: str, drop: Path) -> list[str]:
     """Return the lines of the text. ``why``: why nothing is known; ``drop``: the drop folder."""
     if lost is None:
         return [f"{why[0].upper()}{why[1:]}"]
@@ -258,3 +253,29 @@ def _key(key: losses.KeySummary) -> str:
 
 def _key_json(key: losses.KeySummary) -> dict[str, Any]:
     return {"id": key.id, "employer": key.employer, "label": key.label}
+
+
+# -- copy ------------------------------------------------------------------------------------------------------
+
+
+def copy_store(source: str, target: str, as_json: bool) -> None:
+    """Copy, and print what each table has. As root the process becomes the owner of the folder of the target's file, else of
+    that of the source's. The addresses are not printed: they may have passwords. Raises ConfigError, StoreInUse,
+    StoreError."""
+    addresses = _address("FROM", source), _address("TO", target)
+    files = [path for path in (StoreSettings(url=address).path for address in reversed(addresses)) if path]
+    for path in files[:1]:
+        become_owner_of(path.absolute().parent)
+    copied = copying.copy(*addresses)
+    found = [each._asdict() for each in copied]
+    print_list(as_json, found, ("table", "rows", "digest"), copied, "")
+    if not as_json:
+        remark("copied and verified: the target has these rows")
+
+
+def _address(name: str, value: str) -> str:
+    """Return a store address as ``store.url`` takes it. Raises ConfigError."""
+    try:
+        return store_address(value)
+    except ValueFault as fault:
+        raise ConfigError([f"{name}: {fault}"]) from None
