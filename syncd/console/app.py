@@ -4,7 +4,7 @@ safe."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
@@ -15,16 +15,13 @@ from syncd.console import rendering
 from syncd.console.actions import Actions
 from syncd.console.change_counts import ChangeCounter
 from syncd.console.context import ConsoleContext
-from syncd.console.digests import Digests
 from syncd.console.faults import Fault, problem_of
 from syncd.console.gate import NOBODY, Gate, Sessions
-from syncd.console.live import LiveViews
 from syncd.console.pages import PAGES
 from syncd.console.previews import Previews
-from syncd.console.visit import HTML, Console, Visit
+from syncd.console.visit import HTML, Console, PageHandler, Visit
 from syncd.web import JSON, Refusal, add_endpoint, no_token, prefers
 
-PageHandler = Callable[[Visit], Awaitable[web.StreamResponse]]
 #: Pages that need no session.
 OPEN = frozenset({"/login"})
 #: Pages that read and check what is posted to them themselves, because it may be large.
@@ -51,13 +48,10 @@ def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None
     gate = gate or Gate(settings, Sessions(settings.operator.token))
     actions, env = Actions(), rendering.make_environment(settings, context.prefix)
     previews = Previews(settings.store.path.parent if settings.store.path is not None else None)
-    digests = Digests(context, actions)
     console = Console(
         context,
         gate,
         actions,
-        LiveViews(digests.look),
-        digests,
         previews,
         env,
         ChangeCounter(context.store),
@@ -72,7 +66,6 @@ def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None
         app, context.prefix + "/static/{digest}/{name}", {"GET": _served(console, rendering.static_file)}
     )
     app.router.add_route("*", context.prefix + "/{unknown:.*}", _nothing_here(console))
-    app.on_shutdown.append(console.live.close)
     app.on_cleanup.append(console.actions.close)
     app.on_cleanup.append(console.previews.close)
     app.on_cleanup.append(console.changes.close)

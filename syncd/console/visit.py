@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from hashlib import blake2b
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,10 +15,8 @@ from jinja2 import Environment
 from syncd.console.actions import Actions
 from syncd.console.change_counts import ChangeCounter
 from syncd.console.context import ConsoleContext
-from syncd.console.digests import Digests
 from syncd.console.faults import Fault
 from syncd.console.gate import Gate, Session
-from syncd.console.live import LiveViews
 from syncd.console.previews import Previews
 from syncd.console.rendering import section_of
 from syncd.store import Tx
@@ -28,6 +27,38 @@ Choice = TypeVar("Choice", bound=StrEnum)
 HTML = "text/html"
 encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
 _LARGEST = 2**31 - 1
+#: Seconds after which an open page is made again although its state is the same: it shows jobs that the API has
+#: written, files that lie in a folder, and all that time alone changes, too.
+MAX_AGE = 30
+
+
+#: Answers a page.
+PageHandler = Callable[["Visit"], Awaitable[web.StreamResponse]]
+
+
+def live(state: Callable[[Visit, Tx], object]) -> Callable[[PageHandler], PageHandler]:
+    """Have a page renew itself while it is open: the browser asks for it every two seconds, with the ETag of the page that it
+    has. ``state`` returns the values that tell whether the page has changed, which have to be cheap to read: where they are
+    the same the answer is a 304, and the page is not made."""
+
+    def decorated(page: PageHandler) -> PageHandler:
+        async def serve(visit: Visit) -> web.StreamResponse:
+            if visit.wants_json:
+                return await page(visit)
+            etag = await visit.read(lambda tx: _etag(visit.session, tx, state(visit, tx)))
+            if etag in visit.request.headers.get("If-None-Match", ""):
+                return web.Response(status=304, headers={"ETag": etag})
+            return await page(replace(visit, etag=etag))
+
+        return serve
+
+    return decorated
+
+
+def _etag(session: Session, tx: Tx, state: object) -> str:
+    """The forms of a page belong to a session, and to one life of the daemon."""
+    shown = (session.csrf, tx.now.instant.timestamp() // MAX_AGE, state)
+    return f'"{blake2b(repr(shown).encode("utf-8", "replace"), digest_size=12).hexdigest()}"'
 
 
 def paging(total: int, page: int, size: int) -> dict[str, int]:
@@ -42,8 +73,6 @@ class Console:
     context: ConsoleContext
     gate: Gate
     actions: Actions
-    live: LiveViews
-    digests: Digests
     previews: Previews
     env: Environment
     changes: ChangeCounter
@@ -51,12 +80,14 @@ class Console:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """``form`` has the fields of a form, which belongs to the session by then."""
+    """``form`` has the fields of a form, which belongs to the session by then. ``etag`` is that of a page which renews itself,
+    "" of any other."""
 
     console: Console
     request: web.Request
     session: Session
     form: Mapping[str, Any] = field(default_factory=dict)
+    etag: str = ""
 
     @property
     def context(self) -> ConsoleContext:
@@ -77,9 +108,11 @@ class Visit:
             session=self.session,
             guarded=not self.console.gate.sessions.open_to_all,
             section=section_of(path),
+            etag=self.etag,
+            address=self.request.path_qs,
             **{"now": self.context.store.now().instant, **values},
         )
-        headers = {"Content-Type": "text/html; charset=utf-8"}
+        headers = {"Content-Type": "text/html; charset=utf-8", **({"ETag": self.etag} if self.etag else {})}
         return web.Response(body=html.encode("utf-8", "replace"), status=status, headers=headers)
 
     def json(self, value: object, status: int = 200) -> web.Response:

@@ -116,17 +116,17 @@ class Browser:
 
 @pytest.fixture
 def browse(aiohttp_client: AiohttpClient, world):
-    """``await browse()``: another browser of the same daemon."""
+    """``await browse()``: another browser of the same daemon; ``restarted``: of another life of it."""
     servers: list[BaseTestServer] = []
 
-    async def open_browser(prefix=""):
-        if not servers:
+    async def open_browser(prefix="", *, restarted=False):
+        if restarted or not servers:
             context = world.context(prefix)
             controls = controls_of(lambda accept: ("text/plain", b""), world.health, "")
             programs = {**health_of(world.health), **controls}
             app = make_operator_app(for_known_hosts(context.settings, programs))
             add_console(app, context)
             servers.append((await aiohttp_client(app)).server)
-        return Browser(await aiohttp_client(servers[0]))
+        return Browser(await aiohttp_client(servers[-1]))
 
     return open_browser

@@ -100,8 +100,8 @@ async def test_hostile_text_is_text_on_every_page(browse, world, text):
 
 
 ASKED = (
-    "/runs?feed={}", "/runs?state={}", "/runs?page={}", "/jobs?q={}", "/jobs?employer={}", "/runs/{}", "/runs/1?action={}",
-    "/feeds/{}", "/employers/{}", "/jobs/{}", "/live?run={}", "/live?employer={}", "/login?next={}", "/{}", "/static/0/{}",
+    "/?x={}", "/runs?feed={}", "/runs?state={}", "/runs?page={}", "/jobs?q={}", "/jobs?employer={}", "/runs/{}",
+    "/runs/1?action={}", "/feeds/{}", "/employers/{}", "/jobs/{}", "/login?next={}", "/{}", "/static/0/{}",
 )  # fmt: skip
 
 
@@ -125,11 +125,11 @@ async def test_hostile_text_in_an_address_is_text_in_the_answer(browse, world, p
 
 @pytest.mark.parametrize(
     "name",
-    ["Origin", "Referer", "User-Agent", "Cookie", "Authorization", "Last-Event-ID", "X-Request-Id", "Accept"],
+    ["Origin", "Referer", "User-Agent", "Cookie", "Authorization", "If-None-Match", "X-Request-Id", "Accept"],
 )
 async def test_hostile_text_in_a_header_is_refused_or_not_repeated(browse, world, name):
     browser = await browse()
-    for path in ("/", "/nowhere", "/live?seen=x" if name == "Last-Event-ID" else "/runs"):
+    for path in ("/", "/nowhere", "/runs"):
         answer = await browser.client.get(path, headers={"Accept": "text/html", name: TAGS})
         assert answer.status < 500
         if answer.content_type == "text/html":

@@ -46,7 +46,7 @@ async def test_an_expired_session_shows_and_does_nothing(browser, world, seconds
     for path in ("/runs/2/approve", "/feeds/acme/pause", "/employers", "/employers/1/keys", "/preview/apply"):
         status, page, answer = await browser.post(path, {"csrf": csrf})
         assert (status, answer.headers["Location"], page) == (303, "/login", "")
-    assert (await browser.get("/live"))[2].headers["Location"].startswith("/login")
+    assert (await browser.get("/feeds/acme"))[2].headers["Location"] == "/login?next=/feeds/acme"
     assert world.board.saved(2).state == "held"
     await browser.log_in()
     assert (await browser.post("/runs/2/approve", {"csrf": csrf}))[

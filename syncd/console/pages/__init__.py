@@ -7,7 +7,6 @@ from syncd.console.pages import (
     feed_page,
     jobs_page,
     keys_page,
-    live_page,
     login_page,
     overview_page,
     preview_page,
@@ -27,6 +26,5 @@ PAGES = (
     keys_page,
     service_page,
     preview_page,
-    live_page,
     login_page,
 )

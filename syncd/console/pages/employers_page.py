@@ -9,7 +9,7 @@ import structlog
 from aiohttp import web
 
 from syncd.console.faults import Fault
-from syncd.console.visit import Visit, paging
+from syncd.console.visit import Visit, live, paging
 from syncd.domain import Employer, Status
 from syncd.errors import Conflict, Invalid
 from syncd.logs import Event
@@ -48,12 +48,12 @@ def _lines(tx: Tx, page: int, feeds: dict[str, list[str]]) -> tuple[int, list[di
     are live, and the names of their feeds."""
     everyone = sorted(employers.all(tx), key=lambda employer: employer.name)
     totals = jobs.totals(tx)
-    live = Counter(info.employer_id for info in keys.all(tx) if info.live(tx.now.instant))
+    valid = Counter(info.employer_id for info in keys.all(tx) if info.live(tx.now.instant))
     return len(everyone), [
         {
             **employer_json(employer),
             "active": totals.get((employer.id, Status.ACTIVE.value), 0),
-            "live": live[employer.id],
+            "live": valid[employer.id],
             "feeds": feeds.get(employer.name, []),
         }
         for employer in everyone[(page - 1) * PAGE : page * PAGE]
@@ -87,6 +87,13 @@ async def add(visit: Visit) -> web.StreamResponse:
 # -- one employer ----------------------------------------------------------------------------------------------
 
 
+def state(visit: Visit, tx: Tx) -> object:
+    """Return the employer and its keys."""
+    number = visit.path_number("employer")
+    return employers.get(tx, number), keys_of(tx, number)
+
+
+@live(state)
 async def show(visit: Visit) -> web.StreamResponse:
     """Answer one employer with its keys."""
     return await show_employer(visit, visit.path_number("employer"))
@@ -95,20 +102,18 @@ async def show(visit: Visit) -> web.StreamResponse:
 async def show_employer(visit: Visit, number: int, fault: Fault | None = None) -> web.Response:
     """Answer the page of an employer; ``fault``: what was wrong with a form that it has."""
     page = visit.number("page")
-    employer, found, active, live_address = await visit.read(lambda tx: _found(tx, visit, number))
+    employer, found, active = await visit.read(lambda tx: _found(tx, number))
     if visit.wants_json:
         return visit.json({**employer_json(employer), "keys": [key_json(info) for info in found]})
     now = visit.context.store.now().instant
-    live = {info.id for info in found if info.live(now)}
-    found.sort(key=lambda info: (info.id not in live, -info.id))
-    form_is_wrong = fault is not None  # the page would be loaded again without what was sent
+    valid = {info.id for info in found if info.live(now)}
+    found.sort(key=lambda info: (info.id not in valid, -info.id))
     return visit.page(
         "employer.html.j2",
         status_of(fault),
-        **({} if form_is_wrong else {"live": live_address}),
         employer=employer_json(employer),
         keys=[
-            (info, info.state(now), info.successor_id in live)
+            (info, info.state(now), info.successor_id in valid)
             for info in found[(page - 1) * KEYS : page * KEYS]
         ],
         **paging(len(found), page, KEYS),
@@ -119,10 +124,9 @@ async def show_employer(visit: Visit, number: int, fault: Fault | None = None) -
     )
 
 
-def _found(tx: Tx, visit: Visit, number: int) -> tuple[Employer, list[keys.KeyInfo], int, str]:
-    """Return an employer, its keys, the number of its active jobs, and where its page listens."""
-    found, live = keys_of(tx, number), visit.console.digests.address(tx, ("employer", str(number)))
-    return employers.get(tx, number), found, jobs.count(tx, number, Status.ACTIVE), live
+def _found(tx: Tx, number: int) -> tuple[Employer, list[keys.KeyInfo], int]:
+    """Return an employer, its keys, and the number of its active jobs."""
+    return employers.get(tx, number), keys_of(tx, number), jobs.count(tx, number, Status.ACTIVE)
 
 
 def keys_of(tx: Tx, number: int) -> list[keys.KeyInfo]:

@@ -9,7 +9,8 @@ import structlog
 from aiohttp import web
 
 from syncd.console.charts import ROWS, rejected_rows
-from syncd.console.visit import Visit, paging
+from syncd.console.pages.overview_page import state_of_runs
+from syncd.console.visit import Visit, live, paging
 from syncd.domain import FIELD, Job
 from syncd.errors import NotFound, UnusableFolder
 from syncd.feeds.configuration import FeedFile, MappingLine
@@ -28,6 +29,7 @@ log = structlog.get_logger("syncd.console")
 RUNS, JOBS, FILES, LINES, WHY = 25, 10, 100, 200, 500
 
 
+@live(lambda visit, tx: state_of_runs(visit, tx, visit.request.match_info["name"]))
 async def show(visit: Visit) -> web.StreamResponse:
     """Answer the feed; as JSON what ``syncd feed show --json`` prints. Raises NotFound, and for JSON ConfigError."""
     file = _file(visit)
@@ -85,7 +87,6 @@ def _found(tx: Tx, visit: Visit, file: FeedFile, page: int) -> dict[str, Any]:
     owned = _active_jobs(tx, feed.id) if feed is not None else []
     return {
         "now": tx.now.instant,
-        "live": visit.console.digests.address(tx, ("feed", file.name)),
         "feed": feed_view(tx, file, settings.drop.folder, settings.timezone),
         "paused": file.name in feeds.paused(tx),
         "trusted": visit.context.arrival.trusts(tx.now.instant),

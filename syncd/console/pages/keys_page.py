@@ -8,8 +8,16 @@ from functools import partial
 from aiohttp import web
 
 from syncd.console.faults import Fault
-from syncd.console.pages.employers_page import FORM_FAULTS, form_text, keys_of, note, show_employer, status_of
-from syncd.console.visit import Visit
+from syncd.console.pages.employers_page import (
+    FORM_FAULTS,
+    form_text,
+    keys_of,
+    note,
+    show_employer,
+    state,
+    status_of,
+)
+from syncd.console.visit import Visit, live
 from syncd.errors import Conflict, NotFound
 from syncd.store import Tx, keys
 from syncd.sync.report import key_json
@@ -20,6 +28,7 @@ from syncd.web import Refusal
 GRACE = "24h"
 
 
+@live(state)
 async def list_keys(visit: Visit) -> web.StreamResponse:
     """Answer the keys of an employer as JSON, as ``syncd key list --json`` prints them, or the page of the employer."""
     number = visit.path_number("employer")

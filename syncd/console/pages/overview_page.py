@@ -11,10 +11,10 @@ from typing import Any
 from aiohttp import web
 
 from syncd.console.charts import DAYS
-from syncd.console.digests import OVERVIEW
-from syncd.console.visit import Visit
+from syncd.console.visit import Visit, live
+from syncd.domain import Run
 from syncd.feeds.configuration import FeedFile
-from syncd.store import Tx, runs
+from syncd.store import Tx, feeds, runs
 from syncd.store.jobs import daily_counts
 from syncd.sync.report import run_json
 from syncd.sync.report.views import count_active_jobs, feed_states, feeds_view
@@ -26,6 +26,25 @@ STRIP, FEEDS, DECISIONS = 30, 25, 20
 _ORDER = ("held", "degraded", "failed", "overdue", "paused")
 
 
+def state_of_runs(visit: Visit, tx: Tx, feed: str | None = None) -> object:
+    """Return the values that change when a run begins, goes on or ends, and when a feed is paused, resumed or configured.
+    ``feed``: only its runs count."""
+    newest = runs.list(tx, feed, limit=1)
+    return (
+        [run.id for run in newest],
+        [figures(run) for run in runs.unfinished(tx) if feed in (None, run.feed)],
+        [(run.id, run.reason) for run in runs.waiting(tx) if feed in (None, run.feed)],
+        feeds.paused(tx),
+        [(name, file.faults) for name, file in visit.context.files().items()],
+    )
+
+
+def figures(run: Run) -> object:
+    """Return the values of a run that change while it goes on."""
+    return run.id, run.state, run.attempt, run.holds, run.reason, run.counts, run.progress
+
+
+@live(state_of_runs)
 async def overview(visit: Visit) -> web.StreamResponse:
     """Answer the overview; as JSON what ``syncd feed list --json`` prints."""
     if visit.wants_json:
@@ -62,7 +81,6 @@ def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
         "jobs": jobs,
         "days": daily_counts.since(tx, today - timedelta(days=DAYS - 1)) | {today: dict(jobs)},
         "today": today,
-        "live": visit.console.digests.address(tx, OVERVIEW),
     }
 
 

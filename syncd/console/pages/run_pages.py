@@ -13,7 +13,8 @@ from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
-from syncd.console.visit import Visit, paging
+from syncd.console.pages.overview_page import figures
+from syncd.console.visit import Visit, live, paging
 from syncd.domain import ActorKind, Run, RunKind, RunState
 from syncd.errors import NotFound
 from syncd.feeds.native import members_of
@@ -62,6 +63,12 @@ async def list_runs(visit: Visit) -> web.StreamResponse:
 # -- one run --------------------------------------------------------------------------------------------------
 
 
+def _state(visit: Visit, tx: Tx) -> object:
+    number, actions = visit.path_number("run"), visit.console.actions
+    return figures(runs.get(tx, number)), actions.going_on(number), actions.fault_of(number)
+
+
+@live(_state)
 async def show(visit: Visit) -> web.StreamResponse:
     """Answer the run; as JSON what ``syncd runs show --json`` prints."""
     number, page = visit.path_number("run"), visit.number("page")
@@ -92,7 +99,6 @@ def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> 
         "more_lookup": max(0, len(lookup) - LINES),
         "most_values": VALUES,
         "cut": CUT,
-        "live": visit.console.digests.address(tx, ("run", str(number))),
         "known_feed": run.feed in visit.context.files(),
         "kinds": _kinds(tx, number).by_frequency()[:KINDS],
         "warnings": _noticed(tx, number).by_frequency()[:KINDS],

@@ -1,87 +1,85 @@
-// Renews the parts of a page that changed, when the service says so. Without it the page works by reloading.
+// Changes an open page where it differs from the one that htmx has just asked for. Without it the page works by reloading.
 "use strict";
 (() => {
-  const AGAIN = 3000, TICK = 10000;
+  const TICK = 10000;
   const UNITS = [[86400, "day"], [3600, "hour"], [60, "minute"]];
-  let source = null, busy = false, again = false, ahead = 0; // ahead: milliseconds of the service's clock before ours
-  const main = () => document.querySelector("main[data-live]");
+  let ahead = 0, answered = 0, failures = 0; // ahead: milliseconds of the service's clock before ours
+  const main = () => document.querySelector("main[data-etag]");
 
-  function close() {
-    if (source) source.close();
-    source = null;
-  }
+  document.addEventListener("htmx:configRequest", (event) => {
+    if (event.target !== main()) return;
+    if (document.hidden) event.preventDefault();
+    else event.detail.headers["If-None-Match"] = main().dataset.etag;
+  });
 
-  function open() {
-    if (source || document.hidden || !main()) return;
-    source = new EventSource(main().dataset.live);
-    source.onmessage = renew;
-    source.onerror = () => {
-      if (!source || source.readyState !== EventSource.CLOSED) return; // the browser asks again by itself
-      close();
-      setTimeout(async () => { await renew(); open(); }, AGAIN);
-    };
-  }
+  document.addEventListener("htmx:afterRequest", (event) => {
+    if (event.target !== main()) return;
+    if (event.detail.xhr.status === 404) return location.reload(); // it says that the thing is gone
+    const lost = document.getElementById("lost");
+    if (event.detail.successful) answered = Date.now() + ahead;
+    failures = event.detail.successful ? 0 : failures + 1; // a single one may be that of a page that is being left
+    lost.hidden = failures < 2;
+    lost.querySelector("time").dateTime = new Date(answered).toISOString();
+    tick();
+  });
 
-  async function renew() {
-    again = busy;
-    if (busy) return;
-    busy = true;
-    try {
-      const answer = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
-      if (answer.redirected) {
-        close();
-        location.reload(); // the session has ended
-      } else if (answer.ok) {
-        show(new DOMParser().parseFromString(await answer.text(), "text/html"));
+  htmx.defineExtension("live", {
+    handleSwap(_style, now, fragment) {
+      const fresh = fragment.firstElementChild, focused = document.activeElement;
+      if (!fresh.dataset.etag) return location.reload(); // the session has ended
+      renewChildren(now, fresh);
+      Object.assign(now.dataset, fresh.dataset);
+      compare();
+      const link = !focused.isConnected && focused.getAttribute("href");
+      if (link) now.querySelector(`[href="${CSS.escape(link)}"]`)?.focus({ preventScroll: true });
+      return [now];
+    },
+  });
+
+  // A part that is there already stays, and with it the focus, what somebody has written, and what is open.
+  function renewChildren(old, fresh) {
+    let place = old.firstChild;
+    for (const part of [...fresh.childNodes]) {
+      let same = place;
+      while (same && !isSame(same, part)) same = name(part) || !name(same) ? same.nextSibling : null;
+      if (!same) {
+        old.insertBefore(part, place);
+        continue;
       }
-    } catch (error) {
-      // the service is away; the stream comes back with it
-    } finally {
-      busy = false;
+      while (place !== same) place = removed(place);
+      renew(same, part);
+      place = same.nextSibling;
     }
-    if (again) await renew();
+    while (place) place = removed(place);
   }
 
-  function show(fresh) {
-    const now = main(), next = fresh.querySelector("main[data-live]");
-    if (!now || !next) return;
-    const focused = mark(document.activeElement), sent = typed();
-    const opened = new Map([...now.querySelectorAll("details")].map((part) => [title(part), part.open]));
-    for (const part of next.querySelectorAll("details")) {
-      if (opened.has(title(part))) part.open = opened.get(title(part));
+  function renew(old, fresh) {
+    if (old.isEqualNode(fresh)) return;
+    if (old.nodeType !== Node.ELEMENT_NODE) {
+      old.data = fresh.data;
+      return;
     }
-    const same = now.children.length === next.children.length;
-    [...next.children].forEach((part, place) => {
-      const old = same ? now.children[place] : null;
-      if (old && old.outerHTML !== part.outerHTML) old.replaceWith(document.importNode(part, true));
-    });
-    if (!same) now.replaceChildren(...[...next.childNodes].map((part) => document.importNode(part, true)));
-    now.dataset.live = next.dataset.live;
-    now.dataset.now = next.dataset.now;
-    compare();
-    type(sent);
-    document.title = fresh.title;
-    if (window.htmx) window.htmx.process(now);
-    if (focused && document.activeElement === document.body) {
-      const found = [...now.querySelectorAll("a, button, summary, [tabindex]")].find((part) => mark(part) === focused);
-      if (found) found.focus({ preventScroll: true });
-    }
+    for (const { name } of [...old.attributes]) if (name !== "open" && !fresh.hasAttribute(name)) old.removeAttribute(name);
+    for (const { name, value } of fresh.attributes) if (name !== "open") old.setAttribute(name, value);
+    renewChildren(old, fresh);
   }
 
-  // What somebody has begun to write into a form stays, and so does the focus.
-  function typed() {
-    const fields = [...main().querySelectorAll("input[id]")].filter((field) => field.value !== field.defaultValue);
-    const focus = document.activeElement && document.activeElement.id;
-    return { values: fields.map((field) => [field.id, field.value]), focus: focus !== "main" && focus };
+  function removed(part) {
+    const next = part.nextSibling;
+    part.remove();
+    return next;
   }
 
-  function type({ values, focus }) {
-    for (const [id, value] of values) {
-      const field = document.getElementById(id);
-      if (field && field.value !== value) field.value = value;
-    }
-    const field = focus && document.getElementById(focus);
-    if (field && field !== document.activeElement) field.focus({ preventScroll: true });
+  function isSame(one, other) {
+    return one.nodeName === other.nodeName && name(one) === name(other);
+  }
+
+  // What a part is about, without its numbers; "" if it does not say so.
+  function name(part) {
+    if (part.nodeType !== Node.ELEMENT_NODE) return "";
+    const inside = /^(TR|LI)$/.test(part.nodeName) ? "a[href]" : "h2, summary";
+    const says = part.matches("a, h2, summary") ? part : part.querySelector(inside);
+    return part.id || (says && (says.href || says.textContent.replace(/[\d,]+/g, ""))) || "";
   }
 
   function compare() {
@@ -90,37 +88,27 @@
 
   // Relative times, in the words of the service.
   function tick() {
-    if (document.hidden || !main()) return;
-    for (const part of main().querySelectorAll("time[data-relative]")) {
+    if (document.hidden) return;
+    for (const part of document.querySelectorAll("time[data-relative]")) {
       const past = (Date.now() + ahead - Date.parse(part.dateTime)) / 1000;
       part.textContent = past >= 0 ? `${duration(past)} ago` : `in ${duration(-past)}`;
     }
   }
 
   function duration(seconds) {
-    for (const [size, name] of UNITS) {
+    for (const [size, unit] of UNITS) {
       const count = Math.floor(seconds / size);
-      if (count >= 1) return `${count.toLocaleString("en")} ${name}${count === 1 ? "" : "s"}`;
+      if (count >= 1) return `${count.toLocaleString("en")} ${unit}${count === 1 ? "" : "s"}`;
     }
     return `${Math.floor(seconds)} s`;
   }
 
-  function title(part) {
-    const summary = part.querySelector("summary");
-    return summary ? summary.textContent.replace(/[\d,]+/g, "") : "";
-  }
-
-  function mark(part) {
-    return part && part !== document.body ? part.tagName + (part.getAttribute("href") || part.textContent) : null;
-  }
-
-  if (main()) compare();
+  compare();
+  answered = Date.now() + ahead;
   setInterval(tick, TICK);
   document.addEventListener("visibilitychange", () => {
-    if (document.hidden) return close();
+    if (document.hidden || !main()) return;
     tick();
-    open();
+    htmx.trigger(main(), "renew");
   });
-  window.addEventListener("pagehide", close);
-  window.addEventListener("pageshow", open);
 })();

@@ -1,4 +1,4 @@
-"""A page that is open while the daemon restarts."""
+"""A page that is open while the daemon restarts: it says that nobody answers, and goes on by itself."""
 
 import socket
 
@@ -32,10 +32,14 @@ def test_a_live_view_is_live_again_after_a_restart_and_shows_what_it_missed(chro
         page.evaluate("window.kept = true")
         assert daemon.stop() == 0
         daemon.close()
+        lost = page.get_by_role("alert")
+        lost.get_by_text("The service does not answer.").wait_for(timeout=AGAIN)
+        assert " s ago" in lost.inner_text()
         assert installation.run("feed", "pause", "acme", "--why", "while it was away").code == 0
         daemon = Daemon(installation, environ)
         daemon.wait_for("READY=1")
         page.get_by_text("while it was away").wait_for(timeout=AGAIN)
+        lost.wait_for(state="hidden")
         assert installation.run("feed", "resume", "acme").code == 0
         page.locator("td .state", has_text="ok").wait_for(timeout=AGAIN)
         assert page.evaluate("window.kept") is True

@@ -75,7 +75,8 @@ class Keyboard(Mouse):
         pytest.fail(f"Tab never reaches {wanted}")
 
     def log_in(self):
-        self.page.keyboard.type(TOKEN)  # the field has the focus
+        self.page.locator("#token:focus").wait_for()  # as the page says
+        self.page.keyboard.type(TOKEN)
         self.page.keyboard.press("Enter")
 
 
@@ -196,6 +197,39 @@ def test_what_somebody_writes_stays_while_the_page_renews_itself_and_times_go_on
     page.goto(f"{site.url}/")
     ago = page.get_by_role("row", name="late").locator("time[data-relative]")
     before = ago.inner_text()
-    page.context.set_offline(True)  # a renewal would bring the service's own times
+    page.route(
+        "**/*", lambda route: route.fulfill(status=304)
+    )  # a renewal would bring the service's own times
     page.clock.fast_forward("02:05:00")
     assert (before != "2 hours ago", ago.inner_text()) == (True, "2 hours ago")
+
+
+def test_an_open_page_changes_only_where_it_differs(look, site):
+    page = look()
+    page.goto(f"{site.url}/feeds/maple")
+    page.get_by_text("The same as a table").click()
+    page.evaluate("[kept, table] = [document.activeElement, document.querySelector('#mapping + div table')]")
+    with page.expect_response(lambda answer: answer.status == 304):
+        pass
+    site.pause("maple", "until noon")
+    page.get_by_text("until noon").wait_for()
+    assert (
+        page.evaluate("[document.activeElement === kept, kept.parentElement.open, table.isConnected]")
+        == [True] * 3
+    )
+    page.get_by_role("button", name="Resume").click()
+    page.get_by_role("button", name="Pause").wait_for()
+
+
+def test_a_hidden_page_asks_for_nothing_until_it_is_seen_again(look, site):
+    page, asked = look(), []
+    page.clock.install()
+    page.goto(f"{site.url}/", wait_until="networkidle")
+    page.on("request", lambda request: asked.append(request.url))
+    page.evaluate(
+        "Object.defineProperty(document, 'hidden', {get: () => window.away, configurable: true}); away = true"
+    )
+    page.clock.run_for(10_000)
+    assert asked == []
+    with page.expect_response(lambda answer: answer.status in (200, 304)):
+        page.evaluate("away = false; document.dispatchEvent(new Event('visibilitychange'))")
