@@ -9,17 +9,22 @@ from tests.golden.doors import Answer, Api
 from tests.golden.golden import MASK, PROSE, masked
 from tests.golden.scenario import BASE
 
-#: Headers that differ each time.
+#: Headers that differ each time, or are those of every answer.
 _PASSING = ("Date", "X-Request-Id")
+_ALWAYS = {"Server": "syncd", "X-Content-Type-Options": "nosniff"}
 _PROBLEM = {*PROSE, "title", "requestId", "hint"}
 #: The ids of the scenario's jobs, with those that were deleted (8 and 29) and one that does not exist (33).
 JOBS = range(1, 34)
 
 
 def text_of(answer: Answer) -> str:
-    """Return the status, the headers in alphabetical order and the body. The prose of a problem is masked."""
+    """Return the status, the headers in alphabetical order and the body; without the headers that all answers have. The prose
+    of a problem is masked."""
+    assert {name: answer.headers.get(name) for name in _ALWAYS} == _ALWAYS
     headers = "".join(
-        f"{name}: {value}\n" for name, value in sorted(answer.headers.items()) if name not in _PASSING
+        f"{name}: {value}\n"
+        for name, value in sorted(answer.headers.items())
+        if name not in (*_PASSING, *_ALWAYS)
     )
     body = answer.text
     if answer.headers.get("Content-Type") == "application/problem+json":

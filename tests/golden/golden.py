@@ -55,10 +55,19 @@ def same_json(name: str, value: object) -> None:
     same(name, _pretty(value, 0) + "\n")
 
 
+def same_but(name: str, other: str, value: object) -> None:
+    """Fail unless the lines of ``value``, written as JSON, differ from those of the golden file ``other`` as ``name`` says."""
+    lines = difflib.ndiff((DATA / other).read_text("utf-8").splitlines(), _pretty(value, 0).splitlines())
+    same(name, "".join(f"{line}\n" for line in lines if line[0] in "-+"))
+
+
 def _pretty(value: Any, depth: int) -> str:
-    """Return JSON in which each object or array that fits on one line is on one line."""
+    """Return JSON in which each object or array that fits on one line, or has no other inside it, is on one line."""
     text = json.dumps(value, ensure_ascii=False)
-    if len(text) + depth <= _WIDTH or not isinstance(value, dict | list):
+    if not isinstance(value, dict | list) or len(text) + depth <= _WIDTH:
+        return text
+    members = value.values() if isinstance(value, dict) else value
+    if not any(isinstance(member, dict | list) for member in members):
         return text
     if isinstance(value, list):
         parts, ends = [_pretty(item, depth + 1) for item in value], "[]"
@@ -166,20 +175,32 @@ _MARKS = {".csv": _of_csv, ".xml": _of_xml, ".json": _of_json, ".jsonl": _of_lin
 _HASH = re.compile(r"'sha256-[A-Za-z0-9+/=]+'")
 
 
-def page_masked(text: str) -> str:
-    """Return the structure of a page: one line for each tag, with its attributes. Codes, names and values stay; of prose
-    only the numbers stay."""
-    root = html.document_fromstring(text)
-    return "".join(_lines(root, 0))
+#: Elements that are on a line of their own, with all that is in them.
+_ROWS = frozenset({"tr", "li", "summary", "p", "dt", "dd"})
 
 
-def _lines(element: Any, depth: int) -> Iterable[str]:
+def page_masked(text: str) -> tuple[str, str]:
+    """Return the structure of a page, its head, which all pages share but for the title, and the rest: a line for each tag, or
+    for a row of a table or a list, with its attributes. Codes, names and values stay; of prose only the numbers stay."""
+    root: Any = html.document_fromstring(text)
+    head, title = root.find("head"), root.find("head/title")
+    own = _lines(title, 0)
+    head.remove(title)
+    return "".join([f"{dict(root.attrib)}\n", *_lines(head, 0)]), "".join(
+        [*own, *_lines(root.find("body"), 0)]
+    )
+
+
+def _lines(element: Any, depth: int) -> list[str]:
     attributes = "".join(f' {name}="{_attribute(name, value)}"' for name, value in element.attrib.items())
-    yield f"{' ' * depth}<{element.tag}{attributes}>{_shown(element, element.text)}\n"
+    found = [f"{' ' * depth}<{element.tag}{attributes}>{_shown(element, element.text)}\n"]
     for child in element:
-        yield from _lines(child, depth + 1)
+        found += _lines(child, depth + 1)
         if child.tail and child.tail.strip():
-            yield f"{' ' * (depth + 1)}{_shown(element, child.tail)}\n"
+            found.append(f"{' ' * (depth + 1)}{_shown(element, child.tail)}\n")
+    if element.tag not in _ROWS:
+        return found
+    return [f"{' ' * depth}{' '.join(line.strip() for line in found)}\n"]
 
 
 def _attribute(name: str, value: str) -> str:
