@@ -4,7 +4,7 @@ A page is one module of ``pages`` with its handlers, a template, and, where it h
 objects that the commands print with ``--json``."""
 
 from syncd.console.app import add_console
-from syncd.console.context import ConsoleContext
 from syncd.console.gate import for_known_hosts
+from syncd.console.visit import ConsoleContext
 
 __all__ = ["ConsoleContext", "add_console", "for_known_hosts"]

@@ -14,12 +14,11 @@ from aiohttp.typedefs import Handler
 from syncd.console import rendering
 from syncd.console.actions import Actions
 from syncd.console.change_counts import ChangeCounter
-from syncd.console.context import ConsoleContext
 from syncd.console.faults import Fault, problem_of
 from syncd.console.gate import NOBODY, Gate, Sessions
 from syncd.console.pages import PAGES
 from syncd.console.previews import Previews
-from syncd.console.visit import HTML, Console, PageHandler, Visit
+from syncd.console.visit import HTML, Console, ConsoleContext, PageHandler, Visit
 from syncd.web import JSON, Refusal, add_endpoint, no_token, prefers
 
 #: Pages that need no session.
@@ -48,23 +47,15 @@ def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None
     gate = gate or Gate(settings, Sessions(settings.operator.token))
     actions, env = Actions(), rendering.make_environment(settings, context.prefix)
     previews = Previews(settings.store.path.parent if settings.store.path is not None else None)
-    console = Console(
-        context,
-        gate,
-        actions,
-        previews,
-        env,
-        ChangeCounter(context.store),
-    )
+    console = Console(context, gate, actions, previews, env, ChangeCounter(context.store))
     for page in PAGES:
         for path, methods in page.ROUTES.items():
             served = {method: _guarded(console, path, handler) for method, handler in methods.items()}
             add_endpoint(app, context.prefix + path, served)
     if context.prefix:
-        add_endpoint(app, context.prefix, {"GET": _leads_to(context.prefix + "/")})
-    add_endpoint(
-        app, context.prefix + "/static/{digest}/{name}", {"GET": _served(console, rendering.static_file)}
-    )
+        add_endpoint(app, context.prefix, {"GET": _to_overview})
+    static = {"GET": _served(console, rendering.static_file)}
+    add_endpoint(app, context.prefix + "/static/{digest}/{name}", static)
     app.router.add_route("*", context.prefix + "/{unknown:.*}", _nothing_here(console))
     app.on_cleanup.append(console.actions.close)
     app.on_cleanup.append(console.previews.close)
@@ -174,8 +165,5 @@ def _login(visit: Visit) -> web.Response:
     return visit.redirect("/login" + back)
 
 
-def _leads_to(path: str) -> Handler:
-    async def lead(_request: web.Request) -> web.StreamResponse:
-        return web.Response(status=308, headers={"Location": path})
-
-    return lead
+async def _to_overview(request: web.Request) -> web.StreamResponse:
+    return web.Response(status=308, headers={"Location": f"{request.path}/"})

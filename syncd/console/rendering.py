@@ -1,23 +1,28 @@
-"""Templates and static files. Everything that a page loads is in the package, and its address changes with its contents."""
+"""Templates and static files, and how pages write numbers, times, sizes and states. Everything that a page loads is in the
+package, and its address changes with its contents."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from aiohttp import web
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from syncd import __version__
 from syncd.config import Settings
-from syncd.console import formats
 from syncd.console.charts import CHARTS
 from syncd.errors import NotFound
 from syncd.sync.report import APPLIED_BEFORE
 from syncd.sync.report.files import size, stylesheet, visible
+from syncd.values import plural
 
 #: Static file → its type.
 STATIC: Mapping[str, str] = {
@@ -70,13 +75,13 @@ def make_environment(settings: Settings, prefix: str) -> Environment:
         lstrip_blocks=True,
     )
     zone = settings.timezone
-    env.filters.update(formats.FILTERS, size=size)
+    env.filters.update(FILTERS, size=size)
     env.globals.update(
         CHARTS,
         url=lambda path: prefix + path,
         static=lambda name: prefix + static(name)[1],
-        when=lambda instant, now: formats.when(instant, zone, now),
-        lateness=formats.lateness,
+        when=lambda instant, now: when(instant, zone, now),
+        lateness=lateness,
         navigation=NAVIGATION,
         zone=str(zone),
         version=__version__,
@@ -89,3 +94,100 @@ def section_of(path: str) -> str:
     """Return the path in ``NAVIGATION`` that a page belongs to, "" if it is in none. A feed is reached from the overview."""
     first = "/" if path.startswith("/feeds/") else f"/{path.split('/')[1]}"
     return first if first in NAVIGATION else ""
+
+
+# -- filters -------------------------------------------------------------------------------------------------
+
+#: Tone → the states of runs, feeds, jobs and keys that have it; all others are calm. The tone decides colour and shape.
+TONES = {
+    "busy": ("claimed", "reading", "applying", "archiving"),
+    "good": ("succeeded", "ok", "active", "live"),
+    "warn": ("partial", "overdue"),
+    "wait": ("held", "draft"),
+    "bad": ("failed", "degraded"),
+}
+_LONGEST = 200
+_UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"))
+
+
+def tone(state: str) -> str:
+    return next((tone for tone, states in TONES.items() if state in states), "calm")
+
+
+def state(name: str) -> Markup:
+    """Return a state in word, colour and shape."""
+    return Markup('<span class="state {}">{}</span>').format(tone(name), name)
+
+
+def duration(seconds: float) -> str:
+    """Return ``2 days``, ``3 hours``, ``12 s``, ``2.5 s`` or ``40 ms``."""
+    for unit, name in _UNITS:
+        if seconds >= unit:
+            return plural(int(seconds // unit), name)
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+
+
+def when(instant: str | None, zone: tzinfo, now: datetime) -> Markup:
+    """Return an instant (ISO 8601) in ``zone``, with the exact one on hover. The year is left out if it is this one."""
+    if instant is None:
+        return Markup('<span class="soft">–</span>')
+    exact = datetime.fromisoformat(instant)
+    local, today = exact.astimezone(zone), now.astimezone(zone)
+    day = {today.date(): "today", today.date() - timedelta(days=1): "yesterday"}.get(local.date())
+    day = day or f"{local.day} {local:%b}" + (f" {local.year}" if local.year != today.year else "")
+    iso = exact.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(iso, iso, f"{day} {local:%H:%M}")
+
+
+def lateness(instant: str | None, now: datetime) -> Markup:
+    """Return how long ago an instant was, or in how long it will be. A live page renews it as time goes by."""
+    if instant is None:
+        return Markup()
+    seconds = (now - datetime.fromisoformat(instant)).total_seconds()
+    words = f"{duration(seconds)} ago" if seconds >= 0 else f"in {duration(-seconds)}"
+    return Markup('<time datetime="{}" data-relative>{}</time>').format(instant, words)
+
+
+def shown(value: Any, longest: int = _LONGEST) -> str:
+    """Return the value of a field, as JSON has it, as one line of up to ``longest`` characters."""
+    match value:
+        case None:
+            text = "none"
+        case bool():
+            text = "yes" if value else "no"
+        case list() | tuple():
+            text = ", ".join(shown(item) for item in value) or "none"
+        case dict():
+            parts = (f"{name} {shown(part)}" for name, part in value.items() if part not in (None, False))
+            text = str(value.get("description") or value.get("name") or ", ".join(parts))
+        case _:
+            text = str(value)
+    cut_by_store = len(text) == longest + 1 and text.endswith("…")
+    if len(text) <= longest or cut_by_store:
+        return text
+    return f"{text[:longest]}… ({len(text):,} characters)"
+
+
+def given(value: object) -> str:
+    """Return a field of a form as it was sent, "" if it was not."""
+    return value if isinstance(value, str) else ""
+
+
+def toml_text(text: str) -> str:
+    """Return a text as a TOML file has it, in quotes."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+FILTERS = {
+    "duration": duration,
+    "given": given,
+    "instant": datetime.isoformat,
+    "number": "{:,}".format,
+    "plural": plural,
+    "shown": shown,
+    "state": state,
+    "toml_text": toml_text,
+    "tone": tone,
+}

@@ -12,15 +12,19 @@ import msgspec
 from aiohttp import web
 from jinja2 import Environment
 
+from syncd.config import Settings
 from syncd.console.actions import Actions
 from syncd.console.change_counts import ChangeCounter
-from syncd.console.context import ConsoleContext
 from syncd.console.faults import Fault
 from syncd.console.gate import Gate, Session
 from syncd.console.previews import Previews
 from syncd.console.rendering import section_of
-from syncd.store import Tx
-from syncd.web import JSON, Refusal, prefers
+from syncd.domain import Catalogue
+from syncd.feeds.configuration import FeedFile
+from syncd.store import Store, Tx
+from syncd.sync.arrival import ArrivalContext
+from syncd.sync.run import Feed
+from syncd.web import JSON, ReadinessCheck, Refusal, prefers
 
 T = TypeVar("T")
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -64,6 +68,22 @@ def _etag(session: Session, tx: Tx, state: object) -> str:
 def paging(total: int, page: int, size: int) -> dict[str, int]:
     """Return what a template needs for the links between the pages of a list: there is one at least."""
     return {"total": total, "page": page, "pages": max(1, -(-total // size))}
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleContext:
+    """``files`` returns the file of each feed as the service uses it, with all faults of the feed; ``feeds`` those that can be
+    used. ``arrival`` runs what the operator asks for: it stops when the service stops. ``health`` is
+    what ``/readyz`` answers. ``prefix`` is in front of every address of the pages ("" or "/operator")."""
+
+    store: Store
+    settings: Settings
+    catalogue: Catalogue
+    files: Callable[[], Mapping[str, FeedFile]]
+    feeds: Callable[[], Mapping[str, Feed]]
+    arrival: ArrivalContext
+    health: ReadinessCheck
+    prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,11 @@ class World:
         self.files[name] = FeedFile(name, feed.config, ())
         return feed
 
+    def hold(self):
+        """Run two files of ``acme``. The second would archive 22 of 30 jobs, so its run waits."""
+        self.board.deliver(self.feeds["acme"], self.board.rows(1, 30))
+        return self.board.deliver(self.feeds["acme"], self.board.rows(1, 8))
+
     def context(self, prefix=""):
         arrival = ArrivalContext(self.board.store, self.board.importer, trusts=lambda now: self.trusted)
         return ConsoleContext(

@@ -6,13 +6,9 @@ import re
 
 import pytest
 from structlog.testing import capture_logs
-from typer.testing import CliRunner
 
-from syncd.cli.app import app
 from syncd.store import employers, keys
 from tests.console.conftest import TOKEN, csrf_of
-from tests.console.test_safety import EVIL
-from tests.stores import store_url
 
 KEY = re.compile(r"syncd_[\w-]{43}")
 
@@ -83,13 +79,10 @@ async def test_a_name_that_cannot_be_taken_is_shown_again_with_why(  # noqa: PLR
 
 async def test_a_key_is_shown_once_and_works(browse, world, states):
     browser = await browse()
-    status, page, answer = await send(
-        browser, "/employers/1/keys", {"label": f"import {EVIL}"[:40].replace("\u202e", ""), "expires": "90d"}
-    )
+    status, page, answer = await send(browser, "/employers/1/keys", {"label": "import", "expires": "90d"})
     (plain,) = KEY.findall(page)
     assert (status, answer.headers["Cache-Control"], plain in str(answer.url)) == (201, "no-store", False)
     assert "it is not shown again" in page
-    assert "<img src=x" not in page
     assert world.board.store.read(lambda tx: keys.authenticate(tx, plain)).id == 1
     for path in ("/employers", "/employers/1", "/employers/1/keys", "/employers/1/keys/1/rotate"):
         assert not KEY.search((await browser.get(path))[1])
@@ -176,30 +169,7 @@ async def test_a_key_of_another_employer_and_numbers_that_are_none_are_404(brows
     assert (await browser.client.delete("/employers/1")).status == 405
 
 
-async def test_nothing_changes_without_the_csrf_token_and_a_session(browse, world, names, states):
-    world.guarded()
-    browser, stranger = await browse(), await browse()
-    await browser.log_in()
-    await make_key(browser)
-    foreign = csrf_of((await stranger.get("/login"))[1])
-    forms = {
-        "/employers": {"name": "New"},
-        "/employers/1": {"name": "New"},
-        "/employers/1/keys": {},
-        "/employers/1/keys/1/rotate": {},
-        "/employers/1/keys/1/revoke": {},
-    }
-    for path, fields in forms.items():
-        for sent in ({}, {"csrf": foreign}):
-            assert (await browser.post(path, {**fields, **sent}))[0] == 403
-        evil = {"Origin": "https://evil.example"}
-        csrf = csrf_of((await browser.get("/employers/1"))[1])
-        assert (await browser.post(path, {**fields, "csrf": csrf}, headers=evil))[0] == 403
-        assert (await stranger.post(path, {**fields, "csrf": foreign}))[0] == 303  # to the login
-    assert (names(), states()) == (["Acme Ltd."], {1: "live"})
-
-
-async def test_a_program_gets_what_the_commands_print(browse, world, monkeypatch):
+async def test_a_program_gets_the_objects_of_the_commands(browse, world):
     world.guarded()
     browser = await browse()
     headers = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json"}
@@ -210,10 +180,6 @@ async def test_a_program_gets_what_the_commands_print(browse, world, monkeypatch
     assert (status, json.loads(text)) == (201, {"id": 2, "name": "Other", "plan": "standard"})
     status, text, _ = await browser.post("/employers", {"name": "Other"}, headers=headers)
     assert (status, json.loads(text)["code"]) == (409, "conflict")
-    monkeypatch.setenv("SYNCD_STORE__URL", store_url(world.board.folder / "a.db"))
-    for path, command in (("/employers", ["employer", "list"]), ("/employers/1/keys", ["key", "list"])):
-        answered = await (await browser.get(path, headers=headers))[2].json()
-        assert answered == json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
     status, text, _ = await browser.post("/employers/1/keys/1/revoke", headers=headers)
     assert (status, json.loads(text)["revokedAt"] is not None) == (200, True)
 

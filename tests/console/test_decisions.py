@@ -10,9 +10,7 @@ from syncd.store import history
 @pytest.fixture
 def held(world):
     """Run 2 of acme, which would archive 22 of 30 jobs, and waits."""
-    feed = world.feeds["acme"]
-    world.board.deliver(feed, world.board.rows(1, 30))
-    run = world.board.deliver(feed, world.board.rows(1, 8))
+    run = world.hold()
     assert run.state == "held"
     return run
 

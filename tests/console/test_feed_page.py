@@ -8,8 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from syncd.cli.feeds import show_feed
-from syncd.config import load_settings
 from syncd.feeds.configuration import FeedFile
 from syncd.store import feeds
 from tests.console.conftest import csrf_of
@@ -177,11 +175,3 @@ async def test_a_program_pauses_and_gets_the_feed_as_json(browse, world, written
     _, text, answer = await browser.post("/feeds/acme/pause", {"why": "nonsense"}, headers=headers)
     found = json.loads(text)
     assert (answer.status, found["state"], found["reason"]) == (200, "paused", "nonsense")
-
-
-async def test_the_command_prints_the_same_object(browse, world, written, tmp_path, capsys):
-    (written / "acme.toml").write_text('employer = "Acme Ltd."\n[fields]\ntitle = "T"\n')
-    settings = written.parent / "syncd.toml"
-    settings.write_text(f'[store]\nurl = "sqlite:///{tmp_path}/a.db"\n')
-    show_feed(load_settings(settings), True, "acme")
-    assert json.loads(capsys.readouterr().out) == (await (await browse()).json("/feeds/acme"))[1]

@@ -97,6 +97,7 @@ async def test_hostile_text_is_text_on_every_page(browse, world, text):
         todo += found.links
     assert {"/runs/2", "/runs/2/reject", "/employers/2/keys/1/revoke", "/feeds/acme", "/feeds/bare"} <= seen
     assert any(path.startswith("/jobs/") for path in seen)
+    assert ("\\u202egnp" in (await browser.get("/runs/2"))[1]) == ("\u202e" in text)  # it is spelled out
 
 
 ASKED = (

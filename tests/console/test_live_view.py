@@ -69,9 +69,7 @@ async def test_the_overview_learns_how_far_a_run_is(open_page, world):
 
 
 async def test_a_run_learns_of_what_concerns_it_alone(open_page, world):
-    feed = world.feeds["acme"]
-    world.board.deliver(feed, world.board.rows(1, 30))
-    world.board.deliver(feed, world.board.rows(1, 8))
+    world.hold()
     view = await open_page("/runs/2")
     world.board.deliver(world.feed("other"), [world.board.row("o1")])
     assert not await view.renews()

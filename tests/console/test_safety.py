@@ -1,17 +1,19 @@
 """Who may use the pages, and what a browser may be made to do."""
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
-from aiohttp import FormData
+from aiohttp import FormData, web
+from pytest_aiohttp.plugin import AiohttpClient
 
+from syncd.console import add_console
 from syncd.console.app import POLICY
-from syncd.console.gate import LIFETIME, Sessions
+from syncd.console.gate import LIFETIME, Gate, Sessions
 from syncd.console.pages import PAGES
-from syncd.store import keys
-from syncd.sync.drop_file import DropFile
-from tests.console.conftest import TOKEN, csrf_of
+from syncd.store import employers, feeds, keys, runs
+from syncd.web import envelope
+from tests.console.conftest import TOKEN, Browser, csrf_of
 
 
 @pytest.fixture
@@ -22,7 +24,7 @@ def guarded(world):
 
 async def test_without_a_session_every_page_leads_to_the_login(browse, world, guarded):
     browser = await browse()
-    for path in ("/", "/runs", "/runs/1", "/runs/1/approve", "/runs/1/file", "/runs/1/report.html"):
+    for path in {*GETS} - {"/login"}:
         status, page, answer = await browser.get(path)
         back = "" if path == "/" else f"?next={path}"
         assert (status, answer.headers["Location"], page) == (303, "/login" + back, "")
@@ -75,19 +77,6 @@ async def test_after_a_logout_its_cookie_opens_nothing(browse, world, guarded):
     assert (await browser.get("/"))[0] == 303
     thief = await browse()
     assert (await thief.get("/", cookies={"syncd_operator": cookie}))[0] == 303
-
-
-def test_a_session_lasts_twelve_hours_and_ends_with_the_token():
-    now = [0.0]
-    sessions = Sessions(TOKEN, lambda: now[0])
-    session = sessions.open()
-    now[0] = LIFETIME - 1
-    assert sessions.find(session.secret) == session
-    now[0] = LIFETIME
-    assert sessions.find(session.secret) is None
-    other = sessions.open()
-    assert Sessions("another token").find(other.secret) is None
-    assert sessions.find("") is None
 
 
 def test_a_thousand_logins_need_no_more_memory():
@@ -189,19 +178,15 @@ async def test_addresses_for_programs_are_served_for_the_same_names_as_the_pages
     "origin", ["https://evil.example", "null", "http://127.0.0.1:1", "http://localhost.evil"]
 )
 async def test_a_page_of_another_origin_can_send_nothing(browse, world, origin):
-    world.board.deliver(world.feeds["acme"], world.board.rows(1, 30))
-    world.board.deliver(world.feeds["acme"], world.board.rows(1, 8))
     browser = await browse()
-    page = (await browser.get("/runs/2/approve"))[1]
-    csrf = csrf_of(page)
-    assert (await browser.post("/runs/2/approve", {"csrf": csrf}, headers={"Origin": origin}))[0] == 403
-    assert world.board.saved(2).state == "held"
-    assert (await browser.get("/runs/2", headers={"Origin": origin}))[0] == 403
+    fields = {"csrf": csrf_of((await browser.get("/employers"))[1]), "name": "Evil Ltd."}
+    assert (await browser.post("/employers", fields, headers={"Origin": origin}))[0] == 403
+    assert "Evil Ltd." not in (await browser.get("/employers"))[1]
+    assert (await browser.get("/runs", headers={"Origin": origin}))[0] == 403
 
 
 async def test_a_form_needs_the_csrf_token_of_its_own_session(browse, world, guarded):
-    world.board.deliver(world.feeds["acme"], world.board.rows(1, 30))
-    world.board.deliver(world.feeds["acme"], world.board.rows(1, 8))
+    world.hold()
     browser, other = await browse(), await browse()
     await browser.log_in()
     await other.log_in()
@@ -222,10 +207,13 @@ POSTS = sorted(
 
 
 @pytest.mark.parametrize("path", POSTS)
-async def test_no_address_takes_a_form_of_another_site(browse, world, path):
+async def test_no_address_takes_a_form_of_another_site_or_session(browse, world, guarded, path):
     world.board.deliver(world.feeds["acme"], world.board.rows(1, 3))
-    browser = await browse()
-    csrf = csrf_of((await browser.get("/preview"))[1])
+    world.board.store.write(lambda tx: keys.create(tx, 1))
+    browser, stranger = await browse(), await browse()
+    await browser.log_in()
+    csrf = csrf_of((await browser.get("/login"))[1])
+    foreign = csrf_of((await stranger.get("/login"))[1])
     evil = {"Origin": "https://evil.example"}
 
     def form(**fields):
@@ -234,11 +222,19 @@ async def test_no_address_takes_a_form_of_another_site(browse, world, path):
             found.add_field("file", b"[]", filename="jobs.json")
         return found
 
+    before = world.board.store.read(_changeable)
     assert (await browser.post(path, form(), headers={}))[0] == 403
-    assert (await browser.post(path, form(csrf="0" * 32), headers={}))[0] == 403
+    assert (await browser.post(path, form(csrf=foreign), headers={}))[0] == 403
     assert (await browser.post(path, form(csrf=csrf), headers=evil))[0] == 403
     assert (await browser.post(path, form(csrf=csrf), headers={"Host": "evil.example"}))[0] == 403
+    if path != "/login":
+        assert (await stranger.post(path, form(csrf=foreign)))[2].headers["Location"] == "/login"
+    assert world.board.store.read(_changeable) == before
     assert (await browser.post(path, form(csrf=csrf)))[0] != 403  # the same form from a page of ours
+
+
+def _changeable(tx):
+    return employers.all(tx), keys.all(tx), feeds.paused(tx), runs.page(tx, None, None, page=1, page_size=9)
 
 
 #: Each address of the pages that a browser can open.
@@ -262,25 +258,16 @@ async def test_every_address_has_the_headers_of_safety(browse, world, prepared):
         assert answer.headers["Content-Security-Policy"] == POLICY
         assert answer.headers["Cache-Control"] == "no-store"
         assert answer.headers["X-Frame-Options"] == "DENY"
-        if answer.content_type != "text/html":
-            assert answer.headers["X-Content-Type-Options"] == "nosniff"
-        if path.endswith(("/file", "report.html")) and prepared:
-            assert answer.headers["Content-Disposition"].startswith("attachment;")
-
-
-async def test_every_answer_keeps_the_browser_safe(browse, world):
-    browser = await browse()
-    for path in ("/", "/runs", "/runs/99", "/login"):
-        _, page, answer = await browser.get(path)
-        headers = answer.headers
-        policy = headers["Content-Security-Policy"]
-        assert policy.startswith("default-src 'none'; ")
-        assert "frame-ancestors 'none'" in policy
-        assert "unsafe" not in policy
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
         # With "no-referrer" a browser sends its forms with "Origin: null", which is refused.
-        assert headers["Referrer-Policy"] == "same-origin"
-        assert (headers["X-Content-Type-Options"], headers["Cache-Control"]) == ("nosniff", "no-store")
-        assert not re.search(r"<style|<script(?! src=)| style=| on\w+=|javascript:|https?://", page)
+        assert answer.headers["Referrer-Policy"] == "same-origin"
+        if path.endswith(("/file", "report.html")) and prepared:
+            assert answer.headers["Content-Disposition"].startswith("attachment; filename*=UTF-8''")
+        elif answer.content_type == "text/html":
+            page = (await answer.text()).replace("http://127.0.0.1:8080/docs", "")  # a link to the API
+            assert not re.search(r"<style|<script(?! src=)| style=| on\w+=|javascript:|https?://", page)
+    assert POLICY.startswith("default-src 'none'; ")
+    assert ("frame-ancestors 'none'" in POLICY, "unsafe" in POLICY) == (True, False)
 
 
 async def test_what_a_page_loads_is_in_the_package_and_may_be_kept(browse, world, guarded):
@@ -297,32 +284,58 @@ async def test_what_a_page_loads_is_in_the_package_and_may_be_kept(browse, world
         assert (await browser.get(path))[0] == 404
 
 
-EVIL = '"><img src=x onerror=alert(1)><script>alert(1)</script>\u202egnp.exe'
+# -- as time goes by ------------------------------------------------------------------------------------------
 
 
-async def test_what_a_file_has_is_text_everywhere(browse, world):
-    feed, row = world.feeds["acme"], world.board.row
-    world.board.deliver(feed, [row("A-1"), row("A-2")])
-    world.board.deliver(feed, [row("A-1", title=EVIL[:100]), row(EVIL[:50], categories=[{"id": EVIL}])])
-    source = world.board.file([row("A-1", title="<b>" + EVIL)], "evil.json")
-    renamed = source.path.rename(source.path.with_name("<script>alert(2)<.json"))
-    evil = DropFile.at(renamed)
-    world.board.importer.run(feed, evil, world.board.begin(feed, evil))
-    browser = await browse()
-    for path in (
-        "/",
-        "/runs",
-        "/runs/2",
-        "/runs/3",
-        "/runs/2/revert",
-        "/runs/1/again",
-        "/runs?feed=%3Cscript%3E",
-    ):
-        page = (await browser.get(path))[1]
-        assert "<script>alert" not in page
-        assert "<img src=x" not in page
-        assert "\u202e" not in page
-    shown = (await browser.get("/runs/2"))[1]
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;\\u202egnp.exe" in shown
-    answer = (await browser.get("/runs/3/report.html"))[2]
-    assert answer.headers["Content-Disposition"].startswith("attachment; filename*=UTF-8''3-%3Cscript%3E")
+@dataclass
+class Seconds:
+    """The clock of sessions and of wrong tokens."""
+
+    now: float = 0.0
+
+    def nanoseconds(self):
+        return int(self.now * 1e9)
+
+
+@pytest.fixture
+def seconds():
+    return Seconds()
+
+
+@pytest.fixture
+async def browser(world, seconds, aiohttp_client: AiohttpClient):
+    """A browser of pages that ask for the token."""
+    world.guarded()
+    gate = Gate(world.settings, Sessions(TOKEN, lambda: seconds.now), seconds.nanoseconds)
+    app = web.Application(middlewares=[envelope()])
+    add_console(app, world.context(), gate)
+    return Browser(await aiohttp_client(app))
+
+
+async def test_an_expired_session_shows_and_does_nothing(browser, world, seconds):
+    world.hold()
+    await browser.log_in()
+    csrf = csrf_of((await browser.get("/runs/2/approve"))[1])
+    seconds.now = LIFETIME - 1
+    assert (await browser.get("/"))[0] == 200
+    seconds.now = LIFETIME
+    for path in ("/runs/2/approve", "/feeds/acme/pause", "/employers", "/employers/1/keys", "/preview/apply"):
+        status, page, answer = await browser.post(path, {"csrf": csrf})
+        assert (status, answer.headers["Location"], page) == (303, "/login", "")
+    assert (await browser.get("/feeds/acme"))[2].headers["Location"] == "/login?next=/feeds/acme"
+    assert world.board.saved(2).state == "held"
+    await browser.log_in()
+    assert (await browser.post("/runs/2/approve", {"csrf": csrf}))[
+        0
+    ] == 403  # a form of the session that ended
+    assert world.board.saved(2).state == "held"
+
+
+async def test_a_thousand_wrong_tokens_are_refused_and_a_while_later_the_right_one_is_not(browser, seconds):
+    bearer = {"Authorization": "Bearer wrong", "Accept": "application/json"}
+    statuses = [(await browser.get("/runs", headers=bearer))[0] for _ in range(1000)]
+    assert statuses == [401] * 10 + [429] * 990
+    status, _, answer = await browser.log_in()
+    assert status == 429
+    seconds.now += int(answer.headers["Retry-After"])
+    assert (await browser.log_in())[0] == 303

@@ -8,7 +8,7 @@ import pytest
 
 from syncd.cli.entry import run
 from syncd.feeds.configuration import FeedFile
-from syncd.store import feeds, runs
+from syncd.store import feeds, keys, runs
 from syncd.sync.drop_file import DropFile
 from tests.stores import store_url
 
@@ -20,6 +20,8 @@ VIEWS = {
     "/runs/1": ("runs", "show", "1"),
     "/runs/2": ("runs", "show", "2"),
     "/feeds/acme": ("feed", "show", "acme"),
+    "/employers": ("employer", "list"),
+    "/employers/1/keys": ("key", "list"),
     "/jobs": ("jobs", "--employer", "Acme Ltd."),
     "/jobs?q=cook&status=active": ("jobs", "--employer", "Acme Ltd.", "-q", "cook", "--status", "active"),
 }
@@ -48,14 +50,16 @@ def command(world, capsys, tmp_path):
 
 @pytest.mark.parametrize("path", VIEWS)
 async def test_a_page_its_json_and_the_command_say_the_same(browse, world, command, path):
-    world.board.deliver(world.feeds["acme"], world.board.rows(1, 30))
-    held = world.board.deliver(world.feeds["acme"], world.board.rows(1, 8))
+    held = world.hold()
+    world.board.store.write(lambda tx: keys.create(tx, 1, "import"))
     browser = await browse()
     status, by_page = await browser.json(path)
     assert (status, by_page) == (200, command(*VIEWS[path]))
     html = unescape((await browser.get(path))[1])
     if "jobs" in path:
         assert all(f"/jobs/{job['id']}" in html for job in by_page)
+    elif "employers" in path:
+        assert world.board.employer.name in html
     elif path != "/runs/1":
         assert held.state.value in html
         assert f"/runs/{held.id}" in html
@@ -115,8 +119,7 @@ async def test_the_state_of_a_feed_is_the_same_word_in_all_views_and_names_what_
 
 
 async def test_a_paused_feed_with_a_run_that_waits_says_both_and_can_be_resumed(browse, world, command):
-    world.board.deliver(world.feeds["acme"], world.board.rows(1, 30))
-    world.board.deliver(world.feeds["acme"], world.board.rows(1, 8))
+    world.hold()
     world.board.store.write(lambda tx: feeds.pause(tx, "acme", "they send nonsense"))
     (feed,) = command("feed", "list")
     assert (feed["state"], feed["reason"].startswith("run 2 waits")) == ("held", True)

@@ -10,8 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
-from syncd.console.context import ConsoleContext
-from syncd.console.visit import Visit
+from syncd.console.visit import ConsoleContext, Visit
 from syncd.domain import Policy, Run, RunCounts, RunKind, RunState
 from syncd.errors import Conflict, NotFound
 from syncd.store import Tx, runs

@@ -12,11 +12,10 @@ from typing import IO, Any, TypeVar
 import structlog
 from aiohttp import BodyPartReader, MultipartReader, web
 
-from syncd.console.context import ConsoleContext
 from syncd.console.faults import problem_of
 from syncd.console.pages.run_pages import MEMORY, send
 from syncd.console.previews import Preview
-from syncd.console.visit import Visit
+from syncd.console.visit import ConsoleContext, Visit
 from syncd.errors import Conflict, NotFound
 from syncd.feeds.drafting import Drafter, employer_named_in
 from syncd.logs import Event
