@@ -26,7 +26,10 @@
   htmx.defineExtension("live", {
     handleSwap(_style, now, fragment) {
       const fresh = fragment.firstElementChild, focused = document.activeElement;
-      if (!fresh.dataset.etag) return location.reload(); // the session has ended
+      if (!fresh?.dataset.etag) {
+        location.reload(); // it is another page: the session has ended
+        return [now];
+      }
       renewChildren(now, fresh);
       Object.assign(now.dataset, fresh.dataset);
       compare();
