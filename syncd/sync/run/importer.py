@@ -6,7 +6,6 @@ afterwards, is decided in ``syncd.sync.arrival``."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -40,7 +39,7 @@ from syncd.sync.run.ending import (
     shown_plan,
 )
 from syncd.sync.run.faults import faults_of_file
-from syncd.sync.run.file_digest import FileDigest
+from syncd.sync.run.file_digest import check_unchanged, digest_of
 from syncd.sync.run.plan import BATCH, Plan, PlannedChange
 from syncd.sync.run.planner import make_plan
 from syncd.sync.run.reading import read_file, write_late_rejects
@@ -76,25 +75,22 @@ class Importer:
         call, with the file as it is then, continues the run.
         """
         this = FileRun(self._ctx, feed, source, run, rejects)
-        run = replace(run, size=source.size)
-        with closing(FileDigest(this)) as digest:
-            try:
-                if _would_change_nothing(this, run, digest):
-                    return end_unchanged(this, digest.identified(run))
-                with Stage(self._ctx.scratch) as stage:
-                    with faults_of_file():
-                        summary = read_file(this, run, stage, digest)
-                        digest.begin_check()
-                        run = digest.identified(run)
-                        plan = make_plan(this, stage, summary, run.sha256)
-                        hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
-                        write_late_rejects(this, stage)
-                    digest.check()
-                    run = replace(run, withheld=summary.withheld, filtered_by=dict(summary.filtered))
-                    return _carry_out(this, run, stage, plan, hold)
-            except FeedError as error:
-                source.check_unchanged()
-                return end_failed(this, digest.identified(run), error)
+        run = replace(run, sha256=digest_of(this), size=source.size)
+        try:
+            if _would_change_nothing(this, run):
+                return end_unchanged(this, run)
+            with Stage(self._ctx.scratch) as stage:
+                with faults_of_file():
+                    summary = read_file(this, run, stage)
+                    plan = make_plan(this, stage, summary, run.sha256)
+                    hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
+                    write_late_rejects(this, stage)
+                check_unchanged(this, run.sha256)
+                run = replace(run, withheld=summary.withheld, filtered_by=dict(summary.filtered))
+                return _carry_out(this, run, stage, plan, hold)
+        except FeedError as error:
+            source.check_unchanged()
+            return end_failed(this, run, error)
 
     def approve(
         self, run_id: int, feed: Feed | None, *, session: int | None = None, agreed: str | None = None
@@ -112,14 +108,11 @@ class Importer:
         feed = approval.feed_of(run, feed)
         with approval.filed(self._ctx.store, run, feed) as source, Stage(self._ctx.scratch) as stage:
             this = FileRun(self._ctx, feed, source, run, approved=True, session=session)
-            with closing(FileDigest(this)) as digest:
-                if digest.identified(run).sha256 != run.sha256:
-                    raise source.changed()
-                summary = read_file(this, run, stage, digest)
-                digest.begin_check()
-                plan = make_plan(this, stage, summary, run.sha256)
-                digest.check()
-                return _carry_out_approved(this, run, stage, plan, shown)
+            check_unchanged(this, run.sha256)
+            summary = read_file(this, run, stage)
+            plan = make_plan(this, stage, summary, run.sha256)
+            check_unchanged(this, run.sha256)
+            return _carry_out_approved(this, run, stage, plan, shown)
 
     def reject(self, run_id: int) -> Run:
         """Decline a held run; what it applied is kept. Raises NotFound, NotHeld."""
@@ -133,38 +126,36 @@ class Importer:
             0, feed.name, employer.id, employer.name, RunKind.FILE, RunState.CLAIMED, source.name, source.size
         )
         this = FileRun(self._ctx, feed, source, run, stored=False)
-        with closing(FileDigest(this)) as digest:
-            if _would_change_nothing(this, run, digest):
-                return Planned(digest.identified(run), unchanged=True)
-            changes = Spool[PlannedChange](self._ctx.scratch)
-            rejected = Spool[RejectedRow](self._ctx.scratch)
-            with Stage(self._ctx.scratch) as stage, faults_of_file():
-                summary = read_file(this, run, stage, digest)
-                digest.begin_check()
-                run = digest.identified(run)
-                plan = make_plan(this, stage, summary, run.sha256, changes.append)
-                hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
-                digest.check()
-                run = replace(
-                    run,
-                    counts=plan.outcome(hold),
-                    withheld=summary.withheld,
-                    filtered_by=dict(summary.filtered),
-                )
-                run = held(run, hold)
-                for batch in stage.rows.rejected(REJECTED_BATCH, summary.member_of):
-                    for row in batch:
-                        rejected.append(row)
-                return Planned(run, changes, rejected, this.warnings.all(), this.unknown())
+        run = replace(run, sha256=digest_of(this))
+        if _would_change_nothing(this, run):
+            return Planned(run, unchanged=True)
+        changes = Spool[PlannedChange](self._ctx.scratch)
+        rejected = Spool[RejectedRow](self._ctx.scratch)
+        with Stage(self._ctx.scratch) as stage, faults_of_file():
+            summary = read_file(this, run, stage)
+            plan = make_plan(this, stage, summary, run.sha256, changes.append)
+            hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
+            check_unchanged(this, run.sha256)
+            run = replace(
+                run,
+                counts=plan.outcome(hold),
+                withheld=summary.withheld,
+                filtered_by=dict(summary.filtered),
+            )
+            run = held(run, hold)
+            for batch in stage.rows.rejected(REJECTED_BATCH, summary.member_of):
+                for row in batch:
+                    rejected.append(row)
+            return Planned(run, changes, rejected, this.warnings.all(), this.unknown())
 
 
 # -- steps -------------------------------------------------------------------------------------------------
 
 
-def _would_change_nothing(this: FileRun, run: Run, digest: FileDigest) -> bool:
+def _would_change_nothing(this: FileRun, run: Run) -> bool:
     """Return whether the file has the bytes of the feed's last run, and reading them could change nothing."""
     last = this.store.read(lambda tx: _last_if_settled(tx, this.feed, run))
-    return last is not None and last.size == run.size and last.sha256 == digest.identified(run).sha256
+    return last is not None and last.size == run.size and last.sha256 == run.sha256
 
 
 def _last_if_settled(tx: Tx, feed: Feed, run: Run) -> Run | None:

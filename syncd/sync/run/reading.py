@@ -17,11 +17,11 @@ from syncd.store import Store, Tx, feed_jobs, places, runs
 from syncd.sync.run.context import Feed, FileRun, Summary
 from syncd.sync.run.deciding import decide, look_up, problems_of
 from syncd.sync.run.faults import file_fault
-from syncd.sync.run.file_digest import FileDigest
 from syncd.sync.run.repeats import merge_places
 from syncd.sync.run.stage import ASKED, Stage
 from syncd.sync.validation import (
     NotOneRecord,
+    NoWorker,
     PackedRow,
     RowKind,
     RowValidator,
@@ -39,12 +39,15 @@ log = structlog.get_logger(__name__)
 EDGE = 2000
 #: The record after which worker processes may be started if no record was known up to there.
 FIRST_LOOK = 100
+#: Worker processes are started while at least this many bytes are to be validated: a start costs as much of a core as half of
+#: them.
+MIN_FOR_WORKERS = 8 << 20
 #: Rows of the store that are fetched ahead at once, and the number of such pages that are kept.
 _PAGE, _PAGES = 1000, 3
 
 
-def read_file(this: FileRun, run: Run, stage: Stage, digest: FileDigest) -> Summary:
-    """Read the file, which ``digest`` opens, to its last byte into the stage.
+def read_file(this: FileRun, run: Run, stage: Stage) -> Summary:
+    """Read the file to its last byte into the stage.
 
     Raises FeedError for a file that cannot be used, which may show only at its end, and Stopped."""
     this.enter(run, RunState.READING)
@@ -52,11 +55,14 @@ def read_file(this: FileRun, run: Run, stage: Stage, digest: FileDigest) -> Summ
         if not this.source.size:
             raise FeedError("empty_file", "the file has 0 bytes")
         try:
-            return _Reading(this, stage, digest, this.ctx.processes).read()
+            return _Reading(this, stage, this.ctx.processes).read()
+        except NoWorker as error:
+            log.warning(Event.SYNC_HELPER_LOST, error=str(error))
         except NotOneRecord:  # its records can be separated only by one reader of the whole file
-            stage.records.clear()
-            this.warnings.clear()
-            return _Reading(this, stage, digest, 0).read()
+            pass
+        stage.records.clear()
+        this.warnings.clear()
+        return _Reading(this, stage, 0).read()
 
 
 def write_late_rejects(this: FileRun, stage: Stage) -> None:
@@ -77,16 +83,16 @@ def _open(this: FileRun, opener: Opener, known: Known, *, slicing: bool = False)
 
 
 class _Reading:
-    """One reading of the whole file, with the help of ``processes`` worker processes at most."""
+    """One reading of the whole file, with the help of ``workers`` worker processes at most."""
 
-    def __init__(self, this: FileRun, stage: Stage, digest: FileDigest, processes: int) -> None:
+    def __init__(self, this: FileRun, stage: Stage, workers: int) -> None:
         config = this.feed.config
-        self._this, self._stage, self._digest, self._processes = this, stage, digest, processes
+        self._this, self._stage, self._workers = this, stage, workers
         self._known_records = KnownRecords(this.store, this.feed)
-        slicing = processes > 0 and not config.read.outside
+        slicing = workers > 0 and not config.read.outside
         # what a record results in depends on the others of its referenceId where their places are merged
         known = self._known_records.find if config.policy.repeats == "last" else lambda digests: ()
-        self._reader = _open(this, digest.open, known, slicing=slicing)
+        self._reader = _open(this, this.source.open, known, slicing=slicing)
         self._validator = RowValidator(
             config.mapping, this.ctx.catalogue, config.policy, this.feed.id, this.feed.employer.id
         )
@@ -103,32 +109,28 @@ class _Reading:
         task = ValidationTask(
             self._validator, reader.source.head, this.feed.config.read, this.ctx.limits, reader.format
         )
-        pool = ValidationPool(
-            task,
-            self._take,
-            lambda: self._now,
-            lambda: this.store.recent_requests,
-            lambda error: log.warning(Event.SYNC_HELPER_LOST, error=error),
-            processes=self._processes,
-        )
+        pool = ValidationPool(task, lambda: this.store.recent_requests)
         try:
             with closing(pool):
                 try:
                     self._read_all(pool)
                 except FeedError:
-                    pool.finish()  # for the last good reference
+                    self._finish(pool)  # for the last good reference
                     raise
-                pool.finish()
+                self._finish(pool)
         except FeedError as error:
             error.last_good = self._last_good
             raise
-        except NotOneRecord:
+        except (NotOneRecord, NoWorker):
             raise
         except Exception as error:
             if (fault := file_fault(error, f"near record {reader.number}")) is None:
                 raise
             fault.last_good = self._last_good
             raise fault from error
+        finally:
+            for why in pool.lost:
+                log.warning(Event.SYNC_HELPER_LOST, error=why)
         this.source.check_unchanged()
         for code, detail in reader.warnings():
             this.warnings.add(code, detail)
@@ -155,18 +157,22 @@ class _Reading:
             if record.item is None and record.problem is None:
                 number += self._take_known(record) - 1
             else:
-                pool.add(record)
+                for records, rows in pool.add(record, self._now):
+                    self._take(records, rows)
             at_edge = number // EDGE > before // EDGE
             if at_edge:
                 self._after_batch(number)
-                if not pool.has_helpers:
-                    self._digest.check_behind()
             if at_edge or (number == FIRST_LOOK and not self._known):
                 # the bytes that remain to be validated, if the file goes on as it began
                 left = self._this.source.size - self._reader.bytes_read
-                pool.look_ahead(left * (1 - self._known / number))
+                if left * (1 - self._known / number) >= MIN_FOR_WORKERS:
+                    pool.start(self._workers)
             before = number
         self._end_mark()
+
+    def _finish(self, pool: ValidationPool) -> None:
+        for records, rows in pool.finish(self._now):
+            self._take(records, rows)
 
     def _after_batch(self, number: int) -> None:
         self._end_mark()

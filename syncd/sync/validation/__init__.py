@@ -1,11 +1,11 @@
 """From a record to a validated row, in this process and in worker processes.
 
 ``rows`` maps, checks and decides; ``packing`` keeps a row as bytes; ``pool`` distributes the records of a file over
-worker processes (``worker_connection`` is the run's end of one, ``worker_process`` the other). The package stands
-beside ``syncd.sync.run`` and not within it because a worker process imports it and must not load the store."""
+worker processes, each of which runs ``worker``. The package stands beside ``syncd.sync.run`` and not within it because a
+worker process imports it and must not load the store."""
 
 from syncd.sync.validation.packing import PackedRow, pack_problems, unpack_problems
-from syncd.sync.validation.pool import ValidationPool
+from syncd.sync.validation.pool import NoWorker, ValidationPool
 from syncd.sync.validation.rows import (
     CheckedRow,
     RowKind,
@@ -14,10 +14,11 @@ from syncd.sync.validation.rows import (
     check_record,
     remaining_problems,
 )
-from syncd.sync.validation.worker_process import NotOneRecord, ValidationTask
+from syncd.sync.validation.worker import NotOneRecord, ValidationTask
 
 __all__ = [
     "CheckedRow",
+    "NoWorker",
     "NotOneRecord",
     "PackedRow",
     "RowKind",

@@ -9,6 +9,7 @@ import pytest
 from syncd.domain import Run
 from syncd.errors import ConfigError
 from syncd.sync.report.files import written_reports
+from syncd.sync.run import reading
 from tests.sync.board import Board, content, counted_rows, not_none, report
 from tests.sync.native_files import as_csv, as_xml
 
@@ -137,10 +138,7 @@ def test_a_dry_run_counts_the_same(board: Board) -> None:
 
 
 def test_worker_processes_leave_the_same_rows_out(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    from syncd.sync.validation import pool
-
-    monkeypatch.setattr(pool, "WORTH", 0)
-    monkeypatch.setattr(pool, "START", 30.0)
+    monkeypatch.setattr(reading, "MIN_FOR_WORKERS", 0)
     feed = board.feed('places = "strict"\n[rows]\nskip = { status = "closed" }\n' + MAPPED)
     records = [record(f"r{n}", status="closed" if n % 3 else "open") for n in range(3000)]
     run = board.deliver(feed, records, importer=board.make_importer(processes=1))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -13,20 +11,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
-from syncd.domain import Moment, Run
+from syncd.domain import Run
 from syncd.errors import FeedError
 from syncd.feeds.readers import Record
 from syncd.store import Store
 from syncd.store.runs import results
 from syncd.sync.run import RejectsWriter, Stopped, reading
-from syncd.sync.validation import ValidatedRow, pool, worker_connection
-from syncd.sync.validation.worker_connection import WorkerConnection
-from syncd.sync.validation.worker_process import FileValidator, rows_in
+from syncd.sync.validation import ValidatedRow, pool
 from tests.amounts import some
 from tests.clock import ZONE
 from tests.stores import store_url
@@ -37,35 +33,41 @@ ROWS = 900
 
 
 class WorkerProcesses:
-    """The worker processes that were started, and the number of batches that they validated."""
+    """The worker processes that were started, and the number of batches that were sent to them. ``before_batch`` is called with
+    the number of each before it is sent."""
 
     def __init__(self) -> None:
         self.started: list[subprocess.Popen[bytes]] = []
         self.batches = 0
-
-    def rows_in(self, answer: bytes) -> list[ValidatedRow]:
-        self.batches += 1
-        return rows_in(answer)
+        self.before_batch: Callable[[int], None] = lambda number: None
 
     def all_ended(self) -> bool:
         return all(process.poll() is not None for process in self.started)
 
+    def kill_the_last(self) -> None:
+        self.started[-1].kill()
+        self.started[-1].wait()
+
 
 @pytest.fixture
 def workers(monkeypatch: pytest.MonkeyPatch) -> WorkerProcesses:
-    """Let small files have worker processes: a run starts them at its 50th record, waits until they are ready, and sends
-    small batches."""
-    workers, popen = WorkerProcesses(), subprocess.Popen
+    """Let small files have worker processes: from its 50th record on, a run sends them all its batches, which are small."""
+    workers, popen, ask = WorkerProcesses(), subprocess.Popen, pool.ValidationPool._ask
 
     def start(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
         workers.started.append(popen(*arguments, **options))
         return workers.started[-1]
 
+    def send(self: Any, *arguments: Any) -> list[ValidatedRow]:
+        workers.batches += 1
+        workers.before_batch(workers.batches)
+        return ask(self, *arguments)
+
     monkeypatch.setattr(subprocess, "Popen", start)
-    monkeypatch.setattr(pool, "rows_in", workers.rows_in)
-    monkeypatch.setattr(pool, "WORTH", 0)
-    monkeypatch.setattr(pool, "START", 30.0)
-    monkeypatch.setattr(pool, "RECORDS", 20)
+    monkeypatch.setattr(pool.ValidationPool, "_ask", send)
+    monkeypatch.setattr(pool, "MAX_RECORDS", 20)
+    monkeypatch.setattr(pool, "MAX_WAITING", 1000)
+    monkeypatch.setattr(reading, "MIN_FOR_WORKERS", 0)
     monkeypatch.setattr(reading, "EDGE", 50)
     return workers
 
@@ -165,7 +167,7 @@ def test_a_run_has_the_same_result_with_a_worker_process(
     assert run.counts.rejected > 10
     unknown = board.store.read(lambda tx: results.unknown(tx, run.id))
     assert unknown.found == {"locations": [("Toronto, Texas", 9)]}
-    assert workers.batches >= 2  # their share of the batches depends on the load of the machine
+    assert workers.batches > 30
     assert workers.all_ended()
 
 
@@ -173,9 +175,8 @@ def test_a_run_has_the_same_result_with_a_worker_process(
 def test_a_batch_is_limited_in_bytes_too(
     board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
-    monkeypatch.setattr(pool, "RECORDS", 10_000)
-    monkeypatch.setattr(pool, "BYTES", 10_000)
-    monkeypatch.setattr(worker_connection, "_AHEAD", 1_000)  # the worker process gets all batches
+    monkeypatch.setattr(pool, "MAX_RECORDS", 10_000)
+    monkeypatch.setattr(pool, "MAX_BYTES", 10_000)
     run_file(board, FORMATS[form](mixed_rows(board)), 1)
     assert workers.batches > 5
 
@@ -285,34 +286,51 @@ def sync_events(logs: Sequence[Mapping[str, Any]]) -> list[str]:
     return [entry["event"] for entry in logs if entry["event"].startswith("sync.")]
 
 
-class BusyConnection(WorkerConnection):
-    """A connection whose process has two batches at any time, however slow it is: the run waits for its answer."""
-
-    def has_answer(self) -> bool:
-        return not self.has_room or super().has_answer()
-
-
-@pytest.mark.parametrize("sent", some([signal.SIGKILL, signal.SIGSTOP], 1), ids=["killed", "stopped"])
-def test_a_worker_process_that_fails_does_not_change_the_result(
-    board: Board,
-    other: Board,
-    workers: WorkerProcesses,
-    monkeypatch: pytest.MonkeyPatch,
-    sent: signal.Signals,
+def test_a_worker_process_that_dies_does_not_change_the_result(
+    board: Board, other: Board, workers: WorkerProcesses
 ) -> None:
-    monkeypatch.setattr(pool, "WorkerConnection", BusyConnection)
-
-    def send_signal(answer: bytes) -> list[ValidatedRow]:
-        if workers.batches == 5:
-            os.kill(workers.started[0].pid, sent)
-            monkeypatch.setattr(worker_connection, "ANSWER", 0.5)
-        return workers.rows_in(answer)
-
-    monkeypatch.setattr(pool, "rows_in", send_signal)
+    workers.before_batch = lambda number: workers.kill_the_last() if number == 5 else None
     with capture_logs() as logs:
         assert_same_result(board, other, as_xml(mixed_rows(board)))
-    assert workers.batches in (6, 7), "of the batches that it had when it failed, it may have answered one"
+    assert (len(workers.started), workers.batches) == (2, 43)
     assert sync_events(logs) == ["sync.helper_lost"]
+
+
+def test_a_record_that_kills_its_worker_process_fails_the_file_with_its_place(
+    board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process of the run does not touch such a record."""
+    started = pool.ValidationPool._started
+
+    def start(self: Any) -> Any:
+        connection = started(self)
+        if workers.batches >= 5:
+            workers.kill_the_last()
+        return connection
+
+    monkeypatch.setattr(pool.ValidationPool, "_started", start)
+    workers.before_batch = lambda number: workers.kill_the_last() if number == 5 else None
+    with capture_logs() as logs:
+        run, _ = run_file(board, as_xml(mixed_rows(board)), 1)
+    assert (run.state, run.counts.created, board.jobs()) == ("failed", 0, [])
+    assert "a worker process died over records 122 to 141, and so did the next" in not_none(run.reason)
+    assert sync_events(logs)[:2] == ["sync.helper_lost"] * 2
+    assert workers.all_ended()
+
+
+def test_a_worker_process_without_memory_is_an_error_of_the_file(
+    board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full:
+        def send(self, message: object) -> None: ...
+
+        def recv(self) -> object:
+            return MemoryError()
+
+    monkeypatch.setattr(pool.ValidationPool, "_started", lambda _: Full())
+    run, _ = run_file(board, as_xml(mixed_rows(board)), 1)
+    assert (run.state, board.jobs()) == ("failed", [])
+    assert not_none(run.reason).startswith("limit_exceeded: the file takes more memory than there is")
 
 
 @pytest.mark.parametrize("command", some(["/bin/true", "/nonexistent/python", "/bin/cat"], 1))
@@ -322,8 +340,17 @@ def test_a_worker_process_that_does_not_start_does_not_change_the_result(
     monkeypatch.setattr(sys, "executable", command)
     with capture_logs() as logs:
         assert_same_result(board, other, as_xml(mixed_rows(board)))
-    assert not workers.batches
     assert sync_events(logs) == ["sync.helper_lost"]
+
+
+def test_a_worker_process_runs_nothing_that_lies_in_the_current_folder(
+    board: Board, workers: WorkerProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "syncd.py").write_text("raise SystemExit('planted')")
+    monkeypatch.chdir(tmp_path)
+    with capture_logs() as logs:
+        run_file(board, as_xml(mixed_rows(board)), 1)
+    assert (len(workers.started), sync_events(logs)) == (1, [])
 
 
 def test_a_run_that_is_stopped_ends_its_worker_processes(board: Board, workers: WorkerProcesses) -> None:
@@ -338,7 +365,7 @@ def test_a_run_that_is_stopped_ends_its_worker_processes(board: Board, workers: 
 def test_a_small_file_does_not_start_a_worker_process(
     board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "WORTH", 16 << 20)
+    monkeypatch.setattr(reading, "MIN_FOR_WORKERS", 16 << 20)
     run_file(board, as_xml(mixed_rows(board)), 1)
     assert not workers.started
 
@@ -348,7 +375,7 @@ def test_known_records_do_not_start_a_worker_process(
 ) -> None:
     content = as_xml(mixed_rows(board))
     run_file(board, content, 0)
-    monkeypatch.setattr(pool, "WORTH", len(content) // 4)
+    monkeypatch.setattr(reading, "MIN_FOR_WORKERS", len(content) // 4)
     run_file(board, content.replace(b"Cook &amp; 800", b"Chef"), 1)
     assert not workers.started
 
@@ -376,50 +403,13 @@ def requests(store: Store) -> Iterator[None]:
 def test_while_requests_come_the_process_of_the_run_validates_nothing_that_a_worker_process_can(
     board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch, *, busy: bool
 ) -> None:
-    """The requests would wait for the interpreter, and the run does not take much longer. It waits for a process that was just
-    started, too."""
-    monkeypatch.setattr(pool, "START", 0.0 if busy else 30.0)
-    monkeypatch.setattr(pool, "LONGEST_START", 30.0)
-    monkeypatch.setattr(worker_connection, "_AHEAD", 1)
-    own: list[int] = []
-
-    class Counting(FileValidator):
-        def validate(self, records: Iterable[Record], now: Moment) -> list[ValidatedRow]:
-            rows = super().validate(records, now)
-            own.append(len(rows))
-            return rows
-
-    monkeypatch.setattr(pool, "FileValidator", Counting)
+    """The requests would wait for the interpreter, and the run does not take much longer."""
+    monkeypatch.setattr(pool, "MAX_WAITING", 1)
     with requests(board.store) if busy else nullcontext():
         run, _ = run_file(board, as_xml([board.row(f"r{number}") for number in range(ROWS)]), 1)
     assert run.counts.created == ROWS
-    before_it_started = 3  # batches of 20 up to record 50, and the first record, which is a batch of its own
-    assert (len(own) <= before_it_started) is busy, own
-
-
-def test_a_worker_process_that_does_not_start_is_not_waited_for_for_ever_while_requests_come(
-    board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pool, "LONGEST_START", 0.3)
-    monkeypatch.setattr(pool, "START", 0.0)
-    monkeypatch.setattr(WorkerConnection, "ready", lambda *_: False)
-    with requests(board.store):
-        run, _ = run_file(board, as_xml([board.row(f"r{number}") for number in range(ROWS)]), 1)
-    assert run.counts.created == ROWS
-    assert workers.batches == 0
-    assert workers.all_ended()
-
-
-def test_a_batch_that_cannot_be_sent_is_validated_at_once_also_while_requests_come(
-    board: Board, other: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> bytes:
-        raise TypeError("cannot pickle it")
-
-    monkeypatch.setattr(pool, "packed_batch", refuse)
-    with requests(board.store):
-        assert_same_result(board, other, as_xml(mixed_rows(board)))
-    assert workers.batches == 0
+    all_batches = (ROWS - 1 - 40) // 20 + 1  # the first record, and two batches, came before the process
+    assert (workers.batches == all_batches) is busy, workers.batches
 
 
 @pytest.mark.parametrize("bad", [0, 150, 299])
@@ -434,19 +424,20 @@ def test_a_batch_that_spoils_the_file_ends_the_reading_with_its_reason_and_the_r
             return [object() for _ in numbers]
 
     task: Any = SimpleNamespace(validator=Spoiling(), form="csv", head=b"", read=None, limits=None)
+    now: Any = None
+    validation = pool.ValidationPool(task, lambda: False)
     taken: list[int] = []
 
-    def take(records: Sequence[Record], rows: Sequence[object]) -> None:
-        taken.extend(record.number for record, _ in zip(records, rows, strict=True))
-
-    validation = pool.ValidationPool(task, take, lambda: cast("Any", None), lambda: False, print, processes=0)
+    def take(done: Iterable[pool.Validated]) -> None:
+        for records, rows in done:
+            taken.extend(record.number for record, _ in zip(records, rows, strict=True))
 
     def read() -> None:
         for number in range(300):
-            validation.add(Record(number + 1, 1, b"", {"a": "b"}))
-        validation.finish()
+            take(validation.add(Record(number + 1, 1, b"", {"a": "b"}), now))
+        take(validation.finish(now))
 
     with pytest.raises(FeedError, match="too much"):
         read()
-    validation.finish()  # as a run does, for the rows before
+    take(validation.finish(now))  # as a run does, for the rows before
     assert taken == list(range(1, bad // 256 * 256 + 1))
