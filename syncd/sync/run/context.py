@@ -99,9 +99,8 @@ class Warnings:
     ``unknown``: values that no catalogue and no lookup has."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._kept = Spool[FeedWarning](folder)
-        self.total = 0
-        self.unknown = UnknownCounter()
+        self._folder = folder
+        self.clear()
 
     def add(
         self,
@@ -131,7 +130,7 @@ class Warnings:
 
     def clear(self) -> None:
         """Forget all warnings: the file is read again from its start."""
-        self._kept.clear()
+        self._kept = Spool[FeedWarning](self._folder)
         self.unknown = UnknownCounter()
         self.total = 0
 

@@ -31,11 +31,6 @@ class Spool(Collection[T]):
         self._end = self._file.tell()
         self._count += 1
 
-    def clear(self) -> None:
-        self._file.seek(0)
-        self._file.truncate()
-        self._count = self._end = 0
-
     def __len__(self) -> int:
         return self._count
 

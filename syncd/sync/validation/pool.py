@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple
 
 from syncd.domain import Moment
 from syncd.errors import FeedError
@@ -23,6 +24,9 @@ MAX_RECORDS, MAX_BYTES = 256, 1_000_000
 #: Batches that may wait for a worker process; while this many do, this process validates the next one. The most batches that
 #: wait to be taken in all.
 MAX_WAITING, MAX_PENDING = 4, 12
+#: Seconds in which a worker process has to begin, and to answer a batch, which takes some hundredths of one. The watchdog ends a
+#: daemon after twice as long and more.
+MAX_ANSWER_SECONDS = 20.0
 #: The bytes of memory that a value of a record takes besides its text.
 _VALUE_SIZE = 64
 
@@ -34,13 +38,23 @@ class NoWorker(Exception):
     """A worker process cannot be started: the file has to be read again without one."""
 
 
+class _Worker(NamedTuple):
+    process: subprocess.Popen[bytes]
+    connection: Connection
+
+    def receive(self) -> Any:
+        if not self.connection.poll(MAX_ANSWER_SECONDS):
+            raise TimeoutError
+        return self.connection.recv()
+
+
 class ValidationPool:
     """Call ``add`` for each record and ``finish`` after the last: both yield records with their rows, in order. Call ``start``
     for worker processes, and ``close`` in any case. While ``busy()``, this process leaves the batches to them: it has something
     better to do.
 
-    ``add`` and ``finish`` raise NotOneRecord, NoWorker, FeedError for a record that kills its process, and what RowValidator
-    raises: after the rows of all records before. ``lost`` says of each process that died what it worked on."""
+    ``add`` and ``finish`` raise NotOneRecord, NoWorker, FeedError for a record that no process survives, and what RowValidator
+    raises: after the rows of all records before. ``lost`` says of each process that died or hung what it worked on."""
 
     def __init__(self, task: ValidationTask, busy: Callable[[], bool]) -> None:
         self.lost: list[str] = []
@@ -50,8 +64,8 @@ class ValidationPool:
         self._size = 0
         self._pending: deque[tuple[list[Record], Future[list[ValidatedRow]]]] = deque()
         self._threads: ThreadPoolExecutor | None = None
-        self._processes: list[tuple[subprocess.Popen[bytes], Connection]] = []
-        self._idle: SimpleQueue[Connection] = SimpleQueue()
+        self._workers: list[_Worker] = []
+        self._idle: SimpleQueue[_Worker] = SimpleQueue()
 
     def start(self, processes: int) -> None:
         """Let this many worker processes help from now on. Each is started, and spoken with, by a thread."""
@@ -61,10 +75,10 @@ class ValidationPool:
     def close(self) -> None:
         if self._threads is not None:
             self._threads.shutdown(cancel_futures=True)
-        for process, connection in self._processes:
-            connection.close()
-            process.kill()
-            process.wait()
+        for worker in self._workers:
+            worker.connection.close()
+            worker.process.kill()
+            worker.process.wait()
 
     def add(self, record: Record, now: Moment) -> Iterator[Validated]:
         size = _size(record)
@@ -108,22 +122,23 @@ class ValidationPool:
     # -- in a thread -------------------------------------------------------------------------------------------
 
     def _ask(self, records: list[Record], now: Moment) -> list[ValidatedRow]:
-        """Let a worker process validate the batch, and another one if it dies: if that dies, too, a record kills it."""
+        """Let a worker process validate the batch, and another one if it is lost: if that is, too, a record is to blame."""
         message = now, list(map(sent, records))
         for _ in range(2):
             try:
-                connection = self._idle.get_nowait()
+                worker = self._idle.get_nowait()
             except Empty:
-                connection = self._started()
+                worker = self._started()
             try:
-                connection.send(message)
-                answer: list[ValidatedRow] | Exception = connection.recv()
+                worker.connection.send(message)
+                answer: list[ValidatedRow] | Exception = worker.receive()
             except (OSError, EOFError):
+                worker.process.kill()
                 self.lost.append(
-                    f"a worker process died over records {records[0].number} to {records[-1].number}"
+                    f"a worker process died or hung over records {records[0].number} to {records[-1].number}"
                 )
                 continue
-            self._idle.put(connection)
+            self._idle.put(worker)
             if isinstance(answer, Exception):
                 raise answer
             return answer
@@ -131,7 +146,7 @@ class ValidationPool:
             "fault", f"a fault of syncd itself, please report it: {self.lost[-1]}, and so did the next"
         )
 
-    def _started(self) -> Connection:
+    def _started(self) -> _Worker:
         ours, theirs = Pipe()
         try:
             with theirs:
@@ -141,12 +156,13 @@ class ValidationPool:
                     stdout=2,  # of a command, the standard output is for its result
                     start_new_session=True,  # an interrupt at the terminal is for the run alone
                 )
-            self._processes.append((process, ours))
+            worker = _Worker(process, ours)
+            self._workers.append(worker)
             ours.send(self._task)
-            ours.recv()
+            worker.receive()
         except (OSError, EOFError) as error:
             raise NoWorker(f"a worker process cannot be started: {error!r}") from error
-        return ours
+        return worker
 
 
 def _size(record: Record) -> int:

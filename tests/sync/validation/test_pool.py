@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from structlog.testing import capture_logs
@@ -22,7 +24,7 @@ from syncd.feeds.readers import Record
 from syncd.store import Store
 from syncd.store.runs import results
 from syncd.sync.run import RejectsWriter, Stopped, reading
-from syncd.sync.validation import ValidatedRow, pool
+from syncd.sync.validation import ValidatedRow, ValidationTask, pool
 from tests.amounts import some
 from tests.clock import ZONE
 from tests.stores import store_url
@@ -43,10 +45,6 @@ class WorkerProcesses:
 
     def all_ended(self) -> bool:
         return all(process.poll() is not None for process in self.started)
-
-    def kill_the_last(self) -> None:
-        self.started[-1].kill()
-        self.started[-1].wait()
 
 
 @pytest.fixture
@@ -286,48 +284,63 @@ def sync_events(logs: Sequence[Mapping[str, Any]]) -> list[str]:
     return [entry["event"] for entry in logs if entry["event"].startswith("sync.")]
 
 
-def test_a_worker_process_that_dies_does_not_change_the_result(
-    board: Board, other: Board, workers: WorkerProcesses
+@pytest.mark.parametrize("sent", some([signal.SIGKILL, signal.SIGSTOP], 1), ids=["killed", "stopped"])
+def test_a_worker_process_that_is_lost_does_not_change_the_result(
+    board: Board,
+    other: Board,
+    workers: WorkerProcesses,
+    monkeypatch: pytest.MonkeyPatch,
+    sent: signal.Signals,
 ) -> None:
-    workers.before_batch = lambda number: workers.kill_the_last() if number == 5 else None
+    def lose(batch: int) -> None:
+        monkeypatch.setattr(pool, "MAX_ANSWER_SECONDS", 0.5 if batch == 5 else 30.0)
+        if batch == 5:
+            workers.started[0].send_signal(sent)
+
+    started = pool.ValidationPool._started
+
+    def start(self: Any) -> Any:
+        monkeypatch.setattr(pool, "MAX_ANSWER_SECONDS", 30.0)
+        return started(self)
+
+    monkeypatch.setattr(pool.ValidationPool, "_started", start)
+    workers.before_batch = lose
     with capture_logs() as logs:
         assert_same_result(board, other, as_xml(mixed_rows(board)))
     assert (len(workers.started), workers.batches) == (2, 43)
     assert sync_events(logs) == ["sync.helper_lost"]
-
-
-def test_a_record_that_kills_its_worker_process_fails_the_file_with_its_place(
-    board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The process of the run does not touch such a record."""
-    started = pool.ValidationPool._started
-
-    def start(self: Any) -> Any:
-        connection = started(self)
-        if workers.batches >= 5:
-            workers.kill_the_last()
-        return connection
-
-    monkeypatch.setattr(pool.ValidationPool, "_started", start)
-    workers.before_batch = lambda number: workers.kill_the_last() if number == 5 else None
-    with capture_logs() as logs:
-        run, _ = run_file(board, as_xml(mixed_rows(board)), 1)
-    assert (run.state, run.counts.created, board.jobs()) == ("failed", 0, [])
-    assert "a worker process died over records 122 to 141, and so did the next" in not_none(run.reason)
-    assert sync_events(logs)[:2] == ["sync.helper_lost"] * 2
     assert workers.all_ended()
+
+
+class Deadly:
+    """A validator whose process does not survive record 300."""
+
+    def validate(self, records: Iterable[Record], form: object, now: object) -> list[object]:
+        lines: list[object] = [record.line for record in records]
+        if 300 in lines:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return lines
+
+
+def test_a_record_that_no_process_survives_is_an_error_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))  # for Deadly
+    task: Any = ValidationTask(cast("Any", Deadly()), b"", cast("Any", None), cast("Any", None), "csv")
+    now: Any = None
+    done: list[pool.Validated] = []
+    with closing(pool.ValidationPool(task, lambda: True)) as validation:
+        validation.start(1)
+        for number in range(1, 400):
+            done.extend(validation.add(Record(number, number, b"", {}), now))
+        with pytest.raises(FeedError, match="died or hung over records 257 to 399, and so did the next"):
+            done.extend(validation.finish(now))
+    assert ([rows for _, rows in done], len(validation.lost)) == ([list(range(1, 257))], 2)
 
 
 def test_a_worker_process_without_memory_is_an_error_of_the_file(
     board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Full:
-        def send(self, message: object) -> None: ...
-
-        def recv(self) -> object:
-            return MemoryError()
-
-    monkeypatch.setattr(pool.ValidationPool, "_started", lambda _: Full())
+    receive = pool._Worker.receive
+    monkeypatch.setattr(pool._Worker, "receive", lambda worker: receive(worker) and MemoryError())
     run, _ = run_file(board, as_xml(mixed_rows(board)), 1)
     assert (run.state, board.jobs()) == ("failed", [])
     assert not_none(run.reason).startswith("limit_exceeded: the file takes more memory than there is")
