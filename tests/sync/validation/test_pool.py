@@ -326,7 +326,7 @@ def test_a_record_that_no_process_survives_is_an_error_of_the_file(monkeypatch: 
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))  # for Deadly
     task: Any = ValidationTask(cast("Any", Deadly()), b"", cast("Any", None), cast("Any", None), "csv")
     now: Any = None
-    done: list[pool.Validated] = []
+    done: list[Any] = []
     with closing(pool.ValidationPool(task, lambda: True)) as validation:
         validation.start(1)
         for number in range(1, 400):
