@@ -11,7 +11,7 @@ import pytest
 from syncd.domain import Actor, ActorKind, Catalogue, check_body
 from syncd.store import Store
 from syncd.store.jobs import upsert
-from syncd.sync.run import reverting, turns
+from syncd.sync.run import reverting
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def test_a_feed_that_is_no_longer_configured_has_runs_that_can_be_reverted(acme)
 
 
 def test_a_revert_that_was_cut_off_is_continued(acme, monkeypatch):
-    monkeypatch.setattr(turns, "MOST", 1)
+    monkeypatch.setattr(Store, "MAX_WRITE_ROWS", 1)
     with monkeypatch.context() as patched:
         calls = iter(range(100))
         real = reverting._put_back

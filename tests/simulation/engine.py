@@ -27,7 +27,7 @@ from syncd.store.sqlite import database as sqlite_database
 from syncd.store.transactions import Writer
 from syncd.store.transactions import writer as writer_module
 from syncd.sync.arrival import ArrivalContext, Worker
-from syncd.sync.run import Feed, Importer, RunContext, ending, planner, reading, turns
+from syncd.sync.run import Feed, Importer, RunContext, ending, planner, reading
 from tests.clock import ZONE, Clock
 from tests.stores import POSTGRES, copy_store, server, store_url
 
@@ -85,9 +85,9 @@ def without_threads() -> Iterator[None]:
         patched.setattr(_DATABASE, "statements", lambda: _STATEMENTS)
         patched.setattr(connections, "PAUSE", 0.0)  # in real seconds
         patched.setattr(checkpoint, "ROWS", 10**9)
-        for module, name in ((planner, "BATCH"), (ending, "REJECTED_BATCH"), (turns, "MOST")):
+        for module, name in ((planner, "BATCH"), (ending, "REJECTED_BATCH"), (Store, "MAX_WRITE_ROWS")):
             patched.setattr(module, name, 2)
-        patched.setattr(turns, "STEP", 1)
+        patched.setattr(Store, "MAX_STEP_ROWS", 1)
         patched.setattr(reading, "EDGE", 3)
         patched.setattr(reading, "_PAGE", 2)
         yield

@@ -32,7 +32,7 @@ from syncd.service.refresher import Refresher
 from syncd.store import Store, employers, keys, runs
 from syncd.sync.drop_file import DropFile
 from syncd.sync.files import filed_name
-from syncd.sync.run import Feed, Stopped, ending, planner, reading, turns
+from syncd.sync.run import Feed, Stopped, ending, planner, reading
 from syncd.web import Server
 from tests.amounts import examples
 from tests.clock import START, ZONE, Clock
@@ -371,9 +371,9 @@ def stores(folder: Path, clock: Clock) -> Iterator[list[ServedStore]]:
     """Yield the store of the importer and the store of the model. Batches are so small that a few rows are several."""
     served = [ServedStore(folder, name, clock) for name in ("importer", "model")]
     with pytest.MonkeyPatch.context() as patched:
-        for module, name in ((planner, "BATCH"), (ending, "REJECTED_BATCH"), (turns, "MOST")):
+        for module, name in ((planner, "BATCH"), (ending, "REJECTED_BATCH"), (Store, "MAX_WRITE_ROWS")):
             patched.setattr(module, name, 2)
-        patched.setattr(turns, "STEP", 1)
+        patched.setattr(Store, "MAX_STEP_ROWS", 1)
         patched.setattr(reading, "EDGE", 3)
         patched.setattr(reading, "_PAGE", 2)
         yield served

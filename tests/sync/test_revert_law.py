@@ -29,7 +29,6 @@ from syncd.sync.run import (
     begin_revert,
     carry_out_revert,
     plan_revert,
-    turns,
 )
 from tests.amounts import examples
 from tests.clock import START, ZONE, Clock
@@ -204,8 +203,8 @@ def begin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Pas
         pytest.MonkeyPatch.context() as patched,
         Store.open(store_url(f"{folder}/syncd.db"), clock=clock, timezone=ZONE) as store,
     ):
-        patched.setattr(turns, "MOST", 2)
-        patched.setattr(turns, "STEP", 1)
+        patched.setattr(Store, "MAX_WRITE_ROWS", 2)
+        patched.setattr(Store, "MAX_STEP_ROWS", 1)
 
         def past() -> Past:
             clock.now = START

@@ -10,7 +10,7 @@ function in a transaction of its own.
 A *request* is a function that an event loop waits for, a *task* one that another thread waits for: it may take long. Of
 those that wait, requests go first. A task goes in the next batch but one at the latest, so that requests without end do not
 keep it waiting. It cannot be interrupted: where a run writes much, it ends its write when requests wait
-(``syncd.sync.run.turns``). These are then added to the same transaction: one commit instead of two.
+(``Store.steps``). These are then added to the same transaction: one commit instead of two.
 
 If event loops have more to write already, the answers are given a little later: once the functions of that next batch
 have run. A loop that is answered at once reads and answers while they run, takes the interpreter from them at each

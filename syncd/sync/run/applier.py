@@ -1,4 +1,4 @@
-"""Writes a planned run to the store: the rows first, then the missing jobs, in batches (``turns``). Other writers get
+"""Writes a planned run to the store: the rows first, then the missing jobs, in batches. Other writers get
 their turn between two batches.
 
 Every batch is decided again inside its own transaction. A batch that was cut off can be applied again with the same
@@ -37,7 +37,6 @@ from syncd.domain import (
 from syncd.errors import Problem, StoreError
 from syncd.logs import Event
 from syncd.store import StaleDecision, Tx, feed_jobs, jobs, places, runs
-from syncd.sync.run import turns
 from syncd.sync.run.context import ClockDoubted, Feed, FileRun, Stopped, Summary
 from syncd.sync.run.deciding import NO_OWNER, decide, look_up, problems_of, written
 from syncd.sync.run.stage import Stage, StagedRow
@@ -90,9 +89,8 @@ class Applier:
     def rows(self) -> None:
         """Apply all valid rows, in order. Raises Stopped between two batches, ClockDoubted, and StoreError."""
         done = 0
-        batches = (
-            [(row, PackedRow(row.body)) for row in batch] for batch in self._stage.rows.valid(turns.MOST)
-        )
+        limit = self._this.store.MAX_WRITE_ROWS
+        batches = ([(row, PackedRow(row.body)) for row in batch] for batch in self._stage.rows.valid(limit))
         rows = next(batches, [])
         following: list[_Row] = []
         while rows:
@@ -112,7 +110,7 @@ class Applier:
         """Archive the planned missing jobs, each decided again, and return how many were archived. ``total``: the
         number of missing jobs, for the progress."""
         archived = 0
-        for batch in self._stage.leaving.missing(turns.MOST):
+        for batch in self._stage.leaving.missing(self._this.store.MAX_WRITE_ROWS):
             ids = [job for job in batch if job not in self._stage.named]
             while ids:
                 taken, some = self._archive(ids)
@@ -185,14 +183,14 @@ class Applier:
     def _apply(self, tx: Tx, rows: Sequence[_Row]) -> _Written:
         self._this.ctx.check_clock(tx.now)
         done = _Written()
-        for part in turns.steps(self._this.store, turns.cut(rows)):
-            self._apply_part(tx, part, done)
-            done.rows += len(part)
+        for step in self._this.store.steps(rows):
+            self._apply_step(tx, step, done)
+            done.rows += len(step)
         last, _ = rows[done.rows - 1]
         runs.set_checkpoint(tx, self._this.run.id, f"apply {last.number}")
         return done
 
-    def _apply_part(self, tx: Tx, rows: Sequence[_Row], done: _Written) -> None:
+    def _apply_step(self, tx: Tx, rows: Sequence[_Row], done: _Written) -> None:
         feed = self._this.feed
         found = look_up(tx, feed, (row.reference for row, _ in rows))
         done.named.extend(job.id for job in found.jobs.values())
@@ -280,7 +278,7 @@ def _archive(tx: Tx, *, this: FileRun, ids: Sequence[int], actor: Actor) -> tupl
     were looked at, and how many were archived."""
     this.ctx.check_clock(tx.now)
     taken = archived = 0
-    for part in turns.steps(this.store, turns.cut(ids)):
+    for part in this.store.steps(ids):
         found = jobs.by_ids(tx, part)
         owners = feed_jobs.ownership(tx, this.feed.id, list(found))
         own = (job for job in found.values() if is_own(this.feed, job, owners.get(job.id, NO_OWNER)))

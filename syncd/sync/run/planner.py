@@ -5,6 +5,7 @@ since."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -27,7 +28,6 @@ from syncd.domain import (
     place_key,
 )
 from syncd.store import Tx, feeds, places, runs
-from syncd.sync.run import turns
 from syncd.sync.run.context import FileRun, Summary
 from syncd.sync.run.deciding import Found, decide, look_up, problems_of
 from syncd.sync.run.missing import name_rejected, owned_active, plan_missing
@@ -37,6 +37,9 @@ from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import PackedRow, pack_problems
 
 _RECENT = timedelta(hours=24)
+#: After each batch, requests that come have the interpreter for so long: one takes 2 to 5 ms, and much longer beside a thread
+#: that computes.
+PAUSE_SECONDS = 0.005
 
 
 def make_plan(
@@ -111,7 +114,8 @@ class _RowPlanner:
                 else:
                     self._row(row, sent, found, now)
             done += len(batch)
-            turns.give_way(self._this.store)
+            if self._this.store.recent_requests:
+                time.sleep(PAUSE_SECONDS)
             self._stage.named.add(self._named)
             self._named.clear()
             self._this.after_batch("planning", done, self._progress.summary.read, done)

@@ -39,7 +39,6 @@ from syncd.errors import Conflict, Problem, StoreError
 from syncd.logs import Event
 from syncd.store import Store, Tx, feed_jobs, feeds, history, jobs, runs
 from syncd.store.runs import former_owners, results
-from syncd.sync.run import turns
 from syncd.sync.run.context import Warnings
 from syncd.sync.run.ending import figures, reconciled
 from syncd.sync.run.plan import OnChange, PlannedChange, lost_half
@@ -128,7 +127,7 @@ def plan_revert(
     tally, kinds, owners = PlanCounts(), Counter[str](), 0
     reverted = _Reverted.of(store, run)
     done = 0
-    while ids := reverted.ids[done : done + turns.MOST]:
+    while ids := reverted.ids[done : done + store.MAX_WRITE_ROWS]:
         batch, done = store.read(partial(_decide, reverted=reverted, ids=ids)), done + len(ids)
         owners += len(batch.owners)
         for update in batch.updates:
@@ -166,7 +165,7 @@ def check_something_left(store: Store, run_id: int) -> None:
     """Raise what ``plan_revert`` raises, as soon as that is known."""
     run, stays, done = store.read(lambda tx: revertible(tx, run_id)), False, 0
     reverted = _Reverted.of(store, run)
-    while ids := reverted.ids[done : done + turns.MOST]:
+    while ids := reverted.ids[done : done + store.MAX_WRITE_ROWS]:
         batch, done = store.read(partial(_decide, reverted=reverted, ids=ids)), done + len(ids)
         if batch.updates or batch.owners:
             return
@@ -304,7 +303,7 @@ def carry_out_revert(
     reverted = _Reverted.of(store, store.read(lambda tx: runs.get(tx, number)), run.id, session)
     store.write(lambda tx: runs.save(tx, replace(run, state=RunState.APPLYING)))
     warnings = Warnings()
-    while ids := reverted.ids[done : done + turns.MOST]:
+    while ids := reverted.ids[done : done + store.MAX_WRITE_ROWS]:
         for batch in _written(store, reverted, ids):
             _take_warnings(warnings, batch)
             refused += batch.refused
@@ -331,7 +330,7 @@ def _written(store: Store, reverted: _Reverted, ids: Sequence[int]) -> Iterator[
 
 
 def _put_back(tx: Tx, store: Store, reverted: _Reverted, ids: Sequence[int]) -> list[_Batch]:
-    return [_put_back_part(tx, reverted, part) for part in turns.steps(store, turns.cut(ids))]
+    return [_put_back_part(tx, reverted, part) for part in store.steps(ids)]
 
 
 def _put_back_part(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:

@@ -23,7 +23,7 @@ from syncd.sync.validation.worker import FileValidator, ValidationTask, sent
 MAX_RECORDS, MAX_BYTES = 256, 1_000_000
 #: Batches that may wait for a worker process; while this many do, this process validates the next one. The most batches that
 #: wait to be taken in all.
-MAX_WAITING, MAX_PENDING = 4, 12
+MAX_WAITING, MAX_PENDING = 4, 8
 #: Seconds in which a worker process has to begin, and to answer a batch, which takes some hundredths of one. The watchdog ends a
 #: daemon after twice as long and more.
 MAX_ANSWER_SECONDS = 20.0

@@ -20,10 +20,11 @@ from structlog.testing import capture_logs
 from syncd.domain import Run, RunState
 from syncd.errors import Conflict, FeedError, StoreBusy
 from syncd.service.clock_check import ClockCheck
+from syncd.store import Store
 from syncd.sync.arrival import ArrivalContext, decide
 from syncd.sync.drop_file import DropFile
 from syncd.sync.report.files import writing
-from syncd.sync.run import Feed, importer, reading, turns
+from syncd.sync.run import Feed, importer, reading
 from syncd.sync.run.stage import rows, stage
 from tests.sync.arrival.arrivals import Arrival, FaultyImporter, claims
 from tests.sync.board import not_none
@@ -435,8 +436,8 @@ def test_a_clock_that_jumps_while_a_run_goes_on_closes_nothing(
     arrival: Arrival, monkeypatch: pytest.MonkeyPatch, phase: str
 ) -> None:
     """The run waits until the time is trusted, and goes on then."""
-    for name, value in (("MOST", 2), ("STEP", 1)):
-        monkeypatch.setattr(turns, name, value)
+    monkeypatch.setattr(Store, "MAX_WRITE_ROWS", 2)
+    monkeypatch.setattr(Store, "MAX_STEP_ROWS", 1)
     feed, clock = arrival.feed("max_archive = { percent = 100, jobs = 100 }"), arrival.board.clock
     closes = str(clock.now.date() + timedelta(days=20))
     names = [f"r{number}" for number in range(9)]
@@ -496,7 +497,7 @@ def cut_off(arrival: Arrival, phase: str) -> Feed:
 def test_a_run_that_was_cut_off_can_be_rejected(
     arrival: Arrival, monkeypatch: pytest.MonkeyPatch, phase: str, applied: int
 ) -> None:
-    monkeypatch.setattr(turns, "MOST", 1)
+    monkeypatch.setattr(Store, "MAX_WRITE_ROWS", 1)
     feed = cut_off(arrival, phase)
     run = reject(arrival, 1)
     assert (run.state, run.counts.created) == (RunState.REJECTED, applied)

@@ -10,10 +10,10 @@ import pytest
 
 from syncd.domain import Policy, Run, RunState, Threshold
 from syncd.errors import StoreBusy
-from syncd.store import feeds, locks, runs
+from syncd.store import Store, feeds, locks, runs
 from syncd.sync.arrival import ArrivalContext, revert
 from syncd.sync.arrival.reverts import FeedPaused
-from syncd.sync.run import Feed, RevertPlan, begin_revert, reverting, turns
+from syncd.sync.run import Feed, RevertPlan, begin_revert, reverting
 from tests.sync.arrival.arrivals import Arrival, names
 from tests.sync.board import not_none
 
@@ -35,7 +35,7 @@ def cut_off(arrival: Arrival, number: int, monkeypatch: pytest.MonkeyPatch, batc
 
     run = store.write(lambda tx: begin_revert(tx, number))
     with monkeypatch.context() as patched:
-        patched.setattr(turns, "MOST", 1)
+        patched.setattr(Store, "MAX_WRITE_ROWS", 1)
         patched.setattr(reverting, "_put_back", dies)
         with pytest.raises(Cut):
             reverting.carry_out_revert(store, run)

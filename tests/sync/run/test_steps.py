@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from syncd.store import Tx, jobs
-from syncd.sync.run import begin_revert, carry_out_revert, turns
+from syncd.store import Store, Tx, jobs
+from syncd.sync.run import begin_revert, carry_out_revert
 from tests.sync.board import Board
 
 ROWS = 450
@@ -50,7 +50,7 @@ def test_an_import_ends_its_write_where_a_request_waits(
 ) -> None:
     request = Request(board, monkeypatch)
     assert board.deliver(board.feed(), rows(board)).counts.created == ROWS
-    assert request.answer() == turns.STEP
+    assert request.answer() == Store.MAX_STEP_ROWS
 
 
 def test_a_revert_ends_its_write_where_a_request_waits(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,5 +58,5 @@ def test_a_revert_ends_its_write_where_a_request_waits(board: Board, monkeypatch
     request = Request(board, monkeypatch)
     run = board.store.write(lambda tx: begin_revert(tx, number))
     assert carry_out_revert(board.store, run).counts.archived == ROWS
-    assert request.answer() == ROWS - turns.STEP
+    assert request.answer() == ROWS - Store.MAX_STEP_ROWS
     assert set(board.statuses().values()) == {"archived"}
