@@ -2,8 +2,8 @@
 
 The way of a file through a run (docs/reconciliation.md "What a run does"):
 
-1. ``importer``   The file's digest is made (``file_digest``), that of a large file while it is read. The bytes of the last run,
-                  with nothing changed since, end the run here: ``unchanged``.
+1. ``importer``   The file's digest is made (``file_digest``). The bytes of the last run, with nothing changed since, end the run
+                  here: ``unchanged``.
 2. ``reading``    Every record is read, to the last byte, before a job is written. A record that the feed wrote before
                   and that nothing has changed since is *known*. Any other is mapped and checked
                   (``syncd.sync.validation``) and put into the scratch file of the run (``stage``); a rejected one also
