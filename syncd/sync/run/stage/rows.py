@@ -129,7 +129,8 @@ class Records:
             "SELECT number, row.reference, digest FROM temp.several CROSS JOIN row ON row.reference = several.reference "
             "AND kind = 1 UNION ALL SELECT number, reference, digest FROM temp.met) "
             "SELECT record.number, record.reference, last, record.digest = counts.digest FROM temp.several "
-            "JOIN record ON record.reference = several.reference JOIN record AS counts ON counts.number = last WHERE record.number <> last"
+            "JOIN record ON record.reference = several.reference "
+            "JOIN record AS counts ON counts.number = last WHERE record.number <> last"
         )
         self._db.execute(
             "UPDATE row SET kind = ? WHERE number IN (SELECT number FROM replaced)", (_REPLACED,)
