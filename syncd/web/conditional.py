@@ -1,5 +1,5 @@
-"""The representation that a client prefers (RFC 9110, section 12.5.1), entity tags, and the preconditions that name them
-(sections 8.8.3 and 13).
+"""The representation that a client prefers (RFC 9110, section 12.5.1), entity tags (RFC 9110, section 8.8.3), and the
+preconditions that name them (RFC 9110, section 13).
 
 A tag is a digest of the representation: it changes exactly when the answer does. Conditions on dates are ignored,
 because no answer has a Last-Modified.

@@ -8,8 +8,7 @@ from itertools import chain, islice
 from syncd.domain import is_elsewhere, with_places_of
 from syncd.sync.run.context import FileRun, Summary
 from syncd.sync.run.stage import Stage
-from syncd.sync.validation import PackedRow
-from syncd.sync.validation.packing import pack
+from syncd.sync.validation import PackedRow, pack
 from syncd.values import plural
 
 #: Pairs of records whose bodies are in memory at once, and the most pairs that are compared in a run.

@@ -4,7 +4,7 @@
 worker processes, each of which runs ``worker``. The package stands beside ``syncd.sync.run`` and not within it because a
 worker process imports it and must not load the store."""
 
-from syncd.sync.validation.packing import PackedRow, pack_problems, unpack_problems
+from syncd.sync.validation.packing import PackedRow, pack, pack_problems, unpack_problems
 from syncd.sync.validation.pool import NoWorker, ValidationPool
 from syncd.sync.validation.rows import (
     CheckedRow,
@@ -27,6 +27,7 @@ __all__ = [
     "ValidationPool",
     "ValidationTask",
     "check_record",
+    "pack",
     "pack_problems",
     "remaining_problems",
     "unpack_problems",

@@ -288,17 +288,16 @@ def test_a_known_record_and_a_changed_one_of_one_reference(board: Board, last: s
 PLACES = [[{"description": place}] for place in ("Toronto, ON", "Ottawa, ON", "Hamilton, ON", "Guelph, ON")]
 
 
-def test_a_posting_with_a_record_for_each_place_is_named_in_every_run(board: Board) -> None:
+def test_a_posting_with_a_record_for_each_place_is_named(board: Board) -> None:
     feed = board.feed()
     rows = [board.row("a", locations=place) for place in PLACES[:3]]
     others = [board.row("b", title="One"), board.row("b", title="Two", locations=PLACES[0]), board.row("c")]
-    for more in (), (board.row("d"),):
-        run = board.deliver(feed, [*rows, *others, *more])
-        assert [place.description for place in board.job("a").locations] == ["Hamilton, ON"]
-        [warning] = [warning for warning in board.warnings(run) if warning.code != "duplicate_reference"]
-        assert (warning.code, warning.record) == ("locations_replaced", None)
-        assert warning.detail.startswith("one posting at several places: 2 records replaced by a later one")
-        assert run.counts.warnings == 4
+    run = board.deliver(feed, [*rows, *others])
+    assert [place.description for place in board.job("a").locations] == ["Hamilton, ON"]
+    [warning] = [warning for warning in board.warnings(run) if warning.code != "duplicate_reference"]
+    assert (warning.code, warning.record) == ("locations_replaced", None)
+    assert warning.detail.startswith("one posting at several places: 2 records replaced by a later one")
+    assert run.counts.warnings == 4
 
 
 def test_records_that_differ_in_their_places_alone_can_become_one_posting(board: Board) -> None:

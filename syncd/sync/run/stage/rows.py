@@ -139,7 +139,8 @@ class Records:
         for (number,) in self._db.execute(query).fetchall():
             self._known.forget(number)
         self._known.flush()
-        return int(self._db.execute("SELECT count(*) FROM replaced").fetchone()[0])
+        (replaced,) = self._db.execute("SELECT count(*) FROM replaced").fetchone()
+        return int(replaced)
 
     def _references(self) -> Callable[[list[str]], Collection[str]] | None:
         """Return a function that returns those of some references that a valid row has; None if no row has a reference."""
