@@ -2,7 +2,7 @@
 
 Imports point one way: {errors, values, file_kinds, near_names, place_data} ← {domain, settings_files} ←
 {config, feeds, store, web} ← sync ← {api, console, notify} ← service ← cli.
-A package is used through its face, the names in ``__all__`` of its ``__init__``. No two modules and no two packages
+A package is used through its face: the names that its ``__init__`` imports or defines, and the modules that its docstring names. No two modules and no two packages
 import each other in a circle."""
 
 import ast
@@ -139,18 +139,13 @@ def test_a_module_imports_only_what_lies_below_it() -> None:
 
 
 @cache
-def names_in_all(package: str) -> set[str]:
-    """Return the names in ``__all__`` of a package, read from its source."""
-    for node in tree_of(package).body:
-        if (
-            isinstance(node, ast.Assign)
-            and isinstance(node.targets[0], ast.Name)
-            and node.targets[0].id == "__all__"
-        ):
-            names = ast.literal_eval(node.value)
-            assert isinstance(names, list)
-            return set(names)
-    return set()
+def offered_by(package: str) -> set[str]:
+    """Return the names that a package offers: those that it imports or defines, and the modules that its docstring names."""
+    tree = tree_of(package)
+    modules = re.findall("``([a-z_]+)``", ast.get_docstring(tree) or "")
+    names = {name.id for node in tree.body for name in ast.walk(node) if isinstance(name, ast.Name)}
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return {what for _, what in imports(package)} | {*modules} | names | defined
 
 
 def inner_imports(name: str) -> Iterator[str]:
@@ -166,7 +161,7 @@ def inner_imports(name: str) -> Iterator[str]:
             continue
         if module != package:
             yield f"{name} imports {module}, which is inside {package}"
-        elif what not in names_in_all(package):
+        elif what not in offered_by(package):
             yield f"{name} imports {what}, which {package} does not offer"
 
 

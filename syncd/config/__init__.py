@@ -5,18 +5,3 @@ from syncd.config.kinds import Address, store_address
 from syncd.config.load import SettingsFault, load_settings, retired_in
 from syncd.config.notify import Notify, SmtpServer
 from syncd.config.settings import SETTINGS, Api, Settings, StoreSettings
-
-__all__ = [
-    "SETTINGS",
-    "Address",
-    "Api",
-    "Notify",
-    "Settings",
-    "SettingsFault",
-    "SmtpServer",
-    "StoreSettings",
-    "load_settings",
-    "retired_in",
-    "settings_in_force",
-    "store_address",
-]

@@ -6,5 +6,3 @@ objects that the commands print with ``--json``."""
 from syncd.console.app import add_console
 from syncd.console.gate import for_known_hosts
 from syncd.console.visit import ConsoleContext
-
-__all__ = ["ConsoleContext", "add_console", "for_known_hosts"]

@@ -6,5 +6,3 @@ from syncd.notify.degraded import DegradedFeeds
 from syncd.notify.delivery import Sending
 from syncd.notify.notifier import Notifier, try_all, ways_of
 from syncd.notify.words import pages_of
-
-__all__ = ["DegradedFeeds", "Notifier", "Sending", "pages_of", "try_all", "ways_of"]

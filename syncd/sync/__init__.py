@@ -3,5 +3,3 @@
 This face is small because each worker process loads it; see ``arrival``, ``run`` and ``report`` for theirs."""
 
 from syncd.sync.folders import CLAIMED, DROP_MODE, FEED_MODE, INNER_MODES, folder_faults, make_drop_folder
-
-__all__ = ["CLAIMED", "DROP_MODE", "FEED_MODE", "INNER_MODES", "folder_faults", "make_drop_folder"]

@@ -27,38 +27,3 @@ from syncd.web.problems import CODES, Refusal
 from syncd.web.rate_limits import FailedKeys, KeyLimit
 from syncd.web.request_times import RequestTimes
 from syncd.web.server import STOPPING, Server
-
-__all__ = [
-    "CODES",
-    "JSON",
-    "KEY_ID",
-    "REQUEST_ID",
-    "STOPPING",
-    "UNCONDITIONAL",
-    "Addresses",
-    "BodyReader",
-    "Cors",
-    "Endpoints",
-    "FailedKeys",
-    "Guard",
-    "KeyLimit",
-    "OperatorToken",
-    "ReadinessCheck",
-    "Refusal",
-    "RequestLog",
-    "RequestTimes",
-    "Server",
-    "add_endpoint",
-    "add_not_found",
-    "address_in",
-    "answer",
-    "conditions_of",
-    "controls_of",
-    "envelope",
-    "health_of",
-    "limits",
-    "no_token",
-    "prefers",
-    "problems",
-    "tag_of",
-]

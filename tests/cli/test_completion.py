@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.completion import get_completion_script  # type: ignore[attr-defined] # it has no __all__
+from typer.completion import get_completion_script
 
 import syncd.cli
 

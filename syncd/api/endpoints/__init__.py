@@ -1,3 +1,1 @@
-"""The handlers of the API, one module for each kind of resource."""
-
-__all__ = ["catalogues", "documentation", "jobs"]
+"""The handlers of the API, one module for each kind of resource: ``catalogues``, ``documentation`` and ``jobs``."""

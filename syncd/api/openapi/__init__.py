@@ -3,5 +3,3 @@ running service."""
 
 from syncd.api.openapi.document import openapi_document
 from syncd.api.openapi.operations import OPERATIONS
-
-__all__ = ["OPERATIONS", "openapi_document"]

@@ -2,5 +2,3 @@
 other."""
 
 from syncd.cli.demo.walkthrough import demo
-
-__all__ = ["demo"]

@@ -13,8 +13,6 @@ from syncd.console.pages import (
     service_page,
 )
 
-__all__ = ["PAGES"]
-
 PAGES = (
     overview_page,
     feed_page,

@@ -7,5 +7,3 @@ from syncd.domain.catalogue.catalogues import (
     Catalogue,
     CatalogueEntry,
 )
-
-__all__ = ["MAX_CATEGORY_NAME", "MAX_POSITION_NAME", "SHOWN_MEMBERS", "Catalogue", "CatalogueEntry"]

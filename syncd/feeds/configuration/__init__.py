@@ -9,15 +9,3 @@ from syncd.feeds.configuration.feed_files import (
     read_feed_files,
 )
 from syncd.feeds.configuration.in_force import MappingLine, mapping_in_force, mapping_toml
-
-__all__ = [
-    "FeedConfig",
-    "FeedDefaults",
-    "FeedFile",
-    "MappingLine",
-    "check_name",
-    "mapping_in_force",
-    "mapping_toml",
-    "parse_feed",
-    "read_feed_files",
-]

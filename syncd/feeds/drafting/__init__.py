@@ -2,5 +2,3 @@
 
 from syncd.feeds.drafting.draft import Draft, Drafter, employer_named_in
 from syncd.feeds.drafting.survey import RECORDS
-
-__all__ = ["RECORDS", "Draft", "Drafter", "employer_named_in"]

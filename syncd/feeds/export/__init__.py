@@ -1,5 +1,3 @@
 """Exports: jobs written as feeds, in the service's own shape and in what job boards and search engines read."""
 
 from syncd.feeds.export.formats import EXPORTS, SPREADSHEET, ExportFormat
-
-__all__ = ["EXPORTS", "SPREADSHEET", "ExportFormat"]

@@ -6,20 +6,3 @@ from syncd.feeds.mapping.selectors import compile_selector
 from syncd.feeds.mapping.sources import PlacesRule, lookups_in
 from syncd.feeds.mapping.text_fields import STATUSES
 from syncd.feeds.mapping.unknown_values import USUAL, UnknownCounter, lookup_lines, unknown_places
-
-__all__ = [
-    "EMAIL_FIELD",
-    "PLACE_ASSUMED",
-    "ROUTING_FIELD",
-    "STATUSES",
-    "URL_FIELD",
-    "USUAL",
-    "MappedRow",
-    "Mapping",
-    "PlacesRule",
-    "UnknownCounter",
-    "compile_selector",
-    "lookup_lines",
-    "lookups_in",
-    "unknown_places",
-]

@@ -5,14 +5,3 @@ from syncd.feeds.native.shape import COLUMNS
 
 #: Part of the fingerprint of feeds in this shape: raise it when a record gives another body.
 VERSION = 4
-
-__all__ = [
-    "COLUMNS",
-    "VERSION",
-    "csv_feed",
-    "json_feed",
-    "members_of",
-    "native_body",
-    "spreadsheet_csv",
-    "xml_feed",
-]

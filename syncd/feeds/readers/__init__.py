@@ -16,22 +16,3 @@ from syncd.feeds.readers.records import (
 )
 from syncd.feeds.readers.source import Opener
 from syncd.feeds.readers.xml import FlatRecord, add_named
-
-__all__ = [
-    "EACH",
-    "ERRORS",
-    "FeedReader",
-    "FlatRecord",
-    "Format",
-    "Known",
-    "Opener",
-    "ReadSpec",
-    "Record",
-    "Slice",
-    "add_named",
-    "element_path",
-    "header_key",
-    "member_path",
-    "open_reader",
-    "read_stream",
-]

@@ -19,25 +19,3 @@ from syncd.store.jobs.reading import (
     totals,
 )
 from syncd.store.jobs.writing import action_of, apply
-
-__all__ = [
-    "JobView",
-    "action_of",
-    "after",
-    "apply",
-    "by_ids",
-    "by_reference",
-    "by_references",
-    "count",
-    "daily_counts",
-    "due_close",
-    "due_refresh",
-    "get",
-    "names",
-    "near_page",
-    "page",
-    "shared_urls",
-    "shown",
-    "totals",
-    "upsert",
-]

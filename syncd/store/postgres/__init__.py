@@ -1,5 +1,3 @@
 """A store on PostgreSQL: the only package of the store that knows this database."""
 
 from syncd.store.postgres.database import PostgresDatabase
-
-__all__ = ["PostgresDatabase"]

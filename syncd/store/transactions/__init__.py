@@ -3,5 +3,3 @@
 from syncd.store.transactions.readers import Readers, reading
 from syncd.store.transactions.tx import StaleDecision, Tx, existing
 from syncd.store.transactions.writer import Writer
-
-__all__ = ["Readers", "StaleDecision", "Tx", "Writer", "existing", "reading"]

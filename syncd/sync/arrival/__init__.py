@@ -19,13 +19,3 @@ from syncd.sync.arrival.folder_contents import look_into
 from syncd.sync.arrival.partner_access import FolderRights, open_to_group
 from syncd.sync.arrival.reverts import revert
 from syncd.sync.arrival.worker import Worker
-
-__all__ = [
-    "ArrivalContext",
-    "FolderRights",
-    "Worker",
-    "decide",
-    "look_into",
-    "open_to_group",
-    "revert",
-]

@@ -43,32 +43,3 @@ from syncd.sync.run.reverting import (
     unfinished_reverts,
 )
 from syncd.sync.run.stage import scratch_fault
-
-__all__ = [
-    "DISK",
-    "CheckResult",
-    "Checker",
-    "ClockDoubted",
-    "Feed",
-    "Importer",
-    "NothingToRevert",
-    "Planned",
-    "PlannedChange",
-    "Progress",
-    "RejectsWriter",
-    "RevertPlan",
-    "RunContext",
-    "Running",
-    "Stopped",
-    "begin_revert",
-    "carry_out_revert",
-    "check_something_left",
-    "disk_fails",
-    "file_fault",
-    "kept_file",
-    "names_elsewhere",
-    "plan_revert",
-    "reconciled",
-    "scratch_fault",
-    "unfinished_reverts",
-]

@@ -15,20 +15,3 @@ from syncd.sync.validation.rows import (
     remaining_problems,
 )
 from syncd.sync.validation.worker import NotOneRecord, ValidationTask
-
-__all__ = [
-    "CheckedRow",
-    "NoWorker",
-    "NotOneRecord",
-    "PackedRow",
-    "RowKind",
-    "RowValidator",
-    "ValidatedRow",
-    "ValidationPool",
-    "ValidationTask",
-    "check_record",
-    "pack",
-    "pack_problems",
-    "remaining_problems",
-    "unpack_problems",
-]

@@ -12,8 +12,6 @@ from functools import cache, reduce
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["load_preset", "overridden", "preset_layers", "preset_names"]
-
 
 @cache
 def preset_names() -> tuple[str, ...]:

@@ -14,19 +14,3 @@ from syncd.feeds.mapping.transforms.places import (
 
 #: Part of every feed's fingerprint: raise it when a transform gives another result for the same text.
 VERSION = 11
-
-__all__ = [
-    "VERSION",
-    "TidyPlace",
-    "clean",
-    "compile_dates",
-    "each_city",
-    "each_place",
-    "has_postal_code",
-    "is_canada",
-    "money",
-    "paragraphs",
-    "read_place",
-    "readings",
-    "says_no_date",
-]

@@ -2,5 +2,3 @@
 
 from syncd.feeds.readers.json.outer_parser import ARRAYS, ITEM, keyed_objects, walk
 from syncd.feeds.readers.json.reader import JsonLinesReader, JsonReader
-
-__all__ = ["ARRAYS", "ITEM", "JsonLinesReader", "JsonReader", "keyed_objects", "walk"]

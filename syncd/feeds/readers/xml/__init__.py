@@ -5,17 +5,3 @@ from syncd.feeds.readers.xml.lenient import LenientXmlReader
 from syncd.feeds.readers.xml.parsing import BYTES_A_TAG
 from syncd.feeds.readers.xml.reader import XmlReader
 from syncd.feeds.readers.xml.tree import Event, enclosing_markup, local, names, new_parser, refuse_dtd
-
-__all__ = [
-    "BYTES_A_TAG",
-    "Event",
-    "FlatRecord",
-    "LenientXmlReader",
-    "XmlReader",
-    "add_named",
-    "enclosing_markup",
-    "local",
-    "names",
-    "new_parser",
-    "refuse_dtd",
-]

@@ -3,12 +3,3 @@ need the templates of pages."""
 
 from syncd.sync.report.files.html import size, stylesheet, visible
 from syncd.sync.report.files.writing import refresh_reports, write_page, written_reports
-
-__all__ = [
-    "refresh_reports",
-    "size",
-    "stylesheet",
-    "visible",
-    "write_page",
-    "written_reports",
-]

@@ -11,18 +11,3 @@ from syncd.sync.report.views.feed_views import (
 )
 from syncd.sync.report.views.job_views import job_view
 from syncd.sync.report.views.run_views import first_of_plan, plan_view, revert_view, run_view
-
-__all__ = [
-    "count_active_jobs",
-    "feed_states",
-    "feed_view",
-    "feeds_view",
-    "first_of_plan",
-    "job_view",
-    "mapping_lines",
-    "mapping_view",
-    "overdue_feeds",
-    "plan_view",
-    "revert_view",
-    "run_view",
-]

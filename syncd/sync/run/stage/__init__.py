@@ -6,5 +6,3 @@ they are opened: a run that is killed leaves nothing behind. One thread uses a s
 
 from syncd.sync.run.stage.rows import ASKED, StagedRow
 from syncd.sync.run.stage.stage import Stage, scratch_fault
-
-__all__ = ["ASKED", "Stage", "StagedRow", "scratch_fault"]
