@@ -2,8 +2,8 @@
 
 Imports point one way: {errors, values, file_kinds, near_names, place_data} ← {domain, settings_files} ←
 {config, feeds, store, web} ← sync ← {api, console, notify} ← service ← cli.
-A package is used through its face: the names that its ``__init__`` imports or defines, and the modules that its docstring names. No two modules and no two packages
-import each other in a circle."""
+A package is used through its face: the names that its ``__init__`` imports or defines, and the modules that its docstring
+names. No two modules and no two packages import each other in a circle."""
 
 import ast
 import re
