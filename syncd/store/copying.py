@@ -81,7 +81,7 @@ def _check_version(source: Database) -> None:
     schema.refuse_newer(found)
     if found != schema.HEAD:
         raise StoreError(
-            f"the store to copy has schema {found}, this program {schema.HEAD}: migrate it first (`syncd migrate`)"
+            f"the store to copy has schema {found}, this program {schema.HEAD}: migrate it first (`syncd employer list` does)"
         )
 
 

@@ -70,9 +70,8 @@ def test_a_hostile_input_fails_in_time_and_in_little_memory(name):
     out = subprocess.run(
         [sys.executable, SCRIPT, name], capture_output=True, text=True, check=True, env=env(), timeout=120
     )
-    expected, found, loops, peak, _, words = json.loads(out.stdout)
+    expected, found, loops, peak, *_ = json.loads(out.stdout)
     assert found == expected
-    assert ("[limits] " in words) == (found == "limit_exceeded")
     assert (
         loops < 400
     )  # three times what the slowest takes; a reader that goes over its input again takes thousands

@@ -50,7 +50,7 @@ def test_a_record_of_up_to_8_mib_is_a_rejected_row_and_the_others_go_in(name):
 def test_a_longer_record_fails_the_file(name):
     before, after = FORMS[name]
     error = fault(before + "x" * MOST + after)
-    assert (error.code, "[limits] text" in error.detail) == ("limit_exceeded", True)
+    assert (error.code, "more than 8388608 bytes" in error.detail) == ("limit_exceeded", True)
 
 
 def test_a_quote_in_a_cell_without_quotes_does_not_make_one_record_of_all_that_follow():
