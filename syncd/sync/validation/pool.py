@@ -20,7 +20,7 @@ from syncd.sync.validation.rows import ValidatedRow
 from syncd.sync.validation.worker import FileValidator, ValidationTask, sent
 
 #: The largest batch, in records and in bytes of memory. A record that takes as much is validated by itself.
-MAX_RECORDS, MAX_BYTES = 256, 1_000_000
+MAX_RECORDS, MAX_BYTES = 128, 500_000
 #: Batches that may wait for a worker process; while this many do, this process validates the next one. The most batches that
 #: wait to be taken in all.
 MAX_WAITING, MAX_PENDING = 4, 8
