@@ -16,7 +16,8 @@ from pathlib import Path
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.csv_reader import CsvReader
-from syncd.feeds.readers.json import ARRAYS, JsonLinesReader, JsonReader
+from syncd.feeds.readers.json_paths import ARRAYS
+from syncd.feeds.readers.json_reader import JsonLinesReader, JsonReader
 from syncd.feeds.readers.records import FeedReader, Format, Known, ReadOptions, ReadSpec
 from syncd.feeds.readers.source import GZIP, Opener, Stream, Utf8Source, gunzip
 from syncd.feeds.readers.xlsx_book import is_spreadsheet

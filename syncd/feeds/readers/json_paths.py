@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import InvalidOperation
 from typing import Any
 
 import ijson
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.json.values import UNREADABLE_NUMBER
 from syncd.feeds.readers.records import EACH, TOTALS, asked_path, member_path
 from syncd.feeds.readers.source import over_limit
 
@@ -20,17 +20,32 @@ from syncd.feeds.readers.source import over_limit
 ITEM = "\ud800"
 #: Members whose array holds the records, the likeliest first.
 ARRAYS = ("jobs", "items", "data", "results", "content", "offers", "@graph")
-_KINDS = {"start_array": "array", "start_map": "object"}
-_CLOSING = ("end_array", "end_map")
+KINDS = {"start_array": "array", "start_map": "object"}
+CLOSING = ("end_array", "end_map")
 _STEP = 1 << 14
-#: The parser looks at all of a number again with each chunk.
-_LONGEST = 10 << 20
 #: Objects are looked for down to this depth, and this many are kept apart.
-_DEEPEST, _MOST = 64, 2000
+_MAX_DEPTH, _MAX_OBJECTS = 64, 2000
+#: The errors of ijson for a number that int() or Decimal() refuses. Its last event has no value then, and to look at that would
+#: end the process.
+_UNREADABLE_NUMBER = (SystemError, InvalidOperation)
+#: What ijson raises for data that is no JSON, or half of a surrogate pair.
+FAULTS = (ijson.JSONError, UnicodeDecodeError, StopIteration, *_UNREADABLE_NUMBER)
 _OPENING = re.compile(rb"[\[{]")
+#: The parser looks at all of a number again with each chunk.
+_MAX_VALUE = 10 << 20
 _TOTALS = TOTALS | {"meta.total", "paging.total"}
 #: This many other arrays are named where the records are not found.
-_SHOWN = 5
+_MAX_SHOWN = 5
+
+
+def code_and_words(error: Exception) -> tuple[str, str]:
+    """Return the code of the FeedError for one of FAULTS, and what it says in one line."""
+    words = str(error).splitlines()[0].partition(": ")[2]
+    if isinstance(error, UnicodeDecodeError) or "UTF8" in words:
+        return "bad_encoding", "bytes that are not UTF-8, or half of a surrogate pair"
+    if isinstance(error, _UNREADABLE_NUMBER):
+        words = "a number is out of range"
+    return "not_well_formed", f"not JSON: {words}"
 
 
 class OuterParser:
@@ -47,11 +62,13 @@ class OuterParser:
         if records is not None:
             self.path = asked_path(records, member_path)
         elif head.lstrip()[:1] == b"{":
-            self.path = _likely_path(head)
+            self.path = likely_path(head)
         self._place, self._keyed = self.path, False
         if self.path is not None and self.path[-1:] == (EACH,):
             self._place, self._keyed = self.path[:-1], True
-        self._since = self._offset = 0
+        self._since = 0
+        #: Where the data that was sent begins: its line, and its offset in the file.
+        self._line, self._offset = 1, 0
         self._stack: list[str | None] = []
         self._key: str | None = None
         self._events = ijson.sendable_list()
@@ -61,51 +78,48 @@ class OuterParser:
         self.kind = ""
         self.declared: int | None = None
 
-    def feed(self, data: bytes, offset: int) -> int:
-        """Take ``data``, which begins at ``offset``, up to where the records begin. Return how many bytes these are."""
-        self._offset = offset
-        done = 0
-        while done < len(data):
-            opening = _OPENING.search(data, done)
+    def feed(self, data: bytes, at: int, line: int, offset: int) -> int:
+        """Take ``data`` from ``at`` on, which is in that place of the file, up to where the records begin. Return where that
+        is."""
+        self._line, self._offset = line, offset
+        while at < len(data):
+            opening = _OPENING.search(data, at)
             end = opening.end() if opening else len(data)
-            self._send(data[done:end])
-            done = end
+            self._send(data[at:end])
+            at = end
             if self.kind:
                 break
-        return done
+        return at
 
     def finish(self) -> None:
         """Check that the file may end here, and that it had records."""
         try:
             self._parser.close()
         except ijson.JSONError:
-            raise FeedError("truncated", "the file ends before its JSON does", offset=self._offset) from None
-        if not self._found:
-            raise FeedError("no_records_path", self._complaint())
-
-    def _complaint(self) -> str:
+            raise self._fault("truncated", "the file ends before its JSON does") from None
+        if self._found:
+            return
         wanted = ".".join(self.path) if self.path else "one of " + ", ".join(ARRAYS)
         there = f"there are arrays at {', '.join(self._arrays)}" if self._arrays else "there is no array"
         keyed = sorted(keyed_objects(self._head).items(), key=lambda found: -found[1].objects)
         if keyed:
             path = ".".join((*keyed[0][0], EACH))
             there += f'; if each member of an object is a record, as it looks, say [read] records = "{path}"'
-        return f"no array of records ({wanted}) in this file; {there}"
+        raise FeedError("no_records_path", f"no array of records ({wanted}) in this file; {there}")
+
+    def _fault(self, code: str, detail: str) -> FeedError:
+        return FeedError(code, detail, line=self._line, offset=self._offset)
 
     def _send(self, data: bytes) -> None:
         self.kind = ""
         try:
             self._parser.send(data)
-        except UnicodeDecodeError as error:
-            raise FeedError("bad_encoding", f"not UTF-8: {error.reason}", offset=self._offset) from None
-        except (ijson.JSONError, StopIteration):
-            raise FeedError("not_well_formed", "this is not JSON", offset=self._offset) from None
-        except UNREADABLE_NUMBER:
-            detail = "a number outside of the records is out of range"
-            raise FeedError("not_well_formed", detail, offset=self._offset) from None
+        except FAULTS as error:
+            raise self._fault(*code_and_words(error)) from None
+        self._line += data.count(b"\n")
         self._offset += len(data)
         self._since = 0 if self._events else self._since + len(data)
-        most = min(self._limits.text, _LONGEST)
+        most = min(self._limits.text, _MAX_VALUE)
         if self._since > most:
             detail = f"a value outside of the records of more than {most} bytes"
             raise over_limit("text", detail, offset=self._offset)
@@ -116,18 +130,18 @@ class OuterParser:
     def _take(self, event: str, value: Any) -> None:
         if event == "map_key":
             self._key = value
-        elif event in _KINDS:
+        elif event in KINDS:
             self.kind = ""
             if self._is_records(event):
                 # some programs write an empty object as an array: where an object is expected, that holds records too
-                self.kind = "members" if self._keyed and event == "start_map" else _KINDS[event]
-            if event == "start_array" and len(self._arrays) < _SHOWN and None not in self._at():
+                self.kind = "members" if self._keyed and event == "start_map" else KINDS[event]
+            if event == "start_array" and len(self._arrays) < _MAX_SHOWN and None not in self._at():
                 self._arrays.append(".".join(part or "" for part in self._at()) or "$")
             self._stack.append(self._key)
             self._key = None
             if len(self._stack) > self._limits.depth:
                 raise over_limit("depth", f"nested deeper than {self._limits.depth}", offset=self._offset)
-        elif event in _CLOSING:
+        elif event in CLOSING:
             self._key = self._stack.pop()
         elif event == "number" and isinstance(value, int):
             name = ".".join(part or "" for part in self._at()).casefold()
@@ -144,12 +158,12 @@ class OuterParser:
         else:
             found = here == self._place
         if found and self._found:
-            raise FeedError("not_well_formed", "the records occur twice", offset=self._offset)
+            raise self._fault("not_well_formed", "the records occur twice")
         self._found = self._found or found
         return found
 
 
-def _likely_path(head: bytes) -> tuple[str, ...] | None:
+def likely_path(head: bytes) -> tuple[str, ...] | None:
     """Return the likeliest path of the records in a file that begins with ``head``; None if any known one may still come."""
     seen, keyed = _top_level(head)
     for name in ARRAYS:
@@ -177,7 +191,7 @@ def _top_level(head: bytes) -> tuple[dict[str, Any], set[str]]:
     return found, {name for name, objects in parts.items() if objects == {True}}
 
 
-def walk(head: bytes, deepest: int = _DEEPEST) -> Iterator[tuple[tuple[str, ...], str, Any]]:
+def walk(head: bytes, deepest: int = _MAX_DEPTH) -> Iterator[tuple[tuple[str, ...], str, Any]]:
     """Yield where each value of ``head`` is, what the parser says at its start, and the value if it is a scalar: up to the end
     of ``head`` or its first fault, which the reader will report.
 
@@ -189,19 +203,19 @@ def walk(head: bytes, deepest: int = _DEEPEST) -> Iterator[tuple[tuple[str, ...]
     for at in range(0, len(head), _STEP):
         try:
             parser.send(head[at : at + _STEP])
-        except UNREADABLE_NUMBER:
+        except _UNREADABLE_NUMBER:
             return
         except (ijson.JSONError, UnicodeDecodeError, StopIteration):
             pass
         for event, value in events:
             if event == "map_key":
                 path[-1] = value
-            elif event in _CLOSING:
+            elif event in CLOSING:
                 path.pop()
             else:
                 if len(path) <= deepest:
                     yield tuple(path), event, value
-                if event in _KINDS:
+                if event in KINDS:
                     path.append(ITEM if event == "start_array" else "")
         del events[:]
 
@@ -230,6 +244,6 @@ def keyed_objects(head: bytes) -> dict[tuple[str, ...], ObjectOfObjects]:
             above.names[path[-1]] += 1
         if event != "start_map":
             plain.add(path[:-1])
-        elif path[:-1] in found or len(found) < _MOST:
+        elif path[:-1] in found or len(found) < _MAX_OBJECTS:
             found.setdefault(path[:-1], ObjectOfObjects()).objects += 1
     return {place: holder for place, holder in found.items() if place not in plain and holder.alike}

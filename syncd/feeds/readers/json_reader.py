@@ -1,0 +1,314 @@
+"""JSON Lines, and JSON with an array of records in it (or an object of them): at the root or at a path of names.
+
+In JSON two parsers share the file. Everything outside of the records goes through a streaming parser (ijson), which checks it to
+its last byte and says where the records begin. Python's own parser takes each record, and says where it ends; ijson finds the end
+of one that is too long to be built. So the extent of every record is known, and its digest is that of its bytes."""
+
+from __future__ import annotations
+
+import json
+import re
+from codecs import utf_8_decode
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import ijson
+import msgspec
+
+from syncd.errors import FeedError, Problem
+from syncd.feeds.readers.json_paths import CLOSING, FAULTS, KINDS, OuterParser, code_and_words
+from syncd.feeds.readers.json_values import end_of, record_value
+from syncd.feeds.readers.records import ERRORS, FeedReader, Format, ReadOptions, Record, seeded
+from syncd.feeds.readers.source import Utf8Source, over_limit
+
+#: The mark of a rejected record as JSON text.
+_ERRORS_NAME = f'"{ERRORS}"'.encode()
+#: The most records, and bytes of records, that are asked for at once.
+_MAX_BATCH, _MAX_BATCH_SIZE = 256, 1 << 20
+#: What may end a record: of one that is an object or an array, and of any.
+_CLOSING_BRACKET, _END = re.compile(rb"[\]}]"), re.compile(rb'["\]},]')
+_TEXT_SEPARATOR = re.compile(r"[ \t\r\n]*+(,?+)[ \t\r\n]*+")
+_SEPARATOR = re.compile(_TEXT_SEPARATOR.pattern.encode())
+
+_elements: Callable[[bytes], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+#: The line, the offset and the bytes of a record.
+_Read = tuple[int, int, bytes]
+
+
+class _JsonReader(FeedReader):
+    """What both readers have in common."""
+
+    def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
+        super().__init__(source, options)
+        self._digest = seeded("json")
+
+    def _record(
+        self, raw: bytes, digest: bytes, item: dict[str, Any] | None, problem: Problem | None
+    ) -> Record:
+        self.mended = self.mended or (item is not None and ERRORS in item)
+        if item is None or problem is not None:
+            text = partial(str, raw, "utf-8", "replace")
+            return Record(self._next(), self._line, digest, item, problem, text, size=len(raw))
+        return Record(self._next(), self._line, digest, item, None, partial(dict, item), size=len(raw))
+
+
+class JsonLinesReader(_JsonReader):
+    """See FeedReader. One object a line. A line that does not parse is a rejected row, or the end of a truncated file. Raise
+    FeedError ``truncated``, ``bad_encoding``, ``limit_exceeded``."""
+
+    format: Format = "jsonl"
+
+    def __iter__(self) -> Iterator[Record]:
+        waiting: list[bytes] = []
+        size = 0
+        for chunk in self._chunks():
+            first, *lines = chunk.split(b"\n")
+            waiting.append(first)
+            size += len(first)
+            if size > self._limits.text:
+                raise over_limit("text", f"a line of more than {self._limits.text} bytes", line=self._line)
+            if lines:
+                lines.insert(0, b"".join(waiting))
+                waiting = [lines.pop()]
+                size = len(waiting[0])
+                yield from self._lines(lines)
+        tail = b"".join(waiting)
+        if tail.strip():
+            yield from self._lines([tail], last=True)
+
+    def _lines(self, lines: list[bytes], *, last: bool = False) -> Iterator[Record]:
+        stripped = [line.strip() for line in lines]
+        digests = [self._digest(line) for line in stripped]
+        known = self._ask([d for d, s in zip(digests, stripped, strict=True) if s])
+        for raw, digest in zip(stripped, digests, strict=True):
+            if raw and digest in known:
+                self.mended = self.mended or _ERRORS_NAME in raw
+                yield Record(self._next(), self._line, digest)
+            elif raw:
+                yield self._record(raw, digest, *self._value(raw, last=last))
+            self._line += 1
+
+    def _value(self, raw: bytes, *, last: bool) -> tuple[dict[str, Any] | None, Problem | None]:
+        try:
+            return record_value(raw, self._limits)
+        except UnicodeDecodeError as error:
+            detail = f"not UTF-8: byte 0x{raw[error.start]:02X}"
+            raise FeedError("bad_encoding", detail, line=self._line) from None
+        except json.JSONDecodeError as error:
+            # the decoder calls the line line 1: it has seen nothing else
+            words = f"{error.msg[0].lower()}{error.msg[1:].removesuffix(' at')} at column {error.colno}"
+        if last:
+            detail = f"the last line has no end and does not parse: {words}"
+            raise FeedError("truncated", detail, line=self._line)
+        return None, Problem("", "invalid_json", f"the line is not JSON: {words}")
+
+
+class JsonReader(_JsonReader):
+    """See FeedReader. Raise FeedError ``no_records_path``, ``not_well_formed``, ``truncated``, ``bad_encoding``,
+    ``limit_exceeded``. Offsets count bytes of the text in UTF-8."""
+
+    format: Format = "json"
+
+    def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
+        if ijson.backend != "yajl2_c":
+            raise RuntimeError("ijson has fallen back to a slow parser; install its yajl2_c backend")
+        super().__init__(source, options)
+        self._outer = OuterParser(options.spec.records, options.limits, source.head)
+        self.records_path = self._outer.path or ()
+        self._rest = self._chunks()
+        #: Data of which the part before ``_at`` is done, and the offset of that place in the file.
+        self._data, self._at, self._offset = b"", 0, 0
+        #: What stands between two records of an array, with their braces, and whether it misled in this data.
+        self._between, self._misled = b"", False
+
+    def __iter__(self) -> Iterator[Record]:
+        outer = self._outer
+        while self._records_begin():
+            if outer.kind == "object":  # the outer parser has its opening brace, and gets its closing one
+                self._go_on(self._at - 1)
+                yield from self._records(self._read())
+                self._go_on(self._at - 1)
+            else:
+                yield from self._contained(b"}" if outer.kind == "members" else b"]")
+        outer.finish()
+        self.declared = outer.declared
+
+    def _records_begin(self) -> bool:
+        """Feed the outer parser until records begin. Return False at the end of the file."""
+        while True:
+            self._go_on(self._outer.feed(self._data, self._at, self._line, self._offset))
+            if self._outer.kind:
+                return True
+            if not self._add_data():
+                return False
+
+    def _contained(self, closing: bytes) -> Iterator[Record]:
+        """The records of an array or object, up to its closing bracket."""
+        if self._separator():
+            raise self._fault("not_well_formed", "a comma before the first record")
+        while not self._data.startswith(closing, self._at):
+            yield from self._records(self._read())
+            comma = self._separator()
+            if comma == self._data.startswith(closing, self._at):
+                where = "before the end of the records" if comma else "missing between two records"
+                raise self._fault("not_well_formed", f"a comma {where}")
+
+    def _records(self, reads: list[_Read]) -> Iterator[Record]:
+        digests = [self._digest(raw) for _, _, raw in reads]
+        known = self._ask(digests)
+        end, keyed = self._line, self._outer.kind == "members"
+        for (self._line, offset, raw), digest in zip(reads, digests, strict=True):
+            if digest in known:
+                self.mended = self.mended or _ERRORS_NAME in raw
+                yield Record(self._next(), self._line, digest)
+                continue
+            try:
+                value = record_value(raw, self._limits, keyed=keyed)
+            except UnicodeDecodeError as error:
+                raise self._bad_text(error, offset) from None
+            except ValueError as error:
+                raise self._fault("not_well_formed", f"not JSON: {error}", offset) from None
+            yield self._record(raw, digest, *value)
+        self._line = end
+
+    # -- the data
+
+    def _add_data(self) -> bool:
+        """Add what is read next. Return False at the end of the file."""
+        chunk = next(self._rest, None)
+        self._data, self._at, self._misled = self._data[self._at :] + (chunk or b""), 0, False
+        return chunk is not None
+
+    def _go_on(self, at: int) -> None:
+        self._line += self._data.count(b"\n", self._at, at)
+        self._offset += at - self._at
+        self._at = at
+
+    def _separator(self) -> bool:
+        """Skip white space, and a comma if there is one. Return whether there is. Something follows."""
+        comma = False
+        while True:
+            found = _SEPARATOR.match(self._data, self._at)
+            assert found is not None, "the pattern may be empty"
+            if found[1] and comma:
+                raise self._fault("not_well_formed", "two commas between two records")
+            comma = comma or bool(found[1])
+            self._go_on(found.end())
+            if self._at < len(self._data):
+                return comma
+            if not self._add_data():
+                raise self._fault("truncated", "the file ends before its records do")
+
+    def _read(self) -> list[_Read]:
+        """Return the record that begins here, and perhaps some of those that follow it. Raise FeedError ``bad_encoding``,
+        ``not_well_formed``, ``truncated``, ``limit_exceeded``."""
+        while True:
+            if reads := self._read_fast() or self._read_plain():
+                return reads
+            if len(self._data) - self._at > self._limits.record or not self._add_data():
+                return [self._read_long()]
+
+    def _read_plain(self) -> list[_Read]:
+        """Return records that are whole in the data, one after the other."""
+        kind, bad = self._outer.kind, None
+        try:
+            text = utf_8_decode(self._data[self._at :], "strict", False)[0]
+        except UnicodeDecodeError as error:
+            text, bad = error.object[: error.start].decode(), self._bad_text(error, self._offset)
+        reads: list[_Read] = []
+        at, line, offset, used = 0, self._line, self._offset, 0
+        while at < len(text):
+            try:
+                end = end_of(text, at, keyed=kind == "members")
+            except (ValueError, RecursionError):
+                break
+            following = _TEXT_SEPARATOR.match(text, end)
+            assert following is not None, "the pattern may be empty"
+            start = following.end()
+            if start == len(text) and text[end - 1] not in '"]}':  # a number may go on
+                break
+            raw = text[at:end].encode()
+            reads.append((line, offset, raw))
+            used = offset + len(raw) - self._offset
+            line, offset = line + text.count("\n", at, start), offset + len(raw) + start - end
+            at = start
+            if kind == "object" or not following[1]:
+                break
+            if kind == "array" and not self._misled and text[end - 1] + text[at : at + 1] == "}{":
+                self._between = text[end - 1 : at + 1].encode()
+                break
+        if bad is not None and not reads:
+            raise bad
+        self._go_on(self._at + used)
+        return reads
+
+    def _read_fast(self) -> list[_Read]:
+        """Return all records of an array that end in the data, up to the last place that looks like one between two: what
+        ``_read_plain`` would return, but for bytes that are no text, in a fifth of the time. Return [] if this is not certain."""
+        cut = (
+            self._data.rfind(self._between, self._at) if self._between and self._outer.kind == "array" else -1
+        )
+        if cut < 0 or self._misled:
+            return []
+        try:
+            raws = map(bytes, _elements(b"".join((b"[", memoryview(self._data)[self._at : cut + 1], b"]"))))
+        except (msgspec.MsgspecError, RecursionError):
+            self._misled = True
+            return []
+        reads: list[_Read] = []
+        data, at, line, before = self._data, self._at, self._line, self._offset - self._at
+        for raw in raws:
+            start = data.index(raw[:1], at)
+            line += data.count(b"\n", at, start)
+            reads.append((line, before + start, raw))
+            at = start + len(raw)
+            if b"\n" in raw:
+                line += raw.count(b"\n")
+        self._at, self._line, self._offset = at, line, before + at
+        return reads
+
+    def _read_long(self) -> _Read:
+        """Return the record that begins here, of which nothing is built: it is too long, too deep or no JSON."""
+        keyed = self._outer.kind == "members"
+        events = ijson.sendable_list()
+        parser = ijson.basic_parse_coro(events)
+        parser.send(b"{" if keyed else b"[")
+        del events[:]
+        line, offset, parts = self._line, self._offset, list[bytes]()
+        depth = 1
+        while True:
+            data = self._data
+            while self._at < len(data):
+                ending = (_CLOSING_BRACKET if depth > 1 else _END).search(data, self._at)
+                at = ending.end() if ending else len(data)
+                try:
+                    parser.send(data[self._at : at])
+                except FAULTS as error:
+                    raise self._fault(*code_and_words(error)) from None
+                event = ""
+                for event, _ in events:
+                    depth += (event in KINDS) - (event in CLOSING)
+                whole = bool(events) and depth == 1 and event != "map_key"
+                if whole and event == "number":  # what ends it is no part of it
+                    at -= 1
+                del events[:]
+                parts.append(data[self._at : at])
+                self._go_on(at)
+                if self._offset - offset > self._limits.text:
+                    detail = f"a record of more than {self._limits.text} bytes"
+                    raise over_limit("text", detail, line=line, offset=offset)
+                if whole:
+                    return line, offset, b"".join(parts).rstrip()
+            if not self._add_data():
+                raise self._fault("truncated", "the file ends before its records do")
+
+    def _fault(self, code: str, detail: str, offset: int | None = None) -> FeedError:
+        return FeedError(code, detail, line=self._line, offset=self._offset if offset is None else offset)
+
+    def _bad_text(self, error: UnicodeDecodeError, offset: int) -> FeedError:
+        """The fault of bytes that begin at ``offset``, in the line where the reader is."""
+        line = self._line + error.object.count(b"\n", 0, error.start)
+        detail = f"not UTF-8: byte 0x{error.object[error.start]:02X}"
+        return FeedError("bad_encoding", detail, line=line, offset=offset + error.start)
