@@ -1,34 +1,34 @@
-"""CSV, streamed: lines are joined into candidate records by the parity of their quotes, and csv.reader decides.
+"""CSV, streamed: csv.reader decides what a record is, and where it ends.
 
-Where it does not agree (a quote within an unquoted cell), and where a record goes on in the next chunk of the file, a
-RecordSplitter finds the records. So no byte is looked at again and again, however long a record is.
+It is given the file in parts. A part that would be a record if quotes were where they should be, that follows the end of a record
+and whose bytes were once one record, is that record: it is known, and csv.reader does not see it. All other parts are split
+into lines where csv.reader finds that they are not one record.
 
-A record's digest covers its exact bytes (without the line end), the header, the delimiter and the encoding. A record
-that starts where the one before ended, and whose bytes were once one record, is that record, and is not parsed again.
-
-The dialect, the delimiter and the line end, is found in the header and the first records."""
+A record's digest covers its exact bytes (without the line end), the header, the delimiter and the encoding."""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Generator, Iterator
-from functools import partial
-from itertools import chain, islice
+from collections.abc import Callable, Collection, Iterator
+from itertools import islice
 
 from syncd.errors import FeedError
-from syncd.feeds.readers.csv_records import RecordSplitter, cells_of, is_blank
-from syncd.feeds.readers.records import ReadOptions, Record, TableReader, seeded, too_long
+from syncd.feeds.readers.records import ReadOptions, Record, TableReader, seeded
 from syncd.feeds.readers.source import Utf8Source, over_limit
 
 _SAMPLE = 1 << 18
 _RECORDS = 21
 _SEP = re.compile(rb"sep=([^\r\n])[^\r\n]*(?:\r\n|\n|\r)", re.IGNORECASE)
 _FIRST_END = re.compile(rb'(?:[^"\r\n]++|"[^"]*+(?:"|\Z))*+(\r\n|\n|\r)')
+_LINE_END = re.compile(rb"\r\n|[\r\n]")
 #: What may go on behind the end of a chunk: a line end, a character of two or three bytes.
 _CUT_OFF = re.compile(rb"(?:\r|[\xc0-\xff][\x80-\xbf]?)\Z")
 #: Fed after the last line. If it becomes part of a record, a quote is open.
 _SENTINEL = "end"
+#: What is longer is given to csv.reader a part at a time. It takes four bytes for each character of a cell, and an object for each
+#: cell of a part.
+_MAX_PART = 1 << 16
 #: csv.reader has one limit for the whole process; the feed's limits are checked on the bytes.
 csv.field_size_limit(1 << 30)
 
@@ -43,154 +43,158 @@ class CsvReader(TableReader):
         spec = options.spec
         dialect = _find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
         self.delimiter, self._end, self._skip = dialect
-        self._newline = self._end[-1:]
+        self._newline, self._mark = self._end[-1:], self.delimiter.encode()
+        self._line += 1 if self._skip else 0
         self._digest: Callable[[bytes], bytes] | None = None
-        self._splitter = RecordSplitter(self.delimiter)
+        #: The parts that csv.reader has of the record that is not whole yet, their size, and whether the last one ends within a
+        #: line; the digest of a part that may be the record; and the parts to give it again, in lines.
+        self._parts: list[bytes] = []
+        self._size, self._within = 0, False
+        self._likely: bytes | None = None
+        self._again: list[bytes] = []
+        #: Known records that come before what csv.reader has: the digest and the bytes of each.
+        self._passed: list[tuple[bytes, bytes]] = []
+        self._ended = False
 
     def __iter__(self) -> Iterator[Record]:
-        splitter = self._splitter
-        self._line += 1 if self._skip else 0
-        for chunk in _whole_characters(self._chunks(self._skip)):
-            at, pieces = 0, list[bytes]()
-            while at < len(chunk) and (splitter.waiting or self._digest is None):
-                record, ended, at = self._next_record(chunk, at)
-                if splitter.waiting:
+        rows = csv.reader(self._given(), delimiter=self.delimiter)
+        cells: list[str] = []  # of a row that comes in parts
+        while True:
+            try:
+                row = next(rows)
+            except csv.Error:  # a line ends outside of quotes within a part
+                self._again = b"".join(self._parts).splitlines(keepends=True)
+                self._parts, self._size = [], 0
+                continue
+            except FeedError:
+                yield from self._take_passed()
+                raise
+            yield from self._take_passed()
+            if not self._parts:
+                if self._ended:
                     break
-                if not ended or self._digest is None or len(record) > self._limits.record:
-                    yield from self._one(record, ended)
-                else:
-                    pieces = [record]
-                del record
-            more, rest = _join(chunk[at:], self._end)
-            pieces += more
-            done = (yield from self._records(pieces)) if pieces else 0
-            undecided = [piece + self._end for piece in pieces[done:]]
-            yield from self._split(b"".join((*undecided, rest)))
-        if splitter.waiting:
-            yield from self._last()
+                continue
+            if self._ended:
+                where = " of its header" if self._digest is None else ""
+                raise FeedError("truncated", f"the file ends inside a quoted cell{where}", line=self._line)
+            if self._within:  # the row ends with the delimiter, behind which csv.reader sees an empty cell
+                cells += row[:-1] if self._size <= self._limits.record else []
+                continue
+            if cells:
+                row, cells = cells + (row if self._size <= self._limits.record else []), []
+            raw, self._parts, self._size = b"".join(self._parts), [], 0
+            yield from self._row(row, raw)
+            self._line += raw.count(self._newline)
         if self.header is None:
             raise FeedError("empty_file", "the file has no header")
 
-    def _next_record(self, chunk: bytes, at: int) -> tuple[bytes, int, int]:
-        """The record that waits, if it ends in ``chunk[at:]``, 1 if it had the file's own line end, and where it ends."""
-        record, at = self._splitter.next(chunk, at)
-        bare = record.removesuffix(self._end)
-        size = len(bare) or self._splitter.waiting
-        if size > self._limits.text:
-            detail = f"a record of more than {self._limits.text} bytes; a quote may lack its end"
-            raise FeedError("limit_exceeded", detail, line=self._line)
-        return bare, len(bare) < len(record), at
+    # -- the file in parts
 
-    def _records(self, pieces: list[bytes], ended: int = 1) -> Generator[Record, None, int]:
-        """The records of candidates, of which each is a record's bytes without (``ended``) or with the line end. Returns how many
-        of them are records: the next one, if there is one, is not, or not by itself."""
-        assert self._digest is not None
-        digests = list(map(self._digest, pieces))
-        known = self._ask(digests)
-        newline = self._newline
-        pending: list[bytes] = []
-        marks: list[bytes] = []
-        for at, (piece, digest) in enumerate(zip(pieces, digests, strict=True)):
-            if digest not in known:
-                pending.append(piece)
-                marks.append(digest)
-                continue
-            if pending:
-                done = yield from self._parse(pending, marks, ended)
-                if done < len(pending):  # in an open quote even the bytes of a known record are text
-                    return at - len(pending) + done
-                pending, marks = [], []
-            yield Record(self._next(), self._line, digest)
-            self._line += piece.count(newline) + ended
-        done = (yield from self._parse(pending, marks, ended)) if pending else 0
-        return len(pieces) - len(pending) + done
-
-    def _parse(self, pieces: list[bytes], digests: list[bytes], ended: int) -> Generator[Record, None, int]:
-        """Candidates that csv.reader has to decide, the first at a record's start. Returns how many of them are records."""
-        newline, end = self._newline, self._end
-        reader = csv.reader(chain(map(self._decode, pieces), (_SENTINEL,)), delimiter=self.delimiter)
-        done = 0
-        try:
-            for row in reader:
-                if reader.line_num != done + 1 or done == len(pieces):
+    def _given(self) -> Iterator[str]:
+        """The file as csv.reader gets it, but for known records."""
+        rest = b""
+        for chunk in _whole_characters(self._chunks(self._skip)):
+            data, at = rest + chunk, 0
+            while True:
+                if not self._parts:
+                    pieces, at = _join(data, at, self._end)
+                    yield from self._pieces(pieces)
+                if not self._parts and len(data) - at <= self._limits.record:
                     break
-                raw = pieces[done]
-                yield from self._row(row, raw if ended else raw.removesuffix(end), digests[done])
-                done += 1
-                self._line += raw.count(newline) + ended
-        except csv.Error:
-            pass
-        return done
+                end = self._part_end(data, at)
+                if end is None:
+                    break
+                yield self._text(data[at:end], within=data[end - 1] not in b"\r\n")
+                at = end
+            rest = data[at:]
+            self._check_size(len(rest))
+            if not self._parts:
+                yield ""  # an empty row: the records so far are given out
+        if rest:
+            yield from self._give(rest)
+        self._ended = True
+        yield _SENTINEL
 
-    def _split(self, data: bytes) -> Iterator[Record]:
-        """The records of data that begins with one; what has no end waits."""
-        records = []
-        at = 0
-        while at < len(data):
-            record, at = self._splitter.next(data, at)
-            if record:
-                records.append(record)
-        if records:
-            yield from self._exact(records, 0)
+    def _pieces(self, pieces: list[bytes]) -> Iterator[str]:
+        """Give all ``pieces`` but those that are known records, of which each begins where the record before it ends."""
+        digests: list[bytes] = []
+        known: Collection[bytes] = ()
+        for at, piece in enumerate(pieces):
+            if not digests and self._digest is not None:
+                digests = [b""] * at + list(map(self._digest, pieces[at:]))
+                known = self._ask(digests[at:])
+            digest = digests[at] if digests and not self._parts else None
+            if digest in known:
+                self._passed.append((digest, piece))
+            else:
+                yield from self._give(piece + self._end, likely=digest)
 
-    def _exact(self, records: list[bytes], ended: int) -> Iterator[Record]:
-        if (yield from self._records(records, ended)) < len(records):
-            raise FeedError("not_well_formed", "not CSV", line=self._line)
+    def _give(self, part: bytes, *, likely: bytes | None = None) -> Iterator[str]:
+        """Give one part, and again in lines where csv.reader refuses it."""
+        yield self._text(part, likely=likely)
+        again, self._again = self._again, []
+        for line in again:
+            yield self._text(line)
 
-    def _one(self, record: bytes, ended: int) -> Iterator[Record]:
-        """The record, or the header, of any length."""
-        if self._digest is None:
-            self._take_header(record)
-        elif len(record) > self._limits.record:
-            yield from self._too_long(record)
-        else:
-            yield from self._exact([record], ended)
-            return
-        self._line += record.count(self._newline) + ended
-
-    def _too_long(self, record: bytes) -> Iterator[Record]:
-        """A record that is rejected for its length. Of each of its cells, the item has what a record may have."""
-        assert self._digest is not None
-        digest = self._digest(record)
-        if self._ask([digest]):
-            yield Record(self._next(), self._line, digest)
-        elif not is_blank(self._decode(record), self.delimiter):
-            most = self._limits.record
-            cells = partial(cells_of, record, self.delimiter, self._limits.columns)
-            item = dict(zip(self._keys, (cell[:most] for cell in cells()), strict=False))
-            yield Record(self._next(), self._line, digest, item, too_long(len(record), self._limits), cells)
-
-    def _last(self) -> Iterator[Record]:
-        """What follows the last line end outside of quotes: a record, or the start of one that was cut off."""
-        if self._splitter.quoted:
-            where = " of its header" if self._digest is None else ""
-            raise FeedError("truncated", f"the file ends inside a quoted cell{where}", line=self._line)
-        yield from self._one(self._splitter.take(), 0)
-
-    def _row(self, row: list[str], raw: bytes, digest: bytes) -> Iterator[Record]:
-        if any(row) and any(map(str.strip, row)):
-            yield self._new(row, row, len(raw), digest)
-
-    def _take_header(self, record: bytes) -> None:
-        """The first record that is not blank names the columns."""
-        text = self._decode(record)
-        if is_blank(text, self.delimiter):
-            return
-        if len(record) > self._limits.record:
-            raise over_limit("record", f"a header of more than {self._limits.record} bytes", line=self._line)
-        cells: list[str] = next(csv.reader([text], delimiter=self.delimiter))
-        self._set_header(cells, self._line)
-        digest = seeded("csv", self.source.encoding, self.delimiter, "\x00".join(cells))
-        # a CR or LF at a record's end means nothing; quotes may have kept it there
-        self._digest = lambda record: digest(record.rstrip(b"\r\n"))
-
-    def _decode(self, piece: bytes) -> str:
+    def _text(self, part: bytes, *, likely: bytes | None = None, within: bool = False) -> str:
+        self._within, self._likely = within, None if self._parts else likely
+        self._parts.append(part)
+        self._size += len(part)
+        self._check_size(0)
         try:
-            return piece.decode()
+            return part.decode()
         except UnicodeDecodeError as error:
-            line = self._line + piece.count(self._newline, 0, error.start)
-            detail = f"not UTF-8: byte 0x{piece[error.start]:02X}"
-            raise FeedError("bad_encoding", detail, line=line) from None
+            before = b"".join((*self._parts[:-1], part[: error.start]))
+            detail = f"not UTF-8: byte 0x{part[error.start]:02X}"
+            raise FeedError("bad_encoding", detail, line=self._line + before.count(self._newline)) from None
+
+    def _part_end(self, data: bytes, at: int) -> int | None:
+        """Return where the next part of a long record ends: with a line, or behind a delimiter. None: that is still to come."""
+        if self._parts and not self._within:  # csv.reader goes on after a line, so a quote is open
+            quote = data.find(b'"', at)
+            lines = data.rfind(self._newline, at, quote if quote >= 0 else len(data)) + 1
+            if lines:
+                return lines
+        far = at + _MAX_PART
+        if (line := _LINE_END.search(data, at, far)) is None:
+            cut = data.find(self._mark, far)
+            line = _LINE_END.search(data, far, cut if cut >= 0 else len(data))
+            if line is None:
+                return cut + len(self._mark) if cut >= 0 else None
+        return line.end()
+
+    def _check_size(self, more: int) -> None:
+        if self._size + more > self._limits.text + len(self._end):
+            most = self._limits.text
+            detail = f"a record of more than {most} bytes; a quote may lack its end"
+            raise FeedError("limit_exceeded", detail, line=self._line)
+
+    # -- records
+
+    def _take_passed(self) -> Iterator[Record]:
+        passed, self._passed = self._passed, []
+        for digest, piece in passed:
+            yield Record(self._next(), self._line, digest)
+            self._line += piece.count(self._newline) + 1
+
+    def _row(self, row: list[str], raw: bytes) -> Iterator[Record]:
+        if not any(map(str.strip, row)):
+            return
+        size, most = len(raw.rstrip(b"\r\n")), self._limits.record
+        if self._digest is None:
+            if size > most:
+                raise over_limit("record", f"a header of more than {most} bytes", line=self._line)
+            self._set_header(row, self._line)
+            digest = seeded("csv", self.source.encoding, self.delimiter, "\x00".join(row))
+            # a CR or LF at a record's end means nothing; quotes may have kept it there
+            self._digest = lambda record: digest(record.rstrip(b"\r\n"))
+            return
+        own = self._likely or self._digest(raw)
+        if self._likely is None and self._ask([own]):
+            yield Record(self._next(), self._line, own)
+            return
+        cut = row if size <= most else [cell[:most] for cell in row]
+        yield self._new(cut, row, size, own)
 
 
 def _whole_characters(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -206,23 +210,23 @@ def _whole_characters(chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield rest
 
 
-def _join(buf: bytes, end: bytes) -> tuple[list[bytes], bytes]:
-    """Lines joined while a quote is open (by parity), without their line ends; and what is not complete yet."""
-    parts = buf.split(end)
+def _join(data: bytes, start: int, end: bytes) -> tuple[list[bytes], int]:
+    """Lines of ``data`` from ``start`` on, joined while a quote is open (by parity), without their line ends; and where what is
+    not complete yet begins."""
+    parts = (data[start:] if start else data).split(end)
     del parts[-1]
     pieces: list[bytes] = []
-    start = at = 0
-    step = len(end)
+    at, step = start, len(end)
     open_quote = False
     for part in parts:
         at += len(part)
         if part.count(b'"') & 1:
             open_quote = not open_quote
         if not open_quote:
-            pieces.append(part if at - start == len(part) else buf[start:at])
+            pieces.append(part if at - start == len(part) else data[start:at])
             start = at + step
         at += step
-    return pieces, buf[start:]
+    return pieces, start
 
 
 def _find_dialect(head: bytes, setting: str | None, *, guessed: bool) -> tuple[str, bytes, int]:

@@ -9,7 +9,7 @@ import pytest
 
 from syncd.domain import FeedLimits
 from syncd.feeds.readers import ReadSpec
-from syncd.feeds.readers.json.values import record_value
+from syncd.feeds.readers.json_values import record_value
 from tests.feeds.readers.reading import MB, fault, items, read
 
 JSON_GOOD = {
