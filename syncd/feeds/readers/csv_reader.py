@@ -26,8 +26,7 @@ _LINE_END = re.compile(rb"\r\n|[\r\n]")
 _CUT_OFF = re.compile(rb"(?:\r|[\xc0-\xff][\x80-\xbf]?)\Z")
 #: Fed after the last line. If it becomes part of a record, a quote is open.
 _SENTINEL = "end"
-#: What is longer is given to csv.reader a part at a time. It takes four bytes for each character of a cell, and an object for each
-#: cell of a part.
+#: A longer line is given to csv.reader a part at a time, as it makes an object of each cell of a part.
 _MAX_PART = 1 << 16
 #: csv.reader has one limit for the whole process; the feed's limits are checked on the bytes.
 csv.field_size_limit(1 << 30)
@@ -78,10 +77,11 @@ class CsvReader(TableReader):
                 where = " of its header" if self._digest is None else ""
                 raise FeedError("truncated", f"the file ends inside a quoted cell{where}", line=self._line)
             if self._within:  # the row ends with the delimiter, behind which csv.reader sees an empty cell
-                cells += row[:-1] if self._size <= self._limits.record else []
+                cells += row[:-1]
+                del cells[self._limits.columns + 1 :]  # more are ragged in any case
                 continue
             if cells:
-                row, cells = cells + (row if self._size <= self._limits.record else []), []
+                row, cells = cells + row, []
             raw, self._parts, self._size = b"".join(self._parts), [], 0
             yield from self._row(row, raw)
             self._line += raw.count(self._newline)

@@ -17,7 +17,7 @@ import ijson
 import msgspec
 
 from syncd.errors import FeedError, Problem
-from syncd.feeds.readers.json_paths import CLOSING, FAULTS, KINDS, OuterParser, code_and_words
+from syncd.feeds.readers.json_paths import FAULTS, OuterParser, code_and_words
 from syncd.feeds.readers.json_values import end_of, record_value
 from syncd.feeds.readers.records import ERRORS, FeedReader, Format, ReadOptions, Record, seeded
 from syncd.feeds.readers.source import Utf8Source, over_limit
@@ -26,8 +26,10 @@ from syncd.feeds.readers.source import Utf8Source, over_limit
 _ERRORS_NAME = f'"{ERRORS}"'.encode()
 #: The most records, and bytes of records, that are asked for at once.
 _MAX_BATCH, _MAX_BATCH_SIZE = 256, 1 << 20
-#: What may end a record: of one that is an object or an array, and of any.
-_CLOSING_BRACKET, _END = re.compile(rb"[\]}]"), re.compile(rb'["\]},]')
+#: A string, or an opening or closing bracket, and what comes before it.
+_TOKEN = re.compile(rb'[^"\[\]{}]*+(?:"(?:[^"\\]++|\\.)*+"|([\[{])|([\]}]))', re.DOTALL)
+#: How much of a long record is checked at once.
+_STEP = 1 << 18
 _TEXT_SEPARATOR = re.compile(r"[ \t\r\n]*+(,?+)[ \t\r\n]*+")
 _SEPARATOR = re.compile(_TEXT_SEPARATOR.pattern.encode())
 
@@ -271,38 +273,60 @@ class JsonReader(_JsonReader):
 
     def _read_long(self) -> _Read:
         """Return the record that begins here, of which nothing is built: it is too long, too deep or no JSON."""
-        keyed = self._outer.kind == "members"
+        end = self._end_of_long()
+        raw = self._data[self._at : end]
+        self._check(raw)
+        if end is None:
+            raise self._fault("truncated", "the file ends before its records do")
+        read = self._line, self._offset, raw
+        self._go_on(end)
+        return read
+
+    def _end_of_long(self) -> int | None:
+        """Return where the record ends in the data, to which more is added; None if that cannot be found. Nothing is looked at
+        again and again, however long the record is. Raise FeedError ``limit_exceeded``."""
+        at, depth, named = self._at, 0, self._outer.kind == "members"
+        while self._data[self._at] in b'"[{':
+            if token := _TOKEN.match(self._data, at):
+                at = token.end()
+                depth += (token[1] is not None) - (token[2] is not None)
+                whole, named = not (depth or named), False
+            else:
+                whole = False
+            if (at if token else len(self._data)) - self._at > self._limits.text:
+                detail = f"a record of more than {self._limits.text} bytes"
+                raise over_limit("text", detail, line=self._line, offset=self._offset)
+            if whole:
+                return at
+            if token is None:
+                at -= self._at
+                if not self._add_data():
+                    break
+        return None
+
+    def _check(self, raw: bytes) -> None:
+        """Raise FeedError if ``raw`` begins no record."""
         events = ijson.sendable_list()
         parser = ijson.basic_parse_coro(events)
-        parser.send(b"{" if keyed else b"[")
-        del events[:]
-        line, offset, parts = self._line, self._offset, list[bytes]()
-        depth = 1
-        while True:
-            data = self._data
-            while self._at < len(data):
-                ending = (_CLOSING_BRACKET if depth > 1 else _END).search(data, self._at)
-                at = ending.end() if ending else len(data)
-                try:
-                    parser.send(data[self._at : at])
-                except FAULTS as error:
-                    raise self._fault(*code_and_words(error)) from None
-                event = ""
-                for event, _ in events:
-                    depth += (event in KINDS) - (event in CLOSING)
-                whole = bool(events) and depth == 1 and event != "map_key"
-                if whole and event == "number":  # what ends it is no part of it
-                    at -= 1
+        try:
+            parser.send(b"{" if self._outer.kind == "members" else b"[")
+            for at in range(0, len(raw), _STEP):
+                parser.send(raw[at : at + _STEP])
                 del events[:]
-                parts.append(data[self._at : at])
-                self._go_on(at)
-                if self._offset - offset > self._limits.text:
-                    detail = f"a record of more than {self._limits.text} bytes"
-                    raise over_limit("text", detail, line=line, offset=offset)
-                if whole:
-                    return line, offset, b"".join(parts).rstrip()
-            if not self._add_data():
-                raise self._fault("truncated", "the file ends before its records do")
+        except FAULTS as error:
+            place = 0
+            try:
+                end_of(
+                    raw[: self._limits.record].decode("utf-8", "ignore"),
+                    0,
+                    keyed=self._outer.kind == "members",
+                )
+            except json.JSONDecodeError as bad:
+                place = len(bad.doc[: bad.pos].encode())
+            except (ValueError, RecursionError):
+                pass
+            self._go_on(self._at + place)
+            raise self._fault(*code_and_words(error)) from None
 
     def _fault(self, code: str, detail: str, offset: int | None = None) -> FeedError:
         return FeedError(code, detail, line=self._line, offset=self._offset if offset is None else offset)

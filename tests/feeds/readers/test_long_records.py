@@ -59,13 +59,14 @@ def test_a_quote_in_a_cell_without_quotes_does_not_make_one_record_of_all_that_f
     assert sum(1 for _ in reader) == 5_002
 
 
-def test_a_row_that_is_too_long_has_all_its_cells_and_those_after_too_many_as_one():
+def test_a_row_that_is_too_long_has_its_cells_but_not_more_than_columns_are_allowed():
     text = "x" * MB
     data = f'id,t,u\n1,"{text}""{text}",{text},"b"\n2,{"a,b," * MB}"c"\n'
     reader = read_stream(lambda: io.BytesIO(data.encode()), ReadSpec(), FeedLimits())
-    cells = [list(record.raw()) for record in reader if record.raw]  # type: ignore[call-overload]
-    assert cells[0] == ["1", f'{text}"{text}', text, "b"]
-    assert (len(cells[1]), cells[1][:3], cells[1][1000][-7:]) == (1001, ["2", "a", "b"], 'a,b,"c"')
+    first, second = [record.raw() for record in reader if record.raw]
+    assert first == ["1", f'{text}"{text}', text, "b"]
+    assert second[:1001] == ["2", *["a", "b"] * 500]
+    assert len(second) < 100_000
 
 
 def test_a_long_row_of_nothing_is_no_record():
