@@ -45,10 +45,9 @@ class CsvReader(TableReader):
         self._newline, self._mark = self._end[-1:], self.delimiter.encode()
         self._line += 1 if self._skip else 0
         self._digest: Callable[[bytes], bytes] | None = None
-        #: The parts that csv.reader has of the record that is not whole yet, their size, and whether the last one ends within a
-        #: line; the digest of a part that may be the record; and the parts to give it again, in lines.
-        self._parts: list[bytes] = []
-        self._size, self._within = 0, False
+        #: The bytes that csv.reader has of the record that is not whole yet, and whether they end within a line; the digest of
+        #: bytes that may be the record; and the lines to give it again.
+        self._raw, self._within = bytearray(), False
         self._likely: bytes | None = None
         self._again: list[bytes] = []
         #: Known records that come before what csv.reader has: the digest and the bytes of each.
@@ -62,14 +61,14 @@ class CsvReader(TableReader):
             try:
                 row = next(rows)
             except csv.Error:  # a line ends outside of quotes within a part
-                self._again = b"".join(self._parts).splitlines(keepends=True)
-                self._parts, self._size = [], 0
+                self._again = bytes(self._raw).splitlines(keepends=True)
+                self._raw.clear()
                 continue
             except FeedError:
                 yield from self._take_passed()
                 raise
             yield from self._take_passed()
-            if not self._parts:
+            if not self._raw:
                 if self._ended:
                     break
                 continue
@@ -82,7 +81,8 @@ class CsvReader(TableReader):
                 continue
             if cells:
                 row, cells = cells + row, []
-            raw, self._parts, self._size = b"".join(self._parts), [], 0
+            raw = bytes(self._raw)
+            self._raw.clear()
             yield from self._row(row, raw)
             self._line += raw.count(self._newline)
         if self.header is None:
@@ -96,10 +96,10 @@ class CsvReader(TableReader):
         for chunk in _whole_characters(self._chunks(self._skip)):
             data, at = rest + chunk, 0
             while True:
-                if not self._parts:
+                if not self._raw:
                     pieces, at = _join(data, at, self._end)
                     yield from self._pieces(pieces)
-                if not self._parts and len(data) - at <= self._limits.record:
+                if not self._raw and len(data) - at <= self._limits.record:
                     break
                 end = self._part_end(data, at)
                 if end is None:
@@ -108,7 +108,7 @@ class CsvReader(TableReader):
                 at = end
             rest = data[at:]
             self._check_size(len(rest))
-            if not self._parts:
+            if not self._raw:
                 yield ""  # an empty row: the records so far are given out
         if rest:
             yield from self._give(rest)
@@ -123,7 +123,7 @@ class CsvReader(TableReader):
             if not digests and self._digest is not None:
                 digests = [b""] * at + list(map(self._digest, pieces[at:]))
                 known = self._ask(digests[at:])
-            digest = digests[at] if digests and not self._parts else None
+            digest = digests[at] if digests and not self._raw else None
             if digest in known:
                 self._passed.append((digest, piece))
             else:
@@ -137,20 +137,19 @@ class CsvReader(TableReader):
             yield self._text(line)
 
     def _text(self, part: bytes, *, likely: bytes | None = None, within: bool = False) -> str:
-        self._within, self._likely = within, None if self._parts else likely
-        self._parts.append(part)
-        self._size += len(part)
+        self._within, self._likely = within, None if self._raw else likely
+        self._raw += part
         self._check_size(0)
         try:
             return part.decode()
         except UnicodeDecodeError as error:
-            before = b"".join((*self._parts[:-1], part[: error.start]))
+            before = self._raw.count(self._newline, 0, len(self._raw) - len(part) + error.start)
             detail = f"not UTF-8: byte 0x{part[error.start]:02X}"
-            raise FeedError("bad_encoding", detail, line=self._line + before.count(self._newline)) from None
+            raise FeedError("bad_encoding", detail, line=self._line + before) from None
 
     def _part_end(self, data: bytes, at: int) -> int | None:
         """Return where the next part of a long record ends: with a line, or behind a delimiter. None: that is still to come."""
-        if self._parts and not self._within:  # csv.reader goes on after a line, so a quote is open
+        if self._raw and not self._within:  # csv.reader goes on after a line, so a quote is open
             quote = data.find(b'"', at)
             lines = data.rfind(self._newline, at, quote if quote >= 0 else len(data)) + 1
             if lines:
@@ -164,7 +163,7 @@ class CsvReader(TableReader):
         return line.end()
 
     def _check_size(self, more: int) -> None:
-        if self._size + more > self._limits.text + len(self._end):
+        if len(self._raw) + more > self._limits.text + len(self._end):
             most = self._limits.text
             detail = f"a record of more than {most} bytes; a quote may lack its end"
             raise FeedError("limit_exceeded", detail, line=self._line)
