@@ -126,7 +126,7 @@ INPUTS: dict[str, tuple[str | int, Callable[[], Opener]]] = {
     "xml: blanks before it": ("empty_file", lambda: lazily(b"", b" ", b"<jobs/>")),
     "xml: an entity bomb": ("forbidden_dtd", lambda: ready(LAUGHS + b"]><jobs><job>&a11;</job></jobs>")),
     "xml: a document type of 1 GiB": ("forbidden_dtd", lambda: lazily(b"<!DOCTYPE jobs [", b"<!-- x -->")),
-    "lenient: roots without end": ("limit_exceeded", lambda: lazily(b"<jobs><job/></jobs>", b"<jobs/>")),
+    "lenient: roots without end": (1, lambda: lazily(b"<jobs><job/></jobs>", b"<jobs/>")),
     "lenient: roots without records": ("no_records_path", lambda: lazily(b"", b"<a/>")),
     "lenient: a comment between roots": (
         "limit_exceeded",

@@ -39,7 +39,7 @@ _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"Opening and ending tag mismatch: (.+) line \d+ and (.+)", "<{0}> is ended by </{1}>"),
         (r"Premature end of data in tag (\S+)", "the file ends inside <{0}>"),
         (r"Extra content at the end of the document", "there is something after the end of the document"
-         " ([read] recover = true would read a second root)"),
+         " ([read] recover = true would leave it out)"),
     )
 )  # fmt: skip
 LIMIT_ERRORS = frozenset({etree.ErrorTypes.ERR_NAME_TOO_LONG, etree.ErrorTypes.ERR_RESOURCE_LIMIT})
@@ -61,16 +61,18 @@ class XmlParser:
 
     ``most`` is the largest number of bytes without the end of a record. ``first_line`` is that of the document's start,
     ``fed_line`` that in which the data so far ends; ``entities`` knows whether that is within CDATA, a comment or an
-    instruction. Raise FeedError ``not_well_formed``, ``unknown_entity``, ``limit_exceeded``, ``bad_encoding``."""
+    instruction. With ``recover``, what libxml2 cannot parse is dropped, and bare ``&`` and ``<`` are text. Raise FeedError
+    ``not_well_formed``, ``unknown_entity``, ``limit_exceeded``, ``bad_encoding``."""
 
-    recover = False
-
-    def __init__(self, found: FoundRecords, limits: FeedLimits, line: int) -> None:
-        self.most, self._record_name = min(limits.text, _LONGEST), found.path[-1]
-        self.entities = EntityTranslator(self._record_name if self.recover else None)
+    def __init__(self, found: FoundRecords, limits: FeedLimits, line: int, *, recover: bool) -> None:
+        self.most, self._recover = min(limits.text, _LONGEST), recover
+        record = found.path[-1]
+        self.entities = EntityTranslator(record if recover else None)
         self._since = self._tags = self._attributes = 0
-        self._begin(found.root, line)
-        self.fed_line = line
+        # the ends of records, of the root and of the number of records are reported
+        self._parser = new_parser((f"{{*}}{record}", found.root, COUNT_TAG), recover=recover)
+        self._events = cast(Iterator[Event], self._parser.read_events())
+        self.first_line = self.fed_line = line
 
     @property
     def in_section(self) -> bool:
@@ -127,17 +129,26 @@ class XmlParser:
         try:
             self._parser.close()
         except etree.XMLSyntaxError as error:
+            if self._recover:
+                return self._limit_fault()
             cut = self.entities.section_end == b"?>" and _code_of(error) in _CUT_PI
             code = "truncated" if cut or _code_of(error) in _UNCLOSED else "not_well_formed"
             return _syntax_fault(error, code, self.first_line, self.fed_line)
-        return None
+        return self._limit_fault()
+
+    def _limit_fault(self) -> FeedError | None:
+        """The fault of a document that has reached a limit of libxml2, which drops the rest then."""
+        entry = next((entry for entry in self._parser.feed_error_log if entry.type in LIMIT_ERRORS), None)
+        if entry is None:
+            return None
+        return FeedError("limit_exceeded", in_words(entry.message), line=self.first_line - 1 + entry.line)
 
     def end(self, line: int, *, cut_off: bool) -> tuple[FeedError | None, list[Event]]:
         """Return what is wrong with the whole document, and the events that closing brings.
 
         ``cut_off``: the file ends within markup, which was not fed."""
         fault = self.close()
-        if fault is None and (cut_off or self.in_section):
+        if fault is None and not self._recover and (cut_off or self.in_section):
             detail = "the file ends within a tag, a reference or a comment"
             fault = FeedError("truncated", detail, line=line)
         return fault, list(self._events)
@@ -150,12 +161,6 @@ class XmlParser:
         what = "bytes of memory for tags and attributes" if self._is_heavy else "bytes"
         detail = f"more than {self.most} {what} without the end of a record"
         return FeedError("limit_exceeded", detail, line=line)
-
-    def _begin(self, root: str, line: int) -> None:
-        """Begin a document in ``line``, of which the ends of records, of the root and of the number of records are reported."""
-        self._parser = new_parser((f"{{*}}{self._record_name}", root, COUNT_TAG), recover=self.recover)
-        self._events = cast(Iterator[Event], self._parser.read_events())
-        self.first_line = line
 
 
 def in_words(complaint: str) -> str:

@@ -60,8 +60,8 @@ class XmlReader(FeedReader):
     ``no_records_path``, ``forbidden_dtd``, ``bad_encoding``."""
 
     format: Format = "xml"
-    parser_type = XmlParser
-    tree_type = RecordTree
+    #: Whether the parser drops what it cannot parse.
+    recover = False
 
     def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
         super().__init__(source, options)
@@ -74,8 +74,8 @@ class XmlReader(FeedReader):
         prolog = source.head[self._blank :][: found.prolog] if spec.outside else b""
         seeds = (source.encoding, repr(found.path), repr(found.inherited), prolog)
         self._slice_digest, self._loose_digest = seeded("xml slice", *seeds), seeded("xml element", *seeds)
-        self._parser = self.parser_type(found, options.limits, self._line)
-        self._tree = self.tree_type(found, spec)
+        self._parser = XmlParser(found, options.limits, self._line, recover=self.recover)
+        self._tree = RecordTree(found, spec)
         self._nonce = f"n{secrets.token_hex(12)}"
         self._trusted = False
         #: Whether records that are parsed ``again`` may be FlatRecords.
