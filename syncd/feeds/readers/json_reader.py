@@ -26,8 +26,8 @@ from syncd.feeds.readers.source import Utf8Source, over_limit
 _ERRORS_NAME = f'"{ERRORS}"'.encode()
 #: The most records, and bytes of records, that are asked for at once.
 _MAX_BATCH, _MAX_BATCH_SIZE = 256, 1 << 20
-#: A string, or an opening or closing bracket, and what comes before it.
-_TOKEN = re.compile(rb'[^"\[\]{}]*+(?:"(?:[^"\\]++|\\.)*+"|([\[{])|([\]}]))', re.DOTALL)
+#: A string, opening brackets or one that closes, and what comes before it.
+_TOKEN = re.compile(rb'[^"\[\]{}]*+(?:"(?:[^"\\]++|\\.)*+"|([\[{]++)|([\]}]))', re.DOTALL)
 #: How much of a long record is checked at once.
 _STEP = 1 << 18
 _TEXT_SEPARATOR = re.compile(r"[ \t\r\n]*+(,?+)[ \t\r\n]*+")
@@ -289,7 +289,7 @@ class JsonReader(_JsonReader):
         while self._data[self._at] in b'"[{':
             if token := _TOKEN.match(self._data, at):
                 at = token.end()
-                depth += (token[1] is not None) - (token[2] is not None)
+                depth += len(token[1] or b"") - len(token[2] or b"")
                 whole, named = not (depth or named), False
             else:
                 whole = False

@@ -1,13 +1,14 @@
 """XML that is not well-formed, read as far as libxml2 recovers it (``[read] recover = true``): the first root alone.
 
 Bare ``&`` and ``<`` are text, and control characters are left out and counted. What libxml2 cannot parse is dropped; lost records
-are counted by their start tags. A record that another element's end tag closes, or that has another record in it, is a problem: its
-fields may be those of several."""
+are counted by their start tags. A record that another element's end tag closes, or that has another record in it, is a problem:
+its fields may be those of several."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 from lxml import etree
 
@@ -15,6 +16,7 @@ from syncd.errors import Problem
 from syncd.feeds.readers.records import ReadOptions, ReadSpec, Record
 from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.xml.discovery import find_records
+from syncd.feeds.readers.xml.entities import UnknownEntity
 from syncd.feeds.readers.xml.reader import XmlReader
 from syncd.feeds.readers.xml.tree import Event, FoundRecords
 
@@ -56,10 +58,19 @@ class LenientXmlReader(XmlReader):
             start, at = at, self._cut(data, at)
             yield from super()._loose(data[start:at])
         self._at_record_end = False
-        if not self._second and (root := _START.match(data, at)):
-            line = self._line + data.count(b"\n", at, root.start(1))
-            self._second = f"<{root[1].decode('utf-8', 'replace')[:40]}> (line {line})"
+        if at < len(data) and not self._second:
+            self._second = self._next_root(data[at:])
         self._line += data.count(b"\n", at)
+
+    def _next_root(self, data: bytes) -> str:
+        """Name the root that begins in what follows the first one, if one does."""
+        root = None if self._parser.in_section else _START.match(data)
+        with suppress(UnknownEntity):
+            self._parser.entities.translate(data)
+        if root is None:
+            return ""
+        line = self._line + data.count(b"\n", 0, root.start(1))
+        return f"<{root[1].decode('utf-8', 'replace')[:40]}> (line {line})"
 
     def _cut(self, data: bytes, at: int) -> int:
         """Where the part of ``data`` that begins at ``at`` ends: behind the next end tag of the root, or around that of a record,
