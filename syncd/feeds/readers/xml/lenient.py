@@ -64,9 +64,12 @@ class LenientXmlReader(XmlReader):
 
     def _next_root(self, data: bytes) -> str:
         """Name the root that begins in what follows the first one, if one does."""
+        entities = self._parser.entities
         root = None if self._parser.in_section else _START.match(data)
+        started = entities.started
         with suppress(UnknownEntity):
-            self._parser.entities.translate(data)
+            entities.translate(data)  # to know which section it ends in
+        entities.started = started
         if root is None:
             return ""
         line = self._line + data.count(b"\n", 0, root.start(1))
