@@ -1,7 +1,7 @@
 """The import rules of docs/architecture.md.
 
 Imports point one way: {errors, values, file_kinds, near_names, place_data} ← {domain, settings_files} ←
-{config, feeds, store, web} ← sync ← {api, console, notify} ← service ← cli.
+{config, feeds, store, web} ← sync ← views ← {api, console, notify} ← service ← cli.
 A package is used through its face: the names that its ``__init__`` imports or defines, and the modules that its docstring
 names. No two modules and no two packages import each other in a circle."""
 
@@ -30,12 +30,13 @@ RANK = {
     "store": 2,
     "web": 2,
     "sync": 3,
-    "api": 4,
-    "console": 4,
-    "notify": 4,
-    "service": 5,
-    "cli": 6,
-    "__main__": 7,
+    "views": 4,
+    "api": 5,
+    "console": 5,
+    "notify": 5,
+    "service": 6,
+    "cli": 7,
+    "__main__": 8,
 }
 #: Library → the only places that may import it.
 HOMES = {

@@ -32,8 +32,8 @@ from syncd.service import configured_feeds, stores
 from syncd.store import Store, employers, jobs
 from syncd.store import feeds as stored_feeds
 from syncd.sync.report import Kind, rejected_json, unknown_json
-from syncd.sync.report.views import feeds_view, mapping_lines, mapping_view
 from syncd.sync.run import Checker, CheckResult
+from syncd.views import feeds_view, mapping_lines, mapping_view
 
 #: Rejected rows that the text of a check has, and texts or values of a kind that its JSON has.
 SHOWN, CAUSES = 20, 100

@@ -41,8 +41,8 @@ from syncd.service import configured_feeds, process, stores
 from syncd.store import Store, feeds, runs
 from syncd.sync.arrival import ArrivalContext, Worker, decide, revert
 from syncd.sync.report import rejected_json, run_json, warning_json, write_json
-from syncd.sync.report.views import plan_view, revert_view
 from syncd.sync.run import Feed, Planned, PlannedChange, Progress, RevertPlan, plan_revert
+from syncd.views import plan_view, revert_view
 
 SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
 #: Lines of each kind that the text has.

@@ -97,7 +97,7 @@ def _print_text(tx: Tx, number: int) -> None:
 
 
 def _print_json(tx: Tx, number: int, page: int, catalogue: Catalogue) -> None:
-    from syncd.sync.report.views import run_view
+    from syncd.views import run_view
 
     found = run_view(tx, number, page, catalogue, PAGE)
     write_json(found, lambda part: sys.stdout.write(part.decode()))

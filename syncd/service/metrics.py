@@ -18,8 +18,8 @@ from syncd.domain import Run
 from syncd.service.refresher import RefreshResult
 from syncd.store import Store, Tx, employers, jobs, outbox, runs
 from syncd.store import feeds as stored_feeds
-from syncd.sync.report.views import overdue_feeds
 from syncd.sync.run import Feed
+from syncd.views import overdue_feeds
 from syncd.web import RequestTimes
 
 #: Members of a run's counts that are not actions.

@@ -17,8 +17,8 @@ from syncd.store import Tx, runs
 from syncd.store.runs import results
 from syncd.sync.arrival import Worker, decide, revert
 from syncd.sync.report import ShownPlan, run_json, would_archive_of
-from syncd.sync.report.views import first_of_plan, revert_view
 from syncd.sync.run import Feed, Planned, PlannedChange, RevertPlan, kept_file, plan_revert
+from syncd.views import first_of_plan, revert_view
 
 #: Bytes of a file up to which "Run again" reads it first, to show what would change; and changes that are shown.
 READ_FIRST, SHOWN = 16 << 20, 50

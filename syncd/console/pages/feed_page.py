@@ -19,8 +19,8 @@ from syncd.logs import Event
 from syncd.store import Tx, feed_jobs, feeds, jobs, runs
 from syncd.sync.arrival import look_into
 from syncd.sync.report import instant_json, run_json
-from syncd.sync.report.views import feed_view, mapping_lines, mapping_view
 from syncd.sync.run import Feed
+from syncd.views import feed_view, mapping_lines, mapping_view
 from syncd.web import Refusal
 
 log = structlog.get_logger("syncd.console")

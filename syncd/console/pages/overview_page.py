@@ -17,8 +17,8 @@ from syncd.feeds.configuration import FeedFile
 from syncd.store import Tx, feeds, runs
 from syncd.store.jobs import daily_counts
 from syncd.sync.report import run_json
-from syncd.sync.report.views import count_active_jobs, feed_states, feeds_view
 from syncd.values import plural
+from syncd.views import count_active_jobs, feed_states, feeds_view
 
 #: Runs in the strip of a feed, feeds on a page, and decisions that are listed.
 STRIP, FEEDS, DECISIONS = 30, 25, 20

@@ -22,8 +22,8 @@ from syncd.logs import Event
 from syncd.store import employers
 from syncd.sync.arrival import Worker
 from syncd.sync.report import write_json
-from syncd.sync.report.views import first_of_plan, plan_view
 from syncd.sync.run import Feed
+from syncd.views import first_of_plan, plan_view
 from syncd.web import JSON, Refusal, limits
 
 log = structlog.get_logger("syncd.console")

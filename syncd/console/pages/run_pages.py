@@ -22,8 +22,8 @@ from syncd.store import Tx, history, runs
 from syncd.store.runs import results
 from syncd.sync.report import Kinds, fields_json, run_json, summary, write_json
 from syncd.sync.report.files import write_page
-from syncd.sync.report.views import run_view
 from syncd.sync.run import kept_file
+from syncd.views import run_view
 from syncd.web import JSON
 
 #: Runs on a page, unless ``limit`` asks for others.

@@ -1,6 +1,7 @@
 """What commands, the operator's pages and ``--json`` show of feeds, runs and plans: each is made here, once."""
 
-from syncd.sync.report.views.feed_views import (
+from syncd.views.accounts import employer_json, header_json, key_json
+from syncd.views.feeds import (
     count_active_jobs,
     feed_states,
     feed_view,
@@ -9,5 +10,5 @@ from syncd.sync.report.views.feed_views import (
     mapping_view,
     overdue_feeds,
 )
-from syncd.sync.report.views.job_views import job_view
-from syncd.sync.report.views.run_views import first_of_plan, plan_view, revert_view, run_view
+from syncd.views.jobs import job_view
+from syncd.views.runs import first_of_plan, plan_view, revert_view, run_view
