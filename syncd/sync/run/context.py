@@ -123,11 +123,6 @@ class Warnings:
             member,
         )
 
-    def add_many(self, code: str, detail: str, number: int) -> None:
-        """Add one warning about the whole file that counts for ``number`` of its records."""
-        self._kept.append(FeedWarning(code, detail))
-        self.total += number
-
     def clear(self) -> None:
         """Forget all warnings: the file is read again from its start."""
         self._kept = Spool[FeedWarning](self._folder)
