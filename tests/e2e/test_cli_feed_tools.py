@@ -164,7 +164,7 @@ def test_without_employers_the_one_in_the_file_is_named_and_nothing_is_written(i
         ("feed new x --from none.csv", 1, "No such file"),
         ("feed new x --from PAGE", 1, "this is an HTML page, not a feed"),
         ("feed new x --from FILE --employer Acne", 1, "no employer 'Acne'"),
-        ("feed new x", 2, "Missing option '--from'"),
+        ("feed new x", 2, "give --from FILE, or --group G"),
         ("feed check none FILE", 1, "no feed 'none'; known: acme"),
         ("feed check acme PAGE", 1, "this is an HTML page, not a feed"),
         ("feed check acme", 2, "Missing argument 'FILE'"),

@@ -212,7 +212,7 @@ def test_nothing_is_prepared_for_a_pooler_which_may_not_keep_it(open_store: Open
     for lock_url in ("", store_url(path)):  # one of its own is needed behind a pooler
         store = open_store(lock_url=lock_url)
         for number in range(5):
-            name = f"{lock_url} {number}"
+            name = f"Employer {bool(lock_url)} {number}"
             store.write(lambda tx, name=name: employers.add(tx, name))  # type: ignore[misc]
         found = store.write(lambda tx: tx.execute("SELECT count(*) FROM pg_prepared_statements").fetchone())
         counts[bool(lock_url)] = found[0]
