@@ -122,7 +122,7 @@ class JsonReader(_JsonReader):
         self._rest = self._chunks()
         #: Data of which the part before ``_at`` is done, and the offset of that place in the file.
         self._data, self._at, self._offset = b"", 0, 0
-        #: What stands between two records of an array, with their braces, and whether it misled in this data.
+        #: What stands between two records of an array, with their braces, and whether no more is found by it in this data.
         self._between, self._misled = b"", False
 
     def __iter__(self) -> Iterator[Record]:
@@ -238,9 +238,10 @@ class JsonReader(_JsonReader):
             at = start
             if kind == "object" or not following[1]:
                 break
-            if kind == "array" and not self._misled and text[end - 1] + text[at : at + 1] == "}{":
+            if kind == "array" and text[end - 1] + text[at : at + 1] == "}{":
                 self._between = text[end - 1 : at + 1].encode()
-                break
+                if not self._misled:
+                    break
         if bad is not None and not reads:
             raise bad
         self._go_on(self._at + used)
@@ -249,19 +250,17 @@ class JsonReader(_JsonReader):
     def _read_fast(self) -> list[_Read]:
         """Return all records of an array that end in the data, up to the last place that looks like one between two: what
         ``_read_plain`` would return, but for bytes that are no text, in a fifth of the time. Return [] if this is not certain."""
-        cut = (
-            self._data.rfind(self._between, self._at) if self._between and self._outer.kind == "array" else -1
-        )
-        if cut < 0 or self._misled:
+        if self._outer.kind != "array" or self._misled or not self._between:
             return []
+        end = self._data.rfind(self._between, self._at) + 1
         try:
-            raws = map(bytes, _elements(b"".join((b"[", memoryview(self._data)[self._at : cut + 1], b"]"))))
+            raws = _elements(b"".join((b"[", memoryview(self._data)[self._at : end], b"]")))
         except (msgspec.MsgspecError, RecursionError):
-            self._misled = True
-            return []
+            raws = []
+        self._misled = not raws
         reads: list[_Read] = []
         data, at, line, before = self._data, self._at, self._line, self._offset - self._at
-        for raw in raws:
+        for raw in map(bytes, raws):  # none, if nothing was found
             start = data.index(raw[:1], at)
             line += data.count(b"\n", at, start)
             reads.append((line, before + start, raw))
@@ -313,7 +312,7 @@ class JsonReader(_JsonReader):
             for at in range(0, len(raw), _STEP):
                 parser.send(raw[at : at + _STEP])
                 del events[:]
-        except FAULTS as error:
+        except ijson.JSONError as error:
             place = 0
             try:
                 end_of(
@@ -327,6 +326,8 @@ class JsonReader(_JsonReader):
                 pass
             self._go_on(self._at + place)
             raise self._fault(*code_and_words(error)) from None
+        except FAULTS:
+            return  # a number that is out of range, or half of a surrogate pair: the record cannot be used in any case
 
     def _fault(self, code: str, detail: str, offset: int | None = None) -> FeedError:
         return FeedError(code, detail, line=self._line, offset=self._offset if offset is None else offset)

@@ -209,19 +209,6 @@ class Utf8Source:
             yield _decode(decoder, b"", start, final=True)
 
 
-def grown(waiting: bytes, chunks: Iterator[bytes], most: int) -> bytes | None:
-    """Return ``waiting``, which lacks its end, with at least as much again of what follows, so that what is long is not looked
-    through over and over; None at the end of the file. Little more than ``most`` bytes are returned."""
-    more: list[bytes] = []
-    size = 0
-    for chunk in chunks:
-        more.append(chunk)
-        size += len(chunk)
-        if size >= min(len(waiting), most - len(waiting)):
-            break
-    return b"".join((waiting, *more)) if more else None
-
-
 def _encoding(raw: bytes, setting: str | None) -> tuple[str, int, bool]:
     """The codec's name, the length of the byte order mark, and whether Windows-1252 is only a guess."""
     mark, marked = next(((len(bom), name) for bom, name in _BOMS if raw.startswith(bom)), (0, None))

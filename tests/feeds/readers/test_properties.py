@@ -136,6 +136,21 @@ def test_json_records_by_key_read_back_as_written_whether_known_or_not(
 
 
 @relaxed
+@given(objects, st.lists(st.sampled_from([",", ", ", ",\n", " ,\r\n\t"]), min_size=10, max_size=10))
+def test_json_records_are_the_same_however_they_are_found(table, separators):
+    """Where one text stands between all records, they are cut there, else they are read one by one."""
+    texts = [json.dumps(row, ensure_ascii=False) for row in table]
+    plain = "[" + "".join(a + b for a, b in zip(texts, separators, strict=False)).rstrip(", \r\n\t") + "]"
+    fast = "[" + ",\n".join(texts) + "]"
+    spec = ReadSpec(format="json", encoding="utf-8")
+    one, other = records(plain.encode(), spec), records(fast.encode(), spec)
+    assert [(r.digest, r.item) for r in one] == [(r.digest, r.item) for r in other]
+    assert [r.line for r in other] == list(range(1, len(table) + 1))
+    newlines = [separator.count("\n") for separator in separators]
+    assert [r.line for r in one] == [1 + sum(newlines[:n]) for n in range(len(table))]
+
+
+@relaxed
 @given(objects, st.sampled_from(["\n", "\r\n", "\n\n"]))
 def test_json_lines_read_back_what_was_written(table, end):
     text = "".join(json.dumps(row) + end for row in table) or "\n\n{}\n"
