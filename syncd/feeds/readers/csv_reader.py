@@ -61,7 +61,7 @@ class CsvReader(TableReader):
             try:
                 row = next(rows)
             except csv.Error:  # a line ends outside of quotes within a part
-                self._again = bytes(self._raw).splitlines(keepends=True)
+                self._again, cells = bytes(self._raw).splitlines(keepends=True), []
                 self._raw.clear()
                 continue
             except FeedError:
@@ -94,11 +94,12 @@ class CsvReader(TableReader):
         """The file as csv.reader gets it, but for known records."""
         rest = b""
         for chunk in _whole_characters(self._chunks(self._skip)):
-            data, at = rest + chunk, 0
+            data, at, joined = rest + chunk, 0, False
             while True:
-                if not self._raw:
+                if not (self._raw or joined):
                     pieces, at = _join(data, at, self._end)
                     yield from self._pieces(pieces)
+                    joined = True
                 if not self._raw and len(data) - at <= self._limits.record:
                     break
                 end = self._part_end(data, at)
@@ -124,7 +125,7 @@ class CsvReader(TableReader):
                 digests = [b""] * at + list(map(self._digest, pieces[at:]))
                 known = self._ask(digests[at:])
             digest = digests[at] if digests and not self._raw else None
-            if digest in known:
+            if digest is not None and digest in known:
                 self._passed.append((digest, piece))
             else:
                 yield from self._give(piece + self._end, likely=digest)
@@ -159,7 +160,8 @@ class CsvReader(TableReader):
             cut = data.find(self._mark, far)
             line = _LINE_END.search(data, far, cut if cut >= 0 else len(data))
             if line is None:
-                return cut + len(self._mark) if cut >= 0 else None
+                cut += len(self._mark)
+                return cut if far < cut < len(data) else None  # a delimiter may be the end of the file
         return line.end()
 
     def _check_size(self, more: int) -> None:

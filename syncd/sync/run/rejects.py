@@ -17,7 +17,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
-from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 from xml.sax.saxutils import escape, quoteattr
@@ -132,9 +131,6 @@ class _Csv:
 
     def record(self, record: Record, why: str) -> None:
         raw = _raw(record)
-        if isinstance(raw, Iterator):  # of a row that is too long
-            self._write_long(chain((why,), self._kept(map(str, raw))))
-            return
         cells = [str(cell) for cell in raw] if isinstance(raw, list) else [_text(raw)]
         row = [why, *self._kept(cells)]
         if sum(map(len, row)) <= _LONG:
