@@ -73,7 +73,7 @@ def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = 
 def retired_in(settings: Settings) -> Iterator[str]:
     """Yield a line about each setting that is set and is none any more."""
     for key, source in settings.sources.items():
-        if key in RETIRED and key not in BY_KEY:
+        if key in RETIRED:
             yield f"{source}: {key} is not a setting any more: {RETIRED[key] or 'remove it, it has no effect'}"
 
 

@@ -304,6 +304,8 @@ def test_catalogues_can_be_extended_renamed_and_retired(home):
 
 
 RETIRED = """\
+[api]
+compress = false
 [store]
 prepare = false
 [sync]
@@ -326,7 +328,7 @@ def test_a_file_with_settings_of_earlier_versions_works_and_they_are_named(home)
     assert "environment: log.sentry is not a setting any more: remove it, it has no effect" in lines
     instead = "an entry of catalogues.position_types with an empty name is retired"
     assert f"{path}: catalogues.retired_position_types is not a setting any more: {instead}" in lines
-    assert len(lines) == 5
+    assert len(lines) == 6
     assert "did you mean" in faults(write(home, RETIRED + "retired_categoriez = []"))[0]
 
 
