@@ -13,8 +13,7 @@ from typing import Any
 from lxml import etree
 
 from syncd.feeds.drafting.field_names import NAMES, comparable
-from syncd.feeds.readers import EACH, Format
-from syncd.feeds.readers.json_paths import ITEM, keyed_objects, walk
+from syncd.feeds.readers import EACH, ITEM, Format, keyed_objects, walk
 from syncd.feeds.readers.xml import local, names, new_parser
 from syncd.feeds.text import cell_text, meant, spelled
 from syncd.feeds.xml_node import inner_markup
