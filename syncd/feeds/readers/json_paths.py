@@ -28,7 +28,7 @@ _MAX_DEPTH, _MAX_OBJECTS = 64, 2000
 #: The errors of ijson for a number that int() or Decimal() refuses. Its last event has no value then, and to look at that would
 #: end the process.
 _UNREADABLE_NUMBER = (SystemError, InvalidOperation)
-#: What ijson raises for data that is no JSON, or half of a surrogate pair.
+#: The errors of ijson for data that is not JSON, or half of a surrogate pair.
 FAULTS = (ijson.JSONError, UnicodeDecodeError, StopIteration, *_UNREADABLE_NUMBER)
 _OPENING = re.compile(rb"[\[{]")
 #: The parser looks at all of a number again with each chunk.

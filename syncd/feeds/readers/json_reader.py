@@ -248,8 +248,8 @@ class JsonReader(_JsonReader):
         return reads
 
     def _read_fast(self) -> list[_Read]:
-        """Return all records of an array that end in the data, up to the last place that looks like one between two: what
-        ``_read_plain`` would return, but for bytes that are no text, in a fifth of the time. Return [] if this is not certain."""
+        """Return all records of an array that end in the data, up to the last place that looks like one between two, as
+        ``_read_plain`` would (but for bytes that are not UTF-8), in a fifth of the time. Return [] if this is not certain."""
         if self._outer.kind != "array" or self._misled or not self._between:
             return []
         end = self._data.rfind(self._between, self._at) + 1
@@ -271,7 +271,7 @@ class JsonReader(_JsonReader):
         return reads
 
     def _read_long(self) -> _Read:
-        """Return the record that begins here, of which nothing is built: it is too long, too deep or no JSON."""
+        """Return the record that begins here, of which nothing is built: it is too long, too deep or not JSON."""
         end = self._end_of_long()
         raw = self._data[self._at : end]
         self._check(raw)

@@ -249,12 +249,6 @@ def test_an_id_that_one_row_lacks_is_an_id_and_a_text_is_none(tmp_path: Path, na
     assert "Restauration" in draft.text
 
 
-def test_records_behind_a_root_that_has_none_are_found(tmp_path: Path) -> None:
-    draft = draft_of(tmp_path, f"<status><ok>1</ok></status>\n{cooks_in_xml('Cook')}")
-    assert written(draft)["read"]["recover"] is True
-    assert findings(draft, tmp_path / "feed").good == 3
-
-
 def test_records_at_an_unknown_path_are_found(tmp_path: Path) -> None:
     jobs = [
         {
