@@ -20,8 +20,8 @@ from syncd.feeds.readers.source import over_limit
 ITEM = "\ud800"
 #: Members whose array holds the records, the likeliest first.
 ARRAYS = ("jobs", "items", "data", "results", "content", "offers", "@graph")
-KINDS = {"start_array": "array", "start_map": "object"}
-CLOSING = ("end_array", "end_map")
+_KINDS = {"start_array": "array", "start_map": "object"}
+_CLOSING = ("end_array", "end_map")
 _STEP = 1 << 14
 #: Objects are looked for down to this depth, and this many are kept apart.
 _MAX_DEPTH, _MAX_OBJECTS = 64, 2000
@@ -130,18 +130,18 @@ class OuterParser:
     def _take(self, event: str, value: Any) -> None:
         if event == "map_key":
             self._key = value
-        elif event in KINDS:
+        elif event in _KINDS:
             self.kind = ""
             if self._is_records(event):
                 # some programs write an empty object as an array: where an object is expected, that holds records too
-                self.kind = "members" if self._keyed and event == "start_map" else KINDS[event]
+                self.kind = "members" if self._keyed and event == "start_map" else _KINDS[event]
             if event == "start_array" and len(self._arrays) < _MAX_SHOWN and None not in self._at():
                 self._arrays.append(".".join(part or "" for part in self._at()) or "$")
             self._stack.append(self._key)
             self._key = None
             if len(self._stack) > self._limits.depth:
                 raise over_limit("depth", f"nested deeper than {self._limits.depth}", offset=self._offset)
-        elif event in CLOSING:
+        elif event in _CLOSING:
             self._key = self._stack.pop()
         elif event == "number" and isinstance(value, int):
             name = ".".join(part or "" for part in self._at()).casefold()
@@ -210,12 +210,12 @@ def walk(head: bytes, deepest: int = _MAX_DEPTH) -> Iterator[tuple[tuple[str, ..
         for event, value in events:
             if event == "map_key":
                 path[-1] = value
-            elif event in CLOSING:
+            elif event in _CLOSING:
                 path.pop()
             else:
                 if len(path) <= deepest:
                     yield tuple(path), event, value
-                if event in KINDS:
+                if event in _KINDS:
                     path.append(ITEM if event == "start_array" else "")
         del events[:]
 

@@ -62,7 +62,7 @@ _scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(parse_int=str, p
 def end_of(text: str, at: int, *, keyed: bool) -> int:
     """Return where the value (``keyed``: the member) that begins at ``at`` ends, whatever is wrong inside it.
 
-    Raise ValueError if it is not whole or no JSON, RecursionError if it is nested too deep to tell."""
+    Raise ValueError if it is not whole or not JSON, RecursionError if it is nested too deep to tell."""
     if keyed:
         name = _NAME.match(text, at)
         if name is None:
@@ -84,7 +84,8 @@ def record_value(
         value = _beginning(text[: limits.record])
     else:
         try:
-            value = _value(text, limits.depth)
+            value = _strict.decode(text)
+            _check_depth(value, limits.depth)
         except RefusedValue as refusal:
             return None, Problem("", refusal.code, refusal.detail)
         except RecursionError:
@@ -109,12 +110,6 @@ def _beginning(text: str) -> dict[str, Any] | None:
         if not isinstance(value, dict | list) and at < len(text):
             members.setdefault(key, value)
     return members or None
-
-
-def _value(text: str, depth: int) -> Any:
-    value = _strict.decode(text)
-    _check_depth(value, depth)
-    return value
 
 
 def _check_depth(value: Any, depth: int) -> None:

@@ -109,10 +109,6 @@ def test_a_faulty_csv_fails_with_its_reason(text, code, word):
     assert word in error.detail
 
 
-def test_a_long_csv_record_is_a_rejected_row():
-    assert [code for _, code in read(f"id,t\n1,{'x' * MB}\n2,b\n")[1]] == ["too_long", None]
-
-
 def test_nul_bytes_in_csv_cells_are_kept():
     assert items("id,t\n1,a\x00b\n") == [{"id": "1", "t": "a\x00b"}]
 
