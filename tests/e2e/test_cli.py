@@ -271,7 +271,7 @@ def test_a_plan_prints_warnings_what_is_withheld_and_what_would_be_archived(acme
     planned = acme.run("plan", path, "--feed", "acme")
     assert planned.code == 0
     assert "? record 1: record 8 has the referenceId 'A-1', too: the last valid one counts" in planned.out
-    assert "8 read (1 updated, 7 unchanged, 1 archived)" in planned.out
+    assert "8 read (1 updated, 6 unchanged, 1 replaced, 1 archived)" in planned.out
     shown = acme.run("plan", path, "--feed", "acme", "--json", "--exit-code")
     assert shown.code == 4
     assert (shown.json["counts"]["archived"], shown.json["counts"]["missing"]) == (1, 1)

@@ -126,7 +126,7 @@ def worst_files(secret):
         "cut-xml": Case("jobs.xml", lambda f: cut_in(as_xml(jobs(f)), "Steel."), "failed",
                         "truncated: the file ends inside <description>; line 7, column"),
         "cut-json": Case("jobs.json", lambda f: cut_in(as_json(jobs(f)), "Steel."), "failed",
-                         "truncated: the file ends before its array of records does; line 6; last good referenceId cut-json-5"),
+                         "truncated: the file ends before its records do; line 6; last good referenceId cut-json-5"),
         "cut-lines": Case("jobs.jsonl", lambda f: cut_in(as_lines(jobs(f)), "Steel."), "failed",
                           "truncated: the last line has no end and does not parse: unterminated string starting at column"),
         "long-csv": Case("jobs.csv", lambda f: as_csv(jobs(f, description=LONG)), "partial", longer),

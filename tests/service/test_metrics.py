@@ -122,6 +122,7 @@ def test_runs_are_counted_by_state_and_their_rows_by_action(metrics):
         "updated": 0,
         "reactivated": 0,
         "unchanged": 1,
+        "replaced": 0,
         "rejected": 2,
         "suppressed": 0,
         "expired": 0,

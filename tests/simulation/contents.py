@@ -37,6 +37,16 @@ class Content:
     whole: bool = True
 
     @property
+    def counting(self) -> tuple[Row, ...]:
+        """The rows without those that a later valid one with their reference replaces."""
+        last = {row["referenceId"]: number for number, row in enumerate(self.rows) if row["title"]}
+        return tuple(
+            row
+            for number, row in enumerate(self.rows)
+            if not row["title"] or last[row["referenceId"]] == number
+        )
+
+    @property
     def sha256(self) -> str:
         return hashlib.sha256(self.data).hexdigest()
 

@@ -68,7 +68,7 @@ class SeenRun:
     @property
     def law(self) -> Reconciliation:
         content, run = self.content, self.run
-        rows = content.rows if content is not None and content.usable else ()
+        rows = content.counting if content is not None and content.usable else ()
         whole = content is not None and content.usable and content.whole
         rest = run.state is RunState.HELD and run.holds is HoldScope.ARCHIVE
         return Reconciliation(run.id, run.feed, rows, whole and run.feed != "delta", rest)

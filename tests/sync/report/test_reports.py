@@ -29,7 +29,8 @@ KEYS = (
     *("rejectedRows", "unknownValues", "lookupToml", "warnings", "changes"),
 )  # fmt: skip
 COUNTS = (
-    *("read", "created", "updated", "reactivated", "unchanged", "rejected", "suppressed", "expired", "filtered", "missing"),
+    *("read", "created", "updated", "reactivated", "unchanged", "replaced", "rejected", "suppressed", "expired"),
+    *("filtered", "missing"),
     *("archived", "warnings"),
 )  # fmt: skip
 
@@ -348,6 +349,7 @@ def test_a_page_of_ten_thousand_rejected_rows_stays_small_and_says_what_it_omits
 HEADLINES = [
     ({"read": 3, "created": 3}, None, "All 3 rows went in"),
     ({"read": 1, "unchanged": 1}, None, "The one row went in"),
+    ({"read": 3, "created": 1, "replaced": 2}, None, "1 of 3 rows went in, 2 have a later row with the same id, which counts"),
     ({"read": 0}, None, "The file had no rows"),
     ({"read": 3, "rejected": 3}, None, "None of the 3 rows went in"),
     ({"read": 1, "rejected": 1}, None, "The one row was not taken"),
