@@ -11,7 +11,7 @@ from syncd.cli.store_access import opened_store
 from syncd.config import Settings
 from syncd.errors import SyncdError
 from syncd.store import employers, keys
-from syncd.views import employer_json, key_json
+from syncd.sync.report import employer_json, key_json
 
 #: How long a key stays valid beside its successor by default.
 GRACE = timedelta(hours=24)

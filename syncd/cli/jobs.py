@@ -17,7 +17,7 @@ from syncd.config import Settings
 from syncd.domain import Employer, Job, Status
 from syncd.service import stores
 from syncd.store import Store, employers, jobs
-from syncd.views import header_json
+from syncd.sync.report import header_json
 
 if TYPE_CHECKING:
     from syncd.feeds.export import ExportFormat

@@ -1,6 +1,5 @@
 """What commands, the operator's pages and ``--json`` show of feeds, runs and plans: each is made here, once."""
 
-from syncd.views.accounts import employer_json, header_json, key_json
 from syncd.views.feeds import (
     count_active_jobs,
     feed_states,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.golden.golden import WRITE
+from tests.golden.golden import WRITE, of_version_010
 from tests.golden.kept import keep, unpack
 from tests.golden.scenario import Scenario, make_scenario
 
@@ -29,10 +30,13 @@ def scenario_of_010(scenario: Scenario, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(params=["today", "0.1.0"])
-def installed(request: pytest.FixtureRequest) -> Scenario:
-    """Each of the two in turn: both must give the same answers."""
-    found: Scenario = request.getfixturevalue("scenario" if request.param == "today" else "scenario_of_010")
-    return found
+def installed(request: pytest.FixtureRequest) -> Iterator[Scenario]:
+    """Each of the two in turn: both must give the same answers, but for what golden files say."""
+    if request.param == "today":
+        yield request.getfixturevalue("scenario")
+    else:
+        with of_version_010():
+            yield request.getfixturevalue("scenario_of_010")
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Golden files: expected output under ``data/``, and the masks for what may differ.
 
-``TESTS_GOLDEN=write`` writes the files instead of comparing with them."""
+``TESTS_GOLDEN=write pytest tests/golden``, in one process, writes the files instead of comparing with them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,30 +36,47 @@ _SECONDS = re.compile(r"\b\d+\.\d\d\b")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
+@contextmanager
+def of_version_010() -> Iterator[None]:
+    """Within it, what is compared is what the current version makes of an installation of version 0.1.0. Where that is not the
+    same as today, a golden file has the differing lines."""
+    global _of_010  # noqa: PLW0603
+    _of_010 = True
+    try:
+        yield
+    finally:
+        _of_010 = False
+
+
+_of_010 = False
+
+
 def same(name: str, text: str) -> None:
     """Fail unless ``text`` equals the golden file ``name``, byte for byte."""
     path = DATA / name
+    if _of_010:
+        today = path.read_bytes().decode()
+        path = path.with_name(f"{path.stem}-0.1.0{path.suffix}.diff")
+        lines = difflib.unified_diff(today.split("\n"), text.split("\n"), n=0, lineterm="")
+        text = "".join(f"{line}\n" for line in lines if not line.startswith(("---", "+++", "@@")))
+        if not text and (WRITE or not path.exists()):
+            path.unlink(missing_ok=True)
+            return
     if WRITE:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
         return
     if not path.exists():
-        pytest.fail(f"there is no golden file {name}; TESTS_GOLDEN=write writes it")
+        pytest.fail(f"there is no golden file {path.name}; TESTS_GOLDEN=write writes it")
     wanted = path.read_bytes().decode()
     if wanted != text:
         lines = difflib.unified_diff(wanted.split("\n"), text.split("\n"), f"data/{name}", "now", lineterm="")
-        pytest.fail("\n".join([f"{name} is not what it was", *list(lines)[:_SHOWN]]), pytrace=False)
+        pytest.fail("\n".join([f"{path.name} is not what it was", *list(lines)[:_SHOWN]]), pytrace=False)
 
 
 def same_json(name: str, value: object) -> None:
     """Fail unless ``value``, written as JSON, equals the golden file ``name``. The order of members counts."""
     same(name, _pretty(value, 0) + "\n")
-
-
-def same_but(name: str, other: str, value: object) -> None:
-    """Fail unless the lines of ``value``, written as JSON, differ from those of the golden file ``other`` as ``name`` says."""
-    lines = difflib.ndiff((DATA / other).read_text("utf-8").splitlines(), _pretty(value, 0).splitlines())
-    same(name, "".join(f"{line}\n" for line in lines if line[0] in "-+"))
 
 
 def _pretty(value: Any, depth: int) -> str:

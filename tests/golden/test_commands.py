@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.golden.golden import INPUTS, MASK, masked, same, same_but, same_json
+from tests.golden.golden import INPUTS, MASK, masked, same, same_json
 from tests.golden.scenario import Scenario
 
 #: Members that contain a secret, or a time that depends on the speed of the machine.
@@ -37,10 +37,6 @@ QUESTIONS: dict[str, tuple[object, ...]] = {
     "plan, edits kept": ("plan", INPUTS / "desk-1.json", "--feed", "desk"),
 }
 
-#: What is said of rows that version 0.1.0 judged: it had another code for a place abroad, it did not say all that was wrong
-#: with a row, it did not warn of a new place, and it knows nothing of rows of mapped feeds as the rules are now.
-JUDGED_OTHERWISE = {"runs", "runs show 1", "runs show 3", "runs show 5", "runs show 6", "plan, preset"}
-
 
 def plain(scenario: Scenario, out: str) -> Any:
     """Return printed JSON without what differs each time."""
@@ -65,17 +61,14 @@ def _passing(name: str, value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_the_json_of_a_command_that_reads(installed: Scenario, scenario_of_010: Scenario, name: str):
+def test_the_json_of_a_command_that_reads(installed: Scenario, name: str):
     shown = installed.installation.run(*QUESTIONS[name], "--json")
     printed = {"code": shown.code, "out": plain(installed, shown.out)}
     if name == "key list":  # a key is noted as used some time after its use
         for key in printed["out"]:
             key["lastUsedAt"] = MASK
     file = f"commands/{name.replace(', ', '-').replace(' ', '-')}.json"
-    if installed is scenario_of_010 and name in JUDGED_OTHERWISE:
-        same_but(file.replace(".json", "-0.1.0.diff"), file, printed)
-    else:
-        same_json(file, printed)
+    same_json(file, printed)
 
 
 def test_the_json_of_commands_that_write(scenario: Scenario):

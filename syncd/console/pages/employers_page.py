@@ -17,8 +17,8 @@ from syncd.domain import Employer, Status
 from syncd.errors import Conflict, Invalid, NotFound
 from syncd.logs import Event
 from syncd.store import Tx, employers, jobs, keys
+from syncd.sync.report import employer_json, key_json
 from syncd.values import ValueFault, duration
-from syncd.views import employer_json, key_json
 from syncd.web import Refusal
 
 log = structlog.get_logger("syncd.console")

@@ -12,7 +12,8 @@ from markupsafe import Markup
 from syncd.console.visit import Visit, paging
 from syncd.domain import HTML_SCHEMES, HTML_TAGS, Employer, Status
 from syncd.store import Tx, employers, jobs
-from syncd.views import header_json, job_view
+from syncd.sync.report import header_json
+from syncd.views import job_view
 from syncd.web import Refusal
 
 #: Jobs on a page unless ``limit`` asks for others, and changes of a job on a page.

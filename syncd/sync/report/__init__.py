@@ -1,5 +1,6 @@
 """Reports of runs as data. The files that are made of them are in ``syncd.sync.report.files``."""
 
+from syncd.sync.report.account_json import employer_json, header_json, key_json
 from syncd.sync.report.kinds import Kind, Kinds
 from syncd.sync.report.reports import (
     ShownPlan,
