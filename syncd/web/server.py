@@ -113,13 +113,14 @@ class Server:
         await self._stop_accepting()
         if STOPPING in self._app and self._connections():
             self._app[STOPPING].set()
-            for connection in self._connections():
-                connection.say_farewell()
             clock = asyncio.get_running_loop().time
             started = clock()
             while (still_open := self._connections()) and (passed := clock() - started) < self._timeout:
-                if passed > FAREWELL and not any(connection.is_awaited() for connection in still_open):
-                    break
+                if passed > FAREWELL:
+                    for connection in still_open:
+                        connection.say_farewell()
+                    if not any(connection.is_awaited() for connection in still_open):
+                        break
                 await asyncio.sleep(LOOK)
         await self._runner.cleanup()
 
