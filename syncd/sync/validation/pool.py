@@ -3,6 +3,7 @@ The rows come in the order of the records, and are the same without worker proce
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from collections import deque
@@ -41,6 +42,11 @@ class NoWorker(Exception):
 class _Worker(NamedTuple):
     process: subprocess.Popen[bytes]
     connection: Connection
+
+    def send(self, message: object) -> None:
+        """Send bytes: Connection.send keeps a view of a BytesIO in the traceback of its error, which the collector cannot free
+        in silence."""
+        self.connection.send_bytes(pickle.dumps(message))
 
     def receive(self) -> Any:
         if not self.connection.poll(MAX_ANSWER_SECONDS):
@@ -130,7 +136,7 @@ class ValidationPool:
             except Empty:
                 worker = self._started()
             try:
-                worker.connection.send(message)
+                worker.send(message)
                 answer: list[ValidatedRow] | Exception = worker.receive()
             except (OSError, EOFError):
                 worker.process.kill()
@@ -158,7 +164,7 @@ class ValidationPool:
                 )
             worker = _Worker(process, ours)
             self._workers.append(worker)
-            ours.send(self._task)
+            worker.send(self._task)
             worker.receive()
         except (OSError, EOFError) as error:
             raise NoWorker(f"a worker process cannot be started: {error!r}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import os
@@ -11,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
+from multiprocessing import Pipe
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -354,6 +356,25 @@ def test_a_worker_process_that_does_not_start_does_not_change_the_result(
     with capture_logs() as logs:
         assert_same_result(board, other, as_xml(mixed_rows(board)))
     assert sync_events(logs) == ["sync.helper_lost"]
+
+
+def test_a_message_to_a_worker_process_that_ended_leaves_nothing_that_cannot_be_freed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Python 3.13 and newer report it; older ones keep silent."""
+    refused: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", refused.append)
+    ours, theirs = Pipe()
+    theirs.close()
+    kept: list[object] = []
+    with closing(ours):
+        try:
+            pool._Worker(cast("Any", None), ours).send("a batch")
+        except BrokenPipeError as error:
+            kept.extend((error, kept))  # a cycle, as of a Future and the frames that asked for its result
+    del kept
+    gc.collect()
+    assert refused == []
 
 
 def test_a_worker_process_runs_nothing_that_lies_in_the_current_folder(
