@@ -69,8 +69,9 @@ def test_no_text_uses_a_word_or_a_name_that_is_not_plain() -> None:
 def prose(text: str) -> Iterator[tuple[int, str]]:
     """Return each docstring and comment of a module with the line at which it begins."""
     for node in ast.walk(ast.parse(text)):
-        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        if documented and (docstring := ast.get_docstring(node)):
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if docstring := ast.get_docstring(node):
             yield getattr(node, "lineno", 1), docstring
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
