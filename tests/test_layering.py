@@ -1,6 +1,6 @@
 """The import rules of docs/architecture.md.
 
-Imports point one way: {errors, values, file_kinds, near_names, place_data} ← {domain, settings_files} ←
+Imports point one way: {errors, values, plain_files, shipped_data} ← domain ←
 {config, feeds, store, web} ← sync ← views ← {api, console, notify} ← service ← cli.
 A package is used through its face: the names that its ``__init__`` imports or defines, and the modules that its docstring
 names. No two modules and no two packages import each other in a circle."""
@@ -19,11 +19,9 @@ ROOT = Path(__file__).parent.parent / "syncd"
 RANK = {
     "errors": 0,
     "values": 0,
-    "file_kinds": 0,
-    "near_names": 0,
-    "place_data": 0,
+    "plain_files": 0,
+    "shipped_data": 0,
     "domain": 1,
-    "settings_files": 1,
     "config": 2,
     "logs": 2,
     "feeds": 2,

@@ -6,11 +6,11 @@ from __future__ import annotations
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from syncd.api import documentation
 from syncd.api.auth import KeyRing
-from syncd.api.context import CONTEXT, PRINCIPAL, ApiContext
-from syncd.api.endpoints import documentation
 from syncd.api.openapi import OPERATIONS, openapi_document
 from syncd.api.payloads import Renderer
+from syncd.api.requests import CONTEXT, PRINCIPAL, ApiContext
 from syncd.config import Api
 from syncd.domain import Catalogue
 from syncd.logs import Event, frequent

@@ -14,7 +14,7 @@ from hashlib import blake2b
 
 from aiohttp import web
 
-from syncd.api.context import CONTEXT, PRINCIPAL
+from syncd.api.requests import CONTEXT, PRINCIPAL
 from syncd.store import Tx, replies
 from syncd.web import Refusal
 

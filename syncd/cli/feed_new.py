@@ -14,11 +14,10 @@ from syncd.cli.imports import naming
 from syncd.cli.output import clean, print_json, print_list, remark, whole_file, writable_by_owner_alone
 from syncd.cli.store_access import acting_as, owner_ids, store_if_any
 from syncd.config import Settings
-from syncd.domain import Moment
+from syncd.domain import Moment, near_names
 from syncd.errors import ConfigError, Conflict, FeedError, NotFound, SyncdError
 from syncd.feeds.configuration import check_name
 from syncd.feeds.drafting import RECORDS, Draft, Drafter, employer_named_in
-from syncd.near_names import near_names
 from syncd.service import configured_feeds, exposure
 from syncd.store import employers
 from syncd.sync.arrival import open_to_group

@@ -13,10 +13,9 @@ from urllib.parse import urlsplit
 from syncd.config import notify
 from syncd.config.kinds import NAMES_BY_ID, Address
 from syncd.config.settings import BY_KEY, SETTINGS, Catalogues, Settings
-from syncd.domain import Catalogue
+from syncd.domain import Catalogue, near_names
 from syncd.errors import ConfigError
-from syncd.near_names import near_names
-from syncd.settings_files import parse_toml, read_secret, read_settings
+from syncd.plain_files import parse_toml, read_secret, read_settings
 from syncd.values import Setting, ValueFault, members_of
 
 LOCAL = Path("config/syncd.toml")

@@ -26,7 +26,18 @@ from syncd.domain.decisions import (
     Unchanged,
     Update,
 )
-from syncd.domain.feed_rows import decide_row, field_digests, is_elsewhere, row_due, with_places_of
+from syncd.domain.feed_rows import (
+    Likeness,
+    Outline,
+    decide_row,
+    field_digests,
+    is_elsewhere,
+    likeness,
+    likeness_of,
+    outline,
+    row_due,
+    with_places_of,
+)
 from syncd.domain.field_readers import LOCATION_READ_ONLY
 from syncd.domain.flat_jobs import FLAT, NewJob, decimal_text, flat, search_text
 from syncd.domain.guard import guard, why_held, write_failed
@@ -66,14 +77,15 @@ from syncd.domain.job_fields import (
 )
 from syncd.domain.lifecycle import (
     REFRESH_EVERY,
+    PastChange,
+    RevertDecision,
     decide,
     decide_close,
     decide_missing,
     decide_refresh,
+    decide_revert,
     unique_locations,
 )
-from syncd.domain.likeness import Likeness, Outline, likeness, likeness_of, outline
-from syncd.domain.notices import TROUBLES_OF_FILES, Notice, NoticeEvent, notice_of
 from syncd.domain.places import (
     MAX_PLACE_DESCRIPTION,
     MAX_PLACE_NAME,
@@ -85,10 +97,12 @@ from syncd.domain.places import (
     split_code,
 )
 from syncd.domain.policy import FeedLimits, Policy, Threshold
-from syncd.domain.reverting import PastChange, RevertDecision, decide_revert
 from syncd.domain.run import (
+    TROUBLES_OF_FILES,
     FeedWarning,
     HoldScope,
+    Notice,
+    NoticeEvent,
     RejectedRow,
     Run,
     RunCounts,
@@ -96,7 +110,8 @@ from syncd.domain.run import (
     RunProgress,
     RunState,
     UnknownValues,
+    notice_of,
     takes_place,
 )
 from syncd.domain.scalar_readers import AMOUNT_BELOW, AMOUNT_DECIMALS, check_line
-from syncd.domain.text import fold, name_key
+from syncd.domain.text import MAX_NAME_CHARACTERS, fold, name_key, near_names

@@ -1,15 +1,14 @@
 """The rules for a body that is sent, by itself (docs/specification.md 2, 4.2 and 8; docs/api.md "Reading a body").
 
 Handlers of requests and runs of feeds use the same ``check_body``: there is no second place for a rule. The rules that
-only the merged job can break are in ``job_rules``, and asked by ``decide``."""
+only the merged job can break are in ``check_job``, and asked by ``decide``."""
 
 from __future__ import annotations
 
 from syncd.domain.catalogue import Catalogue
 from syncd.domain.field_readers import MAX_PROBLEMS, READERS, unknown_field
 from syncd.domain.job import JobInput, Moment
-from syncd.domain.job_fields import FIELD, READ_ONLY
-from syncd.domain.job_rules import check_job, in_body_order, member_of
+from syncd.domain.job_fields import FIELD, READ_ONLY, check_job, in_body_order, member_of
 from syncd.domain.lifecycle import new_job
 from syncd.domain.scalar_readers import FAULT, Problems, read_line, wrong_type
 from syncd.errors import Invalid, Problem

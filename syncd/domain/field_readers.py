@@ -12,8 +12,15 @@ from typing import Any
 from syncd.domain.catalogue import SHOWN_MEMBERS, Catalogue
 from syncd.domain.html import html_faults
 from syncd.domain.job import Place, Status
-from syncd.domain.job_fields import FIELDS, INT32_MAX, INT32_MIN, SALARY_MEMBERS, FieldKind, JobField
-from syncd.domain.job_rules import needed_value
+from syncd.domain.job_fields import (
+    FIELDS,
+    INT32_MAX,
+    INT32_MIN,
+    SALARY_MEMBERS,
+    FieldKind,
+    JobField,
+    needed_value,
+)
 from syncd.domain.places import MAX_PLACE_DESCRIPTION, parse_place, place_identity
 from syncd.domain.scalar_readers import (
     FAULT,

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache, partial
 
-from syncd.domain import FIELDS, SALARY_MEMBERS, Catalogue, CatalogueEntry
+from syncd.domain import FIELDS, SALARY_MEMBERS, Catalogue, CatalogueEntry, near_names
 from syncd.feeds.text import spelled
-from syncd.near_names import near_names
 
 #: No catalogue has a longer name, so a longer text is not looked up (and not remembered).
 _LONGEST = 200

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
+from syncd.domain import near_names
 from syncd.errors import Problem, shortened
-from syncd.near_names import near_names
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,10 @@ from datetime import datetime
 import structlog
 
 from syncd.config import Settings
-from syncd.domain import Catalogue, Employer
+from syncd.domain import Catalogue, Employer, near_names
 from syncd.errors import ConfigError, NotFound
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, FeedFile, read_feed_files
 from syncd.logs import Event
-from syncd.near_names import near_names
 from syncd.store import Store, employers
 from syncd.store import feeds as stored_feeds
 from syncd.sync.run import Feed, Importer, Progress, RunContext

@@ -5,9 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 from sqlmodel import col
 
-from syncd.domain import Employer, check_line
+from syncd.domain import Employer, check_line, near_names
 from syncd.errors import Conflict, Invalid, NotFound, Problem
-from syncd.near_names import near_names
 from syncd.store.model import Columns, EmployerRow, Statement, matching, updating
 from syncd.store.transactions import Tx, existing
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from sqlalchemy import bindparam
 from sqlmodel import col
 
-from syncd import place_data
+from syncd import shipped_data
 from syncd.domain import JobInput, Location, Place, place_aliases, place_key, place_words
 from syncd.store import facts
 from syncd.store.database import Session
@@ -175,12 +175,12 @@ _SHIP = replacing(PlaceRow)
 def load_shipped(session: Session, tx: Tx) -> None:
     """Bring the table up to the shipped file of Canadian places. Never removes a place. If the file was
     loaded before nothing happens, which costs a millisecond."""
-    content = place_data.content()
+    content = shipped_data.place_file()
     digest = sha256(content).hexdigest()
     if facts.get(tx, _LOADED) == digest:
         return
     session.begin()
-    shipped = place_data.places_in(content)
+    shipped = shipped_data.places_in(content)
     tx.many(_SHIP, ((p.id, p.name, p.province, place_key(p.name), p.population, None) for p in shipped))
     facts.put(tx, _LOADED, digest)
     session.commit()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from syncd.errors import FeedError
-from syncd.file_kinds import kind_of
+from syncd.plain_files import kind_of
 from syncd.sync import folders
 
 #: The code of the error for a file that is written to while it is read.

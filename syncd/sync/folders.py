@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from syncd.errors import UnusableFolder
-from syncd.file_kinds import kind_of
+from syncd.plain_files import kind_of
 
 #: The folders inside a feed's folder.
 CLAIMED, DONE, FAILED = ".claimed", "done", "failed"

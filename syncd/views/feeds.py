@@ -9,7 +9,7 @@ from typing import Any
 
 from syncd.domain import Run, RunState
 from syncd.feeds.configuration import FeedConfig, FeedFile, MappingLine, mapping_in_force
-from syncd.settings_files import parse_toml, read_settings
+from syncd.plain_files import parse_toml, read_settings
 from syncd.store import Tx, feed_jobs, feeds, runs
 from syncd.sync.report import instant_json, run_json
 from syncd.values import span_in_words

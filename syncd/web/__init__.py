@@ -5,12 +5,13 @@ from syncd.web import limits, problems
 from syncd.web.addresses import Addresses, address_in
 from syncd.web.body import BodyReader
 from syncd.web.conditional import JSON, UNCONDITIONAL, answer, conditions_of, prefers, tag_of
-from syncd.web.cors import Cors
 from syncd.web.envelope import (
     KEY_ID,
     REQUEST_ID,
+    Cors,
     Guard,
     RequestLog,
+    RequestTimes,
     add_endpoint,
     add_not_found,
     envelope,
@@ -25,5 +26,4 @@ from syncd.web.monitoring import (
 )
 from syncd.web.problems import CODES, Refusal
 from syncd.web.rate_limits import FailedKeys, KeyLimit
-from syncd.web.request_times import RequestTimes
 from syncd.web.server import STOPPING, Server

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from random import getrandbits
 from time import perf_counter
 
 import structlog
 from aiohttp import HttpVersion10, HttpVersion11, web
 from aiohttp.typedefs import Handler, Middleware
+from prometheus_client.metrics_core import HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from syncd.web import limits, problems
 from syncd.web.addresses import Addresses
 from syncd.web.problems import Refusal
-from syncd.web.request_times import RequestTimes
 
 _OVERRIDES = frozenset({"PUT", "DELETE"})
 #: Runs before the handler: lets the request pass (None), returns the answer in its place, or raises.
@@ -203,3 +206,85 @@ def _route(request: web.Request) -> str | None:
     """Return the pattern of the address, never the path, which the client makes up."""
     resource = request.match_info.route.resource
     return None if resource is None or resource.canonical == "/{unknown}" else resource.canonical
+
+
+#: Upper bounds in seconds; one more bucket has no upper bound.
+BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+#: All other methods count as one, so that a client cannot fill the memory with names that it makes up.
+_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"))
+OTHER, NO_ROUTE = "other", "none"
+
+
+class RequestTimes(Collector):
+    """The histogram ``syncd_http_request_seconds``. Counting takes a third of the time that the library's own histogram
+    takes, because every request counts. One thread may read while the event loop counts."""
+
+    def __init__(self) -> None:
+        self._series: dict[tuple[str, str, int], tuple[list[int], list[float]]] = {}
+
+    def note(self, method: str, route: str | None, status: int, seconds: float) -> None:
+        """Count one request. ``route`` is a pattern, never a path; None: there is no such address."""
+        key = method if method in _METHODS else OTHER, route or NO_ROUTE, status
+        series = self._series.get(key)
+        if series is None:
+            series = self._series[key] = ([0] * (len(BOUNDS) + 1), [0.0])
+        counts, total = series
+        counts[bisect_left(BOUNDS, seconds)] += 1
+        total[0] += seconds
+
+    def collect(self) -> Iterator[Metric]:
+        family = HistogramMetricFamily(
+            "syncd_http_request_seconds",
+            "From the head of a request to its answer, by the pattern of the address.",
+            labels=("method", "route", "status"),
+        )
+        for (method, route, status), (counts, total) in list(self._series.items()):
+            totals = accumulate(list(counts))  # a bucket of the format counts all faster requests too
+            buckets = list(zip((*map(str, BOUNDS), "+Inf"), totals, strict=True))
+            family.add_metric((method, route, str(status)), buckets, total[0])
+        yield family
+
+
+METHODS = "GET, HEAD, POST, PUT, DELETE"
+#: Request headers that a page may send beside those that every page may.
+REQUEST_HEADERS = (
+    "API-Key, Content-Type, Content-Encoding, X-HTTP-Method-Override, If-Match, If-None-Match,"
+    " Idempotency-Key, X-Request-Id"
+)
+#: Response headers that a page may read beside those that every page may.
+EXPOSED = "ETag, Link, Location, X-Request-Id, Retry-After, Allow, Idempotent-Replayed, WWW-Authenticate"
+#: Seconds for which a browser may remember a preflight: two hours, the most that Chromium allows.
+MAX_AGE = 7200
+
+
+class Cors:
+    """``origins`` as browsers write them (``https://app.example.ca``)."""
+
+    def __init__(self, origins: Iterable[str]) -> None:
+        self._origins = frozenset(origins)
+        self._preflight = {
+            "Access-Control-Allow-Methods": METHODS,
+            "Access-Control-Allow-Headers": REQUEST_HEADERS,
+            "Access-Control-Max-Age": str(MAX_AGE),
+        }
+
+    def preflight(self, request: web.Request) -> web.Response | None:
+        """Return the answer to a preflight of an allowed origin, else None (a guard that runs before the authentication).
+        From another origin it is like any OPTIONS request."""
+        is_preflight = request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
+        if not is_preflight or not self._origin(request):
+            return None
+        return web.Response(status=204, headers=self._preflight)
+
+    def _origin(self, request: web.BaseRequest) -> str:
+        sent = request.headers.getall("Origin", ())
+        return sent[0] if len(sent) == 1 and sent[0] in self._origins else ""
+
+    async def allow_origin(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
+        """Name the allowed origin in an answer (a signal, before it is sent). ``Vary`` is always there, for caches."""
+        vary = response.headers.get("Vary")
+        response.headers["Vary"] = f"{vary}, Origin" if vary else "Origin"
+        origin = self._origin(request)
+        if origin:
+            response.headers["Access-Control-Allow-Origin"] = origin
+            response.headers["Access-Control-Expose-Headers"] = EXPOSED

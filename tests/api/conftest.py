@@ -15,7 +15,7 @@ from yarl import URL
 
 from syncd import config
 from syncd.api import add_open, make_app
-from syncd.api.context import CONTEXT
+from syncd.api.requests import CONTEXT
 from syncd.domain import Catalogue
 from syncd.store import Store, facts
 from syncd.web import Server, health_of, limits

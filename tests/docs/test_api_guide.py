@@ -21,7 +21,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from syncd.api import make_app
-from syncd.api.openapi import examples
+from syncd.api.openapi.document import example_error
 from syncd.api.openapi.operations import OPERATIONS
 from syncd.api.openapi.schemas import ACTIONS
 from syncd.config import Api
@@ -186,7 +186,7 @@ def test_every_error_code_has_its_status_meaning_remedy_and_a_true_example(code:
     example = _FENCE.search(section[2])
     assert example
     assert len(section[2][: example.start()].strip().split("\n\n")) == 2
-    assert json.loads(example[2]) == examples.error(code)
+    assert json.loads(example[2]) == example_error(code)
 
 
 def field_rows() -> dict[str, tuple[str, str]]:

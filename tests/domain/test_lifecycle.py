@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from syncd.domain.decisions import Create, Reject, Unchanged, Update
 from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Location, Moment, Salary, Status
-from syncd.domain.job_rules import check_job
+from syncd.domain.job_fields import check_job
 from syncd.domain.lifecycle import decide, decide_close, decide_missing, decide_refresh
 from tests.domain.jobs import FIELDS, LATER, LAVAL, NOW, REGINA, TODAY, job, put
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from syncd.domain.decisions import Reject, Unchanged
 from syncd.domain.job import Moment, Status
-from syncd.domain.job_rules import check_job
+from syncd.domain.job_fields import check_job
 from tests.domain.jobs import FIELDS, LATER, LAVAL, NOW, REGINA, TODAY, job, put, stored
 
 days = st.dates(TODAY - timedelta(days=100), TODAY + timedelta(days=200))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from syncd.domain.job import Place
 from syncd.domain.places import PROVINCES, parse_place, place_identity, province_code
 from syncd.domain.text import fold
-from syncd.place_data import content, places_in
+from syncd.shipped_data import place_file, places_in
 from tests.domain.bodies import faults, sent
 
 
@@ -56,7 +56,7 @@ def test_places_as_people_write_them(text, place):
 
 
 def test_no_shipped_place_has_a_name_that_ends_in_a_code():
-    for place in places_in(content()):
+    for place in places_in(place_file()):
         assert parse_place(place.name.upper())[0].province is None
 
 

@@ -10,7 +10,7 @@ import pytest
 from lxml import etree
 
 from syncd.domain import Catalogue, FeedLimits, Moment, Status, check_body
-from syncd.domain.job_rules import check_job
+from syncd.domain.job_fields import check_job
 from syncd.domain.lifecycle import new_job
 from syncd.errors import Invalid
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed

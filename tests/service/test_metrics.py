@@ -15,7 +15,7 @@ from syncd.service.metrics import Metrics
 from syncd.service.refresher import RefreshResult
 from syncd.store import employers, feeds, notices, outbox, runs
 from syncd.web import RequestTimes
-from syncd.web.request_times import BOUNDS
+from syncd.web.envelope import BOUNDS
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from syncd import place_data
+from syncd import shipped_data
 from syncd.domain import Employer, JobInput, Location, Place, place_key
 from syncd.domain.places import parse_place
 from syncd.store import Store, Tx, employers, jobs, places
@@ -170,7 +170,7 @@ def test_new_place_data_changes_names_and_removes_nothing(
     open_store: OpenStore, employer: Employer, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = "6077243\tMontréal-Neuf\tQC\t9\n7\tNew Place\tON\t5\n".encode()
-    monkeypatch.setattr(place_data, "content", lambda: content)
+    monkeypatch.setattr(shipped_data, "place_file", lambda: content)
     later = open_store()
     assert find(later, employer, "Montreal Neuf").id == 6077243
     assert find(later, employer, "New Place, ON").id == 7

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from aiohttp.typedefs import Handler
 
-from syncd.api.endpoints import catalogues, documentation, jobs
+from syncd.api import catalogues, documentation, jobs
 from syncd.api.idempotency import HEADER as IDEMPOTENCY_KEY
 from syncd.api.idempotency import MAX_KEY, REPLAYED
 from syncd.api.openapi.schemas import INT32, Schema, number, ref, text
-from syncd.api.parameters import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
 from syncd.api.payloads import CATALOGUES, CatalogueResource
+from syncd.api.requests import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
 from syncd.domain import INT32_MAX
 
 _POSITIVE = number(1, INT32_MAX)

@@ -24,7 +24,7 @@ from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.mapping import Mapping, PlacesRule, lookups_in, transforms
 from syncd.feeds.mapping.presets import load_preset, overridden, preset_names
 from syncd.feeds.readers import ReadSpec
-from syncd.settings_files import parse_toml, read_settings
+from syncd.plain_files import parse_toml, read_settings
 from syncd.values import choice, duration, filled_text
 
 _SETTINGS = ("employer", "preset", "places", "settle", "marker", "keep_files", "expect_every")

@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from syncd.domain import FeedLimits
+from syncd.domain import MAX_NAME_CHARACTERS, FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.drafting.columns import Column, ColumnSearch
 from syncd.feeds.drafting.preset_match import find_preset
 from syncd.feeds.drafting.records import json_paths, name_of, selector_of, values_in, xml_paths
 from syncd.feeds.readers import FeedReader, Format, ReadSpec, Record, header_key, open_reader
 from syncd.feeds.readers.xml import names
-from syncd.near_names import MAX_NAME_CHARACTERS
 
 #: The most records that are looked at, and the most columns that are kept.
 RECORDS, COLUMNS = 5_000, 500

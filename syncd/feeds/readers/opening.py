@@ -24,7 +24,7 @@ from syncd.feeds.readers.xlsx_book import is_spreadsheet
 from syncd.feeds.readers.xlsx_reader import XlsxReader
 from syncd.feeds.readers.xml import LenientXmlReader, XmlReader
 from syncd.feeds.readers.zip_archive import ZIP, ZipArchive, ZipReader
-from syncd.file_kinds import kind_of
+from syncd.plain_files import kind_of
 
 _READERS: dict[Format, Callable[[Utf8Source, ReadOptions], FeedReader]] = {
     "csv": CsvReader,

@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from syncd.errors import FeedError
-from syncd.file_kinds import kind_of
+from syncd.plain_files import kind_of
 from syncd.sync import files, folders
 from syncd.sync.arrival.inbox import UnexpectedFile
 from syncd.sync.drop_file import FILE_CHANGED, DropFile

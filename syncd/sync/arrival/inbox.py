@@ -15,8 +15,8 @@ from pathlib import Path
 
 import structlog
 
-from syncd.file_kinds import kind_of
 from syncd.logs import Event
+from syncd.plain_files import kind_of
 from syncd.sync import files, folders
 from syncd.sync.drop_file import DropFile
 from syncd.sync.folders import Signature

@@ -14,7 +14,8 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 import syncd.domain
 from syncd.api.app import ROUTES
-from syncd.api.openapi import OPERATIONS, examples, openapi_document, schemas
+from syncd.api.openapi import OPERATIONS, openapi_document, schemas
+from syncd.api.openapi.document import example_error
 from syncd.config import Api
 from syncd.domain import ATTRIBUTES, PROVINCES, READ_ONLY, Catalogue, FieldKind, fields_of
 from syncd.errors import FIELD_CODES
@@ -107,7 +108,7 @@ def test_every_error_code_is_documented_with_its_status_and_title(code: str) -> 
     status, title = CODES[code]
     assert f"`{code}`: {title}" in SHARED[str(status)]["description"]
     assert f"`{code}`" in SCHEMAS["Problem"]["properties"]["code"]["description"]
-    assert not list(validator("Problem").iter_errors(examples.error(code)))
+    assert not list(validator("Problem").iter_errors(example_error(code)))
 
 
 def test_every_field_code_of_the_rules_is_documented() -> None:

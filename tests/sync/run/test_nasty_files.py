@@ -12,8 +12,8 @@ from random import Random
 
 import pytest
 
+from syncd.domain import near_names
 from syncd.errors import MAX_MESSAGE_CHARACTERS, FeedError, Problem
-from syncd.near_names import near_names
 from tests.amounts import nightly, some
 from tests.feeds.spreadsheets import PACKAGE, RELS, book, row
 from tests.sync.measured import syncd

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from syncd.domain import PROVINCES, fold, place_aliases, place_key, province_code, split_code
 from syncd.feeds.mapping.transforms.abroad import is_abroad
-from syncd.place_data import content, places_in
+from syncd.shipped_data import place_file, places_in
 
 #: The API does not take a longer location.
 _LONGEST = 400
@@ -235,7 +235,7 @@ def _largest(key: str) -> str | None:
 def _shipped() -> Mapping[tuple[str, str | None], str]:
     """Return (key, province) → place; with None for the province, the most populous of that key."""
     shipped: dict[tuple[str, str | None], str] = {}
-    for place in places_in(content()):
+    for place in places_in(place_file()):
         for province in (None, place.province):
             shipped.setdefault((place_key(place.name), province), f"{place.name}, {place.province}")
     return shipped

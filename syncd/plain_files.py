@@ -10,8 +10,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from syncd.file_kinds import kind_of
-
 #: Bytes of the largest file of settings, and of the largest secret.
 MOST, MOST_SECRET = 4 << 20, 64 << 10
 
@@ -50,3 +48,17 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise tomllib.TOMLDecodeError("Lists or tables are nested too deeply") from None
     except ValueError:
         raise tomllib.TOMLDecodeError("A number has too many digits") from None
+
+
+_KINDS = (
+    (stat.S_ISREG, "a file"),
+    (stat.S_ISLNK, "a symbolic link"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+def kind_of(mode: int) -> str:
+    """Return what has this ``st_mode``, in words: "a file", "a FIFO"."""
+    return next((kind for test, kind in _KINDS if test(mode)), "a device")

@@ -12,8 +12,8 @@ from importlib.resources import files
 
 from aiohttp import web
 
-from syncd.api.context import CONTEXT
 from syncd.api.payloads import encode
+from syncd.api.requests import CONTEXT
 from syncd.errors import NotFound
 from syncd.web import JSON, answer, prefers
 

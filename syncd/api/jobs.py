@@ -10,9 +10,8 @@ from typing import TypeVar
 from aiohttp import web
 
 from syncd.api import idempotency
-from syncd.api.context import CONTEXT, PRINCIPAL
-from syncd.api.parameters import ListQuery, path_id
 from syncd.api.payloads import Renderer, Shape, encode
+from syncd.api.requests import CONTEXT, PRINCIPAL, ListQuery, path_id
 from syncd.domain import CHANGEABLE, Actor, ActorKind, Employer, Job, JobInput, check_body, check_reference
 from syncd.errors import Invalid, NotFound
 from syncd.store import Tx, history, jobs

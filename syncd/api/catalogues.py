@@ -7,9 +7,8 @@ from __future__ import annotations
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from syncd.api.context import CONTEXT, PRINCIPAL
-from syncd.api.parameters import ListQuery, path_id
 from syncd.api.payloads import CatalogueResource, encode
+from syncd.api.requests import CONTEXT, PRINCIPAL, ListQuery, path_id
 from syncd.errors import NotFound
 from syncd.store import places
 from syncd.web import JSON

@@ -6,15 +6,15 @@ what is sent, so that a job that has one can be sent back as it was read; they a
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 
-from syncd.domain.catalogue import shipped
 from syncd.domain.job_fields import INT32_MAX
 from syncd.domain.text import name_key
 from syncd.errors import ConfigError
+from syncd.shipped_data import ShippedEntry, catalogue_entries
 
 MAX_CATEGORY_NAME = 40
 MAX_POSITION_NAME = 10
@@ -39,12 +39,7 @@ SHOWN_MEMBERS: Mapping[str, tuple[str, ...]] = {
     "periods": ("name", "unit"),
     "routing_types": ("name",),
 }
-_SHIPPED: Mapping[str, shipped.Names] = {
-    "position_types": shipped.POSITION_TYPES,
-    "categories": shipped.CATEGORIES,
-    "periods": shipped.PERIODS,
-    "routing_types": shipped.ROUTING_TYPES,
-}
+_SHIPPED = catalogue_entries()
 Entries = Mapping[int, CatalogueEntry]
 #: What the digest of the catalogues is made of: it never changes, and neither do the names of these.
 Entry = namedtuple("Entry", "id name retired")
@@ -63,17 +58,16 @@ class Catalogue:
     @cached_property
     def _by_name(self) -> Mapping[str, Mapping[str, int]]:
         """Catalogue → key of a name → id."""
-        return {name: _names(self.entries(name), names) for name, names in _SHIPPED.items()}
+        return {name: _names(self.entries(name), shipped) for name, shipped in _SHIPPED.items()}
 
     @classmethod
     def default(cls) -> Catalogue:
         """Return the catalogues that are shipped (docs/api.md "Catalogues")."""
-        return cls(
-            position_types=_entries(shipped.POSITION_TYPES),
-            categories=_entries(shipped.CATEGORIES),
-            periods=_entries(shipped.PERIODS, shipped.PERIOD_UNITS),
-            routing_types=_entries(shipped.ROUTING_TYPES),
-        )
+        entries = {
+            name: {each.id: CatalogueEntry(each.id, each.name, unit=each.unit) for each in shipped}
+            for name, shipped in _SHIPPED.items()
+        }
+        return cls(**entries)
 
     def extended(
         self,
@@ -135,20 +129,16 @@ class Catalogue:
         return blake2b(repr(parts).encode(), digest_size=16).digest()
 
 
-def _entries(shipped_names: shipped.Names, units: Mapping[int, str] | None = None) -> Entries:
-    units = units or {}
-    return {id: CatalogueEntry(id, own, unit=units.get(id, "")) for id, (own, *_) in shipped_names.items()}
-
-
-def _names(entries: Entries, shipped_names: shipped.Names) -> dict[str, int]:
-    """Return key of a name → id. A proper name wins over a synonym, and neither belongs to a retired entry. After "& "
+def _names(entries: Entries, shipped: Sequence[ShippedEntry]) -> dict[str, int]:
+    """Return key of a name → id. A proper name wins over another one, and neither belongs to a retired entry. After "& "
     follow the same keys without "and": no other key has such a sign."""
     live = [entry for entry in entries.values() if not entry.retired]
-    found = {name_key(name): entry.id for entry in live for name in shipped_names.get(entry.id, ())[1:]}
-    found.update({name_key(entry.name): entry.id for entry in live})
-    for name, id in tuple(found.items()):
-        found.setdefault(f"& {_bare(name)}", id)
-    return found
+    other_names = {each.id: each.other_names for each in shipped}
+    ids = {name_key(name): entry.id for entry in live for name in other_names.get(entry.id, ())}
+    ids |= {name_key(entry.name): entry.id for entry in live}
+    for name, id in tuple(ids.items()):
+        ids.setdefault(f"& {_bare(name)}", id)
+    return ids
 
 
 def _bare(key: str) -> str:

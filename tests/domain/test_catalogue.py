@@ -2,9 +2,10 @@
 
 import pytest
 
-from syncd.domain.catalogue import Catalogue, CatalogueEntry, shipped
+from syncd.domain.catalogue import Catalogue, CatalogueEntry
 from syncd.domain.text import name_key
 from syncd.errors import ConfigError
+from syncd.shipped_data import catalogue_entries
 
 CATALOGUE = Catalogue.default()
 
@@ -83,11 +84,11 @@ def test_categories_are_found_by_synonyms(name, category):
 
 
 def test_no_name_belongs_to_two_entries():
-    for table in (shipped.CATEGORIES, shipped.POSITION_TYPES, shipped.PERIODS, shipped.ROUTING_TYPES):
+    for entries in catalogue_entries().values():
         seen: dict[str, int] = {}
-        for id, names in table.items():
-            for name in names:
-                assert seen.setdefault(name_key(name), id) == id, name
+        for entry in entries:
+            for name in (entry.name, *entry.other_names):
+                assert seen.setdefault(name_key(name), entry.id) == entry.id, name
 
 
 def test_find_routing_type():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import pytest
 
-from syncd.api.endpoints import documentation
+from syncd.api import documentation
 from tests.amounts import nightly
 
 if TYPE_CHECKING:

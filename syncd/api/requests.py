@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from aiohttp import web
 
-from syncd.domain import INT32_MAX, INT32_MIN, Status
+from syncd.api.auth import KeyRing, Principal
+from syncd.api.payloads import Renderer
+from syncd.config import Api
+from syncd.domain import INT32_MAX, INT32_MIN, Catalogue, Status
 from syncd.errors import NotFound
-from syncd.web import Refusal
+from syncd.store import Store
+from syncd.web import Addresses, BodyReader, Refusal, RequestLog
 
 DEFAULT_PAGE_SIZE = 10
 MAX_PAGE_SIZE = 100
@@ -126,3 +132,27 @@ def _status(text: str) -> Status | None:
 
 def _invalid(detail: str) -> Refusal:
     return Refusal("invalid_parameter", detail)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiContext:
+    """``document`` is the OpenAPI document without its ``servers``. ``open_paths`` need no key, also if they are under the
+    base path. ``in_flight`` has the API key id and the Idempotency-Key of each request that is being served. When
+    ``stopping`` is set, no further request is begun."""
+
+    store: Store
+    settings: Api
+    catalogue: Catalogue
+    keys: KeyRing
+    render: Renderer
+    addresses: Addresses
+    bodies: BodyReader
+    document: Mapping[str, Any]
+    log: RequestLog
+    open_paths: set[str] = field(default_factory=set)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    in_flight: set[tuple[int, str]] = field(default_factory=set)
+
+
+CONTEXT = web.AppKey("context", ApiContext)
+PRINCIPAL = web.RequestKey("principal", Principal)

@@ -1,1 +1,0 @@
-"""The handlers of the API, one module for each kind of resource: ``catalogues``, ``documentation`` and ``jobs``."""
