@@ -1,8 +1,6 @@
 """A large file is read with a worker process, which ends with the daemon however that ends."""
 
-import os
 import signal
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -32,15 +30,6 @@ def command(pid):
         return b""
 
 
-def seconds(pid):
-    """Return the share of a core that a process uses."""
-    try:
-        used = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return 0.0
-    return (int(used[11]) + int(used[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def ended(pid):
     return b"syncd.sync.validation" not in command(pid)
 
@@ -63,34 +52,3 @@ def test_a_worker_process_ends_with_the_daemon_and_the_next_start_continues_the_
     assert (event["state"], event["created"], event["attempt"]) == ("succeeded", ROWS, 2)
     until(lambda: not worker_processes(again.process.pid), "the worker process of the second attempt to end")
     assert not again.events("sync.helper_lost")
-
-
-def test_a_worker_process_reads_the_file_that_the_daemon_has_claimed(installation, start, until):
-    installation.employer_with_key()
-    daemon = start()
-    fields = {
-        "locations": "<location><description>Halifax, NS</description></location>",
-        "categories": "<category><id>1</id></category>",
-        "positionType": "<id>1</id>",
-        "description": f"<![CDATA[{TEXT}]]>",
-        "applicantRoutingType": "<id>1</id>",
-        "applicationEmail": "jobs@example.com",
-    }
-    rest = "".join(f"<{name}>{value}</{name}>" for name, value in fields.items())
-    path = installation.folder() / "jobs.xml"
-    with path.with_name(".jobs.xml.tmp").open("w") as file:
-        file.write("<jobs>\n")
-        for number in range(ROWS):
-            file.write(f"<job><referenceId>F-{number}</referenceId><title>Welder</title>{rest}</job>\n")
-        file.write("</jobs>\n")
-    path.with_name(".jobs.xml.tmp").rename(path)
-    until(lambda: worker_processes(daemon.process.pid), "a worker process")
-    (worker_process,) = worker_processes(daemon.process.pid)
-    busy = 0.0
-    while not ended(worker_process):
-        busy = max(busy, seconds(worker_process))
-        time.sleep(0.02)
-    (event,) = daemon.wait_for_event("feed.reconciled")
-    assert (event["state"], event["created"]) == ("succeeded", ROWS)
-    assert not daemon.events("sync.helper_lost")
-    assert busy > 0.4  # of a core: it has not only started

@@ -79,44 +79,6 @@ def test_keys_change_beside_the_daemon_within_a_second_and_their_use_is_noted(ac
     assert all(at and at.endswith("Z") for at in used)
 
 
-@pytest.mark.slow
-def test_the_limits_of_the_settings_file_hold(acme, start):
-    text = acme.config.read_text().replace(
-        "[api]\n",
-        '[api]\nrate_limit = 3\nfailed_keys = 2\ncors_origins = ["https://app.example.ca"]\nmax_connections = 3\n',
-    )
-    acme.config.write_text(text)
-    daemon = start()
-    assert [status(daemon, acme.key) for _ in range(4)] == [200, 200, 200, 429]
-    assert [status(daemon, "syncd_x") for _ in range(3)] == [401, 401, 429]
-    connection = http.client.HTTPConnection(daemon.address(), timeout=30)
-    connection.request("GET", "/readyz", headers={"Origin": "https://app.example.ca"})
-    answer = connection.getresponse()
-    assert answer.read().startswith(b"{")
-    assert answer.headers["Access-Control-Allow-Origin"] == "https://app.example.ca"
-    connection.request("GET", "/healthz?" + "x" * 8_200)
-    assert connection.getresponse().status == 431
-    connection.close()
-
-
-@pytest.mark.slow
-def test_a_stop_finishes_requests_that_have_begun_and_refuses_others(acme, start):
-    daemon = start()
-    body = b'{"referenceId": "A-1", "title": "x"}'
-    head = (
-        f"POST {BASE}/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {acme.key}\r\nContent-Type: application/json\r\n"
-    )
-    with open_socket(daemon) as busy, open_socket(daemon) as halfway:
-        busy.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:10])
-        halfway.sendall(head.encode())
-        time.sleep(0.3)
-        daemon.signal(signal.SIGTERM)
-        assert halfway.recv(4096).startswith(b"HTTP/1.1 503 ")
-        busy.sendall(body[10:])
-        assert busy.recv(4096).startswith(b"HTTP/1.1 422 ")
-    assert daemon.process.wait(10) == 0
-
-
 def open_socket(daemon):
     host, port = daemon.address().split(":")
     return socket.create_connection((host, int(port)), timeout=10)

@@ -101,29 +101,6 @@ def test_what_a_command_did_is_sent_by_the_daemon_and_metrics_count_it(acme, sta
     assert "hidden" not in log
 
 
-def test_a_feed_that_cannot_be_used_is_reported_once_and_that_it_works_again(acme, start):
-    with Hook() as hook:
-        acme.settings(settings(hook))
-        serving = start()
-        serving.stop()
-        serving.close()
-        acme.feed("beta", 'employer = "Nobody Inc."\n')
-        for times in (1, 1):
-            serving = start()
-            wait_until(lambda times=times: len(hook.accepted) >= times, "a webhook")
-            serving.stop()
-            serving.close()
-        acme.feed("beta")
-        serving = start()
-        wait_until(lambda: len(hook.accepted) >= 2, "a second webhook")
-        serving.stop()
-    assert [(each["event"], each["feed"], each["state"]) for each in hook.accepted] == [
-        ("feed.degraded", "beta", "degraded"),
-        ("feed.recovered", "beta", "usable"),
-    ]
-    assert "Nobody Inc." in hook.accepted[0]["reason"]
-
-
 def test_a_receiver_that_hangs_is_in_the_way_of_neither_a_run_nor_the_end(acme, start):
     let_go = threading.Event()
     with Hook(answer=lambda number: 200 if let_go.wait(60) else None) as hook:

@@ -1,7 +1,6 @@
 """`syncd serve` as systemd and its users see it."""
 
 import json
-import os
 import re
 import shutil
 import signal
@@ -97,47 +96,6 @@ def test_the_jobs_of_a_file_are_soon_in_the_search_index(installation, start, ma
     until(lambda: found() == (1,), "the index")
 
 
-def test_files_that_wait_at_start_are_taken(installation, start, make_row, until):
-    installation.employer_with_key()
-    (installation.drop_folder / "acme").mkdir(parents=True)
-    installation.drop("early.csv", [make_row("A-1")])
-    start()
-    until(lambda: installation.done(1, "early.csv").exists(), "the run")
-
-
-def test_a_deleted_and_recreated_folder_is_watched_again(installation, start, make_row, until):
-    installation.employer_with_key()
-    installation.settings('rescan = "1h"\n')
-    start()
-    folder = installation.drop_folder / "acme"
-    until(folder.exists, "the feed's folder")
-    # at once: while rmtree works, the daemon makes folders in it
-    gone = folder.rename(installation.base / "gone")
-
-    def is_removed():
-        shutil.rmtree(gone, ignore_errors=True)  # (what the daemon has open it may still write to)
-        return not gone.exists()
-
-    until(is_removed, "the removal")
-    until((folder / ".claimed").exists, "the folder made again")
-    time.sleep(1)
-    installation.drop("late.csv", [make_row("A-1")])
-    until(lambda: installation.done(1, "late.csv").exists(), "the run")
-
-
-def test_a_name_that_is_not_utf8_neither_stops_the_watcher_nor_is_lost(installation, start, make_row, until):
-    installation.employer_with_key()
-    installation.settings('rescan = "1h"\n')
-    start()
-    folder = os.fsencode(installation.drop_folder / "acme")
-    until(lambda: os.path.exists(folder), "the feed's folder")
-    installation.drop("first.csv", [make_row("A-1")])
-    os.rename(folder + b"/first.csv", folder + b"/caf\xe9.csv")
-    until(lambda: installation.done(1, "caf%E9.csv").exists(), "the run of the odd name")
-    installation.drop("second.csv", [make_row("A-1"), make_row("A-2")])
-    until(lambda: installation.done(2, "second.csv").exists(), "the run after it")
-
-
 def test_a_second_daemon_on_the_store_is_refused_in_one_line(installation, start):
     installation.employer_with_key()
     start()
@@ -160,30 +118,6 @@ def test_a_port_that_is_taken_is_named_with_its_setting(installation, cli):
     assert lines == [
         f"syncd: api.listen: 127.0.0.1:{port}: another program listens there; stop it or choose another port"
     ]
-
-
-def test_a_reload_takes_new_feeds_and_leaves_the_files_of_one_that_is_wrong_lying(
-    installation, start, make_row, until
-):
-    installation.employer_with_key()
-    daemon = start()
-    installation.feed("second")
-    installation.feed("broken", 'employer = "Acme Ltd."\nmodus = "delta"\n')
-    daemon.signal(signal.SIGHUP)
-    reloaded = daemon.wait_for_event("service.reloaded")[0]
-    assert (reloaded["feeds"], reloaded["degraded"]) == (["acme", "second"], ["broken"])
-    assert "mode" in daemon.events("feed.degraded")[0]["reason"]
-    installation.drop("jobs.csv", [make_row("A-1")])
-    until(lambda: installation.done(1, "jobs.csv").exists(), "a run of the old feed")
-    until((installation.drop_folder / "second" / ".claimed").exists, "the new feed's folder")
-    assert not (installation.drop_folder / "broken").exists()
-
-    (installation.feeds / "broken.toml").unlink()
-    daemon.signal(signal.SIGHUP)
-    reloaded = daemon.wait_for_event("service.reloaded", 2)[1]
-    assert (reloaded["feeds"], reloaded["degraded"]) == (["acme", "second"], [])
-    installation.drop("more.csv", [make_row("B-1")], feed="second")
-    until(lambda: installation.done(2, "more.csv", "second").exists(), "a run of the new feed")
 
 
 def test_a_stop_within_a_run_ends_it_at_a_batch_edge_and_the_next_start_continues_it(

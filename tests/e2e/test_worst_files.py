@@ -1,32 +1,23 @@
-"""The worst files of a drop folder: the daemon says what to correct, goes on, and loses nothing."""
+"""A daemon whose disk, rights or watches fail: it says what to correct, goes on, and loses nothing."""
 
-import contextlib
 import errno
 import json
 import os
-import random
 import shutil
 import signal
-import stat
 import subprocess
 import sys
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from xml.sax.saxutils import escape
 
 import pytest
 
 from tests.amounts import lacking, nightly
+from tests.e2e.conftest import csv_text, row
 
 pytestmark = pytest.mark.slow
 BASE = "/api/v1.1"
-#: The content of a file outside of the drop folder, at which external entities point: no report may hold it.
-SECRET = "known-to-nobody"
-#: A text that makes a record too long, and one that makes it longer than any program may send.
-LONG, LONGEST = "x" * 5_000_000, "x" * 10_000_000
+
+
 JOBS = 6
-DECLARED = '<?xml version="1.0" encoding="utf-8"?>'
 
 
 def job(reference, **fields):
@@ -49,113 +40,7 @@ def jobs(feed, **fields):
 
 
 def as_csv(items):
-    lines = [
-        "referenceId,title,locations,categories,positionType,description,applicantRoutingType,applicationEmail"
-    ]
-    for item in items:
-        cells = [item["referenceId"], item["title"], "Toronto, ON", "1", "1", item["description"]]
-        lines.append(
-            ",".join('"' + cell.replace('"', '""') + '"' for cell in [*cells, "1", "hr@acme.example"])
-        )
-    return "".join(line + "\n" for line in lines)
-
-
-def as_xml(items, head=""):
-    parts = []
-    for item in items:
-        title = item["title"] if item["title"].startswith("&") else escape(item["title"])
-        parts.append(
-            f"<job><referenceId>{item['referenceId']}</referenceId><title>{title}</title>"
-            "<locations><location>Toronto, ON</location></locations><categories><category>1</category></categories>"
-            f"<positionType>1</positionType><description>{escape(item['description'])}</description>"
-            "<applicantRoutingType>1</applicantRoutingType><applicationEmail>hr@acme.example</applicationEmail></job>\n"
-        )
-    return f"{head}<jobs>\n{''.join(parts)}</jobs>\n"
-
-
-def as_json(items):
-    return "[" + ",\n".join(json.dumps(item) for item in items) + "]"
-
-
-def as_lines(items):
-    return "".join(json.dumps(item) + "\n" for item in items)
-
-
-def bomb(feed):
-    levels = zip("abcdefghi", "bcdefghij", strict=True)
-    entities = "".join(f'<!ENTITY {new} "{f"&{old};" * 10}">' for old, new in levels)
-    return as_xml(jobs(feed, title="&j;"), f'<!DOCTYPE jobs [<!ENTITY a "ha">{entities}]>\n')
-
-
-def external(feed, target):
-    return as_xml(jobs(feed, title="&x;"), f'<!DOCTYPE jobs [<!ENTITY x SYSTEM "file://{target}">]>\n')
-
-
-def cut_in(text, mark):
-    """``text`` up to the middle of the last ``mark``."""
-    return text[: text.rindex(mark) + len(mark) // 2]
-
-
-def broken(text, encoding="utf-8"):
-    """Return a file that is valid up to the third job's title, which has one byte that the encoding does not have."""
-    good, bad, rest = text.partition("BROKEN")
-    assert bad
-    return (good + "ééé").encode(encoding) + b"\xe9" + rest.encode(encoding)
-
-
-@dataclass(frozen=True)
-class Case:
-    """A bad file: its name, its content for a feed, the state of its run, and words of the reason."""
-
-    name: str
-    content: Callable[[str], str | bytes]
-    state: str
-    words: str
-
-
-def worst_files(secret):
-    """One for each feed of that name."""
-    noise = random.Random(4711).randbytes(5000)
-    longer = "the record is longer than 1048576 bytes"
-    mostly = "bad_encoding: mostly UTF-8, but the byte 0xE9 is not"
-    return {
-        "bomb": Case("jobs.xml", bomb, "failed", "forbidden_dtd: a document type with declarations is not accepted; line 1"),
-        "external": Case("jobs.xml", lambda f: external(f, secret), "failed", "forbidden_dtd: a document type with"),
-        "cut-csv": Case("jobs.csv", lambda f: cut_in(as_csv(jobs(f)), "Steel."), "failed",
-                        "truncated: the file ends inside a quoted cell; line 7; last good referenceId cut-csv-5"),
-        "cut-xml": Case("jobs.xml", lambda f: cut_in(as_xml(jobs(f)), "Steel."), "failed",
-                        "truncated: the file ends inside <description>; line 7, column"),
-        "cut-json": Case("jobs.json", lambda f: cut_in(as_json(jobs(f)), "Steel."), "failed",
-                         "truncated: the file ends before its records do; line 6; last good referenceId cut-json-5"),
-        "cut-lines": Case("jobs.jsonl", lambda f: cut_in(as_lines(jobs(f)), "Steel."), "failed",
-                          "truncated: the last line has no end and does not parse: unterminated string starting at column"),
-        "long-csv": Case("jobs.csv", lambda f: as_csv(jobs(f, description=LONG)), "partial", longer),
-        "long-xml": Case("jobs.xml", lambda f: as_xml(jobs(f, description=LONGEST)), "failed",
-                         "limit_exceeded: more than 8388608 bytes without the end of a record; line 4"),
-        "longest-csv": Case("jobs.csv", lambda f: as_csv(jobs(f, description=LONGEST)), "failed",
-                            "limit_exceeded: "),
-        "longest-json": Case("jobs.json", lambda f: as_json(jobs(f, description=LONGEST)), "failed",
-                             "limit_exceeded: a record of more than 8388608 bytes; line 3"),
-        "long-json": Case("jobs.json", lambda f: as_json(jobs(f, description=LONG)), "partial", longer),
-        "long-lines": Case("jobs.jsonl", lambda f: as_lines(jobs(f, description=LONG)), "partial", longer),
-        "byte-csv": Case("jobs.csv", lambda f: broken(as_csv(jobs(f, title="BROKEN"))), "failed", mostly),
-        "byte-xml": Case("jobs.xml", lambda f: broken(as_xml(jobs(f, title="BROKEN"))), "failed", mostly),
-        "byte-json": Case("jobs.json", lambda f: broken(as_json(jobs(f, title="BROKEN"))), "failed", mostly),
-        "byte-lines": Case("jobs.jsonl", lambda f: broken(as_lines(jobs(f, title="BROKEN"))), "failed", mostly),
-        "declared": Case("jobs.xml", lambda f: as_xml(jobs(f, title="\xe9"), DECLARED).encode("latin-1"), "failed",
-                         "bad_encoding: "),
-        "half-utf16": Case("jobs.csv", lambda f: as_csv(jobs(f)).encode("utf-16")[:-1], "failed",
-                           "bad_encoding: the file ends within a character of UTF-16-LE"),
-        "page": Case("jobs.csv", lambda f: "<!DOCTYPE html><html><body>Please sign in</body></html>", "failed",
-                     "not_a_feed: this is an HTML page, not a feed"),
-        "pdf": Case("jobs.xml", lambda f: b"%PDF-1.7\n%\xe2\xe3\n" + noise, "failed", "not_a_feed: this is a PDF document"),
-        "zip": Case("jobs.xml", lambda f: b"PK\x03\x04\x14\x00" + noise, "failed",
-                    "truncated: a zip archive that is cut off or damaged"),
-        "noise": Case("jobs.xml", lambda f: noise, "failed", "bad_encoding: the byte 0x90 is not text in Windows-1252"),
-        "zeros": Case("jobs.json", lambda f: bytes(5000), "failed", "not_a_feed: neither XML nor JSON"),
-        "nothing": Case("jobs.csv", lambda f: b"", "failed", "empty_file: the file has 0 bytes"),
-        "blanks": Case("jobs.csv", lambda f: b" \r\n" * 50, "failed", "empty_file: the file is empty"),
-    }  # fmt: skip
+    return csv_text([row(item["referenceId"], item["title"], item["description"]) for item in items])
 
 
 def place(folder, name, content):
@@ -197,158 +82,6 @@ def folders_of(installation, until, *feeds):
     found = [installation.drop_folder / feed for feed in feeds]
     until(lambda: all((folder / ".claimed").is_dir() for folder in found), "the folders")
     return found
-
-
-def said_of(file, state):
-    """Return what the partner reads beside the ``file``: the run's reason, or why its rows were rejected."""
-    report = json.loads(file.with_name(f"{file.name}.report.json").read_text())
-    rows = "; ".join(error["detail"] for row in report["rejectedRows"] for error in row["errors"])
-    return report["reason"] if state == "failed" else rows
-
-
-def test_each_bad_file_fails_with_a_reason_and_the_next_good_one_is_run(installation, start, until):
-    (installation.base / "secret").write_text(SECRET)
-    worst = worst_files(installation.base / "secret")
-    (installation.feeds / "acme.toml").unlink()
-    for feed in worst:
-        more = (
-            'marker = ".ok"\n' if feed == "nothing" else ""
-        )  # without it 0 bytes are left alone for a minute
-        installation.feed(feed, f'employer = "Acme Ltd."\n{more}')
-    key = installation.employer_with_key()
-    daemon = start()
-    folders = dict(zip(worst, folders_of(installation, until, *worst), strict=True))
-
-    def drop(runs, files):
-        for feed, (name, content) in files.items():
-            place(folders[feed], name, content)
-            (folders[feed] / f"{name}.ok").touch() if feed == "nothing" else None
-        until(lambda: len(daemon.events("feed.reconciled")) == runs * len(worst), f"{runs} runs a feed")
-        until(lambda: at_rest(*folders.values()), "the files' places")
-        serves(daemon)
-
-    drop(1, {feed: ("one.csv", as_csv(jobs(feed))) for feed in worst})
-    drop(2, {feed: (case.name, case.content(feed)) for feed, case in worst.items()})
-    assert total(daemon, key) == JOBS * len(worst)
-    assert total(daemon, key, "archived") == 0, "a record that is too long gives its referenceId all the same"
-    drop(3, {feed: ("three.csv", as_csv([*jobs(feed), job(f"{feed}-7")])) for feed in worst})
-    assert total(daemon, key) == (JOBS + 1) * len(worst)
-
-    unlike = {}
-    for feed, case in worst.items():
-        folder = folders[feed]
-        first, second, third = ended(daemon, feed)
-        assert (first["state"], third["state"]) == ("succeeded", "succeeded")
-        there = {str(path.relative_to(folder)) for path in deliveries(folder)}
-        bad = f"{'failed' if case.state == 'failed' else 'done'}/{second['run']}-{case.name}"
-        assert there == {f"done/{first['run']}-one.csv", bad, f"done/{third['run']}-three.csv"}
-        assert (folder / f"{bad}.report.html").is_file()
-        said = said_of(folder / bad, second["state"])
-        if (second["state"], case.words in said) != (case.state, True):
-            unlike[feed] = (second["state"], said)
-        written = [path for path in folder.rglob("*") if path.is_file() and path not in deliveries(folder)]
-        assert not [path for path in written if SECRET.encode() in path.read_bytes()]
-    assert not unlike
-    assert not daemon.events("feed.fault") + daemon.events("service.fault")
-    assert daemon.stop() == 0
-
-
-NAMES = (
-    b"caf\xe9.csv", b"-rf.csv", b"two\nlines.csv", b"it's \"quoted\".csv", b"$(touch pwned);`id`.csv", b"<b>bold.csv",
-    b"\x1b[31mred.csv", "\u202efdp.csv".encode(), b"%00.csv",
-    b"x.csv..", ("\u00e9" * 125 + ".csv").encode(), b"x" * 251 + b".csv",
-)  # fmt: skip
-
-
-def odd_things(folder, secret):
-    """Put things that are not regular files into ``folder``. Return name → what the log calls it."""
-    (folder / "link.csv").symlink_to(secret)
-    (folder / "folder.csv").mkdir()
-    place(folder / "folder.csv", "inside.csv", as_csv(jobs("inside")))
-    os.mkfifo(folder / "pipe.csv")
-    os.mknod(folder / "socket.csv", stat.S_IFSOCK | 0o600)
-    return {
-        "link.csv": "a symbolic link",
-        "folder.csv": "a folder",
-        "pipe.csv": "a FIFO",
-        "socket.csv": "a socket",
-    }
-
-
-@nightly
-def test_odd_names_things_that_are_not_files_slow_writers_and_500_files_at_once(
-    installation, start, until, stack
-):
-    secret = installation.base / "secret"
-    secret.write_text(as_csv(jobs("secret")))
-    installation.feed("odd", 'employer = "Acme Ltd."\nmode = "delta"\n')
-    installation.feed("many")
-    installation.feed("slow")
-    key = installation.employer_with_key()
-    daemon = start()
-    odd, many, slow = folders_of(installation, until, "odd", "many", "slow")
-
-    text = as_csv(jobs("slow"))
-    writer = stack.enter_context((slow / "slow.csv").open("w"))
-    writer.write(text[:500])
-    writer.flush()
-    (slow / "empty.csv").touch()
-    began = time.monotonic()
-
-    things = odd_things(odd, secret)
-    for number, name in enumerate(NAMES):
-        place(odd, ".name", as_csv([job(f"odd-{number}")]))
-        os.rename(odd / ".name", os.path.join(os.fsencode(odd), name))
-    until(lambda: len(ended(daemon, "odd")) == len(NAMES), "the runs of the odd names")
-    until(lambda: at_rest(odd), "the last file's place")
-    assert {run["state"] for run in ended(daemon, "odd")} == {"succeeded"}
-    done = [path for path in os.listdir(os.fsencode(odd / "done")) if b".report." not in path]
-    assert len(done) == len(NAMES)
-    assert all(path.decode() for path in done), "the names are text by now"
-    for name, what in things.items():
-        said = [event["reason"] for event in daemon.events("feed.stray") if event["file"] == name]
-        assert said == [f"{what}: only regular files are taken"]
-        assert (
-            (odd / name).exists(follow_symlinks=False)
-            if sys.version_info >= (3, 12)
-            else os.path.lexists(odd / name)
-        )
-    assert secret.read_text() == as_csv(jobs("secret"))
-    assert (odd / "folder.csv" / "inside.csv").exists()
-    assert total(daemon, key) == len(NAMES), "nothing came through the link or out of the folder"
-
-    for number in range(500):
-        place(many, f"{number}.csv", as_csv(jobs("many", title=f"Title {number}")))
-    until(lambda: len(ended(daemon, "many")) == 500, "500 runs")
-    until(lambda: at_rest(many), "the last file's place")
-    assert {run["state"] for run in ended(daemon, "many")} == {"succeeded"}
-    assert ended(daemon, "many")[-1]["file"] == "499.csv", "the newest file is the last one"
-    assert sorted(path.name.partition("-")[2] for path in deliveries(many)) == sorted(
-        f"{n}.csv" for n in range(500)
-    )
-    status, page = daemon.request("GET", f"{BASE}/jobs?q=many-3", key)
-    assert (status, [found["title"] for found in page["data"]]) == (200, ["Title 499"])
-    serves(daemon)
-
-    while time.monotonic() - began < 10:
-        writer.write(text[500:501])
-        writer.flush()
-        text = text[:500] + text[501:]
-        time.sleep(0.5)
-    assert not ended(daemon, "slow"), "it was taken while somebody had it open"
-    assert (slow / "slow.csv").exists()
-    writer.write(text[500:])
-    writer.close()
-    (run,) = until(lambda: ended(daemon, "slow"), "the run of the slow file")
-    assert (run["state"], run["created"]) == ("succeeded", JOBS)
-    assert (slow / "empty.csv").exists(), "a file of 0 bytes may still be filled"
-    assert daemon.process.poll() is None
-
-
-@pytest.fixture
-def stack():
-    with contextlib.ExitStack() as entered:
-        yield entered
 
 
 def test_a_deleted_and_recreated_drop_folder_is_used_again(installation, start, until):
@@ -669,39 +402,7 @@ def test_the_command_line_and_the_daemon_work_on_one_feed_at_once(installation, 
         "left.csv",
         "right.csv",
     ]
-
-    # Held by the daemon, decided by a command.
-    some = [job(f"acme-{n}") for n in range(100)]
-    place(folder, "some.csv", as_csv(some))
-    held = daemon.wait_for_event("feed.held")[0]
-    assert "200 of 300 active jobs would be archived (66.7 %" in held["reason"]
-    until(lambda: at_rest(folder), "the place of the held run's file")
-    rejected = installation.run("runs", "reject", held["run"])
-    assert (rejected.code, total(daemon, key)) == (0, 300)
-    place(folder, "again.csv", as_csv([*some, job("acme-300")]))
-    held = daemon.wait_for_event("feed.held", 2)[1]
-    until(lambda: at_rest(folder), "the place of the held run's file")
-    approved = installation.run("runs", "approve", held["run"])
-    assert (approved.code, total(daemon, key), total(daemon, key, "archived")) == (0, 101, 200)
-    assert "only a held run can be approved" in installation.run("runs", "approve", held["run"]).err
-
-    # A row that breaks the rules, corrected in the file of rejected rows and dropped again.
-    place(folder, "bad.csv", as_csv([*some, job("acme-300"), job("acme-301", title="")]))
-    run = until(lambda: [e for e in ended(daemon, "acme") if e["file"] == "bad.csv"], "the bad file")[0]
-    rejects = folder / "done" / f"{run['run']}-bad.csv.rejected.csv"
-    until(rejects.is_file, "the rejected rows")
-    place(
-        folder,
-        "mended.csv",
-        rejects.read_text()
-        .replace('acme-301,""', "acme-301,Mended")
-        .replace("acme-301,,", "acme-301,Mended,"),
-    )
-    run = until(lambda: [e for e in ended(daemon, "acme") if e["file"] == "mended.csv"], "the mended file")[0]
-    assert (run["state"], run["created"], run["archived"], total(daemon, key)) == ("succeeded", 1, 0, 102)
-    assert installation.run("runs").code == 0
     serves(daemon)
-    assert daemon.process.poll() is None
 
 
 LIMITED = 'echo "$1" > "/proc/sys/user/$0" && shift && exec "$@"'
@@ -723,17 +424,6 @@ def needs(command, why_not):
 
 def faults_of_the_watcher(daemon):
     return [event["reason"] for event in daemon.events("service.fault") if event["part"] == "watcher"]
-
-
-def test_without_inotify_the_daemon_is_ready_and_polls(installation, start, make_row, until):
-    installation.employer_with_key()
-    daemon = start(real=True, wrapper=with_at_most(0, "instances"))
-    [reason] = faults_of_the_watcher(daemon)
-    assert reason.endswith("the folder is looked at every 1 s instead")
-    assert daemon.request("GET", "/readyz", which="operator")[0] == 200
-    installation.drop("jobs.csv", [make_row("A-1")])
-    until(installation.done(1, "jobs.csv").exists, "the file is taken long before the rescan")
-    assert daemon.stop() == 0
 
 
 @nightly

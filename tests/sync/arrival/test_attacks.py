@@ -68,32 +68,6 @@ def test_a_second_name_that_appears_at_the_claim_keeps_the_file_from_being_read(
 # -- open descriptors -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("phase", ["hashing", "reading"])
-def test_a_file_that_is_written_to_during_its_run_is_run_again_although_its_time_was_put_back(
-    arrival: Arrival, phase: str
-) -> None:
-    feed = arrival.feed()
-    before, after = ([arrival.row(f"{name}{n:04}") for n in range(2_000)] for name in "xy")
-    path = arrival.drop(feed, before)
-    found = path.stat()
-    partner = os.open(path, os.O_RDONLY)  # a lease would not be had beside a writer
-
-    def exchange() -> None:
-        fd = os.open(f"/proc/self/fd/{partner}", os.O_WRONLY)
-        os.write(fd, json.dumps(after).encode())
-        os.utime(fd, ns=(found.st_atime_ns, found.st_mtime_ns))
-        os.close(fd)
-
-    arrival.restart(arrival.board.make_importer(progress=on_phase(phase, exchange)))
-    assert arrival.run_files() == []
-    assert arrival.board.statuses() == {}
-    for _ in range(3):
-        arrival.run_files()
-    os.close(partner)
-    assert arrival.states() == ["succeeded"]
-    assert arrival.board.active() == {f"y{n:04}" for n in range(2_000)}
-
-
 def test_a_partner_who_still_writes_to_a_claimed_file_delays_only_his_own(arrival: Arrival) -> None:
     feed, other = arrival.feed(), arrival.feed(name="other")
     path = arrival.drop(feed, [arrival.row(f"a{n}") for n in range(2_000)])

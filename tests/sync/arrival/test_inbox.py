@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import pytest
 
-from syncd.errors import FeedError, UnusableFolder
+from syncd.errors import FeedError
 from syncd.sync.arrival import file_away as filing
 from syncd.sync.arrival import inbox as inbox_module
 from syncd.sync.arrival.claims import Claims, copy_in
@@ -140,30 +140,6 @@ def test_a_device_is_never_opened(inbox: Inbox, clock: MonotonicClock) -> None:
         pytest.skip("needs root to make a device")
     os.mknod(inbox.folder / "zero.xml", 0o600 | stat.S_IFCHR, os.makedev(1, 5))
     assert scan_after(inbox, clock, 1000).unexpected[0].why.startswith("a device")
-
-
-def test_a_folder_of_a_feed_that_is_a_link_is_not_followed(
-    make_inbox: Callable[..., Inbox], tmp_path: Path
-) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (tmp_path / "drop").mkdir()
-    (tmp_path / "drop" / "acme").symlink_to(elsewhere)
-    with pytest.raises(UnusableFolder, match="acme is a symbolic link, not a folder"):
-        make_inbox()
-    assert list(elsewhere.iterdir()) == []
-
-
-def test_a_done_folder_that_became_a_link_gets_no_file(
-    inbox: Inbox, clock: MonotonicClock, tmp_path: Path
-) -> None:
-    drop(inbox)
-    claimed = claim(inbox, clock)
-    (inbox.folder / "done").rmdir()
-    (inbox.folder / "done").symlink_to(tmp_path)
-    with pytest.raises(UnusableFolder, match="done is a symbolic link, not a folder"):
-        file_away(inbox, claimed, 1)
-    assert not list(tmp_path.glob("1-*"))
 
 
 def test_a_file_directly_in_the_drop_folder_is_unexpected(inbox: Inbox) -> None:
@@ -386,14 +362,6 @@ def test_a_new_marker_stays_whose_time_is_before_that_of_the_claim(make_inbox: C
     assert ready_names(inbox.scan()) == ["jobs.xml"]
 
 
-def test_ready_files_are_in_the_order_of_their_time_then_of_their_name(
-    inbox: Inbox, clock: MonotonicClock
-) -> None:
-    for name, mtime in (("b", 20), ("c", 10), ("a", 20)):
-        drop(inbox, name, mtime=mtime)
-    assert ready_names(scan_after(inbox, clock)) == ["c", "a", "b"]
-
-
 # -- claiming ---------------------------------------------------------------------------------------
 
 
@@ -410,13 +378,6 @@ def test_a_claim_moves_the_file_and_keeps_it_open(inbox: Inbox, clock: Monotonic
     assert not (inbox.folder / "jobs.xml").exists()
     claimed.close()
     assert [orphan.name for orphan in orphans(inbox)] == ["jobs.xml"]
-
-
-def test_a_file_can_be_claimed_only_once(inbox: Inbox, clock: MonotonicClock) -> None:
-    drop(inbox)
-    [file] = scan_after(inbox, clock).ready
-    assert claims_of(inbox).claim(file) is not None
-    assert claims_of(inbox).claim(file) is None
 
 
 def test_a_file_that_replaced_another_after_the_scan_has_to_settle_first(
@@ -538,46 +499,6 @@ def test_the_name_of_a_filed_file_has_the_number_of_its_run(name: str, run: int 
 # -- filing -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("failed", "folder"), [(False, "done"), (True, "failed")])
-def test_a_file_is_filed_under_the_number_of_its_run(
-    inbox: Inbox, clock: MonotonicClock, failed: bool, folder: str
-) -> None:
-    drop(inbox)
-    filed = file_away(inbox, claim(inbox, clock), 42, failed=failed)
-    assert filed == inbox.folder / folder / "42-jobs.xml"
-    assert filed.read_bytes() == b"<jobs/>"
-    assert orphans(inbox) == []
-
-
-def test_filing_does_not_overwrite_anything(inbox: Inbox, clock: MonotonicClock) -> None:
-    (inbox.folder / "done" / "42-jobs.xml").write_bytes(b"older")
-    (inbox.folder / "done" / "42.2-jobs.xml").mkdir()
-    drop(inbox)
-    filed = file_away(inbox, claim(inbox, clock), 42)
-    assert filed.name == "42.3-jobs.xml"
-    assert (inbox.folder / "done" / "42-jobs.xml").read_bytes() == b"older"
-
-
-def test_a_file_has_one_name_after_a_crash_during_the_filing(inbox: Inbox, clock: MonotonicClock) -> None:
-    drop(inbox)
-
-    def die() -> None:
-        raise KeyboardInterrupt
-
-    claimed = claim(inbox, clock)
-    with pytest.raises(KeyboardInterrupt):
-        file_away(inbox, claimed, 42, reports={".report.json": b"1"}, placed=die)
-    claimed.close()
-    [orphan] = orphans(inbox)
-    file_away(inbox, orphan, 42, reports={".report.json": b"2"})
-    assert names(inbox.folder / "done") == [
-        "42-jobs.xml",
-        "42-jobs.xml.report.json",
-    ]
-    assert (inbox.folder / "done" / "42-jobs.xml.report.json").read_bytes() == b"2"
-    assert names(inbox.folder / ".claimed") == []
-
-
 def test_the_reports_are_written_before_the_file_is_moved(inbox: Inbox, clock: MonotonicClock) -> None:
     drop(inbox)
 
@@ -590,12 +511,3 @@ def test_the_reports_are_written_before_the_file_is_moved(inbox: Inbox, clock: M
         (42, "42-jobs.xml"),
         (42, "42-jobs.xml.report.json"),
     ]
-
-
-def test_a_claimed_file_that_is_gone_cannot_be_filed(inbox: Inbox, clock: MonotonicClock) -> None:
-    drop(inbox)
-    claimed = claim(inbox, clock)
-    (inbox.folder / ".claimed" / claimed.entry).unlink()
-    with pytest.raises(FileNotFoundError):
-        file_away(inbox, claimed, 42)
-    assert list((inbox.folder / "done").iterdir()) == []

@@ -137,21 +137,6 @@ def test_all_held_runs_whose_place_is_taken_say_so_in_their_reports(arrival: Arr
         assert report["state"] == "superseded"
 
 
-@pytest.mark.parametrize("step", ["claimed", "begun", "run", "reported", "filed"])
-def test_the_order_is_kept_across_a_death_at_any_step(arrival: Arrival, step: str) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")], "old.json", 10)
-    arrival.drop(feed, [arrival.row("a", title="Baker")], "new.json", 20)
-    arrival.restart_dying(step)
-    with pytest.raises(Died):
-        arrival.run_files()
-    arrival.restart()
-    for _ in range(2):
-        arrival.run_files()
-    assert set(ended(arrival).values()) == {"succeeded"}
-    assert claims(feed) == []
-
-
 def test_many_waiting_files_need_no_more_open_files(arrival: Arrival) -> None:
     import resource
 

@@ -7,7 +7,6 @@ import os
 import signal
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 from structlog.testing import capture_logs
@@ -85,14 +84,6 @@ def test_a_file_is_not_run_before_it_has_settled(arrival: Arrival) -> None:
     assert arrival.worker.due() is None
 
 
-def test_a_file_that_cannot_be_used_is_moved_to_failed(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, b'[{"referenceId": "a"')
-    [run] = arrival.run_files()
-    assert run.state is RunState.FAILED
-    assert names(feed.folder / "failed")[0] == "1-jobs.json"
-
-
 def test_corrected_rows_of_the_file_of_rejected_records_archive_nothing(arrival: Arrival) -> None:
     feed = arrival.feed("max_rejected = { percent = 100, rows = 5 }")
     arrival.drop(feed, [*partly_rejected(), arrival.row("c")])
@@ -158,14 +149,6 @@ def test_the_partner_sees_unknown_values_and_the_operator_lines_for_a_lookup(arr
     assert "not known here" not in (done / "2-jobs.csv.report.html").read_text()
 
 
-def test_a_file_whose_name_is_not_utf_8_is_run(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")], os.fsdecode(b"caf\xe9.json"))
-    [run] = arrival.run_files()
-    assert run.file == "caf%E9.json"
-    assert names(feed.folder / "done")[0] == "1-caf%E9.json"
-
-
 def test_the_folder_of_a_feed_is_made_and_made_again_when_it_is_gone(arrival: Arrival) -> None:
     feed = arrival.feed()
     arrival.worker.tick()
@@ -190,21 +173,6 @@ def test_an_unexpected_file_is_reported_once_and_stays(arrival: Arrival) -> None
     assert unexpected.read_bytes() == b"x"
 
 
-def test_each_run_has_exactly_one_event_feed_reconciled(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")], "1.json", 10)
-    arrival.drop(feed, [arrival.row("a"), arrival.row("b")], "2.json", 20)
-    with capture_logs() as logs:
-        arrival.run_files()
-    events = [(log["event"], log["run"]) for log in logs if log["event"].startswith("feed.") and "run" in log]
-    assert sorted(events) == [
-        ("feed.claimed", 1),
-        ("feed.claimed", 2),
-        ("feed.reconciled", 1),
-        ("feed.reconciled", 2),
-    ]
-
-
 # -- several files ----------------------------------------------------------------------------------
 
 
@@ -217,17 +185,6 @@ def test_a_fault_of_one_feed_does_not_delay_another(arrival: Arrival) -> None:
     assert names(broken / ".claimed")[-1].endswith("-jobs.json")
     arrival.monotonic.now += 1
     assert [(run.feed, run.attempt) for run in arrival.worker.tick()] == [("a", 2)]
-
-
-def test_a_feed_whose_folder_cannot_be_used_does_not_delay_another(arrival: Arrival) -> None:
-    broken = arrival.feed(name="a")
-    (broken.folder / "done").rmdir()
-    broken.folder.rmdir()
-    broken.folder.symlink_to("/nowhere")
-    arrival.drop(arrival.feed(name="b"), [arrival.row("x")])
-    assert [run.feed for run in arrival.run_files()] == ["b"]
-    assert arrival.worker.degraded["a"].startswith(f"{broken.folder} is a symbolic link, not a folder")
-    assert arrival.worker.waiting is None, "it is not a fault of the service"
 
 
 # -- faults that pass -------------------------------------------------------------------------------
@@ -610,23 +567,6 @@ def test_old_files_are_removed_but_not_those_of_a_held_run_or_without_a_run(arri
     left = names(feed.folder / "done")
     assert not [name for name in left if name.startswith("1-jobs")]
     assert {"2-jobs.json", "2-jobs.json.report.html", "1-mine.txt", "77-jobs.json", "notes.txt"} <= set(left)
-
-
-def test_keep_files_is_a_setting_of_the_feed(arrival: Arrival) -> None:
-    assert arrival.feed('keep_files = "10d"').config.keep_files == timedelta(days=10)
-
-
-def test_the_report_of_a_held_run_says_that_it_is_superseded(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")], "1.json")
-    arrival.run_files()
-    arrival.drop(feed, [], "2.json")
-    arrival.run_files()
-    report = feed.folder / "done" / "2-2.json.report.json"
-    assert json.loads(report.read_text())["state"] == "held"
-    arrival.drop(feed, [arrival.row("a"), arrival.row("b")], "3.json")
-    arrival.run_files()
-    assert json.loads(report.read_text())["state"] == "superseded"
 
 
 def test_feeds_can_be_replaced_between_ticks(arrival: Arrival) -> None:

@@ -20,7 +20,7 @@ import structlog
 from syncd.domain import Actor, ActorKind, ArchivedBy, Run, check_body
 from syncd.errors import FeedError, StoreBusy
 from syncd.service.refresher import Refresher
-from syncd.store import Tx, employers, feed_jobs, jobs, runs
+from syncd.store import Tx, feed_jobs, runs
 from syncd.store.jobs import upsert
 from syncd.sync.run import Progress, RejectsWriter, Stopped, reading, repeats
 from syncd.sync.run.stage.stage import NamedJobs
@@ -196,21 +196,6 @@ def test_a_row_that_lacks_what_a_new_job_needs_is_rejected_but_updates_a_job_tha
     assert nonzero_counts(run) == {"read": 2, "updated": 1, "rejected": 1}
     assert problems(board, run)[0][:2] == (2, "b")
     assert "/locations required" in problems(board, run)[0][2]
-
-
-def test_the_job_of_a_rejected_row_stays_as_it_was(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a"), board.row("b")])
-    run = board.deliver(feed, [board.row("a", description="<h1>no</h1>"), board.row("b")])
-    assert nonzero_counts(run) == {"read": 2, "unchanged": 1, "rejected": 1}
-    assert board.statuses() == {"a": "active", "b": "active"}
-
-
-def test_a_row_with_an_illegal_change_of_status_is_rejected(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a")])
-    run = board.deliver(feed, [board.row("a", status="draft"), board.row("b")])
-    assert problems(board, run) == [(1, "a", ["/status illegal_transition"])]
 
 
 def test_a_row_with_the_id_of_another_job_is_rejected(board: Board) -> None:
@@ -458,31 +443,6 @@ def test_a_feed_does_not_own_a_job_that_it_archived_as_missing(board: Board) -> 
     assert board.statuses()["a"] == "active"
 
 
-def test_a_delta_feed_archives_nothing(board: Board) -> None:
-    feed = board.feed('mode = "delta"')
-    board.deliver(feed, [board.row("a"), board.row("b")])
-    run = board.deliver(feed, [board.row("c")])
-    assert (run.state, nonzero_counts(run)) == ("succeeded", {"read": 1, "created": 1})
-    assert set(board.statuses().values()) == {"active"}
-
-
-def test_a_file_of_corrected_rows_archives_nothing(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a"), board.row("b")])
-    run = board.deliver(feed, [board.row("c", title="Corrected", syncd_errors="/title required")])
-    assert (run.state, run.counts.created, run.counts.archived) == ("succeeded", 1, 0)
-    assert board.statuses() == {"a": "active", "b": "active", "c": "active"}
-
-
-def test_fewer_records_than_declared_withhold_the_archiving(board: Board) -> None:
-    feed = board.feed('[read]\nrecords = "jobs"')
-    board.deliver(feed, {"jobs": [board.row("a"), board.row("b")]})
-    run = board.deliver(feed, {"jobs": [board.row("a")], "totalFound": 2})
-    assert (run.state, run.counts.archived, run.holds) == ("partial", 0, None)
-    assert run.withheld == "the file says that it has 2 records, but 1 were found"
-    assert board.statuses()["b"] == "active"
-
-
 def test_grace_spares_a_job_until_that_many_files_in_a_row_lack_it(board: Board) -> None:
     feed = board.feed("grace = 3")
     keep = [board.row("k"), board.row("l")]
@@ -575,32 +535,6 @@ def test_a_row_whose_close_date_is_ignored_renews_the_date_of_its_job(board: Boa
 # -- files that cannot be used, and faults -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [
-        (b"", "empty_file"),
-        (b'[{"referenceId": "a", "title": "x"}, {"ref', "truncated"),
-        (b'{"error": "come back later"}', "no_records_path"),
-        (b"<!DOCTYPE html><html><body>Sign in</body></html>", "not_a_feed"),
-    ],
-)
-def test_a_file_that_cannot_be_used_fails_and_changes_nothing(
-    board: Board, content: bytes, code: str
-) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a")])
-    run = board.deliver(feed, content)
-    assert (run.state, run.counts.created, board.statuses()) == ("failed", 0, {"a": "active"})
-    assert code in not_none(run.reason)
-
-
-def test_the_valid_rows_of_a_truncated_file_are_not_applied(board: Board) -> None:
-    feed = board.feed()
-    text = json.dumps([board.row(f"r{n}") for n in range(50)])
-    assert board.deliver(feed, text[:-40].encode()).state == "failed"
-    assert board.jobs() == []
-
-
 def test_a_file_that_changes_while_it_is_read_is_not_applied_and_is_read_by_the_next_call(
     board: Board,
 ) -> None:
@@ -616,17 +550,6 @@ def test_a_file_that_changes_while_it_is_read_is_not_applied_and_is_read_by_the_
     assert not board.saved(run.id).state.ended
     run = importer.run(feed, source.again(), run)
     assert (run.state, run.counts.created, run.size) == ("succeeded", 2, source.path.stat().st_size)
-
-
-def test_the_reason_of_a_truncated_file_names_the_last_valid_row(board: Board) -> None:
-    feed = board.feed()
-    source = board.file([board.row("a"), board.row("b")])
-    whole = source.path.read_text()
-    source.path.write_text(whole[:-1] + "," + json.dumps(board.row("c"))[:20])
-    source = source.again()
-    run = board.importer.run(feed, source, board.begin(feed, source))
-    assert run.state == "failed"
-    assert not_none(run.reason).endswith("last good referenceId b")
 
 
 @pytest.mark.parametrize("phase", some(["applying", "reading", "hashing", "planning", "archiving"], 2))
@@ -908,13 +831,6 @@ def test_progress_is_reported_to_the_end_of_every_phase(board: Board) -> None:
     assert ("hashing", source.size, source.size) in reports
 
 
-def test_a_job_of_another_employer_may_have_the_same_reference(board: Board) -> None:
-    other = board.store.write(lambda tx: employers.add(tx, "Other Ltd."))
-    feed = board.feed()
-    board.deliver(feed, [board.row("a")])
-    assert board.store.read(lambda tx: jobs.by_reference(tx, other.id, "a")) is None
-
-
 def test_a_guessed_encoding_is_a_warning_of_the_run_also_within_an_archive(board: Board) -> None:
     content = as_csv([board.row("r1", title="Café – cook")]).encode("cp1252")
     packed = io.BytesIO()
@@ -927,23 +843,6 @@ def test_a_guessed_encoding_is_a_warning_of_the_run_also_within_an_archive(board
         assert (warning.code, warning.record, run.counts.warnings) == ("encoding_guessed", None, 1)
         assert "Windows-1252" in warning.detail
         assert board.job("r1").title == "Café – cook"
-
-
-def test_a_file_that_is_one_job_is_one_row(board: Board) -> None:
-    body = json.dumps(board.row("r1"), indent=1).encode()
-    run = board.deliver(board.feed(), body)
-    assert (run.state, run.counts.read, run.counts.created) == ("succeeded", 1, 1)
-
-
-def test_text_pasted_from_word_in_a_cell_leaves_the_file_a_csv(board: Board) -> None:
-    description = (
-        '<p>Cook well.</p><?xml:namespace prefix = "o" ns = "urn:schemas" /><p>Every day of the week.</p>'
-    )
-    feed = board.feed('preset = "csv"')
-    content = as_csv([board.row("r1", description=description), board.row("r2")])
-    run = board.deliver(feed, content.replace("referenceId,", "id,").encode())
-    assert run.counts.read == 2
-    assert run.state != "failed"
 
 
 @nightly
