@@ -142,9 +142,11 @@ class Checkpoints:
     """Keeps the database's log short beside the writer. Only for the thread that writes. This one does nothing: a server looks
     after its log."""
 
-    def after_commit(self, answer: Callable[[], None]) -> None:
-        """Called after each commit. ``answer`` gives its results to the callers that wait for the commit; if this
-        takes time, it is called first."""
+    def are_due(self) -> bool:
+        """Called after each commit: return whether ``copy``, which takes time, has something to do."""
+        return False
+
+    def copy(self) -> None: ...
 
     def close(self) -> None: ...
 
@@ -184,11 +186,8 @@ class Database(Protocol):
 
     def reader(self) -> Session: ...
 
-    @property
-    def single_reader(self) -> Callable[[], Session] | None:
-        """Returns a session whose transactions have one SELECT each, which is all that is sent to the server. None: there is no
-        server to which the begin and the end of a transaction are messages."""
-        return None
+    def single_reader(self) -> Session:
+        """Return a session whose transactions have one SELECT each: the database itself begins and ends them."""
 
     def migration(self) -> AbstractContextManager[sa.Connection]:
         """Return a transaction that no other writes beside."""

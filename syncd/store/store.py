@@ -22,7 +22,8 @@ from syncd.errors import StoreError
 from syncd.store import places, schema
 from syncd.store.database import Database, Session, translating
 from syncd.store.sqlite import SqliteDatabase, backups
-from syncd.store.transactions import Readers, Tx, Writer
+from syncd.store.transactions import Readers, Tx
+from syncd.store.writer import Writer
 
 T = TypeVar("T")
 
@@ -79,7 +80,7 @@ class Store:
             self._session.close()
             raise
         self._checkpoints = database.checkpoints(self._session)
-        self._writer = Writer(self._session, database, self._tx, queue_limit, self._checkpoints.after_commit)
+        self._writer = Writer(self._session, database, self._checkpoints, self._tx, queue_limit)
         self._readers = Readers(database, self._tx)
         self._last_request = -REQUEST_SECONDS
         self.read, self.read_async = self._readers.read, self._readers.read_async

@@ -20,12 +20,12 @@ from syncd.service.clock_check import ClockCheck
 from syncd.service.refresher import Refresher
 from syncd.store import Store, employers, feeds
 from syncd.store import store as store_module
+from syncd.store import writer as writer_module
 from syncd.store.postgres import connections
 from syncd.store.postgres import database as postgres_database
 from syncd.store.sqlite import checkpoint
 from syncd.store.sqlite import database as sqlite_database
-from syncd.store.transactions import Writer
-from syncd.store.transactions import writer as writer_module
+from syncd.store.writer import Writer
 from syncd.sync.arrival import ArrivalContext, Worker
 from syncd.sync.run import Feed, Importer, RunContext, ending, planner, reading
 from tests.clock import ZONE, Clock

@@ -37,15 +37,14 @@ class SqliteCheckpoints(Checkpoints):
         self._copied = writer.mark()
         self._commits = self._length = self._tries = 0
 
-    def after_commit(self, answer: Callable[[], None]) -> None:
+    def are_due(self) -> bool:
         self._commits += 1
-        if self._thread is None:
-            if self._commits >= COMMITS and self._writer.mark() - self._copied >= ROWS:
-                self._thread = threading.Thread(target=self._copy_most, name="syncd-checkpoint")
-                self._thread.start()
-        elif not self._thread.is_alive():
-            answer()
-            self._copy_rest()
+        if self._thread is not None:
+            return not self._thread.is_alive()
+        if self._commits >= COMMITS and self._writer.mark() - self._copied >= ROWS:
+            self._thread = threading.Thread(target=self._copy_most, name="syncd-checkpoint")
+            self._thread.start()
+        return False
 
     def close(self) -> None:
         """Wait for the thread, and copy all of the log if no other process reads it."""
@@ -65,8 +64,8 @@ class SqliteCheckpoints(Checkpoints):
             finally:
                 session.close()
 
-    def _copy_rest(self) -> None:
-        """Copy what was written meanwhile. If the log is shorter than last time, a write began it afresh: nothing was left."""
+    def copy(self) -> None:
+        """Copy the rest. If the log is shorter than last time, a write began it afresh: nothing was left."""
         before, self._tries = self._length, self._tries + 1
         with suppress(*DRIVER_ERRORS):
             self._length = _checkpoint(self._writer)

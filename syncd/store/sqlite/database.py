@@ -79,8 +79,8 @@ class SqliteSession:
     """A connection of the driver and its current transaction. Not for two threads at once. (``Session`` in
     ``syncd.store.database`` describes the methods.)"""
 
-    def __init__(self, driver: sqlite3.Connection, begin: str) -> None:
-        """``begin`` is the statement that begins a transaction."""
+    def __init__(self, driver: sqlite3.Connection, begin: str = "") -> None:
+        """``begin`` is the statement that begins a transaction. Without it each statement is a transaction."""
         self._driver, self._begin = driver, begin
         self.execute, self.executemany = driver.execute, driver.executemany
         self.later = driver.executemany
@@ -89,7 +89,8 @@ class SqliteSession:
         self._open: WeakSet[sqlite3.Cursor] = WeakSet()
 
     def begin(self) -> None:
-        self.execute(self._begin)
+        if self._begin:
+            self.execute(self._begin)
 
     def flush(self) -> None: ...
 
@@ -207,6 +208,10 @@ class SqliteDatabase(Database):
     def reader(self) -> SqliteSession:
         self.check()
         return SqliteSession(self._connect(_READER), "BEGIN")
+
+    def single_reader(self) -> SqliteSession:
+        self.check()
+        return SqliteSession(self._connect(_READER))
 
     def _connect(self, settings: tuple[str, ...]) -> sqlite3.Connection:
         """Open a connection with these PRAGMAs. Raises StoreError."""

@@ -17,7 +17,7 @@ from syncd.store.jobs import reading
 from syncd.store.sqlite import backups
 from syncd.store.sqlite.database import SqliteDatabase
 from tests.store.board import TORONTO
-from tests.store.transactions.test_writer import put, seen, together
+from tests.store.test_writer import put, seen, together
 
 
 def opened(path: Path, **options: Any) -> Store:

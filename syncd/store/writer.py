@@ -1,7 +1,7 @@
-"""The one writer: takes what waits, runs it in one transaction, answers when that is on disk.
+"""The one writer: takes the functions that wait, runs them in one transaction, answers when that is on disk.
 
 Durable and fast at once: a commit costs one flush of the disk, whether for one function or for a hundred. An
-answer is given only after the commit, so what was acknowledged survives a kill or a power cut.
+answer is given only after the commit, so an acknowledged write survives a kill or a power cut.
 
 A function that raises loses its own effects and no other's. If it raised before writing anything there is
 nothing to undo: ``Session.mark`` did not move. Otherwise the batch is rolled back and run again, each
@@ -25,14 +25,13 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from syncd.errors import StoreBusy, StoreClosed, StoreError, StoreOverloaded
-from syncd.store.database import Database, Session
-from syncd.store.transactions.tx import Tx
+from syncd.store.database import Checkpoints, Database, Session
+from syncd.store.transactions import Tx
 
-BATCH = 128
+MAX_BATCH = 128
 
 Fn = Callable[[Tx], Any]
 T = TypeVar("T")
@@ -50,84 +49,12 @@ class _Item:
         self.error: BaseException | None = None
 
     def answer(self) -> None:
-        if self.future.done():  # the caller gave up waiting; what it asked for is done all the same
+        if self.future.done():  # the caller gave up waiting; the function has run all the same
             return
         if self.error is not None:
             self.future.set_exception(self.error)
         else:
             self.future.set_result(self.result)
-
-
-@dataclass(frozen=True, slots=True)
-class _Transactions:
-    """Runs the functions of a batch, in one transaction where none of them fails. ``late`` returns what has come meanwhile and
-    is to be added to the batch; ``before_commit`` is called when all have run."""
-
-    session: Session
-    database: Database
-    make_tx: Callable[[Session], Tx]
-    late: Callable[[list[_Item]], list[_Item]]
-    before_commit: Callable[[], None]
-
-    def run(self, batch: list[_Item]) -> None:
-        """Give every item its result or its error, and those that are added to the batch."""
-        try:
-            if self._together(batch, self.late):
-                return
-        except BaseException as error:
-            self._fail(batch, error)
-            return
-        for item in batch:
-            try:
-                self._together([item])
-            except BaseException as error:
-                self._fail([item], error)
-
-    def _together(self, batch: list[_Item], late: Callable[[list[_Item]], list[_Item]] | None = None) -> bool:
-        """Run ``batch`` in one transaction, commit it, and return True. Return False if it was rolled back: a function
-        raised after it had written, or the store failed."""
-        session = self.session
-        self.database.check()
-        session.begin()
-        if not self._run_all(batch):
-            return False
-        if late is not None and (more := late(batch)):
-            batch += more
-            if not self._run_all(more):
-                return False
-        try:
-            session.flush()
-        except BaseException as error:  # of one function, it is not known which
-            self._fail(batch, error)
-            return False
-        self.before_commit()
-        session.commit()
-        return True
-
-    def _run_all(self, items: list[_Item]) -> bool:
-        """Run the functions, and return whether the transaction goes on."""
-        session = self.session
-        for item in items:
-            item.error = None
-            mark, spoilt = session.mark(), False
-            try:
-                item.result = item.fn(self.make_tx(session))
-            except BaseException as error:
-                item.error = self.database.translated(error)
-                # a damaged database refuses more than the statement that met the damage
-                spoilt = isinstance(item.error, StoreError)
-            if not session.alive or spoilt or (item.error is not None and session.mark() != mark):
-                session.rollback()
-                item.error = item.error or StoreBusy("the database gave up the transaction")
-                return False
-        return True
-
-    def _fail(self, batch: list[_Item], error: BaseException) -> None:
-        """Give all items the error: the transaction itself could not be begun or committed."""
-        with suppress(Exception):
-            self.session.rollback()
-        for item in batch:
-            item.error = item.error or self.database.translated(error)
 
 
 class Writer:
@@ -137,20 +64,18 @@ class Writer:
         self,
         session: Session,
         database: Database,
+        checkpoints: Checkpoints,
         make_tx: Callable[[Session], Tx],
         limit: int,
-        after_commit: Callable[[Callable[[], None]], None],
     ) -> None:
-        """``limit``: the most functions that may wait. ``after_commit``: see ``Checkpoints``."""
-        self._limit, self._after_commit = limit, after_commit
-        self._under_locks = database.under_locks
-        self._transactions = _Transactions(session, database, make_tx, self._late, self._answer)
-        #: What event loops wait for, and what other threads wait for: it may take long.
+        """``limit``: the most functions that may wait."""
+        self._session, self._database, self._checkpoints = session, database, checkpoints
+        self._make_tx, self._limit = make_tx, limit
         self._requests: deque[_Item] = deque()
         self._tasks: deque[_Item] = deque()
         #: Whether the last batch had requests only, though a task waited.
         self._passed = False
-        #: What is on disk and not answered yet.
+        #: Items that are on disk and not answered yet.
         self._done: list[_Item] = []
         self._wake = threading.Condition()
         self._closed = False
@@ -159,15 +84,17 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="syncd-writer", daemon=True)
         self._thread.start()
 
+    # -- the queue -------------------------------------------------------------------------------------------
+
     def write(self, fn: Callable[[Tx], T]) -> T:
         """Run ``fn`` in the writer and wait until it is on disk. ``fn`` may run twice and must not call ``write``.
 
-        Raises what ``fn`` raises (its effects are undone, no other's), StoreOverloaded, StoreBusy, StoreClosed."""
+        Raises the errors of ``fn`` (its effects are undone, no other's), StoreOverloaded, StoreBusy, StoreClosed."""
         return self.begin_write(fn).result()
 
     def begin_write(self, fn: Callable[[Tx], T]) -> Future[T]:
         """Queue ``fn`` as ``write`` does, without waiting: the future has the result, or raises, once it is on disk."""
-        future: Future[T] = self.put(self._under_locks(fn))
+        future: Future[T] = self.put(self._database.under_locks(fn))
         return future
 
     async def write_async(self, fn: Callable[[Tx], T]) -> T:
@@ -176,7 +103,7 @@ class Writer:
         return result
 
     def put(self, fn: Fn, loop: asyncio.AbstractEventLoop | None = None) -> Any:
-        """Queue ``fn``; return the future of its result, for ``loop`` if given. Raises StoreOverloaded, StoreClosed."""
+        """Queue ``fn``; return the future of its result, for ``loop`` if there is one. Raises StoreOverloaded, StoreClosed."""
         if threading.current_thread() is self._thread:
             raise RuntimeError("a write cannot wait for another write")
         with self._wake:
@@ -217,43 +144,24 @@ class Writer:
         return len(self._requests)
 
     def close(self) -> None:
-        """Take nothing more, do what waits, end the thread."""
+        """Take nothing more, run the functions that wait, end the thread."""
         with self._wake:
             self._closed = True
             self._wake.notify()
         self._thread.join()
 
+    # -- the thread ------------------------------------------------------------------------------------------
+
     def _work(self) -> None:
         while batch := self._take():
             self._run(batch)
-
-    def _run(self, batch: list[_Item]) -> None:
-        if any(item.loop is None for item in batch):  # of an importer, for example: it may take long
-            self._answer()
-        self._transactions.run(batch)
-        self._answer()  # not done yet if the transaction failed
-        self._done = batch
-        self._after_commit(self._answer)
-
-    def _answer(self) -> None:
-        """Wake the callers of what is on disk; an event loop only once for all of its items."""
-        done, self._done = self._done, []
-        loops: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
-        for item in done:
-            if item.loop is None:
-                item.answer()
-            else:
-                loops.setdefault(item.loop, []).append(item)
-        for loop, items in loops.items():
-            with suppress(RuntimeError):  # the loop is closed: there is no caller left
-                loop.call_soon_threadsafe(_answer_all, items)
 
     def _take(self) -> list[_Item]:
         if not (self._rung and self.waiting):
             self._answer()
         with self._wake:
             while not (self._rung and self.waiting) and not self._closed:
-                self._rung = False  # an earlier batch has taken what it rang for
+                self._rung = False  # an earlier batch has taken the items for which it was rung
                 self._wake.wait()
             batch = self._next_batch()
             self._rung = bool(self.waiting)
@@ -264,19 +172,90 @@ class Writer:
         tasks, batch = self._tasks, self._next_requests()
         self._passed = bool(batch and tasks and not self._passed)
         if not self._passed:
-            batch += [tasks.popleft() for _ in range(min(1 if batch else BATCH, len(tasks)))]
+            batch += [tasks.popleft() for _ in range(min(1 if batch else MAX_BATCH, len(tasks)))]
         return batch
 
     def _next_requests(self) -> list[_Item]:
         requests = self._requests
-        return [requests.popleft() for _ in range(min(BATCH, len(requests)))]
+        return [requests.popleft() for _ in range(min(MAX_BATCH, len(requests)))]
 
-    def _late(self, batch: list[_Item]) -> list[_Item]:
-        """Return the requests that have come while a task of the batch ran: they need not wait for another commit."""
-        if all(item.loop is not None for item in batch):
-            return []
-        with self._wake:
-            return self._next_requests()
+    def _run(self, batch: list[_Item]) -> None:
+        """Give every item its result or its error, and those that are added to the batch."""
+        has_task = any(item.loop is None for item in batch)
+        if has_task:  # of an importer, for example: it may take long
+            self._answer()
+        if not self._together(batch, late=has_task):
+            for item in batch:
+                self._together([item])
+        self._answer()  # not done yet if the transaction failed
+        self._done = batch
+        if self._checkpoints.are_due():
+            self._answer()
+            self._checkpoints.copy()
+
+    def _together(self, batch: list[_Item], late: bool = False) -> bool:
+        """Run ``batch`` in one transaction and commit it. Return False if each of its functions has to be run by itself, because
+        one raised after it had written. ``late``: add the requests that have come meanwhile."""
+        session = self._session
+        try:
+            self._database.check()
+            session.begin()
+            if not self._run_all(batch):
+                return False
+            if late:
+                with self._wake:
+                    more = self._next_requests()
+                batch += more
+                if not self._run_all(more):
+                    return False
+            try:
+                session.flush()
+            except BaseException as error:  # of one function, it is not known which
+                self._fail(batch, error)
+                return False
+            self._answer()
+            session.commit()
+        except BaseException as error:
+            self._fail(batch, error)
+        return True
+
+    def _run_all(self, items: list[_Item]) -> bool:
+        """Run the functions, and return whether the transaction goes on."""
+        session = self._session
+        for item in items:
+            item.error = None
+            mark, spoilt = session.mark(), False
+            try:
+                item.result = item.fn(self._make_tx(session))
+            except BaseException as error:
+                item.error = self._database.translated(error)
+                # a damaged database refuses more than the statement that met the damage
+                spoilt = isinstance(item.error, StoreError)
+            if not session.alive or spoilt or (item.error is not None and session.mark() != mark):
+                session.rollback()
+                item.error = item.error or StoreBusy("the database gave up the transaction")
+                return False
+        return True
+
+    def _fail(self, batch: list[_Item], error: BaseException) -> None:
+        """Give all items the error: the transaction itself could not be begun or committed."""
+        with suppress(Exception):
+            self._session.rollback()
+        for item in batch:
+            item.error = item.error or self._database.translated(error)
+
+    def _answer(self) -> None:
+        """Wake the callers of the items that are on disk; an event loop only once for all of its items."""
+        done, self._done = self._done, []
+        loops: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
+        for item in done:
+            if item.loop is None:
+                item.answer()
+            else:
+                loops.setdefault(item.loop, []).append(item)
+        for loop, items in loops.items():
+            with suppress(RuntimeError):  # the loop is closed: there is no caller left
+                loop.call_soon_threadsafe(_answer_all, items)
 
 
 def _answer_all(items: list[_Item]) -> None:

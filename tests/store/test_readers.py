@@ -1,4 +1,4 @@
-"""Look-ups of one turn of an event loop share a snapshot, and nobody sees less than was acknowledged."""
+"""Look-ups: nobody sees less than was acknowledged."""
 
 import asyncio
 from functools import partial
@@ -11,24 +11,11 @@ from sqlmodel import col
 from syncd.errors import StoreBusy, StoreClosed
 from syncd.store import Store, Tx, employers, keys
 from syncd.store.model import EmployerRow, Statement
-from tests.store.board import TORONTO
-from tests.stores import locked_error, open_transactions, sqlite_only, store_url
+from tests.stores import locked_error, open_transactions
 
 
 def names(store: Store) -> list[str]:
     return [employer.name for employer in store.look_up(employers.all)]
-
-
-@sqlite_only
-async def test_look_ups_of_one_turn_see_one_moment_and_those_of_the_next_a_newer(
-    store: Store, path: Path
-) -> None:
-    assert names(store) == []
-    with Store.open(store_url(path), timezone=TORONTO) as other:
-        other.write(lambda tx: employers.add(tx, "Acme"))
-    assert names(store) == []
-    await asyncio.sleep(0)
-    assert names(store) == ["Acme"]
 
 
 async def test_what_was_acknowledged_to_a_task_is_seen_by_its_next_look_up_whatever_others_look_up(
@@ -66,18 +53,7 @@ def test_rows_that_are_not_read_to_the_end_do_not_keep_their_moment(store: Store
     assert (len(unread), begun[1]) == (2, ("Acme",))
 
 
-async def test_the_snapshot_of_a_turn_ends_with_it(store: Store, path: Path) -> None:
-    """Else the log could not be folded in."""
-    for name in ("Acme", "Zenith"):
-        names(store)
-        await asyncio.sleep(0)
-        await store.write_async(partial(employers.add, name=name))
-    assert open_transactions(path) == 0
-
-
-async def test_an_error_of_the_driver_spoils_no_other_look_up_of_the_turn(
-    store: Store,
-) -> None:
+async def test_an_error_of_the_driver_spoils_no_other_look_up(store: Store) -> None:
     def locked(_tx: Tx) -> None:
         raise locked_error()
 
@@ -103,20 +79,9 @@ async def test_a_look_up_cannot_write(store: Store, how: str) -> None:
     assert names(store) == []
 
 
-def test_a_store_is_closed_although_a_loop_was_stopped_within_a_turn(store: Store, path: Path) -> None:
-    loop = asyncio.new_event_loop()
-
-    def stop_the_loop() -> None:
-        names(store)
-        loop.stop()
-        raise SystemExit
-
-    loop.call_soon(stop_the_loop)
-    with pytest.raises(SystemExit):
-        loop.run_forever()
+def test_a_store_that_is_closed_answers_no_look_up(store: Store, path: Path) -> None:
+    assert names(store) == []
     store.close()
     assert open_transactions(path) == 0
-    loop.run_until_complete(asyncio.sleep(0))
-    loop.close()
     with pytest.raises(StoreClosed):
         names(store)

@@ -1,21 +1,27 @@
-"""A transaction: what every function of the store takes first."""
+"""A transaction, which every function of the store takes first, and the connections on which functions read."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 from sqlalchemy import bindparam
 from sqlmodel import col
 
 from syncd.domain import Location, Moment
-from syncd.errors import NotFound, StoreError
-from syncd.store.database import Database, Session
+from syncd.errors import NotFound, StoreClosed, StoreError
+from syncd.store.database import Database, Session, translating
 from syncd.store.model import CounterRow, Statement, creating, given, kept
 
 R = TypeVar("R")
 T = TypeVar("T")
 _LAST_ID = 2**31 - 1
+#: Threads in which coroutines read, and sessions of one kind that are kept for the next read.
+READER_THREADS, MAX_IDLE = 4, 8
 
 
 def _next_ids(insert: Any) -> Any:
@@ -30,8 +36,7 @@ _NEXT_IDS: Statement[tuple[int]] = Statement(_next_ids)
 
 
 class StaleDecision(StoreError):
-    """A job changed after the decision was made: decide again on what the store has now. ``job_id`` is 0 in a
-    batch of many."""
+    """A job changed after the decision was made: decide again. ``job_id`` is 0 in a batch of many."""
 
     def __init__(self, job_id: int) -> None:
         self.job_id = job_id
@@ -40,11 +45,11 @@ class StaleDecision(StoreError):
         )
 
 
-def existing(found: T | None, what: str, which: object) -> T:
-    """Return ``found``. Raises NotFound if it is None."""
-    if found is None:
+def existing(row: T | None, what: str, which: object) -> T:
+    """Return ``row``. Raises NotFound if it is None."""
+    if row is None:
         raise NotFound(what, which)
-    return found
+    return row
 
 
 class Tx:
@@ -53,9 +58,9 @@ class Tx:
     Statements are run with their parameters as keywords, rows are what the statement makes of them. A function that
     writes may be run twice (the first time undone), so it must do nothing that outlives the transaction.
 
-    ``execute`` is the driver's own, for what only one database has. ``places`` are the shipped places that were
-    found while the store is open (``places``), ``added_places`` those that this function has added. ``search`` finds jobs
-    by a part of their texts.
+    ``execute`` is the driver's own, for statements in the words of one database. ``places`` are the shipped places that were
+    found while the store is open, ``added_places`` those that this function has added. ``search`` finds jobs by a part of
+    their texts.
     """
 
     __slots__ = (
@@ -98,8 +103,8 @@ class Tx:
         row = self._run(statement, values).fetchone()
         if row is not None and statement.make is not None:
             row = statement.make(row)
-        found: R | None = row
-        return found
+        first: R | None = row
+        return first
 
     def insert(self, values: Mapping[Any, object]) -> int:
         """Write a row with these values by column; the other columns get the defaults of the table. Return its id."""
@@ -116,7 +121,7 @@ class Tx:
         return self.all(statement, limit=size, skip=(page - 1) * size, **values)
 
     def each(self, statement: Statement[R], /, **values: object) -> Iterator[R]:
-        """Yield the rows, which are not all in memory at once. To be read within the transaction, but not always to the end."""
+        """Yield the rows within the transaction; they are not all in memory at once, and need not all be read."""
         rows = self._session.stream(*self._statements[statement].with_lists(values))
         return iter(rows) if statement.make is None else (statement.make(row) for row in rows)
 
@@ -143,8 +148,8 @@ class Tx:
         return self.execute(compiled.text, compiled.pick(values))
 
     def many(self, statement: Statement[Any], rows: Iterable[tuple[object, ...]]) -> int:
-        """Run the statement once for each of ``rows``, which are in the ``order`` of the statement; return the number
-        of rows written or removed in all."""
+        """Run the statement once for each of ``rows``, which are in its ``order``; return the number of rows that were written
+        or removed in all."""
         count: int = self._session.executemany(*self._arranged(statement, rows)).rowcount
         return count
 
@@ -165,3 +170,91 @@ class Tx:
         if last > _LAST_ID:
             raise StoreError(f"no {counter} ids are left")
         return range(last - count + 1, last + 1)
+
+
+@contextmanager
+def reading(database: Database, clock: Callable[[], Moment]) -> Iterator[Tx]:
+    """Yield a transaction that reads, on a connection of its own: for a database that is not open as a store. Raises
+    StoreError for errors of its driver."""
+    with translating(database.errors, database.translated), closing(database.reader()) as session:
+        session.begin()
+        yield Tx(session, database, clock, {})
+
+
+class _Sessions:
+    """Sessions of one kind, kept for the next read. ``make`` opens one."""
+
+    def __init__(self, make: Callable[[], Session]) -> None:
+        self._make = make
+        self._idle: list[Session] = []
+        self.closed = False
+
+    def take(self) -> Session:
+        if self.closed:
+            raise StoreClosed("the store is closed")
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._make()
+
+    def give_back(self, session: Session) -> None:
+        try:
+            session.rollback()
+        except Exception:
+            session.close()
+            return
+        if self.closed or len(self._idle) >= MAX_IDLE:
+            session.close()
+        else:
+            self._idle.append(session)
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+
+class Readers:
+    """Runs functions that read. Each sees the store at one moment, and waits for no write."""
+
+    def __init__(self, database: Database, make_tx: Callable[[Session], Tx]) -> None:
+        self._database, self._make_tx = database, make_tx
+        self._sessions, self._single = _Sessions(database.reader), _Sessions(database.single_reader)
+        self._threads = ThreadPoolExecutor(READER_THREADS, thread_name_prefix="syncd-read")
+
+    def refuse(self) -> None:
+        """Raise StoreClosed from now on."""
+        self._sessions.closed = self._single.closed = True
+
+    def close(self) -> None:
+        """Wait for the reads in threads, and close the connections. Call ``refuse`` first."""
+        self._threads.shutdown()
+        self._sessions.close()
+        self._single.close()
+
+    def read(self, fn: Callable[[Tx], T]) -> T:
+        """Run ``fn`` here and now on a snapshot of the store. Raises the errors of ``fn``, StoreBusy, StoreClosed."""
+        return self._read(self._sessions, fn)
+
+    def look_up(self, fn: Callable[[Tx], T]) -> T:
+        """Run ``fn``, which runs one SELECT, as ``read`` does. It is for questions of microseconds that come by the thousand:
+        the statement is a transaction by itself, since to begin and end one costs a third of it, and more on a server."""
+        return self._read(self._single, fn)
+
+    def _read(self, sessions: _Sessions, fn: Callable[[Tx], T]) -> T:
+        session = sessions.take()
+        try:
+            session.begin()
+            return fn(self._make_tx(session))
+        except self._database.errors as error:
+            raise self._database.translated(error) from error
+        finally:
+            sessions.give_back(session)
+
+    async def read_async(self, fn: Callable[[Tx], T]) -> T:
+        """Run ``fn`` as ``read`` does, in a thread of the store."""
+        if self._sessions.closed:
+            raise StoreClosed("the store is closed")
+        context = copy_context()
+        return await asyncio.get_running_loop().run_in_executor(
+            self._threads, lambda: context.run(self.read, fn)
+        )
