@@ -143,7 +143,7 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int, url: str) -
 
     from syncd.domain import Catalogue
     from syncd.errors import NotFound
-    from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+    from syncd.feeds.configuration import FeedDefaults, parse_feed
     from syncd.service.process import tune_garbage_collector, tune_thread_switches
     from syncd.store import Store, employers, feeds, runs
     from syncd.sync.drop_file import DropFile

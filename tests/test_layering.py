@@ -159,7 +159,8 @@ def inner_imports(name: str) -> Iterator[str]:
         if f"{module}.{what}" in PACKAGES:  # ``from syncd.feeds import readers`` names a package
             continue
         if module != package:
-            yield f"{name} imports {module}, which is inside {package}"
+            if module.removeprefix(f"{package}.") not in offered_by(package):
+                yield f"{name} imports {module}, which is inside {package}"
         elif what not in offered_by(package):
             yield f"{name} imports {what}, which {package} does not offer"
 

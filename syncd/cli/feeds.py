@@ -27,7 +27,8 @@ from syncd.cli.store_access import opened_store, store_if_any
 from syncd.config import Settings
 from syncd.domain import Job, Moment, UnknownValues
 from syncd.errors import NotFound
-from syncd.feeds.configuration import FeedConfig, FeedFile, mapping_toml
+from syncd.feeds.configuration import FeedConfig, FeedFile
+from syncd.feeds.mapping.presets import mapping_toml
 from syncd.service import configured_feeds, stores
 from syncd.store import Store, employers, jobs
 from syncd.store import feeds as stored_feeds

@@ -1,1 +1,3 @@
-"""From the bytes of a feed to job bodies: find out what it is, read it, map it. Nothing here knows a store or HTTP."""
+"""From the bytes of a feed to job bodies: its format, its records, its mapping. Nothing here knows a store or HTTP.
+
+Beside the packages, ``configuration`` reads the files of feeds and ``export`` writes jobs as feeds."""

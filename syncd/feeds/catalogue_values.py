@@ -1,33 +1,43 @@
-"""Catalogue values as feeds give them, by id or by name, and the ids that they mean."""
+"""Values of feeds for entries of a catalogue: the ids that they mean, and those that no catalogue and no lookup has, counted and
+as lines for the feed's own file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache, partial
+from typing import Protocol
 
-from syncd.domain import FIELDS, SALARY_MEMBERS, Catalogue, CatalogueEntry, near_names
+from syncd.domain import FIELDS, SALARY_MEMBERS, Catalogue, CatalogueEntry, UnknownValues, near_names
+from syncd.errors import Problem
 from syncd.feeds.text import spelled
+from syncd.feeds.toml_text import key, text
 
 #: No catalogue has a longer name, so a longer text is not looked up (and not remembered).
-_LONGEST = 200
-#: Catalogue → what messages call one of its entries.
+_MAX_NAME = 200
+#: Catalogue → the name of one of its entries in messages.
 _ENTRY_WORDS = {
     "categories": "category",
     "position_types": "position type",
     "periods": "salary period",
     "routing_types": "applicant routing type",
 }
+#: The names that the shipped presets give to the lookups of these fields.
+USUAL = {"categories": "category", "positionType": "position", "locations": "location"}
+#: The most different values of a field that are counted, and that are listed.
+MAX_VALUES, MAX_LISTED = 10_000, 200
+#: The most characters of a value that a lookup is for.
+_MAX_VALUE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class EntryFinder:
-    """The search for entries of the catalogue that serves one field.
+    """The search for entries of the catalogue that serves one field. ``entry_word`` is the name of an entry in messages;
+    ``pointer`` is the JSON pointer of the field in a body."""
 
-    ``what`` is what messages call an entry; ``pointer`` is the JSON pointer of the field in a body."""
-
-    what: str
+    entry_word: str
     pointer: str
     by_name: Callable[[str], int | None]
     entries: Mapping[int, CatalogueEntry]
@@ -35,11 +45,11 @@ class EntryFinder:
     def id_of(self, value: object) -> int | None:
         """Return the id that ``value`` means: an id of the catalogue, a name or a synonym. None: it is neither."""
         if value.__class__ is str:
-            if len(value) > _LONGEST:
+            if len(value) > _MAX_NAME:
                 return None
-            found = self.by_name(value)
-            if found is not None:
-                return found
+            named = self.by_name(value)
+            if named is not None:
+                return named
             text = value.strip()
             id = int(text) if text.isdecimal() and len(text) < 11 else 0
         elif isinstance(value, bool) or not isinstance(value, int | Decimal):
@@ -50,7 +60,7 @@ class EntryFinder:
 
     def id_by_name(self, name: str) -> int | None:
         """Return the id of the entry with this name or synonym. Digits are not taken for an id."""
-        return self.by_name(name) if len(name) <= _LONGEST else None
+        return self.by_name(name) if len(name) <= _MAX_NAME else None
 
     def similar(self, value: object) -> str | None:
         """Return the name in the catalogue that ``value`` may be a misspelling of."""
@@ -59,19 +69,84 @@ class EntryFinder:
 
     def unknown(self, value: object) -> str:
         """Return the message that ``value`` names no entry, with a similar name if there is one."""
-        article = "an" if self.what.startswith("a") else "a"
+        article = "an" if self.entry_word.startswith("a") else "a"
         near = self.similar(value)
         hint = f"; did you mean {near}?" if near else ""
-        return f"{spelled(value)[:100]!r} is not {article} {self.what} of the catalogue{hint}"
+        return f"{spelled(value)[:100]!r} is not {article} {self.entry_word} of the catalogue{hint}"
 
 
 def finders(catalogue: Catalogue) -> dict[str, EntryFinder]:
     """Return the finders of ``catalogue`` by the field that they serve (``period`` is a member of the salary)."""
-    found = {}
+    by_field = {}
     for parent, fields in (("", FIELDS), ("/salary", SALARY_MEMBERS)):
         for field in fields:
             if name := field.catalogue:
                 # feeds repeat the names that they have
                 pointer, by_name = f"{parent}/{field.name}", lru_cache(4096)(partial(catalogue.find, name))
-                found[field.name] = EntryFinder(_ENTRY_WORDS[name], pointer, by_name, catalogue.entries(name))
-    return found
+                by_field[field.name] = EntryFinder(
+                    _ENTRY_WORDS[name], pointer, by_name, catalogue.entries(name)
+                )
+    return by_field
+
+
+class HasLookups(Protocol):
+    """A mapping that names the lookup of a field."""
+
+    def lookup_of(self, field: str) -> str | None: ...
+
+
+class UnknownCounter:
+    """``fields`` is field → unknown value → number of rows."""
+
+    def __init__(self) -> None:
+        self.fields: dict[str, Counter[str]] = {}
+
+    def add(self, values: Iterable[tuple[str, str]]) -> None:
+        """Count the unknown values of one row, (field, value), each once."""
+        for name, value in dict.fromkeys(values):
+            counts = self.fields.setdefault(name, Counter())
+            if value in counts or len(counts) < MAX_VALUES:
+                counts[value] += 1
+
+    def listed(self, mapping: HasLookups, existing: Collection[str], catalogue: Catalogue) -> UnknownValues:
+        """Return the most frequent values, also as TOML for ``[lookup.…]``. ``existing`` are the lookups that the feed's own
+        file already has; they get no heading, since TOML does not allow a second one."""
+        lines: list[str] = []
+        for field, values in self.fields.items():
+            name = mapping.lookup_of(field.split("/", maxsplit=1)[0])
+            lines += [""] if lines else []
+            if name is None:
+                name = USUAL.get(field, field.rpartition("/")[2])
+                lines.append(f'# {field} has no lookup yet: add lookup = "{name}" to it in [fields]')
+            heading = f"[lookup.{key(name)}]"
+            lines.append(f"# these go into {heading}, which the file has" if name in existing else heading)
+            lines += lookup_lines(values, field, catalogue)
+        by_field = {name: counts.most_common(MAX_LISTED) for name, counts in self.fields.items()}
+        return UnknownValues(by_field, "\n".join(lines))
+
+
+def unknown_places(problems: Iterable[Problem]) -> tuple[tuple[str, str], ...]:
+    """Return (field, value) of the places among ``problems`` that cannot be read: a lookup translates them too."""
+    return tuple(
+        ("locations", problem.value)
+        for problem in problems
+        if problem.code in ("unknown_province", "unknown_value")
+        and problem.pointer.startswith("/locations/")
+        and isinstance(problem.value, str)
+    )
+
+
+def lookup_lines(values: Counter[str], field: str, catalogue: Catalogue) -> list[str]:
+    """Return ``"value" = ""  # 12 rows`` for each value, the most frequent first, with the name that it may be meant for."""
+    find = next((f for f in finders(catalogue).values() if f.pointer == f"/{field}"), None)
+    fit = [(name, count) for name, count in values.most_common() if len(name) <= _MAX_VALUE]
+    lines = []
+    for name, count in fit[:MAX_LISTED]:
+        near = find.similar(name) if find else None
+        hint = f"; {near}?" if near else ""
+        lines.append(f'{text(name)} = ""  # {count} row{"s" if count != 1 else ""}{hint}')
+    if len(fit) > MAX_LISTED:
+        lines.append(f"# … and {len(fit) - MAX_LISTED} more values")
+    if longer := len(values) - len(fit):
+        lines.append(f"# {longer} values are longer than {_MAX_VALUE} characters: no lookup is for them")
+    return lines

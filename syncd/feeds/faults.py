@@ -1,6 +1,5 @@
-"""The faults of a feed's configuration, and what is noticed about a row.
-
-All faults are collected, each with its file and key, before any is raised."""
+"""The faults of a feed's configuration, each with its file and key, and the notes about a row. All faults are collected before
+any is raised."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ def nearest(key: str, known: Collection[str]) -> str:
 
 
 class RowLog(Struct):
-    """What was noticed about one row. ``unknown`` is (field, value) of values that no catalogue and no lookup has."""
+    """The notes about one row. ``unknown`` is (field, value) of values that no catalogue and no lookup has."""
 
     warnings: list[tuple[str, str]] = []
     problems: list[Problem] = []

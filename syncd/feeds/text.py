@@ -1,17 +1,17 @@
-"""Plain text from a feed: what is empty, what is a number or a boolean, which characters are removed."""
+"""Plain text from a feed: empty values, numbers, booleans, control characters."""
 
 from __future__ import annotations
 
 import re
 from decimal import Decimal
 
-#: What exports write for "no value" (docs/feeds.md "The mapping language"). In native feeds it is text.
+#: Words of exports for "no value" (docs/feeds.md "The mapping language"). In native feeds they are text.
 _NOTHING = frozenset(("na", "n/a", "null", "none"))
 _TRUE = frozenset(("true", "t", "yes", "y", "1", "oui", "o", "vrai", "on"))
 _FALSE = frozenset(("false", "f", "no", "n", "0", "non", "faux", "off"))
 _INT = re.compile(r"[+-]?\d{1,18}\Z", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})\Z", re.ASCII)
-#: What a spreadsheet shows in a cell whose formula has failed, in English or French.
+#: The text of a cell whose formula has failed, in English or French.
 _FORMULA_ERROR = re.compile(
     r"#(?:REF!|N/[AD]|VALUE!|VALEUR!|NAME\?|NOM\?|DIV/0!|NULL!|NUL!|NUM!|NOMBRE!|SPILL!|PROPAGATION!|CALC!|CALCUL!|ERROR!"
     r"|FIELD!|CHAMP!|CONNECT!|BLOCKED!|UNKNOWN!|BUSY!|GETTING_DATA)\Z",
@@ -19,14 +19,14 @@ _FORMULA_ERROR = re.compile(
 )
 #: A formula that is nothing but a text.
 _TEXT_FORMULA = re.compile(r'="((?:[^"]|"")*)"')
-#: An address without its scheme: a host, and what may follow.
+#: An address without its scheme: a host, and perhaps a port and a path.
 HOST = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,24}(?::\d+)?(?:[/?#]\S*)?\Z", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
 _WINDOWS = {code: sign for code in range(0x80, 0xA0) if (sign := bytes((code,)).decode("cp1252", "ignore"))}
 
 
 def meant(value: object) -> object | None:
-    """Return a scalar as it is meant: text trimmed; None for what is empty, a null in words ("NA"), a list or an object."""
+    """Return a scalar as it is meant: text trimmed; None for an empty text, a null in words ("NA"), a list or an object."""
     if value.__class__ is str:
         text = value.strip()
         if not text or (len(text) < 5 and text.lower() in _NOTHING):
@@ -36,7 +36,7 @@ def meant(value: object) -> object | None:
 
 
 def is_formula_error(text: str) -> bool:
-    """Return whether ``text`` is what a spreadsheet shows where a formula has failed ("#REF!")."""
+    """Return whether ``text`` is the error of a formula in a spreadsheet ("#REF!")."""
     return text[:1] == "#" and _FORMULA_ERROR.match(text) is not None
 
 
@@ -66,8 +66,8 @@ def has_controls(text: str) -> bool:
 
 
 def without_controls(text: str) -> str:
-    """Return ``text`` without such characters and without lone surrogates. C1 characters that are meant as Windows-1252
-    (a dash that arrived as U+0096) are translated, as a browser does."""
+    """Return ``text`` without such characters and lone surrogates. C1 characters that are meant as Windows-1252 (a dash that
+    arrived as U+0096) are translated, as a browser does."""
     return _CONTROL.sub("", text.translate(_WINDOWS)) if has_controls(text) else text
 
 

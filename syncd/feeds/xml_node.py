@@ -28,7 +28,7 @@ Compiled = tuple[Callable[["XmlNode"], object | None], _Every, _Every, bool]
 
 
 class XmlNode:
-    """An element and its children by local name, which are found when they are first asked for.
+    """An element (or FlatRecord) and its children by local name, which are found at the first use.
 
     A child is text, an element that has children, or a list of these where the name repeats. Where no child has the
     exact name, one whose name differs only in case is taken. Valid as long as the element is."""
@@ -36,7 +36,6 @@ class XmlNode:
     __slots__ = ("_children", "_element", "_folded")
 
     def __init__(self, item: Any) -> None:
-        """``item``: an element, or a FlatRecord."""
         self._element = item
         self._children: dict[str, Any] | None = item.texts if item.__class__ is FlatRecord else None
         self._folded: Mapping[str, str] | None = None
@@ -75,23 +74,23 @@ def element_of(item: Any) -> Any:
 
 @lru_cache(maxsize=1024)  # records of a feed have few shapes
 def _by_folded(names: tuple[str, ...]) -> dict[str, str]:
-    found = {name.lower(): name for name in reversed(names)}
-    return found | {name: name for name in names if name.lower() == name}
+    by_folded = {name.lower(): name for name in reversed(names)}
+    return by_folded | {name: name for name in names if name.lower() == name}
 
 
 def _by_name(element: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    children: dict[str, Any] = {}
     for child in element:
         tag = child.tag
         if tag.__class__ is not str:
             continue  # a comment or processing instruction
         name = tag if tag[0] != "{" else tag.rpartition("}")[2]
-        add_named(found, name, child if len(child) else (child.text or ""))
-    return found
+        add_named(children, name, child if len(child) else (child.text or ""))
+    return children
 
 
 def text_of(value: Any, markup: bool = False) -> Any:
-    """Return the text of what a node or an XPath gives; with ``markup`` the inner markup of an element with children."""
+    """Return the text of a value of a node or an XPath; with ``markup`` the inner markup of an element with children."""
     if value.__class__ is str or isinstance(value, bool | float):
         return value
     if isinstance(value, XmlNode):
@@ -102,31 +101,31 @@ def text_of(value: Any, markup: bool = False) -> Any:
 
 
 def inner_markup(element: Any) -> str:
-    """Return what is between an element's tags, as markup."""
+    """Return the content between an element's tags, as markup."""
     parts = [escape(element.text or "", quote=False)]
     parts += [etree.tostring(child, encoding="unicode", method="html") for child in element]
     return "".join(parts)
 
 
 def compile_xpath(text: str, markup: bool) -> Compiled:
-    """Return first, every, nodes and outside of a Selector. Raise ValueError for what is not an XPath relative to the record."""
+    """Return first, every, nodes and outside of a Selector. Raise ValueError for a text that is not a relative XPath."""
     plain = _PLAIN.match(text)
     if plain and plain[1] and not plain[2] and "/" not in text:
         return _child(text, markup)
     find = _finder(plain[1], plain[2]) if plain and (plain[1] or plain[2]) else _xpath(text)
 
     def every(node: XmlNode) -> list[object]:
-        return [v for v in (meant(text_of(found, markup)) for found in find(node.element)) if v is not None]
+        return [v for v in (meant(text_of(value, markup)) for value in find(node.element)) if v is not None]
 
     def nodes(node: XmlNode) -> list[Any]:
-        return [XmlNode(found) for found in find(node.element) if not isinstance(found, str | bool | float)]
+        return [XmlNode(value) for value in find(node.element) if not isinstance(value, str | bool | float)]
 
     outside = re.search(r"\.\.|\b(?:ancestor|parent|preceding|following)\b", text)
     return (lambda node: next(iter(every(node)), None)), every, nodes, bool(outside)
 
 
 def _child(name: str, markup: bool) -> Compiled:
-    """The common case, a child's name: a look-up in a dict."""
+    """Return the same for the common case, a child's name: a look-up in a dict."""
     folded = name.lower()
 
     def every(node: XmlNode) -> list[object]:
@@ -137,7 +136,7 @@ def _child(name: str, markup: bool) -> Compiled:
         if value is None:
             return []
         values = value if value.__class__ is list else (value,)
-        return [v for v in (meant(text_of(found, markup)) for found in values) if v is not None]
+        return [v for v in (meant(text_of(child, markup)) for child in values) if v is not None]
 
     def first(node: XmlNode) -> object | None:
         value = node.get(name, folded)
@@ -147,7 +146,7 @@ def _child(name: str, markup: bool) -> Compiled:
 
     def nodes(node: XmlNode) -> list[Any]:
         actual = name if name in node.children() else node.called(folded)
-        return [XmlNode(found) for found in node.element.iterfind("{*}" + actual)] if actual else []
+        return [XmlNode(child) for child in node.element.iterfind("{*}" + actual)] if actual else []
 
     return first, every, nodes, False
 
@@ -174,10 +173,10 @@ def _xpath(text: str) -> Callable[[Any], list[Any]]:
         raise ValueError(f"is not an XPath: {error}") from None
 
     def find(element: Any) -> list[Any]:
-        found = compiled(element)
-        if isinstance(found, float):
-            return [f"{found:.15g}"]  # without ".0"
-        return found if isinstance(found, list) else [found]
+        values = compiled(element)
+        if isinstance(values, float):
+            return [f"{values:.15g}"]  # without ".0"
+        return values if isinstance(values, list) else [values]
 
     return find
 
@@ -203,11 +202,11 @@ def namespace_blind(text: str) -> str:
 
 
 def _tokens(text: str) -> list[re.Match[str]]:
-    found, at = [], 0
+    tokens, at = [], 0
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
             raise ValueError(f"is not an XPath: {text[at:]!r} is not understood")
-        found.append(match)
+        tokens.append(match)
         at = match.end()
-    return found
+    return tokens

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from syncd.domain import Run, RunState
-from syncd.feeds.configuration import FeedConfig, FeedFile, MappingLine, mapping_in_force
+from syncd.feeds.configuration import FeedConfig, FeedFile
+from syncd.feeds.mapping.presets import MappingLine, mapping_in_force
 from syncd.plain_files import parse_toml, read_settings
 from syncd.store import Tx, feed_jobs, feeds, runs
 from syncd.sync.report import instant_json, run_json

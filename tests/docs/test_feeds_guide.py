@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from syncd.domain import Catalogue, FeedLimits
-from syncd.feeds.configuration.feed_files import KEYS, FeedDefaults, parse_feed
-from syncd.feeds.configuration.options import FORMATS, READ_KEYS
+from syncd.feeds.configuration import FORMATS, KEYS, READ_KEYS, FeedDefaults, parse_feed
 from syncd.feeds.mapping.mapping import COMPILERS
 from syncd.feeds.mapping.presets import load_preset, preset_names
 from syncd.feeds.mapping.sources import SOURCE_KEYS

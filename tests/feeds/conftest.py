@@ -13,8 +13,8 @@ from syncd.domain import Catalogue, FeedLimits, Moment, Status, check_body
 from syncd.domain.job_fields import check_job
 from syncd.domain.lifecycle import new_job
 from syncd.errors import Invalid
-from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
-from syncd.feeds.drafting.records import name_of, values_in
+from syncd.feeds.configuration import FeedDefaults, parse_feed
+from syncd.feeds.drafting.survey import name_of, values_in
 from syncd.feeds.readers import Format, open_reader
 
 ROOT = Path(__file__).parents[2]

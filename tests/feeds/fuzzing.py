@@ -29,8 +29,7 @@ from xml.sax.saxutils import escape
 
 from syncd.domain import Catalogue, FeedLimits, Moment
 from syncd.errors import FeedError
-from syncd.feeds.configuration import FeedConfig
-from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting import Drafter
 from syncd.feeds.readers import open_reader
 from syncd.sync.run import RejectsWriter

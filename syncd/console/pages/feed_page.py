@@ -13,7 +13,8 @@ from syncd.console.pages.overview_page import state_of_runs
 from syncd.console.visit import Visit, live, paging
 from syncd.domain import FIELD, Job
 from syncd.errors import NotFound, UnusableFolder
-from syncd.feeds.configuration import FeedFile, MappingLine
+from syncd.feeds.configuration import FeedFile
+from syncd.feeds.mapping.presets import MappingLine
 from syncd.feeds.native import members_of
 from syncd.logs import Event
 from syncd.store import Tx, feed_jobs, feeds, jobs, runs

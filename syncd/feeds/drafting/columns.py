@@ -1,6 +1,4 @@
-"""The columns of a file, what their values look like (a date, an address, HTML, money, a place), and which may be a field.
-
-The mapping decides what a value is."""
+"""The columns of a file, the kinds of their values (a date, an address, HTML, money, a place), and the search for fields."""
 
 from __future__ import annotations
 
@@ -19,11 +17,11 @@ from syncd.feeds.readers import Format
 from syncd.feeds.text import HOST
 
 #: The most samples of a column that are kept, and the most different values that are counted.
-SAMPLES, DIFFERENT = 3, 20_000
-#: The most alternatives that are found for a field.
-MOST = 3
+MAX_SAMPLES, MAX_DIFFERENT = 3, 20_000
+#: The most alternatives for a field.
+_MAX_ALTERNATIVES = 3
 #: The most different short texts without a digit that are kept of a column.
-_PLAIN_TEXTS = 6
+_MAX_TEXTS = 6
 _DIGIT = re.compile(r"\d")
 _URL = re.compile(r"(?:https?://|www\.)\S+\Z", re.IGNORECASE)
 _EMAIL = re.compile(r"(?:mailto:)?[^\s@<>\"]+@[^\s@<>\"]+\.[A-Za-z]{2,24}\Z")
@@ -52,7 +50,7 @@ class Column:
     """One place in the records.
 
     ``selector`` is written as in a mapping. ``filled`` is the number of records with a value there, ``values`` that of all
-    values (a list has several); ``kinds`` counts what they look like. ``texts`` are some short values without a digit.
+    values (a list has several); ``kinds`` counts their kinds. ``texts`` are some short values without a digit.
     ``longest`` and ``total`` are in characters; ``different`` is the number of different values, up to a limit."""
 
     selector: str
@@ -81,11 +79,10 @@ class Column:
     def rank(self, field: str) -> int | None:
         """Return the place of the column's name among the names of ``field``; None: it is not one of them."""
         known = NAMES[field]
-        found = [known.index(name) for name in _last_steps(self.selector) if name in known]
-        return min(found) if found else None
+        return min((known.index(name) for name in _last_steps(self.selector) if name in known), default=None)
 
     def against(self, field: str) -> bool:
-        """Return whether the name has a word that speaks against the field, of which it is not itself a name."""
+        """Return whether the name has a word against the field, of which it is not itself a name."""
         last_two = _last_steps(self.selector)[1]
         return any(word in last_two for word in AGAINST[field]) and self.rank(field) is None
 
@@ -98,20 +95,20 @@ class Column:
         self.total += len(text)
         self.longest = max(self.longest, len(text))
         self.kinds.update(kinds_of(text))
-        fresh = len(self.texts) < _PLAIN_TEXTS and not _DIGIT.search(text)
+        fresh = len(self.texts) < _MAX_TEXTS and not _DIGIT.search(text)
         if len(text) <= 40 and (text in self.texts or fresh):
             self.texts[text] += 1
         mark = hash(text)
         if mark not in self._seen:
-            if len(self._seen) < DIFFERENT:
+            if len(self._seen) < MAX_DIFFERENT:
                 self._seen.add(mark)
-            if len(self.samples) < SAMPLES:
+            if len(self.samples) < MAX_SAMPLES:
                 self.samples.append(text[:2000])
 
 
 @lru_cache(maxsize=1024)
 def _last_steps(selector: str) -> tuple[str, str]:
-    """The last step of a path, and its last two together."""
+    """Return the last step of a path, and its last two together."""
     steps = [step for step in re.split(r"[./@\[\]\"]+", selector) if step]
     return (comparable(steps[-1]) if steps else ""), comparable("".join(steps[-2:]))
 
@@ -126,21 +123,21 @@ def kinds_of(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=8192)
 def _kinds_of_short(text: str) -> frozenset[str]:
-    found = set()
+    kinds = set()
     for name, pattern in (("email", _EMAIL), ("url", _URL), ("number", _NUMBER)):
         if pattern.match(text):
-            found.add(name)
-    if not found and HOST.match(text):
-        found.add("host")
+            kinds.add(name)
+    if not kinds and HOST.match(text):
+        kinds.add("host")
     if _HTML.search(text):
-        found.add("html")
-    if _MONEY.search(text) and not found & {"html", "url"}:
-        found.add("money")
+        kinds.add("html")
+    if _MONEY.search(text) and not kinds & {"html", "url"}:
+        kinds.add("money")
     if province_code(text) is not None:
-        found.add("province")
+        kinds.add("province")
     elif (place := _CITY_PROVINCE.match(text)) and province_code(place[1]) is not None:
-        found.add("place")
-    return frozenset(found | _dates(text))
+        kinds.add("place")
+    return frozenset(kinds | _dates(text))
 
 
 def _dates(text: str) -> set[str]:
@@ -160,9 +157,8 @@ Fits = Callable[[Column], bool]
 class Guess:
     """A guess at one field of a job.
 
-    ``expression`` is the right-hand side in [fields], as TOML values; ``why`` the reason in words. ``columns`` are those
-    that it uses; ``share`` is that of the records for which it gives a value. ``lookup`` has the entries of
-    ``[lookup.no_date]`` that it needs."""
+    ``expression`` is the right-hand side in [fields], as TOML values; ``why`` the reason in words. It uses the ``columns`` and
+    gives a value for this ``share`` of the records. ``lookup`` has the entries of ``[lookup.no_date]`` that it needs."""
 
     field: str
     expression: object
@@ -173,29 +169,32 @@ class Guess:
 
 
 class ColumnSearch:
-    """Finds the columns that may be a field, by their names or by what their values look like, among those that have values
-    and that a mapping can name. ``records`` is at least 1."""
+    """The search for the columns of a field, by their names or the kinds of their values, among those that have values and that
+    a mapping can name. ``records`` is at least 1."""
 
     def __init__(self, columns: Iterable[Column], form: Format, records: int) -> None:
         self.all = [column for column in columns if column.values and _selectable(column.selector, form)]
         self.records = max(1, records)
 
     def named(self, field: str, fits: Fits) -> list[Column]:
-        """Return columns of the field's names whose values fit, the likeliest first: enough for each record, at most ``MOST``."""
-        found = [column for column in self.all if column.rank(field) is not None and fits(column)]
-        found.sort(key=lambda c: (c.rank(field), len(re.findall(r"[/.]", c.selector)), -c.filled, c.selector))
-        return found[: MOST if found and found[0].filled < self.records else 1]
+        """Return columns of the field's names whose values fit, the likeliest first: one, or several if it lacks records."""
+        columns = [column for column in self.all if column.rank(field) is not None and fits(column)]
+        columns.sort(
+            key=lambda c: (c.rank(field), len(re.findall(r"[/.]", c.selector)), -c.filled, c.selector)
+        )
+        return columns[: _MAX_ALTERNATIVES if columns and columns[0].filled < self.records else 1]
 
     def alike(self, field: str, fits: Fits, order: Callable[[Column], tuple[float, ...]]) -> list[Column]:
         """Return the one column, if any, whose values alone fit; the first by ``order``, then by name."""
-        found = [c for c in self.all if fits(c) and not c.against(field)]
-        return sorted(found, key=lambda c: (*order(c), c.selector))[:1]
+        columns = [c for c in self.all if fits(c) and not c.against(field)]
+        return sorted(columns, key=lambda c: (*order(c), c.selector))[:1]
 
     def is_unique(self, column: Column) -> bool:
         """Return whether nearly every record has a value of its own."""
-        # a row may lack it
-        filled = column.filled >= self.records * 0.9 or column.filled == self.records - 1 > 1
-        return filled and column.different >= min(column.values, DIFFERENT) * 0.9
+        filled = (
+            column.filled >= self.records * 0.9 or column.filled == self.records - 1 > 1
+        )  # a row may lack it
+        return filled and column.different >= min(column.values, MAX_DIFFERENT) * 0.9
 
     def guess(self, field: str, used: Sequence[Column], expression: object, why: str) -> Guess:
         """Return the guess that ``field`` is made from the columns ``used``."""
@@ -204,7 +203,7 @@ class ColumnSearch:
 
 
 def _selectable(selector: str, form: Format) -> bool:
-    """Whether a mapping can name it: JSON allows member names that no path has."""
+    """Return whether a mapping can name it: JSON allows member names that no path has."""
     try:
         compile_selector(selector, form)
     except ValueError:

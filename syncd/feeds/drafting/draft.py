@@ -1,7 +1,7 @@
 """``feed new``: from a survey and its guesses to the text of a feed's file, tried on the file itself.
 
-The text is for a person: what was found, what was guessed and why, samples of every value, what the catalogues do not
-know with counts. It loads as it is."""
+The text is for a person: the findings, each guess with its reason, samples of every value, unknown values with their counts. It
+loads as it is."""
 
 from __future__ import annotations
 
@@ -20,29 +20,28 @@ from syncd.feeds.drafting.columns import Guess
 from syncd.feeds.drafting.draft_text import DraftPlan, Findings, render
 from syncd.feeds.drafting.field_names import comparable
 from syncd.feeds.drafting.guessing import guess_company, guess_fields, near_addresses
-from syncd.feeds.drafting.preset_match import is_native
-from syncd.feeds.drafting.survey import RECORDS, Survey, survey
+from syncd.feeds.drafting.survey import RECORDS, Survey, survey_file
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, UnknownCounter
-from syncd.feeds.mapping.presets import load_preset
+from syncd.feeds.mapping.presets import is_native, load_preset
 from syncd.feeds.readers import Record, open_reader
 
 #: Without these a new job is refused; a mapping that lacks one is of no use.
 NEEDED = ("referenceId", "title", "locations", "description", ROUTING_FIELD)
 _ADDRESSES = (URL_FIELD, EMAIL_FIELD)
-#: For these a preset has a default, or most feeds have nothing, so a lack of values says nothing. They are guessed only
-#: where the preset looks at none of the file's columns.
+#: For these a preset has a default, or most feeds have nothing. They are guessed only where the preset reads none of the file's
+#: columns.
 _OPTIONAL = ("categories", "positionType", "salary", "closeDate", "status")
 _OVERRIDDEN = (*NEEDED, *_ADDRESSES, *_OPTIONAL)
-#: A preset with a lower score is not tried, and this many are tried at most.
-_LEAST, _TRIED = 0.4, 3
-#: This many records decide between plans. What the chosen one does not know is counted over all.
-_DECIDING = 500
+#: The least score of a preset that is tried, and the most presets.
+_MIN_SCORE, _MAX_TRIED = 0.4, 3
+#: The most records that decide between plans. The unknown values of the chosen one are counted over all.
+_MAX_DECIDING = 500
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """``text`` is the file, ``config`` what it loads to, ``preset`` what it starts from."""
+    """``text`` is the file, ``config`` is loaded from it, ``preset`` is its base."""
 
     text: str
     config: FeedConfig
@@ -52,9 +51,9 @@ class Draft:
 
 @dataclass(slots=True)
 class Trial:
-    """What a plan makes of the file.
+    """The outcome of a plan for the file.
 
-    ``given`` is field → records in which it has a value; ``whole`` are the records that have all that is needed;
+    ``filled`` is field → records in which it has a value; ``whole`` are the records that have all that is needed;
     ``unread_dates`` those whose closeDate is in no format of the mapping. ``failure`` says why it could not be read."""
 
     plan: DraftPlan
@@ -62,14 +61,14 @@ class Trial:
     whole: int = 0
     long_references: int = 0
     unread_dates: int = 0
-    given: Counter[str] = field(default_factory=Counter)
+    filled: Counter[str] = field(default_factory=Counter)
     unknown: UnknownCounter = field(default_factory=UnknownCounter)
     failure: str | None = None
 
     def add(self, body: Mapping[str, Any], faulty: set[str]) -> None:
         """Count one record. ``faulty`` are the fields with problems."""
         self.read += 1
-        self.given.update(faulty | {name for name, value in body.items() if value is not None})
+        self.filled.update(faulty | {name for name, value in body.items() if value is not None})
         self.whole += all(body.get(name) is not None or name in faulty for name in NEEDED)
         reference, close_date = body.get("referenceId"), body.get("closeDate")
         is_date = not isinstance(close_date, str) or _DATE.match(close_date) is not None
@@ -79,7 +78,7 @@ class Trial:
 
 def employer_named_in(path: Path, limits: FeedLimits) -> str | None:
     """Return the employer that most records of the file name, None if there is none. Raise FeedError."""
-    return guess_company(survey(path, limits).search())
+    return guess_company(survey_file(path, limits).search())
 
 
 class Drafter:
@@ -89,7 +88,7 @@ class Drafter:
         self, path: Path, name: str, *, employer: str, catalogue: Catalogue, limits: FeedLimits, today: str
     ) -> None:
         self._path, self._limits = path, limits
-        self._survey = survey(path, limits)
+        self._survey = survey_file(path, limits)
         columns = self._survey.search()
         self._guesses = guess_fields(columns)
         self._findings = Findings(
@@ -99,23 +98,23 @@ class Drafter:
             today=today,
             survey=self._survey,
             catalogue=catalogue,
-            presets=[(preset, score) for preset, score in self._survey.presets() if score >= _LEAST],
+            presets=[(preset, score) for preset, score in self._survey.presets() if score >= _MIN_SCORE],
             near=near_addresses(columns),
         )
 
     def draft(self) -> Draft:
         """Return the draft. Raise ConfigError for a name that no feed can have."""
         best = self._try(DraftPlan(native=True)) if is_native(self._survey.fields) else self._best()
-        if best.failure is None and best.read >= _DECIDING:
+        if best.failure is None and best.read >= _MAX_DECIDING:
             best = self._try(best.plan, RECORDS)
-        lacking = [name for name in NEEDED if best.given[name] * 2 < best.read]
+        lacking = [name for name in NEEDED if best.filled[name] * 2 < best.read]
         text = render(self._findings, best.plan, best.unknown.fields, lacking)
         config = self._load(text)
         return Draft(text, config, config.preset, self._survey)
 
     def _best(self) -> Trial:
-        """The plan that makes most records whole. A preset is preferred to guesses, a likelier preset to another."""
-        trials = [self._with_preset(name) for name, _ in self._findings.presets[:_TRIED]]
+        """Return the plan that makes most records whole. A preset is preferred to guesses, a likelier preset to another."""
+        trials = [self._with_preset(name) for name, _ in self._findings.presets[:_MAX_TRIED]]
         trials.append(self._try(DraftPlan(fields=self._own_fields())))
         usable = [trial for trial in trials if trial.failure is None] or trials[-1:]
         best = usable[0]
@@ -125,7 +124,7 @@ class Drafter:
         return best
 
     def _with_preset(self, name: str) -> Trial:
-        """The preset, with guesses in place of what it does not find."""
+        """Return the preset, with guesses in place of the fields that it does not find."""
         plain = self._try(DraftPlan(preset=name))
         if plain.failure is not None and self._survey.path:
             plain = self._try(DraftPlan(preset=name, records=self._survey.path))
@@ -140,21 +139,21 @@ class Drafter:
         return self._try(replace(plain.plan, fields=fields)) if fields else plain
 
     def _is_better(self, guess: Guess, plain: Trial, mapped: Mapping[str, Any]) -> bool:
-        """Whether the preset finds the field in less than half of the records, and the guess in more."""
-        given, mentioned = plain.given[guess.field], self._mentioned(mapped.get(guess.field))
+        """Return whether the preset finds the field in less than half of the records, and the guess in more."""
+        filled, mentioned = plain.filled[guess.field], self._mentioned(mapped.get(guess.field))
         if guess.field == "closeDate" and plain.unread_dates and mentioned:
             other_order = _order(guess.expression) not in (None, *_texts(mapped["closeDate"]))
-            return bool(guess.lookup) or given < plain.unread_dates * 2 or other_order
+            return bool(guess.lookup) or filled < plain.unread_dates * 2 or other_order
         if guess.field in _OPTIONAL:
             return bool(guess.columns) and not mentioned
         if guess.field == "referenceId" and plain.long_references * 2 > plain.read:
             return True
         if guess.field in _ADDRESSES:
-            return guess.field in mapped and not plain.given[ROUTING_FIELD] and guess.share > 0.2
-        return given * 2 < plain.read and guess.share * plain.read > given + 0.2 * plain.read
+            return guess.field in mapped and not plain.filled[ROUTING_FIELD] and guess.share > 0.2
+        return filled * 2 < plain.read and guess.share * plain.read > filled + 0.2 * plain.read
 
     def _mentioned(self, expression: object) -> bool:
-        """Whether a right-hand side names one of the file's columns, or what they are parts of."""
+        """Return whether a right-hand side names one of the file's columns, or an object or element of them."""
         names = {_first_step(selector) for selector in self._survey.columns}
         parts = (part for text in _texts(expression) for part in re.split(r"[{}]", text))
         return any(_first_step(part) in names for part in parts)
@@ -167,8 +166,8 @@ class Drafter:
             fields[ROUTING_FIELD] = Guess(ROUTING_FIELD, {"prefer": addresses}, why)
         return fields
 
-    def _try(self, plan: DraftPlan, most: int = _DECIDING) -> Trial:
-        """Return what the plan makes of the file's first records."""
+    def _try(self, plan: DraftPlan, most: int = _MAX_DECIDING) -> Trial:
+        """Return the outcome of a plan for the file's first records."""
         trial = Trial(plan)
         try:
             config = self._load(render(self._findings, plan, {}))
@@ -188,7 +187,7 @@ class Drafter:
         return parse_feed(self._findings.name, text, self._findings.catalogue, FeedDefaults())
 
     def _unbroken(self, records: Iterable[Record]) -> Iterator[Record]:
-        """The records up to where the file is broken, if the survey has seen that it is."""
+        """Yield the records up to where the file is broken, if the survey has seen that it is."""
         try:
             yield from records
         except FeedError:
@@ -197,18 +196,18 @@ class Drafter:
 
 
 def _first_step(selector: str) -> str:
-    """The first step of a path, as names are compared."""
+    """Return the first step of a path, as names are compared."""
     return comparable(re.split(r"[./\[]", selector.strip("./@"), maxsplit=1)[0])
 
 
 def _order(expression: object) -> str | None:
-    """The order of day and month in a guessed date, if it is known."""
+    """Return the order of day and month in a guessed date, if it is known."""
     formats = expression.get("date", ()) if isinstance(expression, dict) else ()
     return next((name for name in formats if name in ("dmy", "mdy")), None)
 
 
 def _texts(expression: object) -> Iterator[str]:
-    """Every text in a right-hand side: selectors, and some that are not."""
+    """Yield every text in a right-hand side: selectors, and some others."""
     if isinstance(expression, str):
         yield expression
     elif isinstance(expression, list | Mapping):

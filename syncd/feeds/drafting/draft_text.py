@@ -19,19 +19,17 @@ from syncd.feeds.toml_text import comment, key, plain, shown, text, value
 
 #: Keys of a right-hand side whose texts are not selectors.
 _NOT_SELECTORS = frozenset("date default html lookup prefer split too_long value".split())
-#: The most columns that are shown of a field of the preset.
-_MOST = 4
+#: The most columns that are shown of a field of the preset, and places of a record that are listed with their samples.
+_MAX_SHOWN, _MAX_LISTED = 4, 200
+_MAX_WIDTH = 40
 _CONDITION = re.compile(r"\[[^\]]*\]")
-#: This many places of a record are listed with their samples.
-_LISTED = 200
-_WIDEST = 40
 
 Lines = Iterator[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What is known of a file. ``presets`` are those that are considered, with scores from 0 to 1; ``near`` are columns
+    """The findings about a file. ``presets`` are those that are considered, with scores from 0 to 1; ``near`` are columns
     with the name of an address to apply at, but without such addresses."""
 
     name: str
@@ -46,7 +44,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class DraftPlan:
-    """What a feed's file is to say: the service's own shape, or a preset, or neither, with fields of its own. ``records`` is
+    """The plan of a feed's file: the service's own shape, or a preset, or neither, with fields of its own. ``records`` is
     the place of the records, if the preset does not find it."""
 
     native: bool = False
@@ -68,22 +66,24 @@ def render(
 
 
 def _head(findings: Findings, plan: DraftPlan) -> Lines:
-    found = findings.survey
+    survey = findings.survey
     yield from comment(
         f"The feed {findings.name}, drafted by `syncd feed new` on {findings.today} from {shown(findings.file)}."
         " It is yours now: change what you like, then try it with"
         f" `syncd feed check {findings.name} FILE` and `syncd plan FILE --feed {findings.name}`."
     )
     yield "#"
-    number = f"{found.records:,}{' and more' if found.more else ''}"
-    where = f" at {plain(found.path)}" if found.path else ""
-    mark = "" if found.delimiter is None else f", delimiter {shown(found.delimiter)}"
-    encoding = "ASCII" if found.encoding == "guess" else found.encoding
-    yield f"# Found: {found.format}, {encoding}{mark}; {number} records{where}."
-    if found.unreadable:
-        yield f"# {found.unreadable} records could not be read."
-    if found.broken is not None:
-        yield from comment(f"The file is broken: {plain(found.broken.detail, 200)} ({found.broken.where()}).")
+    number = f"{survey.records:,}{' and more' if survey.more else ''}"
+    where = f" at {plain(survey.path)}" if survey.path else ""
+    mark = "" if survey.delimiter is None else f", delimiter {shown(survey.delimiter)}"
+    encoding = "ASCII" if survey.encoding == "guess" else survey.encoding
+    yield f"# Found: {survey.format}, {encoding}{mark}; {number} records{where}."
+    if survey.unreadable:
+        yield f"# {survey.unreadable} records could not be read."
+    if survey.broken is not None:
+        yield from comment(
+            f"The file is broken: {plain(survey.broken.detail, 200)} ({survey.broken.where()})."
+        )
     if plan.native:
         yield from comment("These are the service's own names, so the feed needs no mapping.")
     elif plan.preset:
@@ -100,9 +100,9 @@ def _top(findings: Findings, preset: str | None) -> Lines:
     yield 'mode = "snapshot"  # what a file lacks is archived; "delta": a file only adds and updates'
 
 
-def _rows(found: Survey) -> Lines:
-    """Say how to leave out what is not a posting, or one of another company, or not for the public: as lines of one table."""
-    columns = found.search()
+def _rows(survey: Survey) -> Lines:
+    """Yield lines that leave out records that are not postings, or of another company, or not for the public."""
+    columns = survey.search()
     hints: list[tuple[str, str]] = []
     if (kind := other_things(columns)) is not None:
         said = (
@@ -129,23 +129,23 @@ def _rows(found: Survey) -> Lines:
         yield ""
 
 
-def _read(found: Survey, plan: DraftPlan) -> Lines:
+def _read(survey: Survey, plan: DraftPlan) -> Lines:
     preset = plan.preset
-    path = plan.records or found.spec.records or (None if preset else found.path)
+    path = plan.records or survey.spec.records or (None if preset else survey.path)
     yield "[read]  # what is not said here is found out from each file"
-    if not preset or found.spec.format:
-        yield f"format = {text(found.format)}"
-    if path and found.format in ("xml", "json"):
+    if not preset or survey.spec.format:
+        yield f"format = {text(survey.format)}"
+    if path and survey.format in ("xml", "json"):
         yield f"records = {text(path)}"
-    if found.spec.sheet is not None:
-        yield f"sheet = {text(found.spec.sheet)}  # of the sheets that has most of what looks like jobs"
-    if found.delimiter is not None:
-        yield f"# delimiter = {text(found.delimiter)}"
-    if found.encoding not in ("guess", "utf-8"):
-        yield f"# encoding = {text(found.encoding)}  # if the files ever come out with wrong letters"
-    if found.spec.recover:
+    if survey.spec.sheet is not None:
+        yield f"sheet = {text(survey.spec.sheet)}  # of the sheets that has most of what looks like jobs"
+    if survey.delimiter is not None:
+        yield f"# delimiter = {text(survey.delimiter)}"
+    if survey.encoding not in ("guess", "utf-8"):
+        yield f"# encoding = {text(survey.encoding)}  # if the files ever come out with wrong letters"
+    if survey.spec.recover:
         yield "recover = true  # this file is not well-formed; read so, nothing is ever archived from it"
-    elif found.broken is not None and found.format == "xml":
+    elif survey.broken is not None and survey.format == "xml":
         yield "# recover = true  # reads XML that is not well-formed; nothing is ever archived then"
 
 
@@ -176,7 +176,7 @@ def _fields(findings: Findings, plan: DraftPlan, lacking: Sequence[str]) -> Line
 
 
 def _preset_lines(preset: str, replaced: Collection[str], columns: Iterable[Column]) -> Iterator[str]:
-    """Yield the fields of a preset, but for those ``replaced``, as comments; before each what it reads of the file."""
+    """Yield the fields of a preset, but for those ``replaced``, as comments; before each the columns that it reads."""
     mapped = load_preset(preset).get("fields", {})
     fields = {name: right for name, right in mapped.items() if name not in replaced and right is not False}
     if not fields:
@@ -186,7 +186,7 @@ def _preset_lines(preset: str, replaced: Collection[str], columns: Iterable[Colu
     for name, right in fields.items():
         named = list(_selectors(right))
         read = {column.selector: column for selector in named for column in _read_by(selector, filled)}
-        for column in list(read.values())[:_MOST]:
+        for column in list(read.values())[:_MAX_SHOWN]:
             yield f"#   {plain(column.selector)}: {shown(column.samples[0])}"
         if named and not read:
             yield "#   (this file has none of these)"
@@ -194,10 +194,10 @@ def _preset_lines(preset: str, replaced: Collection[str], columns: Iterable[Colu
 
 
 def _selectors(right: object, each: str = "") -> Iterator[str]:
-    """Yield the selectors of a right-hand side. ``each``: what leads to the parts to which they are applied."""
+    """Yield the selectors of a right-hand side. ``each``: the selector of the parts to which they are applied."""
     if isinstance(right, str):
-        found = re.findall(r"\{([^{}]+)\}", right) or [right]
-        yield from (f"{each}/{selector}" if each else selector for selector in found)
+        inner = re.findall(r"\{([^{}]+)\}", right) or [right]
+        yield from (f"{each}/{selector}" if each else selector for selector in inner)
     elif isinstance(right, Mapping):
         parents = right.get("each", each)
         for parent in parents if isinstance(parents, list) else [parents]:
@@ -223,7 +223,7 @@ def _samples(samples: list[str]) -> str:
 
 
 _NEEDED = "  # a job needs it to be active"
-#: Field → what to write where a file has nothing for it, as lines of a comment.
+#: Field → its lines in a comment, where a file has nothing for it.
 _FILL = {
     "title": f'title = "…"{_NEEDED}',
     "description": f'description = {{ from = "…", html = "clean" }}{_NEEDED}',
@@ -239,7 +239,7 @@ _FILL = {
 
 
 def _lookups(findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[str]]) -> Lines:
-    """Every lookup that the fields name. What the catalogues lack is a comment; without its ``#`` the line counts."""
+    """Yield every lookup that the fields name. Values that the catalogues lack are comments; without its ``#`` a line counts."""
     preset, fields = plan.preset, plan.fields
     for guess in fields.values():
         if guess.lookup:
@@ -261,15 +261,15 @@ def _lookups(findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[
         yield ""
 
 
-def _inventory(found: Survey, fields: Mapping[str, Guess]) -> Lines:
-    """All that the records have."""
+def _inventory(survey: Survey, fields: Mapping[str, Guess]) -> Lines:
+    """Yield all places of the records that have a value."""
     used = {column.selector: guess.field for guess in fields.values() for column in guess.columns}
-    columns = list(found.columns.values())
-    yield f"# What the records have: how many of {found.records:,} have it, and samples."
-    width = min(_WIDEST, max((len(column.selector) for column in columns), default=0))
-    for column in columns[:_LISTED]:
+    columns = list(survey.columns.values())
+    yield f"# What the records have: how many of {survey.records:,} have it, and samples."
+    width = min(_MAX_WIDTH, max((len(column.selector) for column in columns), default=0))
+    for column in columns[:_MAX_LISTED]:
         mark = f" → {used[column.selector]}" if column.selector in used else ""
         name = plain(column.selector)
         yield f"#   {name:{width}}  {column.filled:>6,}{mark}  {_samples(column.samples)}"
-    if len(columns) > _LISTED:
-        yield f"#   … and {len(columns) - _LISTED} more"
+    if len(columns) > _MAX_LISTED:
+        yield f"#   … and {len(columns) - _MAX_LISTED} more"

@@ -1,4 +1,4 @@
-"""What employers call the fields of a job, in English and French, the likeliest first.
+"""The names of employers for the fields of a job, in English and French, the likeliest first.
 
 Names are compared without case, accents, articles, and characters that are neither letters nor digits. The last step of a
 path counts (``location/city`` is ``city``), or its last two steps together (``locationcity``)."""
@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from syncd.domain import name_key
 
 Names = tuple[str, ...]
-
 
 #: Words that change nothing: "titre du poste" is "titreposte".
 _EMPTY = frozenset("a au aux d de des du l la le les of the for your our".split())
@@ -30,7 +29,7 @@ def _names_by_field(words: Mapping[str, str]) -> dict[str, Names]:
     }
 
 
-#: Words in the name of a column of amounts → what they are for.
+#: Words in the name of a column of amounts → the period of the pay.
 PERIODS = {
     word: period
     for period, words in {
@@ -108,7 +107,7 @@ NAMES = _names_by_field(
         " entreprise employeur client brand",
     }
 )
-#: Words inside a name that speak against a field which values alone suggest.
+#: Words inside a name against a field that values alone suggest.
 AGAINST = _names_by_field(
     {
         "referenceId": "company employer client user recruiter category location parent image sector industry city"
@@ -124,7 +123,7 @@ AGAINST = _names_by_field(
     }
 )
 
-#: What the name of an id begins or ends with ("annonce" has a "no" in it, too).
+#: The begin or the end of the name of an id ("annonce" has a "no" in it, too).
 ID_LIKE = re.compile(
     r"(?:id|ref|num|code|key)|no(?:dossier|offre|poste|emploi|annonce|concours|affichage|avis|job|posting|position)"
     r"|.*(?:id|ref|num|number|code|key|no)\Z"

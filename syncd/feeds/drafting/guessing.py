@@ -1,4 +1,4 @@
-"""Which of a file's values are which field of a job: by their names, then by what they look like.
+"""Guesses at the fields of a job: by the names of a file's columns, then by their values.
 
 Every guess has its reason in words, for a person to check. Nothing is used without being written into a feed's file first."""
 
@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 from syncd.domain import FIELD, name_key
-from syncd.feeds.drafting.columns import DATE_NAMES, SAMPLES, Column, ColumnSearch, Guess, one_or_list
+from syncd.feeds.drafting.columns import DATE_NAMES, MAX_SAMPLES, Column, ColumnSearch, Guess, one_or_list
 from syncd.feeds.drafting.field_names import ID_LIKE, SURELY_DESCRIPTION
 from syncd.feeds.drafting.structured_guesses import (
     guess_close_date,
@@ -17,21 +17,17 @@ from syncd.feeds.drafting.structured_guesses import (
 )
 from syncd.feeds.mapping import EMAIL_FIELD, URL_FIELD
 
-#: A longer text is not a title.
-_LONG = 200
-#: The longest column of a file is a description if its texts have this length.
-_TEXT = 70
+#: The average lengths of a title and of a description, in characters.
+_MAX_TITLE, _MIN_DESCRIPTION = 200, 70
 _TITLE = re.compile(r"titl|titre|poste|posit|role|job|name|nom|emploi|intitul")
 _DATES = tuple(f"date:{name}" for name in DATE_NAMES)
-#: What an attribute "type" says of its element, and never of a job.
+#: Values of an attribute "type" that are about its element, and never about a job.
 _DATA_TYPES = frozenset(
     "array boolean cdata date datetime decimal email float html integer number string text url xhtml xml".split()
 )
-
-
 #: The member with the kind of a JSON-LD node, and the kind that is a job.
 _KIND, POSTING = "@type", "JobPosting"
-#: What feeds say of a posting that is not for the public.
+#: Words of feeds for a posting that is not for the public.
 _INTERNAL = frozenset(("internal", "internal only", "internal posting", "interne", "interne seulement"))
 
 
@@ -55,21 +51,20 @@ def guess_fields(columns: ColumnSearch) -> dict[str, Guess]:
 
 def several_companies(columns: ColumnSearch) -> Column | None:
     """Return the column that names several companies, if there is one."""
-    return next(
-        iter(columns.named("company", lambda c: c.average < 100 and 1 < c.different <= SAMPLES)), None
-    )
+    companies = columns.named("company", lambda c: c.average < 100 and 1 < c.different <= MAX_SAMPLES)
+    return companies[0] if companies else None
 
 
 def other_things(columns: ColumnSearch) -> Column | None:
-    """Return the column that says of what kind each record is, if postings are one kind of several (JSON-LD)."""
+    """Return the column with the kind of each record, if postings are one kind of several (JSON-LD)."""
     kinds = (column for column in columns.all if column.selector == _KIND)
     return next((column for column in kinds if POSTING in column.texts and column.different > 1), None)
 
 
 def internal_postings(columns: ColumnSearch) -> tuple[Column, str] | None:
-    """Return the column, and its value, that says that a posting is for the employer's own people."""
+    """Return the column, and its value, of postings for the employer's own people."""
     for column in columns.all:
-        if column.different <= SAMPLES and column.rank("status") is None:
+        if column.different <= MAX_SAMPLES and column.rank("status") is None:
             for sample in column.samples:
                 if name_key(sample) in _INTERNAL:
                     return column, sample
@@ -78,8 +73,8 @@ def internal_postings(columns: ColumnSearch) -> tuple[Column, str] | None:
 
 def guess_company(columns: ColumnSearch) -> str | None:
     """Return the employer's name as the file has it, if it has one in most records."""
-    found = columns.named("company", lambda column: column.average < 100 and column.different <= 3)
-    return found[0].samples[0] if found and found[0].filled * 2 > columns.records else None
+    companies = columns.named("company", lambda column: column.average < 100 and column.different <= 3)
+    return companies[0].samples[0] if companies and companies[0].filled * 2 > columns.records else None
 
 
 def near_addresses(columns: ColumnSearch) -> list[Column]:
@@ -88,16 +83,16 @@ def near_addresses(columns: ColumnSearch) -> list[Column]:
 
 
 def _guess_reference(columns: ColumnSearch) -> Guess | None:
-    """A column that is different in each record; without one, an id that is derived."""
+    """Return a column that is different in each record; without one, an id that is derived."""
 
     def usable(column: Column) -> bool:
         short = column.longest <= FIELD["referenceId"].most
         return short and columns.is_unique(column) and not column.kinds["url"] and not column.kinds["html"]
 
-    found = columns.named("referenceId", usable)[:1]
+    ids = columns.named("referenceId", usable)[:1]
     why = "by its name; different in each record"
-    if not found:
-        found = columns.alike(
+    if not ids:
+        ids = columns.alike(
             "referenceId",
             lambda c: (
                 usable(c)
@@ -108,11 +103,11 @@ def _guess_reference(columns: ColumnSearch) -> Guess | None:
             lambda c: (c.longest,),
         )
         why = "by its values: short, different in each record"
-    return columns.guess("referenceId", found, found[0].selector, why) if found else _guess_derived(columns)
+    return columns.guess("referenceId", ids, ids[0].selector, why) if ids else _guess_derived(columns)
 
 
 def _guess_derived(columns: ColumnSearch) -> Guess | None:
-    """A digest of an id that is too long, or of what identifies the job and does not change."""
+    """Return a digest of an id that is too long, or of values that identify the job and do not change."""
     long = [c for c in columns.all if c.rank("referenceId") is not None and columns.is_unique(c)]
     if long:
         long.sort(key=lambda c: (c.rank("referenceId"), c.selector))
@@ -132,16 +127,16 @@ def _guess_derived(columns: ColumnSearch) -> Guess | None:
 
 
 def _guess_title(columns: ColumnSearch) -> Guess | None:
-    """The column with a title's name, else the one with short, different texts."""
+    """Return the column with a title's name, else the one with short, different texts."""
 
     def fits(column: Column) -> bool:
         plain = column.share("url", "email", "number", "html", "money") < 0.5
-        return column.average < _LONG and plain and column.share(*_DATES) < 0.5
+        return column.average < _MAX_TITLE and plain and column.share(*_DATES) < 0.5
 
-    found = columns.named("title", fits)
+    titles = columns.named("title", fits)
     why = "by its name"
-    if not found:
-        found = columns.alike(
+    if not titles:
+        titles = columns.alike(
             "title",
             lambda c: (
                 fits(c)
@@ -152,59 +147,59 @@ def _guess_title(columns: ColumnSearch) -> Guess | None:
             lambda c: (not _TITLE.search(c.name), -c.different),
         )
         why = "by its values: short, different texts"
-    if not found:
+    if not titles:
         return None
-    source = one_or_list(found)
-    if any(column.longest > FIELD["title"].most for column in found):
+    source = one_or_list(titles)
+    if any(column.longest > FIELD["title"].most for column in titles):
         source = {"from": source, "too_long": "truncate"}
-    return columns.guess("title", found, source, why)
+    return columns.guess("title", titles, source, why)
 
 
 def _guess_description(columns: ColumnSearch) -> Guess | None:
-    """The columns with a description's name, else the one with the longest texts."""
+    """Return the columns with a description's name, else the one with the longest texts."""
 
     def fits(column: Column) -> bool:
         long = column.average > 40 or column.share("html") > 0.3
         return long and column.share("url", "email", "number") < 0.5
 
-    found = columns.named("description", fits)
-    if not found:
+    texts = columns.named("description", fits)
+    if not texts:
         sure = [c for c in columns.all if c.name in SURELY_DESCRIPTION]
-        found = [c for c in sure if not c.share("url", "email")][:1]
+        texts = [c for c in sure if not c.share("url", "email")][:1]
     why = "by its name"
-    if not found:
+    if not texts:
         most = [c for c in columns.all if c.filled > columns.records * 0.5]
-        long = [c.selector for c in most if c.average > _TEXT or c.share("html") > 0.5]
-        found = columns.alike(
+        long = [c.selector for c in most if c.average > _MIN_DESCRIPTION or c.share("html") > 0.5]
+        texts = columns.alike(
             "description", lambda c: c.selector in long and fits(c), lambda c: (-c.average,)
         )
         why = "by its values: the longest texts"
-    if not found:
+    if not texts:
         return None
-    if any(column.share("html") for column in found):
+    if any(column.share("html") for column in texts):
         why += "; HTML, of which what the API allows is kept"
-    return columns.guess("description", found, {"from": one_or_list(found), "html": "clean"}, why)
+    return columns.guess("description", texts, {"from": one_or_list(texts), "html": "clean"}, why)
 
 
 def _guess_entry(columns: ColumnSearch, field: str, lookup: str, default: str) -> Guess:
-    """Entries of a catalogue; ``default`` where the file has none."""
+    """Return entries of a catalogue; ``default`` where the file has none."""
 
     def fits(column: Column) -> bool:
         plain = column.share("url", "email", "html", "number") < 0.5
         return column.average < 80 and plain and not _is_data_type(column)
 
-    found = columns.named(field, fits)
-    if not found:
+    sources = columns.named(field, fits)
+    if not sources:
         return Guess(field, {"value": default}, f"nothing in the file says so; {default} for all")
-    samples = [sample for column in found for sample in column.samples]
+    samples = [sample for column in sources for sample in column.samples]
     marks = [mark for mark in (",", ";", "|") if any(mark in sample for sample in samples)]
-    source = {"from": one_or_list(found)} | ({"split": marks} if marks else {})
+    source = {"from": one_or_list(sources)} | ({"split": marks} if marks else {})
     source |= {"lookup": lookup, "default": default}
-    return columns.guess(field, found, source, f"by its name; {default} where nothing fits")
+    return columns.guess(field, sources, source, f"by its name; {default} where nothing fits")
 
 
 def _is_data_type(column: Column) -> bool:
-    """Whether an attribute ``type`` says of what kind its element is (``<content type="xhtml">``, a node of JSON-LD)."""
+    """Return whether an attribute ``type`` has the kind of its element (``<content type="xhtml">``, a node of JSON-LD)."""
     if not column.selector.casefold().endswith(_KIND):
         return False
     if POSTING in column.texts or column.selector.endswith(f".{_KIND}"):
@@ -213,22 +208,20 @@ def _is_data_type(column: Column) -> bool:
 
 
 def _guess_status(columns: ColumnSearch) -> Guess | None:
-    """Only a column that has no more values than were sampled, and where every one of them is known."""
-
-    def fits(column: Column) -> bool:
-        return column.values > 0 and column.different <= SAMPLES and is_status(column)
-
-    found = columns.named("status", fits)[:1]
-    if not found or found[0].filled < columns.records * 0.9:
+    """Return only a column that has no more values than were sampled, and where every one of them is known."""
+    statuses = columns.named(
+        "status", lambda c: c.values > 0 and c.different <= MAX_SAMPLES and is_status(c)
+    )[:1]
+    if not statuses or statuses[0].filled < columns.records * 0.9:
         return None
-    return columns.guess("status", found, found[0].selector, "by its name and values")
+    return columns.guess("status", statuses, statuses[0].selector, "by its name and values")
 
 
 def _guess_address(columns: ColumnSearch, field: str, kind: str, bare: str = "") -> Guess | None:
-    """``bare`` is a kind that counts as well in a column of the right name."""
-    found = columns.named(field, lambda c: c.kinds[kind] + c.kinds[bare] > 0.5 * c.values)
+    """Return the address to apply at. ``bare`` is a kind that counts as well in a column of the right name."""
+    addresses = columns.named(field, lambda c: c.kinds[kind] + c.kinds[bare] > 0.5 * c.values)
     why = "by its name"
-    if not found:
-        found = columns.alike(field, lambda c: c.share(kind) > 0.8, lambda c: (-c.filled, -c.different))
+    if not addresses:
+        addresses = columns.alike(field, lambda c: c.share(kind) > 0.8, lambda c: (-c.filled, -c.different))
         why = f"by its values: {'web' if kind == 'url' else 'e-mail'} addresses"
-    return columns.guess(field, found, one_or_list(found), why) if found else None
+    return columns.guess(field, addresses, one_or_list(addresses), why) if addresses else None

@@ -12,31 +12,31 @@ from syncd.feeds.mapping import STATUSES
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.text import is_formula_error
 
-_LONGEST = 200
-#: Formats that differ in what comes first, the day or the month. A mapping has at most one of them.
+_MAX_TEXT = 200
+#: Formats with the day or the month first. A mapping has at most one of them.
 _ORDERS = ("dmy", "mdy")
 
 
 def guess_close_date(columns: ColumnSearch) -> Guess | None:
-    found = columns.named("closeDate", lambda column: bool(_formats(column, columns)))[:1]
-    if not found:
+    dates = columns.named("closeDate", lambda column: bool(_formats(column, columns)))[:1]
+    if not dates:
         return None
-    formats = _formats(found[0], columns)
+    formats = _formats(dates[0], columns)
     why = f"by its name; dates as {', '.join(formats)}"
     if "numbers" in formats:
         why += ": day or month may come first, and the file does not show which; write dmy or mdy in place of numbers"
-    expression: dict[str, object] = {"from": found[0].selector}
+    expression: dict[str, object] = {"from": dates[0].selector}
     if formats != ["iso"]:
         expression["date"] = formats
-    plain = dict.fromkeys(_words_for_no_date(found[0]), "")
+    plain = dict.fromkeys(_words_for_no_date(dates[0]), "")
     if plain:
         expression["lookup"] = "no_date"
-    guess = columns.guess("closeDate", found, expression if len(expression) > 1 else found[0].selector, why)
+    guess = columns.guess("closeDate", dates, expression if len(expression) > 1 else dates[0].selector, why)
     return replace(guess, lookup=plain)
 
 
 def _formats(column: Column, columns: ColumnSearch) -> list[str]:
-    """The formats in which nine of ten values can be read; none: the column has no dates."""
+    """Return the formats in which nine of ten values can be read; none: the column has no dates."""
     kinds = column.kinds
     if kinds["date:iso"]:  # beside these, dates without hyphens are of the same format
         kinds = kinds + Counter({"date:iso": kinds["serial:iso"]})
@@ -57,24 +57,24 @@ def _formats(column: Column, columns: ColumnSearch) -> list[str]:
 
 
 def _day_or_month_first(kinds: Counter[str]) -> str | None:
-    """The order that more of the dates have."""
+    """Return the order that more of the dates have."""
     dmy, mdy = (kinds[f"date:{order}"] for order in _ORDERS)
     return None if dmy == mdy else "dmy" if dmy > mdy else "mdy"
 
 
 def _words_for_no_date(column: Column) -> Counter[str]:
-    """Words in a column of dates ("Not specified"), if they are few. A formula that has failed ("#REF!") says no such thing."""
+    """Return the words in a column of dates ("Not specified"), if they are few, but for failed formulas ("#REF!")."""
     words = Counter({word: count for word, count in column.texts.items() if not is_formula_error(word)})
     return words if 0 < len(words) < 5 and column.texts.total() < column.values else Counter()
 
 
 def guess_locations(columns: ColumnSearch) -> Guess | None:
-    """City and province, or one column with the place, or both as alternatives."""
+    """Return city and province, or one column with the place, or both as alternatives."""
     city = columns.named("city", lambda c: c.average < 80)
     province = columns.named(
         "province", lambda c: c.share("province") > 0.3 or (c.average < 40 and not is_status(c))
     )
-    place = columns.named("location", lambda c: c.average < _LONGEST)
+    place = columns.named("location", lambda c: c.average < _MAX_TEXT)
     if not city and _lacks_province(place, province):
         city = place[:1]
     place = [c for c in place if not city or c is not city[0]]
@@ -104,26 +104,26 @@ def guess_locations(columns: ColumnSearch) -> Guess | None:
 
 
 def is_status(column: Column) -> bool:
-    """Whether a column, perhaps of the name "state", says in which state a posting is."""
+    """Return whether a column, perhaps of the name "state", has the states of postings."""
     return bool(column.samples) and all(name_key(sample) in STATUSES for sample in column.samples)
 
 
 def _are_two(city: list[Column], province: list[Column]) -> bool:
-    """Whether there is a column for each, which a template can name."""
+    """Return whether there is a column for each, which a template can name."""
     if not city or not province or province[0] is city[0]:
         return False
     return "{" not in city[0].selector + province[0].selector
 
 
 def _lacks_province(place: list[Column], province: list[Column]) -> bool:
-    """Whether another column has to say in which province the places are."""
+    """Return whether the province of the places is in another column."""
     if not place or not province or place[0] is province[0]:
         return False
     return place[0].share("place") <= 0.3 < province[0].share("province")
 
 
 def _city_and_province(city: Column, province: Column, *, each: bool) -> dict[str, object]:
-    """One text of both; with ``each``, one for each entry of a list that has both."""
+    """Return one text of both; with ``each``, one for each entry of a list that has both."""
     parent, mark, name = _parted(city.selector)
     other, _, below = _parted(province.selector)
     if each and mark and parent == other and city.values > city.filled:
@@ -132,14 +132,14 @@ def _city_and_province(city: Column, province: Column, *, each: bool) -> dict[st
 
 
 def _parted(selector: str) -> tuple[str, str, str]:
-    """What leads to the last step of a path, the mark between them, and that step."""
+    """Return the path above its last step, the mark between them, and that step."""
     if '"' in selector or "@" in selector:
         return "", "", selector
     return selector.rpartition("/" if "/" in selector else ".")
 
 
 def guess_salary(columns: ColumnSearch) -> Guess | None:
-    """The amounts with their period, a text, or both."""
+    """Return the amounts with their period, a text, or both."""
     parts = {
         "amount": columns.named("amount", _has_amounts),
         "maxAmount": columns.named("maxAmount", _has_amounts),
@@ -147,10 +147,10 @@ def guess_salary(columns: ColumnSearch) -> Guess | None:
         "currency": columns.named("currency", lambda c: c.average < 10),
     }
     low = parts["amount"][:1]
-    text = columns.named("salary", lambda c: c.average < _LONGEST)
+    text = columns.named("salary", lambda c: c.average < _MAX_TEXT)
     if not text and not low:
         text = columns.alike("salary", lambda c: c.share("money") > 0.5 and c.average < 60, lambda c: ())
-    chosen = {part: found[0] for part, found in parts.items() if found and low}
+    chosen = {part: candidates[0] for part, candidates in parts.items() if candidates and low}
     used = [*chosen.values()]
     expression: dict[str, object] = {part: column.selector for part, column in chosen.items()}
     if low and not parts["period"] and (period := _period_in(low[0])):
@@ -168,7 +168,7 @@ def _has_amounts(column: Column) -> bool:
 
 
 def _pay_text(columns: list[Column]) -> object:
-    """The columns. A single one whose name alone says what its amounts pay for gets the period from there."""
+    """Return the columns. A single one whose name alone has the period of its amounts gets it from there."""
     period = _period_in(columns[0])
     readable = any(money.parse(sample).usable for sample in columns[0].samples)
     if len(columns) > 1 or period is None or readable or "{" in columns[0].selector:
@@ -177,6 +177,6 @@ def _pay_text(columns: list[Column]) -> object:
 
 
 def _period_in(column: Column) -> str | None:
-    """What the column's name says that its amounts pay for: "Hourly Rate"."""
+    """Return the period of the amounts by the column's name: "Hourly Rate"."""
     words = name_key(column.selector).split()
     return next((PERIODS[word] for word in words if word in PERIODS), None)

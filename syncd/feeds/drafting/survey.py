@@ -1,34 +1,174 @@
-"""A look at a real file: format, encoding, delimiter, where the records are, what each of their values looks like.
+"""A survey of a real file: format, encoding, delimiter, the place of the records, the kinds of their values.
 
-Only the first records are read, in flat memory, and nothing is validated."""
+Only the first records are read, in flat memory, and nothing is validated. Where no known format has its records, they are
+repeated elements, arrays of objects, or objects of objects that look alike: guesses, for a person to see."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import Any
+
+from lxml import etree
 
 from syncd.domain import MAX_NAME_CHARACTERS, FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.drafting.columns import Column, ColumnSearch
-from syncd.feeds.drafting.preset_match import find_preset
-from syncd.feeds.drafting.records import json_paths, name_of, selector_of, values_in, xml_paths
-from syncd.feeds.readers import FeedReader, Format, ReadSpec, Record, header_key, open_reader
-from syncd.feeds.readers.xml import names
+from syncd.feeds.drafting.field_names import NAMES, comparable
+from syncd.feeds.mapping.presets import find_preset
+from syncd.feeds.readers import (
+    EACH,
+    ITEM,
+    FeedReader,
+    Format,
+    ReadSpec,
+    Record,
+    header_key,
+    keyed_objects,
+    open_reader,
+    walk,
+)
+from syncd.feeds.readers.xml import local, names, new_parser
+from syncd.feeds.text import cell_text, meant, spelled
+from syncd.feeds.xml_node import inner_markup
 
-#: The most records that are looked at, and the most columns that are kept.
-RECORDS, COLUMNS = 5_000, 500
-#: What a lenient reading of XML may overcome.
+#: The most records that are read, and the most columns that are kept.
+RECORDS, _MAX_COLUMNS = 5_000, 500
+#: Faults that a lenient reading of XML may overcome.
 _MENDABLE = ("not_well_formed", "unknown_entity")
-#: The most sheets of a spreadsheet that are looked at, and records of each. More than ``_ENOUGH`` records prove no more.
-_SHEETS, _FEW, _ENOUGH = 20, 50, 20
+#: The most sheets of a spreadsheet that are tried, and records of each.
+_MAX_SHEETS, _FEW = 20, 50
+#: This many repetitions are proof enough; elements that come more often are a list inside of records.
+_ENOUGH = 20
+_MAX_PATHS = 2000
+#: An error message has up to this many texts; a record has more.
+_FEW_TEXTS = 3
+_STEP = 1 << 16
+#: The depth to which records are read.
+_MAX_DEPTH = 6
+_PLAIN_KEY = re.compile(r"[^.\[\]]+\Z")
+_MARKUP = frozenset("p br div ul ol li b strong em i a h1 h2 h3 h4 h5 h6 span table u font".split())
+
+#: The names that lead to a place in a record: members, or elements and at last perhaps ``@attribute``.
+Steps = tuple[str, ...]
+
+
+def xml_paths(head: bytes) -> list[str]:
+    """Return element paths (``/jobs/list/job``), the likeliest first. ``head`` is in UTF-8."""
+    seen: Counter[Steps] = Counter()
+    parts: dict[Steps, set[str]] = {}
+    parser = new_parser(None, recover=True)
+    for at in range(0, len(head), _STEP):
+        with suppress(etree.XMLSyntaxError):
+            parser.feed(head[at : at + _STEP])
+        for event, element in parser.read_events():
+            if event == "start" and len(seen) < _MAX_PATHS:
+                path = names(element)  # type: ignore[arg-type]
+                seen[path] += 1
+                parts.setdefault(path[:-1], set()).add(local(element))  # type: ignore[arg-type]
+    worth = {path: _worth(seen[path], len(parts[path])) for path in parts if len(path) > 1}
+    return ["/" + "/".join(path) for path in _alone(parts, seen) + _best(worth)]
+
+
+def _alone(parts: dict[Steps, set[str]], seen: Counter[Steps]) -> list[Steps]:
+    """Return the root, where the file is one record: a title and other texts are in it, more than in any part of it."""
+    root = next((path for path in parts if len(path) == 1), ())
+    texts = {name for name in parts.get(root, ()) if (*root, name) not in parts}
+    most = max((len(members) for path, members in parts.items() if len(path) > 1), default=0)
+    repeated = any(len(path) == 2 and path in parts and seen[path] > 1 for path in seen)
+    titled = any(comparable(name) in NAMES["title"] for name in texts)
+    return [root] if titled and not repeated and len(texts) > max(most, _FEW_TEXTS) else []
+
+
+def json_paths(head: bytes) -> list[str]:
+    """Return member paths (``data.jobs``, "" for the root, ``data.jobs.*`` for its members), the likeliest first."""
+    seen: Counter[Steps] = Counter()
+    parts: dict[Steps, set[str]] = {}
+    for path, event, _ in walk(head):
+        if path.count(ITEM) != 1:
+            continue  # with another array above, a reader cannot follow
+        at = path.index(ITEM)
+        names_in = path[at + 1 :]
+        if event == "start_map" and not names_in:
+            seen[path[:at]] += 1
+        elif 0 < len(names_in) < 3:  # of an object in the array, or of one in it: a record may have a wrapper
+            parts.setdefault(path[:at], set()).add(".".join(names_in))
+    worth = {path: _worth(seen[path], len(parts.get(path, ()))) for path in seen}
+    for path, keyed in keyed_objects(head).items():
+        worth[(*path, EACH)] = _worth(keyed.objects, len(keyed.names))
+    return [".".join(path) for path in _best(worth)]
+
+
+def _worth(times: int, members: int) -> int:
+    return min(times, _ENOUGH) * members if members > 1 else 0
+
+
+def _best(worth: dict[Steps, int]) -> list[Steps]:
+    likely = [path for path, points in worth.items() if points]
+    return sorted(likely, key=lambda path: (-worth[path], len(path)))[:10]
+
+
+def values_in(item: Any, form: Format) -> Iterator[tuple[Steps, str | None]]:
+    """Yield the place of each value in one record, and its text. An element or object with members is there too, without a
+    text. Lists are left out of the steps, as in selectors; markup is one value."""
+    if form == "xml":
+        return _xml_values(item, ())
+    if form == "csv":
+        item = {name: cell_text(cell) for name, cell in item.items()}
+    return _json_values(item, ())
+
+
+def _json_values(value: object, steps: Steps) -> Iterator[tuple[Steps, str | None]]:
+    if isinstance(value, list):
+        for part in value[:20]:
+            yield from _json_values(part, steps)
+    elif isinstance(value, dict):
+        if steps and value:
+            yield steps, None
+        for name, part in value.items() if len(steps) < _MAX_DEPTH else ():
+            yield from _json_values(part, (*steps, name))
+    elif steps and (scalar := meant(value)) is not None:
+        yield steps, spelled(scalar)
+
+
+def _xml_values(element: Any, steps: Steps) -> Iterator[tuple[Steps, str | None]]:
+    for name, value in element.attrib.items():
+        if (text := meant(value)) is not None:
+            yield (*steps, f"@{name.rpartition('}')[2]}"), spelled(text)
+    children = [child for child in element if child.tag.__class__ is str]
+    if steps and (not children or any(local(child).lower() in _MARKUP for child in children)):
+        text = meant(inner_markup(element) if children else (element.text or ""))
+        if text is not None:
+            yield steps, spelled(text)
+        return
+    if steps:
+        yield steps, None
+    for child in children if len(steps) < _MAX_DEPTH else ():
+        yield from _xml_values(child, (*steps, local(child)))
+
+
+def name_of(steps: Steps, form: Format) -> str:
+    """Return the steps as the ``[detect]`` tables of presets name a place."""
+    return ("/" if form == "xml" else ".").join(steps)
+
+
+def selector_of(steps: Steps, form: Format) -> str:
+    """Return the steps as a selector of the mapping language. Of a CSV record, it is the column."""
+    if form in ("xml", "csv"):
+        return name_of(steps, form)
+    parts = (f".{step}" if _PLAIN_KEY.match(step) else f'["{step}"]' for step in steps)
+    return "".join(parts).removeprefix(".")
 
 
 @dataclass(slots=True)
 class Survey:
-    """What was found. ``spec`` is how the file is read; ``path`` where the records are. ``fields`` are the places in them that
-    have a value. ``more``: there are more records than were looked at; ``broken``: why reading stopped early."""
+    """The findings. The file is read by ``spec``; ``path`` is the place of the records, ``fields`` are the places in them that
+    have a value. ``more``: there are more records than were read; ``broken``: why reading stopped early."""
 
     format: Format
     spec: ReadSpec
@@ -50,14 +190,14 @@ class Survey:
         return find_preset(self.format, self.path, self.fields)
 
 
-def survey(path: Path, limits: FeedLimits) -> Survey:
-    """Return what a look at the file shows. Raise FeedError if no records are found, OSError."""
+def survey_file(path: Path, limits: FeedLimits) -> Survey:
+    """Return the survey of a file. Raise FeedError if no records are found, OSError."""
     try:
         return _read(path, limits, _with_sheet(path, limits), RECORDS)
     except FeedError as error:
         elsewhere = error.code == "no_records_path"
-        if elsewhere and (found := _elsewhere(path, limits)):
-            return found
+        if elsewhere and (other := _elsewhere(path, limits)):
+            return other
         # where the first root has no records, a later one may have some
         if error.code in _MENDABLE or (elsewhere and _is_markup(_head(path))):
             return _leniently(path, limits, error)
@@ -65,44 +205,44 @@ def survey(path: Path, limits: FeedLimits) -> Survey:
 
 
 def _with_sheet(path: Path, limits: FeedLimits) -> ReadSpec:
-    """Of a spreadsheet with several sheets, the one with the most records and columns, if that is not the first."""
+    """Return the sheet with the most records and columns, if a spreadsheet has several and that is not the first."""
     best, most = ReadSpec(), 0
     try:
         sheets = open_reader(path, best, limits).sheets
     except FeedError:
         return best
-    for name in sheets[:_SHEETS] if len(sheets) > 1 else ():
+    for name in sheets[:_MAX_SHEETS] if len(sheets) > 1 else ():
         spec = ReadSpec(sheet=None if name == sheets[0] else name)
         with suppress(FeedError):
-            found = _read(path, limits, spec, _FEW)
-            worth = min(found.records, _ENOUGH) * len(found.columns)
+            sheet = _read(path, limits, spec, _FEW)
+            worth = min(sheet.records, _ENOUGH) * len(sheet.columns)
             best, most = (spec, worth) if worth > most else (best, most)
     return best
 
 
 def _leniently(path: Path, limits: FeedLimits, error: FeedError) -> Survey:
-    """What a lenient reading gives of XML that is broken before its first record ends. Raise ``error`` if that is nothing."""
+    """Return a lenient survey of XML that is broken before its first record ends. Raise ``error`` if it has no records."""
     try:
-        found = _read(path, limits, ReadSpec(format="xml", recover=True), RECORDS)
+        lenient = _read(path, limits, ReadSpec(format="xml", recover=True), RECORDS)
     except FeedError:
         raise error from None
-    if not found.records:
+    if not lenient.records:
         raise error
-    found.broken = found.broken or error
-    return found
+    lenient.broken = lenient.broken or error
+    return lenient
 
 
 def _elsewhere(path: Path, limits: FeedLimits) -> Survey | None:
-    """The records are where no known format has them: in the likeliest readable place, preferably one that fits a preset."""
+    """Return the survey of the likeliest readable place where no known format has its records, preferably one of a preset."""
     head = _head(path)
     form: Format = "xml" if _is_markup(head) else "json"
     best, highest = None, -1.0
     for place in (xml_paths if form == "xml" else json_paths)(head)[:3]:
         with suppress(FeedError):
-            found = _read(path, limits, ReadSpec(format=form, records=place), _FEW)
-            score = max((score for _, score in found.presets()), default=0.0)
-            if found.records and score > highest:
-                best, highest = found, score
+            guess = _read(path, limits, ReadSpec(format=form, records=place), _FEW)
+            score = max((score for _, score in guess.presets()), default=0.0)
+            if guess.records and score > highest:
+                best, highest = guess, score
     return _read(path, limits, best.spec, RECORDS) if best else None
 
 
@@ -111,35 +251,35 @@ def _is_markup(head: bytes) -> bool:
 
 
 def _head(path: Path) -> bytes:
-    """The first megabyte in UTF-8, whatever the file's encoding; unpacked if the file is compressed."""
+    """Return the first megabyte of the file, unpacked, in UTF-8."""
     return open_reader(path, ReadSpec(format="jsonl"), FeedLimits()).source.head
 
 
 def _read(path: Path, limits: FeedLimits, spec: ReadSpec, most: int) -> Survey:
     reader = open_reader(path, spec, limits)
-    found = Survey(reader.format, spec, spec.records or "", reader.source.encoding, reader.delimiter)
+    survey = Survey(reader.format, spec, spec.records or "", reader.source.encoding, reader.delimiter)
     records = iter(reader)
     try:
         for record in islice(records, most):
-            _look(record, reader, found)
-        found.more = next(records, None) is not None
+            _look(record, reader, survey)
+        survey.more = next(records, None) is not None
     except FeedError as error:
-        if not found.records:
+        if not survey.records:
             raise
-        found.broken = error
-    if not found.records and found.format == "csv":
-        found.columns = {name: Column(name) for name in reader.header or ()}
-    return found
+        survey.broken = error
+    if not survey.records and survey.format == "csv":
+        survey.columns = {name: Column(name) for name in reader.header or ()}
+    return survey
 
 
-def _look(record: Record, reader: FeedReader, found: Survey) -> None:
+def _look(record: Record, reader: FeedReader, survey: Survey) -> None:
     if record.item is None:
-        found.unreadable += 1
+        survey.unreadable += 1
         return
-    form = found.format
-    if not found.records:
-        found.path = _place(record, found, reader)
-    found.records += 1
+    form = survey.format
+    if not survey.records:
+        survey.path = _place(record, survey, reader)
+    survey.records += 1
     written = {header_key(name): name for name in reader.header or ()}
     texts: dict[str, list[str]] = {}
     # a longer name is not one that a person would map
@@ -152,22 +292,22 @@ def _look(record: Record, reader: FeedReader, found: Survey) -> None:
         if text is not None:
             selector = selector_of(steps, form)
             texts.setdefault(written.get(selector, selector), []).append(text)
-    if len(found.fields) < 4 * COLUMNS:
-        found.fields.update(name_of(steps, form) for steps, _ in places)
+    if len(survey.fields) < 4 * _MAX_COLUMNS:
+        survey.fields.update(name_of(steps, form) for steps, _ in places)
     for selector, values in texts.items():
-        column = found.columns.get(selector)
+        column = survey.columns.get(selector)
         if column is None:
-            if len(found.columns) >= COLUMNS:
+            if len(survey.columns) >= _MAX_COLUMNS:
                 continue
-            column = found.columns[selector] = Column(selector)
+            column = survey.columns[selector] = Column(selector)
         column.filled += 1
         for text in values[:20]:
             column.add(text)
 
 
-def _place(record: Record, found: Survey, reader: FeedReader) -> str:
-    if found.format == "xml":
+def _place(record: Record, survey: Survey, reader: FeedReader) -> str:
+    if survey.format == "xml":
         return "/" + "/".join(names(record.item))  # type: ignore[arg-type]
-    if found.format == "json" and found.spec.records is None:
+    if survey.format == "json" and survey.spec.records is None:
         return ".".join(reader.records_path)
-    return found.path
+    return survey.path

@@ -1,8 +1,8 @@
 """Mappings: from a record of a feed to the body of a job, as ``[fields]`` of a feed file describes it."""
 
+from syncd.feeds.catalogue_values import USUAL, UnknownCounter, lookup_lines, unknown_places
 from syncd.feeds.mapping.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, MappedRow, Mapping
 from syncd.feeds.mapping.place_fields import PLACE_ASSUMED
 from syncd.feeds.mapping.selectors import compile_selector
 from syncd.feeds.mapping.sources import PlacesRule, lookups_in
 from syncd.feeds.mapping.text_fields import STATUSES
-from syncd.feeds.mapping.unknown_values import USUAL, UnknownCounter, lookup_lines, unknown_places

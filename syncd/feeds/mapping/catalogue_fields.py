@@ -22,8 +22,8 @@ from syncd.feeds.mapping.sources import MappingContext
 from syncd.feeds.text import spelled
 
 FULL, PART, CONTRACT, TEMP, VOLUNTEER = 1, 2, 3, 4, 5
-#: A longer text does not describe a kind of work.
-_LONGEST = 100
+#: The most characters of a text that describes a kind of work.
+_MAX_POSITION = 100
 _FULL_TIME = r"full ?time|full|ft|f t|temps plein|plein temps|temps complet"
 #: Position type → the words for it.
 _WORDS: dict[int, str] = {
@@ -53,14 +53,14 @@ _ANY_HOURS = re.compile(rf"\b(?:{_HOURS.pattern})\b")
 _GLUED = re.compile(r"(?<=[a-z\u00e0-\u00ff])(?=[A-Z])")
 
 
-def _choice(given: FieldExpression) -> FieldFunction:
-    """The first value that the catalogue knows."""
-    find = _finder(given.field, given.context)
-    default = _constant_ids(given, find)
-    of_positions = given.field.catalogue == "position_types" and find.id_of("part time") == PART
+def _choice(right: FieldExpression) -> FieldFunction:
+    """Return the function of the first value that the catalogue knows."""
+    find = _finder(right.field, right.context)
+    default = _constant_ids(right, find)
+    of_positions = right.field.catalogue == "position_types" and find.id_of("part time") == PART
 
     def choice(node: Any, log: RowLog) -> object:
-        values = given.source.every(node)
+        values = right.source.every(node)
         for i, value in enumerate(values):
             id = find.id_of(value)
             if id is not None:
@@ -74,13 +74,13 @@ def _choice(given: FieldExpression) -> FieldFunction:
     return choice
 
 
-def _choices(given: FieldExpression) -> FieldFunction:
-    """All values that the catalogue knows, each once."""
-    find = _finder(given.field, given.context)
-    default, most = _constant_ids(given, find), given.most_items()
+def _choices(right: FieldExpression) -> FieldFunction:
+    """Return the function of all values that the catalogue knows, each once."""
+    find = _finder(right.field, right.context)
+    default, most = _constant_ids(right, find), right.most_items()
 
     def choices(node: Any, log: RowLog) -> object:
-        values = given.source.every(node)
+        values = right.source.every(node)
         if len(values) == 1 and (only := find.id_of(values[0])) is not None:
             return [{"id": only}]  # the usual case
         named = [(value, find.id_of(value)) for value in values]
@@ -88,33 +88,32 @@ def _choices(given: FieldExpression) -> FieldFunction:
         if unknown and _dropped(unknown, unknown, find, default, log):
             return DROPPED
         ids = dict.fromkeys(id for _, id in named if id is not None) or default
-        return first_few([{"id": id} for id in ids], given.field.name, most, log) or None
+        return first_few([{"id": id} for id in ids], right.field.name, most, log) or None
 
     return choices
 
 
 def _finder(field: JobField, context: MappingContext) -> EntryFinder:
-    """A position type may also be described in several words."""
+    """Return the finder of a field. A position type may also be described in several words."""
     find = context.finders[field.name]
     if field.catalogue != "position_types":
         return find
     live = {id for id, entry in find.entries.items() if not entry.retired}
 
     def by_name(text: str) -> int | None:
-        found = find.by_name(text)
-        if found is None:
-            described = position_of(text)
-            found = described if described in live else None
-        return found
+        id = find.by_name(text)
+        if id is None and (position := position_of(text)) in live:
+            return position
+        return id
 
     return replace(find, by_name=by_name)
 
 
 def _is_part_time(values: list[object]) -> bool:
-    """Whether ``values``, of which the first means full time, are those of part-time work: "permanent" and "part time". The
-    first of them that says the hours decides. An id says them."""
+    """Return whether ``values``, of which the first means full time, are those of part-time work: "permanent" and "part time".
+    The first of them that names the hours decides. An id names them."""
     for value in values:
-        key = name_key(spelled(value)[:_LONGEST])
+        key = name_key(spelled(value)[:_MAX_POSITION])
         if key.isdecimal():
             return False
         if match := _ANY_HOURS.search(key):
@@ -129,46 +128,46 @@ def position_of(text: str) -> int | None:
 
     A limit in time wins over the number of hours: a full-time contract is a contract, a part-time summer job is temporary.
     Of "full time or part time" the lesser is certain; a list with both ("fulltime, parttime, contract") has alternatives,
-    and the first that is known counts. Words that lost the blank or line between them ("Permanent
-    employmentFull time") are separated at their capitals."""
-    parts = _LIST.split(text[:_LONGEST])
+    and the first that is known counts. Words without a blank between them ("Permanent employmentFull time") are separated at
+    their capitals."""
+    parts = _LIST.split(text[:_MAX_POSITION])
     hours = [match.lastgroup for part in parts if (match := _HOURS.fullmatch(name_key(part)))]
     if "full" in hours and "part" in hours:
-        return next((found for part in parts if (found := _position(part)) is not None), None)
-    found = _position(text)
-    return _position(_GLUED.sub(" ", text)) if found is None else found
+        return next((kind for part in parts if (kind := _position(part)) is not None), None)
+    kind = _position(text)
+    return _position(_GLUED.sub(" ", text)) if kind is None else kind
 
 
 def _position(text: str) -> int | None:
-    rest, found = name_key(text[:_LONGEST]), list[int]()
+    rest, kinds = name_key(text[:_MAX_POSITION]), list[int]()
     while rest:
         match = _WORD.match(rest)
         if match is None:
             return None
-        found += [kind for kind in _WORDS if match[f"k{kind}"]]
+        kinds += [kind for kind in _WORDS if match[f"k{kind}"]]
         rest = rest[match.end() :].lstrip()
-    if VOLUNTEER in found:
+    if VOLUNTEER in kinds:
         return VOLUNTEER
-    limited = [kind for kind in found if kind in (CONTRACT, TEMP)]
-    return limited[0] if limited else max(found, default=None)
+    limited = [kind for kind in kinds if kind in (CONTRACT, TEMP)]
+    return limited[0] if limited else max(kinds, default=None)
 
 
-def _constant_ids(given: FieldExpression, find: EntryFinder) -> list[int]:
-    """The ids of ``default``. A constant or a value of the lookup that the catalogue lacks is a fault of the feed's file."""
+def _constant_ids(right: FieldExpression, find: EntryFinder) -> list[int]:
+    """Return the ids of ``default``. A constant or a value of the lookup that the catalogue lacks is a fault of the file."""
     default = []
     for key in ("default", "value"):
-        constant = given.options.get(key, [])
+        constant = right.options.get(key, [])
         for value in constant if isinstance(constant, list) else [constant]:
             id = find.id_of(value)
             if id is None:
-                given.scope.at(key).fault(find.unknown(value))
+                right.scope.at(key).fault(find.unknown(value))
             elif key == "default":
                 default.append(id)
-    name = given.options.get("lookup")
-    for values in given.context.lookups.get(name, {}).values() if isinstance(name, str) else ():
+    name = right.options.get("lookup")
+    for values in right.context.lookups.get(name, {}).values() if isinstance(name, str) else ():
         for value in values:
             if find.id_of(value) is None:
-                given.scope.at("lookup").fault(f"[lookup.{name}]: {find.unknown(value)}")
+                right.scope.at("lookup").fault(f"[lookup.{name}]: {find.unknown(value)}")
     return default
 
 
@@ -179,8 +178,8 @@ def _dropped(
     one, log a problem, and return True."""
     log.unknown.extend((find.pointer.strip("/"), spelled(value)[:200]) for value in unknown)
     if default:
-        code = f"unknown_{find.what.replace(' ', '_')}"
-        log.note(code, f"unknown {find.what}: {', '.join(map(spelled, noted))[:200]}")
+        code = f"unknown_{find.entry_word.replace(' ', '_')}"
+        log.note(code, f"unknown {find.entry_word}: {', '.join(map(spelled, noted))[:200]}")
     else:
         value = unknown[0]
         log.problems.append(Problem(find.pointer, "unknown_value", find.unknown(value), value))
@@ -188,7 +187,7 @@ def _dropped(
 
 
 def _keeping_names(field: JobField, context: MappingContext) -> MappingContext:
-    """ "Construction/Skilled Trade" is one category if the catalogue or a lookup has it, whatever ``split`` says."""
+    """Keep "Construction/Skilled Trade" as one category if the catalogue or a lookup has it, even with ``split = "/"``."""
     by_name = context.finders[field.name].by_name
     tables = tuple(context.lookups.values())
 

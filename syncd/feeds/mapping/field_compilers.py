@@ -1,6 +1,6 @@
 """From the right-hand side of a line in ``[fields]`` to a function of the record.
 
-The function takes a node and a RowLog. It returns what a client would send for the field, None for no value, or
+The function takes a node and a RowLog. It returns the value that a client would send for the field, None for no value, or
 DROPPED when it has logged a problem instead. It does not validate: the rules refuse odd values."""
 
 from __future__ import annotations
@@ -47,14 +47,15 @@ class FieldExpression:
 
     def source_of(self, key: str) -> ValueSource:
         """Return the source that an option describes; it gives nothing where there is no such option."""
-        given = key in self.options
-        return compile_source(self.options[key], self.context, self.scope.at(key)) if given else NOTHING
+        if key not in self.options:
+            return NOTHING
+        return compile_source(self.options[key], self.context, self.scope.at(key))
 
     def most_items(self) -> int | None:
         """Return how many items of a list are kept. With ``too_many = "reject"`` all are sent, for the rules to refuse."""
         return None if self.choice("too_many", "first", "reject") == "reject" else self.field.most
 
-    def check_constants(self, fits: Callable[[object], bool], what: str) -> None:
+    def check_constants(self, fits: Callable[[object], bool], expected: str) -> None:
         """Add a fault for each constant of the feed's file that no row could be sent with.
 
         A lookup may turn any ``value`` into one that fits, so with a lookup only ``default`` is checked."""
@@ -62,16 +63,16 @@ class FieldExpression:
             at = self.scope.at(key)
             for value in constants(self.options.get(key, []), Scope(at.file)):
                 if not fits(value):
-                    at.fault(f"must be {what}, not {value!r}")
+                    at.fault(f"must be {expected}, not {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class FieldCompiler:
-    """How the fields of one kind are compiled.
+    """The compiler of the fields of one kind.
 
     ``options`` are the keys that such a field takes beside those of a source. With one of ``alone`` a table has no
     source. ``field_default``: ``compile`` applies ``default`` itself. ``bare``: options without a source are enough.
-    ``prepare`` gives the context in which the sources are compiled."""
+    ``prepare`` returns the context in which the sources are compiled."""
 
     compile: Callable[[FieldExpression], FieldFunction]
     options: tuple[str, ...] = ()
@@ -87,9 +88,8 @@ class FieldCompiler:
 def compile_field(
     compiler: FieldCompiler, field: JobField, expression: object, context: MappingContext, scope: Scope
 ) -> FieldFunction:
-    """Return the function of one right-hand side.
-
-    A list whose tables use the field's own options is a list of alternatives for the whole field."""
+    """Return the function of one right-hand side. A list whose tables use the field's own options is a list of alternatives for
+    the whole field."""
     parts = expression if isinstance(expression, list) else []
     if any(isinstance(part, dict) and compiler.has_options(part) for part in parts):
         places = ((part, scope.at(i)) for i, part in enumerate(parts, 1))
@@ -110,9 +110,9 @@ def compile_field(
 def _first_of(functions: list[FieldFunction]) -> FieldFunction:
     def value(node: Any, log: RowLog) -> object:
         for function in functions:
-            found = function(node, log)
-            if found is not None:
-                return found
+            result = function(node, log)
+            if result is not None:
+                return result
         return None
 
     return value

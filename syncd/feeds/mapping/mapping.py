@@ -58,12 +58,12 @@ Body = dict[str, object]
 class MappedRow(Struct, frozen=True):
     """A record as the mapping gives it. With any problem the row is rejected.
 
-    ``body`` is what a client would send as JSON, without the fields that ``problems`` is about; None: there is none.
-    ``reference_id`` is the row's id as far as it can be read, trimmed. ``warnings`` are (code, detail) of what was cut,
-    cleaned, guessed or left out. ``unknown`` is (field, value as the feed has it) of each value that names no entry of a
-    catalogue, with or without a default: what a lookup would have to translate. ``left_out``: the rule of ``[rows]`` by
-    which the feed leaves the record out; nothing else is known of it then. ``fragment`` is what can be read of a record
-    with a problem of its own, such as a CSV row with too many cells."""
+    ``body`` is the JSON that a client would send, without the fields of ``problems``; None: there is none. ``reference_id`` is
+    the row's id as far as it can be read, trimmed. ``warnings`` are (code, detail) of values that were cut, cleaned, guessed or
+    left out. ``unknown`` is (field, value as the feed has it) of each value that names no entry of a catalogue, with or without a
+    default: a lookup would have to translate it. ``left_out``: the rule of ``[rows]`` by which the feed leaves the record out;
+    nothing else is known of it then. ``fragment`` is the readable part of a record with a problem of its own, such as a CSV row
+    with too many cells."""
 
     body: Body | None
     reference_id: str | None
@@ -91,7 +91,7 @@ class _Compiled(NamedTuple):
 
 class Mapping:
     """``[fields]``, ``[lookup.…]`` and ``[rows]`` of a feed, as the merged TOML has them. ``fields`` None: the service's
-    own shape. ``rows`` None: no record is left out. ``places``: what the feed's file says of bare cities.
+    own shape. ``rows`` None: no record is left out. ``places``: the feed's rule for bare cities.
 
     ``outside``: a selector looks at more of the file than its record."""
 
@@ -122,7 +122,7 @@ class Mapping:
             raise ConfigError(faults.faults)
 
     def __reduce__(self) -> tuple[partial[Mapping], tuple[object, ...]]:
-        """Compiled selectors cannot be pickled; what they are made of can."""
+        """Pickle the settings: compiled selectors cannot be pickled."""
         return partial(Mapping, places=self._places, rows=self._rows), self._made_of
 
     def row(self, record: Record, form: Format | None = None) -> MappedRow:
@@ -172,7 +172,7 @@ class Mapping:
         return body
 
     def _unreadable(self, record: Record, form: Format | None) -> MappedRow:
-        """A record with a problem of its own; what can be read of it, where the reader still gives the item."""
+        """Return a record with a problem of its own, with its readable part where the reader still gives the item."""
         problems = (record.problem,) if record.problem else ()
         if not isinstance(record.item, dict):
             return MappedRow(None, None, problems)
@@ -181,15 +181,15 @@ class Mapping:
 
     def _for(self, form: Format) -> _Compiled:
         form = "json" if form == "jsonl" else form
-        found = self._compiled.get(form)
-        if found is None:
+        compiled = self._compiled.get(form)
+        if compiled is None:
             scope = Scope("mapping")
-            found = self._compile(self._fields or {}, form, scope)
+            compiled = self._compile(self._fields or {}, form, scope)
             if scope.faults:
                 detail = f"the mapping of this feed is not for {form}: {'; '.join(scope.faults)}"
                 raise FeedError("not_a_feed", detail)
-            self._compiled[form] = found
-        return found
+            self._compiled[form] = compiled
+        return compiled
 
     def _check(self, fields: Map[str, object], scope: Scope) -> None:
         """Compile for the format; if none is set, for each format that the selectors may be meant for."""
@@ -230,7 +230,7 @@ def _reference(body: Body) -> str | None:
 
 
 def _preference(fields: Map[str, object], scope: Scope) -> tuple[str, ...]:
-    """The addresses of ``applicantRoutingType = { prefer = […] }``, or nothing."""
+    """Return the addresses of ``applicantRoutingType = { prefer = […] }``, or nothing."""
     expression, scope = fields.get(ROUTING_FIELD), scope.at(ROUTING_FIELD).at("prefer")
     if not isinstance(expression, dict) or "prefer" not in expression:
         return ()

@@ -6,7 +6,6 @@ A feed's place needs a word that it is in Canada. A bare city without one may be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from typing import Any
 
 from syncd.domain import province_code
@@ -43,34 +42,31 @@ PLACE_ASSUMED = "place_assumed"
 ROWS_HINT = "; [rows] only in the feed's file leaves such rows out"
 _ABROAD = "the location is outside Canada (country {})"
 _CANADA_ONLY = ": the service takes Canadian places only"
-#: The places of a record with longer texts than this in all are not remembered.
-_REMEMBERED = 400
 _OPTIONS = ("country", "province", "postal", "too_many")
-
 
 _Finder = Callable[[Any], tuple[list[TidyPlace], str | None]]
 
 
-def _places(given: FieldExpression) -> FieldFunction:
-    """``country`` says which places lie outside Canada; ``province`` completes a place that does not name its own;
-    ``postal`` may have a Canadian postal code.
+def _places(right: FieldExpression) -> FieldFunction:
+    """Return the function of places. ``country`` names the country of a place; ``province`` completes a place that does not name
+    its own; ``postal`` may have a Canadian postal code.
 
     Places abroad, and texts that name no place ("Remote"), are left out. A job without another place has a problem,
     or gets the ``default``."""
-    name, strict = given.field.name, given.context.places == "strict"
-    find, default, most = _finder(given), _default(given), given.most_items()
+    name, strict = right.field.name, right.context.places == "strict"
+    find, default, most = _finder(right), _default(right), right.most_items()
 
     def places(node: Any, log: RowLog) -> object:
-        found, abroad = find(node)
-        if len(found) == 1 and abroad is None and found[0].certain:
-            return [{"description": found[0].text}]  # the usual case
-        nowhere = next((one.text for one in found if one.nowhere), None)
-        items = _distinct(one for one in found if one.named)
-        if any(one.certain and one.in_canada for one in items):
-            for one in items:
-                if one.abroad:
-                    log.note("location_abroad", f"the location is outside Canada: {one.text[:100]}")
-            items = [one for one in items if not one.abroad]
+        places, abroad = find(node)
+        if len(places) == 1 and abroad is None and places[0].certain:
+            return [{"description": places[0].text}]  # the usual case
+        nowhere = next((place.text for place in places if place.nowhere), None)
+        items = _distinct(place for place in places if place.named)
+        if any(place.certain and place.in_canada for place in items):
+            for place in items:
+                if place.abroad:
+                    log.note("location_abroad", f"the location is outside Canada: {place.text[:100]}")
+            items = [place for place in items if not place.abroad]
         if items and abroad is not None:
             log.note("location_abroad", _ABROAD.format(abroad[:60]))
         elif abroad is not None:
@@ -89,8 +85,8 @@ def _places(given: FieldExpression) -> FieldFunction:
 
 
 def _checked(items: list[TidyPlace], name: str, strict: bool, log: RowLog) -> object:
-    """Return what is sent for the places. One that may as well be abroad is a warning, or with ``strict`` a problem; a bare
-    name that is not that of a known place always is."""
+    """Return the value to send for the places. A place that may as well be abroad is a warning, or with ``strict`` a problem; a
+    bare name that is not that of a known place is always a problem."""
     problems = []
     for i, place in enumerate(items):
         shown = place.text[:100]
@@ -111,18 +107,18 @@ def _checked(items: list[TidyPlace], name: str, strict: bool, log: RowLog) -> ob
     return DROPPED if problems else [{"description": place.text} for place in items] or None
 
 
-def _distinct(found: Iterable[TidyPlace]) -> list[TidyPlace]:
-    """One of each place; of several spellings the first."""
+def _distinct(places: Iterable[TidyPlace]) -> list[TidyPlace]:
+    """Return one of each place; of several spellings the first."""
     distinct: dict[tuple[str, str], TidyPlace] = {}
-    for one in found:
-        distinct.setdefault(one.identity, one)
+    for place in places:
+        distinct.setdefault(place.identity, place)
     return list(distinct.values())
 
 
-def _default(given: FieldExpression) -> list[TidyPlace]:
-    """The places of ``default``, which the feed's file vouches for."""
-    scope = given.scope.at("default")
-    places = [read_place(spelled(value)) for value in constants(given.options.get("default", []), scope)]
+def _default(right: FieldExpression) -> list[TidyPlace]:
+    """Return the places of ``default``, which the feed's file vouches for."""
+    scope = right.scope.at("default")
+    places = [read_place(spelled(value)) for value in constants(right.options.get("default", []), scope)]
     for place in places:
         if place.bare and not place.nowhere and place.known is None:
             hint = f'give its province ("{place.text}, ON")'
@@ -130,22 +126,22 @@ def _default(given: FieldExpression) -> list[TidyPlace]:
     return _distinct(place._replace(in_canada=True) for place in places)
 
 
-def _finder(given: FieldExpression) -> _Finder:
-    """A function from a node to the places that are not abroad, with their provinces, and the first foreign country, if any.
+def _finder(right: FieldExpression) -> _Finder:
+    """Return a function from a node to the places that are not abroad, with their provinces, and the first foreign country.
 
     ``country``, ``province`` and ``postal`` are relative to the nodes of ``each``, where there is one. If the record is one
     of these nodes, another without a country has that of the record, unless this is Canada: "London" beside an office in
-    Boston is not in Ontario. A place whose text says that it is in Canada stays."""
-    options, context, scope = given.options, given.context, given.scope
-    every, vouched = given.source.every, context.places == "canada"
+    Boston is not in Ontario. A place whose text places it in Canada stays."""
+    options, context, scope = right.options, right.context, right.scope
+    every, vouched = right.source.every, context.places == "canada"
     if not any(option in options for option in ("country", "province", "postal")):
-        return lambda node: ([one for text in _texts(every(node)) for one in _found(text, vouched)], None)
-    countries, postal = given.source_of("country").every, given.source_of("postal").every
+        return lambda node: ([place for text in _texts(every(node)) for place in _read(text, vouched)], None)
+    countries, postal = right.source_of("country").every, right.source_of("postal").every
     province = options.get("province")
-    if isinstance(province, list):  # all of them are looked at
+    if isinstance(province, list):  # all of them count
         provinces = compile_source({"all": province}, context, scope.at("province")).every
     else:
-        provinces = given.source_of("province").every
+        provinces = right.source_of("province").every
     parts, inherits = None, False
     if "each" in options:
         inherits = isinstance(options["each"], list) and "." in options["each"]
@@ -158,62 +154,44 @@ def _finder(given: FieldExpression) -> _Finder:
         return named[0] if named and not any(map(is_canada, named)) else None
 
     def find(node: Any) -> tuple[list[TidyPlace], str | None]:
-        found: list[TidyPlace] = []
+        places: list[TidyPlace] = []
         abroad = None
         for part in parts(node) if parts else (node,):
             named = [spelled(value) for value in countries(part)]
-            places = _texts(every(part))
-            short = sum(map(len, (*named, *places))) <= _REMEMBERED
-            if (
-                short
-                and (named or not inherits)
-                and (certain := _certain(tuple(named), tuple(places))) is not None
-            ):
-                found += certain
-                continue
+            texts = _texts(every(part))
             canadian = any(map(is_canada, named))
             if named and not canadian:
                 abroad = abroad or named[0]
                 continue
             if inherits and not named and (elsewhere := foreign(node)):
-                kept = [text for text in places if read_place(text).in_canada]
-                abroad = abroad or (elsewhere if len(kept) < len(places) else None)
-                places = kept
-            if any(map(_lacks_province, places)):
-                places = _in_province(places, provinces(part))
-            if any(read_place(text).doubted for text in places):
+                kept = [text for text in texts if read_place(text).in_canada]
+                abroad = abroad or (elsewhere if len(kept) < len(texts) else None)
+                texts = kept
+            if any(map(_lacks_province, texts)):
+                texts = _in_province(texts, provinces(part))
+            if any(read_place(text).doubted for text in texts):
                 canadian = vouched or canadian or any(has_postal_code(spelled(code)) for code in postal(part))
-            for text in places:
-                found += _found(text, canadian)
-        return found, abroad
+            for text in texts:
+                places += _read(text, canadian)
+        return places, abroad
 
     return find
-
-
-@lru_cache(maxsize=4096)
-def _certain(countries: tuple[str, ...], texts: tuple[str, ...]) -> list[TidyPlace] | None:
-    """The places of a part of a record whose country and texts say all that is needed, remembered, since feeds repeat their
-    cities; None where more of the record has to be looked at, or the part lies abroad."""
-    canadian = any(map(is_canada, countries))
-    if countries and not canadian:
-        return None
-    if any(map(_lacks_province, texts)) or (not canadian and any(read_place(text).doubted for text in texts)):
-        return None
-    return [one for text in texts for one in _found(text, canadian)]
 
 
 def _texts(values: Iterable[object]) -> list[str]:
     return [text for value in values for text in each_place(spelled(value))]
 
 
-def _found(text: str, in_canada: bool) -> list[TidyPlace]:
-    """The places of one text; ``in_canada``: the record says that they are."""
-    found = [read_place(one) for one in each_city(text)]
-    return [place._replace(in_canada=True) if in_canada and not place.in_canada else place for place in found]
+def _read(text: str, in_canada: bool) -> list[TidyPlace]:
+    """Return the places of one text; ``in_canada``: the record places them there."""
+    places = map(read_place, each_city(text))
+    return [
+        place._replace(in_canada=True) if in_canada and not place.in_canada else place for place in places
+    ]
 
 
 def _in_province(places: list[str], provinces: Values) -> list[str]:
-    """A place without a province gets the first value that is one, else (a state abroad) the first value."""
+    """Add to a place without a province the first value that is one, else (a state abroad) the first value."""
     named = [spelled(value) for value in provinces]
     if not named:
         return places

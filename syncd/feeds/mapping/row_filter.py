@@ -1,4 +1,4 @@
-"""Which records a feed leaves out, as ``[rows]`` of its file says (docs/feeds.md "Rows to leave out")."""
+"""The records that a feed leaves out by ``[rows]`` of its file (docs/feeds.md "Rows to leave out")."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from syncd.feeds.text import spelled
 _TEXTS = 'must be a text or a list of texts such as "closed" or ["internal*", "unposted"]'
 _TABLES = 'must be a table such as { status = "closed" }, or a list of such tables'
 #: The most characters of a rule's name.
-_LONGEST = 200
+_MAX_RULE = 200
 
 _Test = Callable[[Node], bool]
 #: A function from a record to the name of the rule by which it is left out, None if it is not.
@@ -32,28 +32,28 @@ def compile_rows(table: object, context: MappingContext, scope: Scope) -> RowFil
 
     def left_out_by(node: Node) -> str | None:
         if only is not None and not any(fits(node) for _, fits in only):
-            return f"only {' or '.join(name for name, _ in only)}"[:_LONGEST]
-        found = next((name for name, fits in skip if fits(node)), None)
-        return f"skip {found}"[:_LONGEST] if found is not None else None
+            return f"only {' or '.join(name for name, _ in only)}"[:_MAX_RULE]
+        rule = next((name for name, fits in skip if fits(node)), None)
+        return f"skip {rule}"[:_MAX_RULE] if rule is not None else None
 
     return left_out_by
 
 
 def _tables(value: object, context: MappingContext, scope: Scope) -> list[tuple[str, _Test]]:
-    """One or several tables of conditions, each with its name: whether it fits a record."""
+    """Return the name and the test of each table of conditions."""
     listed = isinstance(value, list)
     tables = value if isinstance(value, list) else [value]
     if not tables:
         scope.fault(_TABLES)
-    found = []
+    rules = []
     for i, table in enumerate(tables, 1):
         place = scope.at(i) if listed else scope
         if not isinstance(table, dict) or not table:
             place.fault(_TABLES)
             continue
         name = ", ".join(f"{key} = {_shown(value)}" for key, value in table.items())
-        found.append((name, _all_fit(table, context, place)))
-    return found
+        rules.append((name, _all_fit(table, context, place)))
+    return rules
 
 
 def _shown(value: object) -> str:
@@ -61,7 +61,7 @@ def _shown(value: object) -> str:
 
 
 def _all_fit(table: Mapping[str, Any], context: MappingContext, scope: Scope) -> _Test:
-    """All conditions of a table: each a selector and the texts of which one of its values has to be one."""
+    """Return the test of all conditions of a table: each a selector and the texts of which one of its values has to be one."""
     conditions = []
     for key, value in table.items():
         texts = value if isinstance(value, list) else [value]
@@ -75,7 +75,7 @@ def _all_fit(table: Mapping[str, Any], context: MappingContext, scope: Scope) ->
 
     def fits(node: Node) -> bool:
         return all(
-            any((found := _key(spelled(value))) in whole or found.startswith(starts) for value in every(node))
+            any((text := _key(spelled(value))) in whole or text.startswith(starts) for value in every(node))
             for every, whole, starts in conditions
         )
 

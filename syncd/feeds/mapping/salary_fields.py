@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -24,19 +25,19 @@ _NEEDED = {"text", "amount", "maxAmount", "plusCommission", *SOURCE_KEYS} - {"de
 _CANADIAN = ("CAD", "CA$", "C$", "$", "CAN", "CDN", "CDN$")
 
 
-def _salary(given: FieldExpression) -> FieldFunction:
-    """``text`` counts where the parts give no amount. Without any option the source itself is the text."""
-    parts = {name: given.source_of(name) for name in _PARTS}
-    text = parts["text"] if "text" in given.options else given.source
-    named = _NEEDED & set(given.options)
-    if given.options and not named:
-        given.scope.fault("needs text, or amount and period")
+def _salary(right: FieldExpression) -> FieldFunction:
+    """Return the function of a salary. ``text`` counts where the parts give no amount; without options the source is the text."""
+    parts = {name: right.source_of(name) for name in _PARTS}
+    text = parts["text"] if "text" in right.options else right.source
+    named = _NEEDED & set(right.options)
+    if right.options and not named:
+        right.scope.fault("needs text, or amount and period")
     if "text" in named and named & set(SOURCE_KEYS):
-        given.scope.fault("text is the source already; the other one has no use")
-    infer = _period_limits(given)
-    locale = cast(money.Locale, given.choice("locale", "en", "fr")) if "locale" in given.options else None
-    default = _default(given, infer, locale)
-    find = given.context.finders["period"]
+        right.scope.fault("text is the source already; the other one has no use")
+    infer = _period_limits(right)
+    locale = cast(money.Locale, right.choice("locale", "en", "fr")) if "locale" in right.options else None
+    default = _default(right, infer, locale)
+    find = right.context.finders["period"]
 
     def salary(node: Any, log: RowLog) -> object:
         pay = _from_parts(node, parts, find, infer, locale)
@@ -53,47 +54,45 @@ def _salary(given: FieldExpression) -> FieldFunction:
 
 
 def _default(
-    given: FieldExpression, infer: money.PeriodLimits | None, locale: money.Locale | None
+    right: FieldExpression, infer: money.PeriodLimits | None, locale: money.Locale | None
 ) -> money.Pay | None:
-    if "default" not in given.options:
+    if "default" not in right.options:
         return None
-    scope = given.scope.at("default")
-    values = constants(given.options["default"], scope)
+    scope = right.scope.at("default")
+    values = constants(right.options["default"], scope)
     pay = money.parse(spelled(values[0]), infer, locale) if values else None
     if pay is None or not pay.usable:
         scope.fault('must be a salary such as "$25 / hour"')
     return pay
 
 
-def _period_limits(given: FieldExpression) -> money.PeriodLimits | None:
-    """``{ hourly_below = 200, yearly_above = 10000 }``: the period of an amount that comes without one."""
-    if "infer_period" not in given.options:
+def _period_limits(right: FieldExpression) -> money.PeriodLimits | None:
+    """Return the limits of ``{ hourly_below = 200, yearly_above = 10000 }``: the period of an amount that comes without one."""
+    if "infer_period" not in right.options:
         return None
-    value, scope = given.options["infer_period"], given.scope.at("infer_period")
+    value, scope = right.options["infer_period"], right.scope.at("infer_period")
     if not isinstance(value, dict):
         scope.fault("must be a table { hourly_below = 200, yearly_above = 10000 }")
         return None
     scope.keys(value, ("hourly_below", "yearly_above"))
-    found = {"hourly_below": Decimal(0), "yearly_above": Decimal("Infinity")}
-    for key, usual in tuple(found.items()):
+    limits = {"hourly_below": Decimal(0), "yearly_above": Decimal("Infinity")}
+    for key, usual in tuple(limits.items()):
         number = value.get(key, usual)
         if isinstance(number, bool) or not isinstance(number, int | float | Decimal) or number < 0:
             scope.at(key).fault(f"must be a number of dollars, not {number!r}")
         else:
-            found[key] = Decimal(str(number))
-    if found["hourly_below"] > found["yearly_above"]:
+            limits[key] = Decimal(str(number))
+    if limits["hourly_below"] > limits["yearly_above"]:
         scope.fault("hourly_below must not be above yearly_above")
-    return money.PeriodLimits(**found)
+    return money.PeriodLimits(**limits)
 
 
 def _paid_abroad(node: Any, parts: Mapping[str, ValueSource], *amounts: object) -> money.Pay | None:
-    """No salary, where there is an amount and its currency is another. Feeds name a currency without amounts, too."""
+    """Return no pay, with a note, where there is an amount in another currency. Feeds name a currency without amounts, too."""
     currency = parts["currency"].first(node)
     if currency is None or spelled(currency).strip().upper() in _CANADIAN:
         return None
-    if not any(
-        character.isdigit() for amount in amounts if amount is not None for character in spelled(amount)
-    ):
+    if not re.search(r"\d", "".join(spelled(amount) for amount in amounts if amount is not None)):
         return None
     detail = f"the salary is in {spelled(currency)[:20]}, not in Canadian dollars"
     return money.Pay(notes=(("salary_currency", detail),))
@@ -106,7 +105,7 @@ def _from_parts(
     infer: money.PeriodLimits | None,
     locale: money.Locale | None,
 ) -> money.Pay | None:
-    """What amount, maxAmount, period and plusCommission say. None if there is neither an amount nor a commission."""
+    """Return the pay of amount, maxAmount, period and plusCommission; None without an amount or a commission."""
     commission = boolean(parts["plusCommission"].first(node)) is True
     amount, most = parts["amount"].first(node), parts["maxAmount"].first(node)
     if amount is None and most is None:
@@ -124,8 +123,8 @@ def _from_parts(
     if unit is None and amount is not None and (said := _with_units(texts, locale)):
         return replace(said, plus_commission=commission or said.plus_commission)
     if low is None and high is None:
-        found = money.parse(shown, infer, locale)
-        return replace(found, plus_commission=commission or found.plus_commission)
+        pay = money.parse(shown, infer, locale)
+        return replace(pay, plus_commission=commission or pay.plus_commission)
     if (low or 0) < 0 or (high or 0) < 0:
         notes = (("salary_out_of_range", f'a negative amount: "{shown}"'),)
         return money.Pay(plus_commission=commission, notes=notes)
@@ -133,8 +132,8 @@ def _from_parts(
 
 
 def _with_units(texts: list[str], locale: money.Locale | None) -> money.Pay | None:
-    """Return what one text with its unit says, or two together, such as "$20.00/hr" and "$25.00/hr". One of two without a unit
-    has that of the other. None if there is no unit, or if they do not fit."""
+    """Return the pay of one text with its unit, or of two together, such as "$20.00/hr" and "$25.00/hr". One of two without a
+    unit has that of the other. None if there is no unit, or if they do not fit."""
     ends = [money.parse(text, None, locale) for text in texts]
     unit = next(((end.period, 1) for end in ends if end.period is not None), None)
     if unit is None:
@@ -153,7 +152,7 @@ def _with_units(texts: list[str], locale: money.Locale | None) -> money.Pay | No
 
 
 def _unit(period: object, find: EntryFinder) -> tuple[int, int] | None:
-    """The period's id and the factor of the amount, from a name, a unit, an id or words such as "Bi-weekly"."""
+    """Return the period's id and the factor of the amount, from a name, a unit, an id or words such as "Bi-weekly"."""
     if period is None:
         return None
     id = find.id_of(period)

@@ -1,4 +1,4 @@
-"""Selectors: where in a record a value is, in the format's own language, compiled to functions.
+"""Selectors: the place of a value in a record, in the format's own language, compiled to functions.
 
 CSV: a column name. JSON: a path (``a.b`` ``a[0]`` ``a[*].b`` ``a[name=X].b`` ``["odd.name"]`` ``.``). XML: an XPath
 relative to the record; a name without a prefix matches any namespace, one with a prefix the name as it is written.
@@ -34,8 +34,8 @@ class ValueSource:
 
 @dataclass(frozen=True, slots=True)
 class Selector(ValueSource):
-    """A source that looks up its values (text is trimmed, "NA" is not a value). ``nodes`` are what other selectors can be
-    applied to. ``outside``: it may look at more of the file than the record."""
+    """A source that looks up its values (text is trimmed, "NA" is not a value). ``nodes`` are the nodes for other selectors.
+    ``outside``: it may look at more of the file than the record."""
 
     nodes: Callable[[Node], list[Node]]
     outside: bool = False
@@ -88,8 +88,7 @@ def open_record(item: object, form: Format) -> Node:
 
 def compile_selector(text: str, form: Format, *, markup: bool = False) -> Selector:
     """Return the selector that a text means. ``markup``: the value of an XML element with children is markup, not bare text.
-
-    Raise ValueError (with the reason) for what is not a selector of that format."""
+    Raise ValueError (with the reason) for a text that is not a selector of that format."""
     if not text.strip():
         raise ValueError("is empty")
     if form == "csv":
@@ -100,15 +99,15 @@ def compile_selector(text: str, form: Format, *, markup: bool = False) -> Select
 
 
 def compile_columns(names: Sequence[str]) -> Selector:
-    """Return a selector of the first of some columns that has a value. Which of them a file has is decided once a file."""
+    """Return a selector of the first of some columns that has a value. The columns that a file has are found once a file."""
     known: tuple[CsvHeader | None, tuple[str, ...]] = (None, ())
 
     def present(row: CsvRow) -> tuple[str, ...]:
         nonlocal known
         header, columns = known
         if header is not row.header:
-            found = [column for name in names if (column := row.header.find(name)) is not None]
-            known = header, columns = row.header, tuple(dict.fromkeys(found))
+            existing = [column for name in names if (column := row.header.find(name)) is not None]
+            known = header, columns = row.header, tuple(dict.fromkeys(existing))
         return columns
 
     def first(node: Node) -> object | None:
@@ -129,10 +128,10 @@ def _json_path(text: str) -> Selector:
     steps = _steps(text)
 
     def nodes(node: Node) -> list[Node]:
-        found = [node]
+        values = [node]
         for step in steps:
-            found = step(found)
-        return [value for value in _flat(found) if value is not None]
+            values = step(values)
+        return [value for value in _flat(values) if value is not None]
 
     def every(node: Node) -> list[object]:
         return [value for value in map(meant, nodes(node)) if value is not None]
@@ -150,7 +149,7 @@ def _json_path(text: str) -> Selector:
 
 
 def _flat(values: list[Any]) -> list[Any]:
-    """Lists within lists opened: a single value where a list is usual, or the reverse, is common."""
+    """Open lists within lists: a single value where a list is usual, or the reverse, is common."""
     if not any(value.__class__ is list for value in values):
         return values
     return _flat([item for value in values for item in (value if value.__class__ is list else (value,))])

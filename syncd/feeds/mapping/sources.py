@@ -24,12 +24,12 @@ from syncd.feeds.text import spelled
 
 SOURCE_KEYS = ("from", "value", "all", "template", "each", "split", "lookup", "default")
 _FORMS = ("from", "value", "all", "template")
-#: A lookup compares this many characters of a value.
-_LONGEST = 500
+#: The most characters of a value that a lookup compares.
+_MAX_KEY = 500
 _PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 Values = list[object]
-#: What a feed's file says of places without a word that they are in Canada: all of them are, or none is taken.
+#: A feed's rule for places without a word that they are in Canada: all of them are, or none is taken.
 PlacesRule = Literal["canada", "strict"]
 
 
@@ -45,15 +45,15 @@ class LookupTable(dict[str, Values]):
         self._starts = tuple(sorted(starts, key=len, reverse=True))
 
     def find(self, text: str, default: Values) -> Values:
-        key = name_key(text[:_LONGEST])
-        found = self.get(key)
-        if found is None and self._starts:
-            found = next((self[f"{start}*"] for start in self._starts if key.startswith(start)), None)
-        return default if found is None else found
+        key = name_key(text[:_MAX_KEY])
+        values = self.get(key)
+        if values is None and self._starts:
+            values = next((self[f"{start}*"] for start in self._starts if key.startswith(start)), None)
+        return default if values is None else values
 
 
 def _entry_key(text: str) -> str:
-    """``29*`` holds for "29" and "2951"; ``29-*`` holds for "29-51", but not for these."""
+    """Return the key of an entry. ``29*`` holds for "29" and "2951"; ``29-*`` holds for "29-51", but not for these."""
     stem = text.rstrip()
     if not stem.endswith("*"):
         return name_key(text)
@@ -97,10 +97,10 @@ def constants(value: object, scope: Scope) -> Values:
 
 @dataclass(slots=True)
 class MappingContext:
-    """What a mapping is compiled with. ``finders``: of catalogue entries, by field (docs/feeds.md "Fields").
+    """The context in which a mapping is compiled. ``finders``: of catalogue entries, by field (docs/feeds.md "Fields").
 
-    ``places``: what the feed's file says of bare cities. ``markup``: the value of an XML element with children is their
-    markup. ``whole`` says whether a text with a separator is one value. ``outside`` collects selectors that leave the record,
+    ``places``: the feed's rule for bare cities. ``markup``: the value of an XML element with children is their markup.
+    ``whole`` returns whether a text with a separator is one value. ``outside`` collects selectors that leave the record,
     ``selectors`` all of them."""
 
     form: Format
@@ -154,14 +154,14 @@ def selector(text: object, context: MappingContext, scope: Scope) -> Selector:
         scope.fault("must be a selector (text)")
         return NOTHING
     try:
-        found = compile_selector(text, context.form, markup=context.markup)
+        compiled = compile_selector(text, context.form, markup=context.markup)
     except ValueError as error:
         scope.fault(f'"{text}" {error}')
         return NOTHING
     context.selectors.append(text)
-    if found.outside:
+    if compiled.outside:
         context.outside.append(text)
-    return found
+    return compiled
 
 
 def each_node(selectors: object, context: MappingContext, scope: Scope) -> Callable[[Node], list[Node]]:
@@ -170,8 +170,8 @@ def each_node(selectors: object, context: MappingContext, scope: Scope) -> Calla
         return selector(selectors, context, scope).nodes
     if not selectors:
         scope.fault("must be a selector or a list of selectors")
-    found = [selector(text, context, scope.at(i)).nodes for i, text in enumerate(selectors, 1)]
-    return lambda node: [part for nodes in found for part in nodes(node)]
+    places = [selector(text, context, scope.at(i)).nodes for i, text in enumerate(selectors, 1)]
+    return lambda node: [part for nodes in places for part in nodes(node)]
 
 
 def _plain_source(form: str, table: Mapping[str, Any], context: MappingContext, scope: Scope) -> ValueSource:
@@ -227,7 +227,7 @@ def _all(expressions: object, context: MappingContext, scope: Scope) -> ValueSou
 
 
 def _template(text: object, context: MappingContext, scope: Scope) -> ValueSource:
-    """Text with selectors in braces (``{{`` and ``}}`` are braces). If a part has no value, the text has none."""
+    """Return the source of a text with selectors in braces (``{{`` and ``}}`` are braces). Without a part there is no value."""
     if not isinstance(text, str):
         scope.fault('must be text such as "{city}, {state}"')
         return NOTHING
@@ -284,7 +284,7 @@ def _split(separators: object, source: ValueSource, context: MappingContext, sco
 
 
 def _lookup(name: object, source: ValueSource, context: MappingContext, scope: Scope) -> ValueSource:
-    """Values that the table has are replaced (by nothing, where it has ""); other values stay."""
+    """Return a source whose values are replaced by those of the table (by nothing, where it has ""); other values stay."""
     table = context.lookups.get(name) if isinstance(name, str) else None
     if table is None:
         scope.at("lookup").fault(f"there is no [lookup.{name}]{nearest(str(name), context.lookups)}")

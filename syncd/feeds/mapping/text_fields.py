@@ -25,11 +25,11 @@ _REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]
 _NAMED_ADDRESS = re.compile(r"[^<>@]{0,200}<\s?([^<>\s@]{1,200}@[^<>\s@]{1,300})\s?>")
 
 
-def _reference(given: FieldExpression) -> FieldFunction:
-    if "derive" in given.options:
-        return _derived(given)
-    first, name, most = given.source.first, given.field.name, given.field.most
-    hashed = given.choice("too_long", "reject", "hash") == "hash"
+def _reference(right: FieldExpression) -> FieldFunction:
+    if "derive" in right.options:
+        return _derived(right)
+    first, name, most = right.source.first, right.field.name, right.field.most
+    hashed = right.choice("too_long", "reject", "hash") == "hash"
 
     def reference(node: Any, log: RowLog) -> object:
         value = first(node)
@@ -56,13 +56,13 @@ def _formula_error(name: str, text: str, log: RowLog) -> object:
     return DROPPED
 
 
-def _derived(given: FieldExpression) -> FieldFunction:
-    """A stable id made of fields that do not change: 40 hex digits of SHA-256. None if all of them are empty."""
-    selectors, scope = given.options["derive"], given.scope.at("derive")
+def _derived(right: FieldExpression) -> FieldFunction:
+    """Return the function of a stable id made of fields that do not change: 40 hex digits of SHA-256; None if all are empty."""
+    selectors, scope = right.options["derive"], right.scope.at("derive")
     if not isinstance(selectors, list) or not selectors:
         scope.fault('must be a list of selectors such as ["url"]')
         return lambda node, log: None
-    parts = [compile_source(e, given.context, scope.at(i)).first for i, e in enumerate(selectors, 1)]
+    parts = [compile_source(e, right.context, scope.at(i)).first for i, e in enumerate(selectors, 1)]
 
     def derived(node: Any, log: RowLog) -> object:
         values = [part(node) for part in parts]
@@ -78,10 +78,10 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
-def _text(given: FieldExpression) -> FieldFunction:
-    """One line without control characters; ``too_long = "truncate"`` cuts what is longer than the field may be."""
-    first, name, most = given.source.first, given.field.name, given.field.most
-    cut = given.choice("too_long", "reject", "truncate") == "truncate"
+def _text(right: FieldExpression) -> FieldFunction:
+    """Return the function of one line without control characters; ``too_long = "truncate"`` cuts it to the field's length."""
+    first, name, most = right.source.first, right.field.name, right.field.most
+    cut = right.choice("too_long", "reject", "truncate") == "truncate"
 
     def text(node: Any, log: RowLog) -> object:
         value = first(node)
@@ -113,15 +113,15 @@ def _clean_line(value: object, name: str, log: RowLog) -> str:
 
 
 def _without_references(text: str) -> str:
-    """Replace ``&amp;`` and ``&eacute;``, and what was escaped twice."""
+    """Replace ``&amp;`` and ``&eacute;``, and characters that were escaped twice."""
     for _ in range(2):
-        text = _REFERENCE.sub(lambda found: unescape(found[0]), text)
+        text = _REFERENCE.sub(lambda reference: unescape(reference[0]), text)
     return text
 
 
-def _url(given: FieldExpression) -> FieldFunction:
-    """An address. What looks like a host without a scheme gets one, and ``&amp;`` becomes ``&``."""
-    first = given.source.first
+def _url(right: FieldExpression) -> FieldFunction:
+    """Return the function of an address. A host without a scheme gets one, and ``&amp;`` becomes ``&``."""
+    first = right.source.first
 
     def url(node: Any, log: RowLog) -> object:
         value = first(node)
@@ -146,39 +146,24 @@ _STATUS_WORDS = {
 }
 #: A job with one of these is not to be seen, for now or for good.
 _NOT_LIVE = (
-    "position filled",
-    "closed filled",
-    "filled internally",
-    "temporarily closed",
-    "pending approval",
-    "not approved",
-    "offer extended",
-    "en pause",
-    "on hold",
-    "not posted",
-    "internal only",
-    "en attente",
-    "poste comble",
-    "poste pourvu",
-    "suspendu",
-    "suspendue",
-    "suspended",
+    "position filled, closed filled, filled internally, temporarily closed, pending approval, not approved, offer extended,"
+    " en pause, on hold, not posted, internal only, en attente, poste comble, poste pourvu, suspendu, suspendue, suspended"
 )
-#: What feeds call a status → the status.
+#: Word of feeds for a status → the status.
 STATUSES = {
     word: status for status, words in _STATUS_WORDS.items() for word in words.split()
-} | dict.fromkeys(_NOT_LIVE, "archived")
+} | dict.fromkeys(_NOT_LIVE.split(", "), "archived")
 
 
 def _converted(
-    convert: Callable[[object], object], fits: Callable[[object], bool] | None = None, what: str = ""
+    convert: Callable[[object], object], fits: Callable[[object], bool] | None = None, expected: str = ""
 ) -> FieldCompiler:
-    """The compiler of fields whose value is converted by itself, or passed on. ``fits`` and ``what``: see ``check_constants``."""
+    """Return the compiler of fields whose value is converted, or passed on. ``fits``, ``expected``: as in ``check_constants``."""
 
-    def compiled(given: FieldExpression) -> FieldFunction:
-        first = given.source.first
+    def compiled(right: FieldExpression) -> FieldFunction:
+        first = right.source.first
         if fits is not None:
-            given.check_constants(fits, what)
+            right.check_constants(fits, expected)
 
         def converted(node: Any, log: RowLog) -> object:
             value = first(node)
@@ -190,7 +175,7 @@ def _converted(
 
 
 def _email(value: object) -> object:
-    """The address of "mailto:jobs@a.ca?subject=7" and "HR <jobs@a.ca>"."""
+    """Return the address of "mailto:jobs@a.ca?subject=7" and "HR <jobs@a.ca>"."""
     text = spelled(value)
     if _MAILTO.match(text):
         text = unquote(_MAILTO.sub("", text).partition("?")[0]).strip()
@@ -206,20 +191,20 @@ def _status_of(value: object) -> str | None:
     return STATUSES.get(name_key(spelled(value)[:100]))
 
 
-def _status(given: FieldExpression) -> FieldFunction:
-    """A status by one of its words. ``unknown = "ignore"``: another word is not sent, with a warning, and does not reject the
-    row. Other words are counted as unknown values."""
-    first, name = given.source.first, given.field.name
-    given.check_constants(lambda value: _status_of(value) is not None, "active, archived or draft")
-    ignores = given.choice("unknown", "reject", "ignore") == "ignore"
+def _status(right: FieldExpression) -> FieldFunction:
+    """Return the function of a status by one of its words. Other words are counted as unknown values. ``unknown = "ignore"``:
+    such a word is not sent, with a warning, and does not reject the row."""
+    first, name = right.source.first, right.field.name
+    right.check_constants(lambda value: _status_of(value) is not None, "active, archived or draft")
+    ignores = right.choice("unknown", "reject", "ignore") == "ignore"
 
     def status(node: Any, log: RowLog) -> object:
         value = first(node)
         if value is None:
             return None
-        found = _status_of(value)
-        if found is not None:
-            return found
+        known = _status_of(value)
+        if known is not None:
+            return known
         log.unknown.append((name, spelled(value)[:200]))
         if ignores:
             log.note("unknown_status", f"unknown status, not sent: {spelled(value)[:100]}")
@@ -229,10 +214,10 @@ def _status(given: FieldExpression) -> FieldFunction:
     return status
 
 
-def _html(given: FieldExpression) -> FieldFunction:
-    """The values of all sources, one after the other; each is cleaned by itself."""
-    every, name = given.source.every, given.field.name
-    cleans = given.choice("html", "reject", "clean") == "clean"
+def _html(right: FieldExpression) -> FieldFunction:
+    """Return the function of the values of all sources, one after the other; each is cleaned by itself."""
+    every, name = right.source.every, right.field.name
+    cleans = right.choice("html", "reject", "clean") == "clean"
 
     def html(node: Any, log: RowLog) -> object:
         values = [spelled(value) for value in every(node)]
@@ -255,19 +240,23 @@ def _cleaned(text: str, log: RowLog) -> str:
     return result
 
 
-def _date(given: FieldExpression) -> FieldFunction:
-    first, name = given.source.first, given.field.name
-    formats = _date_formats(given)
+def _date(right: FieldExpression) -> FieldFunction:
+    first, name = right.source.first, right.field.name
+    formats = _date_formats(right)
     parse = compile_dates(formats)
 
     def date(node: Any, log: RowLog) -> object:
         value = first(node)
-        found = None if value is None else parse(value)
-        if value is not None and found is None and says_no_date(value):
+        if value is None:
+            return None
+        day = parse(value)
+        if day is not None:
+            return day
+        if says_no_date(value):
             log.note("no_date", f"{name} says that there is no date: {spelled(value)[:60]}")
             return None
-        if value is None or found is not None or formats == ["iso"]:
-            return found or (None if value is None else spelled(value))
+        if formats == ["iso"]:
+            return spelled(value)
         if two := readings(value):
             detail = f"{spelled(value)[:60]!r} may be {two[0]} or {two[1]}; write the one that is meant"
         else:
@@ -278,9 +267,9 @@ def _date(given: FieldExpression) -> FieldFunction:
     return date
 
 
-def _date_formats(given: FieldExpression) -> list[str]:
-    """The option ``date``, without the formats that are faulty."""
-    formats, scope = given.options.get("date", ["iso"]), given.scope.at("date")
+def _date_formats(right: FieldExpression) -> list[str]:
+    """Return the formats of the option ``date``, without the faulty ones."""
+    formats, scope = right.options.get("date", ["iso"]), right.scope.at("date")
     formats = [formats] if isinstance(formats, str) else formats
     if not isinstance(formats, list) or not formats or not all(isinstance(f, str) for f in formats):
         scope.fault('must be a list of formats such as ["%d/%m/%Y", "rfc822"]')
@@ -295,7 +284,7 @@ def _date_formats(given: FieldExpression) -> list[str]:
             good.append(form)
     if good == formats:
         parse = compile_dates(good)
-        given.check_constants(lambda value: parse(value) is not None, f"a date ({', '.join(formats)})")
+        right.check_constants(lambda value: parse(value) is not None, f"a date ({', '.join(formats)})")
     return good
 
 

@@ -1,6 +1,6 @@
 """Job bodies from feeds of the service's own shape, and such feeds from jobs (docs/feeds.md "The service's own shape").
 
-What is read is not trimmed, guessed or cleaned; "NA" is text. The rules report what has another type than the API wants.
+Values are not trimmed, guessed or cleaned; "NA" is text. The rules report values of another type than the API wants.
 
 Every field that a body may set is written, null or not, and both application addresses as they are stored. So
 importing an export changes nothing."""
@@ -34,7 +34,6 @@ _MAX_UNKNOWN_COLUMNS = 30
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 #: A parser would read a carriage return as a line feed (XML 1.0, section 2.11).
 _XML_SAFE = {"\r": "&#13;"}
-
 
 _Finders = Mapping[str, EntryFinder]
 
@@ -105,7 +104,7 @@ def _replace_names(values: Body, fields: Iterable[JobField], by_name: _Finders, 
 
 
 def _with_id(value: object, find: EntryFinder, pointer: str, log: RowLog) -> object:
-    """``{"name": …}`` without an id, or a bare name, as ``{"id": …}``. Other values are left to the rules."""
+    """Return ``{"name": …}`` without an id, or a bare name, as ``{"id": …}``. Other values are left to the rules."""
     name = value
     if isinstance(value, dict):
         if value.get("id") is not None or "name" not in value:
@@ -162,14 +161,13 @@ def _csv(jobs: Iterable[Job], catalogue: Catalogue, written: Callable[[str], str
 
 
 def _body(job: Job, by_name: _Finders) -> Body:
-    """What a client would send to make this job (docs/specification.md 4.2).
-
-    Entries of catalogues have their names beside their ids, for people."""
+    """Return the body with which a client would make this job (docs/specification.md 4.2). Entries of catalogues have their names
+    beside their ids, for people."""
     return {field.name: _member(field, getattr(job, field.attribute), by_name) for field in NATIVE_FIELDS}
 
 
 def members_of(catalogue: Catalogue) -> Callable[[str, object], object]:
-    """Return the function that returns a member of a body, for its name and what a Job has there. Entries have their names."""
+    """Return a function from a member's name and the value of a Job to the member of a body. Entries have their names."""
     by_name = finders(catalogue)
     return lambda name, value: _member(FIELD[name], value, by_name) if name in FIELD else value
 
@@ -183,7 +181,7 @@ def _member(field: JobField, value: Any, by_name: _Finders) -> object:
 
 
 def _cells(body: Body, by_name: _Finders) -> Iterator[str]:
-    """The cells of ``COLUMNS``."""
+    """Yield the cells of ``COLUMNS``."""
     for field, member in COLUMNS.values():
         shown, value = field, body[field.name]
         if member is not None and value is not None:
@@ -192,7 +190,7 @@ def _cells(body: Body, by_name: _Finders) -> Iterator[str]:
 
 
 class _Line:
-    """A file for csv.writer that returns what is written."""
+    """A file for csv.writer whose ``write`` returns the text."""
 
     def write(self, text: str) -> str:
         return text

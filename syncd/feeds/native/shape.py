@@ -1,8 +1,8 @@
 """The service's own shape: how the values of each kind of field stand in a feed (docs/feeds.md "The service's own shape").
 
 One description for reading and writing. JSON and XML have the same members. A CSV has a column for each field, and one
-for each member of the salary. Text of XML and CSV becomes the type that the API wants where it can. Otherwise it stays
-text, and the rules refuse it later."""
+for each member of the salary. Text of XML and CSV becomes the type that the API wants where it can, else it stays text, for the
+rules to refuse."""
 
 from __future__ import annotations
 
@@ -27,19 +27,17 @@ def _list_of(item_name: str, read_item: ElementReader) -> ElementReader:
     one item without its own element."""
 
     def read(elements: list[Any]) -> object:
-        found: list[object] = []
+        values: list[object] = []
         for element in elements:
             items = [child for child in _children(element) if local(child) == item_name]
-            found.extend(read_item([child]) for child in items or [element])
-        return [value for value in found if value is not None] or None
+            values.extend(read_item([child]) for child in items or [element])
+        return [value for value in values if value is not None] or None
 
     return read
 
 
 def read_object(element: Any, members: Mapping[str, ElementReader]) -> dict[str, object]:
-    """Return the members of an element.
-
-    Members that are not in ``members`` are kept as text: the rules report their names."""
+    """Return the members of an element. Those that ``members`` lacks are kept as text: the rules report their names."""
     by_name: dict[str, list[Any]] = {}
     for child in _children(element):
         by_name.setdefault(local(child), []).append(child)
@@ -58,7 +56,7 @@ def _read_text(elements: list[Any]) -> object:
 
 
 def _read_markup(elements: list[Any]) -> object:
-    """Return what stands between the tags, with its markup; None for an empty element."""
+    """Return the content between the tags, with its markup; None for an empty element."""
     element = elements[-1]
     return (inner_markup(element) if len(element) else element.text) or None
 
@@ -102,7 +100,7 @@ _read_entry = _object_or_text({"id": _INTEGER, "name": _read_text, "unit": _read
 _read_place = _object_or_text(
     {"id": _INTEGER, "name": _read_text, "description": _read_text, "type": _read_text}, _place_of
 )
-#: What only the service sets: accepted, and ignored.
+#: Members that only the service sets: accepted, and ignored.
 _READ_ONLY: Mapping[str, ElementReader] = {
     "id": _INTEGER,
     "employer": _object_or_text({"id": _INTEGER, "name": _read_text}, _entry_of),
@@ -128,19 +126,19 @@ class NativeKind(NamedTuple):
 
 
 def _entry(id: int, find: EntryFinder) -> dict[str, object]:
-    """The entry by id, and with its name for people."""
+    """Return the entry by id, and with its name for people."""
     return {"id": id, "name": find.entries[id].name} if id in find.entries else {"id": id}
 
 
 def _entry_cell(entry: Mapping[str, Any], find: EntryFinder) -> str:
-    """The name where it leads back to the entry, else the id."""
+    """Return the name where it leads back to the entry, else the id."""
     id, name = entry["id"], entry.get("name", "")
     plain = name == name.strip() and "|" not in name and not name.isdecimal()
     return name if plain and find.id_by_name(name) == id else str(id)
 
 
 def _parts(item: Callable[[str], object]) -> Callable[[str], object]:
-    """The reader of a cell that is a list."""
+    """Return the reader of a cell that is a list."""
     return lambda cell: [item(part) for part in cell.split("|")]
 
 

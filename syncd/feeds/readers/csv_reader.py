@@ -1,4 +1,4 @@
-"""CSV, streamed: csv.reader decides what a record is, and where it ends.
+"""CSV, streamed: csv.reader decides where a record ends.
 
 It is given the file in parts. A part that would be a record if quotes were where they should be, that follows the end of a record
 and whose bytes were once one record, is that record: it is known, and csv.reader does not see it. All other parts are split
@@ -17,12 +17,12 @@ from syncd.errors import FeedError
 from syncd.feeds.readers.records import ReadOptions, Record, TableReader, seeded
 from syncd.feeds.readers.source import Utf8Source, over_limit
 
-_SAMPLE = 1 << 18
-_RECORDS = 21
+#: The bytes of the file that decide the delimiter, and the most records of them.
+_SAMPLE, _MAX_SAMPLED = 1 << 18, 21
 _SEP = re.compile(rb"sep=([^\r\n])[^\r\n]*(?:\r\n|\n|\r)", re.IGNORECASE)
 _FIRST_END = re.compile(rb'(?:[^"\r\n]++|"[^"]*+(?:"|\Z))*+(\r\n|\n|\r)')
 _LINE_END = re.compile(rb"\r\n|[\r\n]")
-#: What may go on behind the end of a chunk: a line end, a character of two or three bytes.
+#: The start of a line end, or of a character of two or three bytes, at the end of a chunk.
 _CUT_OFF = re.compile(rb"(?:\r|[\xc0-\xff][\x80-\xbf]?)\Z")
 #: Fed after the last line. If it becomes part of a record, a quote is open.
 _SENTINEL = "end"
@@ -50,7 +50,7 @@ class CsvReader(TableReader):
         self._raw, self._within = bytearray(), False
         self._likely: bytes | None = None
         self._again: list[bytes] = []
-        #: Known records that come before what csv.reader has: the digest and the bytes of each.
+        #: Known records before these bytes: the digest and the bytes of each.
         self._passed: list[tuple[bytes, bytes]] = []
         self._ended = False
 
@@ -91,7 +91,7 @@ class CsvReader(TableReader):
     # -- the file in parts
 
     def _given(self) -> Iterator[str]:
-        """The file as csv.reader gets it, but for known records."""
+        """Yield the file in parts, without known records."""
         rest = b""
         for chunk in _whole_characters(self._chunks(self._skip)):
             data, at, joined = rest + chunk, 0, False
@@ -117,7 +117,7 @@ class CsvReader(TableReader):
         yield _SENTINEL
 
     def _pieces(self, pieces: list[bytes]) -> Iterator[str]:
-        """Give all ``pieces`` but those that are known records, of which each begins where the record before it ends."""
+        """Yield all ``pieces`` but the known records, of which each begins where the record before it ends."""
         digests: list[bytes] = []
         known: Collection[bytes] = ()
         for at, piece in enumerate(pieces):
@@ -131,7 +131,7 @@ class CsvReader(TableReader):
                 yield from self._give(piece + self._end, likely=digest)
 
     def _give(self, part: bytes, *, likely: bytes | None = None) -> Iterator[str]:
-        """Give one part, and again in lines where csv.reader refuses it."""
+        """Yield one part, and again in lines where csv.reader refuses it."""
         yield self._text(part, likely=likely)
         again, self._again = self._again, []
         for line in again:
@@ -199,7 +199,7 @@ class CsvReader(TableReader):
 
 
 def _whole_characters(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """``chunks``, of which none ends within a character or between CR and LF."""
+    """Yield ``chunks``, of which none ends within a character or between CR and LF."""
     rest = b""
     for chunk in chunks:
         data = rest + chunk
@@ -212,8 +212,8 @@ def _whole_characters(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _join(data: bytes, start: int, end: bytes) -> tuple[list[bytes], int]:
-    """Lines of ``data`` from ``start`` on, joined while a quote is open (by parity), without their line ends; and where what is
-    not complete yet begins."""
+    """Return the lines of ``data`` from ``start`` on, joined while a quote is open (by parity), without their line ends; and the
+    start of the first that is not complete."""
     parts = (data[start:] if start else data).split(end)
     del parts[-1]
     pieces: list[bytes] = []
@@ -231,24 +231,25 @@ def _join(data: bytes, start: int, end: bytes) -> tuple[list[bytes], int]:
 
 
 def _find_dialect(head: bytes, setting: str | None, *, guessed: bool) -> tuple[str, bytes, int]:
-    """The delimiter and the line end of a file that begins with ``head``, and the length of a ``sep=;`` line before the header.
+    """Return the delimiter and the line end of a file that begins with ``head``, and the length of a ``sep=;`` line before the
+    header.
 
     ``setting`` is the feed's own delimiter. It wins over a ``sep=`` line, and that over the scores. ``guessed``: nobody
     said that this is a CSV, so a file with one column is refused. Raise FeedError ``not_a_feed``."""
     line = _SEP.match(head)
     skip = line.end() if line else 0
-    found = setting or (line.group(1).decode("latin-1") if line else None) or _best(head[skip:])
-    if found is None and guessed:
+    delimiter = setting or (line.group(1).decode("latin-1") if line else None) or _best(head[skip:])
+    if delimiter is None and guessed:
         detail = (
             "neither XML nor JSON, and no delimiter splits its first line, which must be the header of a CSV"
         )
         raise FeedError("not_a_feed", detail, line=1)
     end = _FIRST_END.match(head, skip)
-    return found or ",", end.group(1) if end else b"\n", skip
+    return delimiter or ",", end.group(1) if end else b"\n", skip
 
 
 def _best(head: bytes) -> str | None:
-    """The delimiter with which most records have as many cells as their header; of two alike, that with more columns."""
+    """Return the delimiter with which most records have as many cells as their header; of two alike, that with more columns."""
     text = head[:_SAMPLE].decode("utf-8", "replace")
     complete = len(head) < _SAMPLE
     scored = [(*_score(text, delimiter, complete=complete), delimiter) for delimiter in ",;\t|"]
@@ -257,13 +258,13 @@ def _best(head: bytes) -> str | None:
 
 
 def _score(text: str, delimiter: str, *, complete: bool) -> tuple[float, int]:
-    """The share of the sampled records that have as many cells as the header, and the number of these."""
-    sample = islice(csv.reader(text.splitlines(True), delimiter=delimiter), _RECORDS + 1)
+    """Return the share of the sampled records that have as many cells as the header, and the number of its cells."""
+    sample = islice(csv.reader(text.splitlines(True), delimiter=delimiter), _MAX_SAMPLED + 1)
     try:
         rows = [row for row in sample if row]
     except csv.Error:
         return 0.0, 0
-    if len(rows) > 1 and not complete and len(rows) <= _RECORDS:
+    if len(rows) > 1 and not complete and len(rows) <= _MAX_SAMPLED:
         rows.pop()  # cut off by the end of the sample
     if not rows or len(rows[0]) < 2:
         return 0.0, len(rows[0]) if rows else 0

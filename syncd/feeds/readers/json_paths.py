@@ -1,4 +1,4 @@
-"""Where the records of a JSON file are: the parser of everything else in the file, and guesses from its start."""
+"""The place of the records of a JSON file: the parser of everything else in the file, and guesses from its start."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import ijson
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import EACH, TOTALS, asked_path, member_path
+from syncd.feeds.readers.records import EACH, TOTALS, member_path, parsed_path
 from syncd.feeds.readers.source import over_limit
 
 #: Stands for an element of an array in a path. It is not the name of a member: names have no lone surrogates.
@@ -23,7 +23,7 @@ ARRAYS = ("jobs", "items", "data", "results", "content", "offers", "@graph")
 _KINDS = {"start_array": "array", "start_map": "object"}
 _CLOSING = ("end_array", "end_map")
 _STEP = 1 << 14
-#: Objects are looked for down to this depth, and this many are kept apart.
+#: Objects are searched down to this depth, and this many are kept apart.
 _MAX_DEPTH, _MAX_OBJECTS = 64, 2000
 #: The errors of ijson for a number that int() or Decimal() refuses. Its last event has no value then, and to look at that would
 #: end the process.
@@ -39,7 +39,7 @@ _MAX_SHOWN = 5
 
 
 def code_and_words(error: Exception) -> tuple[str, str]:
-    """Return the code of the FeedError for one of FAULTS, and what it says in one line."""
+    """Return the code of the FeedError for one of FAULTS, and its words in one line."""
     words = str(error).splitlines()[0].partition(": ")[2]
     if isinstance(error, UnicodeDecodeError) or "UTF8" in words:
         return "bad_encoding", "bytes that are not UTF-8, or half of a surrogate pair"
@@ -60,7 +60,7 @@ class OuterParser:
         self._limits, self._head = limits, head
         self.path: tuple[str, ...] | None = ()
         if records is not None:
-            self.path = asked_path(records, member_path)
+            self.path = parsed_path(records, member_path)
         elif head.lstrip()[:1] == b"{":
             self.path = likely_path(head)
         self._place, self._keyed = self.path, False
@@ -74,13 +74,12 @@ class OuterParser:
         self._events = ijson.sendable_list()
         self._parser = ijson.basic_parse_coro(self._events)
         self._arrays: list[str] = []
-        self._found = False
+        self._any_records = False
         self.kind = ""
         self.declared: int | None = None
 
     def feed(self, data: bytes, at: int, line: int, offset: int) -> int:
-        """Take ``data`` from ``at`` on, which is in that place of the file, up to where the records begin. Return where that
-        is."""
+        """Take ``data`` from ``at`` on, at that line and offset of the file. Return where the records begin, or its end."""
         self._line, self._offset = line, offset
         while at < len(data):
             opening = _OPENING.search(data, at)
@@ -97,11 +96,11 @@ class OuterParser:
             self._parser.close()
         except ijson.JSONError:
             raise self._fault("truncated", "the file ends before its JSON does") from None
-        if self._found:
+        if self._any_records:
             return
         wanted = ".".join(self.path) if self.path else "one of " + ", ".join(ARRAYS)
         there = f"there are arrays at {', '.join(self._arrays)}" if self._arrays else "there is no array"
-        keyed = sorted(keyed_objects(self._head).items(), key=lambda found: -found[1].objects)
+        keyed = sorted(keyed_objects(self._head).items(), key=lambda holder: -holder[1].objects)
         if keyed:
             path = ".".join((*keyed[0][0], EACH))
             there += f'; if each member of an object is a record, as it looks, say [read] records = "{path}"'
@@ -154,13 +153,13 @@ class OuterParser:
     def _is_records(self, event: str) -> bool:
         here = self._at()
         if self.path is None:
-            found = len(here) == 1 and here[0] in ARRAYS and event == "start_array" and not self._found
+            begin = len(here) == 1 and here[0] in ARRAYS and event == "start_array" and not self._any_records
         else:
-            found = here == self._place
-        if found and self._found:
+            begin = here == self._place
+        if begin and self._any_records:
             raise self._fault("not_well_formed", "the records occur twice")
-        self._found = self._found or found
-        return found
+        self._any_records = self._any_records or begin
+        return begin
 
 
 def likely_path(head: bytes) -> tuple[str, ...] | None:
@@ -177,26 +176,25 @@ def likely_path(head: bytes) -> tuple[str, ...] | None:
 
 
 def _top_level(head: bytes) -> tuple[dict[str, Any], set[str]]:
-    """Root member → the kind of its value, or the value itself where it is text; and the members whose values are objects that
-    have nothing but objects in them. (A job has at least a title or an id, which are not objects.)"""
-    found: dict[str, Any] = {}
+    """Return root member → the kind of its value, or the value itself where it is text; and the members whose values are objects
+    that have nothing but objects in them. (A job has at least a title or an id, which are not objects.)"""
+    values: dict[str, Any] = {}
     parts: dict[str, set[bool]] = {}
     for path, event, value in walk(head, deepest=2):
         if not path and event == "start_array":
             break
         if len(path) == 1 and (path[0] in ARRAYS or path[0] in ("@type", "referenceId")):
-            found.setdefault(path[0], value if event == "string" else event)
+            values.setdefault(path[0], value if event == "string" else event)
         elif len(path) == 2 and path[0] in ARRAYS:
             parts.setdefault(path[0], set()).add(event == "start_map")
-    return found, {name for name, objects in parts.items() if objects == {True}}
+    return values, {name for name, objects in parts.items() if objects == {True}}
 
 
 def walk(head: bytes, deepest: int = _MAX_DEPTH) -> Iterator[tuple[tuple[str, ...], str, Any]]:
-    """Yield where each value of ``head`` is, what the parser says at its start, and the value if it is a scalar: up to the end
+    """Yield the place of each value of ``head``, the parser's event at its start, and the value if it is a scalar: up to the end
     of ``head`` or its first fault, which the reader will report.
 
-    A place is the names of the members that lead to it, with ITEM for an element of an array. What has more than ``deepest``
-    of these is left out."""
+    A place is the names of the members that lead to it, with ITEM for an element of an array, at most ``deepest`` of them."""
     events = ijson.sendable_list()
     parser = ijson.basic_parse_coro(events)
     path: list[str] = []
@@ -235,15 +233,15 @@ class ObjectOfObjects:
 
 def keyed_objects(head: bytes) -> dict[tuple[str, ...], ObjectOfObjects]:
     """Return the objects outside of arrays whose members look like records, by path."""
-    found: dict[tuple[str, ...], ObjectOfObjects] = {}
+    holders: dict[tuple[str, ...], ObjectOfObjects] = {}
     plain: set[tuple[str, ...]] = set()
     for path, event, _ in walk(head):
         if not path or ITEM in path:
             continue
-        if (above := found.get(path[:-2])) is not None and len(path) > 1:
+        if (above := holders.get(path[:-2])) is not None and len(path) > 1:
             above.names[path[-1]] += 1
         if event != "start_map":
             plain.add(path[:-1])
-        elif path[:-1] in found or len(found) < _MAX_OBJECTS:
-            found.setdefault(path[:-1], ObjectOfObjects()).objects += 1
-    return {place: holder for place, holder in found.items() if place not in plain and holder.alike}
+        elif path[:-1] in holders or len(holders) < _MAX_OBJECTS:
+            holders.setdefault(path[:-1], ObjectOfObjects()).objects += 1
+    return {place: holder for place, holder in holders.items() if place not in plain and holder.alike}

@@ -1,8 +1,8 @@
 """JSON Lines, and JSON with an array of records in it (or an object of them): at the root or at a path of names.
 
 In JSON two parsers share the file. Everything outside of the records goes through a streaming parser (ijson), which checks it to
-its last byte and says where the records begin. Python's own parser takes each record, and says where it ends; ijson finds the end
-of one that is too long to be built. So the extent of every record is known, and its digest is that of its bytes."""
+its last byte and finds where the records begin. Python's own parser takes each record, and finds where it ends; ijson finds the
+end of one that is too long to be built. So the extent of every record is known, and its digest is that of its bytes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,9 @@ from syncd.feeds.readers.source import Utf8Source, over_limit
 
 #: The mark of a rejected record as JSON text.
 _ERRORS_NAME = f'"{ERRORS}"'.encode()
-#: The most records, and bytes of records, that are asked for at once.
-_MAX_BATCH, _MAX_BATCH_SIZE = 256, 1 << 20
-#: A string, opening brackets or one that closes, and what comes before it.
+#: A string, opening brackets or one that closes, and the text before it.
 _TOKEN = re.compile(rb'[^"\[\]{}]*+(?:"(?:[^"\\]++|\\.)*+"|([\[{]++)|([\]}]))', re.DOTALL)
-#: How much of a long record is checked at once.
+#: The bytes of a long record that are checked at once.
 _STEP = 1 << 18
 _TEXT_SEPARATOR = re.compile(r"[ \t\r\n]*+(,?+)[ \t\r\n]*+")
 _SEPARATOR = re.compile(_TEXT_SEPARATOR.pattern.encode())
@@ -40,7 +38,7 @@ _Read = tuple[int, int, bytes]
 
 
 class _JsonReader(FeedReader):
-    """What both readers have in common."""
+    """The common base of both readers."""
 
     def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
         super().__init__(source, options)
@@ -122,7 +120,7 @@ class JsonReader(_JsonReader):
         self._rest = self._chunks()
         #: Data of which the part before ``_at`` is done, and the offset of that place in the file.
         self._data, self._at, self._offset = b"", 0, 0
-        #: What stands between two records of an array, with their braces, and whether no more is found by it in this data.
+        #: The text between two records of an array, with their braces, and whether no more is found by it in this data.
         self._between, self._misled = b"", False
 
     def __iter__(self) -> Iterator[Record]:
@@ -147,7 +145,7 @@ class JsonReader(_JsonReader):
                 return False
 
     def _contained(self, closing: bytes) -> Iterator[Record]:
-        """The records of an array or object, up to its closing bracket."""
+        """Yield the records of an array or object, up to its closing bracket."""
         if self._separator():
             raise self._fault("not_well_formed", "a comma before the first record")
         while not self._data.startswith(closing, self._at):
@@ -178,7 +176,7 @@ class JsonReader(_JsonReader):
     # -- the data
 
     def _add_data(self) -> bool:
-        """Add what is read next. Return False at the end of the file."""
+        """Add the next chunk. Return False at the end of the file."""
         chunk = next(self._rest, None)
         self._data, self._at, self._misled = self._data[self._at :] + (chunk or b""), 0, False
         return chunk is not None
@@ -189,15 +187,15 @@ class JsonReader(_JsonReader):
         self._at = at
 
     def _separator(self) -> bool:
-        """Skip white space, and a comma if there is one. Return whether there is. Something follows."""
+        """Skip white space, and a comma if there is one. Return whether there is. More data follows it."""
         comma = False
         while True:
-            found = _SEPARATOR.match(self._data, self._at)
-            assert found is not None, "the pattern may be empty"
-            if found[1] and comma:
+            match = _SEPARATOR.match(self._data, self._at)
+            assert match is not None, "the pattern may be empty"
+            if match[1] and comma:
                 raise self._fault("not_well_formed", "two commas between two records")
-            comma = comma or bool(found[1])
-            self._go_on(found.end())
+            comma = comma or bool(match[1])
+            self._go_on(match.end())
             if self._at < len(self._data):
                 return comma
             if not self._add_data():
@@ -282,8 +280,8 @@ class JsonReader(_JsonReader):
         return read
 
     def _end_of_long(self) -> int | None:
-        """Return where the record ends in the data, to which more is added; None if that cannot be found. Nothing is looked at
-        again and again, however long the record is. Raise FeedError ``limit_exceeded``."""
+        """Return where the record ends in the data, to which more is added; None if that cannot be found. No byte is parsed more
+        than twice, however long the record is. Raise FeedError ``limit_exceeded``."""
         at, depth, named = self._at, 0, self._outer.kind == "members"
         while self._data[self._at] in b'"[{':
             if token := _TOKEN.match(self._data, at):
@@ -313,13 +311,9 @@ class JsonReader(_JsonReader):
                 parser.send(raw[at : at + _STEP])
                 del events[:]
         except ijson.JSONError as error:
-            place = 0
+            place, beginning = 0, raw[: self._limits.record].decode("utf-8", "ignore")
             try:
-                end_of(
-                    raw[: self._limits.record].decode("utf-8", "ignore"),
-                    0,
-                    keyed=self._outer.kind == "members",
-                )
+                end_of(beginning, 0, keyed=self._outer.kind == "members")
             except json.JSONDecodeError as bad:
                 place = len(bad.doc[: bad.pos].encode())
             except (ValueError, RecursionError):
@@ -333,7 +327,7 @@ class JsonReader(_JsonReader):
         return FeedError(code, detail, line=self._line, offset=self._offset if offset is None else offset)
 
     def _bad_text(self, error: UnicodeDecodeError, offset: int) -> FeedError:
-        """The fault of bytes that begin at ``offset``, in the line where the reader is."""
+        """Return the fault of bytes that begin at ``offset``, in the line where the reader is."""
         line = self._line + error.object.count(b"\n", 0, error.start)
         detail = f"not UTF-8: byte 0x{error.object[error.start]:02X}"
         return FeedError("bad_encoding", detail, line=line, offset=offset + error.start)

@@ -15,7 +15,7 @@ from syncd.feeds.readers.records import too_long
 
 #: The name under which a record that was a member of an object has its key.
 KEY = "@key"
-#: What comes before the next value of an object.
+#: The name of the next value of an object, and the text around it.
 _MEMBER = re.compile(r'[{,\s]*+("(?:[^"\\]|\\.)*+")\s*+:\s*+', re.DOTALL)
 _NAME = re.compile(r'("(?:[^"\\]|\\.)*+")[ \t\r\n]*+:[ \t\r\n]*+', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -60,9 +60,9 @@ _scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(parse_int=str, p
 
 
 def end_of(text: str, at: int, *, keyed: bool) -> int:
-    """Return where the value (``keyed``: the member) that begins at ``at`` ends, whatever is wrong inside it.
+    """Return where the value (``keyed``: the member) that begins at ``at`` ends, even if a record may not have it.
 
-    Raise ValueError if it is not whole or not JSON, RecursionError if it is nested too deep to tell."""
+    Raise ValueError if it is not whole or not JSON, RecursionError if it is nested too deep."""
     if keyed:
         name = _NAME.match(text, at)
         if name is None:
@@ -74,9 +74,9 @@ def end_of(text: str, at: int, *, keyed: bool) -> int:
 def record_value(
     raw: bytes, limits: FeedLimits, *, keyed: bool = False
 ) -> tuple[dict[str, Any] | None, Problem | None]:
-    """Return the object that ``raw`` holds, or what is wrong with it as a record; of a record that is too long also the
-    members that it begins with, but for objects and lists. ``keyed``: it is a member, whose name the object has as KEY unless it
-    has one (a corrected record does). Raise ValueError where it is not JSON at all."""
+    """Return the object that ``raw`` holds, or its problem as a record; of a record that is too long also the members that it
+    begins with, but for objects and lists. ``keyed``: it is a member, whose name the object has as KEY unless it has one (a
+    corrected record does). Raise ValueError where it is not JSON at all."""
     text, key = raw.decode(), None
     if keyed and (name := _NAME.match(text)):
         key, text = json.loads(name[1]), text[name.end() :]

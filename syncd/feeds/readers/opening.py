@@ -1,8 +1,8 @@
 """Open a feed file with the reader of its format, which its first bytes show, and never its name.
 
-``open_reader`` looks at the first megabyte only, and at a longer line that may be one of JSON Lines. What is wrong further on
-is raised as FeedError while iterating. With ``known``, the readers do not parse records whose digest is known; the file is
-still checked to its last byte."""
+``open_reader`` looks at the first megabyte only, and at a longer line that may be one of JSON Lines. Later faults are raised as
+FeedError while iterating. With ``known``, the readers do not parse records whose digest is known; the file is still checked to
+its last byte."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _READERS: dict[Format, Callable[[Utf8Source, ReadOptions], FeedReader]] = {
     "jsonl": JsonLinesReader,
 }
 _HTML = re.compile(rb"(?is)\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])")
-#: Offset, bytes, and what a file with these bytes is. Archives that are unpacked have been unpacked before.
+#: Offset, bytes, and the kind of file that has these bytes there. Archives that are unpacked have been unpacked before.
 _MAGIC = (
     (0, b"\x1f\x8b", "an archive within an archive"),
     (0, b"PK\x03\x04", "an archive or a spreadsheet within an archive"),
@@ -57,19 +57,19 @@ _JSON_OPENING = re.compile(rb"\[\s*\{|\{\s*\"")
 _OPENINGS = ((_XML_OPENING, "the XML declaration"), (_JSON_OPENING, "the first bracket of the JSON"))
 #: A first line that a document may have, to be continued on the next: a list of objects in it, or an end that needs more.
 _UNFINISHED = re.compile(rb"\[\s*\{|[\[{,:]\s*\Z")
-#: How a file begins that cannot be CSV, by its format.
+#: The begin of a file that cannot be CSV, by its format.
 _UNLIKE_CSV = {"XML": re.compile(rb"<\?xml\s|<[A-Za-z_!][^<>,;\t|]*>\s*<"), "JSON": _JSON_OPENING}
-#: What may precede an opening on the first line of a file that is not CSV.
+#: Text that may precede an opening on the first line of a file that is not CSV.
 _NO_COLUMNS = re.compile(rb"[^\n,;\t|\"]*\Z")
-#: This many bytes are looked at for an opening with other text before it.
-_LOOKED_AT = 4096
-#: This many bytes show what kind of file it is.
+#: The most bytes before the end of an opening with other text before it.
+_MAX_BANNER = 4096
+#: The bytes that show the kind of a file.
 _START = 512
 
 
 def open_reader(path: Path, spec: ReadSpec, limits: FeedLimits, known: Known | None = None) -> FeedReader:
-    """Return a reader of the file at ``path``. Raise FeedError for what its start already shows and for what is not a file, and
-    OSError."""
+    """Return a reader of the file at ``path``. Raise FeedError for faults that its start shows and for a path that is not a file,
+    and OSError."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):  # a FIFO would wait for a writer, a device may have no end
         raise FeedError("not_a_feed", f"this is {kind_of(mode)}, not a file")
@@ -79,9 +79,8 @@ def open_reader(path: Path, spec: ReadSpec, limits: FeedLimits, known: Known | N
 def read_stream(
     opener: Opener, spec: ReadSpec, limits: FeedLimits, known: Known | None = None, *, slicing: bool = False
 ) -> FeedReader:
-    """Return a reader of anything that can be opened from its start more than once.
-
-    ``slicing``: records of XML may come as Slices, which ``again`` of another reader of the same file parses."""
+    """Return a reader of anything that can be opened from its start more than once. ``slicing``: records of XML may come as
+    Slices, which ``again`` of another reader of the same file parses."""
     options = ReadOptions(spec, limits, known, slicing)
     start = _start(opener)
     if start.startswith(GZIP):
@@ -105,9 +104,11 @@ def _read_plain(opener: Callable[[], Stream], options: ReadOptions) -> FeedReade
         raise FeedError("not_a_feed", "this is an HTML page, not a feed", line=1)
     if spec.format is not None:
         _refuse_other(source.head, spec)
-    form = spec.format or _detect(source.head, recover=spec.recover)
-    if spec.format is None and form == "json" and _has_long_first_line(source, options.limits):
-        form = "jsonl"
+        form = spec.format
+    else:
+        form = _detect(source.head, recover=spec.recover)
+        if form == "json" and _has_long_first_line(source, options.limits):
+            form = "jsonl"
     if (options.like, form) == ("jsonl", "json"):  # a single line of JSON Lines looks like any object
         form = "jsonl"
     if form == "xml" and spec.recover:
@@ -121,22 +122,21 @@ def _start(opener: Callable[[], Stream]) -> bytes:
 
 
 def _refuse_other(head: bytes, spec: ReadSpec) -> None:
-    """Raise FeedError if a file that begins with ``head`` is certainly not of the format that ``spec`` says. (What is not JSON is
-    refused by its readers.)"""
+    """Raise FeedError if a file that begins with ``head`` is certainly not of the format that ``spec`` names. (The readers of
+    JSON refuse other files by themselves.)"""
     start = head.lstrip()
     other = next((name for name, opening in _UNLIKE_CSV.items() if opening.match(start)), None)
     if (spec.format == "csv" and other is not None) or (
         spec.format == "xml" and _detect(head, recover=spec.recover) != "xml"
     ):
-        found = "this is not XML" if other is None else f"this looks like {other}"
-        says = f"the feed reads {spec.format.upper()} (preset, or [read] format)"
-        raise FeedError("not_a_feed", f"{found}, but {says}", line=1)
+        actual = "this is not XML" if other is None else f"this looks like {other}"
+        detail = f"{actual}, but the feed reads {spec.format.upper()} (preset, or [read] format)"
+        raise FeedError("not_a_feed", detail, line=1)
 
 
 def _detect(head: bytes, *, recover: bool) -> Format:
-    """The format of a file that begins with ``head``, in UTF-8.
-
-    Raise FeedError ``not_well_formed`` for XML or JSON with text before it; XML may be read leniently."""
+    """Return the format of a file that begins with ``head``, in UTF-8. Raise FeedError ``not_well_formed`` for XML or JSON with
+    text before it, except for XML that is read leniently."""
     text = head.lstrip()
     if text.startswith(b"<"):
         return "xml"
@@ -157,18 +157,18 @@ def _detect(head: bytes, *, recover: bool) -> Format:
 
 def _begins_late(head: bytes, opening: re.Pattern[bytes]) -> int | None:
     """Return where ``opening`` stands although other text comes first, as the begin of a line or behind a first line that
-    has no columns. What stands in a cell of a CSV does not count."""
-    for found in opening.finditer(head, 0, _LOOKED_AT):
-        before = head[: found.start()]
+    has no columns: not within a cell of a CSV."""
+    for match in opening.finditer(head, 0, _MAX_BANNER):
+        before = head[: match.start()]
         begins_line = before.rpartition(b"\n")[2].strip() == b"" and before.count(b'"') % 2 == 0
         if begins_line or _NO_COLUMNS.match(before):
-            return found.start()
+            return match.start()
     return None
 
 
 def _has_long_first_line(source: Utf8Source, limits: FeedLimits) -> bool:
-    """Whether the file begins with an object on a line that is longer than the head, and another object follows it: what no
-    other JSON has. Such a line may be as long as a reader holds."""
+    """Return whether the file begins with an object on a line that is longer than the head, and another object follows: no other
+    JSON does. Such a line may be as long as a reader holds."""
     if source.whole or not source.head.lstrip().startswith(b"{") or b"\n" in source.head.strip():
         return False
     last = b""
@@ -185,8 +185,8 @@ def _has_long_first_line(source: Utf8Source, limits: FeedLimits) -> bool:
 
 
 def _lines_of_objects(text: bytes) -> bool:
-    """Whether the first line is a whole object that another one follows, or a lone job; or broken, where an object follows
-    that can be no part of it."""
+    """Return whether the first line is a whole object that another one follows, or a lone job; or broken, where an object
+    follows that can be no part of it."""
     first, _, rest = text.partition(b"\n")
     value = _whole_object(first)
     if value is None:

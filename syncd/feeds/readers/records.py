@@ -1,5 +1,4 @@
-"""What a reader is asked for and what it gives: the ``[read]`` section of a feed's configuration, a record as the file has
-it before any mapping, and what the readers of all formats have in common."""
+"""Readers of all formats: their settings, the records that they give, as the file has them, and their common base."""
 
 from __future__ import annotations
 
@@ -44,9 +43,8 @@ class ReadSpec:
     of an object (``data.jobs.*``); CSV has none. ``encoding`` wins over the file's own declaration. ``sheet`` is the
     name of a spreadsheet's sheet (None: the first not hidden). ``recover``: XML is read leniently, and nothing may be archived.
 
-    ``outside``: the mapping looks at more of the file than the record (``../@country``), so what stands before the
-    records counts as part of each of them. Where no selector does, it must be False, or a date in the feed's header
-    makes every row look new each time."""
+    ``outside``: the mapping looks at more of the file than the record (``../@country``), so the part before the records counts
+    as part of each of them. Where no selector does, it must be False, or a date in the feed's header makes every row look new."""
 
     format: Format | None = None
     records: str | None = None
@@ -58,10 +56,8 @@ class ReadSpec:
 
 
 class ReadOptions(NamedTuple):
-    """What a reader is given besides the bytes.
-
-    ``slicing``: records of XML may come as Slices, and known ones in a row as one. For a file in an archive, ``before`` is
-    the number of records in the files before it, and ``like`` their format."""
+    """The settings of one reader. ``slicing``: records of XML may come as Slices, and known ones in a row as one. For a file in
+    an archive, ``before`` is the number of records in the files before it, and ``like`` their format."""
 
     spec: ReadSpec
     limits: FeedLimits
@@ -85,12 +81,12 @@ class Record(Struct):
     ``number`` counts from 1. ``line`` (from 1) is the record's first, where the format has lines. ``digest`` is 16 bytes over
     all that decides the record's meaning (its bytes or values, and the file's encoding, header or prolog).
 
-    ``item`` is the record in the format's own form: a dict for CSV (folded header → cell) and JSON, an lxml element or
-    a Slice for XML; None where the digest was known, or where ``problem`` says why it cannot be read. An element is
-    valid only until the next record is asked for. ``raw`` gives the record in the feed's own format, for the file of
-    rejected rows (CSV: the cells; XML: serialised bytes; JSON: the value, or its text). ``run``: the digests of the known records
-    in a row that this one stands for (``slicing``), itself included; its number, line and digest are those of the first.
-    ``size`` is about what the record takes in memory, in bytes, but for the objects in ``item``; 0 for known ones and Slices."""
+    ``item`` is the record in the format's own form: a dict for CSV (folded header → cell) and JSON, an lxml element, a
+    FlatRecord or a Slice for XML; None where the digest was known, or where ``problem`` says why it cannot be read. An element is
+    valid only until the next record is read. ``raw`` gives the record in the feed's own format, for the file of rejected rows
+    (CSV: the cells; XML: serialised bytes; JSON: the value, or its text). ``run``: the digests of the known records in a row that
+    this one stands for (``slicing``), itself included; its number, line and digest are those of the first. ``size`` is the
+    memory that it takes, in about bytes, but for the objects in ``item``; 0 for known ones and Slices."""
 
     number: int
     line: int | None
@@ -103,8 +99,8 @@ class Record(Struct):
 
 
 class FeedReader(ABC):
-    """Streams the records of one file in flat memory. Iterate once. Raise FeedError for what spoils the file as a
-    whole, also at its very end: only there is a truncated file known.
+    """Streams the records of one file in flat memory. Iterate once. Raise FeedError for a fault of the file as a whole, also at
+    its very end: only there is a truncated file known.
 
     ``delimiter`` is the character between two cells of a CSV, ``sheets`` has the names of a spreadsheet's sheets that are
     not hidden, and ``records_path`` the names that lead to the records of JSON (in an archive, of its first file), with
@@ -113,8 +109,8 @@ class FeedReader(ABC):
 
     Final only after the last record: ``declared`` is the number of records that the file says it has, if it says so.
     ``header`` has the CSV's cells as they are written. ``mended``: the file has the marks of a file of rejected rows
-    (``syncd_errors``). ``withheld`` says why nothing may be archived from what was read (recovery mode), else None.
-    ``controls`` is the number of control characters that were left out (recovery mode)."""
+    (``syncd_errors``). In recovery mode ``withheld`` says why nothing may be archived from these records, and ``controls`` is the
+    number of control characters that were left out."""
 
     format: Format
     delimiter: str | None = None
@@ -147,11 +143,12 @@ class FeedReader(ABC):
 
     @property
     def encoding_guessed(self) -> str | None:
-        """Say that nothing names the file's encoding and that it is not UTF-8; None while that is not so."""
-        said = (
+        """The warning that nothing names the file's encoding and that it is not UTF-8; None while that is not so."""
+        if not self.source.guessed:
+            return None
+        return (
             "the file is not UTF-8 and names no encoding; it was read as Windows-1252 (see [read] encoding)"
         )
-        return said if self.source.guessed else None
 
     def warnings(self) -> Iterator[tuple[str, str]]:
         """Yield the code and the text of each warning about the file as a whole. Final only after the last record."""
@@ -162,18 +159,18 @@ class FeedReader(ABC):
             yield "control_characters", f"{left_out} of the file: XML allows none but tab and line ends"
 
     def _chunks(self, skip: int = 0) -> Iterator[bytes]:
-        """The file in UTF-8, without its first ``skip`` bytes."""
+        """Yield the file in UTF-8, without its first ``skip`` bytes."""
         for chunk in self.source.chunks():
             self.bytes_read, self.controls = self.source.bytes_read, self.source.controls
             yield chunk[skip:] if skip else chunk
             skip = max(0, skip - len(chunk))
 
     def _ask(self, digests: list[bytes]) -> Collection[bytes]:
-        """Those of ``digests`` whose records are known."""
+        """Return those of ``digests`` whose records are known."""
         return frozenset(self._known(digests)) if self._known is not None and digests else ()
 
     def _next(self, count: int = 1) -> int:
-        """The number of the first of ``count`` records that come now. Raise FeedError ``limit_exceeded``."""
+        """Return the number of the first of ``count`` records that come now. Raise FeedError ``limit_exceeded``."""
         self.number += count
         if self.number > self._limits.rows:
             raise over_limit("rows", f"more than {self._limits.rows} rows", line=self._line)
@@ -209,7 +206,7 @@ class TableReader(FeedReader):
         self.mended = ERRORS in keys
 
     def _new(self, row: list[str], cells: list[str], size: int, digest: bytes) -> Record:
-        """The record of a ``row`` of ``size`` bytes; ``cells`` are what the file has of it. It is a problem if the row has not
+        """Return the record of a ``row`` of ``size`` bytes; ``cells`` are those in the file. It is a problem if the row has not
         as many cells as the header."""
         problem = too_long(size, self._limits)
         if problem is None and len(row) != len(self._keys):
@@ -229,7 +226,7 @@ def too_long(size: int, limits: FeedLimits) -> Problem | None:
 
 def seeded(*seeds: bytes | str) -> Callable[[bytes], bytes]:
     """Return a function from a record's bytes to its digest: 16 bytes of SHA-256, seeded with everything else that decides
-    what the record means. Different seeds never give the same digest."""
+    the record's meaning. Different seeds never give the same digest."""
     seed = sha256()
     for part in seeds:
         data = part.encode() if isinstance(part, str) else part
@@ -245,8 +242,8 @@ def seeded(*seeds: bytes | str) -> Callable[[bytes], bytes]:
 
 
 def header_key(name: str) -> str:
-    """Return what a CSV column is known by: its name without case and surrounding space. A program that has written the column
-    of ``ERRORS`` anew may have changed its underscore."""
+    """Return the key of a CSV column: its name without case and surrounding space. A program that has written the column of
+    ``ERRORS`` anew may have changed its underscore."""
     key = name.strip().casefold()
     return ERRORS if _MARK.fullmatch(key) else key
 
@@ -261,9 +258,7 @@ def element_path(text: str) -> tuple[str, ...]:
 
 def member_path(text: str) -> tuple[str, ...]:
     """Return the names in ``data.jobs`` (or ``$.data.jobs[*]``, ``/data/jobs``). ``$`` alone is the root itself, and
-    ``*`` at the end (``data.jobs.*``, or alone) each member of an object.
-
-    Raise ValueError for what is not a path."""
+    ``*`` at the end (``data.jobs.*``, or alone) each member of an object. Raise ValueError for another text."""
     bare = text.strip().removeprefix("$").removesuffix("[*]").removesuffix("[]").strip("./")
     steps = tuple(bare.replace("/", ".").split(".")) if bare else ()
     if any(not step or "[" in step for step in steps):
@@ -273,9 +268,8 @@ def member_path(text: str) -> tuple[str, ...]:
     return steps
 
 
-def asked_path(records: str, parse: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
-    """Return ``[read] records`` as the steps of a path in the file's own format, which the setting may not have been
-    written for. Raise FeedError ``no_records_path``."""
+def parsed_path(records: str, parse: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
+    """Return ``[read] records`` as the steps of a path in the file's own format. Raise FeedError ``no_records_path``."""
     try:
         return parse(records)
     except ValueError as error:

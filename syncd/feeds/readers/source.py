@@ -1,9 +1,9 @@
-"""The bytes of a feed file: unpacked on the way to their reader, and as a stream of UTF-8, in whatever encoding they came.
+"""The bytes of a feed file, unpacked on the way to their reader, as a stream of UTF-8.
 
 Compressed files are never unpacked to disk, but little at a time, and within limits.
 
 The encoding is, the strongest first: the feed's setting, a byte order mark, the XML declaration, UTF-8 if the first
-chunk that is not ASCII is valid, Windows-1252. UTF-8 is passed on unchecked: the parsers check what they parse."""
+chunk that is not ASCII is valid, Windows-1252. UTF-8 is passed on unchecked: the parsers check their data."""
 
 from __future__ import annotations
 
@@ -26,12 +26,10 @@ Opener = Callable[[], BinaryIO]
 GZIP = b"\x1f\x8b"
 #: Up to this size the ratio does not count: it does no harm, and the smallest files shrink the most.
 _HARMLESS = 1 << 20
-_STEP = 1 << 14
-#: How much of a compressed file is read at a time.
-_PACKED_STEP = 1 << 13
-#: How much of the file decides what it is, and how much is read at a time.
-HEAD = 1 << 20
-CHUNK = 1 << 19
+#: The bytes of the content, and of the compressed file, that are read at a time.
+_STEP, _PACKED_STEP = 1 << 14, 1 << 13
+#: The bytes of the file that decide its format and encoding, and those that are read at a time.
+HEAD, CHUNK = 1 << 20, 1 << 19
 #: The characters that no XML may have, each one byte of UTF-8 that is part of no other character.
 _CONTROLS = bytes({*range(0x20)} - {*b"\t\n\r"})
 _BOMS = (
@@ -41,10 +39,10 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-#: What codecs call an encoding → its name in messages.
+#: Codec → its name in messages.
 _SPOKEN = {"charmap": "Windows-1252 (or the one-byte encoding that was named)"}
 _DECLARED = re.compile(rb"""\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
-#: What a declaration of single bytes cannot mean: the writer of .NET's strings names UTF-16, whatever the bytes become.
+#: Encodings that a declaration of single bytes cannot mean: .NET's writer of strings names UTF-16 for any bytes.
 _IMPOSSIBLE = re.compile(r"(?:utf|ucs)[-_]?(?:16|32|2|4)(?:[-_]?[lb]e)?\Z", re.IGNORECASE)
 
 
@@ -103,7 +101,7 @@ class Unpacked:
 
 
 def over_limit(limit: str, detail: str, *, line: int | None = None, offset: int | None = None) -> FeedError:
-    """Return the error of a file that exceeds a ``limit`` of FeedLimits; ``detail`` says what is too much."""
+    """Return the error of a file that exceeds a ``limit`` of FeedLimits; ``detail`` names the excess."""
     setting = f" ([limits] {limit})" if limit in ("file", "record", "rows") else ""
     return FeedError("limit_exceeded", detail + setting, line=line, offset=offset)
 
@@ -122,10 +120,8 @@ def gunzip(file: BinaryIO, limits: FeedLimits) -> Unpacked:
 
 
 class _ShortReads:
-    """A compressed file of which little is read at a time.
-
-    Python 3.12 and newer read 128 KiB at once. That much counts as consumed before its content is there, so a small
-    file that expands too far would be noticed late."""
+    """A compressed file of which little is read at a time. Python 3.12 and newer read 128 KiB at once, which counts as consumed
+    before its content is there: a small file that expands too far would be noticed late."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -137,7 +133,7 @@ class _ShortReads:
 
 @contextmanager
 def unpacking() -> Iterator[None]:
-    """Raise what the libraries say of a damaged archive as FeedError ``truncated`` or ``bad_archive``."""
+    """Raise the libraries' errors for a damaged archive as FeedError ``truncated`` or ``bad_archive``."""
     try:
         yield
     except EOFError:
@@ -154,10 +150,9 @@ class Utf8Source:
     """One pass or several over the same bytes. Raise FeedError ``empty_file``, ``bad_encoding``, ``limit_exceeded``.
 
     ``head`` is the first chunk in UTF-8, without a byte order mark; ``whole``: it is the whole file. ``encoding`` is a
-    codec's name, "guess" while all bytes so far were ASCII. ``guessed``: nothing says so, but the bytes were read as
-    Windows-1252, because they are not UTF-8. ``size`` counts the bytes of the content so far,
-    ``bytes_read`` those of the file: fewer, if it is compressed. ``controls`` counts the characters that were left out
-    (``leave_out_controls``)."""
+    codec's name, "guess" while all bytes so far were ASCII. ``guessed``: the bytes are not UTF-8, and were read as Windows-1252
+    although nothing names it. ``size`` counts the bytes of the content so far, ``bytes_read`` those of the file: fewer, if it is
+    compressed. ``controls`` counts the characters that were left out (``leave_out_controls``)."""
 
     def __init__(self, opener: Callable[[], Stream], encoding: str | None, limits: FeedLimits) -> None:
         self._open = opener
@@ -210,14 +205,14 @@ class Utf8Source:
 
 
 def _encoding(raw: bytes, setting: str | None) -> tuple[str, int, bool]:
-    """The codec's name, the length of the byte order mark, and whether Windows-1252 is only a guess."""
+    """Return the codec's name, the length of the byte order mark, and whether Windows-1252 is only a guess."""
     mark, marked = next(((len(bom), name) for bom, name in _BOMS if raw.startswith(bom)), (0, None))
     declared = _DECLARED.match(raw[:4096])
     named = declared.group(1).decode() if declared else None
     name = setting or marked or _wide(raw) or (named if named and not _IMPOSSIBLE.match(named) else None)
     if name is None:
-        found = "guess" if raw.isascii() else _guess(raw, 0)
-        return found, 0, found == "cp1252"
+        guess = "guess" if raw.isascii() else _guess(raw, 0)
+        return guess, 0, guess == "cp1252"
     try:
         codec = codecs.lookup(name).name
         with suppress(UnicodeError):  # whether the bytes are text in it shows later
@@ -230,7 +225,7 @@ def _encoding(raw: bytes, setting: str | None) -> tuple[str, int, bool]:
 
 
 def _wide(raw: bytes) -> str | None:
-    """UTF-16 without a mark: the first two characters are ASCII in every feed, so one byte of each is NUL."""
+    """Return UTF-16 without a mark: the first two characters are ASCII in every feed, so one byte of each is NUL."""
     start = [byte == 0 for byte in raw[:4]]
     if start == [False, True, False, True]:
         return "utf-16-le"
@@ -238,7 +233,7 @@ def _wide(raw: bytes) -> str | None:
 
 
 def _guess(raw: bytes, start: int) -> str:
-    """UTF-8 if ``raw`` is (except for a character cut off at its end), else Windows-1252, unless it is broken UTF-8."""
+    """Return UTF-8 if ``raw`` is (except for a character cut off at its end), else Windows-1252. Raise for broken UTF-8."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(raw)
     except UnicodeDecodeError as error:
@@ -251,7 +246,7 @@ def _guess(raw: bytes, start: int) -> str:
 
 
 def _transcoder(encoding: str) -> codecs.IncrementalDecoder | None:
-    """The decoder of text that is not UTF-8 already, nor ASCII so far."""
+    """Return the decoder of text that is not UTF-8 already, nor ASCII so far."""
     return None if encoding in ("utf-8", "guess") else codecs.getincrementaldecoder(encoding)()
 
 

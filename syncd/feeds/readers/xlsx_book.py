@@ -1,4 +1,4 @@
-"""The parts of an .xlsx file: its sheets, the texts they share, and which numbers are dates.
+"""The parts of an .xlsx file: its sheets, their shared texts, and the styles of dates.
 
 Every part is streamed through lxml like an XML feed: without document types, with nothing loaded from elsewhere, and
 with at most one row or one text in memory. The shared texts go to a scratch file when they are many, and have a size before
@@ -24,7 +24,7 @@ from syncd.feeds.readers.xml import BYTES_A_TAG, Event, local, new_parser, refus
 from syncd.feeds.readers.zip_archive import ZipArchive
 
 _CONTENTS = "[Content_Types].xml"
-#: A name in the archive → what the archive is instead of a feed.
+#: A name in the archive → the kind of the archive, which is not a feed.
 _FOREIGN = {
     "xl/workbook.bin": "a binary Excel workbook (.xlsb); save it as .xlsx or CSV",
     "word/document.xml": "a Word document",
@@ -33,7 +33,7 @@ _FOREIGN = {
 }
 _CHUNK = 1 << 16
 #: No row or text is longer: a cell holds 32,767 characters.
-_LONGEST = 4 << 20
+_MAX_ELEMENT = 4 << 20
 _IN_MEMORY = 8 << 20
 #: The most shared texts that stay in memory once they were asked for, and the largest of them in bytes.
 _CACHED, _MAX_CACHED_SIZE = 512, 1 << 13
@@ -65,7 +65,7 @@ def is_spreadsheet(names: Collection[str]) -> bool:
 
 class Book:
     """An open spreadsheet. ``dates`` are the styles whose numbers are dates; ``since_1904``: they count from 1904.
-    Raise FeedError ``bad_archive`` and what ``elements`` raises."""
+    Raise FeedError ``bad_archive`` and the errors of ``elements``."""
 
     def __init__(self, archive: ZipArchive, limits: FeedLimits) -> None:
         self._archive, self._limits = archive, limits
@@ -110,21 +110,21 @@ class Book:
         raise FeedError("no_records_path", f"{what} in the spreadsheet; it has {named or 'none'}")
 
     def _links(self, part: str) -> list[tuple[str, str, str]]:
-        """(kind, id, part) of what a part refers to."""
+        """Return (kind, id, part) of each part that a part refers to."""
         folder, name = posixpath.split(part)
         rels = posixpath.join(folder, "_rels", f"{name}.rels")
         if rels not in self._archive.zip.NameToInfo:
             return []
-        found = []
+        links = []
         for link in self.elements(rels, "Relationship"):
             target = posixpath.normpath(posixpath.join("/", folder, link.get("Target") or "")).lstrip("/")
             kind, name = (link.get("Type") or "").rpartition("/")[2], link.get("Id") or ""
             self._keep(kind, name, target)
-            found.append((kind, name, target))
-        return found
+            links.append((kind, name, target))
+        return links
 
     def _sheets(self, main: str) -> list[Sheet]:
-        found = []
+        sheets = []
         for element in self.elements(main, "workbookPr", "sheet"):
             if local(element) == "workbookPr":
                 self.since_1904 = element.get("date1904") in ("1", "true")
@@ -134,8 +134,8 @@ class Book:
             if "sheet" in part.casefold():
                 sheet = Sheet(element.get("name") or "", part, element.get("state") in (None, "visible"))
                 self._keep(sheet.name)
-                found.append(sheet)
-        return found
+                sheets.append(sheet)
+        return sheets
 
     def _date_styles(self) -> Iterator[int]:
         formats: dict[str, bool] = {}
@@ -195,16 +195,17 @@ class Texts:
 
 
 def plain_text(element: etree._Element) -> str:
-    """The text of an ``si`` or ``is`` element: all its runs, without the guides to pronunciation."""
+    """Return the text of an ``si`` or ``is`` element: all its runs, without the guides to pronunciation."""
     runs = [
         run.text or ""
         for run in element.iter("{*}t")
         if (parent := run.getparent()) is not None and local(parent) != "rPh"
     ]
-    return _ESCAPE.sub(lambda found: _char(int(found[1], 16)), "".join(runs))
+    return _ESCAPE.sub(_character, "".join(runs))
 
 
-def _char(code: int) -> str:
+def _character(escape: re.Match[str]) -> str:
+    code = int(escape[1], 16)
     return "" if 0xD800 <= code < 0xE000 else chr(code)
 
 
@@ -213,7 +214,7 @@ def _elements(
 ) -> Iterator[etree._Element]:
     parser = new_parser(tuple(f"{{*}}{name}" for name in wanted))
     events = cast(Iterator[Event], parser.read_events())
-    most = min(_LONGEST, limits.text)
+    most = min(_MAX_ELEMENT, limits.text)
     since = 0
     try:
         for number, chunk in enumerate(chunks):
@@ -229,11 +230,8 @@ def _elements(
                 elif element.getprevious() is None and element.getroottree().docinfo.internalDTD is not None:
                     raise FeedError("forbidden_dtd", f"{part} of the spreadsheet declares a document type")
             if since > most:
-                detail = (
-                    f"{part} of the spreadsheet has more than {most} bytes without a row or text, where a tag"
-                )
-                detail += f" counts {BYTES_A_TAG} bytes more"
-                raise FeedError("limit_exceeded", detail)
+                detail = f"{part} of the spreadsheet has more than {most} bytes without a row or text"
+                raise FeedError("limit_exceeded", f"{detail}, where a tag counts {BYTES_A_TAG} bytes more")
         parser.close()
     except etree.XMLSyntaxError as error:
         raise FeedError("not_well_formed", f"{part} of the spreadsheet: {error.msg}") from None

@@ -24,7 +24,7 @@ from syncd.feeds.readers.zip_archive import ZipArchive
 
 #: A sheet has no more rows than this in any program.
 _LAST_ROW = 1_048_576
-#: The most rows, and bytes of rows, that are read before it is asked which of them are known.
+#: The most rows, and bytes of rows, that are read before the known ones are looked up.
 _MAX_BATCH, _MAX_BATCH_SIZE = 500, 1 << 20
 _DAY = 86400
 #: 31 December 9999, counted from 1900: there are no dates beyond.
@@ -74,22 +74,22 @@ class XlsxReader(TableReader):
             self.bytes_read = archive.place
 
     def _rows(self, book: Book, cells: Cells, packed: int) -> Iterator[_Row]:
-        """The rows of a spreadsheet of ``packed`` bytes, without the empty ones."""
+        """Yield the rows of a spreadsheet of ``packed`` bytes, without the empty ones."""
         number = 0
         for row in book.elements(book.sheet(self._sheet).part, "row"):
             number = int(row.get("r") or number + 1)
             if number > _LAST_ROW:
                 raise FeedError("not_well_formed", f"a row beyond {_LAST_ROW}", line=number)
             self._line = number
-            found, size = cells.of(row, number)
+            texts, size = cells.of(row, number)
             # one text may be shared by the cells of a million rows, and each of them has its whole length
             self._expanded += size
             check_expansion(self._expanded, packed, self._limits)
-            if found:
-                yield _Row(number, found, size)
+            if texts:
+                yield _Row(number, texts, size)
 
     def _take_header(self, rows: Iterator[_Row]) -> Callable[[bytes], bytes]:
-        """The first row with more than one cell names the columns: a lone cell above is a title."""
+        """Take the first row with more than one cell, which names the columns: a lone cell above is a title."""
         empty = True
         for number, cells, size in rows:
             if sum(map(bool, map(str.strip, cells))) > 1:
@@ -131,7 +131,7 @@ def _batches(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Raise FeedError ``not_well_formed`` for a cell or style that refers to what does not exist, or is not a number."""
+    """Raise FeedError ``not_well_formed`` for a cell or style that is not a number, or has the number of none."""
     try:
         yield
     except (ValueError, IndexError, OverflowError) as error:
@@ -139,8 +139,8 @@ def _reading() -> Iterator[None]:
 
 
 class Cells:
-    """The cells of a row as texts, as a CSV has them. Raise FeedError ``limit_exceeded`` for more columns than there may be,
-    and for a row of more bytes than a reader may hold; ValueError, IndexError for a cell that refers to what does not exist."""
+    """The cells of a row as texts, as a CSV has them. Raise FeedError ``limit_exceeded`` for too many columns, and for a row of
+    more bytes than a reader may hold; ValueError, IndexError for a cell with the number of no text or style."""
 
     def __init__(self, book: Book, texts: Texts, limits: FeedLimits) -> None:
         self._texts, self._dates, self._limits = texts, book.dates, limits
@@ -148,7 +148,7 @@ class Cells:
 
     def of(self, row: etree._Element, number: int) -> tuple[list[str], int]:
         """Return the cells of a row up to the last that has a value, and their size in bytes. ``number`` is the row's."""
-        found: list[str] = []
+        texts: list[str] = []
         column = size = 0
         size_of, most = self._texts.size, self._limits.text
         for cell in row:
@@ -164,11 +164,11 @@ class Cells:
             if value := self._value(content, kind, cell):
                 if column > self._limits.columns:
                     raise over_limit("columns", f"more than {self._limits.columns} columns", line=number)
-                found += [""] * (column - len(found))
-                found[column - 1] = value
-        while found and not found[-1].strip():
-            found.pop()
-        return found, size
+                texts += [""] * (column - len(texts))
+                texts[column - 1] = value
+        while texts and not texts[-1].strip():
+            texts.pop()
+        return texts, size
 
     def _value(self, content: str, kind: str, cell: etree._Element) -> str:
         match kind:
@@ -182,7 +182,7 @@ class Cells:
         return content
 
     def _date(self, serial: float) -> str:
-        """ISO 8601: a date, with the time if it is not midnight, or a time alone within the first day."""
+        """Return ISO 8601: a date, with the time if it is not midnight, or a time alone within the first day."""
         if not 0 <= serial <= _LAST_DAY:
             return _number(repr(serial))
         if serial < 60 and self._epoch.year == 1899:
@@ -194,7 +194,7 @@ class Cells:
 
 
 def _content(cell: etree._Element, kind: str) -> str:
-    """The content of a cell in the sheet itself: its text, or a number, which may be that of a shared text."""
+    """Return the content of a cell in the sheet itself: its text, or a number, which may be that of a shared text."""
     if kind == "inlineStr":
         return plain_text(cell)
     for child in cell:
@@ -204,7 +204,7 @@ def _content(cell: etree._Element, kind: str) -> str:
 
 
 def _number(text: str) -> str:
-    """A number as a person writes it: without ``.0``, and without the last digits that binary fractions add."""
+    """Return a number as a person writes it: without ``.0``, and without the last digits that binary fractions add."""
     text = text.strip()
     if text.removeprefix("-").isdecimal():
         return text
@@ -214,10 +214,10 @@ def _number(text: str) -> str:
 
 @cache
 def _column(letters: str) -> int:
-    """``A`` is 1. Raise ValueError."""
+    """Return the number of a column; ``A`` is 1. Raise ValueError."""
     if not letters.isalpha() or not letters.isascii() or len(letters) > 3:
         raise ValueError(f"no column {letters[:9]!r}")
-    found = 0
+    number = 0
     for letter in letters.upper():
-        found = found * 26 + ord(letter) - 64
-    return found
+        number = number * 26 + ord(letter) - 64
+    return number

@@ -22,7 +22,7 @@ _OTHERS = {9: "deflate64", 12: "bzip2", 14: "LZMA", 93: "zstd", 95: "xz"}
 _END = b"PK\x05\x06"
 _END_SIZE = 22
 #: The list of members takes up to 20 times its size in memory.
-_LONGEST_LIST = 4 << 20
+_MAX_LIST = 4 << 20
 ZIP = (b"PK\x03\x04", _END)
 
 #: Makes the reader of one member.
@@ -34,7 +34,7 @@ class ZipArchive:
 
     def __init__(self, raw: BinaryIO, limits: FeedLimits) -> None:
         self._raw, self._limits = raw, limits
-        bounded = _Bounded(raw, min(limits.text, _LONGEST_LIST))
+        bounded = _Bounded(raw, min(limits.text, _MAX_LIST))
         try:
             with unpacking():
                 self.zip = _open(bounded)
@@ -52,18 +52,18 @@ class ZipArchive:
 
     @property
     def place(self) -> int:
-        """How far the file was read, in bytes."""
+        """The bytes of the file that were read."""
         return self._raw.tell()
 
     def members(self) -> list[zipfile.ZipInfo]:
         """Return the files in it, without those that other systems add unasked."""
         listed = self.zip.infolist()  # whose is_dir() fails for an empty name
-        found = [i for i in listed if not i.filename.endswith("/") and not _is_litter(i.filename)]
-        for info in found:
+        infos = [i for i in listed if not i.filename.endswith("/") and not _is_litter(i.filename)]
+        for info in infos:
             self.check(info)
-        if not found:
+        if not infos:
             raise FeedError("empty_file", "the archive has no files in it")
-        return found
+        return infos
 
     def check(self, info: zipfile.ZipInfo) -> None:
         """Raise FeedError ``bad_archive`` for a member that cannot be read."""
@@ -80,7 +80,7 @@ class ZipArchive:
         others = self._packed - (info.compress_size if info.header_offset in self._opened else 0)
         self._packed = others + info.compress_size
         self._opened.add(info.header_offset)
-        # members are read in any order, and what is said of their sizes may be wrong
+        # members are read in any order, and their sizes as the archive names them may be wrong
         packed = lambda: min(self.size, others + max(0, self._raw.tell() - info.header_offset))  # noqa: E731
         return Unpacked(content, self._raw, self._limits, before, packed=packed)
 
@@ -92,12 +92,13 @@ class ZipArchive:
 class ZipReader(FeedReader):
     """See FeedReader. The first member decides the format; CSV members have one and the same header.
 
-    ``declared`` is the sum of what the members declare, or that number itself where all say the same: then they are
-    pages of one list. Raise FeedError ``bad_archive``, ``bad_header``, and what the members' readers raise, with their names."""
+    ``declared`` is the sum of the numbers that the members declare, or that number itself where all declare the same: then they
+    are pages of one list. Raise FeedError ``bad_archive``, ``bad_header``, and the errors of the members' readers, with their
+    names."""
 
     def __init__(self, opener: Opener, options: ReadOptions, member: Member, archive: ZipArchive) -> None:
         self._opener, self._member = opener, member
-        self._options = options._replace(slicing=False)  # ``again`` does not know which member a Slice is of
+        self._options = options._replace(slicing=False)  # ``again`` does not know the member of a Slice
         info, *others = archive.members()
         self._several = bool(others)
         self._first, self._first_name = self._reader(archive, info, 0, self._options), shown(info)

@@ -9,7 +9,7 @@ import pytest
 
 from syncd.domain import Catalogue, Policy, Threshold
 from syncd.errors import ConfigError
-from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed, read_feed_files
+from syncd.feeds.configuration import FeedDefaults, parse_feed, read_feed_files
 from syncd.feeds.mapping.presets import load_preset, overridden, preset_names
 
 CATALOGUE = Catalogue.default()

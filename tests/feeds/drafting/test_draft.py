@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from syncd.domain import Catalogue, FeedLimits, Moment
 from syncd.errors import FeedError
-from syncd.feeds.configuration.feed_files import FeedConfig, FeedDefaults, parse_feed
+from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.columns import kinds_of
 from syncd.feeds.drafting.draft import Draft, Drafter, employer_named_in
 from syncd.feeds.mapping.presets import load_preset, preset_names

@@ -2,7 +2,7 @@
 
 import pytest
 
-from syncd.feeds.drafting.preset_match import find_preset, is_native, score
+from syncd.feeds.mapping.presets import find_preset, is_native, score
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 from lxml import etree
 
-from syncd.feeds.drafting.records import json_paths, name_of, selector_of, values_in, xml_paths
+from syncd.feeds.drafting.survey import json_paths, name_of, selector_of, values_in, xml_paths
 
 PLACES = {
     '[{"a": 1, "b": 2}]': [""],

@@ -12,7 +12,7 @@ from lxml import etree
 
 from syncd.domain import Catalogue, FeedLimits, check_body, html_faults
 from syncd.errors import ConfigError, Invalid, Problem
-from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.mapping.mapping import COMPILERS, MappedRow, Mapping
 from syncd.feeds.mapping.presets import load_preset, preset_names
 from syncd.feeds.mapping.transforms.html import bare, clean, paragraphs

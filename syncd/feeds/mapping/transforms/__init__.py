@@ -1,4 +1,4 @@
-"""Small grammars from what employers write to what the API takes. Pure functions, which report what they guess or drop."""
+"""Small grammars from the texts of employers to the values of the API. Pure functions, which report each guess and omission."""
 
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.mapping.transforms.dates import compile_dates, readings, says_no_date

@@ -43,8 +43,6 @@ _COUNTRIES = (
     " Namibia, Namibie, Mozambique, Angola, Congo, Gabon, Mali, Niger, Burkina Faso, Benin, Bénin, Togo, Madagascar,"
     " Mauritius, Maurice, Sudan, Soudan, Libya, Libye, Mauritania, Mauritanie, Afghanistan, Syria, Syrie, Yemen, Yémen"
 )
-
-
 #: A ZIP code, and a remark behind a dash: "MA 02110", "MA - HQ".
 _AFTER = re.compile(r"\s+\d{5}(?:-\d{4})?\Z|\s+[-–]\s.*\Z", re.DOTALL)
 _ZIP = re.compile(r"CA\s+\d{5}(?:-\d{4})?\Z")
@@ -67,7 +65,7 @@ _NAMES = frozenset(_key(name) for name in f"{_STATES},{_COUNTRIES}".split(","))
 
 
 def is_abroad(city: str, region: str) -> bool:
-    """Return whether ``region``, what follows the city in a location, names a state of the USA or a country other than
+    """Return whether ``region``, the text after the city in a location, names a state of the USA or a country other than
     Canada, in English or French: "MA", "MA 02110", "Massachusetts, USA", "Royaume-Uni". "CA" is California only after one of its
     large cities, else Canada."""
     if region.strip() == "CA":

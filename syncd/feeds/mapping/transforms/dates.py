@@ -59,7 +59,7 @@ _WORDS = [
     for first, second in ((_DAY, rf"(?:of\s+)?{_MONTH}"), (_MONTH, _DAY))
 ]
 _WORDS.append(re.compile(rf"(?P<day>\d{{1,2}})[\s.\-]+{_MONTH}[\s.\-]+(?P<year>\d\d)\Z", re.ASCII))
-#: What stands in place of a date where none is set.
+#: Words in place of a date where none is set.
 _NO_DATE = re.compile(
     r"(?:open |ouvert )?(?:until filled|jusqu'a (?:ce que le poste soit )?(?:comble|pourvu|comblement))|jusqu'a comblement"
     r"|ongoing|continuous|rolling|no (?:closing |end |expiry )?date|none|open|permanent|en continu|indetermine|aucune|sans date"
@@ -67,17 +67,15 @@ _NO_DATE = re.compile(
 
 
 def compile_dates(formats: Sequence[str]) -> Callable[[object], str | None]:
-    """Return a function from a value to ``YYYY-MM-DD``, or None if none of ``formats`` fits.
-
-    Raise ValueError for what is not a format."""
+    """Return a function from a value to ``YYYY-MM-DD``, or None if no format fits. Raise ValueError for an unknown format."""
     parsers = [_NAMED.get(name) or _strptime(name) for name in formats]
 
     @lru_cache(maxsize=4096)
     def parse(text: str) -> str | None:
         for parser in parsers:
-            found = parser(text)
-            if found is not None:
-                return found.isoformat()
+            day = parser(text)
+            if day is not None:
+                return day.isoformat()
         return None
 
     return lambda value: parse(spelled(value)[:100].strip())
@@ -90,10 +88,10 @@ def says_no_date(value: object) -> bool:
 
 
 def readings(value: object) -> list[str]:
-    """Return what numbers mean that can be read with the day or with the month first, as ``YYYY-MM-DD``: two dates, or none."""
+    """Return both dates, as ``YYYY-MM-DD``, of numbers that can be read with the day or with the month first; else none."""
     text = spelled(value)[:100].strip()
-    found = [one.isoformat() for parse in (_DMY, _MDY) if (one := parse(text)) is not None]
-    return found if len(set(found)) == 2 else []
+    dates = [one.isoformat() for parse in (_DMY, _MDY) if (one := parse(text)) is not None]
+    return dates if len(set(dates)) == 2 else []
 
 
 def _strptime(form: str) -> Parse:
@@ -121,8 +119,8 @@ def _strptime(form: str) -> Parse:
 
 
 def _iso(text: str) -> date | None:
-    found = _ISO.match(text) or _ISO_BASIC.match(text)
-    return _date(int(found[1]), int(found[2]), int(found[3])) if found else None
+    match = _ISO.match(text) or _ISO_BASIC.match(text)
+    return _date(int(match[1]), int(match[2]), int(match[3])) if match else None
 
 
 def _rfc822(text: str) -> date | None:
@@ -131,13 +129,13 @@ def _rfc822(text: str) -> date | None:
 
 
 def _ordered(year: int, month: int, day: int) -> Parse:
-    """Numbers whose order says what they are."""
+    """Return the parser of numbers in this order."""
 
     def parse(text: str) -> date | None:
-        found = _NUMBERS.match(text)
-        if found is None:
+        match = _NUMBERS.match(text)
+        if match is None:
             return None
-        parts = (found[1], found[3], found[4])
+        parts = (match[1], match[3], match[4])
         if len(parts[month]) > 2 or len(parts[day]) > 2:
             return None
         century = 0 if len(parts[year]) == 4 else 2000
@@ -150,23 +148,23 @@ _DMY, _MDY, _YMD = _ordered(2, 1, 0), _ordered(2, 0, 1), _ordered(0, 1, 2)
 
 
 def _unambiguous(text: str) -> date | None:
-    """``27/08/2026`` and ``8/27/2026``, but not ``08/07/2026``. A year of four digits may come first."""
-    found = _NUMBERS.match(text)
-    if found is None:
+    """Parse ``27/08/2026`` and ``8/27/2026``, but not ``08/07/2026``. A year of four digits may come first."""
+    match = _NUMBERS.match(text)
+    if match is None:
         return None
-    if len(found[1]) == 4:
+    if len(match[1]) == 4:
         return _YMD(text)
-    readings = {parse(text) for parse in (_DMY, _MDY)} - {None} if len(found[4]) == 4 else set()
+    readings = {parse(text) for parse in (_DMY, _MDY)} - {None} if len(match[4]) == 4 else set()
     return readings.pop() if len(readings) == 1 else None
 
 
 def _words(text: str) -> date | None:
     plain = fold(text).strip()
     for pattern in _WORDS:
-        found = pattern.match(plain)
-        if found:
-            year = int(found["year"])
-            return _date(year + (2000 if year < 100 else 0), _MONTHS[found["month"]], int(found["day"]))
+        match = pattern.match(plain)
+        if match:
+            year = int(match["year"])
+            return _date(year + (2000 if year < 100 else 0), _MONTHS[match["month"]], int(match["day"]))
     return None
 
 
@@ -183,7 +181,7 @@ def _epoch(scale: int) -> Parse:
 
 
 def _excel(text: str) -> date | None:
-    """A spreadsheet's day number (1 is 1900-01-01, with a leap day that 1900 did not have)."""
+    """Parse a spreadsheet's day number (1 is 1900-01-01, with a leap day that 1900 did not have)."""
     return date(1899, 12, 30) + timedelta(days=int(text.partition(".")[0])) if _SERIAL.match(text) else None
 
 

@@ -19,7 +19,7 @@ _HEADINGS = "h1 h2 h3 h4 h5 h6 dt th caption legend summary figcaption".split()
 _CONTAINERS = (
     "section article header footer main aside nav blockquote table center form fieldset figure address details dl"
 ).split()
-#: A block that the API does not know → what its start tag and its end tag become.
+#: A block that the API does not know → the texts in place of its start tag and its end tag.
 _BLOCKS = {
     **dict.fromkeys(_HEADINGS, ("<p><strong>", "</strong></p>")),
     **dict.fromkeys(("tr", "dd", "pre"), ("<p>", "</p>")),
@@ -39,7 +39,7 @@ _HIDDEN = frozenset("script style title iframe object noscript template svg math
 _INLINE = frozenset("strong b em i a u s span font small big sub sup mark code".split())
 #: Elements without an end tag, or whose end tag is mostly left out: they do not nest by themselves.
 _SELF_CLOSING = frozenset("br hr img p li tr td th dt dd option meta link input wbr".split())
-_DEEPEST = 100
+_MAX_DEPTH = 100
 
 _NAMES = "|".join(sorted(_KNOWN, key=len, reverse=True))
 _TAG = re.compile(rf"</?(?:{_NAMES}|[a-z]+:[a-z]+)(?=[\s/>])|<!--|<[!?][a-z\[]", re.IGNORECASE)
@@ -58,7 +58,7 @@ _EMPTY = re.compile(r"<(p|div|strong|b|em|i|li|ul|ol|a)(?: [^<>]*)?>(?:\s|<br>)*
 
 
 def _link(tag: str, name: str, value: str) -> str | None:
-    """An attribute of a link as it may stay; None drops it."""
+    """Return an attribute of a link as it may stay; None drops it."""
     if tag != "a" or name not in ("href", "target"):
         return None
     bare = value.strip()
@@ -80,7 +80,7 @@ _CLEANER = nh3.Cleaner(
 
 
 def clean(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return ``text`` as HTML that the API takes, and what was done to it (in words; nothing if it was fine).
+    """Return ``text`` as HTML that the API takes, and the changes in words.
 
     HTML that passes, and one line of plain text, are returned byte for byte. Plain text of several lines becomes
     paragraphs. HTML that was escaped as a whole is unescaped, at most twice. Where nothing is visible the result is ""."""
@@ -108,17 +108,14 @@ def _without_tags(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _cleaned(text: str, done: list[str]) -> tuple[str, tuple[str, ...]]:
-    found = {name.lower() for name in _NAME.findall(text)}
-    names = {name for name in found if name in _REPLACED or ":" in name}
-    done.append(
-        f"replaced or removed: {', '.join(sorted(names)[:8])}" if names else "attributes or faults removed"
-    )
+    tags = {name.lower() for name in _NAME.findall(text)}
+    names = sorted(name for name in tags if name in _REPLACED or ":" in name)
+    done.append(f"replaced or removed: {', '.join(names[:8])}" if names else "attributes or faults removed")
     if _too_deep(text):
         return bare(text), (*done, "reduced to plain text")
     source = without_controls(_ADDRESS.sub("&lt;", text))
-    result = _CLEANER.clean(_BLOCK.sub(lambda tag: _BLOCKS[tag[2].lower()][bool(tag[1])], source)).replace(
-        "&nbsp;", "\u00a0"
-    )
+    known = _BLOCK.sub(lambda tag: _BLOCKS[tag[2].lower()][bool(tag[1])], source)
+    result = _CLEANER.clean(known).replace("&nbsp;", "\u00a0")
     result = _with_lists(_DEAD_LINK.sub(r"\1", result))
     result = _without_empties(_CELL_END.sub("", result)).strip()
     if len(result) <= 4 * len(text) + 1000 and not html_faults(result, 1):
@@ -127,18 +124,18 @@ def _cleaned(text: str, done: list[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _too_deep(text: str) -> bool:
-    """Whether elements are nested deeper than any text needs: the time of parsing grows with the square of the depth."""
+    """Return whether elements are nested deeper than any text needs: the time of parsing grows with the square of the depth."""
     depth = 0
-    for tag in _ANY_TAG.finditer(text) if text.count("<") > _DEEPEST else ():
+    for tag in _ANY_TAG.finditer(text) if text.count("<") > _MAX_DEPTH else ():
         if tag[2] and tag[2].lower() not in _SELF_CLOSING:
             depth = max(0, depth - 1) if tag[1] else depth + 1
-            if depth > _DEEPEST:
+            if depth > _MAX_DEPTH:
                 return True
     return False
 
 
 def bare(text: str) -> str:
-    """Return nothing but the text of some HTML, in paragraphs. What browsers hide is left out."""
+    """Return nothing but the text of some HTML, in paragraphs, without elements that browsers hide."""
     out: list[str] = []
     hidden, last = "", 0
     for tag in _ANY_TAG.finditer(text):
@@ -162,7 +159,7 @@ def paragraphs(text: str) -> str:
 
 
 def _with_lists(text: str) -> str:
-    """Runs of ``li`` outside of any list get one (applicant tracking systems send them bare)."""
+    """Put runs of ``li`` outside of any list into one (applicant tracking systems send them bare)."""
     if "<li>" not in text:
         return text
     out: list[str] = []

@@ -1,6 +1,5 @@
-"""The words and marks of salaries in English and French, as patterns. ``money`` says what they mean together.
-
-They are for texts in lower case with one kind of dash, apostrophe and blank, and without accents."""
+"""The words and marks of salaries in English and French, as patterns for ``money``: for texts in lower case with one kind of
+dash, apostrophe and blank, and without accents."""
 
 from __future__ import annotations
 
@@ -65,7 +64,7 @@ NOT_PAY = re.compile(
     r"|\d+(?:[.,]\d+)?\s*%|\d+\s*\+?\s*(?:years?|ans|months?|mois|weeks?|semaines|days?|jours)(?: of)?\s*"
     r"(?:experience|d'experience|vacation|vacances|conge|leave|off|paid)|401\s?\(?k\)?"
     r"|\d{1,2}:\d\d\s*(?:am|pm)?"
-    # what number a step or a grade has, in front of the pay: "Step 1 $32.15", "Grade 7 - $32.15", "Echelon 1 : 24,50 $"
+    # the number of a step or a grade in front of the pay: "Step 1 $32.15", "Grade 7 - $32.15", "Echelon 1 : 24,50 $"
     r"|(?:(?<=step )|(?<=grade )|(?<=band )|(?<=echelon )|(?<=niveau )|(?<=classe )|(?<![a-z] level )(?<=level ))"
     r"\d{1,2}(?=\s?[-:]?\s?\$\s?\d|\s?:\s?\d)"
     r"|\d+(?:[.,]\d+)?\s*(?:hours|heures|hrs|hour(?=[\s-]*(?:shift|day|week)))\b(?!\s*(?:rate|pay))"
@@ -92,7 +91,7 @@ PURPOSE = (
     r"|logement)"
 )
 FOR = r" ?(?:in |for |pour |de |d')?(?:a |the |la |le |l'|un |une )?"
-#: What is paid beside the pay, and is named so: "$40 per month phone allowance", "allocation de 500 $ par mois".
+#: A named allowance beside the pay: "$40 per month phone allowance", "allocation de 500 $ par mois".
 ALLOWANCE = re.compile(
     rf"{SUM}(?: ?(?:-|to|a) ?{SUM})?{PER_TIME}{FOR}{PURPOSE} (?:allowance|allocation)\b"
     rf"|\ballocations? (?:de |d'|: ?)?{SUM}(?:{PER_TIME})?"
@@ -121,15 +120,13 @@ FILLERS = re.compile(
     r"\b(?:salary|salaire|pay|rate|wage|from|starting(?: at)?|up to|a partir de|de|between|entre|base|max|min"
     r"|plus|commission)\b"
 )
-
-
 #: After a number without a sign of money it is a length of time, where an amount follows: "after 30 days, $19 per hour".
 TIME = re.compile(r" ?(?:days?|jours?|weeks?|semaines?|months?|mois|years?|ans?)\b")
 #: A number at the end, which counts the unit after it.
 COUNT = re.compile(r"\d[- ]?\Z")
 
 DOLLARS = r"\$((?:\d{1,3}(?:,\d{3})+|\d{1,9})(?:\.\d\d?)?)"
-#: Most of what feeds write: "$25.50 - $30 per hour", "$52,000 / year".
+#: The pay of most feeds: "$25.50 - $30 per hour", "$52,000 / year".
 USUAL = re.compile(
     rf"{DOLLARS}(?: ?[-–] ?{DOLLARS})? ?(?:/ ?|per |an? )(hour|day|week|month|year)",
     re.ASCII | re.IGNORECASE,

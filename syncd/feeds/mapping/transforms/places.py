@@ -1,5 +1,5 @@
-"""A location as feeds write it, brought into the form "City, Province". Whether it exists is decided by the domain;
-texts that name no place ("Remote", "Multiple locations") are recognised here, and so is what places a text in Canada."""
+"""A location as feeds write it, brought into the form "City, Province". The domain decides whether it exists. Texts that name no
+place ("Remote", "Multiple locations"), and words that place a text in Canada, are recognised here."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from syncd.feeds.mapping.transforms.abroad import is_abroad
 from syncd.shipped_data import place_file, places_in
 
 #: The API does not take a longer location.
-_LONGEST = 400
-#: Longer texts are not looked through for a list of places.
-_LONGEST_LIST = 1_000
-#: In a text with more dashes no city is looked for.
-_MOST_DASHES = 8
+_MAX_PLACE = 400
+#: The most characters of a list of places, and dashes of a text with a city in it.
+_MAX_LIST, _MAX_DASHES = 1_000, 8
 _CANADA = frozenset(("ca", "can", "canada", "cdn"))
 _CODES = "|".join(PROVINCES)
 #: Codes of provinces that are codes of countries, too (ISO 3166).
@@ -64,7 +62,7 @@ _OTHERS = re.compile(r"\s*\(?\+\s*\d{1,3}(?:\s+(?:more|others?|autres?)(?:\s+\w+
 _BRACKETS = re.compile(r"([^,()]+?)\s*\(([^()]+)\)\Z")
 #: Counties with the names of two places.
 _COUNTIES = frozenset({"prescott and russell", "leeds and grenville", "lennox and addington"})
-#: What no name of a place has in it, and what may be within a text of one place, too.
+#: Marks that no name of a place has in it, and line ends, which may be within a text of one place, too.
 _BETWEEN_PLACES, _BETWEEN_LINES = re.compile("[;|\u2022]"), re.compile("[\n\r]+")
 _BETWEEN_CITIES = re.compile(r"\s*[/&]\s*|\s+(?:or|ou|and|et)\s+", re.IGNORECASE)
 _NOT_IN_NAMES = re.compile(r"[\s\d]")
@@ -76,11 +74,11 @@ _MORE = re.compile(r"([^,]+,\s*[^,]+?)(?:\s+-\s+|\s*\().*\Z", re.DOTALL)
 def each_place(text: str) -> tuple[str, ...]:
     """Return a text for each place of a list: "Toronto, ON; Ottawa", "Toronto, ON / Ottawa, ON", "Toronto, ON, Calgary, AB". If a
     part of it is not certainly a place, return ``text`` alone: "Windsor | NS" is one place."""
-    return _places_listed(text) if len(text) <= _LONGEST else _list_of_places(text[: _LONGEST_LIST + 1])
+    return _places_listed(text) if len(text) <= _MAX_PLACE else _list_of_places(text[: _MAX_LIST + 1])
 
 
 def _list_of_places(text: str) -> tuple[str, ...]:
-    if len(text) > _LONGEST_LIST:
+    if len(text) > _MAX_LIST:
         return (text,)
     spaced = " ".join(filter(None, text.split(" ")))
     for between, is_place in (
@@ -88,9 +86,9 @@ def _list_of_places(text: str) -> tuple[str, ...]:
         (_BETWEEN_LINES, _has_region),
         (_BETWEEN_CITIES, _has_region),
     ):
-        found = [" ".join(part.split()) for part in between.split(spaced)]
-        parts = tuple(part for part in found if part and not _is_way_to_work(part))
-        if parts and len(found) > 1 and all(map(is_place, parts)):
+        texts = [" ".join(part.split()) for part in between.split(spaced)]
+        parts = tuple(part for part in texts if part and not _is_way_to_work(part))
+        if parts and len(texts) > 1 and all(map(is_place, parts)):
             return parts
     words = [word.strip() for word in text.split(",")]
     cities, provinces = words[::2], words[1::2]  # "Toronto, ON, Calgary, AB"
@@ -123,7 +121,7 @@ def _has_region(text: str) -> bool:
 def each_city(text: str) -> tuple[str, ...]:
     """Return a text for each city of "Toronto or Ottawa, ON" and "Calgary/Edmonton, AB" if all are known places of that
     province, else ``text`` alone."""
-    if len(text) > _LONGEST or not _BETWEEN_CITIES.search(text):
+    if len(text) > _MAX_PLACE or not _BETWEEN_CITIES.search(text):
         return (text,)
     cities, comma, province = read_place(text).text.rpartition(",")
     code = province_code(province) if comma else None
@@ -144,7 +142,7 @@ def is_canada(country: str) -> bool:
 def is_nowhere(text: str) -> bool:
     """Return whether ``text`` names no place: "Remote - Canada", "Télétravail", "Multiple locations", a province's code alone."""
     bare = text.strip()
-    if bare in PROVINCES or len(bare) > _LONGEST:
+    if bare in PROVINCES or len(bare) > _MAX_PLACE:
         return bare in PROVINCES
     city, comma, province = bare.rpartition(",")
     if comma and province_code(province):  # "Various locations, ON"
@@ -154,14 +152,14 @@ def is_nowhere(text: str) -> bool:
 
 def has_postal_code(text: str) -> bool:
     """Return whether ``text`` has a Canadian postal code in it."""
-    return _ANY_POSTAL.search(text[:_LONGEST]) is not None
+    return _ANY_POSTAL.search(text[:_MAX_PLACE]) is not None
 
 
 class TidyPlace(NamedTuple):
-    """A location's text, tidied; whether it names no place at all; and what is the same for every spelling of one place
-    ("Ottawa, ON", "OTTAWA, Ontario"). ``bare``: it names no province (nor another region). ``in_canada``: the text says
-    that the place is in Canada. ``known``: for a bare name, the largest Canadian place of that name as "City, PC".
-    ``country``: what "NL" or another code of both means as a country, where Canada has no known place of the name."""
+    """A location's text, tidied. ``nowhere``: it names no place at all. ``identity`` is the same for every spelling of a place
+    ("Ottawa, ON", "OTTAWA, Ontario"). ``bare``: it names no province (nor another region). ``in_canada``: the text places it in
+    Canada. ``known``: for a bare name, the largest Canadian place of that name as "City, PC". ``country``: the country of the
+    code "NL" or another code of both, where Canada has no known place of the name."""
 
     text: str
     nowhere: bool
@@ -177,12 +175,12 @@ class TidyPlace(NamedTuple):
 
     @property
     def certain(self) -> bool:
-        """Whether nothing about it has to be said."""
+        """Whether the place needs no note."""
         return self.named and not self.doubted and not (self.bare and self.known is None)
 
     @property
     def doubted(self) -> bool:
-        """Whether it may as well be abroad."""
+        """Whether the place may as well be abroad."""
         return (self.bare or self.country is not None) and not self.in_canada
 
     @property
@@ -194,7 +192,7 @@ class TidyPlace(NamedTuple):
 
 def read_place(text: str) -> TidyPlace:
     """Return ``text`` as it is sent. A feed has few places, so they are remembered."""
-    return _known(text) if len(text) <= _LONGEST else _read(text)
+    return _known(text) if len(text) <= _MAX_PLACE else _read(text)
 
 
 def _read(text: str) -> TidyPlace:
@@ -227,8 +225,8 @@ def _is_in(city: str, province: str | None) -> bool:
 
 def _largest(key: str) -> str | None:
     """Return the most populous shipped place with this key, as "City, PC"."""
-    found = _shipped().get((key, None))
-    return found or next((_shipped().get(alias) for alias in place_aliases(key, None)), None)
+    shipped = _shipped()
+    return shipped.get((key, None)) or next((shipped.get(alias) for alias in place_aliases(key, None)), None)
 
 
 @cache
@@ -244,10 +242,10 @@ def _shipped() -> Mapping[tuple[str, str | None], str]:
 def tidy(text: str) -> str:
     """Return a location with underscores as blanks; without postal code, country, "(Hybrid)" and "+ 2 more";
     ``CA-BC-Vancouver`` and ``Montréal (QC)`` as city and province; without a street before them. Idempotent."""
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_PLACE:
         return text
     place = " ".join(text.replace("_", " ").replace("–", "-").replace("—", "-").split())
-    for _ in range(_LONGEST):
+    for _ in range(_MAX_PLACE):
         better = " ".join(_step(place).split()) or place
         if better == place:
             break
@@ -268,7 +266,7 @@ def _step(place: str) -> str:
 
 
 def _arranged(place: str) -> str:
-    """City and province in their order, if the text has both."""
+    """Put city and province into their order, if the text has both."""
     first = _CODE_FIRST.match(place) or _NAME_FIRST.match(place)
     code = province_code(first[1]) if first else None
     if first and code and not province_code(first[2]) and not is_nowhere(first[2]):
@@ -283,9 +281,8 @@ def _arranged(place: str) -> str:
     if not province and (named := _NAME_LAST.match(place)):
         city, province = named[1], named[2]
     code = province_code(province)
-    if code and (
-        not province_code(city) or (place_key(city), code) in _shipped()
-    ):  # "Ontario ON" names no city
+    # "Ontario ON" names no city
+    if code and (not province_code(city) or (place_key(city), code) in _shipped()):
         return f"{city.strip(' -/')}, {province}"
     return _shortened(place)
 
@@ -295,7 +292,7 @@ def _city_in(text: str, province: str, dash: str = "-") -> str:
     "Store 104 - Barrie". If there is none, return the text. A dash without blanks is also within names (Lac-Beauport), so the
     rest needs a blank or a digit then."""
     parts = text.split(dash)
-    if _is_in(text, province) or len(parts) > _MOST_DASHES:
+    if _is_in(text, province) or len(parts) > _MAX_DASHES:
         return text
     for size in range(len(parts) - 1, 0, -1):
         for some, rest in ((parts[:size], parts[size:]), (parts[-size:], parts[:-size])):
@@ -306,7 +303,7 @@ def _city_in(text: str, province: str, dash: str = "-") -> str:
 
 
 def _shortened(place: str) -> str:
-    """``123 Main St, Toronto, ON`` and ``Toronto, ON - Downtown`` as "Toronto, ON"."""
+    """Return ``123 Main St, Toronto, ON`` and ``Toronto, ON - Downtown`` as "Toronto, ON"."""
     parts = [part.strip() for part in place.split(",")]
     code = province_code(parts[-1])
     street = len(parts) > 2 and parts[-3][:1].isdigit()  # "12 rue X, Québec, QC": here Québec is the city

@@ -1,4 +1,4 @@
-"""Where the records of an XML feed are, and what stands before the first one: found in the start of the file."""
+"""The place of the records of an XML feed, found in the start of the file."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import cast
 from lxml import etree
 
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import TOTALS, asked_path, element_path
-from syncd.feeds.readers.xml.entities import EntityTranslator, UnknownEntity
+from syncd.feeds.readers.records import TOTALS, element_path, parsed_path
+from syncd.feeds.readers.xml.parsing import EntityTranslator, UnknownEntity
 from syncd.feeds.readers.xml.tree import (
     Event,
-    FoundRecords,
+    RecordPlace,
     inherited,
     local,
     matches,
@@ -24,7 +24,7 @@ from syncd.feeds.readers.xml.tree import (
     refuse_dtd,
 )
 
-#: Paths of the known formats, and with "*" any root. Names match whatever their case.
+#: Paths of the known formats, and with "*" any root. The case of names does not count.
 _KNOWN = (
     "source/job",
     "jobs/job",
@@ -61,33 +61,33 @@ def is_known(path: tuple[str, ...]) -> bool:
     return any(matches(known, folded) for known in _PATHS)
 
 
-def find_records(head: bytes, records: str | None, *, whole: bool, outside: bool) -> FoundRecords:
+def find_records(head: bytes, records: str | None, *, whole: bool, outside: bool) -> RecordPlace:
     """Return where the first record is in ``head``; ``whole``: that is the file. ``outside``: the mapping looks beyond it.
 
     Raise FeedError ``no_records_path``, ``forbidden_dtd``."""
     refuse_dtd(head)
-    search = _Search(asked_path(records, element_path) if records else None, outside=outside)
-    found = search.run(head)
-    if found is None:
+    search = _Search(parsed_path(records, element_path) if records else None, outside=outside)
+    place = search.run(head)
+    if place is None:
         raise FeedError("no_records_path", search.complaint(whole=whole))
-    return found
+    return place
 
 
 class _Search:
     """One search through the start of a file."""
 
-    def __init__(self, asked: tuple[str, ...] | None, *, outside: bool) -> None:
-        self._wanted = [asked] if asked else []
-        if asked and len(asked) == 1:
+    def __init__(self, path: tuple[str, ...] | None, *, outside: bool) -> None:
+        self._wanted = [path] if path else []
+        if path and len(path) == 1:
             # where a file is one record, a file of several has a root above them (a file of rejected records does)
-            self._wanted.append(("*", *asked))
+            self._wanted.append(("*", *path))
         self._outside = outside
         self._root = ""
         self._declared: int | None = None
         self._openings: Counter[bytes] = Counter()
         self._containers: list[tuple[str, ...]] = []
 
-    def run(self, head: bytes) -> FoundRecords | None:
+    def run(self, head: bytes) -> RecordPlace | None:
         for event, element in _events(head):
             if event == "end":
                 self._note_total(local(element), element.text)
@@ -101,12 +101,12 @@ class _Search:
                 at = _find_opening(head, opening, self._openings[opening])
                 path = next((wanted for wanted in self._wanted if matches(wanted, path)), path)
                 shown = None if at < 0 else opening
-                return FoundRecords(path, self._root, shown, at, above, self._declared)
+                return RecordPlace(path, self._root, shown, at, above, self._declared)
             self._containers.append(path)
             for name, value in element.attrib.items():
                 self._note_total(str(name), str(value))
         path = self._empty()
-        return FoundRecords(path, self._root, declared=self._declared) if path else None
+        return RecordPlace(path, self._root, declared=self._declared) if path else None
 
     def _empty(self) -> tuple[str, ...]:
         """Return the path that records would have: an empty feed still has the element that holds them."""
@@ -142,7 +142,7 @@ class _Search:
 
 
 def _events(head: bytes) -> Iterator[Event]:
-    """The events of ``head`` up to its end or its first fault, which the reader will report."""
+    """Yield the events of ``head`` up to its end or its first fault, which the reader will report."""
     parser = new_parser(None)
     entities = EntityTranslator()
     events = cast(Iterator[Event], parser.read_events())
@@ -167,7 +167,7 @@ def _opening(element: etree._Element) -> bytes:
 
 
 def _find_opening(head: bytes, opening: bytes, count: int) -> int:
-    """Where the ``count``-th start tag that begins with ``opening`` is, but for comments and CDATA; -1 if it is not found."""
+    """Return the place of the ``count``-th start tag that begins with ``opening``, but for comments and CDATA; -1 if none."""
     entities = EntityTranslator()
     at = 0
     try:

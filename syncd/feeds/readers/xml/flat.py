@@ -1,7 +1,6 @@
-"""XML records of the common shape: an element without attributes whose children have nothing but text.
+"""XML records of the common shape, for speed: an element without attributes whose children have nothing but text.
 
-This is for speed: lxml makes a tree, from which each text is then fetched, and expat gives the texts in half of the time. Only a
-record that begins and ends by itself is read so, and only one of this shape: whatever expat refuses, or the two libraries could
+Expat gives the texts in half of the time that lxml's tree takes. A record that expat refuses, or that the two libraries could
 understand differently (namespaces), is left to lxml."""
 
 from __future__ import annotations
@@ -17,16 +16,14 @@ _MAX_SIZE = 50_000
 
 
 class FlatRecord(NamedTuple):
-    """A record of that shape: texts by name, a list of them where a name repeats. ``element`` parses it by lxml, for what asks
-    for more than texts."""
+    """A record of that shape: texts by name, a list of them where a name repeats. ``element`` parses it by lxml."""
 
     texts: dict[str, Any]
     element: Callable[[], etree._Element]
 
 
 def texts_of(data: bytes) -> dict[str, Any] | None:
-    """Return the texts of the record that is all of ``data`` (UTF-8), by name; None if it has another shape, or is
-    not well-formed."""
+    """Return the texts of the one record in ``data`` (UTF-8) by name; None if it has another shape or is not well-formed."""
     if len(data) > _MAX_SIZE:
         return None
     record = _Texts()
@@ -47,7 +44,7 @@ class _OtherShape(Exception):
 
 
 class _Texts:
-    """Collects the texts of one record."""
+    """The texts of one record, collected by expat's handlers."""
 
     __slots__ = ("_depth", "pieces", "texts")
 
@@ -69,11 +66,11 @@ class _Texts:
         self.pieces.clear()
 
 
-def add_named(found: dict[str, Any], name: str, value: Any) -> None:
-    """Add what is found under ``name``; where a name repeats, it has a list."""
-    if name not in found:
-        found[name] = value
-    elif found[name].__class__ is list:
-        found[name].append(value)
+def add_named(values: dict[str, Any], name: str, value: Any) -> None:
+    """Add a value under its ``name``; a name that repeats has a list."""
+    if name not in values:
+        values[name] = value
+    elif values[name].__class__ is list:
+        values[name].append(value)
     else:
-        found[name] = [found[name], value]
+        values[name] = [values[name], value]

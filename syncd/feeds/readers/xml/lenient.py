@@ -1,8 +1,7 @@
 """XML that is not well-formed, read as far as libxml2 recovers it (``[read] recover = true``): the first root alone.
 
-Bare ``&`` and ``<`` are text, and control characters are left out and counted. What libxml2 cannot parse is dropped; lost records
-are counted by their start tags. A record that another element's end tag closes, or that has another record in it, is a problem:
-its fields may be those of several."""
+Bare ``&`` and ``<`` are text, and control characters are left out and counted. Lost records are counted by their start tags. A
+record that another element's end tag closes, or with another record in it, is a problem: its fields may be those of several."""
 
 from __future__ import annotations
 
@@ -13,23 +12,22 @@ from contextlib import suppress
 from lxml import etree
 
 from syncd.errors import Problem
-from syncd.feeds.readers.records import ReadOptions, ReadSpec, Record
+from syncd.feeds.readers.records import ReadOptions, Record
 from syncd.feeds.readers.source import Utf8Source
-from syncd.feeds.readers.xml.discovery import find_records
-from syncd.feeds.readers.xml.entities import UnknownEntity
+from syncd.feeds.readers.xml.parsing import UnknownEntity
 from syncd.feeds.readers.xml.reader import XmlReader
-from syncd.feeds.readers.xml.tree import Event, FoundRecords
+from syncd.feeds.readers.xml.tree import Event
 
 _END_TAGS = rb"(?P<record></(?:[\w.-]+:)?%b\s*>)|</(?:[\w.-]+:)?%b\s*>"
-#: The start of an element, and what may stand before it.
+#: The start of an element behind texts, comments, instructions and end tags.
 _START = re.compile(rb"(?:[^<]+|<!--.*?-->|<\?.*?\?>|</[^>]*>)*+<(?:[\w.-]+:)?([^\s/><!?:&]+)", re.DOTALL)
-#: This many bytes are looked at for an XML declaration with other text before it.
+#: The most bytes of text that a browser or server may have put before the XML declaration.
 _MAX_BANNER = 4096
 
 
 class LenientXmlReader(XmlReader):
-    """See FeedReader. ``withheld`` says how many records were lost, and names a second root, which is left out. Raise what
-    XmlReader raises, except ``not_well_formed``."""
+    """See FeedReader. ``withheld`` says how many records were lost, and names a second root, which is left out. Raise the
+    errors of XmlReader, except ``not_well_formed``."""
 
     recover = True
 
@@ -44,13 +42,9 @@ class LenientXmlReader(XmlReader):
         self._at_record_end = self._root_ended = False
         self._second = ""
 
-    def _find_records(self, source: Utf8Source, spec: ReadSpec) -> tuple[int, FoundRecords]:
-        """As if the text that a browser or server has put before the XML declaration were not there."""
-        head = source.head
-        begin = len(head) - len(head.lstrip())
-        if not head.startswith(b"<", begin):
-            begin = max(begin, head.find(b"<?xml", 0, _MAX_BANNER))
-        return begin, find_records(head[begin:], spec.records, whole=source.whole, outside=spec.outside)
+    def _document_start(self, head: bytes) -> int:
+        start = super()._document_start(head)
+        return start if head.startswith(b"<", start) else max(start, head.find(b"<?xml", 0, _MAX_BANNER))
 
     def _loose(self, data: bytes) -> Iterator[Record]:
         at = 0
@@ -63,12 +57,12 @@ class LenientXmlReader(XmlReader):
         self._line += data.count(b"\n", at)
 
     def _next_root(self, data: bytes) -> str:
-        """Name the root that begins in what follows the first one, if one does."""
+        """Return the name and line of a root that begins behind the first one, or ""."""
         entities = self._parser.entities
         root = None if self._parser.in_section else _START.match(data)
         started = entities.started
         with suppress(UnknownEntity):
-            entities.translate(data)  # to know which section it ends in
+            entities.translate(data)  # notes the section that ``data`` ends in
         entities.started = started
         if root is None:
             return ""
@@ -76,8 +70,8 @@ class LenientXmlReader(XmlReader):
         return f"<{root[1].decode('utf-8', 'replace')[:40]}> (line {line})"
 
     def _cut(self, data: bytes, at: int) -> int:
-        """Where the part of ``data`` that begins at ``at`` ends: behind the next end tag of the root, or around that of a record,
-        which is fed alone, so that the parser's events say what it closes."""
+        """Return the end of the part of ``data`` that begins at ``at``: behind the next end tag of the root, or around that of a
+        record, which is fed alone, so that the parser's events are those of this tag."""
         tag = self._end_tag.search(data, at)
         self._at_record_end = tag is not None and tag.lastgroup == "record" and tag.start() == at
         if tag is None:
@@ -96,7 +90,7 @@ class LenientXmlReader(XmlReader):
         return record
 
     def _mixed_up(self, element: etree._Element) -> Problem | None:
-        """The problem of a record that ends elsewhere than its author meant: libxml2 lets any end tag close what is open."""
+        """Return the problem of a record that ends elsewhere than its author meant: to libxml2 any end tag closes an element."""
         name = self._tree.path[-1]
         if name == "*":  # records of any name: their end tags are not known
             return None

@@ -2,18 +2,15 @@
 
 Every byte goes through lxml, except that a run of known records becomes one placeholder element. This is sound because
 
-- a *slice* runs from a record's start tag to the next end tag of that name, and its digest is remembered only after
-  lxml, fed exactly these bytes, has reported the start and the end of exactly one element of that name, which is the
-  record;
+- a *slice* runs from a record's start tag to the next end tag of that name, and its digest is remembered only after lxml, fed
+  exactly these bytes, has reported the start and the end of exactly one element of that name, which is the record;
 - its digest is seeded with all that surrounds a record and decides its meaning;
 - it is replaced only where it follows, with nothing but white space between, a record that lxml has read and that has the
   same surroundings. So the parser is between two elements there, and not in a comment, in CDATA or under another parent.
 
 The same holds for a slice that another process parses (``slicing``), if a parser in the same place finds exactly one record
-in it (``again``); until then nothing of the file may be used.
-
-Records that are not clean slices (a nested element of the same name, an end tag in CDATA) get a digest of another kind, and
-are always parsed. A wrong guess costs time, never a wrong record."""
+in it (``again``); until then nothing of the file may be used. Other records (a nested element of the same name, an end tag in
+CDATA) get a digest of another kind, and are always parsed. A wrong guess costs time, never a wrong record."""
 
 from __future__ import annotations
 
@@ -31,7 +28,6 @@ from syncd.feeds.readers.records import (
     FeedReader,
     Format,
     ReadOptions,
-    ReadSpec,
     Record,
     Slice,
     seeded,
@@ -39,17 +35,16 @@ from syncd.feeds.readers.records import (
 )
 from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.xml.discovery import find_records
-from syncd.feeds.readers.xml.entities import SUSPICIOUS, safe_cut, whole_text
 from syncd.feeds.readers.xml.flat import FlatRecord, texts_of
-from syncd.feeds.readers.xml.parsing import COUNT_TAG, XmlParser
-from syncd.feeds.readers.xml.tree import Event, FoundRecords, RecordTree, is_one_element, local
+from syncd.feeds.readers.xml.parsing import COUNT_TAG, SUSPICIOUS, XmlParser, safe_cut, whole_text
+from syncd.feeds.readers.xml.tree import Event, RecordTree, is_one_element, local
 
 _AFTER_NAME = frozenset(b" \t\r\n/>")
 _TAG_END = ord(">")
-#: What a record may have that was rejected before, among the attributes of its start tag.
+#: The attribute of a record that was rejected before.
 _MARK = ERRORS.encode()
 
-#: Where the gap before a slice begins, where the slice begins (-1: there is none), and where it ends.
+#: The start of the gap before a slice, the start of the slice (-1: there is none), and its end.
 _Cut = tuple[int, int, int]
 #: Records that are not parsed here: the line of the first, their digests, and the bytes of a single one that is not known.
 _Unparsed = tuple[int, list[bytes], bytes | None]
@@ -60,22 +55,24 @@ class XmlReader(FeedReader):
     ``no_records_path``, ``forbidden_dtd``, ``bad_encoding``."""
 
     format: Format = "xml"
-    #: Whether the parser drops what it cannot parse.
+    #: The parser drops markup that it cannot parse.
     recover = False
 
     def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
         super().__init__(source, options)
         spec = options.spec
         self._slicing = options.slicing
-        self._blank, found = self._find_records(source, spec)
-        self._line = 1 + source.head.count(b"\n", 0, self._blank)
-        self.declared = found.declared
-        self._root, self._opening = found.root, found.opening
-        prolog = source.head[self._blank :][: found.prolog] if spec.outside else b""
-        seeds = (source.encoding, repr(found.path), repr(found.inherited), prolog)
+        self._start = self._document_start(source.head)
+        head = source.head[self._start :]
+        place = find_records(head, spec.records, whole=source.whole, outside=spec.outside)
+        self._line = 1 + source.head.count(b"\n", 0, self._start)
+        self.declared = place.declared
+        self._root, self._opening = place.root, place.opening
+        prolog = head[: place.prolog] if spec.outside else b""
+        seeds = (source.encoding, repr(place.path), repr(place.inherited), prolog)
         self._slice_digest, self._loose_digest = seeded("xml slice", *seeds), seeded("xml element", *seeds)
-        self._parser = XmlParser(found, options.limits, self._line, recover=self.recover)
-        self._tree = RecordTree(found, spec)
+        self._parser = XmlParser(place, options.limits, self._line, recover=self.recover)
+        self._tree = RecordTree(place, spec)
         self._nonce = f"n{secrets.token_hex(12)}"
         self._trusted = False
         #: Whether records that are parsed ``again`` may be FlatRecords.
@@ -84,7 +81,7 @@ class XmlReader(FeedReader):
 
     def __iter__(self) -> Iterator[Record]:
         tail = b""
-        for chunk in self._chunks(self._blank):
+        for chunk in self._chunks(self._start):
             buf = tail + chunk
             done = 0
             if self._opening is not None:
@@ -110,11 +107,11 @@ class XmlReader(FeedReader):
         if texts is not None:
             item = FlatRecord(texts, partial(self._element, data, line))
             return Record(self._next(), line, b"", item, None, partial(bytes, data))
-        got = self._slice(data, len(data), b"", known=False)
-        return got if isinstance(got, Record) and self._trusted else None
+        parsed = self._slice(data, len(data), b"", known=False)
+        return parsed if isinstance(parsed, Record) and self._trusted else None
 
     def _element(self, data: bytes, line: int) -> etree._Element:
-        """Return the element of a FlatRecord. The mapping asks for more than texts, so the next records are elements."""
+        """Return the element of a FlatRecord. The mapping needs more than texts, so the next records are elements."""
         self._flat = False
         self._line = line
         element = self._parser.feed(data, line)[0][1]  # there is one: expat has found it
@@ -122,18 +119,16 @@ class XmlReader(FeedReader):
         self._parser.record_ended()
         return element
 
-    def _find_records(self, source: Utf8Source, spec: ReadSpec) -> tuple[int, FoundRecords]:
-        """Where the document begins, and where its records are. Raise FeedError ``no_records_path``, ``forbidden_dtd``."""
-        head = source.head.lstrip()
-        found = find_records(head, spec.records, whole=source.whole, outside=spec.outside)
-        return len(source.head) - len(head), found
+    def _document_start(self, head: bytes) -> int:
+        """Return where the document begins in ``head``."""
+        return len(head) - len(head.lstrip())
 
     # -- slices
 
     def _slices(self, buf: bytes, cuts: list[_Cut]) -> Iterator[Record]:
         digests = [self._slice_digest(buf[start:end]) if start >= 0 else b"" for _, start, end in cuts]
         known = self._ask([digest for digest in digests if digest])
-        counted = 0  # up to where in ``buf`` its lines are counted
+        counted = 0  # the lines of ``buf`` are counted up to here
         after_name = len(self._opening or b"")
         in_a_row: list[bytes] | None = None  # the digests of the last of ``_run``, if these records are known
         for (gap, start, end), digest in zip(cuts, digests, strict=True):
@@ -152,7 +147,7 @@ class XmlReader(FeedReader):
                 continue
             in_a_row = None
             self._line += buf.count(b"\n", counted, gap)
-            counted = end  # what follows counts the lines that it reads
+            counted = end  # the methods below count the lines that they read
             if self._run:
                 yield from self._end_run()
             if not blank:
@@ -160,11 +155,11 @@ class XmlReader(FeedReader):
             if start < 0:
                 continue
             data = buf[gap:end] if blank else buf[start:end]
-            got = self._slice(data, end - start, digest, known=is_known)
-            if isinstance(got, Record):
-                yield got
+            parsed = self._slice(data, end - start, digest, known=is_known)
+            if isinstance(parsed, Record):
+                yield parsed
             else:
-                yield from self._records(got)
+                yield from self._records(parsed)
         if self._run:
             self._line += buf.count(b"\n", counted, cuts[-1][2])
             yield from self._end_run()
@@ -183,7 +178,7 @@ class XmlReader(FeedReader):
         self._parser.record_ended()
         for line, digests, data in run:
             room = self._limits.rows - self.number
-            if 0 < room < len(digests):  # what the limit allows is given out
+            if 0 < room < len(digests):  # as many as the limit allows
                 yield Record(self._next(room), line, digests[0], run=digests[:room])
             number, first = self._next(len(digests)), digests[0]
             if data is None:
@@ -193,8 +188,7 @@ class XmlReader(FeedReader):
                 yield Record(number, line, first, item, None, partial(bytes, data))
 
     def _slice(self, data: bytes, size: int, digest: bytes, *, known: bool) -> Record | list[Event]:
-        """Parse bytes whose last ``size`` should be one record. They are fed alone, so that the parser's events say whether
-        they are one; the events are returned if they are not."""
+        """Parse bytes whose last ``size`` should be one record, fed alone. Return the parser's events if they are not one."""
         parser = self._parser
         clean = not parser.in_section
         plain = clean and SUSPICIOUS.search(data) is None
@@ -211,7 +205,7 @@ class XmlReader(FeedReader):
                 return self._record(element, line, raw, digest, known=known)
             return self._loose_record(element, line)
         if plain:
-            parser.entities.translate(data)  # to know which section it ends in
+            parser.entities.translate(data)  # notes the section that ``data`` ends in
         self._trusted = False
         return events
 
@@ -226,7 +220,7 @@ class XmlReader(FeedReader):
         yield from self._records(self._parser.feed_any(data, first, self._line))
 
     def _records(self, events: list[Event]) -> Iterator[Record]:
-        """The records that have ended, and the number of records that the file says it has."""
+        """Yield the records that have ended, and note the number of records that the file says it has."""
         for event, element in events:
             if event == "start":
                 continue
@@ -236,7 +230,7 @@ class XmlReader(FeedReader):
                 self.declared = max(self.declared or 0, int(str(element.text).strip()[:9]))
 
     def _finish(self, tail: bytes) -> Iterator[Record]:
-        """Parse the end of the file, without the markup that it cuts off: the parser's complaint about that would mislead."""
+        """Parse the end of the file, without the markup that it cuts off: the parser's words about that would mislead."""
         cut = safe_cut(tail)
         yield from self._loose(tail[:cut])
         whole = tail[cut:] if self._parser.in_section else whole_text(tail[cut:])
@@ -270,11 +264,11 @@ class XmlReader(FeedReader):
 
 
 def _cuts(buf: bytes, opening: bytes) -> list[_Cut]:
-    """``buf`` cut behind each end tag of a record, back to back."""
+    """Return the cuts of ``buf`` behind each end tag of a record, back to back."""
     cuts = []
     find, length = buf.find, len(opening)
     gap = 0
-    # an expression finds what is far away faster than ``find`` does
+    # over long distances an expression is faster than ``find``
     for closing in re.finditer(b"</" + re.escape(opening[1:]) + b">", buf):
         end = closing.end()
         start = find(opening, gap, end)

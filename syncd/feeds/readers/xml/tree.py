@@ -1,5 +1,4 @@
-"""The tree of an XML document: lxml's pull parser as every reader of XML uses it, questions to elements, the part of the
-tree that is kept in memory, and the markup around a record."""
+"""The tree of an XML document: lxml's pull parser, its elements, the part that is kept in memory, the markup around a record."""
 
 from __future__ import annotations
 
@@ -18,14 +17,14 @@ from syncd.feeds.readers.source import over_limit
 Event = tuple[str, etree._Element]
 
 #: More elements than this are not the head of a feed.
-_MOST = 200
+_MAX_HEAD_ELEMENTS = 200
 #: The namespace whose prefix is "xml" without a declaration.
 _XML = "http://www.w3.org/XML/1998/namespace"
 _PROLOG = re.compile(rb"\s*(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?P<rest>[^>\[]*)(?P<end>[>\[]))", re.DOTALL)
 
 
 def new_parser(tags: tuple[str, ...] | None, *, recover: bool = False) -> etree.XMLPullParser:
-    """Return a parser of UTF-8, whatever the file declares. It loads and expands nothing, and has libxml2's limits."""
+    """Return a parser of UTF-8, even if the file declares another encoding. It loads nothing, and has libxml2's limits."""
     return etree.XMLPullParser(
         events=("start", "end"),
         tag=tags,
@@ -65,13 +64,13 @@ def names(element: etree._Element) -> tuple[str, ...]:
 def inherited(parent: etree._Element | None, *, attributes: bool) -> tuple[object, ...]:
     """Return all that ``parent`` and the elements above it add to the meaning of a record: their namespaces, and with
     ``attributes`` (the mapping looks outside of the record) these too."""
-    found: list[object] = []
+    parts: list[object] = []
     while parent is not None:
-        found.append((str(parent.tag), sorted((key or "", uri) for key, uri in parent.nsmap.items())))
+        parts.append((str(parent.tag), sorted((key or "", uri) for key, uri in parent.nsmap.items())))
         if attributes:
-            found.append(sorted((str(key), str(value)) for key, value in parent.attrib.items()))
+            parts.append(sorted((str(key), str(value)) for key, value in parent.attrib.items()))
         parent = parent.getparent()
-    return tuple(found)
+    return tuple(parts)
 
 
 def is_one_element(events: list[Event]) -> bool:
@@ -79,18 +78,17 @@ def is_one_element(events: list[Event]) -> bool:
     return [event for event, _ in events] == ["start", "end"] and events[0][1] is events[1][1]
 
 
-def matches(path: tuple[str, ...], found: tuple[str, ...]) -> bool:
-    """Return whether the names ``found`` are those of ``path``, in which "*" is any name."""
-    return len(path) == len(found) and all(a in ("*", b) for a, b in zip(path, found, strict=True))
+def matches(path: tuple[str, ...], steps: tuple[str, ...]) -> bool:
+    """Return whether the names ``steps`` are those of ``path``, in which "*" is any name."""
+    return len(path) == len(steps) and all(a in ("*", b) for a, b in zip(path, steps, strict=True))
 
 
-class FoundRecords(NamedTuple):
-    """Where the records are.
+class RecordPlace(NamedTuple):
+    """The place of the records.
 
     ``path`` has the names of the elements from the root to the record ("*": any); ``root`` is the root's tag.
-    ``opening`` is how the first record's start tag begins (``<ns:job``), None if the head has no record. ``prolog`` is
-    the length of what precedes the first record; ``inherited`` what its parent adds to its meaning. ``declared`` is the
-    number of records that the file says it has."""
+    ``opening`` is how the first record's start tag begins (``<ns:job``), None if the head has no record; the ``prolog`` before it
+    has this length. ``inherited``: see there. ``declared`` is the number of records that the file says it has."""
 
     path: tuple[str, ...]
     root: str = ""
@@ -101,13 +99,13 @@ class FoundRecords(NamedTuple):
 
 
 class RecordTree:
-    """Decides which elements are records, and frees those that are done. What stands before the first record is kept.
+    """Decides which elements are records, and frees those that are done. The elements before the first record are kept.
 
-    ``parent`` is the element that holds the records, ``inherited`` what it and the elements above it add to the meaning
+    ``parent`` is the element that holds the records, ``inherited`` its part and that of the elements above it in the meaning
     of a record; ``at_home``: it adds the same as the parent of the first record."""
 
-    def __init__(self, found: FoundRecords, spec: ReadSpec) -> None:
-        self.path, self._home, self._outside = found.path, found.inherited, spec.outside
+    def __init__(self, place: RecordPlace, spec: ReadSpec) -> None:
+        self.path, self._home, self._outside = place.path, place.inherited, spec.outside
         self.parent: etree._Element | None = None
         self.inherited: tuple[object, ...] = ()
         self.at_home = False
@@ -126,7 +124,7 @@ class RecordTree:
         return True
 
     def free_before(self, element: etree._Element) -> None:
-        """Free what stands before ``element``, which is the last record so far."""
+        """Free the elements before ``element``, which is the last record so far."""
         self._drop_before(element)
         self._last = element
 
@@ -140,7 +138,7 @@ class RecordTree:
             raise over_limit("depth", f"nested deeper than {limits.depth}", line=line)
 
     def _adopt(self, element: etree._Element) -> None:
-        """Take the parent of ``element`` as that which holds the records. What is before the first one stays, for selectors."""
+        """Take the parent of ``element`` as that of the records. The elements before the first one stay, for selectors."""
         for above in (element, *element.iterancestors()):
             if not self._found_any:
                 self._kept.extend(above.itersiblings(preceding=True))
@@ -154,7 +152,7 @@ class RecordTree:
     def _drop_before(self, element: etree._Element) -> None:
         parent = element.getparent()
         if self._last is not None and parent is not None and element.getprevious() is self._last:
-            parent.remove(self._last)  # nothing but what is kept was left before it
+            parent.remove(self._last)  # nothing but kept elements was left before it
             return
         while (previous := element.getprevious()) is not None and parent is not None:
             if any(previous is kept for kept in self._kept):
@@ -166,7 +164,7 @@ def enclosing_markup(record: etree._Element | Slice) -> tuple[str, str]:
     """Return the start tags above ``record``, with the elements that precede it on each level (but no other records), and
     the end tags; nothing for a record that is the root. ``record`` must be the reader's current one, or a Slice.
 
-    The namespaces of a record are declared there, and a mapping may look there (``../@country``). Nothing is changed."""
+    The namespaces of a record are declared there, and a mapping may look there (``../@country``)."""
     if isinstance(record, Slice):
         parent, child, tag = cast("etree._Element", record.parent), None, record.tag
         chain = [parent, *parent.iterancestors()][::-1]
@@ -183,8 +181,8 @@ def enclosing_markup(record: etree._Element | Slice) -> tuple[str, str]:
 
 
 def _start_tag(element: etree._Element) -> tuple[str, str]:
-    """The tag with its attributes and all namespaces in force, and the element's name as it is written. (lxml makes an element
-    of the same kind only of namespaces that are addresses, which those of a feed need not be.)"""
+    """Return the tag with its attributes and all namespaces in force, and the element's name as it is written. (lxml makes such
+    an element only of namespaces that are addresses.)"""
     prefixes = {uri: f"{prefix}:" for prefix, uri in element.nsmap.items() if prefix} | {_XML: "xml:"}
     members = [(f"xmlns:{prefix}" if prefix else "xmlns", uri) for prefix, uri in element.nsmap.items()]
     for key, value in element.attrib.items():
@@ -195,9 +193,9 @@ def _start_tag(element: etree._Element) -> tuple[str, str]:
 
 
 def _preceding(parent: etree._Element, child: etree._Element | None, record_tag: str) -> Iterator[str]:
-    """The elements before ``child``, but for other records, and for what stands in place of records that are not parsed."""
+    """Yield the elements before ``child``, but for other records and for placeholders of records."""
     for count, sibling in enumerate(parent.iterchildren()):
-        if sibling is child or count >= _MOST:
+        if sibling is child or count >= _MAX_HEAD_ELEMENTS:
             return
         if local(sibling) != record_tag:
             yield etree.tostring(sibling, encoding="unicode", with_tail=False)

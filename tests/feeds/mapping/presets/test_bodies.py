@@ -10,7 +10,7 @@ import pytest
 from lxml import etree
 
 from syncd.domain import Catalogue, FeedLimits, check_body
-from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.readers import Record, open_reader
 
 ROOT = Path(__file__).parents[4]

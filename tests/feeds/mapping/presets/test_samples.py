@@ -9,9 +9,8 @@ import pytest
 
 from syncd.domain import Catalogue, FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
-from syncd.feeds.drafting.preset_match import find_preset, score
-from syncd.feeds.mapping.presets import load_preset, preset_names
+from syncd.feeds.configuration import FeedDefaults, parse_feed
+from syncd.feeds.mapping.presets import find_preset, load_preset, preset_names, score
 from syncd.feeds.readers import open_reader
 
 NAMES = (

@@ -1,10 +1,10 @@
-"""Exports: jobs written as feeds, in the service's own shape and in what job boards and search engines read.
+"""Exports: jobs written as feeds, in the service's own shape and in the formats of job boards and search engines.
 
-Pure and streamed: jobs in, pieces of text out, one job in memory. The caller decides which jobs there are and where the
-text goes. Jobs without a referenceId must not be given: a feed cannot name them.
+Pure and streamed: jobs in, pieces of text out, one job in memory. A job without a referenceId is not for these: a feed cannot
+name it.
 
-Indeed XML and schema.org JobPosting as JSON-LD are for the public. A confidential job does not name its employer. What
-these formats cannot express (automatic renewal, drafts, the second application address) is left out."""
+Indeed XML and schema.org JobPosting as JSON-LD are for the public. A confidential job does not name its employer. These formats
+lack automatic renewal, drafts, and the second application address."""
 
 from __future__ import annotations
 

@@ -4,34 +4,42 @@ Without ``preset`` and ``[fields]`` the feed has the service's own shape. ``NAME
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import os
 import re
 import tomllib
+from collections.abc import Callable
 from collections.abc import Mapping as Map
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from syncd import __version__
-from syncd.domain import Catalogue, FieldKind, Policy, fields_of
+from syncd.domain import Catalogue, FieldKind, Policy, Threshold, fields_of
 from syncd.errors import ConfigError
 from syncd.feeds import native
-from syncd.feeds.configuration.options import POLICY_KEYS, member, policy_of, read_spec
 from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.mapping import Mapping, PlacesRule, lookups_in, transforms
 from syncd.feeds.mapping.presets import load_preset, overridden, preset_names
-from syncd.feeds.readers import ReadSpec
+from syncd.feeds.readers import ReadSpec, element_path, member_path
 from syncd.plain_files import parse_toml, read_settings
-from syncd.values import choice, duration, filled_text
+from syncd.values import ValueFault, choice, count, duration, filled_text, flag, one_of, percent, shown
 
+T = TypeVar("T")
+D = TypeVar("D")
+
+_POLICY_KEYS = tuple(setting.name for setting in fields(Policy))
+READ_KEYS = ("format", "records", "encoding", "delimiter", "recover", "sheet")
+FORMATS = ("csv", "xml", "json", "jsonl")
+_DELIMITERS = {"tab": "\t", "\\t": "\t"}
 _SETTINGS = ("employer", "preset", "places", "settle", "marker", "keep_files", "expect_every")
 _TABLES = ("read", "fields", "lookup")
 #: Tables of syncd.toml. A feed's file has those of their keys that a feed may set at its top.
 _SERVICE = frozenset(("sync", "drop"))
-KEYS = (*_SETTINGS, *POLICY_KEYS, *_TABLES, "rows")
+KEYS = (*_SETTINGS, *_POLICY_KEYS, *_TABLES, "rows")
 _NAMES = "a feed's name is letters, digits, dots, dashes and underscores, at most 100"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
@@ -49,10 +57,9 @@ class FeedDefaults:
 class FeedConfig:
     """One feed file, checked.
 
-    ``settle`` is in seconds. ``marker`` is the ending of the file that says that another is complete. ``fingerprint``
-    (16 bytes) changes with everything that decides what a record maps to; ``settings_digest`` (hex) with the values of
-    the feed's own file, but not with its comments, its order of keys or the program's version. ``own_lookups`` are the
-    lookups in that file, not those of its preset."""
+    ``settle`` is in seconds. ``marker`` is the ending of a file that marks another as complete. ``fingerprint`` (16 bytes)
+    changes with everything that decides the body of a record; ``settings_digest`` (hex) with the values of the feed's own file,
+    but not with its comments, its order of keys or the program's version. ``own_lookups`` are those of that file alone."""
 
     name: str
     employer: str
@@ -71,7 +78,7 @@ class FeedConfig:
 
 @dataclass(frozen=True, slots=True)
 class FeedFile:
-    """The file of one feed. ``config`` is what could be read of it, or None; it may be used only if there are no ``faults``."""
+    """The file of one feed. ``config`` is its readable part, or None; it may be used only if there are no ``faults``."""
 
     name: str
     config: FeedConfig | None
@@ -87,7 +94,7 @@ class FeedFile:
 def read_feed_files(folder: Path, catalogue: Catalogue, defaults: FeedDefaults) -> dict[str, FeedFile]:
     """Return every ``*.toml`` in ``folder`` by the name of its feed, in alphabetical order; none if there is no folder.
     Raise ConfigError for a folder that cannot be read."""
-    found: dict[str, FeedFile] = {}
+    feeds: dict[str, FeedFile] = {}
     by_folded: dict[str, str] = {}
     for name in _names(folder):
         path = folder / name
@@ -96,11 +103,11 @@ def read_feed_files(folder: Path, catalogue: Catalogue, defaults: FeedDefaults) 
         other = by_folded.setdefault(path.stem.casefold(), path.stem)
         if other != path.stem:  # they would share a folder on some file systems
             scope.fault(f"differs from {other}.toml in case only")
-        shown = os.fsencode(path.stem).decode(
+        printable = os.fsencode(path.stem).decode(
             "utf-8", "backslashreplace"
-        )  # such a name is a fault, and is shown
-        found[shown] = FeedFile(shown, config, tuple(scope.faults))
-    return found
+        )  # a name of other bytes is a fault
+        feeds[printable] = FeedFile(printable, config, tuple(scope.faults))
+    return feeds
 
 
 def _names(folder: Path) -> list[str]:
@@ -152,20 +159,20 @@ def _parse(
             "is a table of syncd.toml: in a feed's file its keys stand at the top, without it"
         )
     merged = _merged(values, scope)
-    spec = read_spec(merged["read"], scope.at("read"))
+    spec = _read_spec(merged["read"], scope.at("read"))
     fields, rows = merged["fields"], values.get("rows")
     places = _places(values, fields, scope)
     mapping = Mapping(catalogue, fields, merged["lookup"], spec.format, scope, places=places, rows=rows)
-    settle = member(values, "settle", duration, timedelta(seconds=defaults.settle), scope)
+    settle = _member(values, "settle", duration, timedelta(seconds=defaults.settle), scope)
     return FeedConfig(
         name=name,
         employer=_employer(values, scope),
         preset=merged["preset"],
-        policy=policy_of(values, defaults.policy, scope),
+        policy=_policy(values, defaults.policy, scope),
         settle=settle.total_seconds(),
         marker=_marker(values, scope),
-        keep_files=member(values, "keep_files", duration, defaults.keep_files, scope),
-        expect_every=member(values, "expect_every", duration, None, scope),
+        keep_files=_member(values, "keep_files", duration, defaults.keep_files, scope),
+        expect_every=_member(values, "expect_every", duration, None, scope),
         read=replace(spec, outside=mapping.outside),
         mapping=mapping,
         fingerprint=_fingerprint(merged | {"places": places, "rows": rows}, catalogue),
@@ -175,7 +182,7 @@ def _parse(
 
 
 def _merged(values: Map[str, Any], scope: Scope) -> dict[str, Any]:
-    """The tables of the preset and of the feed's file in one, and the ``preset``. ``fields`` None: the service's own shape."""
+    """Return the joined tables of preset and file, and the ``preset``. ``fields`` None: the service's own shape."""
     own = {key: _table(values, key, scope) for key in _TABLES}
     preset = values.get("preset")
     base: dict[str, Any] = {}
@@ -211,35 +218,36 @@ def _employer(values: Map[str, Any], scope: Scope) -> str:
     if "employer" not in values:
         scope.at("employer").fault("is missing: the name of the employer that the jobs belong to")
         return ""
-    name = member(values, "employer", filled_text, "", scope)
+    name = _member(values, "employer", filled_text, "", scope)
     if len(name) > 128:
         scope.at("employer").fault("has more than 128 characters")
     return name.strip()
 
 
 def _places(values: Map[str, Any], fields: object, scope: Scope) -> PlacesRule | None:
-    rule: PlacesRule | None = member(values, "places", choice("canada", "strict").parse, None, scope)
+    rule: PlacesRule | None = _member(values, "places", choice("canada", "strict").parse, None, scope)
     if rule is not None and fields is None:
         scope.at("places").fault("has no use: the places of a feed in the service's own shape are not judged")
     return rule
 
 
 def _marker(values: Map[str, Any], scope: Scope) -> str | None:
-    marker = member(values, "marker", filled_text, None, scope)
+    marker = _member(values, "marker", filled_text, None, scope)
     if marker is not None and not re.fullmatch(r"\.[A-Za-z0-9._-]{1,20}", marker):
         scope.at("marker").fault('must be an ending such as ".done"')
     return marker
 
 
 def _fingerprint(merged: Map[str, Any], catalogue: Catalogue) -> bytes:
-    """The order of fields does not count; the order of lookups and alternatives does, where it decides."""
+    """Return a digest in which the order of lookups and alternatives counts, where it decides, but not that of fields."""
     parts = {
         "fields": merged["fields"],
         "lookups": merged["lookup"],
         "read": merged["read"],
         "catalog": catalogue.digest().hex(),
         "limits": {
-            field.name: field.most for field in fields_of(FieldKind.TEXT, FieldKind.EMAIL, FieldKind.URL)
+            limited.name: limited.most
+            for limited in fields_of(FieldKind.TEXT, FieldKind.EMAIL, FieldKind.URL)
         },
         "transforms": native.VERSION if merged["fields"] is None else transforms.VERSION,
         "program": __version__,
@@ -250,3 +258,90 @@ def _fingerprint(merged: Map[str, Any], catalogue: Catalogue) -> bytes:
 
 def _canonical(values: object) -> bytes:
     return json.dumps(values, sort_keys=True, ensure_ascii=True, default=repr).encode()
+
+
+def _member(table: Map[str, Any], key: str, parse: Callable[[object], T], default: D, scope: Scope) -> T | D:
+    """Return ``table[key]`` parsed; ``default`` where it is absent or (with a fault) wrong."""
+    if key not in table:
+        return default
+    try:
+        return parse(table[key])
+    except ValueFault as error:
+        scope.at(key).fault(str(error))
+        return default
+
+
+def _policy(values: Map[str, Any], base: Policy, scope: Scope) -> Policy:
+    """Return ``base`` with the changes of the feed's file."""
+    changes: dict[str, Any] = {}
+    for setting in fields(Policy):
+        name, usual = setting.name, getattr(base, setting.name)
+        if name in values and isinstance(usual, Threshold):
+            changes[name] = _threshold(values, name, usual, setting.metadata["counted"], scope)
+        elif name in values:
+            changes[name] = _member(values, name, setting.metadata["kind"].parse, usual, scope)
+    return replace(base, **changes)
+
+
+def _threshold(values: Map[str, Any], name: str, base: Threshold, counted: str, scope: Scope) -> Threshold:
+    """Return the threshold of ``{ percent = 25, jobs = 5 }``, of one of its members, or of a percentage."""
+    table, place = values[name], scope.at(name)
+    if not isinstance(table, dict):
+        return replace(base, percent=_member(values, name, percent, base.percent, scope))
+    place.keys(table, ("percent", counted))
+    share = _member(table, "percent", percent, base.percent, place)
+    return Threshold(share, _member(table, counted, count, base.count, place))
+
+
+def _read_spec(table: Map[str, Any], scope: Scope) -> ReadSpec:
+    """Return the ``[read]`` section."""
+    scope.keys(table, READ_KEYS)
+    form: Any = _member(table, "format", one_of(*FORMATS), None, scope)
+    records = _member(table, "records", filled_text, None, scope)
+    recover = _member(table, "recover", flag, False, scope)
+    if records is not None:
+        _check_records(records, form, scope.at("records"))
+    if recover and form not in (None, "xml"):
+        scope.at("recover").fault("is for XML only")
+    delimiter = _member(table, "delimiter", _delimiter, None, scope)
+    if delimiter is not None and form not in (None, "csv"):
+        scope.at("delimiter").fault("is for CSV only")
+    sheet = _member(table, "sheet", filled_text, None, scope)
+    if sheet is not None and form not in (None, "csv"):
+        scope.at("sheet").fault("is for spreadsheets only, which are read like CSV")
+    encoding = _member(table, "encoding", _encoding, None, scope)
+    return ReadSpec(form, records, encoding, delimiter, recover, sheet=sheet)
+
+
+def _check_records(records: str, form: str | None, scope: Scope) -> None:
+    if form in ("csv", "jsonl"):
+        scope.fault(f"has no use in {form}: every {'row' if form == 'csv' else 'line'} is a record")
+        return
+    parsers: list[Callable[[str], object]] = [element_path] if form != "json" else []
+    parsers += [member_path] if form != "xml" else []
+    faults: list[str] = []
+    for parse in parsers:
+        try:
+            parse(records)
+        except ValueError as error:
+            faults.append(str(error))
+        else:
+            return
+    scope.fault(f"is {', and '.join(faults)}")
+
+
+def _delimiter(value: object) -> str:
+    mark = _DELIMITERS.get(value, value) if isinstance(value, str) else None
+    if not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n':
+        raise ValueFault(f'must be one character such as ";" or "tab", not {shown(value)}')
+    return mark
+
+
+def _encoding(value: object) -> str:
+    try:
+        usable = codecs.lookup(filled_text(value))._is_text_encoding
+    except LookupError:
+        usable = False
+    if not usable:
+        raise ValueFault(f"there is no encoding {shown(value)}")
+    return str(value)
