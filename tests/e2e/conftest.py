@@ -104,6 +104,16 @@ class Installation:
         wait_until(folder.is_dir, f"{folder}")
         return folder
 
+    def file(self, name, rows):
+        """Write a feed file of these rows; return its path."""
+        path = self.base / name
+        path.write_text(csv_text(rows))
+        return path
+
+    def deliver(self, name, rows, feed="acme"):
+        """Import a file of these rows; return the result of the command."""
+        return self.run("import", self.file(name, rows), "--feed", feed)
+
     def drop(self, name, rows, feed="acme"):
         folder = self.folder(feed)
         (folder / f".{name}.tmp").write_text(csv_text(rows))
@@ -289,6 +299,13 @@ def cli(capsys, monkeypatch):
 def installation(tmp_path, cli):
     """An installation in a folder of its own, without a daemon."""
     return Installation(tmp_path, cli)
+
+
+@pytest.fixture
+def acme(installation):
+    """An installation whose employer exists; ``key`` is the employer's."""
+    installation.key = installation.employer_with_key()
+    return installation
 
 
 @pytest.fixture

@@ -28,9 +28,7 @@ def acme(installation: Installation) -> Installation:
 
 
 def feed_file(acme: Installation, references: list[str]) -> None:
-    path = acme.base / "jobs.csv"
-    path.write_text(acme.csv_text([row(reference) for reference in references]))
-    assert acme.run("import", path, "--feed", "acme").code == 0
+    assert acme.deliver("jobs.csv", [row(reference) for reference in references]).code == 0
 
 
 def rows(path: Path) -> Rows:

@@ -1,6 +1,5 @@
 """The command line: output, exit codes, and mistakes, each of which is one line that says what to do."""
 
-import json
 import os
 import re
 import shutil
@@ -20,19 +19,6 @@ from syncd.domain import RunState
 from syncd.store import Store
 from tests.amounts import nightly, some
 from tests.e2e.conftest import let_all_users_reach, row, with_umask
-
-
-@pytest.fixture
-def acme(installation):
-    """An installation whose employer exists."""
-    installation.key = installation.employer_with_key()
-    return installation
-
-
-def feed_file(acme, name, rows):
-    path = acme.base / name
-    path.write_text(acme.csv_text(rows))
-    return path
 
 
 @pytest.mark.parametrize(
@@ -57,6 +43,18 @@ def feed_file(acme, name, rows):
         ("key create 1 --expires soon", 2, "must be a duration such as 2s, 10m, 12h or 7d"),
         ("key create 1 --expires 0s", 2, "must be more than 0"),
         ("key revoke 9", 1, "no key 9"),
+        ("key revoke 99999999999999999999", 2, "should be less than or equal to"),
+        ("key rotate 9", 1, "no key 9"),
+        ("key rotate 0", 2, "should be greater than or equal to 1"),
+        ("key rotate 1 --grace soon", 2, "must be a duration such as"),
+        ("key rotate 1 --expires 0s", 2, "must be more than 0"),
+        ("key create 99999999999999999999", 1, "no employer"),
+        ("export --employer 9 --format csv", 1, "no employer '9'"),
+        ("export --employer 1 --format pdf", 2, "is not one of"),
+        ("export --employer 1 --format csv --json", 2, "name the file with -o"),
+        ("export --employer 1 --format xml --spreadsheet", 2, "--spreadsheet is for --format csv, not xml"),
+        ("export --employer 1 --format csv -o /nowhere/at/all.csv", 1, "No such file or directory"),
+        ("runs --feed acne", 1, "did you mean acme?"),
         ("jobs --employer 7", 1, "no employer '7'"),
         ("jobs --employer 1 --status open", 2, "is not one of 'active', 'archived', 'draft'"),
         ("plan none.csv --feed acme", 1, "none.csv: No such file or directory"),
@@ -238,7 +236,7 @@ def test_employers_are_listed_with_their_plan(acme):
 
 
 def test_a_plan_shows_what_an_import_then_does(acme, make_row):
-    path = feed_file(acme, "jobs.csv", [make_row("A-1"), make_row("A-2", title="")])
+    path = acme.file("jobs.csv", [make_row("A-1"), make_row("A-2", title="")])
     planned = acme.run("plan", path, "--feed", "acme", "--exit-code")
     assert planned.code == 4
     assert "+ A-1 created" in planned.out
@@ -254,7 +252,7 @@ def test_a_plan_shows_what_an_import_then_does(acme, make_row):
     again = acme.run("plan", path, "--feed", "acme", "--exit-code")
     assert again.code == 0
 
-    acme.run("import", feed_file(acme, "two.csv", [make_row("A-1", title="Rigger")]), "--feed", "acme")
+    acme.deliver("two.csv", [make_row("A-1", title="Rigger")])
     shown = acme.run("runs", "show", "2", "--json").json
     assert shown["format"] == "syncd.report/1"
     title = {"title": {"before": "Welder", "after": "Rigger"}}
@@ -263,11 +261,9 @@ def test_a_plan_shows_what_an_import_then_does(acme, make_row):
 
 
 def test_a_plan_prints_warnings_what_is_withheld_and_what_would_be_archived(acme, make_row):
-    acme.run(
-        "import", feed_file(acme, "jobs.csv", [make_row(f"A-{n}") for n in range(1, 9)]), "--feed", "acme"
-    )
+    acme.deliver("jobs.csv", [make_row(f"A-{n}") for n in range(1, 9)])
     rows = [*(make_row(f"A-{n}") for n in range(1, 8)), make_row("A-1", title="Rigger")]
-    path = feed_file(acme, "two.csv", rows)
+    path = acme.file("two.csv", rows)
     planned = acme.run("plan", path, "--feed", "acme")
     assert planned.code == 0
     assert "? record 1: record 8 has the referenceId 'A-1', too: the last valid one counts" in planned.out
@@ -287,7 +283,7 @@ def test_a_plan_prints_warnings_what_is_withheld_and_what_would_be_archived(acme
 
 
 def test_the_exit_codes_of_a_plan_tell_changes_faults_and_a_wrong_command_line_apart(acme, make_row):
-    path = feed_file(acme, "jobs.csv", [make_row("A-1")])
+    path = acme.file("jobs.csv", [make_row("A-1")])
     assert acme.run("plan", path, "--feed", "acme", "--exit-code").code == 4
     assert acme.run("plan", path, "--feed", "acme").code == 0
     assert acme.run("plan", path, "--feed", "acme", "--exit-cod").code == 2
@@ -299,7 +295,7 @@ def test_the_exit_codes_of_a_plan_tell_changes_faults_and_a_wrong_command_line_a
 
 def test_rows_are_read_again_when_the_catalogue_changes(acme, make_row):
     """A known row is parsed again only if its result may differ."""
-    path = feed_file(acme, "jobs.csv", [make_row("A-1")])
+    path = acme.file("jobs.csv", [make_row("A-1")])
     path.write_text(path.read_text().replace("General Labour", "Film Crew"))
     acme.settings('[catalogues]\ncategories = { 33 = "Film Crew" }\n')
     assert "1 created" in acme.run("import", path, "--feed", "acme").out
@@ -314,7 +310,7 @@ def test_rows_are_read_again_when_the_catalogue_changes(acme, make_row):
 
 
 def test_a_plan_as_json_is_a_run_whose_state_is_planned(acme, make_row):
-    path = feed_file(acme, "jobs.csv", [make_row("A-1")])
+    path = acme.file("jobs.csv", [make_row("A-1")])
     planned = acme.run("plan", path, "--feed", "acme", "--json").json
     assert (planned["state"], planned["id"], planned["counts"]["created"]) == ("planned", None, 1)
     imported = acme.run("import", path, "--feed", "acme", "--json").json
@@ -324,8 +320,8 @@ def test_a_plan_as_json_is_a_run_whose_state_is_planned(acme, make_row):
 
 def test_a_held_import_exits_3_and_waits_for_a_decision(acme, make_row):
     rows = [make_row(f"A-{n}") for n in range(10)]
-    acme.run("import", feed_file(acme, "all.csv", rows), "--feed", "acme")
-    held = acme.run("import", feed_file(acme, "few.csv", rows[:2]), "--feed", "acme")
+    acme.deliver("all.csv", rows)
+    held = acme.deliver("few.csv", rows[:2])
     assert held.code == 3
     assert "syncd runs approve 2" in held.err
     assert "held: archive" in acme.run("runs").out
@@ -337,8 +333,8 @@ def test_a_held_import_exits_3_and_waits_for_a_decision(acme, make_row):
 
 def test_a_held_run_and_its_plan_show_the_jobs_that_would_be_archived(acme, make_row):
     rows = [make_row(f"A-{n:02}", title=f"Welder {n}") for n in range(30)]
-    acme.run("import", feed_file(acme, "all.csv", rows), "--feed", "acme")
-    few = feed_file(acme, "few.csv", rows[:3])
+    acme.deliver("all.csv", rows)
+    few = acme.file("few.csv", rows[:3])
     planned = acme.run("plan", few, "--feed", "acme")
     assert "- A-03 (job 4) archived: Welder 3" in planned.out
     assert "this run would be held (archive)" in planned.out
@@ -356,19 +352,11 @@ def test_a_held_run_and_its_plan_show_the_jobs_that_would_be_archived(acme, make
 
 def test_a_plan_shows_the_jobs_to_archive_however_long_the_list_of_changes_is(acme, make_row):
     rows = [make_row(f"A-{n:03}") for n in range(250)]
-    acme.run("import", feed_file(acme, "all.csv", rows), "--feed", "acme")
+    acme.deliver("all.csv", rows)
     changed = [make_row(f"A-{n:03}", title="Rigger") for n in range(249)]
-    out = acme.run("plan", feed_file(acme, "new.csv", changed), "--feed", "acme").out
+    out = acme.run("plan", acme.file("new.csv", changed), "--feed", "acme").out
     assert "… and 49 more" in out
     assert "- A-249 (job 250) archived" in out
-
-
-def test_a_rejected_run_archives_nothing(acme, make_row):
-    rows = [make_row(f"A-{n}") for n in range(10)]
-    acme.run("import", feed_file(acme, "all.csv", rows), "--feed", "acme")
-    acme.run("import", feed_file(acme, "few.csv", rows[:2]), "--feed", "acme")
-    assert acme.run("runs", "reject", "2", "--json").json["state"] == "rejected"
-    assert len(acme.run("jobs", "--employer", "1", "--status", "active", "--json").json) == 10
 
 
 def test_an_unusable_file_fails_in_one_line(acme):
@@ -385,7 +373,7 @@ def test_an_unusable_file_fails_in_one_line(acme):
 
 def test_jobs_are_listed_over_all_pages(acme, make_row):
     rows = [make_row(f"A-{n:03}", title="Rigger" if n % 2 else "Welder") for n in range(230)]
-    acme.run("import", feed_file(acme, "all.csv", rows), "--feed", "acme")
+    acme.deliver("all.csv", rows)
     found = acme.run("jobs", "--employer", "Acme Ltd.", "--json").json
     assert len({job["referenceId"] for job in found}) == 230
     assert len(acme.run("jobs", "--employer", "1", "-q", "rigger", "--json").json) == 115
@@ -393,14 +381,14 @@ def test_jobs_are_listed_over_all_pages(acme, make_row):
 
 
 def test_feeds_are_listed_with_their_last_run(acme, make_row):
-    acme.run("import", feed_file(acme, "all.csv", [make_row("A-1")]), "--feed", "acme")
+    acme.deliver("all.csv", [make_row("A-1")])
     (listed,) = acme.run("feed", "list", "--json").json
     assert (listed["name"], listed["lastRun"]["state"]) == ("acme", "succeeded")
     assert "1: succeeded" in acme.run("feed", "list").out
 
 
 def test_values_of_a_feed_cannot_control_the_terminal(acme, make_row):
-    acme.run("import", feed_file(acme, "\x1b]0;x\x07.csv", [make_row("A-1")]), "--feed", "acme")
+    acme.deliver("\x1b]0;x\x07.csv", [make_row("A-1")])
     for command in (["runs"], ["runs", "show", "1"], ["feed", "list"]):
         assert "\x1b" not in acme.run(*command).out
 
@@ -531,11 +519,6 @@ def test_a_copy_by_root_belongs_to_the_owner_of_its_folder(acme):
     )
 
 
-def test_json_is_one_line(acme):
-    assert json.loads(acme.run("employer", "list", "--json").out.rstrip("\n")) is not None
-    assert acme.run("employer", "list", "--json").out.count("\n") == 1
-
-
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
@@ -546,8 +529,10 @@ def test_json_is_one_line(acme):
          or ((base / "var" / "syncd.db").write_text("no database" * 999), (base / "var" / "syncd.db").chmod(0o600)),
          "store.url: {base}/var/syncd.db: the store is damaged or is not a store (file is not a database); stop syncd"),
         (lambda base: (base / "config/feeds.d/b.toml").write_text("employer ="), "b.toml: is not TOML: "),
+        (lambda base: ((base / "config/feeds.d").rmdir(), (base / "config/feeds.d").write_text("x")),
+         "{base}/config/feeds.d: cannot be read: Not a directory"),
     ],
-    ids=["drop folder", "store's folder", "store", "feed"],
+    ids=["drop folder", "store's folder", "store", "feed", "folder of feeds"],
 )  # fmt: skip
 def test_check_names_each_obstacle(installation, spoil, words):
     (installation.feeds / "acme.toml").unlink()
@@ -592,7 +577,7 @@ def test_check_creates_nothing(cli, tmp_path, monkeypatch):
 
 
 def test_a_file_is_checked_without_a_store_and_none_is_made(installation, make_row):
-    result = installation.run("feed", "check", "acme", feed_file(installation, "jobs.csv", [make_row("A-1")]))
+    result = installation.run("feed", "check", "acme", installation.file("jobs.csv", [make_row("A-1")]))
     assert (result.code, "1 records: 1 would go in" in result.out) == (0, True)
     assert not (installation.base / "var").exists()
 
@@ -617,9 +602,7 @@ def test_a_closed_stream_is_no_fault(acme, redirection):
     for arguments in (("employer", "list"), ("employer", "list", "--json"), ("--help",)):
         result = with_streams(acme, redirection, *arguments)
         assert (result.returncode, result.stderr) == (0, "")
-    result = with_streams(
-        acme, redirection, "import", str(feed_file(acme, "a.csv", [row("a")])), "--feed", "acme"
-    )
+    result = with_streams(acme, redirection, "import", str(acme.file("a.csv", [row("a")])), "--feed", "acme")
     assert result.returncode == 0
     assert "fault" not in result.stderr
 

@@ -117,19 +117,3 @@ def test_a_failing_export_leaves_the_old_file(acme, monkeypatch):
 
 def _failing_after_the_first(tx, employer_id, job_id, limit, *, status=None):
     raise OSError(28, "No space left on device")
-
-
-@pytest.mark.parametrize(
-    ("line", "code", "words"),
-    [
-        ("export --employer 9 --format csv", 1, "no employer '9'"),
-        ("export --employer 1 --format pdf", 2, "is not one of"),
-        ("export --employer 1 --format csv --json", 2, "name the file with -o"),
-        ("export --employer 1 --format xml --spreadsheet", 2, "--spreadsheet is for --format csv, not xml"),
-        ("export --employer 1 --format csv -o /nowhere/at/all.csv", 1, "No such file or directory"),
-    ],
-)
-def test_a_mistake_is_one_line(acme, line, code, words):
-    result = acme.run(*line.split())
-    assert words in result.err
-    assert (result.code, result.out, result.err.count("\n")) == (code, "", 1)

@@ -16,12 +16,6 @@ from tests.feeds import spreadsheets
 SAMPLES = Path(__file__).parents[2] / "feeds" / "samples"
 
 
-@pytest.fixture
-def acme(installation):
-    installation.employer_with_key()
-    return installation
-
-
 def rows(acme, *lines):
     path = acme.base / "jobs.csv"
     out = io.StringIO(newline="")

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from syncd.store import Store, locks
+from tests.e2e.conftest import row
 
 
 @pytest.fixture
@@ -18,25 +19,11 @@ def acme(installation):
 
 
 def rows(title, number=3):
-    return [
-        [
-            f"R-{n}",
-            title,
-            "Toronto, ON",
-            "General Labour",
-            "Full Time",
-            "<p>Steel.</p>",
-            "Email",
-            "hr@acme.example",
-        ]
-        for n in range(number)
-    ]
+    return [row(f"R-{n}", title) for n in range(number)]
 
 
 def deliver(installation, name, title, number=3):
-    path = installation.base / name
-    path.write_text(installation.csv_text(rows(title, number)))
-    return installation.run("import", path, "--feed", "acme")
+    return installation.deliver(name, rows(title, number))
 
 
 def feed(installation):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.e2e.conftest import EMPLOYER, csv_text, row
+from tests.e2e.conftest import EMPLOYER, row
 
 
 @pytest.fixture
@@ -12,16 +12,9 @@ def acme(installation):
     return installation
 
 
-def drop(acme, rows):
-    file = acme.base / "jobs.csv"
-    file.write_text(csv_text(rows))
-    acme.run("import", str(file), "--feed", "welders")
-
-
 def test_a_check_says_what_is_wrong_and_what_to_paste_before_it_lists_rows(acme):
-    file = acme.base / "jobs.csv"
     bad = [[*row(f"r{n}")[:3], ["Alchemy", "Magic"][n % 2], *row("x")[4:]] for n in range(90)]
-    file.write_text(csv_text([row("good"), *bad]))
+    file = acme.file("jobs.csv", [row("good"), *bad])
     shown = acme.run("feed", "check", "welders", str(file))
     lines = shown.out.splitlines()
     assert len(lines) < 40
@@ -34,7 +27,9 @@ def test_a_check_says_what_is_wrong_and_what_to_paste_before_it_lists_rows(acme)
 
 
 def test_the_json_of_a_run_has_all_rejected_rows(acme):
-    drop(acme, [row("good"), *([f"r{n}", "", *row("x")[2:]] for n in range(10_050))])
+    acme.deliver(
+        "jobs.csv", feed="welders", rows=[row("good"), *([f"r{n}", "", *row("x")[2:]] for n in range(10_050))]
+    )
     found = acme.run("runs", "show", "1", "--json").json
     assert len(found["rejectedRows"]) == found["counts"]["rejected"] == 10_050
     shown = acme.run("runs", "show", "1").out
@@ -44,16 +39,9 @@ def test_the_json_of_a_run_has_all_rejected_rows(acme):
 
 
 def test_a_feed_of_which_no_row_went_in_has_no_new_success(acme):
-    drop(acme, [row("a")])
-    drop(acme, [["a", "", *row("a")[2:]]])
+    acme.deliver("jobs.csv", feed="welders", rows=[row("a")])
+    acme.deliver("jobs.csv", feed="welders", rows=[["a", "", *row("a")[2:]]])
     listed = next(feed for feed in acme.run("feed", "list", "--json").json if feed["name"] == "welders")
     assert listed["lastRun"]["id"] == 2
     assert listed["lastRun"]["state"] == "partial"
     assert listed["lastSuccess"] == acme.run("runs", "show", "1", "--json").json["endedAt"]
-
-
-def test_runs_of_an_unknown_feed_are_an_error(acme):
-    missing = acme.run("runs", "--feed", "welder")
-    assert (missing.code, missing.out) == (1, "")
-    assert "did you mean welders?" in missing.err
-    assert acme.run("runs", "--feed", "welders").code == 0

@@ -12,6 +12,7 @@ from syncd.domain import Actor, ActorKind, Catalogue, check_body
 from syncd.store import Store
 from syncd.store.jobs import upsert
 from syncd.sync.run import reverting
+from tests.e2e.conftest import row
 
 
 @pytest.fixture
@@ -25,22 +26,7 @@ def acme(installation):
 
 
 def deliver(installation, name, rows):
-    path = installation.base / f"{name}.csv"
-    path.write_text(installation.csv_text([row(f"R-{n}", title) for n, title in rows]))
-    return installation.run("import", path, "--feed", "acme")
-
-
-def row(reference, title):
-    return [
-        reference,
-        title,
-        "Toronto, ON",
-        "General Labour",
-        "Full Time",
-        "<p>Steel.</p>",
-        "Email",
-        "hr@acme.example",
-    ]
+    return installation.deliver(f"{name}.csv", [row(f"R-{n}", title) for n, title in rows])
 
 
 def jobs(installation):
@@ -129,7 +115,6 @@ def test_on_a_terminal_it_asks(acme, monkeypatch, answer, code):
 
 
 def test_what_changed_since_stays_and_is_listed(acme):
-
     rows = [(0, "Baker"), (1, "Chef"), *((n, f"Welder {n}") for n in range(2, 9)), (10, "Baker")]
     assert deliver(acme, "three", rows).code == 0
     shown = acme.run("runs", "revert", "2")
@@ -197,12 +182,6 @@ def test_the_store_of_an_older_version_has_runs_that_can_be_reverted(acme):
         store.execute("DELETE FROM run_owner")
     assert acme.run("runs", "revert", "2").code == 0
     assert jobs(acme)["R-9"] == ("Welder 9", "active")
-
-
-def test_json_has_one_line(acme):
-    shown = acme.run("runs", "revert", "2", "--json")
-    assert len(shown.out.splitlines()) == 1
-    json.loads(shown.out)
 
 
 def test_the_changes_of_a_run_have_the_values_before_and_after(acme):

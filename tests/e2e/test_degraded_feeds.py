@@ -23,16 +23,8 @@ WRONG = {
 wrong = pytest.mark.parametrize(("text", "words"), some(WRONG.values(), 2), ids=WRONG)
 
 
-@pytest.fixture
-def acme(installation):
-    installation.key = installation.employer_with_key()
-    return installation
-
-
 def file_of(acme, make_row, *references):
-    path = acme.base / "jobs.csv"
-    path.write_text(acme.csv_text([make_row(reference) for reference in references]))
-    return path
+    return acme.file("jobs.csv", [make_row(reference) for reference in references])
 
 
 # -- the daemon ---------------------------------------------------------------------------------------
@@ -123,27 +115,6 @@ def test_a_start_releases_no_job_of_a_feed_whose_file_is_wrong(acme, start, make
     acme.feed("bad")
     held = acme.run("import", file_of(acme, make_row, "B-3"), "--feed", "bad", "--json").json
     assert (held["state"], held["counts"]["missing"]) == ("held", 2), "the jobs are still the feed's"
-
-
-@pytest.mark.slow
-def test_a_folder_of_feed_files_that_cannot_be_read_takes_no_feed_away(acme, start, make_row):
-    acme.run("import", file_of(acme, make_row, "A-1"), "--feed", "acme")
-    daemon = start()
-    aside = acme.feeds.rename(acme.base / "aside")
-    acme.feeds.write_text("not a folder")
-    daemon.signal(signal.SIGHUP)
-    (refused,) = daemon.wait_for_event("service.reloaded")
-    why = f"{acme.feeds}: cannot be read: Not a directory"
-    assert (refused["level"], refused["faults"]) == ("error", [why])
-    assert daemon.events("feed.released") == []
-    assert daemon.stop() == 0
-    assert acme.run("check").err == f"syncd: {why}\n"
-    refused = acme.run("serve")
-    assert (refused.code, refused.err.splitlines()[-1]) == (1, f"syncd: {why}")
-    acme.feeds.unlink()
-    aside.rename(acme.feeds)
-    held = acme.run("import", file_of(acme, make_row, "A-2"), "--feed", "acme", "--json").json
-    assert (held["state"], held["counts"]["missing"]) == ("held", 1), "the job is still the feed's"
 
 
 # -- commands -----------------------------------------------------------------------------------------

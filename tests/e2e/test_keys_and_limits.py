@@ -18,12 +18,6 @@ BASE = "/api/v1.1"
 FIELDS = ["id", "employer", "label", "createdAt", "lastUsedAt", "expiresAt", "revokedAt"]
 
 
-@pytest.fixture
-def acme(installation):
-    installation.key = installation.employer_with_key()
-    return installation
-
-
 def test_a_rotated_key_is_printed_alone_with_the_end_of_the_old_one_as_a_remark(acme):
     rotated = acme.run("key", "rotate", "1", "--grace", "2h", "--expires", "90d")
     assert re.fullmatch(r"syncd_[\w-]{43}\n", rotated.out)
@@ -33,24 +27,6 @@ def test_a_rotated_key_is_printed_alone_with_the_end_of_the_old_one_as_a_remark(
     assert old["expiresAt"] < new["expiresAt"]
     as_json = acme.run("key", "rotate", "2", "--json")
     assert (as_json.json["id"], as_json.json["key"][:6], as_json.err) == (3, "syncd_", "")
-
-
-@pytest.mark.parametrize(
-    ("line", "code", "words"),
-    [
-        ("key rotate 9", 1, "no key 9"),
-        ("key rotate 1 --grace soon", 2, "must be a duration such as"),
-        ("key rotate 1 --expires 0s", 2, "must be more than 0"),
-        ("key revoke 99999999999999999999", 2, "should be less than or equal to"),
-        ("key rotate 0", 2, "should be greater than or equal to 1"),
-        ("key create 99999999999999999999", 1, "no employer"),
-    ],
-)
-def test_a_mistake_with_keys_is_one_line(acme, line, code, words):
-    result = acme.run(*line.split())
-    assert (result.code, result.err.count("\n")) == (code, 1)
-    assert words in result.err
-    assert "fault of syncd" not in result.err
 
 
 def test_a_revoked_key_has_no_successor(acme):

@@ -78,12 +78,6 @@ def book():
     return spreadsheets.book({"Jobs": "".join(spreadsheets.row(*row) for row in [HEAD, *JOBS])})
 
 
-@pytest.fixture
-def acme(installation):
-    installation.employer_with_key()
-    return installation
-
-
 #: Name → (the delivery, the feed's [read]). In XML the ids are attributes.
 FORMS = {
     "csv": (table(","), ""),

@@ -5,17 +5,8 @@ import signal
 import threading
 import time
 
-import pytest
-
 from tests.e2e.conftest import row, wait_until
 from tests.notify.receivers import SECRET, Hook, Mailbox, texts
-
-
-@pytest.fixture
-def acme(installation):
-    """An installation whose employer exists."""
-    installation.employer_with_key()
-    return installation
 
 
 def settings(hook=None, mailbox=None, more=""):

@@ -1,7 +1,6 @@
 """The service syncd on a machine with systemd, as its operator sees it."""
 
 import json
-import shlex
 import time
 
 from tests.e2e.conftest import csv_text, row
@@ -116,7 +115,3 @@ class Service:
 
 def many_rows(count, start=0):
     return [row(f"R-{number}") for number in range(start, start + count)]
-
-
-def quoted(*words):
-    return " ".join(shlex.quote(str(word)) for word in words)

@@ -1,16 +1,18 @@
-"""The store and its nightly backups on a machine with a real systemd, with the few rights of the units: docs/operations.md
-"Backup and restore", then "PostgreSQL" on the same machine: to install it takes most of a minute."""
+"""The recipes of docs/operations.md for the store, line by line, on a machine with a real systemd and with the few rights of the
+units: nightly backup, restore, upgrade, moving to another machine, and PostgreSQL."""
 
 import pytest
 
+from syncd.store import schema
 from tests.e2e.conftest import row
-from tests.e2e.systemd.conftest import OPERATIONS, recipe
-from tests.e2e.systemd.service import Service
+from tests.e2e.systemd.conftest import OPERATIONS, PIP, recipe
+from tests.e2e.systemd.service import EMPLOYER, FEED, Service
+from tests.golden.kept import unpack
 from tests.stores import program
 
 pytestmark = pytest.mark.slow
 URL = "postgresql://syncd:secret@127.0.0.1:5499/syncd"
-BACKUPS = "/var/backups/syncd"
+BACKUPS, STORE = "/var/backups/syncd", "/var/lib/syncd/var/syncd.db"
 #: A server of the machine's own, as Debian's package would set it up: one role with a password, and its database.
 SERVER = """
 install -d -o nobody -g nogroup -m 0700 /var/lib/server
@@ -29,17 +31,28 @@ def sql(machine, statement, database="postgres"):
     return machine.run(*command, database).stdout.strip()
 
 
-def test_the_recipe_makes_a_backup_and_sets_the_timer(service):
+def rights(service, path):
+    return service.machine.shell(f"stat -c '%U %a' {path}").stdout.strip()
+
+
+def references(service):
+    return {job["referenceId"] for job in service.jobs()}
+
+
+def test_the_recipes_make_a_backup_set_the_timer_and_restore(service):
+    service.drop("jobs.csv", [row("A-1"), row("A-2")])
+    service.taken("jobs.csv")
     service.machine.shell("cd /clone\n" + recipe("nightly backup", OPERATIONS))
     [name] = service.run("ls", BACKUPS).split()
-    assert service.run("stat", "-c", "%U %a", f"{BACKUPS}/{name}").split() == ["syncd", "600"]
+    assert rights(service, f"{BACKUPS}/{name}") == "syncd 600"
     assert service.run("systemctl", "is-enabled", "syncd-backup.timer").strip() == "enabled"
     assert "syncd-backup.timer" in service.run("systemctl", "list-timers", "--no-pager")
 
-    service.run("systemctl", "stop", "syncd.socket", "syncd.service")
-    shown = service.run("syncd", "restore", f"{BACKUPS}/{name}", "--yes")
-    assert "restored" in shown
-    service.run("systemctl", "start", "syncd.service")
+    service.drop("more.csv", [row("A-1"), row("A-2"), row("A-3")])
+    service.taken("more.csv")
+    service.machine.shell(recipe("restore", OPERATIONS).replace("NAME.db", f"{name} --yes"))
+    assert references(service) == {"A-1", "A-2"}
+    assert rights(service, STORE) == rights(service, f"{STORE}.before-restore-*") == "syncd 600"
 
 
 def test_a_backup_that_fails_is_a_failed_unit(service):
@@ -51,6 +64,35 @@ def test_a_backup_that_fails_is_a_failed_unit(service):
         "journalctl", "-u", "syncd-backup.service", "-o", "cat", "--no-pager"
     )
     service.run("chmod", "700", BACKUPS)
+
+
+def test_the_recipe_of_an_upgrade_migrates_the_store_of_an_older_version(service, tmp_path):
+    unpack(tmp_path)
+    service.run("systemctl", "stop", "syncd.socket", "syncd.service")
+    service.machine.send(tmp_path / "var", ["syncd.db"], "/old")
+    service.machine.shell(f"rm -rf {STORE}*; install -o syncd -g syncd -m 0600 /old/syncd.db {STORE}")
+    service.feed("acme", FEED.replace(EMPLOYER, "Maple Kitchens"))
+    shown = service.machine.shell("exec 2>&1\ncd /clone\n" + recipe("upgrade", OPERATIONS), env=PIP).stdout
+    assert f"migrates it to {schema.HEAD}" in shown
+    assert rights(service, f"{STORE}.before-migration-*") == "syncd 600"
+    assert service.ready()[0] == 200
+    service.run("syncd", "runs", "--json")
+
+
+def test_the_recipes_move_the_service_to_another_machine(service):
+    service.machine.shell(f"systemctl stop syncd.service; rm -rf {STORE}*; systemctl start syncd.service")
+    service = Service(service.machine)
+    service.drop("jobs.csv", [row("M-1")])
+    service.taken("jobs.csv")
+    service.run("systemctl", "stop", "syncd.service")
+    service.drop("late.csv", [row("M-1"), row("M-2")])  # it waits
+    service.machine.shell(recipe("move from", OPERATIONS))
+    service.machine.shell("rm -rf /etc/syncd /var/lib/syncd/* /var/backups/syncd")
+    service.run("systemd-tmpfiles", "--create", "/etc/tmpfiles.d/syncd.conf")
+    service.machine.shell(recipe("move to", OPERATIONS).replace("move.db", "move.db --yes"))
+    assert service.taken("late.csv")["state"] == "succeeded"
+    assert references(service) == {"M-1", "M-2"}
+    assert rights(service, STORE) == "syncd 600"
 
 
 @pytest.fixture(scope="module")
