@@ -15,7 +15,7 @@ from syncd.cli.store_access import become_owner, become_owner_of, require_store
 from syncd.config import Settings, StoreSettings, store_address
 from syncd.errors import ConfigError, StoreError, StoreTooNew
 from syncd.service import stores
-from syncd.store import Database, copying, database_at, losses, schema, utc_now
+from syncd.store import Database, copying, database_at, schema, utc_now
 from syncd.store.sqlite import backups, restoring
 from syncd.values import ValueFault
 
@@ -153,14 +153,14 @@ def _refuse_source(source: IO[bytes], file: Path, store: Path) -> None:
         )
 
 
-def _compared(draft: Path, database: Database) -> tuple[losses.Losses | None, str]:
+def _compared(draft: Path, database: Database) -> tuple[restoring.Losses | None, str]:
     """Return what the store has and the backup does not; None with the reason if there is no store that can be read."""
     try:
         found = database.version()
         if found is None:
             return None, "there is no store yet"
         schema.refuse_newer(found)
-        return losses.compare(database_at(f"sqlite:///{draft}"), database), ""
+        return restoring.compare(database_at(f"sqlite:///{draft}"), database), ""
     except StoreTooNew as error:
         return None, f"the present store cannot be compared: {error}"
     except StoreError as error:
@@ -190,7 +190,7 @@ def _outro(made: backups.Backup, kept: Path | None) -> str:
 # -- what is lost --------------------------------------------------------------------------------------------
 
 
-def _lost_json(lost: losses.Losses | None) -> dict[str, Any] | None:
+def _lost_json(lost: restoring.Losses | None) -> dict[str, Any] | None:
     if lost is None:
         return None
     return {
@@ -202,7 +202,7 @@ def _lost_json(lost: losses.Losses | None) -> dict[str, Any] | None:
     }
 
 
-def _lost_lines(lost: losses.Losses | None, why: str, drop: Path) -> list[str]:
+def _lost_lines(lost: restoring.Losses | None, why: str, drop: Path) -> list[str]:
     """Return the lines of the text. ``why``: why nothing is known; ``drop``: the drop folder."""
     if lost is None:
         return [f"{why[0].upper()}{why[1:]}"]
@@ -226,11 +226,11 @@ def _listed(things: Sequence[T], line: Callable[[T], str]) -> list[str]:
     return lines + ([f"  … and {len(things) - SHOWN:,} more: --json has them"] if len(things) > SHOWN else [])
 
 
-def _run(run: losses.RunSummary) -> str:
+def _run(run: restoring.RunSummary) -> str:
     return clean(f"{run.id} ({run.feed}, {run.file})")
 
 
-def _file_of_run(run: losses.RunSummary, drop: Path) -> str:
+def _file_of_run(run: restoring.RunSummary, drop: Path) -> str:
     """Return what to do with the file of a run that the backup does not know."""
     if not run.is_of_file:
         return "a revert; revert again"
@@ -240,18 +240,18 @@ def _file_of_run(run: losses.RunSummary, drop: Path) -> str:
     return where if found or run.state != "claimed" else "its file is run again"
 
 
-def _again(run: losses.RunSummary, drop: Path) -> str:
+def _again(run: restoring.RunSummary, drop: Path) -> str:
     """Return what becomes of a run that has ended since the backup, where it had not."""
     if run.state == "held":
         return "is held again: decide it again"
     return f"goes on again, without its file, and fails: {_file_of_run(run, drop)}"
 
 
-def _key(key: losses.KeySummary) -> str:
+def _key(key: restoring.KeySummary) -> str:
     return clean(f"{key.id} ({key.employer}{', ' if key.label else ''}{key.label})")
 
 
-def _key_json(key: losses.KeySummary) -> dict[str, Any]:
+def _key_json(key: restoring.KeySummary) -> dict[str, Any]:
     return {"id": key.id, "employer": key.employer, "label": key.label}
 
 

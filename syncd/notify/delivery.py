@@ -7,9 +7,12 @@ sent again: with the same id, by which the receiver knows it."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from hashlib import sha256
 from random import random
 from typing import TypeVar
 
@@ -21,7 +24,7 @@ from syncd.errors import StoreError
 from syncd.logs import Event
 from syncd.notify.timing import BURST, KEPT, email_may_go, pause_after
 from syncd.notify.ways import NotSent, Way
-from syncd.store import Store, Tx, locks, outbox
+from syncd.store import Store, Tx, outbox
 
 log = structlog.get_logger("syncd.notify")
 T = TypeVar("T")
@@ -71,8 +74,23 @@ class Delivery:
             return False
         if not await self._store.read_async(self._next):
             return False
-        async with locks.receiver_lock(self._store, self._way.name) as mine:
+        async with self._lock() as mine:
             return mine and await self._send_next()
+
+    @asynccontextmanager
+    async def _lock(self) -> AsyncIterator[bool]:
+        """Yield whether this process alone may now send to the receiver: False while another does."""
+        # No feed has a name with a space. An address may have a slash, and a lock may be a file.
+        lock = self._store.database.named_lock(f"notify {sha256(self._way.name.encode()).hexdigest()}")
+        loop, thread = asyncio.get_running_loop(), ThreadPoolExecutor(1, thread_name_prefix="syncd-lock")
+        try:
+            mine = await loop.run_in_executor(thread, lock.__enter__)
+            try:
+                yield mine
+            finally:
+                await loop.run_in_executor(thread, lock.__exit__, None, None, None)
+        finally:
+            thread.shutdown(wait=False)
 
     async def _send_next(self) -> bool:
         some = False

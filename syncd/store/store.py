@@ -9,6 +9,7 @@ consistent moment; they never wait for a write, nor a write for them. Writes go 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
@@ -161,6 +162,11 @@ class Store:
         return Tx(session, self.database, self.now, self._places)
 
     # -- about the store ---------------------------------------------------------------------------------
+
+    def feed_lock(self, feed: str) -> AbstractContextManager[bool]:
+        """Return the lock under which one process at a time changes the state of the feed with this name, as a context manager.
+        Its value is False while another process has the lock. Raises OSError, StoreError."""
+        return self.database.named_lock(feed)
 
     @property
     def waiting_writes(self) -> int:

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from syncd.store import Store, locks
+from syncd.store import Store
 from tests.e2e.conftest import row
 
 
@@ -150,7 +150,7 @@ def test_what_has_no_file_cannot_be_run_again(acme):
 def test_an_import_says_that_it_waits_for_another_process(acme):
     url = f"sqlite:///{acme.base}/var/syncd.db"
     with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store, ExitStack() as lock:
-        assert lock.enter_context(locks.feed_lock(store, "acme"))
+        assert lock.enter_context(store.feed_lock("acme"))
         threading.Timer(1.5, lock.close).start()
         shown = deliver(acme, "two.csv", "Cook")
     assert (shown.code, shown.err) == (0, "syncd: waiting: another process runs a file of feed acme\n")

@@ -23,8 +23,8 @@ from syncd.store import store as store_module
 from syncd.store import writer as writer_module
 from syncd.store.postgres import connections
 from syncd.store.postgres import database as postgres_database
-from syncd.store.sqlite import checkpoint
 from syncd.store.sqlite import database as sqlite_database
+from syncd.store.sqlite import session as sqlite_session
 from syncd.store.writer import Writer
 from syncd.sync.arrival import ArrivalContext, Worker
 from syncd.sync.run import Feed, Importer, RunContext, ending, planner, reading
@@ -84,7 +84,7 @@ def without_threads() -> Iterator[None]:
         patched.setattr(store_module, "Writer", InlineWriter)
         patched.setattr(_DATABASE, "statements", lambda: _STATEMENTS)
         patched.setattr(connections, "PAUSE", 0.0)  # in real seconds
-        patched.setattr(checkpoint, "ROWS", 10**9)
+        patched.setattr(sqlite_session, "ROWS", 10**9)
         for module, name in ((planner, "BATCH"), (ending, "REJECTED_BATCH"), (Store, "MAX_WRITE_ROWS")):
             patched.setattr(module, name, 2)
         patched.setattr(Store, "MAX_STEP_ROWS", 1)

@@ -1,20 +1,35 @@
-"""A store in a PostgreSQL database: what ``syncd.store.database`` asks for."""
+"""A store in a PostgreSQL database.
+
+Texts are compared and ordered by code point (``COLLATE "C"``), as SQLite does, whichever language the database has."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
+from functools import cache
 from typing import Any, TypeVar
 
 import psycopg
 import sqlalchemy as sa
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDialect, PGTypeCompiler
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import NullPool
+from sqlalchemy.sql.operators import in_op, not_in_op
 
 from syncd.errors import StoreError
 from syncd.store.database import Database, Executes
-from syncd.store.postgres.connections import Connection, Connector
-from syncd.store.postgres.dialect import MIGRATION_URL, statements
-from syncd.store.postgres.errors import DRIVER_ERRORS, is_conflict, store_errors, translated
+from syncd.store.model import ConstantsInText, Statements, TextContains
+from syncd.store.postgres.connections import (
+    DRIVER_ERRORS,
+    Connection,
+    Connector,
+    is_conflict,
+    store_errors,
+    translated,
+)
 from syncd.store.postgres.named_locks import NamedLocks
 from syncd.store.postgres.search import PostgresIndex
 from syncd.store.postgres.session import BEGIN_READ, BEGIN_WRITE, WRITER_LOCK, PostgresSession, SingleSession
@@ -28,6 +43,70 @@ _SEQUENCES = (
     " FROM pg_class s JOIN pg_depend d ON d.objid = s.oid AND d.deptype = 'a' JOIN pg_class t ON t.oid = d.refobjid"
     " WHERE s.relkind = 'S' AND t.relnamespace = current_schema()::regnamespace"
 )
+
+# -- the dialect -----------------------------------------------------------------------------------------------
+
+_DRIVER = "postgresql.syncd"
+#: How a value is compared with those of an array.
+_AMONG: dict[Any, str] = {in_op: "= ANY", not_in_op: "<> ALL"}
+
+
+class _Compiler(ConstantsInText, PGCompiler):
+    """Passes a list as one array, so that its length does not change the text of the statement."""
+
+    def visit_binary(self, binary: sa.BinaryExpression[Any], *args: Any, **options: Any) -> str:
+        right = binary.right
+        among = _AMONG.get(binary.operator)
+        if among is not None and isinstance(right, sa.BindParameter) and right.required:
+            column, values = self.process(binary.left, **options), self.process(sa.bindparam(right.key))
+            return f"{column} {among}({values})"
+        text: str = super().visit_binary(binary, *args, **options)  # type: ignore[no-untyped-call]
+        return text
+
+
+class _Dialect(PGDialect):
+    supports_statement_cache = True
+    statement_compiler = _Compiler
+
+
+@cache
+def statements() -> Statements:
+    """Return the statements of all stores on PostgreSQL of this process."""
+    return Statements(_Dialect(paramstyle="numeric_dollar"), insert)  # type: ignore[no-untyped-call]
+
+
+@compiles(TextContains, "postgresql")
+def _contains(element: TextContains, compiler: PGCompiler, **options: Any) -> str:
+    return f"(strpos({compiler.process(element.clauses, **options)}) > 0)"
+
+
+class _Types(PGTypeCompiler):
+    """The types of the columns that migrations make."""
+
+    def visit_VARCHAR(self, type_: sa.String, **options: Any) -> str:  # noqa: N802 - SQLAlchemy's
+        return _ordered(super().visit_VARCHAR(type_, **options))
+
+    def visit_TEXT(self, type_: sa.Text, **options: Any) -> str:  # noqa: N802 - SQLAlchemy's
+        return _ordered(super().visit_TEXT(type_, **options))
+
+
+def _ordered(text: str) -> str:
+    return f'{text} COLLATE "C"'
+
+
+class MigrationDialect(PGDialect_psycopg):
+    """The dialect of migrations."""
+
+    supports_statement_cache = True
+    type_compiler_cls = _Types
+
+
+registry.register(_DRIVER, __name__, "MigrationDialect")
+#: The address of ``sa.create_engine``; the connection comes from ``creator``.
+MIGRATION_URL = "postgresql+syncd://"
+
+
+# -- the database ----------------------------------------------------------------------------------------------
 
 
 class PostgresDatabase(Database):
@@ -51,7 +130,6 @@ class PostgresDatabase(Database):
             raise StoreError(
                 f"the address of the store is not {form}, with special characters as %XX"
             ) from None
-
         self._locks = NamedLocks(self._direct.connect)
 
     def lock(self) -> None: ...
@@ -120,8 +198,8 @@ class PostgresDatabase(Database):
         with store_errors(), closing(self.reader()) as session:
             if not session.has_table("alembic_version"):
                 return None
-            found = session.execute("SELECT version_num FROM alembic_version").fetchone()
-        return None if found is None else str(*found)
+            row = session.execute("SELECT version_num FROM alembic_version").fetchone()
+        return None if row is None else str(*row)
 
 
 def _check_version(session: PostgresSession) -> None:

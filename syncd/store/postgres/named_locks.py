@@ -1,8 +1,7 @@
-"""Locks with names: advisory locks of the server, each held on a connection of its own. Who loses the connection loses the
-lock, and another process may have it at once. So what a thread writes while it holds a lock is refused once that is lost.
+"""Locks with names: advisory locks of the server, each held on a connection of its own. A process that loses the connection
+loses the lock, and another one may have it at once. So a thread that holds a lock may write nothing once that is lost.
 
-A connection is kept for the next lock when its own is given up, because a process looks at each of its feeds again and
-again."""
+Connections are kept for the next locks, because a process looks at each of its feeds again and again."""
 
 from __future__ import annotations
 
@@ -14,15 +13,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from syncd.errors import StoreBusy, StoreError
 from syncd.store.database import Executes
-from syncd.store.postgres.connections import Connection
-from syncd.store.postgres.errors import DRIVER_ERRORS, store_errors
+from syncd.store.postgres.connections import DRIVER_ERRORS, Connection, store_errors
 
 T = TypeVar("T")
 
 #: The server notices within half a minute that the machine of a connection is gone, and gives up its locks.
 _NOTICE = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
-#: Connections that are kept at most.
-_KEPT = 4
+MAX_KEPT = 4
 _PROCESS = "SELECT pg_backend_pid()"
 _LOCK = "SELECT pg_try_advisory_lock($1)"
 _UNLOCK = "SELECT pg_advisory_unlock($1)"
@@ -54,18 +51,18 @@ class NamedLocks:
         """Yield whether this process now has the lock ``name``: False while another has it. The lock is given up when the
         block ends, or the connection. Raises StoreError."""
         with self._connection() as driver:
-            found = _locked(driver, name)
-            if found is None:
+            lock = _locked(driver, name)
+            if lock is None:
                 yield False
                 return
             held = self._held
-            held.append(found)
+            held.append(lock)
             try:
                 yield True
             finally:
-                held.remove(found)
+                held.remove(lock)
                 try:
-                    driver.execute(_UNLOCK, (found.key,))
+                    driver.execute(_UNLOCK, (lock.key,))
                 except DRIVER_ERRORS:  # with its connection it loses the lock
                     driver.close()
 
@@ -80,7 +77,7 @@ class NamedLocks:
         except BaseException:
             driver.close()
             raise
-        if driver.closed or len(self._free) >= _KEPT:
+        if driver.closed or len(self._free) >= MAX_KEPT:
             driver.close()
         else:
             self._free.append(driver)

@@ -14,7 +14,7 @@ from syncd.store.database import SHORTEST_INDEXED, Executes, Run, Search, Sessio
 INDEX = "ix_job_search"
 _EXTENSION = "CREATE EXTENSION IF NOT EXISTS pg_trgm"
 _CREATE = f"CREATE INDEX IF NOT EXISTS {INDEX} ON job USING gin (search gin_trgm_ops)"
-#: What a server says that does not have the extension, or whose user may not add it.
+#: Errors of a server that does not have the extension, or whose user may not add it.
 _REFUSED = (errors.UndefinedFile, errors.FeatureNotSupported, errors.InsufficientPrivilege)
 #: The most jobs that one statement reads and that are sorted here.
 MAX_SORTED = 200

@@ -20,7 +20,7 @@ from syncd.store.postgres.connections import Connection
 
 T = TypeVar("T")
 
-#: The advisory lock of the transactions that write: one at a time, whatever process they are of.
+#: The advisory lock of the transactions that write: one at a time, of all processes.
 WRITER_LOCK = 0x73796E63
 #: Seconds that a transaction waits for the others that write.
 LOCK_SECONDS = 10
@@ -29,8 +29,8 @@ SILENT_SECONDS = 60
 #: Seconds in which the outcome of a commit is asked for, when its answer was lost.
 OUTCOME_SECONDS = 5.0
 
-#: Begins a transaction that writes, in one round trip. It waits until no other is open. Each statement must see what was
-#: committed before it, whatever the default of the database is: the lock is a statement, too.
+#: Begins a transaction that writes, in one round trip. It waits until no other is open. Each statement must see all that was
+#: committed before it, also where the database has another default: the lock is a statement, too.
 BEGIN_WRITE = (
     f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '{LOCK_SECONDS}s';"
     f" SET LOCAL idle_in_transaction_session_timeout = '{SILENT_SECONDS}s';"
@@ -56,7 +56,7 @@ _COMMIT = (
 )
 _COMMITTED = "SELECT value FROM setting WHERE name = $1"
 _FORGET = "DELETE FROM setting WHERE name = $1"
-#: Removes what processes that were killed have left: the value is the number and the second.
+#: Removes the numbers that killed processes have left: the value is the number and the second.
 _FORGET_OLD = "DELETE FROM setting WHERE name LIKE 'commit %' AND split_part(value, ' ', 2)::bigint < $1"
 _OLD = 7 * 86_400
 #: Rows that ``stream`` asks for at once.
@@ -79,7 +79,7 @@ class PostgresSession:
         self._driver = connect()
         self._written = self._streams = 0
         self._looked = 0
-        #: What ``later`` has left: the text of a statement → its rows.
+        #: The rows that ``later`` has left, by the text of their statement.
         self._later: dict[str, list[Sequence[Any]]] = {}
         #: Names and counts the transactions that write.
         self._name, self._number = f"commit {uuid4()}", 0
@@ -157,7 +157,7 @@ class PostgresSession:
     def begin(self) -> None:
         if self._written >= self._looked + _LOOK:
             self._looked = self._written
-            with suppress(psycopg.Error):  # an optimisation; what is wrong with the connection shows now
+            with suppress(psycopg.Error):  # an optimisation; a lost connection shows now
                 self._analyze_outgrown()
         self._beginning(lambda: self._driver.execute(self._begin))
 
@@ -168,8 +168,8 @@ class PostgresSession:
             self._driver.execute(f"ANALYZE (SKIP_LOCKED) {tables}", prepare=False)
 
     def _beginning(self, run: Callable[[], T]) -> T:
-        """Return what ``run`` returns, which begins a transaction. If the connection is lost, nothing was done on it: another one
-        is opened for that."""
+        """Return the result of ``run``, which begins a transaction. If the connection is lost, nothing was done on it: another
+        one is opened."""
         try:
             return run()
         except psycopg.Error:
@@ -201,9 +201,9 @@ class PostgresSession:
             raise StoreBusy("the database gave up the transaction")
 
     def _committed(self) -> str | None:
-        """Return what the last transaction of this session that is on disk wrote as its number. Waits until the one whose
-        answer was lost has ended. Raises an error if the server does not answer for OUTCOME_SECONDS: then it is not known."""
-        found: str | None = None
+        """Return the number of the last transaction of this session that is on disk. Waits until the one whose answer was lost
+        has ended. Raises an error if the server does not answer for OUTCOME_SECONDS: then it is not known."""
+        value: str | None = None
         for attempt in Retrying(
             retry=retry_if_exception_type((StoreBusy, psycopg.OperationalError)),
             stop=stop_after_delay(OUTCOME_SECONDS),
@@ -213,9 +213,9 @@ class PostgresSession:
             with attempt:
                 self.begin()
                 row = self._driver.execute(_COMMITTED, (self._name,)).fetchone()
-                found = None if row is None else str(*row)
+                value = None if row is None else str(*row)
                 self.rollback()
-        return found
+        return value
 
     def rollback(self) -> None:
         self._later.clear()
@@ -275,17 +275,17 @@ class SingleSession(PostgresSession):
 
 
 def as_copy(text: str, rows: Sequence[Any]) -> str | None:
-    """Return the COPY that does what an INSERT does for each of many rows; None if they are few or the statement does more."""
+    """Return the COPY in place of an INSERT for each of many rows; None if they are few or the statement does more."""
     return _copy_of(text) if len(rows) >= COPIED else None
 
 
 @cache
 def _copy_of(text: str) -> str | None:
-    found = _PLAIN_INSERT.fullmatch(text)
-    if found is None:
+    match = _PLAIN_INSERT.fullmatch(text)
+    if match is None:
         return None
-    parameters = [f"${number}" for number, _ in enumerate(found[2].split(", "), start=1)]
-    return f"COPY {found[1]} FROM STDIN" if found[3].split(", ") == parameters else None
+    parameters = [f"${number}" for number, _ in enumerate(match[2].split(", "), start=1)]
+    return f"COPY {match[1]} FROM STDIN" if match[3].split(", ") == parameters else None
 
 
 @cache
@@ -304,8 +304,8 @@ def _has_nul(values: Iterable[Any]) -> bool:
 
 
 def _without_nul(values: Iterable[Any], text: str) -> list[Any]:
-    """Return values that PostgreSQL takes: its texts have no NUL. What is written gets a mark in its place. What is looked
-    for gets a character that the text of no job has, so that nothing is found."""
+    """Return values that PostgreSQL takes: its texts have no NUL. A text that is written gets a mark in its place; one that is
+    looked for gets a character that the text of no job has, so that nothing is found."""
     mark = "\uffff" if text.startswith(_READS) else "\ufffd"
     return [_replaced(value, mark) for value in values]
 

@@ -19,9 +19,9 @@ import msgspec
 
 from syncd.errors import StoreError
 from syncd.store.model import to_json
-from syncd.store.sqlite.drafts import draft_folder, flush
-from syncd.store.sqlite.errors import primary_code, store_errors
+from syncd.store.sqlite.files import create, draft_folder, flush
 from syncd.store.sqlite.search_index import TABLES as INDEX_TABLES
+from syncd.store.sqlite.session import primary_code, store_errors
 
 _MAGIC = b"SQLite format 3\x00"
 #: The row of the table ``setting`` that has the note.
@@ -115,7 +115,7 @@ def version_of(path: Path) -> str | None:
 def _copy(path: Path, target: Path, at: datetime) -> Backup:
     """Write a backup of the store at ``path`` to the new file ``target``, and compare every row with the store's. Raises
     StoreError."""
-    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    os.close(create(target))
     with store_errors(), closing(_connected(path, "mode=rw")) as source:
         source.execute("BEGIN")  # all that follows reads the store as it is at one moment
         note = to_json(_Note(at, *_contents(source)))
@@ -144,7 +144,7 @@ def is_backup(path: Path) -> bool:
 
 
 def read_backup(path: Path) -> Backup:
-    """Return what a backup has in it, after looking at all of it. Nothing else may use the file. A store that somebody
+    """Return the contents of a backup, after looking at all of it. Nothing else may use the file. A store that somebody
     copied otherwise has no note: its rows cannot be compared. Raises StoreError if it is damaged or not a store."""
     try:
         with closing(_connected(path, "mode=rw")) as connection:
@@ -196,10 +196,10 @@ def _contents(connection: sqlite3.Connection) -> tuple[dict[str, int], str]:
     connection.text_factory = bytes  # a text that is not UTF-8 any more is a difference, not an error
     for name in names:
         where = f"WHERE name <> '{_NOTE}'" if name == "setting" else ""
-        found = connection.execute(f'SELECT * FROM "{name}" {where} ORDER BY {orders[name]}')
-        digest.update(_encode([name, *(column for column, *_ in found.description)]))
+        cursor = connection.execute(f'SELECT * FROM "{name}" {where} ORDER BY {orders[name]}')
+        digest.update(_encode([name, *(column for column, *_ in cursor.description)]))
         rows[name] = 0
-        for row in found:
+        for row in cursor:
             digest.update(_encode(row))
             rows[name] += 1
     connection.text_factory = str
@@ -208,18 +208,18 @@ def _contents(connection: sqlite3.Connection) -> tuple[dict[str, int], str]:
 
 def _order(connection: sqlite3.Connection, table: str) -> str:
     """Return the columns of the primary key, ``rowid`` if the table has none."""
-    found = connection.execute("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", (table,))
-    return ", ".join(f'"{name}"' for (name,) in found) or "rowid"
+    key = connection.execute("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", (table,))
+    return ", ".join(f'"{name}"' for (name,) in key) or "rowid"
 
 
 def _version(connection: sqlite3.Connection) -> str | None:
     try:
-        found = connection.execute(_VERSION).fetchone()
+        row = connection.execute(_VERSION).fetchone()
     except sqlite3.OperationalError as error:
         if "no such table" not in str(error):
             raise
         return None
-    return None if found is None else str(*found)
+    return None if row is None else str(*row)
 
 
 def _connected(path: Path, how: str) -> sqlite3.Connection:

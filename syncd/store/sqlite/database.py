@@ -1,17 +1,14 @@
-"""A store in one SQLite file: how SQLite writes statements, its connections, and what else ``syncd.store.database`` asks
-for."""
+"""A store in one SQLite file."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
@@ -24,10 +21,16 @@ from syncd.errors import StoreBusy, StoreError, StoreInUse
 from syncd.store.database import Database, Executes, Session
 from syncd.store.model import ConstantsInText, Statements, TextContains, metadata
 from syncd.store.sqlite.backups import version_of
-from syncd.store.sqlite.checkpoint import SqliteCheckpoints
-from syncd.store.sqlite.errors import DRIVER_ERRORS, is_conflict, store_errors, translated
-from syncd.store.sqlite.named_locks import named_lock
+from syncd.store.sqlite.files import create, named_lock, open_lock, take_lock
 from syncd.store.sqlite.search_index import TrigramIndex
+from syncd.store.sqlite.session import (
+    DRIVER_ERRORS,
+    SqliteCheckpoints,
+    SqliteSession,
+    is_conflict,
+    store_errors,
+    translated,
+)
 
 #: Tables whose ids are never given out twice, also after a DELETE (``sqlite_autoincrement``).
 _COUNTED = {
@@ -39,7 +42,7 @@ WRITER_CACHE_KIB = 16_000
 READER_CACHE_KIB = 4_000
 BUSY_SECONDS = 5.0
 #: Pages of the write-ahead log at which a commit copies them back itself, if ``SqliteCheckpoints`` has not.
-LONGEST_LOG = 4_000
+MAX_LOG_PAGES = 4_000
 
 _WRITER = (
     f"page_size = {PAGE_SIZE}",  # counts only while the file is empty
@@ -48,7 +51,7 @@ _WRITER = (
     "foreign_keys = ON",
     f"cache_size = -{WRITER_CACHE_KIB}",
     "journal_size_limit = 67108864",
-    f"wal_autocheckpoint = {LONGEST_LOG}",
+    f"wal_autocheckpoint = {MAX_LOG_PAGES}",
 )
 _READER = ("query_only = ON", f"cache_size = -{READER_CACHE_KIB}")
 
@@ -73,63 +76,6 @@ def statements() -> Statements:
 def _contains(element: TextContains, compiler: SQLiteCompiler, **options: Any) -> str:
     # not LIKE: its patterns end at a NUL and may not be long
     return f"instr({compiler.process(element.clauses, **options)})"
-
-
-class SqliteSession:
-    """A connection of the driver and its current transaction. Not for two threads at once. (``Session`` in
-    ``syncd.store.database`` describes the methods.)"""
-
-    def __init__(self, driver: sqlite3.Connection, begin: str = "") -> None:
-        """``begin`` is the statement that begins a transaction. Without it each statement is a transaction."""
-        self._driver, self._begin = driver, begin
-        self.execute, self.executemany = driver.execute, driver.executemany
-        self.later = driver.executemany
-        #: Cursors that may not be read to their end. SQLite ends the snapshot of a transaction with the last cursor only:
-        #: one that is left open has the connection read the same old snapshot in all its next transactions.
-        self._open: WeakSet[sqlite3.Cursor] = WeakSet()
-
-    def begin(self) -> None:
-        if self._begin:
-            self.execute(self._begin)
-
-    def flush(self) -> None: ...
-
-    def stream(self, text: str, values: Sequence[Any]) -> sqlite3.Cursor:
-        cursor = self._driver.execute(text, values)
-        self._open.add(cursor)
-        return cursor
-
-    def _close_cursors(self) -> None:
-        if self._open:
-            for cursor in list(self._open):
-                cursor.close()
-            self._open.clear()
-
-    def commit(self) -> None:
-        self._close_cursors()
-        self.execute("COMMIT")
-
-    def rollback(self) -> None:
-        self._close_cursors()
-        if self._driver.in_transaction:  # SQLite ends a transaction by itself when the disk is full
-            self.execute("ROLLBACK")
-
-    @property
-    def alive(self) -> bool:
-        return self._driver.in_transaction
-
-    def mark(self) -> int:
-        # of any statement, also of one that failed half-way
-        return self._driver.total_changes
-
-    def has_table(self, name: str) -> bool:
-        found = self.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,))
-        return found.fetchone() is not None
-
-    def close(self) -> None:
-        with suppress(sqlite3.Error):
-            self.rollback()
-        self._driver.close()
 
 
 _PUT_BACK = "put it back, or stop syncd, put a backup in its place and start again"
@@ -161,15 +107,13 @@ class SqliteDatabase(Database):
         self._make_folder()
         path = self.path.with_name(self.path.name + ".lock")
         try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            fd = open_lock(path)
         except OSError as error:
             raise StoreError(f"the lock file {path} cannot be opened: {error.strerror}") from error
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            raise StoreInUse(str(self.path)) from None
-        self._lock = handle
+        if not take_lock(fd):
+            os.close(fd)
+            raise StoreInUse(str(self.path))
+        self._lock = fd
 
     def unlock(self) -> None:
         if self._lock is not None:
@@ -182,19 +126,19 @@ class SqliteDatabase(Database):
 
     def ready(self) -> None:
         """Note which file it is that is open: ``check`` compares with it."""
-        found = self.path.stat()
-        self._identity = found.st_dev, found.st_ino
+        status = self.path.stat()
+        self._identity = status.st_dev, status.st_ino
 
     def check(self) -> None:
-        """Raise StoreBusy if the file was moved, deleted or replaced while it is open: what is written to it would
-        be lost, and a new connection would open another store. A file that is moved back is usable again."""
+        """Raise StoreBusy if the file was moved, deleted or replaced while it is open: writes to it would be lost, and a new
+        connection would open another store. A file that is moved back is usable again."""
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except OSError as error:
             if self._identity is not None:
                 raise StoreBusy(f"the store {self.path} is gone ({error.strerror}); {_PUT_BACK}") from None
             return
-        if self._identity not in (None, (found.st_dev, found.st_ino)):
+        if self._identity not in (None, (status.st_dev, status.st_ino)):
             raise StoreBusy(f"another file took the place of the store {self.path}; {_PUT_BACK}")
 
     def exists(self) -> bool:
@@ -265,6 +209,6 @@ def _make_private(path: Path) -> None:
         return
     try:
         with suppress(FileExistsError):
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            os.close(create(path))
     except OSError as error:
         raise StoreError(f"the store {path} cannot be made: {error.strerror}") from error

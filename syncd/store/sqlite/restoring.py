@@ -1,4 +1,4 @@
-"""A backup takes the place of a store in an SQLite file."""
+"""A backup takes the place of a store in an SQLite file; the runs, changes and keys that are lost by it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,23 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple, NoReturn
 
+import sqlalchemy as sa
+from sqlalchemy import bindparam
+from sqlmodel import col
+
+from syncd.domain import RunKind, RunState
 from syncd.errors import StoreBusy
+from syncd.store.database import Database
+from syncd.store.model import Columns, EmployerRow, FeedRow, HistoryRow, KeyRow, RunRow, Statement
 from syncd.store.sqlite.backups import Backup, read_backup, take_note_out
-from syncd.store.sqlite.drafts import draft_folder, flush
-from syncd.store.sqlite.errors import primary_code, store_errors
+from syncd.store.sqlite.files import create, draft_folder, flush
+from syncd.store.sqlite.session import primary_code, store_errors
+from syncd.store.transactions import reading
 
 #: How long the last user of a store may take to close it, in seconds.
 _CLOSING = 1.0
@@ -27,7 +36,7 @@ def unpacked(source: IO[bytes], path: Path) -> Iterator[tuple[Backup, Path]]:
     StoreError, OSError."""
     with draft_folder(path.resolve().parent) as folder:
         draft = folder / "store"
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+        with open(create(draft), "wb") as file:
             shutil.copyfileobj(source, file, 1 << 20)
         made = read_backup(draft)
         take_note_out(draft)
@@ -42,13 +51,13 @@ def take_place(path: Path, draft: Path, at: datetime) -> Path | None:
     path = path.resolve()
     # At each moment there is the old store at the path, or the new one: a kill between two steps loses nothing.
     kept = path.with_name(f"{path.name}.before-restore-{at:%Y%m%dT%H%M%S.%fZ}")
-    found = path.exists()
+    replaces = path.exists()
     with _closed_store(path, kept):
-        if found:
+        if replaces:
             os.link(path, kept)
         draft.replace(path)
         flush(path.parent)
-    return kept if found else None
+    return kept if replaces else None
 
 
 @contextmanager
@@ -79,3 +88,104 @@ def _rename_log(path: Path, kept: Path) -> None:
     for ending in ("-wal", "-shm", "-journal"):
         with suppress(FileNotFoundError):
             path.with_name(path.name + ending).rename(kept.with_name(kept.name + ending))
+
+
+# -- losses --------------------------------------------------------------------------------------------------
+# Stores of all versions are compared: only columns of the first schema are read.
+
+_WAITING_STATES = [state.value for state in RunState if not state.ended or state is RunState.HELD]
+
+
+class RunSummary(NamedTuple):
+    """A run in short."""
+
+    id: int
+    feed: str
+    kind: str
+    state: str
+    file: str
+
+    @property
+    def waits(self) -> bool:
+        """Whether the run goes on, or is held."""
+        return self.state in _WAITING_STATES
+
+    @property
+    def is_of_file(self) -> bool:
+        return self.kind == RunKind.FILE.value
+
+
+class KeySummary(NamedTuple):
+    """A key in short; ``revoked_at`` is in microseconds since 1970."""
+
+    id: int
+    employer: str
+    label: str
+    revoked_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """``runs``: those that the backup does not know. ``reopened``: those that it has, in this state, as going on or held, and
+    that have ended since. ``changes``: actor → how many changes of jobs it does not know. ``keys``: those that it does not know;
+    ``revoked``: those that are valid in it and were revoked since."""
+
+    runs: list[RunSummary]
+    reopened: list[RunSummary]
+    changes: dict[str, int]
+    keys: list[KeySummary]
+    revoked: list[KeySummary]
+
+    @property
+    def none(self) -> bool:
+        return not (self.runs or self.reopened or self.changes or self.keys or self.revoked)
+
+
+_RUNS = Statement(
+    Columns(RunSummary, RunRow, feed=FeedRow.name)
+    .select()
+    .join(FeedRow, col(FeedRow.id) == RunRow.feed_id)
+    .where(col(RunRow.id) >= bindparam("first"))
+    .order_by(col(RunRow.id))
+)
+_KEYS = Statement(
+    Columns(KeySummary, KeyRow, employer=EmployerRow.name)
+    .select()
+    .join(EmployerRow, col(EmployerRow.id) == KeyRow.employer_id)
+    .order_by(col(KeyRow.id))
+)
+_WAITING = Statement(sa.select(sa.func.min(col(RunRow.id))).where(col(RunRow.state).in_(_WAITING_STATES)))
+_LAST_RUN = Statement(sa.select(sa.func.max(col(RunRow.id))))
+_LAST_CHANGE = Statement(sa.select(sa.func.max(col(HistoryRow.id))))
+_CHANGES = Statement(
+    sa.select(col(HistoryRow.actor), sa.func.count())
+    .where(col(HistoryRow.id) > bindparam("after"))
+    .group_by(col(HistoryRow.actor))
+    .order_by(col(HistoryRow.actor))
+)
+
+
+def compare(backup: Database, store: Database) -> Losses:
+    """Return the losses of ``store`` if ``backup`` takes its place. Raises StoreError."""
+    with reading(backup, _no_clock) as tx:
+        last_run, last_change = tx.scalar(_LAST_RUN) or 0, tx.scalar(_LAST_CHANGE) or 0
+        first = tx.scalar(_WAITING) or last_run + 1
+        waiting = [run for run in tx.all(_RUNS, first=first) if run.waits]
+        keys = {key.id: key for key in tx.all(_KEYS)}
+    with reading(store, _no_clock) as tx:
+        runs, present = tx.all(_RUNS, first=first), tx.all(_KEYS)
+        changes = dict(tx.all(_CHANGES, after=last_change))
+    ended = {run.id for run in runs if not run.waits}
+    return Losses(
+        runs=[run for run in runs if run.id > last_run],
+        reopened=[run for run in waiting if run.id in ended],
+        changes=changes,
+        keys=[key for key in present if key.id not in keys],
+        revoked=[
+            key for key in present if key.id in keys and key.revoked_at and keys[key.id].revoked_at is None
+        ],
+    )
+
+
+def _no_clock() -> NoReturn:
+    raise AssertionError("nothing here asks for the time")

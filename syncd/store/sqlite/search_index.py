@@ -29,7 +29,7 @@ from typing import Any
 from syncd.domain import Status
 from syncd.errors import StoreError
 from syncd.store.database import SHORTEST_INDEXED, Executes, Run, Search, Session, Window
-from syncd.store.sqlite.errors import primary_code
+from syncd.store.sqlite.session import primary_code
 
 #: The index and the tables in which FTS5 keeps it: not for migrations.
 TABLES = frozenset({"job_search", "job_search_data", "job_search_idx", "job_search_config"})

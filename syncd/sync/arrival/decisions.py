@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from syncd.domain import Run
-from syncd.store import locks, runs
+from syncd.store import runs
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.feed_lock import awaited
 from syncd.sync.report.files import refresh_reports
@@ -37,7 +37,7 @@ def decide(
 
     @contextmanager
     def lock() -> Iterator[bool]:
-        with locks.feed_lock(store, name) as mine:
+        with store.feed_lock(name) as mine:
             if not (mine or approved or run.state.ended):
                 raise Running(run)
             yield mine

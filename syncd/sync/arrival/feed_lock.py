@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from syncd.store import Store, locks
+from syncd.store import Store
 from syncd.sync import folders
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.run import Feed
@@ -24,7 +24,7 @@ def feed_lock(store: Store, feed: Feed) -> Iterator[bool]:
 
     A daemon with another store on the same drop folder is kept away by a lock on ``.claimed/``, the folder itself, which
     only syncd's user can open."""
-    with locks.feed_lock(store, feed.name) as mine:
+    with store.feed_lock(feed.name) as mine:
         if not mine:
             yield False
             return

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from syncd.domain import Policy, Run, RunState
 from syncd.errors import Conflict, StoreError
-from syncd.store import Store, feeds, locks, runs
+from syncd.store import Store, feeds, runs
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.feed_lock import awaited
 from syncd.sync.arrival.run_file import MAX_DEATHS, end_without_importer
@@ -61,7 +61,7 @@ def revert(
     Raises NotFound, Conflict, NothingToRevert, Stopped, OSError and StoreError. A revert that breaks off
     is continued by the next one, and by the daemon."""
     run = ctx.store.read(lambda tx: runs.get(tx, number))
-    with awaited(ctx, run.feed, lambda: locks.feed_lock(ctx.store, run.feed)):
+    with awaited(ctx, run.feed, lambda: ctx.store.feed_lock(run.feed)):
         for _ended in continue_reverts(ctx, run.feed, run.employer_id):
             pass
         if yes:
@@ -101,7 +101,7 @@ def continue_other_reverts(ctx: ArrivalContext, visited: Collection[str]) -> lis
         cut_off = {(run.feed, run.employer_id) for run in ctx.store.read(runs.unfinished) if run.reverts}
         for name, employer_id in sorted(cut_off):
             if name not in visited:
-                with locks.feed_lock(ctx.store, name) as mine:
+                with ctx.store.feed_lock(name) as mine:
                     if mine:
                         ended += continue_reverts(ctx, name, employer_id)
     return ended

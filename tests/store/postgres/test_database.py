@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from syncd.domain import Create, Employer, Job, RejectedRow, Update
 from syncd.errors import Problem, StoreBusy, StoreError
-from syncd.store import StaleDecision, Store, Tx, database_at, employers, feeds, jobs, locks, runs
+from syncd.store import StaleDecision, Store, Tx, database_at, employers, feeds, jobs, runs
 from syncd.store.postgres import search
 from syncd.store.postgres.session import COPIED, as_copy
 from syncd.store.runs import results
@@ -143,11 +143,11 @@ def test_rows_that_are_read_one_by_one_stay_with_the_server_until_then(
 
 def test_one_process_at_a_time_has_a_named_lock(open_store: OpenStore) -> None:
     one, two = open_store(), open_store()
-    with locks.feed_lock(one, "acme") as mine, locks.feed_lock(two, "acme") as also:
+    with one.feed_lock("acme") as mine, two.feed_lock("acme") as also:
         assert (mine, also) == (True, False)
-        with locks.feed_lock(two, "other") as other:
+        with two.feed_lock("other") as other:
             assert other
-    with locks.feed_lock(two, "acme") as now:
+    with two.feed_lock("acme") as now:
         assert now
 
 
@@ -160,18 +160,18 @@ def test_a_lock_takes_the_connection_of_the_one_before(store: Store, path: Path)
         return [pid for (pid,) in found]
 
     for name in ("acme", "other", "acme"):
-        with locks.feed_lock(store, name) as mine:
+        with store.feed_lock(name) as mine:
             assert mine
     [kept] = processes()
     rows_in(path, f"SELECT pg_terminate_backend({kept}, 5000)")
-    with locks.feed_lock(store, "acme") as mine:
+    with store.feed_lock("acme") as mine:
         assert mine
     [another] = processes()
     assert another != kept
-    with pytest.raises(KeyError), locks.feed_lock(store, "acme"):
+    with pytest.raises(KeyError), store.feed_lock("acme"):
         raise KeyError  # whatever fails while it is held, it is given up
     wait_until(lambda: processes() == [], "the end of the server's process")
-    with locks.feed_lock(store, "acme") as mine:
+    with store.feed_lock("acme") as mine:
         assert mine
     store.close()
     assert processes() == []
@@ -181,7 +181,7 @@ def test_what_a_thread_writes_under_a_lock_that_is_lost_is_refused(store: Store,
     def add(name: str) -> Employer:
         return store.write(lambda tx: employers.add(tx, name))
 
-    with ThreadPoolExecutor(1) as other, locks.feed_lock(store, "acme") as mine:
+    with ThreadPoolExecutor(1) as other, store.feed_lock("acme") as mine:
         assert mine
         add("with the lock")
         assert rows_in(
@@ -199,11 +199,11 @@ def test_locks_are_on_the_address_for_locks(open_store: OpenStore) -> None:
     store = open_store(lock_url=server().url("nowhere"))
     with (
         pytest.raises(StoreBusy, match=r"cannot be reached .*does not exist"),
-        locks.feed_lock(store, "acme"),
+        store.feed_lock("acme"),
     ):
         pass
     store = open_store(lock_url=server().url("postgres"))
-    with locks.feed_lock(store, "acme") as mine:
+    with store.feed_lock("acme") as mine:
         assert mine
 
 

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from syncd.errors import StoreError
-from syncd.store import Store, employers, locks
+from syncd.store import Store, employers
 from tests.store.board import TORONTO
 from tests.stores import server, store_url
 
@@ -61,7 +61,7 @@ def test_stores_behind_a_pooler_are_written_read_and_locked(path: Path, pooler: 
 
         with ThreadPoolExecutor(12) as pool:
             assert sorted(pool.map(add, range(100))) == list(range(1, 101))
-        with locks.feed_lock(one, "acme") as mine, locks.feed_lock(two, "acme") as also:
+        with one.feed_lock("acme") as mine, two.feed_lock("acme") as also:
             assert (mine, also) == (True, False)
             add(100)
 
@@ -72,7 +72,7 @@ def test_a_lock_is_not_taken_through_a_pooler(path: Path, pooler: str) -> None:
         for _ in range(2):
             with (
                 pytest.raises(StoreError, match="leads to a pooler, which cannot hold locks"),
-                locks.feed_lock(store, "acme"),
+                store.feed_lock("acme"),
             ):
                 pass
     with psycopg.connect(store_url(path)) as connection:

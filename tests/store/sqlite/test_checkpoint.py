@@ -10,7 +10,7 @@ import pytest
 from syncd.errors import StoreBusy
 from syncd.store import Store, Tx
 from syncd.store.database import Session
-from syncd.store.sqlite import checkpoint
+from syncd.store.sqlite import session
 from syncd.store.sqlite.database import PAGE_SIZE
 from tests.store.board import TORONTO, file_of
 
@@ -25,7 +25,7 @@ WRITES, SHORT = 16_000, 3_000
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
     """Let the thread begin often. SQLite copies nothing by itself, which would keep the log at 4,000 pages without the thread."""
-    monkeypatch.setattr(checkpoint, "ROWS", ROWS)
+    monkeypatch.setattr(session, "ROWS", ROWS)
     store.write(lambda tx: tx.execute("PRAGMA wal_autocheckpoint = 0"))
 
 
@@ -73,7 +73,7 @@ async def test_it_stays_short_while_others_read_without_a_pause(store: Store) ->
 
 async def test_it_is_the_thread_that_copies_most(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     copied = {"syncd-checkpoint": 0, "syncd-writer": 0}
-    real, before = checkpoint._checkpoint, 0
+    real, before = session._checkpoint, 0
 
     def counted(session: Session) -> int:
         nonlocal before
@@ -82,7 +82,7 @@ async def test_it_is_the_thread_that_copies_most(store: Store, monkeypatch: pyte
         before = pages
         return pages
 
-    monkeypatch.setattr(checkpoint, "_checkpoint", counted)
+    monkeypatch.setattr(session, "_checkpoint", counted)
     await keep_writing(store, 1_600)
     for _ in range(20):  # on a busy machine the thread may have copied all that there was
         if copied["syncd-writer"]:

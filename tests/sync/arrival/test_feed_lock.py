@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 
 from syncd.domain import Policy, Run, RunState
 from syncd.errors import StoreError
-from syncd.store import Store, locks
+from syncd.store import Store
 from syncd.sync.arrival import ArrivalContext, Worker, decide, revert
 from syncd.sync.run import Feed
 from syncd.sync.run.approval import NotHeld
@@ -71,7 +71,7 @@ def test_only_one_process_at_a_time_has_the_lock_of_a_feed(arrival: Arrival) -> 
     for each in (feed, other):
         arrival.drop(each, [arrival.row(each.name)])
     url = store_url(f"{arrival.board.folder}/syncd.db")
-    with Store.open(url, timezone=ZONE) as store, locks.feed_lock(store, "acme") as mine:
+    with Store.open(url, timezone=ZONE) as store, store.feed_lock("acme") as mine:
         assert mine
         assert [run.feed for run in arrival.run_files()] == ["other"]
         assert arrival.worker.degraded == {}
@@ -90,7 +90,7 @@ def test_a_folder_of_locks_that_is_not_a_folder_is_not_used(arrival: Arrival, th
         locks_of(arrival).touch()
     with (
         pytest.raises(StoreError, match=r"the folder of locks .* cannot be opened"),
-        locks.feed_lock(arrival.board.store, "acme"),
+        arrival.board.store.feed_lock("acme"),
     ):
         pass
     assert names(elsewhere) == []
@@ -112,7 +112,7 @@ def test_a_folder_of_locks_of_another_user_is_not_used(arrival: Arrival) -> None
     os.chown(locks_of(arrival), 12345, -1)
     with (
         pytest.raises(StoreError, match="belongs to the user 12345, not to syncd's user 0"),
-        locks.feed_lock(arrival.board.store, "acme"),
+        arrival.board.store.feed_lock("acme"),
     ):
         pass
 
@@ -257,7 +257,7 @@ def test_a_decision_waits_while_another_process_runs_the_feed(
     importer = arrival.board.importer
     waits: list[RunState] = []
     with ExitStack() as lock:
-        assert lock.enter_context(locks.feed_lock(arrival.board.store, feed.name))
+        assert lock.enter_context(arrival.board.store.feed_lock(feed.name))
 
         def end_at_the_third(_seconds: float) -> None:
             waits.append(arrival.board.saved(run.id).state)
@@ -279,7 +279,7 @@ def test_a_decision_looks_at_the_run_again_once_it_has_the_lock(
     feed, run = held
     importer = arrival.board.importer
     with ExitStack() as lock:
-        assert lock.enter_context(locks.feed_lock(arrival.board.store, feed.name))
+        assert lock.enter_context(arrival.board.store.feed_lock(feed.name))
 
         def let_a_newer_file_run(_seconds: float) -> None:
             lock.close()
@@ -321,7 +321,7 @@ def test_a_command_that_waits_for_a_feed_longer_than_a_second_says_so_once(
     waited: list[float] = []
     feeds: list[str] = []
     with ExitStack() as lock:
-        assert lock.enter_context(locks.feed_lock(arrival.board.store, held[0].name))
+        assert lock.enter_context(arrival.board.store.feed_lock(held[0].name))
 
         def end_in_time(pause: float) -> None:
             waited.append(pause)

@@ -10,7 +10,7 @@ import pytest
 
 from syncd.domain import Policy, Run, RunState, Threshold
 from syncd.errors import StoreBusy
-from syncd.store import Store, feeds, locks, runs
+from syncd.store import Store, feeds, runs
 from syncd.sync.arrival import ArrivalContext, revert
 from syncd.sync.arrival.reverts import FeedPaused
 from syncd.sync.run import Feed, RevertPlan, begin_revert, reverting
@@ -164,7 +164,7 @@ def test_a_revert_waits_for_the_run_of_another_process(arrival: Arrival) -> None
     ctx = ArrivalContext(store, arrival.board.importer, sleep=lambda seconds: waited.set())
     waited, ended = threading.Event(), list[Run | RevertPlan]()
     drop = arrival.board.folder / "drop"
-    with locks.feed_lock(store, feed.name) as mine:
+    with store.feed_lock(feed.name) as mine:
         assert mine
         thread = threading.Thread(target=lambda: ended.append(revert(ctx, drop, 2, LENIENT)))
         thread.start()
