@@ -108,13 +108,22 @@ def _own(store: Store, feed_id: int, employer_id: int) -> None:
     last = 0
     while some := store.read(lambda tx: jobs.after(tx, employer_id, last, 10 * _BATCH)):  # noqa: B023
         rows = [_created(job) for job in some]
-        store.write(partial(feed_jobs.own_new, feed_id=feed_id, fingerprint=b"f" * 16, rows=rows))
+        store.write(partial(feed_jobs.own, feed_id=feed_id, rows=rows))
         last = some[-1].id
 
 
-def _created(job: Job) -> feed_jobs.Created:
-    digest = job.id.to_bytes(16, "big")
-    return job.id, job.reference_id or "", digest, job.status is Status.ACTIVE, None
+def _created(job: Job) -> feed_jobs.Written:
+    return feed_jobs.Written(
+        job.id,
+        job.reference_id or "",
+        digest=job.id.to_bytes(16, "big"),
+        fingerprint=b"f" * 16,
+        job_version=1,
+        sent=None,
+        due=None,
+        created=True,
+        active=job.status is Status.ACTIVE,
+    )
 
 
 def _add_runs(store: Store, clock: _Clock, ids: list[tuple[int, int]], count: int) -> list[Run]:

@@ -39,7 +39,6 @@ from syncd.domain.feed_rows import (
     with_places_of,
 )
 from syncd.domain.field_readers import LOCATION_READ_ONLY
-from syncd.domain.flat_jobs import FLAT, NewJob, decimal_text, flat, search_text
 from syncd.domain.guard import guard, why_held, write_failed
 from syncd.domain.html import HTML_SCHEMES, HTML_TAGS, html_faults
 from syncd.domain.job import (

@@ -54,7 +54,7 @@ class Written(Struct, frozen=True):
     """What a feed last wrote to a job. ``digest`` and ``fingerprint``: 16 bytes each, of the record and of
     all else that decides what it results in. ``job_version``: the job's after that. ``sent``: digests by wire
     name (see Ownership), None where they are not needed. ``due``: the first date on which the
-    same record would change the job, None: never."""
+    same record would change the job, None: never. ``created``: this transaction has inserted the job, ``active`` or not."""
 
     job_id: int
     reference_id: str
@@ -63,11 +63,8 @@ class Written(Struct, frozen=True):
     job_version: int
     sent: Mapping[str, str] | None
     due: date | None
-
-
-#: A job that a feed has just created: its id and referenceId, the record's digest, whether it is active, and what ``due`` is, in
-#: ISO form.
-Created = tuple[int, str, bytes, bool, str | None]
+    created: bool = False
+    active: bool = False
 
 
 # -- what is known -------------------------------------------------------------------------------------------
@@ -178,65 +175,44 @@ def own(tx: Tx, feed_id: int, rows: Sequence[Written], *, run_id: int | None = N
     ``run_id``: the run that does it, which can be reverted."""
     if not rows:
         return
+    before = [row.job_id for row in rows if not row.created]
     now: dict[int, tuple[int, bool, int | None]] = {
-        job_id: (version, active, owner)
-        for job_id, version, active, owner in tx.all(_NOW, ids=[row.job_id for row in rows])
+        row.job_id: (row.job_version, row.active, None) for row in rows if row.created
     }
+    if before:
+        now |= {
+            job_id: (version, active, owner) for job_id, version, active, owner in tx.all(_NOW, ids=before)
+        }
     former = {owner for _, _, owner in now.values() if owner not in (None, feed_id)}
     tx.many(_DISTURB, [(True, owner) for owner in former])
-    taken = [job_id for job_id, (_, _, owner) in now.items() if owner != feed_id]
+    taken = [job_id for job_id in before if job_id in now and now[job_id][2] != feed_id]
     former_owners.remember(tx, run_id, taken, left_id=feed_id)
-    there = [row for row in rows if row.job_id in now]
     new: list[tuple[object, ...]] = []
     again: list[tuple[object, ...]] = []
+    there = [row for row in rows if row.job_id in now]
     for row in there:
         version, active, owner = now[row.job_id]
+        due, touched = row.due.isoformat() if row.due else None, version != row.job_version
         # an upsert would do for both, at four times the price of the insert
         (new if owner is None else again).append(
-            _row(
-                feed_id,
+            (
                 row.job_id,
+                feed_id,
                 row.reference_id,
                 row.digest,
                 row.fingerprint,
-                version=row.job_version,
-                active=bool(active),
-                touched=version != row.job_version,
-                due=row.due.isoformat() if row.due else None,
+                row.job_version,
+                bool(active),
+                touched,
+                due,
             )
         )
     tx.many(_OWN_NEW, new)
     tx.many(_OWN_AGAIN, again)
     tx.many(_PUT_SENT, [(row.job_id, to_json(row.sent)) for row in there if row.sent])
-    tx.run(_FORGET_SENT, ids=[row.job_id for row in there if not row.sent])
-    confirm(tx, feed_id, [row.job_id for row in rows])
-
-
-def own_new(tx: Tx, feed_id: int, fingerprint: bytes, rows: Sequence[Created]) -> None:
-    """Do as ``own`` for jobs that this transaction has inserted: they have no other owner."""
-    tx.many(
-        _OWN_NEW,
-        [
-            _row(feed_id, job_id, reference_id, digest, fingerprint, version=1, active=active, due=due)
-            for job_id, reference_id, digest, active, due in rows
-        ],
-    )
-
-
-def _row(
-    feed_id: int,
-    job_id: int,
-    reference_id: str,
-    digest: bytes,
-    fingerprint: bytes,
-    *,
-    version: int,
-    active: bool,
-    touched: bool = False,
-    due: str | None,
-) -> tuple[object, ...]:
-    """Return a row of ``FeedJob``: the values of ``_OWN_NEW`` and ``_OWN_AGAIN``."""
-    return (job_id, feed_id, reference_id, digest, fingerprint, version, active, touched, due)
+    if before:
+        tx.run(_FORGET_SENT, ids=[row.job_id for row in there if not row.sent and not row.created])
+        confirm(tx, feed_id, before)
 
 
 _ACTIVE = {

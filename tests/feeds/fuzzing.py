@@ -21,13 +21,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
 from random import Random
 from xml.sax.saxutils import escape
 
-from syncd.domain import Catalogue, FeedLimits, Moment
+from syncd.domain import Catalogue, FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting import Drafter
@@ -38,7 +37,6 @@ from tests.feeds.spreadsheets import book
 
 SAMPLES = Path(__file__).parents[2] / "feeds" / "samples"
 CATALOGUE = Catalogue.default()
-NOW = Moment(datetime(2026, 11, 21, tzinfo=UTC), date(2026, 11, 21))
 LIMITS = FeedLimits()
 #: Limits that small files reach.
 TIGHT = FeedLimits(file=1 << 22, record=2000, text=20_000, rows=12, depth=8, columns=20)
@@ -323,7 +321,7 @@ def run(number: int, path: Path) -> str:
     seed, data = damaged(number)
     path.write_bytes(data)
     config = seed.config
-    validator = RowValidator(config.mapping, CATALOGUE, config.policy, 1, 1)
+    validator = RowValidator(config.mapping, CATALOGUE)
     rejects = RejectsWriter(path.with_suffix(".rejected"), config.read)
     try:
         if number % 50 == 0:
@@ -331,7 +329,7 @@ def run(number: int, path: Path) -> str:
         reader = open_reader(path, config.read, TIGHT if number % 5 == 0 else LIMITS)
         rejects.start(reader)
         for record in reader:
-            [row] = validator.validate([record], reader.format, NOW)
+            [row] = validator.validate([record], reader.format)
             if row.kind in (RowKind.REJECTED, RowKind.RAGGED):
                 rejects.add(record, unpack_problems(row.body))
         list(reader.warnings())

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import attrgetter, itemgetter
-from typing import Any, NamedTuple, Never, overload
+from typing import Any, Never
 
 import sqlalchemy as sa
 from msgspec.structs import replace
@@ -22,13 +22,9 @@ from syncd.domain import (
     Create,
     Delete,
     Job,
-    Location,
-    NewJob,
-    Place,
     Status,
     Unchanged,
     Update,
-    unique_locations,
 )
 from syncd.store import places
 from syncd.store.model import (
@@ -89,34 +85,9 @@ _DISTURB = Statement(
 _DELETE = deleting(JobRow.id, JobRow.version)
 
 
-class Inserted(NamedTuple):
-    """What is known of a NewJob that was inserted: attributes as in Job."""
-
-    id: int
-    employer_id: int
-    reference_id: str | None
-    status: Status
-    version: int = 1
-
-
-Stored = Job | Inserted
-
-
-@overload
-def apply(tx: Tx, changes: Sequence[Change], actor: Actor, *, run_id: int | None = None) -> list[Job]: ...
-
-
-@overload
-def apply(
-    tx: Tx, changes: Sequence[Change | NewJob], actor: Actor, *, run_id: int | None = None
-) -> list[Stored]: ...
-
-
-def apply(
-    tx: Tx, changes: Sequence[Change | NewJob], actor: Actor, *, run_id: int | None = None
-) -> Sequence[Stored]:
+def apply(tx: Tx, changes: Sequence[Change], actor: Actor, *, run_id: int | None = None) -> list[Job]:
     """Write decisions: the only way to change a job. Return the jobs as stored, in the order of ``changes``: of a
-    Delete the job that went, of a NewJob an Inserted.
+    Delete the job that went.
 
     Unknown places are added, totals and history kept, versions raised; an ``Unchanged`` writes nothing.
     Raises StaleDecision if a job is not the one decided on, or its referenceId has been taken meanwhile. Then
@@ -136,22 +107,19 @@ def apply(
     return stored
 
 
-def _culprit(changes: Sequence[Change | NewJob]) -> int:
+def _culprit(changes: Sequence[Change]) -> int:
     """Return the id of the job that changed meanwhile; known only where the batch is one change, else 0."""
     first = changes[0]
     return first.before.id if len(changes) == 1 and isinstance(first, (Update, Delete)) else 0
 
 
-def _results(tx: Tx, changes: Sequence[Change | NewJob]) -> list[Stored]:
+def _results(tx: Tx, changes: Sequence[Change]) -> list[Job]:
     """Return the jobs as they will be stored: with ids, versions and places."""
-    count = sum(type(change) in (NewJob, Create) for change in changes)
+    count = sum(isinstance(change, Create) for change in changes)
     ids = iter(tx.next_ids("job", count)) if count else iter(())
-    stored: list[Stored] = []
-    job: Stored
+    stored: list[Job] = []
     for change in changes:
-        if isinstance(change, NewJob):
-            job = Inserted(next(ids), *change.known)
-        elif isinstance(change, Create):
+        if isinstance(change, Create):
             job = replace(_placed(tx, change.job), id=next(ids), version=1)
         elif isinstance(change, Update):
             before = change.before
@@ -175,24 +143,6 @@ def _insert(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
     tx.many(job_columns.INSERT, [job_columns.row_of(job) for _, job in pairs])
 
 
-def _insert_flat(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
-    at = micros(tx.now.instant)
-    located: dict[tuple[int, tuple[Place, ...]], str] = {}  # the places of a batch are few
-
-    rows: list[job_columns.Row] = []
-    for new, job in pairs:
-        key = job.employer_id, new.places
-        where = located.get(key)
-        if where is None:
-            where = located[key] = job_columns.locations_json(_located(tx, *key))
-        rows.append((job.id, job.version, at, where, *new.values))
-    tx.many(job_columns.INSERT, rows)
-
-
-def _located(tx: Tx, employer_id: int, sent: tuple[Place, ...]) -> tuple[Location, ...]:
-    return places.add_unknown(tx, employer_id, unique_locations(places.find_all(tx, employer_id, sent)))
-
-
 def _update(tx: Tx, pairs: _Pairs, actor: Actor) -> None:
     updates = (job_columns.update_of(change.before, job) for change, job in pairs)
     for statement, some in groupby(updates, key=itemgetter(0)):
@@ -214,19 +164,17 @@ def _delete(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
 
 #: An Unchanged is not there: it writes nothing.
 _WRITE: dict[type, Callable[[Tx, _Pairs, Actor], None]] = {
-    NewJob: _insert_flat,
     Create: _insert,
     Update: _update,
     Delete: _delete,
 }
 
 
-def _keep_totals(tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Stored]) -> None:
-    there: list[Stored] = []
+def _keep_totals(tx: Tx, changes: Sequence[Change], stored: Sequence[Job]) -> None:
+    there: list[Job] = []
     gone: list[Job] = []
     for change, job in zip(changes, stored, strict=True):
-        kind = type(change)
-        if kind is NewJob or kind is Create:
+        if isinstance(change, Create):
             there.append(job)
         elif isinstance(change, Delete):
             gone.append(change.before)
@@ -239,10 +187,10 @@ def _keep_totals(tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[St
 
 
 def _keep_history(
-    tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Any], actor: Actor, run_id: int | None
+    tx: Tx, changes: Sequence[Change], stored: Sequence[Job], actor: Actor, run_id: int | None
 ) -> None:
     at, by = micros(tx.now.instant), (actor.kind.value, actor.id, run_id)
-    if len(changes) > 1 and {*map(type, changes)} <= {NewJob, Create}:
+    if len(changes) > 1 and {*map(type, changes)} == {Create}:
         # no other job has an id between theirs
         values = (at, *by, "created", actor.request_id, stored[0].id, stored[-1].id)
         tx.many(_HISTORY_OF_NEW, [values])
@@ -258,11 +206,11 @@ def _keep_history(
 
 
 def _entry(
-    change: Create | Update | Delete | NewJob, job: Any, actor: Actor
+    change: Create | Update | Delete, job: Job, actor: Actor
 ) -> tuple[int, str, str | None, str | None]:
     """Return the job's version after a change, what the change is called, the old values, and now and then all of the
     job from before it, so that a reader need not begin at today's."""
-    if isinstance(change, (NewJob, Create)):
+    if isinstance(change, Create):
         return job.version, "created", None, None
     before = change.before
     if isinstance(change, Delete):

@@ -1,7 +1,4 @@
-"""The columns of a job, and the JSON in which the history keeps old values: a table by kind of field. No queries.
-
-How a job is flattened into columns the domain knows (``flat``), since worker processes do it without a store.
-"""
+"""The columns of a job, and the JSON in which the history keeps old values: a table by kind of field. No queries."""
 
 from __future__ import annotations
 
@@ -19,7 +16,6 @@ import sqlalchemy as sa
 from syncd.domain import (
     CHANGEABLE,
     FIELDS,
-    FLAT,
     SALARY_MEMBERS,
     ArchivedBy,
     CloseOrigin,
@@ -29,8 +25,7 @@ from syncd.domain import (
     Location,
     Salary,
     Status,
-    decimal_text,
-    flat,
+    fold,
 )
 from syncd.store.model.columns import Columns, instant_of, micros, optional, to_json
 from syncd.store.model.statements import Statement, picker, updating
@@ -48,9 +43,11 @@ def _same(value: Any) -> Any:
 
 
 class Codec(NamedTuple):
-    """How a value of a Job is kept. ``decode`` returns it for the values of its columns; None: it is the column's own.
-    ``old`` returns what ``to_json`` takes for it, ``restore`` the value for what a JSON parser made of that."""
+    """How a value of a Job is kept. ``encode`` returns the value of its column, ``decode`` the value for that of its columns;
+    None: they are the same. ``old`` returns the value that ``to_json`` takes for it, ``restore`` the value for the one that a
+    JSON parser made of that."""
 
+    encode: Callable[[Any], Any] | None = None
     decode: Decode | None = None
     old: Callable[[Any], Any] = _same
     restore: Callable[[Any], Any] = _same
@@ -69,8 +66,13 @@ def _locations_old(locations: Iterable[Location]) -> list[tuple[int, str, str, s
 
 
 @lru_cache(maxsize=8192)
-def locations_json(locations: tuple[Location, ...]) -> str:
+def _locations_text(locations: tuple[Location, ...]) -> str:
     return to_json(_locations_old(locations))
+
+
+@lru_cache(maxsize=4096)
+def _ids_text(ids: tuple[int, ...]) -> str:
+    return to_json(ids)
 
 
 @lru_cache(maxsize=4096)
@@ -78,12 +80,28 @@ def _ids_of(text: str) -> tuple[int, ...]:
     return _decode_ids(text)
 
 
-#: The kinds of members of a salary whose values are not the columns' own: decode, old.
-_MEMBER_KINDS: Mapping[FieldKind, tuple[Decode, Callable[[Any], Any]]] = {
-    FieldKind.AMOUNT: (optional(Decimal), decimal_text),
-    FieldKind.FLAG: (bool, _same),
+def _amount_text(amount: Decimal | None) -> str | None:
+    return None if amount is None else f"{amount:f}"
+
+
+#: The kinds of members of a salary whose values are not the columns' own.
+_MEMBER_KINDS: Mapping[FieldKind, Codec] = {
+    FieldKind.AMOUNT: Codec(_amount_text, optional(Decimal), _amount_text),
+    FieldKind.FLAG: Codec(decode=bool),
 }
-_MEMBERS = [(member, *_MEMBER_KINDS.get(member.kind, (_same, _same))) for member in SALARY_MEMBERS]
+_MEMBERS = [(member, _MEMBER_KINDS.get(member.kind, Codec())) for member in SALARY_MEMBERS]
+_member_values = attrgetter(*(member.attribute for member in SALARY_MEMBERS))
+_ENCODE_MEMBERS = [(at, codec.encode) for at, (_, codec) in enumerate(_MEMBERS) if codec.encode]
+_NO_SALARY = (None,) * len(SALARY_MEMBERS)
+
+
+def _salary_values(salary: Salary | None) -> tuple[object, ...]:
+    if salary is None:
+        return _NO_SALARY
+    values = [*_member_values(salary)]
+    for at, encode in _ENCODE_MEMBERS:
+        values[at] = encode(values[at])
+    return tuple(values)
 
 
 @lru_cache(maxsize=4096)
@@ -91,13 +109,13 @@ def _salary_of(*values: object) -> Salary | None:
     if all(value is None for value in values):
         return None
     pairs = zip(_MEMBERS, values, strict=True)
-    return Salary(**{member.attribute: decode(value) for (member, decode, _), value in pairs})
+    return Salary(**{member.attribute: (codec.decode or _same)(value) for (member, codec), value in pairs})
 
 
 def _salary_old(salary: Salary | None) -> dict[str, object] | None:
     if salary is None:
         return None
-    return {member.name: old(getattr(salary, member.attribute)) for member, _, old in _MEMBERS}
+    return {member.name: codec.old(getattr(salary, member.attribute)) for member, codec in _MEMBERS}
 
 
 def _salary_from(value: dict[str, Any] | None) -> Salary | None:
@@ -111,14 +129,17 @@ def _by_value(kind: type[Enum]) -> Decode:
 
 #: The kinds whose values are not the columns' own.
 _BY_KIND: Mapping[FieldKind, Codec] = {
-    FieldKind.FLAG: Codec(bool),
-    FieldKind.DATE: Codec(date.fromisoformat, restore=date.fromisoformat),
-    FieldKind.STATUS: Codec(_by_value(Status), restore=Status),
-    FieldKind.CHOICES: Codec(_ids_of, restore=tuple),
+    FieldKind.FLAG: Codec(decode=bool),
+    FieldKind.DATE: Codec(date.isoformat, date.fromisoformat, restore=date.fromisoformat),
+    FieldKind.STATUS: Codec(str, _by_value(Status), restore=Status),
+    FieldKind.CHOICES: Codec(_ids_text, _ids_of, restore=tuple),
     FieldKind.PLACES: Codec(
-        _locations_of, _locations_old, lambda value: tuple(Location(*place) for place in value)
+        _locations_text,
+        _locations_of,
+        _locations_old,
+        lambda value: tuple(Location(*place) for place in value),
     ),
-    FieldKind.SALARY: Codec(_salary_of, _salary_old, _salary_from),
+    FieldKind.SALARY: Codec(_salary_values, _salary_of, _salary_old, _salary_from),
 }
 
 
@@ -126,16 +147,17 @@ def _codec(field: JobField) -> Codec:
     codec = _BY_KIND.get(field.kind, Codec())
     if not field.nullable or field.kind is FieldKind.SALARY or codec.decode is None:
         return codec
-    return Codec(*(optional(function) for function in (codec.decode, codec.old, codec.restore)))
+    encode = codec.encode and optional(codec.encode)
+    return Codec(encode, *(optional(function) for function in (codec.decode, codec.old, codec.restore)))
 
 
 #: By attribute. What is not a field is written out.
 _CODECS: Mapping[str, Codec] = {
     **dict.fromkeys(("id", "employer_id", "version"), Codec()),
-    "published_at": Codec(instant_of, micros, instant_of),
+    "published_at": Codec(micros, instant_of, micros, instant_of),
     "publish_date": _BY_KIND[FieldKind.DATE],
-    "close_origin": Codec(_by_value(CloseOrigin), restore=CloseOrigin),
-    "archived_by": Codec(_by_value(ArchivedBy), restore=_by_value(ArchivedBy)),
+    "close_origin": Codec(str, _by_value(CloseOrigin), restore=CloseOrigin),
+    "archived_by": Codec(optional(str), _by_value(ArchivedBy), restore=_by_value(ArchivedBy)),
     **{field.attribute: _codec(field) for field in FIELDS},
 }
 #: The columns of attributes that have none of their name; of a salary in the order of its members.
@@ -165,21 +187,28 @@ def columns_of(
 
 JOB = columns_of(Job, Job.__struct_fields__)
 
-_FLAT_COLUMNS = (*(column for name in FLAT for column in _columns(name)), "search")
-#: What only the transaction that inserts a job knows of it; the rest is flat.
-_INSERTED = ("id", "version", "published_at", "locations", *_FLAT_COLUMNS)
+_ATTRIBUTES = Job.__struct_fields__
+_attributes = attrgetter(*_ATTRIBUTES)
+#: The attributes with one column, then the salary.
+_SINGLE = [name for name in _ATTRIBUTES if name != "salary"]
+_values = attrgetter(*_SINGLE)
+_ENCODE = [(at, encode) for at, name in enumerate(_SINGLE) if (encode := _CODECS[name].encode)]
+_INSERTED = (*_SINGLE, *_columns("salary"), "search")
 INSERT = Statement(sa.insert(sa.table("job", *map(sa.column, _INSERTED))), order=_INSERTED)
 #: Attributes of Job whose values are in the column ``search``, too.
 _SEARCHED = {"title", "reference_id"}
-_ATTRIBUTES = Job.__struct_fields__
-_attributes = attrgetter(*_ATTRIBUTES)
 
 Row = tuple[object, ...]
 
 
 def row_of(job: Job) -> Row:
-    """Return the values of ``INSERT``."""
-    return job.id, job.version, micros(job.published_at), locations_json(job.locations), *flat(job)
+    """Return the values of ``INSERT``. The last one is the text in which ``q`` is looked for: the folded title and referenceId,
+    on two lines so that no term matches across."""
+    values = [*_values(job)]
+    for at, encode in _ENCODE:
+        values[at] = encode(values[at])
+    search = f"{fold(job.title)}\n{fold(job.reference_id or '')}"
+    return (*values, *_salary_values(job.salary), search)
 
 
 def update_of(before: Job, after: Job) -> tuple[Statement[Any], Row]:

@@ -13,7 +13,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
-from typing import cast
 
 import structlog
 
@@ -24,12 +23,10 @@ from syncd.domain import (
     Create,
     Job,
     JobInput,
-    NewJob,
     Ownership,
     Reject,
     RowAction,
     RowDecision,
-    Status,
     Update,
     decide_missing,
     place_key,
@@ -40,10 +37,10 @@ from syncd.store import StaleDecision, Tx, feed_jobs, jobs, places, runs
 from syncd.sync.run.context import ClockDoubted, Feed, FileRun, Stopped, Summary
 from syncd.sync.run.deciding import NO_OWNER, decide, look_up, problems_of, written
 from syncd.sync.run.stage import Stage, StagedRow
-from syncd.sync.validation import PackedRow, pack_problems
+from syncd.sync.validation import pack_problems, unpack
 
 log = structlog.get_logger(__name__)
-_Row = tuple[StagedRow, PackedRow]
+_Row = tuple[StagedRow, JobInput]
 
 
 class RowSelection(Enum):
@@ -70,9 +67,6 @@ class _Written:
 
 #: A row whose job the feed owns from now on, the index of its change, and what was sent.
 _Owned = tuple[StagedRow, int, JobInput]
-#: A row that creates what was decided when it was read, the index of its change, and the day (ISO) on which it would change
-#: that job.
-_New = tuple[StagedRow, int, str | None]
 
 
 class Applier:
@@ -90,7 +84,7 @@ class Applier:
         """Apply all valid rows, in order. Raises Stopped between two batches, ClockDoubted, and StoreError."""
         done = 0
         limit = self._this.store.MAX_WRITE_ROWS
-        batches = ([(row, PackedRow(row.body)) for row in batch] for batch in self._stage.rows.valid(limit))
+        batches = ([(row, unpack(row.body)) for row in batch] for batch in self._stage.rows.valid(limit))
         rows = next(batches, [])
         following: list[_Row] = []
         while rows:
@@ -194,21 +188,12 @@ class Applier:
         feed = self._this.feed
         found = look_up(tx, feed, (row.reference for row, _ in rows))
         done.named.extend(job.id for job in found.jobs.values())
-        today = tx.now.today.toordinal() if self._part is not RowSelection.ARCHIVES else -1
-        changes: list[Change | NewJob] = []
+        changes: list[Change] = []
         owned: list[_Owned] = []
-        new: list[_New] = []
         changing: list[StagedRow] = []
-        for row, packed in rows:
+        for row, unlocated in rows:
             job = found.jobs.get(row.reference)
-            if job is None and row.day == today and packed.creation is not None:
-                done.actions[RowAction.CREATED] += 1
-                job_made, due = packed.creation
-                new.append((row, len(changes), due))
-                changes.append(job_made)
-                changing.append(row)
-                continue
-            sent = places.locate(tx, feed.employer.id, packed.sent)
+            sent = places.locate(tx, feed.employer.id, unlocated)
             decided = decide(feed, sent, job, found.owner(job), tx.now)
             if not self._is_in_part(decided, done):
                 continue
@@ -220,7 +205,7 @@ class Applier:
                     owned.append((row, len(changes), sent))
                 changes.append(decided.decision)
                 changing.append(row)
-        self._write(tx, changes, new, owned)
+        self._write(tx, changes, owned)
         done.added_places += _added_places(tx, len(done.added_places), changes, changing)
 
     def _is_in_part(self, decided: RowDecision, done: _Written) -> bool:
@@ -231,20 +216,18 @@ class Applier:
             done.actions[RowAction.UNCHANGED] += 1 if self._part is RowSelection.NO_ARCHIVES else -1
         return decided.archives is (self._part is RowSelection.ARCHIVES)
 
-    def _write(self, tx: Tx, changes: list[Change | NewJob], new: list[_New], owned: list[_Owned]) -> None:
+    def _write(self, tx: Tx, changes: list[Change], owned: list[_Owned]) -> None:
         feed, run = self._this.feed, self._this.run
         stored = jobs.apply(tx, changes, self._actor, run_id=run.id) if changes else []
-        created = [
-            (stored[at].id, row.reference, row.digest, stored[at].status is Status.ACTIVE, due)
-            for row, at, due in new
+        rows = [
+            written(feed, row, sent, stored[at], tx.now, created=isinstance(changes[at], Create))
+            for row, at, sent in owned
         ]
-        feed_jobs.own_new(tx, feed.id, feed.fingerprint, created)
-        others = [written(feed, row, sent, cast("Job", stored[at]), tx.now) for row, at, sent in owned]
-        feed_jobs.own(tx, feed.id, others, run_id=run.id)
+        feed_jobs.own(tx, feed.id, rows, run_id=run.id)
 
 
 def _added_places(
-    tx: Tx, known: int, changes: Sequence[Change | NewJob], rows: Sequence[StagedRow]
+    tx: Tx, known: int, changes: Sequence[Change], rows: Sequence[StagedRow]
 ) -> list[tuple[str, StagedRow]]:
     """Return the places that ``tx`` has added after the first ``known``, each with the first of the rows that has it. ``rows``:
     for each change its row."""
@@ -258,9 +241,7 @@ def _added_places(
     return [first[place_key(place.description)] for place in added]
 
 
-def _places_of(change: Change | NewJob) -> list[str]:
-    if isinstance(change, NewJob):
-        return [place.description for place in change.places]
+def _places_of(change: Change) -> list[str]:
     return (
         [place.description for place in change.job.locations] if isinstance(change, Create | Update) else []
     )

@@ -14,6 +14,7 @@ from syncd.domain import (
     Reject,
     RowAction,
     RowDecision,
+    Status,
     decide_row,
     field_digests,
     row_due,
@@ -71,8 +72,10 @@ def problems_of(decision: Decision | None) -> tuple[Problem, ...]:
     return (*decision.problems, Problem("/status", conflict.code, str(conflict), conflict.target))
 
 
-def written(feed: Feed, row: StagedRow, sent: JobInput, job: Job, now: Moment) -> feed_jobs.Written:
-    """Return what the store keeps of a located row that is now ``job``."""
+def written(
+    feed: Feed, row: StagedRow, sent: JobInput, job: Job, now: Moment, *, created: bool
+) -> feed_jobs.Written:
+    """Return what the store keeps of a located row that is now ``job``. ``created``: the row has just created it."""
     return feed_jobs.Written(
         job_id=job.id,
         reference_id=row.reference,
@@ -81,6 +84,8 @@ def written(feed: Feed, row: StagedRow, sent: JobInput, job: Job, now: Moment) -
         job_version=job.version,
         sent=sent_digests(feed, sent),
         due=row_due(sent, job, feed.config.policy, now),
+        created=created,
+        active=job.status is Status.ACTIVE,
     )
 
 

@@ -34,7 +34,7 @@ from syncd.sync.run.missing import name_rejected, owned_active, plan_missing
 from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange, PlanProgress
 from syncd.sync.run.repeats import warn_of_repeats
 from syncd.sync.run.stage import Stage, StagedRow
-from syncd.sync.validation import PackedRow, pack_problems
+from syncd.sync.validation import pack_problems, unpack
 
 _RECENT = timedelta(hours=24)
 #: After each batch, requests that come have the interpreter for so long: one takes 2 to 5 ms, and much longer beside a thread
@@ -102,17 +102,11 @@ class _RowPlanner:
     def plan(self) -> None:
         tally = self._progress.tally
         self._progress.known = tally.named_active = tally.described = self._stage.known.name_jobs()
-        # Whether it is enough to know that a row creates a job, and not which.
-        trusts_creations = self._progress.on_change is None and not self._may_miss
-        today = self._this.store.now().today.toordinal() if trusts_creations else -1
         done = 0
-        for batch in self._stage.rows.valid(BATCH, without_body=today):
-            found, sents, now = self._this.store.read(partial(self._look_up, rows=batch, today=today))
+        for batch in self._stage.rows.valid(BATCH):
+            found, sents, now = self._this.store.read(partial(self._look_up, rows=batch))
             for row, sent in zip(batch, sents, strict=True):
-                if sent is None:  # decided when it was read
-                    self._count(RowAction.CREATED, None, row.reference)
-                else:
-                    self._row(row, sent, found, now)
+                self._row(row, sent, found, now)
             done += len(batch)
             if self._this.store.recent_requests:
                 time.sleep(PAUSE_SECONDS)
@@ -120,22 +114,12 @@ class _RowPlanner:
             self._named.clear()
             self._this.after_batch("planning", done, self._progress.summary.read, done)
 
-    def _look_up(
-        self, tx: Tx, *, rows: Sequence[StagedRow], today: int
-    ) -> tuple[Found, list[JobInput | None], Moment]:
-        """Return for each row what it sends, located; None where it creates what was decided ``today``."""
+    def _look_up(self, tx: Tx, *, rows: Sequence[StagedRow]) -> tuple[Found, list[JobInput], Moment]:
+        """Return the jobs of the rows, the rows located, and the present."""
         feed = self._this.feed
         self._this.ctx.check_clock(tx.now)
         found = look_up(tx, feed, (row.reference for row in rows))
-        sents: list[JobInput | None] = []
-        for row in rows:
-            if row.day == today and row.reference not in found.jobs:
-                sents.append(None)
-            else:
-                sents.append(
-                    places.locate(tx, feed.employer.id, PackedRow(self._stage.rows.body_of(row)).sent)
-                )
-        return found, sents, tx.now
+        return found, [places.locate(tx, feed.employer.id, unpack(row.body)) for row in rows], tx.now
 
     def _row(self, row: StagedRow, sent: JobInput, found: Found, now: Moment) -> None:
         job = found.jobs.get(row.reference)

@@ -22,7 +22,6 @@ from syncd.sync.run.stage import ASKED, Stage
 from syncd.sync.validation import (
     NotOneRecord,
     NoWorker,
-    PackedRow,
     RowKind,
     RowValidator,
     ValidatedRow,
@@ -30,6 +29,7 @@ from syncd.sync.validation import (
     ValidationTask,
     pack_problems,
     remaining_problems,
+    unpack,
     unpack_problems,
 )
 
@@ -93,10 +93,7 @@ class _Reading:
         # what a record results in depends on the others of its referenceId where their places are merged
         known = self._known_records.find if config.policy.repeats == "last" else lambda digests: ()
         self._reader = _open(this, this.source.open, known, slicing=slicing)
-        self._validator = RowValidator(
-            config.mapping, this.ctx.catalogue, config.policy, this.feed.id, this.feed.employer.id
-        )
-        self._now = this.store.now()
+        self._validator = RowValidator(config.mapping, this.ctx.catalogue)
         self._mark: Future[None] | None = None
         self._last_good: str | None = None
         self._read = self._known = self._rejected = self._assumed = 0
@@ -157,7 +154,7 @@ class _Reading:
             if record.item is None and record.problem is None:
                 number += self._take_known(record) - 1
             else:
-                for records, rows in pool.add(record, self._now):
+                for records, rows in pool.add(record):
                     self._take(records, rows)
             at_edge = number // EDGE > before // EDGE
             if at_edge:
@@ -171,14 +168,13 @@ class _Reading:
         self._end_mark()
 
     def _finish(self, pool: ValidationPool) -> None:
-        for records, rows in pool.finish(self._now):
+        for records, rows in pool.finish():
             self._take(records, rows)
 
     def _after_batch(self, number: int) -> None:
         self._end_mark()
         # reading goes on while the checkpoint is brought to disk
         self._mark = self._this.begin_mark(f"read {number // EDGE * EDGE}")
-        self._now = self._this.store.now()
         self._this.after_batch("reading", self._reader.bytes_read, self._this.source.size, number)
 
     def _end_mark(self) -> None:
@@ -228,7 +224,7 @@ class _Reading:
         """Add to the problems of rejected rows what else is wrong with them: what a new job would lack, or what the job of the
         row says against the rest of it."""
         feed = self._this.feed
-        rests = {place: PackedRow(row.rest).sent for place, row in enumerate(rows) if row.rest is not None}
+        rests = {place: unpack(row.rest) for place, row in enumerate(rows) if row.rest is not None}
         if not rests:
             return rows
 

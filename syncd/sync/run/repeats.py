@@ -8,7 +8,7 @@ from itertools import chain, islice
 from syncd.domain import is_elsewhere, with_places_of
 from syncd.sync.run.context import FileRun, Summary
 from syncd.sync.run.stage import Stage
-from syncd.sync.validation import PackedRow, pack
+from syncd.sync.validation import pack, unpack
 from syncd.values import plural
 
 #: Pairs of records whose bodies are in memory at once, and the most pairs that are compared in a run.
@@ -19,12 +19,12 @@ def merge_places(stage: Stage) -> None:
     """Make one row of those of each referenceId that are equal in all but their places (``repeats = "places"``)."""
     for numbers in stage.rows.repeated():
         *earlier, (last, row) = [
-            (number, PackedRow(body).sent) for number, body in sorted(stage.rows.bodies_of(numbers).items())
+            (number, unpack(body)) for number, body in sorted(stage.rows.bodies_of(numbers).items())
         ]
         equal = [(number, sent) for number, sent in earlier if is_elsewhere(sent, row)]
         if equal:
             merged = with_places_of([sent for _, sent in equal], row)
-            stage.rows.merge([*(number for number, _ in equal), last], pack(merged, None))
+            stage.rows.merge([*(number for number, _ in equal), last], pack(merged))
 
 
 def warn_of_repeats(this: FileRun, stage: Stage, summary: Summary) -> None:
@@ -41,7 +41,7 @@ def warn_of_repeats(this: FileRun, stage: Stage, summary: Summary) -> None:
         if compared < MAX_COMPARED:
             compared += len(some)
             bodies = stage.rows.bodies_of({*chain.from_iterable(pair for _, *pair in some)})
-            sents = {number: PackedRow(body).sent for number, body in bodies.items()}
+            sents = {number: unpack(body) for number, body in bodies.items()}
             elsewhere += sum(
                 number in sents and by in sents and is_elsewhere(sents[number], sents[by])
                 for _, number, by in some

@@ -14,7 +14,6 @@ from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
-from syncd.domain import Moment
 from syncd.errors import FeedError
 from syncd.feeds.readers import Record, Slice
 from syncd.sync.validation.rows import ValidatedRow
@@ -86,33 +85,33 @@ class ValidationPool:
             worker.process.kill()
             worker.process.wait()
 
-    def add(self, record: Record, now: Moment) -> Iterator[Validated]:
+    def add(self, record: Record) -> Iterator[Validated]:
         size = _size(record)
         if size >= MAX_BYTES or not _can_wait(record):
-            yield from self.finish(now)
-            yield [record], self._own.validate([record], now)
+            yield from self.finish()
+            yield [record], self._own.validate([record])
             return
         self._filling.append(record)
         self._size += size
         if len(self._filling) >= MAX_RECORDS or self._size >= MAX_BYTES:
-            self._dispatch(now)
+            self._dispatch()
             yield from self._done(MAX_PENDING)
 
-    def finish(self, now: Moment) -> Iterator[Validated]:
+    def finish(self) -> Iterator[Validated]:
         """Wait for all rows."""
         if self._filling:
-            self._dispatch(now)
+            self._dispatch()
         yield from self._done(0)
 
-    def _dispatch(self, now: Moment) -> None:
+    def _dispatch(self) -> None:
         records, self._filling, self._size = self._filling, [], 0
         waiting = sum(not rows.done() for _, rows in self._pending)
         if self._threads is not None and (waiting < MAX_WAITING or self._busy()):
-            rows = self._threads.submit(self._ask, records, now)
+            rows = self._threads.submit(self._ask, records)
         else:
             rows = Future()
             try:
-                rows.set_result(self._own.validate(records, now))
+                rows.set_result(self._own.validate(records))
             except Exception as error:
                 rows.set_exception(error)
         self._pending.append((records, rows))
@@ -127,9 +126,9 @@ class ValidationPool:
 
     # -- in a thread -------------------------------------------------------------------------------------------
 
-    def _ask(self, records: list[Record], now: Moment) -> list[ValidatedRow]:
+    def _ask(self, records: list[Record]) -> list[ValidatedRow]:
         """Let a worker process validate the batch, and another one if it is lost: if that is, too, a record is to blame."""
-        message = now, list(map(sent, records))
+        message = list(map(sent, records))
         for _ in range(2):
             try:
                 worker = self._idle.get_nowait()

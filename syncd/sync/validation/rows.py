@@ -1,37 +1,26 @@
-"""From a record to a validated row: mapped, checked by the API's own rules, and decided as if no job had its
-referenceId. Uses neither the store nor a clock, so it can run in any process."""
+"""From a record to a validated row: mapped, and checked by the API's own rules. Uses neither the store nor a clock, so it can run
+in any process."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from syncd.domain import (
     Catalogue,
-    Create,
     JobInput,
-    Moment,
-    NewJob,
     Outline,
-    Ownership,
-    Place,
-    Policy,
-    RowDecision,
     check_body,
     check_reference,
-    decide_row,
-    flat,
     outline,
-    row_due,
 )
 from syncd.errors import Invalid, Problem
 from syncd.feeds.mapping import PLACE_ASSUMED, MappedRow, Mapping, unknown_places
 from syncd.feeds.readers import Format, Record
-from syncd.sync.validation.packing import Creation, pack, pack_problems
+from syncd.sync.validation.packing import pack, pack_problems
 
-_NO_OWNER = Ownership()
 _NOT_AN_OBJECT = Problem("", "wrong_type", "a record must be an object")
 
 
@@ -60,17 +49,15 @@ class CheckedRow(NamedTuple):
 
 
 class ValidatedRow(NamedTuple):
-    """A checked row in values that any process can send. ``body``: the packed row, or the packed problems.
-    ``day``: the day (proleptic ordinal) for which the job that the row creates was decided; 0: it was not
-    decided, or the row creates no job. ``warnings``, ``unknown`` and ``left_out``: see CheckedRow. ``assumed``:
-    nothing in the record places any of its places in Canada. ``outline``: what can be read of a rejected row
-    without a readable id, or with one that may be in the wrong column; else None. ``rest``: packed, what a rejected row
-    sends besides; what its job says against that has to be added (``remaining_problems``)."""
+    """A checked row in values that any process can send. ``body``: the packed row, or the packed problems. ``assumed``:
+    nothing in the record places any of its places in Canada. ``outline``: the readable parts of a rejected row without a
+    readable id, or with one that may be in the wrong column; else None. ``rest``: the fields without a problem of a rejected
+    row, packed; the problems that its job has with them have to be added (``remaining_problems``). The others are as in
+    CheckedRow."""
 
     kind: RowKind
     reference: str | None
     body: bytes
-    day: int
     warnings: tuple[tuple[str, str], ...]
     unknown: tuple[tuple[str, str], ...] = ()
     left_out: str | None = None
@@ -81,16 +68,12 @@ class ValidatedRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RowValidator:
-    """All that decides about a record before the store is asked. ``feed_id`` and ``employer_id`` are the
-    store's."""
+    """All that decides about a record before the store is asked."""
 
     mapping: Mapping
     catalogue: Catalogue
-    policy: Policy
-    feed_id: int
-    employer_id: int
 
-    def validate(self, records: Iterable[Record], form: Format | None, now: Moment) -> list[ValidatedRow]:
+    def validate(self, records: Iterable[Record], form: Format | None) -> list[ValidatedRow]:
         """Return the rows in the order of the records. A record is not used after the next one is taken.
 
         Each step is done for all records before the next step: a processor repeats what it has just done about
@@ -100,60 +83,27 @@ class RowValidator:
             mapped.append(self.mapping.row(record, form))
             ragged.append(record.problem is not None)
         checked = [_checked(row, self.catalogue) for row in mapped]
-        creations = [self._creation(row.sent, now) if row.sent is not None else None for row in checked]
         return [
-            _valid(row.sent, row, creation, now)
-            if row.sent is not None
-            else self._rejected(row, body, is_ragged)
-            for row, creation, body, is_ragged in zip(checked, creations, mapped, ragged, strict=True)
+            _valid(row.sent, row) if row.sent is not None else self._rejected(row, body, is_ragged)
+            for row, body, is_ragged in zip(checked, mapped, ragged, strict=True)
         ]
 
     def _rejected(self, row: CheckedRow, mapped: MappedRow, ragged: bool) -> ValidatedRow:
         if row.left_out is not None:
-            return ValidatedRow(RowKind.FILTERED, None, b"", 0, (), (), row.left_out)
+            return ValidatedRow(RowKind.FILTERED, None, b"", (), (), row.left_out)
         kind = RowKind.RAGGED if ragged else RowKind.REJECTED
         read = rest = None
         if ragged or row.reference is None:
             read = outline(mapped.fragment if ragged else mapped.body, self.catalogue)
         if row.rest is not None:
-            rest = pack(row.rest, None)
+            rest = pack(row.rest)
         body = pack_problems(row.problems)
-        return ValidatedRow(kind, row.reference, body, 0, row.warnings, row.unknown, outline=read, rest=rest)
-
-    def _creation(self, sent: JobInput, now: Moment) -> Creation | None:
-        """Return the job that the row creates if no job has its referenceId. Return None where this is decided
-        later: the row creates no job, or more than its digest is kept of it."""
-        places = sent.fields.get("locations")
-        if sent.id is not None or self.policy.on_api_edit == "keep" or not _unlocated(places):
-            return None
-        decision = self._decide_new(sent, now).decision
-        if not isinstance(decision, Create):
-            return None
-        due = row_due(sent, decision.job, self.policy, now)
-        return Creation(NewJob(flat(decision.job), places), due.isoformat() if due is not None else None)
-
-    def _decide_new(self, sent: JobInput, now: Moment) -> RowDecision:
-        """Decide the row as if no job had its referenceId."""
-        return decide_row(
-            None,
-            sent,
-            now,
-            employer_id=self.employer_id,
-            feed_id=self.feed_id,
-            ownership=_NO_OWNER,
-            policy=self.policy,
-        )
+        return ValidatedRow(kind, row.reference, body, row.warnings, row.unknown, outline=read, rest=rest)
 
 
-def _unlocated(places: object) -> TypeGuard[tuple[Place, ...]]:
-    return isinstance(places, tuple) and all(isinstance(place, Place) for place in places)
-
-
-def _valid(sent: JobInput, row: CheckedRow, creation: Creation | None, now: Moment) -> ValidatedRow:
-    day = now.today.toordinal() if creation is not None else 0
-    body = pack(sent, creation)
+def _valid(sent: JobInput, row: CheckedRow) -> ValidatedRow:
     assumed = bool(row.warnings) and _only_assumed(sent, row.warnings)
-    return ValidatedRow(RowKind.VALID, row.reference, body, day, row.warnings, row.unknown, assumed=assumed)
+    return ValidatedRow(RowKind.VALID, row.reference, pack(sent), row.warnings, row.unknown, assumed=assumed)
 
 
 def _only_assumed(sent: JobInput, warnings: tuple[tuple[str, str], ...]) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from multiprocessing.connection import Connection
 
-from syncd.domain import FeedLimits, Moment
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError, Problem
 from syncd.feeds.readers import FeedReader, Format, ReadSpec, Record, Slice, read_stream
 from syncd.sync.validation.rows import RowValidator, ValidatedRow
@@ -47,8 +47,8 @@ class FileValidator:
     def __init__(self, task: ValidationTask) -> None:
         self._task = task
 
-    def validate(self, records: Iterable[Record], now: Moment) -> list[ValidatedRow]:
-        return self._task.validator.validate(map(self._parsed, records), self._task.form, now)
+    def validate(self, records: Iterable[Record]) -> list[ValidatedRow]:
+        return self._task.validator.validate(map(self._parsed, records), self._task.form)
 
     @cached_property
     def _reader(self) -> FeedReader:
@@ -94,15 +94,12 @@ def main() -> None:
         gc.set_threshold(20_000, 10, 1_000)  # a batch makes many objects and hardly any cycle
         connection.send(None)
         while True:
-            now, records = connection.recv()
-            connection.send(_answer(validator, map(_received, records), now))
+            connection.send(_answer(validator, map(_received, connection.recv())))
 
 
-def _answer(
-    validator: FileValidator, records: Iterable[Record], now: Moment
-) -> list[ValidatedRow] | Exception:
+def _answer(validator: FileValidator, records: Iterable[Record]) -> list[ValidatedRow] | Exception:
     try:
-        return validator.validate(records, now)
+        return validator.validate(records)
     except FeedError:  # its place is known to a reader of the whole file alone
         return NotOneRecord()
     except Exception as error:

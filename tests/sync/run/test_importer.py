@@ -660,14 +660,14 @@ def test_a_write_that_fails_for_good_rejects_its_row_and_holds_the_archiving(
 ) -> None:
     feed = board.feed()
     board.deliver(feed, [board.row("a"), board.row("b")])
-    own = feed_jobs.own_new
+    own = feed_jobs.own
 
-    def fail(tx: Tx, feed_id: int, fingerprint: bytes, rows: Sequence[feed_jobs.Created]) -> None:
-        if any(reference_id == "x" for _, reference_id, *_ in rows):
+    def fail(tx: Tx, feed_id: int, rows: Sequence[feed_jobs.Written], *, run_id: int | None = None) -> None:
+        if any(row.reference_id == "x" for row in rows):
             raise ValueError("a value that does not fit")
-        own(tx, feed_id, fingerprint, rows)
+        own(tx, feed_id, rows, run_id=run_id)
 
-    monkeypatch.setattr(feed_jobs, "own_new", fail)
+    monkeypatch.setattr(feed_jobs, "own", fail)
     run = board.deliver(feed, [board.row("a"), board.row("x"), board.row("c")])
     assert (run.state, run.holds, run.counts.created, run.counts.rejected) == ("held", "archive", 1, 1)
     assert "1 write failed" in not_none(run.reason)
@@ -714,16 +714,16 @@ def test_a_run_that_was_ended_by_a_busy_store_can_be_continued(
     feed = board.feed()
     source = board.file([board.row("a")])
     run = board.begin(feed, source)
-    own = feed_jobs.own_new
+    own = feed_jobs.own
 
-    def busy(tx: Tx, feed_id: int, fingerprint: bytes, rows: Sequence[feed_jobs.Created]) -> None:
+    def busy(tx: Tx, feed_id: int, rows: Sequence[feed_jobs.Written], *, run_id: int | None = None) -> None:
         raise StoreBusy("the disk is full")
 
-    monkeypatch.setattr(feed_jobs, "own_new", busy)
+    monkeypatch.setattr(feed_jobs, "own", busy)
     with pytest.raises(StoreBusy):
         board.importer.run(feed, source, run)
     assert board.saved(run.id).state == "applying"
-    monkeypatch.setattr(feed_jobs, "own_new", own)
+    monkeypatch.setattr(feed_jobs, "own", own)
     assert board.importer.run(feed, source, run).counts.created == 1
 
 

@@ -317,7 +317,7 @@ def test_a_worker_process_that_is_lost_does_not_change_the_result(
 class Deadly:
     """A validator whose process does not survive record 300."""
 
-    def validate(self, records: Iterable[Record], form: object, now: object) -> list[object]:
+    def validate(self, records: Iterable[Record], form: object) -> list[object]:
         lines: list[object] = [record.line for record in records]
         if 300 in lines:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -327,14 +327,13 @@ class Deadly:
 def test_a_record_that_no_process_survives_is_an_error_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))  # for Deadly
     task: Any = ValidationTask(cast("Any", Deadly()), b"", cast("Any", None), cast("Any", None), "csv")
-    now: Any = None
     done: list[Any] = []
     with closing(pool.ValidationPool(task, lambda: True)) as validation:
         validation.start(1)
         for number in range(1, 400):
-            done.extend(validation.add(Record(number, number, b"", {}), now))
+            done.extend(validation.add(Record(number, number, b"", {})))
         with pytest.raises(FeedError, match="died or hung over records 257 to 384, and so did the next"):
-            done.extend(validation.finish(now))
+            done.extend(validation.finish())
     assert ([row for _, rows in done for row in rows], len(validation.lost)) == (list(range(1, 257)), 2)
 
 
@@ -451,14 +450,13 @@ def test_a_batch_that_spoils_the_file_ends_the_reading_with_its_reason_and_the_r
     bad: int,
 ) -> None:
     class Spoiling:
-        def validate(self, records: Iterable[Record], form: object, now: object) -> list[object]:
+        def validate(self, records: Iterable[Record], form: object) -> list[object]:
             numbers = [record.number for record in records]
             if bad + 1 in numbers:
                 raise FeedError("limit_exceeded", "too much")
             return [object() for _ in numbers]
 
     task: Any = SimpleNamespace(validator=Spoiling(), form="csv", head=b"", read=None, limits=None)
-    now: Any = None
     validation = pool.ValidationPool(task, lambda: False)
     taken: list[int] = []
 
@@ -468,10 +466,10 @@ def test_a_batch_that_spoils_the_file_ends_the_reading_with_its_reason_and_the_r
 
     def read() -> None:
         for number in range(300):
-            take(validation.add(Record(number + 1, 1, b"", {"a": "b"}), now))
-        take(validation.finish(now))
+            take(validation.add(Record(number + 1, 1, b"", {"a": "b"})))
+        take(validation.finish())
 
     with pytest.raises(FeedError, match="too much"):
         read()
-    take(validation.finish(now))  # as a run does, for the rows before
+    take(validation.finish())  # as a run does, for the rows before
     assert taken == list(range(1, bad // 128 * 128 + 1))

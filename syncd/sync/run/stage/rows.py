@@ -23,7 +23,7 @@ _Found = tuple[Any, ...]
 #: Bytes that are written at once, and that may be read without need.
 _PIECE = 1 << 20
 _TABLES = """
-CREATE TABLE row (number INTEGER PRIMARY KEY, line INTEGER, kind INTEGER, late INTEGER, day INTEGER,
+CREATE TABLE row (number INTEGER PRIMARY KEY, line INTEGER, kind INTEGER, late INTEGER,
     reference TEXT, digest BLOB, at INTEGER, size INTEGER);
 CREATE TABLE replaced (number INTEGER PRIMARY KEY, reference TEXT, by INTEGER, same INTEGER);
 CREATE TABLE outline (number INTEGER PRIMARY KEY, reference TEXT, outline BLOB);
@@ -84,14 +84,14 @@ class Records:
     def __init__(self, db: sqlite3.Connection, bodies: Bodies, known: KnownPieces) -> None:
         self._db, self._bodies, self._known = db, bodies, known
         db.executescript(_TABLES)
-        self._rows: list[tuple[int, int | None, RowKind, int, int, str | None, bytes, int, int]] = []
+        self._rows: list[tuple[int, int | None, RowKind, int, str | None, bytes, int, int]] = []
 
     def add(self, rows: Sequence[tuple[Record, ValidatedRow]]) -> None:
         """Add records that are not known, each with its row."""
         starts = self._bodies.add(*(row.body for _, row in rows))
         for (record, row), at in zip(rows, starts, strict=True):
-            number, (kind, reference, body, day, *_) = record.number, row
-            self._rows.append((number, record.line, kind, 0, day, reference, record.digest, at, len(body)))
+            number, (kind, reference, body, *_) = record.number, row
+            self._rows.append((number, record.line, kind, 0, reference, record.digest, at, len(body)))
             if row.outline is not None:
                 outline = marshal.dumps(row.outline)
                 self._db.execute("INSERT INTO outline VALUES (?,?,?)", (number, reference, outline))
@@ -99,7 +99,7 @@ class Records:
             self._flush()
 
     def _flush(self) -> None:
-        self._db.executemany("INSERT INTO row VALUES (?,?,?,?,?,?,?,?,?)", self._rows)
+        self._db.executemany("INSERT INTO row VALUES (?,?,?,?,?,?,?,?)", self._rows)
         self._rows.clear()
 
     def clear(self) -> None:
@@ -163,13 +163,12 @@ def _present(db: sqlite3.Connection, references: Sequence[str]) -> set[str]:
 
 class StagedRow(NamedTuple):
     """A valid row of a record that is not known, the last one of its reference. ``line`` counts from 1; ``digest`` is the
-    record's; ``day`` as in ValidatedRow; ``body``: the packed row."""
+    record's; ``body``: the packed row."""
 
     number: int
     line: int | None
     reference: str
     digest: bytes
-    day: int
     body: bytes
 
 
@@ -179,20 +178,19 @@ class Rows:
     def __init__(self, db: sqlite3.Connection, bodies: Bodies) -> None:
         self._db, self._bodies = db, bodies
 
-    def valid(self, size: int, *, without_body: int = -1) -> Iterator[list[StagedRow]]:
-        """Yield the valid rows in order, ``size`` at a time, fewer if their bodies are long. Rows may be rejected meanwhile. Rows
-        of the day ``without_body`` come without their bodies, which are most of the bytes; ``body_of`` reads them."""
+    def valid(self, size: int) -> Iterator[list[StagedRow]]:
+        """Yield the valid rows in order, ``size`` at a time, fewer if their bodies are long. Rows may be rejected meanwhile."""
         query = (
-            "SELECT number, line, reference, digest, day, at, iif(day = ?, 0, size) FROM row "
+            "SELECT number, line, reference, digest, at, size FROM row "
             "WHERE kind = 1 AND number > ? ORDER BY number LIMIT ?"
         )
         after = 0
-        while found := self._db.execute(query, (without_body, after, size)).fetchall():
+        while found := self._db.execute(query, (after, size)).fetchall():
             found = _within(MAX_BATCH_SIZE, found)
             bodies = self._bodies.get([(at, size) for *_, at, size in found])
             batch = [
-                StagedRow(number, line, reference, digest, day, body)
-                for (number, line, reference, digest, day, *_), body in zip(found, bodies, strict=True)
+                StagedRow(number, line, reference, digest, body)
+                for (number, line, reference, digest, *_), body in zip(found, bodies, strict=True)
             ]
             yield batch
             after = batch[-1].number
@@ -213,13 +211,6 @@ class Rows:
                 for (number, line, reference, *_), body in zip(found, bodies, strict=True)
             ]
             after, *_ = found[-1]
-
-    def body_of(self, row: StagedRow) -> bytes:
-        """Return the body of a row that may have come without it."""
-        if row.body:
-            return row.body
-        place = self._db.execute("SELECT at, size FROM row WHERE number = ?", (row.number,)).fetchone()
-        return self._bodies.get([place])[0]
 
     def bodies_of(self, numbers: Collection[int]) -> dict[int, bytes]:
         """Return the bodies of those of these records that are valid rows, by number. At most ASKED numbers."""
@@ -284,7 +275,7 @@ class Rows:
             "UPDATE replaced SET same = 1 WHERE number = ?", [(number,) for number in earlier]
         )
         place = (*self._bodies.add(body), len(body))
-        self._db.execute("UPDATE row SET day = 0, at = ?, size = ? WHERE number = ?", (*place, last))
+        self._db.execute("UPDATE row SET at = ?, size = ? WHERE number = ?", (*place, last))
 
     # -- rows that were rejected only when they met the store -----------------------------------------------------
 
