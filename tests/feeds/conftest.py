@@ -1,26 +1,22 @@
-"""The sample files of the presets, read and mapped as a run does it, and the evidence that detection has from them."""
+"""The sample files of the presets, read and mapped as a run does it."""
 
-import csv
 import json
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
-from lxml import etree
 
 from syncd.domain import Catalogue, FeedLimits, Moment, Status, check_body
 from syncd.domain.job_fields import check_job
 from syncd.domain.lifecycle import new_job
 from syncd.errors import Invalid
 from syncd.feeds.configuration import FeedDefaults, parse_feed
-from syncd.feeds.drafting.survey import name_of, values_in
-from syncd.feeds.readers import Format, open_reader
+from syncd.feeds.readers import open_reader
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "mapping" / "presets" / "golden"
 CATALOGUE = Catalogue.default()
-FORMATS: dict[str, Format] = {".xml": "xml", ".json": "json", ".csv": "csv"}
 NOW = Moment(datetime(2026, 11, 21, tzinfo=UTC), date(2026, 11, 21))
 
 
@@ -61,17 +57,6 @@ class Sample:
             out["warnings"] += [[record.number, code, detail] for code, detail in row.warnings]
         return out
 
-    def places(self):
-        """Return the format, and every place where records may be with the names in them and the records' number."""
-        form = FORMATS[self.path.suffix]
-        data = self.path.read_bytes()
-        text = data.decode("utf-16" if data[:2] == b"\xff\xfe" else "utf-8")
-        return form, [(path, names_in(items, form), len(items)) for path, items in PLACES[form](text)]
-
-
-def names_in(items, form):
-    return {name_of(steps, form) for item in items for steps, _ in values_in(item, form)}
-
 
 def refused(body, already):
     """Return the problems that the API's rules find in the body of a new, active job. ``already``: the mapping has found
@@ -87,36 +72,6 @@ def refused(body, already):
 def plain(value):
     """Return the value with amounts as JSON numbers, the rest unchanged."""
     return json.loads(json.dumps(value, default=lambda n: int(n) if n == int(n) else float(n)))
-
-
-def xml_places(text):
-    """Return (path, elements) of every path under which there are elements with children."""
-    root = etree.fromstring(text.encode())
-    places: dict[str, list[etree._Element]] = {}
-    for element in root.iter(etree.Element):
-        path = "/" + "/".join(
-            etree.QName(e).localname for e in [*reversed(list(element.iterancestors())), element]
-        )
-        places.setdefault(path, []).append(element)
-    return [(path, found) for path, found in places.items() if any(len(e) for e in found)]
-
-
-def json_places(text):
-    """Return (name, items) of every list of the document; the name of a list at the root is empty."""
-    value = json.loads(text)
-    if isinstance(value, list):
-        return [("", value)]
-    return [(name, found) for name, found in value.items() if isinstance(found, list)]
-
-
-def csv_places(text):
-    """Return the one place of records, with a dict for each row."""
-    mark = max("\t;,|", key=text.partition("\n")[0].count)
-    header, *rows = csv.reader(text.lstrip("\ufeff").splitlines(keepends=True), delimiter=mark)
-    return [("", [dict(zip(header, row, strict=False)) for row in rows])]
-
-
-PLACES = {"xml": xml_places, "json": json_places, "csv": csv_places}
 
 
 @pytest.fixture

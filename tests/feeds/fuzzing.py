@@ -3,8 +3,8 @@
     python -m tests.feeds.fuzzing [--files 200000] [--seed 1]
 
 Each file is read from disk, mapped, checked and packed as in a run, and some are drafted. The only error that may come out is
-a FeedError. Another one is printed with the number that makes the same file again (``damaged(number)``), and the program
-ends with 1."""
+a FeedError, and the records are in their places. Another error is printed with the number that makes the same file again
+(``damaged(number)``), and the program ends with 1."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from syncd.domain import Catalogue, FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting import Drafter
-from syncd.feeds.readers import open_reader
+from syncd.feeds.readers import FeedReader, open_reader
 from syncd.sync.run import RejectsWriter
 from syncd.sync.validation import RowKind, RowValidator, unpack_problems
 from tests.feeds.spreadsheets import book
@@ -105,6 +105,11 @@ def seeds() -> tuple[Seed, ...]:
     found += [
         Seed("native json", jobs, native),
         Seed("native jsonl", lines, native),
+        Seed(
+            "native json by key",
+            json.dumps({"jobs": {"1": NATIVE, "b\u00e9": {}}, "total": 2}).encode(),
+            native,
+        ),
         Seed("native xml", NATIVE_XML.encode(), native),
         Seed("native xml lenient", NATIVE_XML.encode(), lenient),
         Seed("native csv", NATIVE_CSV.encode(), native),
@@ -314,6 +319,20 @@ def damaged(number: int) -> tuple[Seed, bytes]:
     return seed, data
 
 
+def check_places(reader: FeedReader, places: list[tuple[int, int | None]], data: bytes) -> None:
+    """Raise AssertionError for numbers with gaps, and for lines that are out of order or behind the end of a text."""
+    assert [number for number, _ in places] == list(range(1, len(places) + 1))
+    lines = [line for _, line in places if line is not None]
+    assert all(line >= 1 for line in lines)
+    plain = reader.source.encoding in ("utf-8", "guess", "cp1252") and not data.startswith(
+        (b"\x1f\x8b", b"PK")
+    )
+    if plain and reader.withheld is None:
+        ends = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").count(b"\n")
+        assert lines == sorted(lines)
+        assert all(line <= ends + 1 for line in lines)
+
+
 def run(number: int, path: Path) -> str:
     """Read, map, check and pack the damaged file of this number, which is written to ``path``, and write its rejected records
     beside it. Draft the feed of every 50th, as ``syncd feed new`` does. Return "whole" or the code of the FeedError with
@@ -328,14 +347,22 @@ def run(number: int, path: Path) -> str:
             Drafter(path, "f", employer="A", catalogue=CATALOGUE, limits=LIMITS, today="2026-11-21").draft()
         reader = open_reader(path, config.read, TIGHT if number % 5 == 0 else LIMITS)
         rejects.start(reader)
-        for record in reader:
-            [row] = validator.validate([record], reader.format)
-            if row.kind in (RowKind.REJECTED, RowKind.RAGGED):
-                rejects.add(record, unpack_problems(row.body))
+        places: list[tuple[int, int | None]] = []
+        try:
+            for record in reader:
+                places.append((record.number, record.line))
+                assert record.item is not None or record.problem is not None
+                [row] = validator.validate([record], reader.format)
+                if row.kind in (RowKind.REJECTED, RowKind.RAGGED):
+                    rejects.add(record, unpack_problems(row.body))
+        finally:
+            check_places(reader, places, data)
         list(reader.warnings())
         rejects.close()
     except FeedError as error:
-        return error.code if error.detail else "says nothing"
+        if not error.detail or (error.line is not None and error.line < 1):
+            raise AssertionError("an error without words or with an impossible line") from error
+        return error.code
     return "whole"
 
 

@@ -28,10 +28,15 @@ def values(record: Record) -> Any:
     return record.item
 
 
+def reader_of(data: bytes | str, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS, known=None, **options):
+    """Return a reader of ``data`` before its first record."""
+    raw = data.encode() if isinstance(data, str) else data
+    return read_stream(lambda: io.BytesIO(raw), spec, limits, known, **options)
+
+
 def read(data: bytes | str, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS, known=None):
     """Return the reader after its last record, and (content, problem code) of each record."""
-    raw = data.encode() if isinstance(data, str) else data
-    reader = read_stream(lambda: io.BytesIO(raw), spec, limits, known)
+    reader = reader_of(data, spec, limits, known)
     return reader, [(values(r), r.problem.code if r.problem else None) for r in reader]
 
 
@@ -47,6 +52,6 @@ def fault(data: bytes | str, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS
     return caught.value
 
 
-def digests(data: bytes, spec: ReadSpec = FOUND) -> list[bytes]:
+def digests(data: bytes | str, spec: ReadSpec = FOUND) -> list[bytes]:
     """Return the digest of each record."""
-    return [record.digest for record in read_stream(lambda: io.BytesIO(data), spec, LIMITS)]
+    return [record.digest for record in reader_of(data, spec)]

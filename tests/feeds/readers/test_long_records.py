@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
@@ -13,9 +12,8 @@ import pytest
 
 from syncd.domain import FeedLimits
 from syncd.feeds.readers import ReadSpec
-from syncd.feeds.readers.opening import read_stream
 from tests.amounts import some
-from tests.feeds.readers.reading import MB, fault, items
+from tests.feeds.readers.reading import MB, fault, items, read, reader_of
 
 ROOT = Path(__file__).parents[3]
 FORMS = {
@@ -33,8 +31,7 @@ MOST = 8 * MB
 
 def problems(data: str) -> dict[str, str | None]:
     """Return the id of each record, and the code of what is wrong with it."""
-    reader = read_stream(lambda: io.BytesIO(data.encode()), ReadSpec(), FeedLimits())
-    return {r.item["id"]: r.problem.code if r.problem else None for r in reader}  # type: ignore[index]
+    return {item["id"]: code for item, code in read(data)[1]}
 
 
 @pytest.mark.parametrize("name", some(FORMS, 3))
@@ -55,15 +52,13 @@ def test_a_longer_record_fails_the_file(name):
 
 def test_a_quote_in_a_cell_without_quotes_does_not_make_one_record_of_all_that_follow():
     rows = 'id,t\n1,5" pipe\n' + f"2,{'b' * 1000}\n" * 5_000 + '3,"c"\n'
-    reader = read_stream(lambda: io.BytesIO(rows.encode()), ReadSpec(), FeedLimits(text=MB))
-    assert sum(1 for _ in reader) == 5_002
+    assert len(items(rows, limits=FeedLimits(text=MB))) == 5_002
 
 
 def test_a_row_that_is_too_long_has_its_cells_but_not_more_than_columns_are_allowed():
     text = "x" * MB
     data = f'id,t,u\n1,"{text}""{text}",{text},"b"\n2,{"a,b," * MB}"c"\n'
-    reader = read_stream(lambda: io.BytesIO(data.encode()), ReadSpec(), FeedLimits())
-    first, second = [list(record.raw()) for record in reader if record.raw]  # type: ignore[call-overload]
+    first, second = [record.raw() for record in reader_of(data)]
     assert first == ["1", f'{text}"{text}', text, "b"]
     assert second[:1001] == ["2", *["a", "b"] * 500]
     assert len(second) < 100_000
@@ -102,9 +97,7 @@ def test_bytes_that_are_not_text_in_a_long_record_fail_the_file():
 
 def test_a_long_json_value_that_is_no_object_is_a_rejected_row():
     text = json.dumps([{"id": 1}, "x,]}" * MB, 2, ['"'] * MB, {"id": 3}])
-    reader = read_stream(lambda: io.BytesIO(text.encode()), ReadSpec(), FeedLimits())
-    codes = [record.problem.code if record.problem else None for record in reader]
-    assert codes == [None, "too_long", "wrong_type", "too_long", None]
+    assert [code for _, code in read(text)[1]] == [None, "too_long", "wrong_type", "too_long", None]
 
 
 READ = """

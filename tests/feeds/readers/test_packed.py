@@ -7,21 +7,16 @@ import io
 import zipfile
 
 import pytest
-from lxml import etree
 
 from syncd.domain import FeedLimits
-from syncd.errors import FeedError
 from syncd.feeds.readers import ReadSpec, open_reader
-from syncd.feeds.readers.opening import read_stream
+from tests.feeds.readers.reading import fault, items, reader_of, values
 
 CSV = b"id,title\n1,a\n2,b\n"
 XML = b"<jobs>\n<job><id>1</id></job><job><id>2</id></job></jobs>"
 JSON = b'[{"id": "1"},\n{"id": "2"}]'
 LINES = b'{"id": "1"}\n{"id": "2"}\n'
-ONE = b"<?xml version='1.0'?>\n<job><id>%d</id></job>"
 CONTENTS = {"csv": CSV, "xml": XML, "json": JSON, "jsonl": LINES}
-FOUND = ReadSpec()
-LIMITS = FeedLimits()
 
 
 def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -40,21 +35,8 @@ def encrypted(data: bytes) -> bytes:
     return bytes(marked)
 
 
-def reader_of(data: bytes, limits: FeedLimits = LIMITS, known=None, spec: ReadSpec = FOUND):
-    return read_stream(lambda: io.BytesIO(data), spec, limits, known)
-
-
 def ids(reader) -> list[str | None]:
-    return [
-        record.item.findtext("id") if isinstance(record.item, etree._Element) else record.item["id"]
-        for record in reader
-    ]
-
-
-def fault(data: bytes, limits: FeedLimits = LIMITS) -> FeedError:
-    with pytest.raises(FeedError) as caught:
-        list(reader_of(data, limits))
-    return caught.value
+    return [values(record)["id"] for record in reader]
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lambda d: zipped({"feed": d})], ids=["gzip", "zip"])
@@ -88,31 +70,16 @@ def test_the_members_of_a_zip_archive_are_one_feed_in_its_order():
     assert found == [(1, 2, "1"), (2, 3, "2"), (3, 2, "3")]
 
 
-def test_one_posting_a_file_is_a_feed():
-    data = zipped({f"{n}.xml": ONE % n for n in range(5)})
-    assert ids(reader_of(data)) == ["0", "1", "2", "3", "4"]
-
-
 def test_what_precedes_the_records_is_there_for_each_member():
     member = b"<source><publisher>P%d</publisher><job><id>1</id></job></source>"
-    found = [
-        record.item.getparent().findtext("publisher")
-        for record in reader_of(zipped({f"{n}.xml": member % n for n in range(3)}))
-    ]
-    assert found == ["P0", "P1", "P2"]
+    reader = reader_of(zipped({f"{n}.xml": member % n for n in range(3)}))
+    assert [record.item.getparent().findtext("publisher") for record in reader] == ["P0", "P1", "P2"]
 
 
 def test_names_of_members_are_never_paths_and_litter_is_left_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    data = zipped(
-        {
-            "../../evil.csv": CSV,
-            "/etc/x.csv": CSV,
-            "__MACOSX/._a.csv": b"\0\5",
-            "d/.DS_Store": b"x",
-            "d/": b"",
-        }
-    )
+    litter = {"__MACOSX/._a.csv": b"\0\5", "d/.DS_Store": b"x", "d/": b""}
+    data = zipped({"../../evil.csv": CSV, "/etc/x.csv": CSV, **litter})
     assert ids(reader_of(data)) == ["1", "2", "1", "2"]
     assert list(tmp_path.rglob("*")) == []
 
@@ -190,15 +157,14 @@ def test_a_member_without_a_name_is_read_like_any_other():
 def test_limits_hold_for_all_members_together():
     rows = b"id,t\n" + b"1,%b\n" % (b"x" * 200) * 8_000
     data = zipped({"a.csv": rows, "b.csv": rows})
-    assert fault(data, FeedLimits(rows=12_000)).code == "limit_exceeded"
-    assert "[limits] file" in fault(data, FeedLimits(file=2_000_000, ratio=10_000)).detail
-    assert "100 times its size" in fault(data, FeedLimits(ratio=100)).detail
-    assert len(list(reader_of(data, FeedLimits(ratio=10_000)))) == 16_000
-    assert "100 times its size" in fault(gzip.compress(rows), FeedLimits(ratio=100)).detail
-    assert "[limits] file" in fault(gzip.compress(rows), FeedLimits(file=1_100_000, ratio=10_000)).detail
+    assert fault(data, limits=FeedLimits(rows=12_000)).code == "limit_exceeded"
+    assert len(items(data, limits=FeedLimits(ratio=10_000))) == 16_000
+    for packed, size in ((data, 2_000_000), (gzip.compress(rows), 1_100_000)):
+        assert "[limits] file" in fault(packed, limits=FeedLimits(file=size, ratio=10_000)).detail
+        assert "100 times its size" in fault(packed, limits=FeedLimits(ratio=100)).detail
 
 
 def test_an_archive_with_too_long_a_list_of_members_is_refused():
     data = zipped({f"{n:0200}": b"" for n in range(5_000)}, zipfile.ZIP_STORED)
-    error = fault(data, FeedLimits(text=1_000_000))
+    error = fault(data, limits=FeedLimits(text=1_000_000))
     assert (error.code, "more than 1000000 bytes" in error.detail) == ("limit_exceeded", True)

@@ -16,11 +16,10 @@ from lxml import etree
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers import ReadSpec, source
-from syncd.feeds.readers.opening import read_stream
-from syncd.feeds.readers.records import Format, Record
+from syncd.feeds.readers.records import Format
 from tests.amounts import examples
+from tests.feeds.readers.reading import FOUND, reader_of
 
-FOUND = ReadSpec()
 NAMES = [f"c{n}" for n in range(4)]
 _char = st.characters(min_codepoint=1, exclude_categories=["Cs"])
 cells = st.text(st.one_of(_char, st.sampled_from('",;\t|\r\n<>&]é€')), max_size=12)
@@ -43,23 +42,7 @@ def chunk(request, monkeypatch):
 
 
 def records(data: bytes, spec: ReadSpec = FOUND, known=None):
-    return list(read_stream(lambda: io.BytesIO(data), spec, FeedLimits(), known))
-
-
-def texts(data: bytes, spec: ReadSpec = FOUND, known=None) -> list[object]:
-    """Every record in plain types, taken while it is valid; None for a known one."""
-    found: list[object] = []
-    for record in read_stream(lambda: io.BytesIO(data), spec, FeedLimits(), known):
-        item = record.item
-        if isinstance(item, etree._Element):
-            item = etree.tostring(item, with_tail=False, method="c14n")
-        found.append((record.number, record.line, item, record.problem, record.digest))
-    return found
-
-
-def element_of(record: Record) -> etree._Element:
-    assert isinstance(record.item, etree._Element)
-    return record.item
+    return list(reader_of(data, spec, known=known))
 
 
 @relaxed
@@ -174,11 +157,8 @@ def test_xml_reads_back_what_was_written(table, cdata, gap):
         for row in table
     ]
     data = f"<jobs>{gap}{''.join(jobs)}</jobs>".encode()
-    got = [
-        [child.text or "" for child in element_of(record)]
-        for record in read_stream(lambda: io.BytesIO(data), ReadSpec(encoding="utf-8"), FeedLimits())
-    ]
-    assert got == table
+    reader = reader_of(data, ReadSpec(encoding="utf-8"))
+    assert [[child.text or "" for child in record.item] for record in reader] == table
 
 
 #: Pieces that mislead a slicer: end tags where none end, nesting, comments, CDATA, instructions, look-alikes.
@@ -205,7 +185,7 @@ def outcome(data: bytes, spec: ReadSpec, known=None):
     """The result of reading: the records and the error's code, if any."""
     found: list[object] = []
     try:
-        for record in read_stream(lambda: io.BytesIO(data), spec, FeedLimits(), known):
+        for record in reader_of(data, spec, known=known):
             item = record.item
             if isinstance(item, etree._Element):
                 item = etree.tostring(item, with_tail=False, method="c14n")
@@ -301,9 +281,8 @@ def test_csv_records_and_their_cells_are_those_of_csv_reader_also_where_they_are
     text = f"c0,c1{end}{noise}{end}".replace(",", delimiter)
     spec = ReadSpec(format="csv", delimiter=delimiter, encoding="utf-8")
     limits = FeedLimits(record=len(f"c0{delimiter}c1".encode()))
-    reader = read_stream(lambda: io.BytesIO(text.encode()), spec, limits)
     try:
-        got = [list(record.raw()) for record in reader if record.raw]  # type: ignore[call-overload]
+        got = [record.raw() for record in reader_of(text, spec, limits)]
     except FeedError as error:
         if error.code != "truncated":
             raise
@@ -319,7 +298,7 @@ def test_json_records_have_the_same_bounds_where_they_are_too_long(table, longes
     data = json.dumps(body, separators=separators).encode()
     spec = ReadSpec(format="json", records="*" if keyed else "$", encoding="utf-8")
     expected = [(r.digest, r.line) for r in records(data, spec)]
-    short = read_stream(lambda: io.BytesIO(data), spec, FeedLimits(record=longest))
+    short = reader_of(data, spec, FeedLimits(record=longest))
     got = [(r.digest, r.line, r.problem.code if r.problem else None) for r in short]
     assert [(digest, line) for digest, line, _ in got] == expected
     assert {problem for *_, problem in got} <= {None, "too_long"}
@@ -337,13 +316,7 @@ SAMPLES = {
 }
 
 
-FORMS: dict[str, Format] = {
-    "csv": "csv",
-    "xml": "xml",
-    "json": "json",
-    "keyed": "json",
-    "jsonl": "jsonl",
-}
+FORMS: dict[str, Format] = {"csv": "csv", "xml": "xml", "json": "json", "keyed": "json", "jsonl": "jsonl"}
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -357,13 +330,8 @@ def test_a_file_cut_anywhere_never_reads_as_the_whole_and_never_breaks_the_reade
         assert len(found) <= len(whole)
         if name in ("xml", "json", "keyed"):
             assert error is not None
-            assert error[0] in (
-                "truncated",
-                "empty_file",
-                "no_records_path",
-                "bad_encoding",
-                "not_well_formed",
-            ), cut
+            codes = "truncated empty_file no_records_path bad_encoding not_well_formed"
+            assert error[0] in codes.split(), cut
 
 
 @pytest.mark.parametrize("name", ["xml", "json", "keyed"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import pytest
@@ -10,17 +9,14 @@ import pytest
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers import ReadSpec
-from syncd.feeds.readers.opening import read_stream
-from tests.feeds.readers.reading import digests, fault, items, read
+from tests.feeds.readers.reading import digests, fault, items, read, reader_of
 
 
 def test_records_know_their_place():
-    reader = read_stream(
-        lambda: io.BytesIO(b'[\n{"id": 1},\n{"id":\n 2},\n{"id": 3}]'), ReadSpec(), FeedLimits()
-    )
+    reader = reader_of('[\n{"id": 1},\n{"id":\n 2},\n{"id": 3}]')
     assert [(r.number, r.line) for r in reader] == [(1, 2), (2, 3), (3, 5)]
     text = b"\n<?xml version='1.0'?>\n<jobs>\n<job>\n<id>1</id></job>\n\n<job/><job>\n</job></jobs>"
-    reader = read_stream(lambda: io.BytesIO(text), ReadSpec(), FeedLimits())
+    reader = reader_of(text)
     assert [(r.number, r.line) for r in reader] == [(1, 4), (2, 7), (3, 7)]
 
 
@@ -35,9 +31,7 @@ def test_records_know_their_place():
 )
 def test_the_marks_of_corrected_rows_are_seen_even_when_the_rows_are_known(text):
     assert read(text)[0].mended
-    raw = text.encode()
-    digests = {r.digest for r in read_stream(lambda: io.BytesIO(raw), ReadSpec(), FeedLimits())}
-    assert read(text, known=digests.intersection)[0].mended
+    assert read(text, known={*digests(text)}.intersection)[0].mended
 
 
 @pytest.mark.parametrize(
@@ -60,33 +54,29 @@ def test_the_number_of_rows_and_the_size_of_the_file_are_limited(text):
     ],
 )
 def test_records_whose_digest_is_known_are_not_parsed_again(text):
-    raw = text.encode()
-    first = list(read_stream(lambda: io.BytesIO(raw), ReadSpec(), FeedLimits()))
-    digests = {r.digest for r in first}
-    again = list(read_stream(lambda: io.BytesIO(raw), ReadSpec(), FeedLimits(), digests.intersection))
+    first = list(reader_of(text))
+    again = list(reader_of(text, known={r.digest for r in first}.intersection))
     assert [r.item for r in again] == [None] * len(first)
     assert [(r.number, r.line, r.digest) for r in again] == [(r.number, r.line, r.digest) for r in first]
 
 
 def test_known_records_of_xml_in_a_row_come_as_one():
-    raw = "".join(f"<job><id>{n}</id></job>\n" for n in range(1, 9)).join(["<jobs>\n", "</jobs>"]).encode()
-    spec, limits = ReadSpec(outside=False), FeedLimits(rows=8)
-    all_digests = [r.digest for r in read_stream(lambda: io.BytesIO(raw), spec, limits)]
-    known = {*all_digests[2:5], *all_digests[6:]}
-    reader = read_stream(lambda: io.BytesIO(raw), spec, limits, known.intersection, slicing=True)
-    found = [(r.number, r.line, r.run or r.digest, r.item is None) for r in reader]
-    assert found == [
+    text = "".join(f"<job><id>{n}</id></job>\n" for n in range(1, 9)).join(["<jobs>\n", "</jobs>"])
+    spec = ReadSpec(outside=False)
+    all_digests = digests(text, spec)
+    known = {*all_digests[2:5], *all_digests[6:]}.intersection
+    reader = reader_of(text, spec, FeedLimits(rows=8), known, slicing=True)
+    assert [(r.number, r.line, r.run or r.digest, r.item is None) for r in reader] == [
         (1, 2, all_digests[0], False),
         (2, 3, all_digests[1], False),
         (3, 4, all_digests[2:5], True),
         (6, 7, all_digests[5], False),
         (7, 8, all_digests[6:], True),
     ]
-    reader = read_stream(lambda: io.BytesIO(raw), spec, FeedLimits(rows=7), known.intersection, slicing=True)
-    given: list[int] = []
+    reader, numbers = reader_of(text, spec, FeedLimits(rows=7), known, slicing=True), list[int]()
     with pytest.raises(FeedError, match="more than 7 rows"):
-        given += (r.number for r in reader)
-    assert given == [1, 2, 3, 6, 7]
+        numbers += (r.number for r in reader)
+    assert numbers == [1, 2, 3, 6, 7]
 
 
 def test_a_date_in_the_feed_s_header_matters_only_to_mappings_that_look_outside_the_record():
@@ -111,8 +101,8 @@ def test_the_digest_of_a_csv_row_depends_on_the_header():
 
 
 def test_progress_is_counted_in_bytes_of_the_file():
-    raw = json.dumps([{"id": n, "t": "x" * 500} for n in range(6000)]).encode()
-    reader = read_stream(lambda: io.BytesIO(raw), ReadSpec(), FeedLimits())
+    raw = json.dumps([{"id": n, "t": "x" * 500} for n in range(6000)])
+    reader = reader_of(raw)
     seen = {reader.bytes_read for _ in reader}
     assert 3 < len(seen) < 50
     assert reader.bytes_read == len(raw)

@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-import io
 from random import Random
-from typing import Any
 
 import pytest
 
 from syncd.domain import FeedLimits
-from syncd.errors import FeedError
 from syncd.feeds.readers import ReadSpec
-from syncd.feeds.readers.opening import read_stream
+from tests.feeds.readers.reading import fault, items, reader_of
 from tests.feeds.spreadsheets import book, row, zipped
 
 HEAD = row("id", "title")
-FOUND = ReadSpec()
-LIMITS = FeedLimits()
-
-
-def reader_of(data: bytes, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS, known=None):
-    return read_stream(lambda: io.BytesIO(data), spec, limits, known)
-
-
-def items(data: bytes, spec: ReadSpec = FOUND) -> list[Any]:
-    return [record.item for record in reader_of(data, spec)]
-
-
-def fault(data: bytes, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS) -> FeedError:
-    with pytest.raises(FeedError) as caught:
-        list(reader_of(data, spec, limits))
-    return caught.value
 
 
 def test_rows_become_records_with_the_sheet_s_own_row_numbers():
@@ -141,8 +122,7 @@ def test_a_spreadsheet_of_many_texts_is_no_archive_that_expands_too_far():
     texts = [f"<t>{random.randbytes(400).hex()}</t>" for _ in range(3000)]
     rows = "".join(f'<row><c t="s"><v>{n}</v></c><c t="s"><v>{n}</v></c></row>' for n in range(3000))
     data = book({"Jobs": row("id", "t") + rows}, texts)
-    reader = read_stream(lambda: io.BytesIO(data), ReadSpec(), FeedLimits())
-    assert sum(1 for _ in reader) == 3000
+    assert len(items(data)) == 3000
 
 
 def test_more_texts_than_rows_are_allowed_break_the_limit_and_leave_nothing_open():

@@ -10,7 +10,8 @@ import pytest
 from syncd.domain import Catalogue, FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.configuration import FeedDefaults, parse_feed
-from syncd.feeds.mapping.presets import find_preset, load_preset, preset_names, score
+from syncd.feeds.drafting.survey import survey_file
+from syncd.feeds.mapping.presets import load_preset, preset_names
 from syncd.feeds.readers import open_reader
 
 NAMES = (
@@ -71,16 +72,11 @@ def test_a_sample_is_three_records_or_more_and_some_of_them_are_bad(preset, gold
 
 @pytest.mark.parametrize("preset", NAMES)
 def test_a_sample_finds_its_own_preset_and_no_other_as_likely(preset, sample):
-    form, places = sample(preset).places()
-    found: dict[str, float] = {}
-    for path, names, _ in places:
-        for name, value in find_preset(form, path, names):
-            found[name] = max(value, found.get(name, 0.0))
-    own = found.pop(preset)
-    assert own > 0.8
-    assert all(value < own for value in found.values()), (own, found)
-    best = max(places, key=lambda place: score(load_preset(preset), form, *place[:2]))
-    assert best[2] == len(list(sample(preset).records()))
+    survey = survey_file(sample(preset).path, FeedLimits())
+    (name, score), *others = survey.presets()
+    assert (name, survey.records) == (preset, len(list(sample(preset).records())))
+    assert score > 0.8
+    assert all(other < score for _, other in others)
 
 
 @pytest.mark.parametrize("preset", NAMES)
