@@ -3,7 +3,6 @@
 import csv
 import gzip
 import io
-import json
 import re
 import tomllib
 import zipfile
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.conftest import row as make_row
 from tests.feeds import spreadsheets
 
 SAMPLES = Path(__file__).parents[2] / "feeds" / "samples"
@@ -112,15 +112,6 @@ def test_columns_that_the_draft_does_not_use_are_named(acme):
     assert "columns not used: Klass\n" in acme.run("feed", "new", "odd", "--from", str(file)).out
     shown = acme.run("feed", "new", "odd", "--from", str(file), "--force", "--json").json
     assert shown["unusedColumns"] == ["Klass"]
-
-
-@pytest.mark.parametrize("sample", ["maple.xml", "harbour.json", "northern.csv"])
-def test_json_has_what_was_found(acme, sample):
-    shown = acme.run("feed", "new", "x", "--from", str(SAMPLES / sample), "--employer", "1", "--json").json
-    assert shown["file"] == str(acme.feeds / "x.toml")
-    assert shown["fileFormat"] == sample.rpartition(".")[2]
-    assert (shown["employer"], shown["employerExists"]) == ("Acme Ltd.", True)
-    assert shown["counts"]["read"] == shown["recordsRead"] >= 8
 
 
 def test_an_existing_feed_stays_unless_forced(acme):
@@ -253,32 +244,7 @@ def test_the_summary_is_first_and_no_value_controls_the_terminal(acme, broken):
 
 def test_an_existing_job_does_not_need_what_only_a_new_job_needs(acme):
     acme.feed("few", 'employer = "Acme Ltd."\n[fields]\nreferenceId = "ref"\ntitle = "title"\n')
-    assert acme.run("import", str(rows(acme, row("1"))), "--feed", "acme").code in (0, 3)
-    body = {
-        "referenceId": "A",
-        "title": "Old",
-        "locations": "Toronto, ON",
-        "categories": "1",
-        "positionType": "1",
-        "description": "<p>x</p>",
-        "applicantRoutingType": "1",
-        "applicationEmail": "hr@acme.example",
-    }
-    native = acme.base / "native.json"
-    native.write_text(
-        json.dumps(
-            [
-                {
-                    **body,
-                    "locations": [{"description": "Toronto, ON"}],
-                    "categories": [{"id": 1}],
-                    "positionType": {"id": 1},
-                    "applicantRoutingType": {"id": 1},
-                }
-            ]
-        )
-    )
-    assert acme.run("import", str(native), "--feed", "acme").code == 0
+    assert acme.deliver("native.csv", [make_row("A")]).code == 0
     few = acme.base / "few.csv"
     few.write_text("ref,title\nA,New\nB,New\n")
     found = acme.run("feed", "check", "few", str(few), "--json").json
@@ -311,52 +277,6 @@ def job(n, **more):
         "texte": "On cuisine chaque jour, du matin au soir." * 3,
     }
     return words | {"lien": f"https://x.example/{n}"} | more
-
-
-@pytest.mark.parametrize(("wrap", "place"), [(lambda found: {"offres": found}, "offres.*"), (dict, "*")])
-def test_json_records_by_key_are_found_imported_mended_and_dropped_back(acme, wrap, place):
-    file = acme.base / "offres.json"
-    file.write_text(
-        json.dumps(wrap({str(n): job(n) for n in range(20)} | {"99": job(99, ville="Paris, XX")}))
-    )
-    new = acme.run("feed", "new", "offres", "--from", str(file))
-    assert (new.code, new.err) == (0, "")
-    assert f"records at {place}" in new.out
-    written = tomllib.loads((acme.feeds / "offres.toml").read_text())
-    assert (written["read"]["records"], written["fields"]["referenceId"]) == (place, "@key")
-    imported = acme.run("import", str(file), "--feed", "offres")
-    assert "(20 created, 1 rejected)" in imported.out
-    [rejected] = acme.base.rglob("1-offres.json.rejected.json")
-    mended = acme.base / "mended.json"
-    mended.write_text(rejected.read_text().replace("Paris, XX", "Gatineau, QC"))
-    again = acme.run("import", str(mended), "--feed", "offres")
-    assert "1 read (1 created)" in again.out
-    found = {job["referenceId"] for job in acme.run("jobs", "--employer", "1", "--json").json}
-    assert found == {*map(str, range(20)), "99"}
-
-
-OFFER = (
-    "<offre_emploi><numero>{n}</numero><titre>Cuisinier</titre><ville>{city}</ville><texte>" + "On cuisine. " * 20
-    + "</texte><courriel>rh@x.example</courriel></offre_emploi>"
-)  # fmt: skip
-
-
-def test_files_of_one_record_each_are_found_and_their_rejects_can_be_mended(acme):
-    one = acme.base / "offre.xml"
-    one.write_text(OFFER.format(n=1, city="Laval"))
-    new = acme.run("feed", "new", "offres", "--from", str(one))
-    assert (new.code, new.err) == (0, "")
-    assert "1 records at /offre_emploi" in new.out
-    packed = acme.base / "offres.zip"
-    with zipfile.ZipFile(packed, "w") as archive:
-        for n, city in enumerate(["Laval", "Paris, XX", "Lyon, YY"]):
-            archive.writestr(f"{n}.xml", OFFER.format(n=n, city=city))
-    assert "(1 created, 2 rejected)" in acme.run("import", str(packed), "--feed", "offres").out
-    assert "line 1 of 2.xml" in acme.run("runs", "show", "1").out
-    [rejected] = acme.base.rglob("1-offres.zip.rejected.xml")
-    mended = acme.base / "mended.xml"
-    mended.write_text(rejected.read_text().replace("Paris, XX", "Gatineau").replace("Lyon, YY", "Val-d'Or"))
-    assert "2 read (2 created)" in acme.run("import", str(mended), "--feed", "offres").out
 
 
 def test_a_warning_of_an_archive_is_shown_with_the_file_that_it_is_about(acme):

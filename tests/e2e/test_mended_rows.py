@@ -66,11 +66,11 @@ def elements(jobs=JOBS, head='<source xmlns="urn:x" xmlns:y="urn:y"><y:date>2026
     return f'<?xml version="1.0"?>{head}{"".join(map(element, jobs))}{end}'.encode()
 
 
-def archive(ending, first, second):
+def archive(ending, *parts):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
-        packed.writestr(f"east.{ending}", first)
-        packed.writestr(f"west.{ending}", second)
+        for number, part in enumerate(parts):
+            packed.writestr(f"{number}.{ending}", part)
     return out.getvalue()
 
 
@@ -100,11 +100,12 @@ FORMS = {
         elements(head="<export><offres>", end="</offres></export>"),
         'format = "xml"\nrecords = "/export/offres/job"',
     ),
-    "xml read leniently": (elements(JOBS[:5]) + elements(JOBS[5:]), "recover = true"),
+    "xml read leniently": (elements().replace(b"&amp; bien", b"& bien"), "recover = true"),
     "gzip of xml": (gzip.compress(elements()), ""),
     "zip of csv": (archive("csv", table(",", JOBS[:5]), table(",", JOBS[5:])), ""),
     "zip of json": (archive("json", json.dumps(objects(JOBS[:5])), json.dumps(objects(JOBS[5:]))), ""),
     "zip of xml": (archive("xml", elements(JOBS[:5]), elements(JOBS[5:])), ""),
+    "zip of xml, a posting each": (archive("xml", *map(element, JOBS)), 'format = "xml"\nrecords = "/job"'),
     "spreadsheet": (book(), ""),
 }
 

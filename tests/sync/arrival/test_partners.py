@@ -18,7 +18,6 @@ import pytest
 from structlog.testing import capture_logs
 
 from syncd.domain import Run, RunState
-from syncd.errors import NotFound
 from syncd.sync import files
 from syncd.sync.arrival.inbox import Inbox, Scan
 from syncd.sync.drop_file import DropFile
@@ -403,29 +402,6 @@ def held(arrival: Arrival) -> tuple[Feed, Run]:
     [run] = arrival.run_files()
     assert run.state is RunState.HELD
     return feed, run
-
-
-@pytest.mark.parametrize("kind", ["link to the same bytes", "FIFO", "folder", "socket", "other bytes"])
-def test_a_held_run_is_not_approved_with_another_file_in_place_of_its_own(
-    arrival: Arrival, held: tuple[Feed, Run], private_file: Path, kind: str
-) -> None:
-    feed, run = held
-    kept = feed.folder / "done" / "2-less.json"
-    content = kept.read_bytes()
-    kept.unlink()
-    if kind == "link to the same bytes":
-        private_file.write_bytes(content)
-        kept.symlink_to(private_file)
-    elif kind == "other bytes":
-        kept.write_bytes(content.replace(b"Cook", b"Cool"))
-    else:
-        put_thing(kept, kind, private_file)
-    with pytest.raises(NotFound, match="it is no longer in"):
-        arrival.board.importer.approve(run.id, feed)
-    assert arrival.board.saved(run.id).state is RunState.HELD
-    remove(kept)
-    kept.write_bytes(content)
-    assert arrival.board.importer.approve(run.id, feed).state is RunState.SUCCEEDED
 
 
 def test_a_held_run_whose_folder_became_a_link_is_not_approved(

@@ -13,7 +13,7 @@ import pytest
 
 import syncd
 from syncd.domain import FeedWarning, HoldScope, RejectedRow, Run, RunCounts, RunState
-from syncd.errors import FEED_ERROR_CODES, NotFound, Problem
+from syncd.errors import FEED_ERROR_CODES, Problem
 from syncd.store import Tx, runs
 from syncd.store.runs import results
 from syncd.sync.report.files import refresh_reports, written_reports
@@ -22,17 +22,6 @@ from syncd.sync.report.reports import partner_report
 from syncd.sync.run import Feed
 from syncd.sync.run.context import MAX_WRITTEN, Warnings
 from tests.sync.board import Board, content, not_none, report
-
-KEYS = (
-    *("format", "id", "feed", "employer", "kind", "state", "holds", "withheld", "reason", "attempt", "file", "size"),
-    *("sha256", "claimedAt", "endedAt", "counts", "phases", "filteredBy", "wouldArchive"),
-    *("rejectedRows", "unknownValues", "lookupToml", "warnings", "changes"),
-)  # fmt: skip
-COUNTS = (
-    *("read", "created", "updated", "reactivated", "unchanged", "replaced", "rejected", "suppressed", "expired"),
-    *("filtered", "missing"),
-    *("archived", "warnings"),
-)  # fmt: skip
 
 
 class Page(HTMLParser):
@@ -74,36 +63,6 @@ def words_of(html: str) -> str:
     return " ".join(Page(html.partition("</style>")[2]).words.split())
 
 
-def test_a_report_has_exactly_the_documented_keys(board: Board, feed: Feed) -> None:
-    run = board.deliver(feed, [board.row("a"), board.row("b", title=None), board.row("c", locations=[])])
-    data = json.loads(json.dumps(report(board.store, run.id)))
-    assert tuple(data) == KEYS
-    assert tuple(data["counts"]) == COUNTS
-    assert data["format"] == "syncd.report/1"
-    assert (data["id"], data["feed"], data["employer"], data["kind"]) == (run.id, "acme", "Acme Ltd.", "file")
-    assert (data["state"], data["holds"], data["counts"]["rejected"]) == ("partial", None, 2)
-    assert data["claimedAt"] == "2026-11-16T17:00:00Z"
-    assert re.fullmatch("[0-9a-f]{64}", data["sha256"])
-    assert {"hash", "read"} <= set(data["phases"])
-    first = data["rejectedRows"][0]
-    assert list(first) == ["record", "line", "member", "referenceId", "errors"]
-    assert (first["record"], first["referenceId"]) == (2, "b")
-    assert list(first["errors"][0]) == ["pointer", "code", "detail", "value"]
-    assert data["changes"] == [{"action": "created", "referenceId": "a", "jobId": 1, "fields": []}]
-
-
-@pytest.mark.parametrize(
-    ("content", "code"), [(b'referenceId,title\n1,"Cook', "truncated"), (b"<html></html>", "not_a_feed")]
-)
-def test_the_partner_reads_why_a_file_cannot_be_used(
-    board: Board, feed: Feed, content: bytes, code: str
-) -> None:
-    run = board.deliver(feed, content)
-    reason = partners(board, run)["reason"]
-    assert reason == run.reason
-    assert reason.startswith(f"{code}: ")
-
-
 def test_the_codes_of_unusable_files_are_those_that_the_source_raises() -> None:
     found = set()
     for path in Path(syncd.__file__).parent.rglob("*.py"):
@@ -114,28 +73,10 @@ def test_the_codes_of_unusable_files_are_those_that_the_source_raises() -> None:
     assert found | {"file_changed"} == FEED_ERROR_CODES
 
 
-def test_a_change_has_the_names_of_its_fields(board: Board, feed: Feed) -> None:
-    board.deliver(feed, [board.row("a")])
-    run = board.deliver(feed, [board.row("a", title="Baker", confidential=True)])
-    [change] = report(board.store, run.id)["changes"]
-    assert (change["action"], change["fields"]) == ("updated", ["confidential", "title"])
-
-
-def test_an_unknown_run_has_no_report(board: Board) -> None:
-    with pytest.raises(NotFound):
-        report(board.store, 9)
-
-
 def test_the_lists_of_a_report_can_be_limited(board: Board, feed: Feed) -> None:
     run = board.deliver(feed, [board.row(str(n), title=None if n % 2 else "Cook") for n in range(40)])
     data = report(board.store, run.id, most=7)
     assert (len(data["rejectedRows"]), len(data["changes"]), data["counts"]["rejected"]) == (7, 7, 20)
-
-
-def test_long_values_are_shortened(board: Board, feed: Feed) -> None:
-    run = board.deliver(feed, [board.row("a"), board.row("b", title="x" * 5000)])
-    [row] = report(board.store, run.id)["rejectedRows"]
-    assert all(len(str(error["value"])) < 400 for error in row["errors"])
 
 
 def test_the_page_shows_the_problems_grouped_and_escaped(board: Board, feed: Feed) -> None:
@@ -292,14 +233,6 @@ def test_a_run_that_holds_everything_lists_jobs_to_archive_too(board: Board, fee
     assert run.holds is HoldScope.ALL
     assert report(board.store, run.id)["wouldArchive"] == {"total": 0, "jobs": []}
     assert "Jobs that may leave the board" not in page(board, run).words
-
-
-def test_a_run_has_two_reports(board: Board, feed: Feed) -> None:
-    run = board.deliver(feed, [board.row("a")])
-    written = written_reports(board.store, run.id)
-    assert list(written) == [".report.json", ".report.html"]
-    assert json.loads(content(written[".report.json"]))["id"] == run.id
-    assert content(written[".report.html"]).startswith(b"<!doctype html>")
 
 
 def test_reports_are_rewritten_only_where_they_exist(board: Board, feed: Feed) -> None:

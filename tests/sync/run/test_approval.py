@@ -5,6 +5,7 @@ approval that was cut off."""
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -225,6 +226,7 @@ def test_an_approval_does_what_was_shown_and_reports_it(board: Board, held: Held
     assert replace(board.saved(run.id), phases={}) == replace(run, phases={})
     assert board.store.read(lambda tx: results.plan(tx, run.id)) is None
     assert run.counts.read == counted_rows(run.counts)
+    assert_not_held(board, held)
 
 
 def test_the_actor_of_an_approved_change_is_the_operator(board: Board) -> None:
@@ -244,11 +246,6 @@ def test_a_rejected_run_changes_nothing_and_stays_rejected(board: Board, held: H
     assert [entry["event"] for entry in logs] == ["run.rejected"]
     assert board.jobs() == before
     assert_not_held(board, held, rf"run {run.id} is rejected; only a held run can be approved")
-
-
-def test_a_run_is_approved_only_once(board: Board, held: Held) -> None:
-    board.importer.approve(held.run.id, held.feed)
-    assert_not_held(board, held)
 
 
 def test_a_newer_run_supersedes_the_held_one(board: Board, held: Held) -> None:
@@ -394,7 +391,7 @@ def kept_file(held: Held) -> Path:
 
 
 @pytest.mark.parametrize(
-    "loss", ["no file", "other bytes", "other bytes of the same size", "link", "no folder"]
+    "loss", ["no file", "other bytes", "other bytes of the same size", "link", "FIFO", "folder", "no folder"]
 )
 def test_a_run_whose_file_is_gone_can_only_be_rejected(board: Board, loss: str) -> None:
     held = make_held(board, "share")
@@ -408,6 +405,12 @@ def test_a_run_whose_file_is_gone_can_only_be_rejected(board: Board, loss: str) 
             path.write_bytes(path.read_bytes().replace(b"r4", b"r5"))
         case "link":
             path.symlink_to(path.rename(board.folder / "elsewhere.json"))
+        case "FIFO":
+            path.unlink()
+            os.mkfifo(path)
+        case "folder":
+            path.unlink()
+            path.mkdir()
         case _:
             shutil.rmtree(path.parent)
     before = board.jobs()

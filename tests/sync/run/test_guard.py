@@ -89,16 +89,6 @@ def test_a_file_above_a_limit_fails_with_its_name_and_a_file_at_the_limit_is_app
     assert outcome(board.deliver(feed, board.rows(1, 3), importer=importer)) == ("succeeded", None)
 
 
-def test_a_failed_file_does_not_supersede_a_held_run(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 4))
-    held = board.deliver(feed, [])
-    assert board.deliver(feed, b"[").state == "failed"
-    assert board.saved(held.id).state == "held"
-    board.importer.approve(held.id, feed)
-    assert board.active() == set()
-
-
 # -- partial: the archiving is withheld ----------------------------------------------------------------------
 
 
@@ -245,13 +235,6 @@ def test_a_job_that_is_like_a_row_without_a_reference_waits_no_longer_in_grace(b
     assert board.active() == references(1, 20)
     board.deliver(feed, board.rows(1, 19, autoRefresh=True))
     assert board.active() == references(1, 19)
-
-
-def test_a_row_without_a_reference_does_not_hold_a_run_without_missing_jobs(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 9))
-    unnamed = [board.row(None, title=f"Baker {n}") for n in range(4)]
-    assert outcome(board.deliver(feed, [*board.rows(1, 9), *unnamed])) == ("partial", None)
 
 
 def test_a_ragged_row_names_a_job_only_if_the_feed_owns_that_job(board: Board) -> None:
@@ -446,16 +429,6 @@ def test_jobs_that_the_dates_of_their_rows_archive_count_and_wait_too(board: Boa
     assert (run.counts.expired, run.counts.archived, run.counts.unchanged) == (3, 3, 0)
 
 
-def test_jobs_that_the_status_of_their_rows_archives_count_too(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 10))
-    run = board.deliver(feed, [*board.rows(1, 5, status="archived"), *board.rows(6, 10)])
-    assert outcome(run) == ("held", "archive")
-    assert board.active() == references(1, 10)
-    board.importer.approve(run.id, feed)
-    assert board.active() == references(6, 10)
-
-
 def test_a_feed_may_set_its_own_limits(board: Board) -> None:
     feed = board.feed("max_archive = { percent = 50, jobs = 2 }")
     board.deliver(feed, board.rows(1, 4))
@@ -643,16 +616,6 @@ def test_shifted_columns_and_shortened_texts_hold_everything(
         assert "the limit is 50 % and at least 5" in reason_of(run)
 
 
-def test_a_description_that_keeps_more_than_half_of_its_text_is_not_shortened(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 8, description="<p>" + "x" * 100 + "</p>"))
-    more = board.rows(1, 8, description="<p>" + "x" * 51 + "</p>")
-    assert outcome(board.deliver(feed, more)) == ("succeeded", None)
-    # markup does not count as text
-    less = board.rows(1, 8, description="<div><p><b>" + "x" * 24 + "</b></p></div>")
-    assert outcome(board.deliver(feed, less)) == ("held", "all")
-
-
 def test_only_titles_of_active_jobs_count(board: Board) -> None:
     feed = board.feed()
     board.deliver(feed, board.rows(1, 10))
@@ -739,14 +702,6 @@ def test_a_file_of_which_no_row_went_in_makes_no_older_file_a_step_back(board: B
     assert outcome(board.deliver(feed, good)) == ("succeeded", None)
     assert outcome(board.deliver(feed, bad)) == ("partial", None)
     assert outcome(board.deliver(feed, good)) == ("succeeded", None)
-
-
-def test_a_held_run_does_not_hold_another_feed(board: Board) -> None:
-    north, south = board.feed(name="north"), board.feed(name="south")
-    board.deliver(north, board.rows(1, 9))
-    assert outcome(board.deliver(north, [])) == ("held", "archive")
-    assert outcome(board.deliver(south, [board.row("s")])) == ("succeeded", None)
-    assert "s" in board.active()
 
 
 def test_a_hold_on_everything_gives_all_its_reasons_and_no_reason_of_the_archiving(board: Board) -> None:

@@ -125,15 +125,6 @@ def test_a_known_record_is_neither_mapped_nor_written(board: Board) -> None:
     assert board.job("a") == before
 
 
-def test_the_feed_overwrites_an_edit_through_the_api(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a"), board.row("b")])
-    board.put({"referenceId": "a", "title": "Edited"})
-    run = board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
-    assert nonzero_counts(run) == {"read": 3, "created": 1, "updated": 1, "unchanged": 1}
-    assert board.job("a").title == "Cook a"
-
-
 def test_keep_leaves_an_edit_until_the_feed_sends_another_value(board: Board) -> None:
     feed = board.feed('on_api_edit = "keep"')
     board.deliver(feed, [board.row("a")])
@@ -185,17 +176,6 @@ def test_a_rejected_row_has_its_record_line_reference_and_every_problem(board: B
     ]
     line = not_none(board.rejected(run)[0].line)
     assert '"b"' in "".join(text.splitlines()[line - 1 : line + 2])
-
-
-def test_a_row_that_lacks_what_a_new_job_needs_is_rejected_but_updates_a_job_that_exists(
-    board: Board,
-) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a")])
-    run = board.deliver(feed, [{"referenceId": "a", "title": "Chef"}, {"referenceId": "b", "title": "Chef"}])
-    assert nonzero_counts(run) == {"read": 2, "updated": 1, "rejected": 1}
-    assert problems(board, run)[0][:2] == (2, "b")
-    assert "/locations required" in problems(board, run)[0][2]
 
 
 def test_a_row_with_the_id_of_another_job_is_rejected(board: Board) -> None:
@@ -379,22 +359,6 @@ def test_the_last_of_many_rows_of_each_reference_wins(board: Board) -> None:
 # -- ownership and naming ----------------------------------------------------------------------------------
 
 
-def test_a_feed_archives_only_what_it_owns(board: Board) -> None:
-    north, south = board.feed(name="north"), board.feed(name="south")
-    board.put(board.row("api", status="active"))
-    board.deliver(north, [board.row("n1"), board.row("n2")])
-    board.deliver(south, [board.row("s1"), board.row("s2")])
-    run = board.deliver(north, [board.row("n1")])
-    assert run.counts.archived == 1
-    assert board.statuses() == {
-        "api": "active",
-        "n1": "active",
-        "n2": "archived",
-        "s1": "active",
-        "s2": "active",
-    }
-
-
 def test_a_feed_that_owns_the_jobs_of_its_employer_archives_jobs_of_the_api(board: Board) -> None:
     feed = board.feed('owns = "employer"')
     board.put(board.row("api", status="active"))
@@ -411,36 +375,6 @@ def test_a_feed_that_owns_the_jobs_of_its_employer_reads_the_same_bytes_again(bo
     board.put(board.row("api", status="active"))
     assert board.deliver(feed, rows).counts.archived == 1
     assert board.statuses()["api"] == "archived"
-
-
-def test_a_row_for_a_job_of_another_feed_is_rejected_unless_the_feed_may_take_over(board: Board) -> None:
-    north, south = board.feed(name="north"), board.feed(name="south")
-    board.deliver(north, [board.row("a"), board.row("b")])
-    run = board.deliver(south, [board.row("a", title="Taken"), board.row("c")])
-    assert problems(board, run) == [(1, "a", ["/referenceId owned_by_other_feed"])]
-    taker = board.feed("take_over = true", name="south")
-    board.deliver(taker, [board.row("a", title="Taken"), board.row("c"), board.row("d")])
-    assert board.job("a").title == "Taken"
-    board.deliver(north, [board.row("b")])
-    assert board.statuses()["a"] == "active"  # north does not own it any more
-
-
-def test_a_row_that_changes_nothing_still_takes_over_a_job_of_the_api(board: Board) -> None:
-    feed = board.feed()
-    board.put(board.row("a", status="active"))
-    run = board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
-    assert nonzero_counts(run) == {"read": 3, "created": 2, "unchanged": 1}
-    board.deliver(feed, [board.row("b"), board.row("c")])
-    assert board.statuses()["a"] == "archived"
-
-
-def test_a_feed_does_not_own_a_job_that_it_archived_as_missing(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a"), board.row("b")])
-    board.deliver(feed, [board.row("b")])
-    board.put({"referenceId": "a", "status": "active"})
-    board.deliver(feed, [board.row("b"), board.row("c")])
-    assert board.statuses()["a"] == "active"
 
 
 def test_grace_spares_a_job_until_that_many_files_in_a_row_lack_it(board: Board) -> None:
@@ -642,17 +576,6 @@ def test_a_job_that_is_created_after_midnight_is_published_on_the_new_day(board:
     job = board.job("a")
     assert (job.publish_date, job.close_date) == (today, today + 60 * DAY)
     assert job.published_at == clock.now
-
-
-def test_two_new_jobs_share_a_place_that_the_catalogue_does_not_have(board: Board) -> None:
-    here = [{"description": "Nowhere Landing, ON"}]
-    both = [{"description": "Nowhere Landing, ON"}, {"description": "nowhere landing, ON"}]
-    run = board.deliver(board.feed(), [board.row("a", locations=here), board.row("b", locations=both)])
-    assert run.counts.created == 2
-    a, b = board.jobs()
-    assert [place.description for place in a.locations] == ["Nowhere Landing, ON"]
-    assert a.locations == b.locations
-    assert a.locations[0].id >= 1_000_000_000
 
 
 def test_a_write_that_fails_for_good_rejects_its_row_and_holds_the_archiving(
