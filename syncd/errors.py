@@ -1,7 +1,5 @@
-"""All exceptions that syncd raises on purpose, and ``Problem``, one fault of an input.
-
-Exceptions carry values; the edges (api, console, cli, reports) make texts of them, and ``syncd.web.problems`` knows which status
-of HTTP each has."""
+"""All exceptions that syncd raises on purpose, and ``Problem``, one fault of an input. Exceptions carry values; the edges (api,
+console, cli, reports) make texts of them. ``syncd.web.problems`` has the HTTP status of each."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from functools import lru_cache
 
 #: The most characters of a message or a pointer, and of a value at fault: a name in a file may have a million.
 MAX_MESSAGE_CHARACTERS, MAX_VALUE_CHARACTERS = 500, 300
-#: Code of a problem of a body → what is wrong. They are stable: clients branch on them.
+#: Code of a problem of a body → its fault in words. The codes are stable: clients branch on them.
 FIELD_CODES: Mapping[str, str] = {
     "required": "It is needed, and is absent, null, empty or only white space.",
     "null_not_allowed": "It cannot be null.",
@@ -79,7 +77,7 @@ class ConfigError(SyncdError):
 
 
 class NotFound(SyncdError):
-    """``what`` (job, feed, employer, key, run) with the name or id ``which`` does not exist."""
+    """There is no job, feed, employer, key or run (``what``) with the name or id ``which``."""
 
     def __init__(self, what: str, which: object, hint: str = "") -> None:
         self.what, self.which, self.hint = what, which, hint
@@ -157,8 +155,8 @@ class FeedError(SyncdError):
 
 
 class UnusableFolder(SyncdError):
-    """A feed's folder, or something of syncd's own inside it, is not as syncd needs it. ``place`` is its path; ``why``
-    says what it is instead and what mends it. Only that feed has to wait."""
+    """A feed's folder, or something of syncd's own inside it, is not as syncd needs it. ``place`` is its path; ``why`` names
+    the fault and its remedy. Only that feed has to wait."""
 
     def __init__(self, place: object, why: str) -> None:
         self.place, self.why = place, why

@@ -121,14 +121,14 @@ def frequent(event: Event) -> Callable[..., None]:
 
 
 def journal_mark(level: str, stream: TextIO) -> str:
-    """Return what a line of this level begins with, so that the journal takes the level as its priority; "" where ``stream`` does
-    not lead to the journal of systemd (JOURNAL_STREAM has its device and inode)."""
+    """Return the beginning of a line of this level, which the journal takes as its priority; "" where ``stream`` does not lead
+    to the journal of systemd (JOURNAL_STREAM has its device and inode)."""
     descriptor = _descriptor(stream)
     journal = os.environ.get("JOURNAL_STREAM", "")
     if journal and descriptor is not None:
         with suppress(OSError):
-            found = os.fstat(descriptor)
-            return _MARKS.get(level, "") if journal == f"{found.st_dev}:{found.st_ino}" else ""
+            file = os.fstat(descriptor)
+            return _MARKS.get(level, "") if journal == f"{file.st_dev}:{file.st_ino}" else ""
     return ""
 
 
@@ -146,13 +146,12 @@ Unencoded = tuple[int, str, dict[str, Any]]
 class Lines:
     """Writes lines to ``stream``. For structlog it is the logger, with a method for each level.
 
-    A write costs more than the encoding of a line, and a busy service logs many lines in one turn of its event loop. So
-    lines up to ``info`` from a loop wait for the end of its turn, and are encoded and written together. A warning or an
-    error is written at once, after the lines that wait. Lines that still wait when the process ends are written then;
-    only a SIGKILL loses the lines of one turn.
+    A write costs more than the encoding of a line. So lines up to ``info`` from an event loop wait for the end of its turn, and
+    are encoded and written together. A warning or an error is written at once, after the lines that wait. Lines that still
+    wait when the process ends are written then; only a SIGKILL loses the lines of one turn.
 
-    If the stream cannot be written to (the disk is full), lines are lost and the service goes on. After half of a line the next
-    one begins with a line feed."""
+    If the stream cannot be written to (the disk is full), lines are lost. After half of a line the next one begins with a
+    line feed."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -230,8 +229,7 @@ def _marked(_logger: WrappedLogger, method: str, line: Any) -> str:
 
 
 def _json_line(logger: WrappedLogger, method: str, event: EventDict) -> str:
-    """Return one line; time, level and event come first. One step instead of structlog's chain of small processors,
-    which costs more than their work: every request writes a line."""
+    """Return one line; time, level and event come first. One step costs less than structlog's chain of small processors."""
     line: EventDict = {
         "timestamp": _instant(time_ns()),
         "level": _LEVELS.get(method, method),
@@ -253,8 +251,8 @@ def _encoded(line: str | Unencoded) -> str:
 
 
 def _encode(line: EventDict) -> str:
-    """Return ``line`` as JSON. Text that is not valid Unicode, such as half of a surrogate pair in the name of a file,
-    is escaped: an exception would lose the lines that are written with it, or reach the code that logs."""
+    """Return ``line`` as JSON. Text that is not valid Unicode, such as half of a surrogate pair in the name of a file, is
+    escaped."""
     try:
         return _encode_utf8(line).decode()
     except UnicodeEncodeError:

@@ -1,5 +1,5 @@
-"""Files that an operator writes: settings, files of feeds, secrets. Anything may lie in their place, and nothing of it may hang
-or fill the memory."""
+"""Files that people write: settings, files of feeds, secrets. Anything may lie in their place, and nothing of it may hang or
+fill the memory."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 #: Bytes of the largest file of settings, and of the largest secret.
-MOST, MOST_SECRET = 4 << 20, 64 << 10
+MAX_SETTINGS, MAX_SECRET = 4 << 20, 64 << 10
 
 
-def read_settings(path: Path, most: int = MOST) -> str:
-    """Return the text of a regular file, without a byte order mark. Raise UnicodeDecodeError, and OSError: also for what is not
-    a file or is larger than ``most`` bytes."""
+def read_settings(path: Path, most: int = MAX_SETTINGS) -> str:
+    """Return the text of a regular file, without a byte order mark. Raise UnicodeDecodeError, and OSError: also unless it is a
+    file of at most ``most`` bytes."""
     fd = os.open(
         path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     )  # of a FIFO without a writer, without waiting
@@ -35,11 +35,11 @@ def read_settings(path: Path, most: int = MOST) -> str:
 
 def read_secret(path: Path) -> str:
     """Return the text of a file that has nothing but a secret. Raise as ``read_settings`` does."""
-    return read_settings(path, MOST_SECRET).strip()
+    return read_settings(path, MAX_SECRET).strip()
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return the values of a TOML document. Raise TOMLDecodeError, also for what the parser gives up with another error."""
+    """Return the values of a TOML document. Raise TOMLDecodeError for every fault."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -60,5 +60,5 @@ _KINDS = (
 
 
 def kind_of(mode: int) -> str:
-    """Return what has this ``st_mode``, in words: "a file", "a FIFO"."""
+    """Return the kind of a file with this ``st_mode``, in words: "a file", "a FIFO"."""
     return next((kind for test, kind in _KINDS if test(mode)), "a device")

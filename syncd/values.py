@@ -1,10 +1,7 @@
 """The values of settings and of feed files: how each kind is parsed, and how a setting is declared.
 
-One grammar serves both. A parser takes a value as TOML gives it and returns the parsed one, or raises ValueFault with
-what it must be. None knows of files, keys or the environment: the caller adds these to the fault.
-
-A setting is declared once, as a field of the frozen dataclass that holds its value. The loader, the documentation and
-the shipped settings file follow the declarations.
+A parser takes a value as TOML gives it and returns the parsed one, or raises ValueFault, to which the caller adds file and key.
+A setting is declared once, as a field of the frozen dataclass that holds its value:
 
     @dataclass(frozen=True, slots=True)
     class Refresh:
@@ -21,8 +18,8 @@ from typing import Any
 
 UNITS_OF_TIME = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 UNITS_OF_SIZE = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "KB": 10**3, "MB": 10**6, "GB": 10**9}
-LONGEST_DAYS = 36_600
-LARGEST_COUNT = 10_000_000
+MAX_DAYS = 36_600
+MAX_COUNT = 10_000_000
 
 _DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*(ms|[smhdw])")
 _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,6})?)\s*([A-Za-z]+)")
@@ -31,7 +28,7 @@ _SHOWN = 60
 
 
 class ValueFault(ValueError):
-    """A value that its key does not take. The text says what it must be: ``must be true or false, not "yes"``."""
+    """A value that its key does not take. The text names a good one: ``must be true or false, not "yes"``."""
 
 
 def shown(value: object) -> str:
@@ -47,13 +44,13 @@ def duration(value: object) -> timedelta:
     text = value.strip() if isinstance(value, str) else ""
     if text == "0":
         return timedelta(0)
-    found = _DURATION.fullmatch(text)
-    if found is None:
+    parts = _DURATION.fullmatch(text)
+    if parts is None:
         hint = f'; write "{text.lower()}"' if _DURATION.fullmatch(text.lower()) else ""
         raise ValueFault(f"must be a duration such as 2s, 10m, 12h or 7d, not {shown(value)}{hint}")
-    seconds = float(found[1]) * UNITS_OF_TIME[found[2]]
-    if seconds > LONGEST_DAYS * 86400:
-        raise ValueFault(f"must be at most {LONGEST_DAYS}d")
+    seconds = float(parts[1]) * UNITS_OF_TIME[parts[2]]
+    if seconds > MAX_DAYS * 86400:
+        raise ValueFault(f"must be at most {MAX_DAYS}d")
     return timedelta(seconds=seconds)
 
 
@@ -80,11 +77,11 @@ def size(value: object) -> int:
     text = value.strip() if isinstance(value, str) else ""
     if text.isdecimal():
         return int(text)
-    found = _SIZE.fullmatch(text)
-    factor = _SIZE_FACTORS.get(found[2].lower()) if found else None
-    if found is None or factor is None:
+    parts = _SIZE.fullmatch(text)
+    factor = _SIZE_FACTORS.get(parts[2].lower()) if parts else None
+    if parts is None or factor is None:
         raise ValueFault(f"must be a size such as 512KiB, 1MiB or 4GiB, not {shown(value)}")
-    return int(float(found[1]) * factor)
+    return int(float(parts[1]) * factor)
 
 
 def whole(low: int, high: int) -> Callable[[object], int]:
@@ -99,7 +96,7 @@ def whole(low: int, high: int) -> Callable[[object], int]:
 
 
 #: A number of rows, jobs or requests.
-count = whole(0, LARGEST_COUNT)
+count = whole(0, MAX_COUNT)
 
 
 def percent(value: object) -> float:
@@ -136,10 +133,9 @@ def text(value: object) -> str:
 
 def filled_text(value: object) -> str:
     """Return a text with more than white space in it."""
-    found = text(value)
-    if not found.strip():
+    if not isinstance(value, str) or not value.strip():
         raise ValueFault(f"must be text, not {shown(value)}")
-    return found
+    return value
 
 
 # -- declarations ----------------------------------------------------------------------------------------------
@@ -147,8 +143,8 @@ def filled_text(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SettingKind:
-    """What a value may be: its ``name`` in words and its ``unit`` in the documentation. ``parse`` takes the value as
-    TOML gives it and raises ValueFault. ``from_text`` makes a value for ``parse`` from a text of the environment."""
+    """A kind of values: its ``name`` in words and its ``unit`` in the documentation. ``parse`` takes a value as TOML gives it
+    and raises ValueFault. ``from_text`` makes a value for ``parse`` from a text of the environment."""
 
     name: str
     unit: str
@@ -160,7 +156,7 @@ class SettingKind:
 class Setting:
     """``key`` is dotted (``sync.max_archive.percent``: member ``percent`` of ``max_archive`` in ``[sync]``);
     ``default`` is as TOML has it. A ``secret`` is never shown and may be a systemd credential named ``key``.
-    ``per_feed``: a feed's own file may override it. ``attribute`` leads to the field from what holds all settings."""
+    ``per_feed``: a feed's own file may override it. ``attribute`` leads from the holder of all settings to the field."""
 
     key: str
     kind: SettingKind
@@ -186,8 +182,8 @@ def setting(
 
 
 def settings_field(settings: tuple[Setting, ...], make: Callable[..., object], **metadata: object) -> Any:
-    """Declare a field whose value ``make`` builds from the values of ``settings``. A key of these is what follows the
-    name of the field: ``.percent``, or nothing."""
+    """Declare a field whose value ``make`` builds from the values of ``settings``. Their keys follow the name of the field:
+    ``.percent``, or nothing."""
     value = make(*(each.kind.parse(each.default) for each in settings))
     return field(
         default_factory=lambda: value,
@@ -202,14 +198,14 @@ def section(declared: type, name: str = "") -> Any:
 
 
 def declared_settings(holder: type, above: str = "", place: str = "") -> Iterator[Setting]:
-    """Yield the settings of ``holder`` and its sections in the order of their declaration, with whole keys and attributes.
-    ``above`` and ``place`` are what these begin with."""
+    """Yield the settings of ``holder`` and its sections in the order of their declaration, with whole keys and attributes,
+    which begin with ``above`` and ``place``."""
     for each in fields(holder):
         name, attribute = above + (each.metadata.get("name") or each.name), place + each.name
         if "section" in each.metadata:
             yield from declared_settings(each.metadata["section"], f"{name}.", f"{attribute}.")
-        for found in each.metadata.get("settings", ()):
-            yield replace(found, key=name + found.key, attribute=attribute)
+        for declared in each.metadata.get("settings", ()):
+            yield replace(declared, key=name + declared.key, attribute=attribute)
 
 
 def members_of(holder: type, parsed: Mapping[str, Any], above: str = "") -> dict[str, Any]:
@@ -262,9 +258,9 @@ def positive(kind: SettingKind) -> SettingKind:
     """Return ``kind`` without zero."""
 
     def parse(value: object) -> object:
-        found = kind.parse(value)
-        if not found:
+        parsed = kind.parse(value)
+        if not parsed:
             raise ValueFault(f"must be more than {shown(value)}")
-        return found
+        return parsed
 
     return replace(kind, parse=parse)

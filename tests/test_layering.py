@@ -51,18 +51,7 @@ HOMES = {
     "ijson": ("feeds",),
 }
 #: What would make the domain impure.
-IMPURE = {
-    "os",
-    "time",
-    "socket",
-    "sqlite3",
-    "asyncio",
-    "threading",
-    "logging",
-    "structlog",
-    "random",
-    "subprocess",
-}
+IMPURE = set("os time socket sqlite3 asyncio threading logging structlog random subprocess".split())
 
 
 def dotted(path: Path) -> str:

@@ -1,5 +1,4 @@
-"""The application of the API, with all its parts: the addresses, and the middleware as the settings ask for it. A part that is
-switched off costs nothing."""
+"""The application of the API: its addresses, and the middleware as the settings ask for it."""
 
 from __future__ import annotations
 
@@ -42,8 +41,7 @@ for (_method, _path), _operation in OPERATIONS.items():
 def make_app(
     store: Store, settings: Api, catalogue: Catalogue, times: RequestTimes | None = None
 ) -> web.Application:
-    """Return the API over an open ``store``, which the caller closes after the application's cleanup. ``times`` counts
-    its requests. The log has to be set up before."""
+    """Return the API over an open ``store``, which the caller closes after the application's cleanup. Set up the log first."""
     keys = KeyRing(store, FailedKeys(settings.failed_keys))
     addresses = Addresses(settings.base_path, settings.public_url, settings.trusted_proxies)
     context = ApiContext(
@@ -64,8 +62,7 @@ def make_app(
 
 
 def _guarded(context: ApiContext) -> web.Application:
-    """Return an application whose middleware is, in this order: request id and log line, preflights, the key, the limit
-    of the key, the handler."""
+    """Return an application with its middleware, in this order: request id and log line, preflights, the key, its limit."""
     settings = context.settings
     cors = Cors(settings.cors_origins) if settings.cors_origins else None
     limit = KeyLimit(settings.rate_limit) if settings.rate_limit else None
@@ -81,8 +78,7 @@ def _guarded(context: ApiContext) -> web.Application:
 
 
 def _authentication(context: ApiContext) -> Guard:
-    """Return the guard that lets no request under the base path pass without a good key, be its path
-    known or not (docs/specification.md 5)."""
+    """Return the guard of every path under the base path, known or not: it needs a good key (docs/specification.md 5)."""
     base, note_request = context.settings.base_path, context.store.note_request
 
     def authenticate(request: web.Request) -> None:
@@ -100,8 +96,7 @@ def _authentication(context: ApiContext) -> Guard:
 
 
 def _add_routes(app: web.Application, base_path: str) -> None:
-    """Serve the pages of documentation, the operations under ``base_path``, and a 404 at every other address. The pages
-    need no key, nor does the document."""
+    """Serve the pages of documentation, which need no key, the operations under ``base_path``, and a 404 elsewhere."""
     add_endpoint(app, "/", {"GET": documentation.entrance})
     add_endpoint(app, "/docs", {"GET": documentation.page})
     add_endpoint(app, "/docs/{file}", {"GET": documentation.asset})
@@ -109,7 +104,7 @@ def _add_routes(app: web.Application, base_path: str) -> None:
         (f"{base_path}/openapi.json", "/", "/docs"),
         (f"/docs/{name}" for name in documentation.FILES),
     )
-    # aiohttp tries those that begin alike in this order, and one job is what most requests are for
+    # aiohttp tries those that begin alike in this order, and most requests are for one job
     for path, methods in sorted(ROUTES.items(), key=lambda route: "{id}" not in route[0]):
         add_endpoint(app, base_path + path, methods)
     add_not_found(app, f"{base_path}/openapi.json")

@@ -1,8 +1,5 @@
-"""Authentication: API-Key header → employer (docs/specification.md 5).
-
-A key is looked up in the store. A good one is remembered for less than a second, so a revocation takes effect within one.
-A refused one is not remembered, so a new key works at once. The times of use are written in batches.
-"""
+"""Authentication: API-Key header → employer (docs/specification.md 5). A good key is remembered for less than a second, so a
+revocation takes effect within one. The times of use are written in batches."""
 
 from __future__ import annotations
 
@@ -56,11 +53,11 @@ class KeyRing:
         self._used: dict[int, datetime] = {}
 
     def principal(self, sent: Sequence[str], address: Callable[[], str] = lambda: "") -> Principal:
-        """Return the key in the API-Key headers ``sent``. Raises ``unauthenticated`` unless it is exactly one live key; the
+        """Return the key in the API-Key headers ``sent``. Raise ``unauthenticated`` unless it is exactly one live key; the
         error is the same for a missing, repeated, unknown, expired and revoked key.
 
-        ``address`` returns the client's address. If too many wrong keys came from it, it gets ``rate_limited`` for
-        every key but those that were good a moment ago, so that no client locks out another behind the same address."""
+        ``address`` returns the client's address. After too many wrong keys from it, raise ``rate_limited`` for every key but
+        those that were good a moment ago, so that no client locks out another behind the same address."""
         if len(sent) != 1 or not sent[0].isascii():
             raise refused()
         digest, now = _digest(sent[0]), self._monotonic()
@@ -83,11 +80,11 @@ class KeyRing:
             employer = employers.get(tx, info.employer_id)
             return Principal(info.id, employer), tx.now.instant
 
-        found = self._store.read(find)
-        if found is None:
+        live = self._store.read(find)
+        if live is None:
             self._good.pop(digest, None)
             raise refused()
-        principal, instant = found
+        principal, instant = live
         if len(self._good) >= MAX_CACHED:
             self._good.clear()
         self._good[digest] = (principal, now + TTL)
@@ -95,7 +92,7 @@ class KeyRing:
         return principal
 
     async def flush(self) -> None:
-        """Write when keys were last used. What cannot be written is kept for the next time."""
+        """Write the times at which keys were last used. After a failure they are kept for the next time."""
         used, self._used = self._used, {}
         if not used:
             return
@@ -121,8 +118,8 @@ class KeyRing:
 
 
 def _digest(plain: str) -> bytes:
-    """Return the digest under which a good key is remembered: the process keeps no key in plain. (blake2b does not come
-    from OpenSSL, which takes five times as long to begin a digest as to compute it.)"""
+    """Return the digest under which a good key is remembered: the process keeps no key in plain. blake2b does not come
+    from OpenSSL, which takes five times as long to begin a digest as to compute it."""
     return blake2b(plain.encode(), digest_size=32).digest()
 
 

@@ -1,6 +1,5 @@
-"""The endpoints of position types, categories, salary periods, routing types and locations (docs/api.md "Catalogues").
-
-A list has what a new job may have. A retired entry is not in the list, but is found by its id, because jobs may have it."""
+"""The endpoints of position types, categories, salary periods, routing types and locations (docs/api.md "Catalogues"). A retired
+entry is not in the list, but is found by its id, because jobs may have it."""
 
 from __future__ import annotations
 
@@ -30,10 +29,10 @@ def entry_of(resource: CatalogueResource) -> Handler:
     """Return the handler of one entry."""
 
     async def serve(request: web.Request) -> web.Response:
-        found = request.app[CONTEXT].render.entries[resource.catalogue].get(path_id(request, "entry"))
-        if found is None:
+        entry = request.app[CONTEXT].render.entries[resource.catalogue].get(path_id(request, "entry"))
+        if entry is None:
             raise NotFound("entry", request.match_info["id"])
-        return web.Response(body=found, headers=_HEADERS)
+        return web.Response(body=entry, headers=_HEADERS)
 
     return serve
 
@@ -43,11 +42,11 @@ async def list_locations(request: web.Request) -> web.Response:
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     query = ListQuery.parse(request.rel_url.raw_query_string, LOCATION_PARAMETERS)
     address = context.addresses.of(request, "/locations")
-    total, found = await context.store.read_async(
+    total, locations = await context.store.read_async(
         lambda tx: places.page(tx, employer.id, q=query.q, page=query.page, page_size=query.page_size)
     )
     paging, links = query.paging(total, address)
-    return web.Response(body=encode({"data": found, "paging": paging}), headers={**_HEADERS, **links})
+    return web.Response(body=encode({"data": locations, "paging": paging}), headers={**_HEADERS, **links})
 
 
 async def get_location(request: web.Request) -> web.Response:

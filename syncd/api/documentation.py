@@ -1,7 +1,5 @@
 """``/docs``, an interactive page for the OpenAPI document, to which the ``type`` of a problem leads, and ``openapi.json`` itself.
-
-The viewer (Swagger UI, see NOTICE) is in the package, so the page needs no network. Its Content-Security-Policy lets the
-browser talk to this service only. No key is needed: there is no data of an employer here."""
+The viewer (Swagger UI, see NOTICE) is in the package, so the page needs no network. No key is needed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Idempotency-Key on POST (docs/api.md "Methods and addresses"): a repeated request gets the first answer again.
-
-The answer is stored in the transaction of the write, so neither exists without the other. Only answers with a status 2xx
-are kept: a request that failed has changed nothing and may be sent again.
-"""
+"""Idempotency-Key on POST (docs/api.md "Methods and addresses"): a repeated request gets the first answer again. The answer is
+stored in the transaction of the write. A request that failed has changed nothing and may be sent again."""
 
 from __future__ import annotations
 
@@ -39,10 +36,9 @@ def name_of(request: web.Request) -> str | None:
 
 @contextmanager
 def once(request: web.Request, name: str | None, digest: bytes) -> Iterator[tuple[Keep, web.Response | None]]:
-    """Yield the function that keeps the answer to this request, whose body has this ``digest``, and the answer that is
-    kept already. Raises
-    ``idempotency_in_progress`` while the first request with this key is served, ``idempotency_key_reused`` if it had
-    another body. Without an Idempotency-Key (``name`` None) no answer is kept."""
+    """Yield the function that keeps the answer to this request, whose body has this ``digest``, and the answer that is kept
+    already. Raise ``idempotency_in_progress`` while the first request with this key is served, ``idempotency_key_reused``
+    if it had another body. Without an Idempotency-Key (``name`` None) no answer is kept."""
     if name is None:
         yield lambda *_: None, None
         return
@@ -56,15 +52,15 @@ def once(request: web.Request, name: str | None, digest: bytes) -> Iterator[tupl
     context.in_flight.add((key_id, name))
     try:
         kept = context.store.look_up(lambda tx: replies.find(tx, key_id, name, tx.now.instant - replies.KEPT))
-        yield keep, None if kept is None else _replay(kept, digest)
+        if kept is None:
+            yield keep, None
+        elif kept.request_digest != digest:
+            raise Refusal("idempotency_key_reused", "this key came with another body before")
+        else:
+            headers = {**kept.headers, REPLAYED: "true"}
+            yield keep, web.Response(body=kept.body, status=kept.status, headers=headers)
     finally:
         context.in_flight.discard((key_id, name))
-
-
-def _replay(kept: replies.Reply, digest: bytes) -> web.Response:
-    if kept.request_digest != digest:
-        raise Refusal("idempotency_key_reused", "this key came with another body before")
-    return web.Response(body=kept.body, status=kept.status, headers={**kept.headers, REPLAYED: "true"})
 
 
 def digest(body: object) -> bytes:

@@ -35,11 +35,9 @@ async def get_job(request: web.Request) -> web.Response:
 
 
 async def list_jobs(request: web.Request) -> web.Response:
-    """Answer a page of job headers (docs/specification.md 4.7). The first pages of a list take microseconds; a search
-    and a later page are read in another thread."""
+    """Answer a page of job headers (docs/specification.md 4.7). A search and a later page are read in another thread."""
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     query, address = ListQuery.parse(request.rel_url.raw_query_string), _address(request)
-
     q, status, page, page_size = query.q, query.status, query.page, query.page_size
 
     def near(tx: Tx) -> tuple[int, list[jobs.JobView]] | None:
@@ -50,9 +48,9 @@ async def list_jobs(request: web.Request) -> web.Response:
 
     store = context.store
     listed = store.look_up(near) if query.quick else None
-    total, found = await store.read_async(look) if listed is None else listed
+    total, views = await store.read_async(look) if listed is None else listed
     paging, links = query.paging(total, address)
-    return web.Response(body=context.render.page(found, employer, paging), headers={**_JSON, **links})
+    return web.Response(body=context.render.page(views, employer, paging), headers={**_JSON, **links})
 
 
 async def create_job(request: web.Request) -> web.Response:
@@ -128,7 +126,7 @@ async def delete_job_by_reference(request: web.Request) -> web.Response:
 def _sent(
     request: web.Request, *, by_reference: bool = False, addressed: int | None = None
 ) -> AbstractAsyncContextManager[JobInput]:
-    """Return what yields the checked body of an update. It raises Invalid with every fault that shows without the job."""
+    """Yield the checked body of an update. Raise Invalid with every fault that shows without the job."""
     context = request.app[CONTEXT]
     judge = partial(
         check_body, catalogue=context.catalogue, reference_required=by_reference, addressed=addressed
@@ -167,9 +165,8 @@ def _address(request: web.Request) -> str:
 
 
 async def list_history(request: web.Request) -> web.Response:
-    """Answer a page of the changes of a job, newest first. Every key of the job's employer may read them, also after the
-    job was deleted, for as long as the store keeps past values. Both application addresses are shown, not only the one
-    that the routing type uses."""
+    """Answer a page of the changes of a job, newest first, also after the job was deleted, for as long as the store keeps
+    past values. Both application addresses are shown, not only the one that the routing type uses."""
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     job_id = path_id(request, "job")
     query = ListQuery.parse(request.rel_url.raw_query_string, HISTORY_PARAMETERS)
@@ -186,29 +183,18 @@ async def list_history(request: web.Request) -> web.Response:
 
 
 def history_entry(step: history.HistoryStep, render: Renderer, employer: Employer) -> Shape:
-    """Return one change as it is answered."""
-    entry = step.entry
-    return {
-        "id": entry.id,
-        "at": entry.at,
-        "action": entry.action,
-        "changedBy": _who(step),
-        "changes": _changes(step, render, employer),
-    }
-
-
-def _who(step: history.HistoryStep) -> Shape:
-    """Return who made the change. A run keeps its id when an operator has approved it. The service and the operator
-    have no id."""
-    actor = step.entry.actor
-    number = step.entry.run_id if actor.kind is ActorKind.RUN else actor.id
-    return {"kind": actor.kind.value, "id": number, "label": step.by}
-
-
-def _changes(step: history.HistoryStep, render: Renderer, employer: Employer) -> list[Shape]:
-    """Return the fields that differ; of a new or a deleted job all that have a value."""
+    """Return one change as it is answered: the fields that differ, of a new or a deleted job all that have a value. A run
+    keeps its id when an operator has approved it. The service and the operator have no id."""
+    entry, actor = step.entry, step.entry.actor
+    number = entry.run_id if actor.kind is ActorKind.RUN else actor.id
     before, after = (
         None if job is None else render.shape(job, employer) for job in (step.before, step.after)
     )
     values = ((name, getattr(before, name, None), getattr(after, name, None)) for name in CHANGEABLE)
-    return [{"field": name, "before": old, "after": new} for name, old, new in values if old != new]
+    return {
+        "id": entry.id,
+        "at": entry.at,
+        "action": entry.action,
+        "changedBy": {"kind": actor.kind.value, "id": number, "label": step.by},
+        "changes": [{"field": name, "before": old, "after": new} for name, old, new in values if old != new],
+    }

@@ -29,7 +29,7 @@ from syncd.store import jobs
 
 encode = msgspec.json.Encoder(decimal_format="number").encode
 Shape = dict[str, Any]
-#: Value of a field → what the encoder writes.
+#: Value of a field → value for the encoder.
 Render = Callable[[Any], object]
 
 
@@ -115,10 +115,10 @@ def _object(
     renders = [(place[n], _BY_KIND[f.kind](f, catalogues)) for n, f in known.items() if f.kind in _BY_KIND]
 
     def shape(value: object) -> Any:
-        found = [*values(value)]
+        members = [*values(value)]
         for at, render in renders:
-            found[at] = render(found[at])
-        return struct(*found)
+            members[at] = render(members[at])
+        return struct(*members)
 
     return shape
 
@@ -154,11 +154,11 @@ class Renderer:
         return shape
 
     def page(
-        self, found: Iterable[Job | jobs.JobView], employer: Employer, paging: Mapping[str, object]
+        self, views: Iterable[Job | jobs.JobView], employer: Employer, paging: Mapping[str, object]
     ) -> bytes:
         """Return a page of job headers with its paging object (docs/specification.md 2.7 and 2.8)."""
         owner = {"id": employer.id, "name": employer.name}
-        data = [self._header(job) for job in found]
+        data = [self._header(job) for job in views]
         for shape in data:
             shape.employer = owner
         return encode({"data": data, "paging": paging})

@@ -1,4 +1,5 @@
-"""The parameters of a request: the id in a path, and the query of a list (docs/specification.md 2.8 and 4.7)."""
+"""A request as a handler sees it: the context of the application, the key, the id in the path, and the query of a list
+(docs/specification.md 2.8 and 4.7)."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ _NEAR = 1_000
 
 
 def path_id(request: web.Request, what: str) -> int:
-    """Return the ``{id}`` of the path. Raises NotFound of a ``what`` if it is not a plain Int32."""
+    """Return the ``{id}`` of the path. Raise NotFound (job, location, entry) unless it is a plain Int32."""
     text = request.match_info["id"]
     if _INT32.fullmatch(text) and INT32_MIN <= (number := int(text)) <= INT32_MAX:
         return number
@@ -53,8 +54,8 @@ class ListQuery:
 
     @classmethod
     def parse(cls, raw: str, names: Set[str] = PARAMETERS) -> ListQuery:
-        """Read the parameters ``names`` of the raw query string. Raises ``invalid_parameter`` for one that is repeated or
-        not valid. Other parameters are ignored."""
+        """Read the parameters ``names`` of the raw query string; others are ignored. Raise ``invalid_parameter`` for one that
+        is repeated or not valid."""
         values = _values(raw, names)
         return cls(
             q=values.get("q") or None,
@@ -69,31 +70,29 @@ class ListQuery:
         return not self.q and self.page * self.page_size <= _NEAR
 
     def paging(self, total: int, address: str) -> tuple[dict[str, object], dict[str, str]]:
-        """Return the paging object, and the Link header (RFC 8288) with the same addresses. ``address`` is that of the
-        list. Behind the last page, ``previous`` is the last one. Without the header if a long ``q`` makes it longer
-        than clients accept."""
+        """Return the paging object, and the Link header (RFC 8288) with the same addresses unless a long ``q`` makes it longer
+        than clients accept. ``address`` is that of the list. Behind the last page, ``previous`` is the last one."""
         pages = -(-total // self.page_size)
         numbers = {"first": 1, "last": max(pages, 1)}
         if self.page > 1:
             numbers["prev"] = max(1, min(self.page - 1, pages))
         if self.page < pages:
             numbers["next"] = self.page + 1
-        found = {name: f"{address}?{self._string(number)}" for name, number in numbers.items()}
-        link = ", ".join(f'<{page}>; rel="{name}"' for name, page in found.items())
+        filters = {"q": self.q, "status": self.status and self.status.value}
+        kept = {name: value for name, value in filters.items() if value}
+        pages_by_name = {
+            name: f"{address}?{urlencode({**kept, 'pageSize': self.page_size, 'page': number})}"
+            for name, number in numbers.items()
+        }
+        link = ", ".join(f'<{page}>; rel="{name}"' for name, page in pages_by_name.items())
         return {
             "total": total,
             "page": self.page,
             "pages": pages,
             "pageSize": self.page_size,
-            "previous": found.get("prev"),
-            "next": found.get("next"),
+            "previous": pages_by_name.get("prev"),
+            "next": pages_by_name.get("next"),
         }, {"Link": link} if len(link) <= MAX_LINK else {}
-
-    def _string(self, page: int) -> str:
-        """Return the query string of another page."""
-        filters = {"q": self.q, "status": self.status and self.status.value}
-        given = {name: value for name, value in filters.items() if value}
-        return urlencode({**given, "pageSize": self.page_size, "page": page})
 
 
 def _values(raw: str, names: Set[str]) -> dict[str, str]:

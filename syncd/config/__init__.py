@@ -1,7 +1,6 @@
 """The service's own settings: declared once, read from file and environment, frozen. Knows nothing of feed files."""
 
-from syncd.config.in_force import settings_in_force
 from syncd.config.kinds import Address, store_address
 from syncd.config.load import SettingsFault, load_settings, retired_in
 from syncd.config.notify import Notify, SmtpServer
-from syncd.config.settings import SETTINGS, Api, Settings, StoreSettings
+from syncd.config.settings import SETTINGS, Api, Settings, StoreSettings, settings_in_force

@@ -1,5 +1,4 @@
-"""Kinds of values that only the service's own settings have: addresses, networks, origins, catalogue entries. The
-parsers raise ValueFault with what the value must be."""
+"""Kinds of values that only the service's own settings have: addresses, networks, origins, catalogue entries."""
 
 from __future__ import annotations
 
@@ -66,19 +65,19 @@ _POSTGRES_FORM = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
 
 
 def _address(value: object) -> Address:
-    found = _HOST_AND_PORT.match(value) if isinstance(value, str) else None
-    if found is None or int(found["port"]) > 65535:
+    parts = _HOST_AND_PORT.match(value) if isinstance(value, str) else None
+    if parts is None or int(parts["port"]) > 65535:
         raise ValueFault(f"must be HOST:PORT such as 127.0.0.1:8080 or [::1]:8080, not {shown(value)}")
-    if found["six"] is not None:
+    if parts["six"] is not None:
         try:
-            ipaddress.IPv6Address(found["six"])
+            ipaddress.IPv6Address(parts["six"])
         except ValueError:
             raise ValueFault(f"must have an IPv6 address in the brackets, not {shown(value)}") from None
-    return Address(found["six"] or found["host"], int(found["port"]))
+    return Address(parts["six"] or parts["host"], int(parts["port"]))
 
 
 def address_parts(text: str) -> SplitResult | None:
-    """Return the parts of an address with a host, None for what is none."""
+    """Return the parts of an address with a host, or None."""
     with contextlib.suppress(ValueError):
         parts = urlsplit(text)
         if parts.hostname and parts.port != 0:
@@ -92,7 +91,7 @@ def _is_public_url(text: str) -> bool:
 
 
 def store_address(value: object) -> str:
-    """Return the address of a store. Raises ValueFault, which does not show the address."""
+    """Return the address of a store. Raise ValueFault, which does not show the address."""
     head = "sqlite:///"
     if isinstance(value, str) and value.startswith(head) and len(value) > len(head) and "?" not in value:
         return value
@@ -123,7 +122,7 @@ def _is_port(host: str) -> bool:
 def text_kind(
     name: str, unit: str, valid: Callable[[str], object], what: str, make: Callable[[str], object] = str
 ) -> SettingKind:
-    """Return the kind of a text that is ``valid``, of which ``make`` makes the value; ``what`` says what is wanted."""
+    """Return the kind of a text that is ``valid``, of which ``make`` makes the value; ``what`` names a good one."""
 
     def parse(value: object) -> object:
         if not isinstance(value, str) or not valid(value):
@@ -134,7 +133,7 @@ def text_kind(
 
 
 def list_kind(name: str, valid: Callable[[str], bool], entry: str, lists: str = "") -> SettingKind:
-    """Return the kind of a list of texts that are ``valid``; ``lists`` and ``entry`` say what is wanted. Commas separate the
+    """Return the kind of a list of texts that are ``valid``; ``lists`` and ``entry`` name good ones. Commas separate the
     entries in a variable of the environment."""
 
     def parse(value: object) -> tuple[str, ...]:
@@ -145,8 +144,8 @@ def list_kind(name: str, valid: Callable[[str], bool], entry: str, lists: str = 
                 raise ValueFault(f"has {shown(item)}, which is not {entry}")
         return tuple(value)
 
-    def from_text(given: str) -> object:
-        return [part.strip() for part in given.split(",") if part.strip()]
+    def from_text(variable: str) -> object:
+        return [part.strip() for part in variable.split(",") if part.strip()]
 
     return SettingKind(name, "", parse, from_text)
 
@@ -160,26 +159,24 @@ def _is_network(text: str) -> bool:
 
 
 def _is_origin(text: str) -> bool:
-    """Whether ``text`` is exactly what a browser sends: scheme and host, and the port if it is not the usual one."""
-    found = _ORIGIN.fullmatch(text)
-    return (
-        found is not None
-        and found["port"] != _USUAL_PORTS[found["scheme"]]
-        and int(found["port"] or 1) < 65536
-    )
+    """Return whether ``text`` is an origin as a browser sends it: scheme, host, and the port if it is not the usual one."""
+    parts = _ORIGIN.fullmatch(text)
+    if parts is None:
+        return False
+    return parts["port"] != _USUAL_PORTS[parts["scheme"]] and int(parts["port"] or 1) < 65536
 
 
 def _names_by_id(value: object) -> dict[int, str]:
     if not isinstance(value, dict):
         raise ValueFault(f'must be like {{ 33 = "Film & Television" }}, not {shown(value)}')
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     for id, name in value.items():
         if not re.fullmatch(r"[0-9]{1,10}", str(id)) or not isinstance(name, str):
             raise ValueFault(f"must have whole numbers and names, not {shown(id)} = {shown(name)}")
-        if int(id) in found:
+        if int(id) in names:
             raise ValueFault(f"has {int(id)} twice")
-        found[int(id)] = name
-    return found
+        names[int(id)] = name
+    return names
 
 
 def _zone(value: object) -> ZoneInfo:
@@ -204,15 +201,12 @@ PATH = SettingKind("path", "path", lambda value: Path(text(value)))
 PATH_OR_NONE = SettingKind("path", "path", lambda value: Path(text(value)) if value else None)
 ADDRESS = SettingKind("address", "HOST:PORT", _address)
 ADDRESS_OR_NONE = or_empty(ADDRESS)
-#: The path in front of every address of the API, without a slash at its end.
 PREFIX = text_kind(
     "path prefix", "", _PREFIX.fullmatch, "a path such as /api/v1.1", lambda path: path.rstrip("/")
 )
 _PUBLIC = "an address such as https://jobs.example.ca"
-#: Scheme and host that clients outside use, or nothing.
 PUBLIC_URL = or_empty(text_kind("address", "URL", _is_public_url, _PUBLIC, lambda url: url.rstrip("/")), "")
 STORE_URL = SettingKind("store address", "URL", store_address)
-#: The address of a PostgreSQL database, or nothing.
 LOCK_URL = or_empty(SettingKind("store address", "URL", _postgres_url), "")
 NETWORKS = list_kind(
     "list of networks", _is_network, "an address or network such as 10.0.0.0/8", " of addresses or networks"

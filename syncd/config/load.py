@@ -24,7 +24,7 @@ STATE = Path("/var/lib/syncd")
 #: The first part of every address beside the API's that the service has.
 _RESERVED = frozenset({"docs", "operator", "healthz", "readyz", "metrics", "reload"})
 
-#: Settings of earlier versions: a file that has them works, and only those with a word on what to write instead have an effect.
+#: Settings of earlier versions: a file that has them works; only those with a replacement have an effect.
 RETIRED: Mapping[str, str] = dict.fromkeys(
     "api.max_line api.max_headers api.max_head api.max_ratio api.head_timeout api.read_timeout api.write_timeout"
     " api.compress api.compress_min api.cors_max_age api.rate_window api.failed_keys_window"
@@ -46,21 +46,21 @@ class SettingsFault(ConfigError):
 
 
 def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
-    """Return the settings of ``path``, else of the first of SYNCD_CONFIG, config/syncd.toml and
-    /etc/syncd/syncd.toml that there is, else all defaults. Raises SettingsFault with one line for each fault, and ConfigError
-    for a file that is named and not there."""
+    """Return the settings of ``path``, else of the first of SYNCD_CONFIG, config/syncd.toml and /etc/syncd/syncd.toml that
+    there is, else all defaults. Raise SettingsFault with one line for each fault, and ConfigError if the file that is named
+    does not exist."""
     environ = os.environ if environ is None else environ
     file = find_file(path, environ)
     faults: list[str] = []
     values: dict[str, object] = {}
     sources: dict[str, str] = {}
-    for source, given in (
+    for source, settings_there in (
         (str(file), _from_file(file, faults) if file else {}),
         ("credential", _from_credentials(environ)),
         ("environment", _from_environment(environ, faults)),
     ):
-        values |= given
-        sources |= dict.fromkeys(given, source)
+        values |= settings_there
+        sources |= dict.fromkeys(settings_there, source)
     parsed = {setting.key: _parsed(setting, values, sources, faults) for setting in SETTINGS}
     settings = _settings(parsed, values, sources, file, faults)
     faults.extend(_contradictions(settings))
@@ -103,10 +103,10 @@ def _from_file(file: Path, faults: list[str]) -> dict[str, object]:
     except tomllib.TOMLDecodeError as error:
         faults.append(f"{file}: is not TOML: {error}")
         return {}
-    found = dict(_leaves(document))
-    unknown = found.keys() - BY_KEY.keys() - RETIRED.keys()
-    faults.extend(f"{file}: {_unknown(key, BY_KEY)}" for key in found if key in unknown)
-    return {key: value for key, value in found.items() if key not in unknown}
+    values = dict(_leaves(document))
+    unknown = [key for key in values if key not in BY_KEY and key not in RETIRED]
+    faults.extend(f"{file}: {_unknown(key, BY_KEY)}" for key in unknown)
+    return {key: value for key, value in values.items() if key not in unknown}
 
 
 def _leaves(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
@@ -134,21 +134,21 @@ def _from_credentials(environ: Mapping[str, str]) -> dict[str, object]:
 
 def _from_environment(environ: Mapping[str, str], faults: list[str]) -> dict[str, object]:
     by_name = {setting.environment: setting for setting in SETTINGS if _names_a_setting(setting.environment)}
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for name in filter(_names_a_setting, sorted(environ)):
         retired = name.removeprefix("SYNCD_").lower().replace("__", ".")
         if name in by_name:
-            found[by_name[name].key] = by_name[name].kind.from_text(environ[name])
+            values[by_name[name].key] = by_name[name].kind.from_text(environ[name])
         elif retired in RETIRED:
-            found[retired] = NAMES_BY_ID.from_text(environ[name])
+            values[retired] = NAMES_BY_ID.from_text(environ[name])
         else:
             faults.append(f"environment: {_unknown(name, by_name)}")
-    return found
+    return values
 
 
 def _names_a_setting(variable: str) -> bool:
-    """Return whether a variable is meant as a setting. Kubernetes sets others, such as SYNCD_PORT and SYNCD_SERVICE_HOST for a
-    Service named syncd; no name of its own has two underscores together."""
+    """Return whether a variable is meant as a setting. Kubernetes sets others for a Service named syncd, such as SYNCD_PORT and
+    SYNCD_SERVICE_HOST, none with two underscores together."""
     return variable.startswith("SYNCD_") and "__" in variable
 
 
@@ -161,7 +161,7 @@ def _unknown(key: str, known: Iterable[str]) -> str:
 
 
 def _nearest(key: str, known: list[str]) -> str | None:
-    """Return the setting or table that ``key`` probably means: of that very name, or a similar one beside it or elsewhere."""
+    """Return the setting or table of the same name as ``key``, or a similar one beside it or elsewhere."""
     above, _, name = key.rpartition(".")
     ends: dict[str, str] = {}
     for setting in known:
@@ -181,7 +181,7 @@ def _nearest(key: str, known: list[str]) -> str | None:
 def _parsed(
     setting: Setting, values: Mapping[str, object], sources: Mapping[str, str], faults: list[str]
 ) -> object:
-    """Return the value that is given, or the default: also where the value has a fault, so that others are found."""
+    """Return the value of a setting, or the default: also for a value with a fault, so that others are found."""
     if setting.key in values:
         try:
             return setting.kind.parse(values[setting.key])
@@ -203,7 +203,7 @@ def _settings(
     file: Path | None,
     faults: list[str],
 ) -> Settings:
-    """Return the settings with absolute paths and what follows from the values. Adds to ``faults``."""
+    """Return the settings with absolute paths, catalogue and secrets. Add to ``faults``."""
     base = STATE  # where relative paths start
     if file is None:  # it counts as an empty one in the current folder
         base = Path.cwd()
@@ -290,18 +290,15 @@ def _contradictions(settings: Settings) -> Iterator[str]:
 
 
 def _proxied(settings: Settings) -> str | None:
-    """Return the setting that says that a proxy is in front of the operator's pages, None if there is none. An outside address
-    of this machine alone, such as ``http://localhost:8081``, says no such thing."""
+    """Return the setting that says that a proxy is in front of the operator's pages, or None. An outside address of this
+    machine alone, such as ``http://localhost:8081``, says no such thing."""
     operator, api = settings.operator, settings.api
-    given = {"operator.public_url": _is_outside(operator.public_url)}
-    if operator.listen is None:
-        given |= {
-            "api.trusted_proxies": bool(api.trusted_proxies),
-            "api.public_url": _is_outside(api.public_url),
-        }
-    return next((key for key, there in given.items() if there), None)
+    if _is_outside(operator.public_url):
+        return "operator.public_url"
+    if operator.listen is None and api.trusted_proxies:
+        return "api.trusted_proxies"
+    return "api.public_url" if operator.listen is None and _is_outside(api.public_url) else None
 
 
 def _is_outside(url: str) -> bool:
-    """Return whether an address, if there is one, leads to more than this machine."""
     return bool(url) and not Address(urlsplit(url).hostname or "", 0).loopback

@@ -16,8 +16,8 @@ from syncd.values import TEXT, SettingKind, ValueFault, setting, shown, text
 #: Ports of ``smtp://`` and of ``smtps://`` that an address without one has.
 SUBMISSION, SUBMISSIONS = 587, 465
 #: The fewest characters of a secret: one that is guessed lets anyone sign.
-SHORTEST_SECRET = 16
-MOST_RECEIVERS = 20
+MIN_SECRET = 16
+MAX_RECEIVERS = 20
 
 _EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*")
 _TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
@@ -62,20 +62,19 @@ class QuietHours:
 # -- kinds of values -------------------------------------------------------------------------------------------
 
 
-def _split(given: str) -> SplitResult | None:
-    plain = given.isascii() and given.isprintable() and " " not in given
-    return address_parts(given) if plain else None
+def _split(url: str) -> SplitResult | None:
+    return address_parts(url) if url.isascii() and url.isprintable() and " " not in url else None
 
 
 def _webhook(value: object) -> str:
     """Return an address. Faults do not show it: it may hold a secret."""
-    given = text(value)
-    parts = _split(given)
+    url = text(value)
+    parts = _split(url)
     if parts is None or parts.scheme not in ("http", "https"):
         raise ValueFault("must be an address such as https://hooks.example.ca/syncd")
     if parts.username is not None or parts.fragment:
         raise ValueFault("must have neither a user nor a fragment")
-    return given
+    return url
 
 
 def _smtp(value: object) -> SmtpServer:
@@ -90,20 +89,20 @@ def _smtp(value: object) -> SmtpServer:
     return SmtpServer(parts.hostname or "", port, unquote(parts.username or ""), tls)
 
 
-def _is_email(given: str) -> bool:
-    return len(given) <= 254 and _EMAIL.fullmatch(given) is not None
+def _is_email(address: str) -> bool:
+    return len(address) <= 254 and _EMAIL.fullmatch(address) is not None
 
 
 def _different(kind: SettingKind, most: int = 1_000) -> SettingKind:
     """Return a kind of lists with at most ``most`` entries, all of them different."""
 
     def parse(value: object) -> object:
-        found = kind.parse(value)
-        if len(set(found)) < len(found):
+        entries = kind.parse(value)
+        if len(set(entries)) < len(entries):
             raise ValueFault("has an entry twice")
-        if len(found) > most:
+        if len(entries) > most:
             raise ValueFault(f"must have at most {most} entries")
-        return found
+        return entries
 
     return replace(kind, parse=parse)
 
@@ -118,7 +117,7 @@ def _quiet(value: object) -> QuietHours:
 WEBHOOK = or_empty(SettingKind("address", "URL", _webhook), "")
 SMTP = or_empty(SettingKind("address", "smtp://USER@HOST:PORT", _smtp))
 EMAIL = or_empty(text_kind("e-mail address", "", _is_email, "an e-mail address such as syncd@example.ca"), "")
-EMAILS = _different(list_kind("list of e-mail addresses", _is_email, "an e-mail address"), MOST_RECEIVERS)
+EMAILS = _different(list_kind("list of e-mail addresses", _is_email, "an e-mail address"), MAX_RECEIVERS)
 EVENTS = _different(
     list_kind("list of events", _SHORT_NAMES.__contains__, f"one of {', '.join(_SHORT_NAMES)}")
 )
@@ -166,16 +165,8 @@ def contradictions(notify: Notify) -> Iterator[str]:
     """Yield the faults of values that do not fit together."""
     if notify.webhook and not notify.webhook_secret:
         yield "notify.webhook: set notify.webhook_secret or notify.webhook_secret_file"
-    if notify.webhook_secret and len(notify.webhook_secret) < SHORTEST_SECRET:
-        yield f"notify.webhook_secret: must have at least {SHORTEST_SECRET} characters"
-    yield from _of_email(notify)
-    if notify.digest is not None and not (notify.webhook or notify.email_to):
-        yield "notify.digest: set notify.email_to or notify.webhook"
-    if notify.digest is not None and notify.quiet is not None and notify.quiet.include(notify.digest):
-        yield "notify.digest: is in the hours of notify.quiet, in which nothing is sent"
-
-
-def _of_email(notify: Notify) -> Iterator[str]:
+    if notify.webhook_secret and len(notify.webhook_secret) < MIN_SECRET:
+        yield f"notify.webhook_secret: must have at least {MIN_SECRET} characters"
     if notify.email_to:
         for name, value in (("smtp", notify.smtp), ("email_from", notify.email_from)):
             if not value:
@@ -183,7 +174,10 @@ def _of_email(notify: Notify) -> Iterator[str]:
     if notify.smtp is None:
         if notify.smtp_password:
             yield "notify.smtp_password: set notify.smtp, too"
-        return
-    if bool(notify.smtp.user) != bool(notify.smtp_password):
+    elif bool(notify.smtp.user) != bool(notify.smtp_password):
         lacks = "the user in notify.smtp" if notify.smtp_password else "notify.smtp_password"
         yield f"notify.smtp: set {lacks}, too: a login needs both"
+    if notify.digest is not None and not (notify.webhook or notify.email_to):
+        yield "notify.digest: set notify.email_to or notify.webhook"
+    if notify.digest is not None and notify.quiet is not None and notify.quiet.include(notify.digest):
+        yield "notify.digest: is in the hours of notify.quiet, in which nothing is sent"

@@ -1,6 +1,4 @@
-"""The rules of job postings, pure: what a job is, how a body is checked, what a change or a feed's row results in.
-
-Nothing here reads a clock, a file or a database. Other packages import from this package only."""
+"""The rules of job postings, pure: jobs, bodies, changes and rows of feeds. Nothing here reads a clock or a database."""
 
 from __future__ import annotations
 

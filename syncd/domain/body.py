@@ -1,7 +1,5 @@
-"""The rules for a body that is sent, by itself (docs/specification.md 2, 4.2 and 8; docs/api.md "Reading a body").
-
-Handlers of requests and runs of feeds use the same ``check_body``: there is no second place for a rule. The rules that
-only the merged job can break are in ``check_job``, and asked by ``decide``."""
+"""The rules for a body by itself (docs/specification.md 2, 4.2 and 8; docs/api.md "Reading a body"), the same for requests
+and for rows of feeds. ``decide`` checks the rules that only the merged job can break."""
 
 from __future__ import annotations
 
@@ -13,7 +11,6 @@ from syncd.domain.lifecycle import new_job
 from syncd.domain.scalar_readers import FAULT, Problems, read_line, wrong_type
 from syncd.errors import Invalid, Problem
 
-_MOST_REFERENCE = FIELD["referenceId"].most
 _NO_REFERENCE = Problem("/referenceId", "required", "a referenceId is needed to say which job is meant")
 
 
@@ -25,12 +22,12 @@ def check_body(
     reference_required: bool = False,
     addressed: int | None = None,
 ) -> JobInput:
-    """Return the fields that ``body`` sends, checked and typed. Raise Invalid with every problem, in the order of the body.
+    """Return the fields that ``body`` sends, checked and typed, with Places as locations. Raise Invalid with every problem, in
+    the order of the body.
 
-    ``creating``: the body is to make a new job now; if anything is wrong with it, what it lacks is a problem too (if
-    nothing is wrong, ``decide`` finds what it lacks). ``reference_required``: it must have a usable referenceId
-    (docs/specification.md 4.4). ``addressed``: the id of the job that it is to update. Locations are returned as
-    Places: whether a place exists is not checked here."""
+    ``creating``: the body is to make a new job now; a faulty one has a problem for each missing field too (``decide``
+    finds those of a faultless one). ``reference_required``: it must have a usable referenceId (docs/specification.md
+    4.4). ``addressed``: the id of the job that it is to update."""
     if not isinstance(body, dict):
         raise Invalid([Problem("", "wrong_type", "the body must be a JSON object")])
     problems: Problems = []
@@ -57,20 +54,21 @@ def check_body(
     if lacks_reference and all(member_of(problem) != "referenceId" for problem in problems):
         problems.append(_NO_REFERENCE)
     if problems:
-        if creating is not None:
-            _add_missing_fields(problems, fields, creating)
+        if creating is not None:  # a member that has a problem already gets no second one
+            faulty = {member_of(problem) for problem in problems}
+            merged = check_job(new_job(fields, creating, 0), fields, creating.today)
+            problems += [problem for problem in merged if member_of(problem) not in faulty]
         raise Invalid(_capped(in_body_order(problems, body)))
     return JobInput(fields, job_id)
 
 
 def check_reference(body: object) -> str:
-    """Return the referenceId of the body of ``DELETE {base_url}/jobs``. Raise Invalid with every problem.
-
-    The other fields of a job are ignored, so that a GET result may be sent back whole; unknown ones are problems."""
+    """Return the referenceId of the body of ``DELETE {base_url}/jobs``; the other fields of a job are ignored. Raise Invalid
+    with every problem."""
     if not isinstance(body, dict):
         raise Invalid([Problem("", "wrong_type", "the body must be a JSON object")])
     problems: Problems = []
-    reference = read_line("/referenceId", body.get("referenceId"), _MOST_REFERENCE, problems)
+    reference = read_line("/referenceId", body.get("referenceId"), FIELD["referenceId"].most, problems)
     if reference is None:
         problems.append(_NO_REFERENCE)
     for name in body:
@@ -82,19 +80,12 @@ def check_reference(body: object) -> str:
 
 
 def other_job(sent_id: int | None, job_id: int | None) -> Problem | None:
-    """Return the problem of an id in a body that is not ``job_id``, that of the job addressed (None: one to be created)."""
+    """Return the problem of an id in a body that is not ``job_id``, the job addressed (None: one to be created)."""
     if sent_id is None or sent_id == job_id:
         return None
     addressed = "a new one" if job_id is None else f"job {job_id}"
     detail = f"the body is about job {sent_id}, the request about {addressed}"
     return Problem("/id", "read_only_mismatch", detail, sent_id)
-
-
-def _add_missing_fields(problems: Problems, fields: dict[str, object], creating: Moment) -> None:
-    """Add what the new job would break, but nothing about a member that has a problem already."""
-    faulty = {member_of(problem) for problem in problems}
-    merged = check_job(new_job(fields, creating, 0), fields, creating.today)
-    problems += [problem for problem in merged if member_of(problem) not in faulty]
 
 
 def _capped(problems: Problems) -> Problems:

@@ -1,12 +1,12 @@
 """The catalogues: position types, categories, salary periods, routing types (docs/specification.md 2.3 to 2.6.1).
 
-A value: made once from the shipped entries and the configuration, then passed on. Retired entries stay valid in
-what is sent, so that a job that has one can be sent back as it was read; they are only no longer found by name."""
+A value: made once from the shipped entries and the configuration, then passed on. Retired entries stay valid in bodies, so that
+a job that has one can be sent back as it was read; they are only no longer found by name."""
 
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -18,7 +18,7 @@ from syncd.shipped_data import ShippedEntry, catalogue_entries
 
 MAX_CATEGORY_NAME = 40
 MAX_POSITION_NAME = 10
-_LONGEST = {"categories": MAX_CATEGORY_NAME, "position_types": MAX_POSITION_NAME}
+_MAX_NAME = {"categories": MAX_CATEGORY_NAME, "position_types": MAX_POSITION_NAME}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class CatalogueEntry:
     unit: str = ""
 
 
-#: Catalogue → what answers show of an entry beside its id; in a body it is accepted and ignored.
+#: Catalogue → members of an entry that answers show beside its id; a body may have them, and they are ignored.
 SHOWN_MEMBERS: Mapping[str, tuple[str, ...]] = {
     "position_types": ("name",),
     "categories": ("name",),
@@ -41,14 +41,14 @@ SHOWN_MEMBERS: Mapping[str, tuple[str, ...]] = {
 }
 _SHIPPED = catalogue_entries()
 Entries = Mapping[int, CatalogueEntry]
-#: What the digest of the catalogues is made of: it never changes, and neither do the names of these.
+#: The parts of the digest of the catalogues: it never changes, and neither do the names of these.
 Entry = namedtuple("Entry", "id name retired")
 Period = namedtuple("Period", "id name unit retired")
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All four, by id, in the order of ids. Two catalogues are equal if their digests are."""
+    """All four, by id, in the order of ids."""
 
     position_types: Entries
     categories: Entries
@@ -57,7 +57,7 @@ class Catalogue:
 
     @cached_property
     def _by_name(self) -> Mapping[str, Mapping[str, int]]:
-        """Catalogue → key of a name → id."""
+        """Return catalogue → key of a name → id."""
         return {name: _names(self.entries(name), shipped) for name, shipped in _SHIPPED.items()}
 
     @classmethod
@@ -103,19 +103,17 @@ class Catalogue:
         return found
 
     def find(self, name: str, text: str) -> int | None:
-        """Return the id of the entry that ``text`` names in the catalogue ``name``, or None.
-
-        A name, a unit or a synonym counts (``FULL_TIME``, ``temps plein``, ``HOUR``), without case, accents and "and"."""
-        names, wanted = self._by_name[name], name_key(text)
-        found, bare = names.get(wanted), _bare(wanted)
-        if found is None and ("&" in text or bare != wanted):
+        """Return the id of the entry that ``text`` names in the catalogue ``name``, or None. Its own name and the others
+        count (``FULL_TIME``, ``temps plein``), without case, accents and "and"."""
+        names, key = self._by_name[name], name_key(text)
+        entry_id, bare = names.get(key), _bare(key)
+        if entry_id is None and ("&" in text or bare != key):
             return names.get(f"& {bare}")
-        return found
+        return entry_id
 
     def digest(self) -> bytes:
-        """Return 16 bytes over every id, name, unit and retirement: equal for equal catalogues, in any process.
-
-        Feeds keep it as a part of the digest of their settings, so what is hashed never changes."""
+        """Return 16 bytes over every id, name, unit and retirement, equal for equal catalogues in any version: feeds keep it
+        as a part of the digest of their settings."""
 
         def plain(entries: Entries) -> tuple[Entry, ...]:
             return tuple(Entry(each.id, each.name, each.retired) for each in entries.values())
@@ -155,10 +153,15 @@ def _changed(
     kind: str, entries: Entries, names: Mapping[int, str] | None, faults: list[str]
 ) -> dict[int, CatalogueEntry]:
     changed = dict(entries)
-    for id, name in (names or {}).items():
-        if name.strip():
-            faults.extend(f"{kind}.{id}: {fault}" for fault in _entry_faults(id, name, _LONGEST[kind]))
-            changed[id] = CatalogueEntry(id, name.strip())
+    for id, written in (names or {}).items():
+        if name := written.strip():
+            if not 1 <= id <= INT32_MAX:
+                faults.append(f"{kind}.{id}: an id must be 1 to {INT32_MAX}")
+            if len(name) > (most := _MAX_NAME[kind]):
+                faults.append(
+                    f"{kind}.{id}: {written!r} has {len(name)} characters; at most {most} are allowed"
+                )
+            changed[id] = CatalogueEntry(id, name)
         elif id in changed:
             changed[id] = CatalogueEntry(id, changed[id].name, retired=True)
         else:
@@ -166,25 +169,9 @@ def _changed(
                 f"{kind}.{id}: an empty name retires an entry that ships, and this is none; to retire one of your own,"
                 " remove its line"
             )
-    faults.extend(_doubled(kind, changed.values()))
-    return {id: changed[id] for id in sorted(changed)}
-
-
-def _entry_faults(id: int, name: str, limit: int) -> list[str]:
-    length = len(name.strip())
-    rules = (
-        (1 <= id <= INT32_MAX, f"an id must be 1 to {INT32_MAX}"),
-        (length <= limit, f"{name!r} has {length} characters; at most {limit} are allowed"),
-    )
-    return [fault for kept, fault in rules if not kept]
-
-
-def _doubled(kind: str, entries: Iterable[CatalogueEntry]) -> list[str]:
-    """Return a fault for each name that two entries have."""
-    seen: dict[str, CatalogueEntry] = {}
-    pairs = [(seen.setdefault(name_key(entry.name), entry), entry) for entry in entries if not entry.retired]
-    return [
-        f"{kind}: {entry.name!r} is the name of both {first.id} and {entry.id}"
-        for first, entry in pairs
-        if first is not entry
-    ]
+    by_name: dict[str, CatalogueEntry] = {}
+    for entry in changed.values():
+        first = entry if entry.retired else by_name.setdefault(name_key(entry.name), entry)
+        if first is not entry:
+            faults.append(f"{kind}: {entry.name!r} is the name of both {first.id} and {entry.id}")
+    return dict(sorted(changed.items()))

@@ -1,4 +1,4 @@
-"""Decisions as values: what one input, one feed row or one missing job results in. Nothing here decides or writes."""
+"""Decisions as values: the result of one input, one feed row or one missing job."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Create(Struct, frozen=True):
 
 
 class Update(Struct, frozen=True):
-    """Replace ``before`` by ``job``. ``changed``: the wire names of what differs, ``publishDate`` too, in the order of fields."""
+    """Replace ``before`` by ``job``. ``changed``: wire names of the fields that differ, ``publishDate`` too, in their order."""
 
     before: Job
     job: Job
@@ -50,10 +50,10 @@ Change = Create | Update | Delete | Unchanged
 
 
 class RowAction(StrEnum):
-    """What a feed row counts as: each row counts once, by its strongest action (docs/reconciliation.md "Counting").
+    """The strongest action of a feed row, by which it counts (docs/reconciliation.md "Counting").
 
-    ``suppressed``: the job stays archived because a person archived it. ``expired``: the row's own date has passed; the
-    row archived the job, or there was no job."""
+    ``suppressed``: the job stays archived because a person archived it. ``expired``: the row's own date has passed, and
+    it archived the job, or named none."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -65,12 +65,12 @@ class RowAction(StrEnum):
 
 
 class Ownership(Struct, frozen=True):
-    """What the store knows about the feed and the current job.
+    """The store's knowledge of the feed and the current job.
 
-    ``owner``: the id of the feed that owns the job, None if no feed does. ``sent``: wire name → digest of the value that
-    this feed last sent (``field_digests``), kept only with ``on_api_edit = "keep"``. ``edited``: for a job that was last
-    written before the feed had that setting, the wire names of the fields that people have changed since, instead of
-    ``sent``. Both are empty unless this feed owns the job."""
+    ``owner``: the id of the feed that owns the job. ``sent``: wire name → digest of the value that this feed last sent
+    (``field_digests``), with ``on_api_edit = "keep"``. ``edited``, instead of ``sent`` for a job last written before the
+    feed had that setting: wire names of the fields that people have changed since. Both are empty unless this feed owns
+    the job."""
 
     owner: int | None = None
     sent: dict[str, str] | None = None
@@ -78,9 +78,8 @@ class Ownership(Struct, frozen=True):
 
 
 class RowDecision(Struct, frozen=True):
-    """What a feed row results in: it counts as ``action``, and ``decision`` is written, None for an expired row without a
-    job. ``owns``: the feed owns the job from now on. ``archives``: the row archives an active job, by its own date or by a
-    status that the mapping sends; the guard counts it."""
+    """The result of a feed row: it counts as ``action``, and ``decision`` is written (None: an expired row without a job).
+    ``owns``: the feed owns the job from now on. ``archives``: the row archives an active job, by its date or status."""
 
     action: RowAction
     decision: Decision | None
@@ -90,18 +89,17 @@ class RowDecision(Struct, frozen=True):
 
 @dataclass(slots=True)
 class PlanCounts:
-    """What a plan would do, in counts of rows or jobs, as ``guard`` needs them.
+    """The effects of a plan in counts of rows or jobs, for ``guard``.
 
-    ``read``: rows, without those that the feed leaves out (``filtered``) · ``assumed``: valid rows without a place that
-    anything in their record places in Canada ·
-    ``active``: active jobs of the feed before the run · ``missing``: owned, active, not named (beyond ``grace``) ·
-    ``expired_archives``: rows whose decision ``archives`` · ``recent_archives``: jobs that this feed archived as missing in
-    the last 24 hours, without approval, and that are not active again · ``without_reference``: rejected rows that name no
-    job · ``created``, ``changed``: rows that make a job, or change one without archiving it · ``rekeyed``: missing jobs
-    that a new job is like · ``named_active``: active jobs that the file names · ``retitled``: of those, with another title
-    · ``described``: of those, with a description before · ``shrunk``: of these, that lose half of it or more ·
-    ``feed_changed``: the feed's own settings differ from those with which it may archive · ``older_bytes``: the file has
-    the bytes of an older applied file of the feed."""
+    ``read``: rows, without those that the feed leaves out (``filtered``) · ``assumed``: valid rows whose record places
+    none of their places in Canada · ``without_reference``: rejected rows that name no job · ``created``, ``changed``: rows
+    that make a job, or change one without archiving it · ``active``: active jobs of the feed before the run ·
+    ``missing``: owned, active, not named (beyond ``grace``) · ``expired_archives``: rows whose decision ``archives`` ·
+    ``recent_archives``: jobs that this feed archived as missing in the last 24 hours, without approval, and that are not
+    active again · ``rekeyed``: missing jobs that a new job is like · ``named_active``: active jobs that the file names ·
+    ``retitled``: of those, with another title · ``described``: of those, with a description before · ``shrunk``: of
+    these, that lose half of it or more · ``feed_changed``: the feed may not archive with its present settings yet ·
+    ``older_bytes``: the file has the bytes of an older applied file of the feed."""
 
     read: int = 0
     filtered: int = 0
@@ -124,8 +122,8 @@ class PlanCounts:
 
 
 class Hold(Struct, frozen=True):
-    """Why a run waits. ``all``: nothing was applied; otherwise only the archiving waits. ``code`` is stable; ``reason`` is
-    one line with the numbers and the limits."""
+    """The reason why a run waits, in one line with numbers and limits, and its stable code. ``all``: nothing was applied;
+    otherwise only the archiving waits."""
 
     all: bool
     code: str

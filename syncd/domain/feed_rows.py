@@ -1,7 +1,7 @@
-"""One valid feed row against the job that it names (docs/reconciliation.md "The law"): which status and close date the row
-implies, which feed may write, which edits of people stay, and what the row counts as.
+"""One valid feed row against the job that it names (docs/reconciliation.md "The law"): the status and close date that it
+implies, the feed that may write, the edits of people that stay, the action as which it counts; and postings that are alike.
 
-With ``on_api_edit = "keep"`` digests of field values (docs/reconciliation.md "Edits through the API") show which fields a
+With ``on_api_edit = "keep"`` digests of field values (docs/reconciliation.md "Edits through the API") show the fields that a
 person has changed since a feed last wrote them, and whether the feed's own value has changed since."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from syncd.domain.catalogue import Catalogue
 from syncd.domain.decisions import Create, Decision, Ownership, Reject, RowAction, RowDecision, Update
 from syncd.domain.field_readers import READERS
 from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Location, Moment, Place, Salary, Status
-from syncd.domain.job_fields import ATTRIBUTES, FIELDS, SALARY_ATTRIBUTES
+from syncd.domain.job_fields import ATTRIBUTES, FIELD, SALARY_ATTRIBUTES
 from syncd.domain.lifecycle import decide, default_close_date
 from syncd.domain.policy import Policy
 from syncd.domain.text import fold
@@ -27,7 +27,6 @@ from syncd.errors import Problem
 #: A defaulted or renewed date with fewer days left than this is renewed.
 RENEW_BELOW = timedelta(days=30)
 _DAY = timedelta(days=1)
-MAX_PLACES = next(field.most for field in FIELDS if field.name == "locations")
 
 
 class _Row(Struct, frozen=True):
@@ -48,9 +47,7 @@ def decide_row(
     ownership: Ownership,
     policy: Policy,
 ) -> RowDecision:
-    """Return what a valid, located row results in, by the implied status, expiry, renewal, ownership and ``on_api_edit``.
-
-    The decision is None only for an expired row that names no job: there is nothing to write."""
+    """Return the result of a valid, located row: implied status, expiry, renewal, ownership and ``on_api_edit`` applied."""
     if current is not None and ownership.owner not in (None, feed_id) and not policy.take_over:
         detail = "another feed owns this job; only a feed with take_over may write to it"
         foreign = Problem("/referenceId", "owned_by_other_feed", detail, sent.reference_id)
@@ -76,8 +73,8 @@ def decide_row(
 
 
 def row_due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | None:
-    """Return the first day on which the same row would change ``job``, the job after the row: the day after the row's own
-    date, or the day on which a date that nobody chose is renewed. None: never."""
+    """Return the first day on which the same row would change ``job``, the job after the row: the day after its own date, or
+    the day on which a date that nobody chose is renewed. None: never."""
     own = sent.fields.get("closeDate")
     if isinstance(own, date) and own >= now.today:
         return own + _DAY if own < date.max else None
@@ -89,7 +86,7 @@ def row_due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | Non
 
 def _keep_edits(fields: dict[str, object], current: Job, known: Ownership) -> None:
     """Remove the fields for which the feed sends the same as last time and whose values differ now: something other than
-    this feed has changed them. If what was sent is not known, the fields that people have changed stay."""
+    this feed has changed them. Where the last time is not known, the fields that people have changed stay."""
     for name, value in list(fields.items()):
         sent = value_digest(value)
         same = name in known.edited if known.sent is None else known.sent.get(name) == sent
@@ -141,8 +138,8 @@ def _undated(current: Job, fields: dict[str, object], now: Moment, policy: Polic
 
 
 def _date_without_renewal(current: Job, fields: dict[str, object]) -> tuple[date, CloseOrigin]:
-    """Return the date that the job would have without a renewal. A null asks for the default, unless nobody chose the
-    present date: then the null is dropped, or a renewed date would be undone and renewed in every run."""
+    """Return the date that the job would have without a renewal. A null asks for the default. If nobody chose the present
+    date it is dropped, or a renewed date would be undone and renewed in every run."""
     if "closeDate" in fields:
         if current.close_origin is CloseOrigin.CHOSEN:
             return default_close_date(current.publish_date), CloseOrigin.DEFAULT
@@ -198,7 +195,7 @@ def with_places_of(others: Sequence[JobInput], last: JobInput) -> JobInput:
     places = dict.fromkeys(
         place for row in rows for place in cast("tuple[Place, ...]", row.fields["locations"])
     )
-    return JobInput({**last.fields, "locations": tuple(places)[:MAX_PLACES]}, last.id)
+    return JobInput({**last.fields, "locations": tuple(places)[: FIELD["locations"].most]}, last.id)
 
 
 # -- digests ---------------------------------------------------------------------------------------------------
@@ -208,9 +205,7 @@ _LITERAL = 16
 
 
 def field_digests(sent_fields: Mapping[str, object]) -> dict[str, str]:
-    """Return wire name → digest of what was sent: the fields of a JobInput, locations already located.
-
-    Stable between processes and versions of Python; equal for equal values."""
+    """Return wire name → digest of the fields of a JobInput, locations already located: stable in any process and Python."""
     return {name: value_digest(value) for name, value in sent_fields.items()}
 
 
@@ -245,16 +240,15 @@ def _canonical(value: object) -> str:
     raise TypeError(f"no digest for {type(value).__name__}")
 
 
-#: The fields that show whether two postings are alike.
-_READ = ("title", "locations", "applicationUrl")
+# -- like postings ---------------------------------------------------------------------------------------------
 
-#: What a row says of its job, in values that any process can send: title, city and province of each place, URL.
+#: Title, city and province of each place, and URL of a row, in values that any process can send.
 Outline = tuple[str | None, tuple[tuple[str, str | None], ...], str | None]
 
 
 class Likeness(NamedTuple):
-    """Two postings are alike that have one of these in common: ``url``, the page on which candidates apply, or ``text``,
-    title and places without case and accents. None: it is not known."""
+    """Two postings are alike (docs/reconciliation.md "Like postings") that have one of these in common: ``url``, the page on
+    which candidates apply, or ``text``, title and places without case and accents. None: it is not known."""
 
     url: str | None
     text: str | None
@@ -265,19 +259,20 @@ def likeness(job: Job) -> Likeness:
 
 
 def likeness_of(title: str | None, places: Iterable[Location], url: str | None) -> Likeness:
-    """Return the likeness of what has this title, these places as the catalogue has them, and this URL."""
+    """Return the likeness of a posting; ``places`` as the catalogue has them."""
     where = sorted(fold(place.description) for place in places)
     return Likeness(url, "\n".join([fold(title), *where]) if title and where else None)
 
 
 def outline(body: object, catalogue: Catalogue) -> Outline:
-    """Return what can be read of a body, whatever else is wrong with it."""
+    """Return the readable part of a body, which may have any faults."""
     if not isinstance(body, dict):
         return None, (), None
-    title, places, url = (READERS[name](body.get(name), catalogue, []) for name in _READ)
-    found = places if isinstance(places, tuple) else ()
+    title, places, url = (
+        READERS[name](body.get(name), catalogue, []) for name in ("title", "locations", "applicationUrl")
+    )
     return (
         title if isinstance(title, str) else None,
-        tuple((place.city, place.province) for place in found if isinstance(place, Place)),
+        tuple((place.city, place.province) for place in places) if isinstance(places, tuple) else (),
         url if isinstance(url, str) else None,
     )

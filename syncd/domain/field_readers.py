@@ -1,7 +1,5 @@
-"""Readers of the fields of a job, one for each kind of field (docs/api.md "Reading a body").
-
-A reader takes a value as it was sent, and returns it typed, or FAULT after it has added what is wrong to the problems.
-``READERS`` has the reader of each field, made from the table of fields."""
+"""Readers of the fields of a job, one for each kind of field (docs/api.md "Reading a body"). A reader takes a value as it was
+sent, and returns it typed, or FAULT after it has added the problems."""
 
 from __future__ import annotations
 
@@ -43,8 +41,7 @@ from syncd.errors import Problem
 
 Reader = Callable[[object, Catalogue, Problems], object]
 
-#: A body with more problems than this gets this many, and one that says that there are more. Reading stops there, so
-#: that a hostile body costs no more than an honest one.
+#: Reading a body stops after this many problems, so that a hostile one costs no more than an honest one.
 MAX_PROBLEMS = 500
 #: The members of a location that the service sets: they are accepted and ignored.
 LOCATION_READ_ONLY = frozenset({"id", "name", "type"})
@@ -54,8 +51,8 @@ _STATUSES = {status.value: status for status in Status}
 
 
 def unknown_field(parent: str, name: str, known: Collection[str], problems: Problems) -> None:
-    """Add the problem of a member that is not ``known``, unless there are more than MAX_PROBLEMS: a typing error must not
-    lose data silently. If a known one differs only in its writing, the problem names it."""
+    """Add the problem of a member that is not ``known``: a typing error must not lose data silently. It names a known one
+    that differs only in its writing."""
     if len(problems) > MAX_PROBLEMS:
         return
     pointer = f"{parent}/{name.replace('~', '~0').replace('/', '~1')}"
@@ -78,7 +75,7 @@ _SPELLINGS = {
 def _line(
     field: JobField, pointer: str, code: str = "", fault_of: Callable[[str], str | None] | None = None
 ) -> Reader:
-    """A text of one line; ``fault_of`` says what is wrong with it beyond that, reported as ``code``."""
+    """Return the reader of one line; ``fault_of`` returns another fault of it, reported as ``code``."""
     most, nullable = field.most, field.nullable
     needed = needed_value(field)
 
@@ -167,7 +164,7 @@ def _choices(field: JobField, pointer: str) -> Reader:
 def _entry_id(
     pointer: str, value: object, known: Mapping[int, object], shown: Collection[str], problems: Problems
 ) -> int | Fault:
-    """Return the id of an object that names an entry of a catalogue by it; what answers show beside the id is ignored."""
+    """Return the id of an object that names an entry of a catalogue by it. ``shown`` members of answers are ignored."""
     if not isinstance(value, dict):
         return wrong_type(pointer, value, "an object with an id", problems)
     if len(value) == 1 and type(id := value.get("id")) is int and id in known:
@@ -185,7 +182,7 @@ def _entry_id(
 
 
 def _list(field: JobField, pointer: str) -> Callable[[object, Problems], list[Any]]:
-    """Return the reader of an array: its entries, those to be read of one that is too long, none of what is not an array."""
+    """Return the reader of an array: its entries, the first of one that is too long, none of another value."""
     what, least, most = field.name, field.least, field.most
 
     def items_of(value: object, problems: Problems) -> list[Any]:
@@ -212,12 +209,12 @@ def _places(field: JobField, pointer: str) -> Reader:
 
     def read(value: object, _: Catalogue, problems: Problems) -> object:
         before = len(problems)
-        found: dict[tuple[str, str | None], Place] = {}
+        places: dict[tuple[str, str | None], Place] = {}
         for index, item in enumerate(items_of(value, problems)):
-            place = _place(f"{pointer}/{index}", item, problems)
-            if place is not None:
-                found.setdefault(place[1], place[0])
-        return tuple(found.values()) if len(problems) == before else FAULT
+            identified = _place(f"{pointer}/{index}", item, problems)
+            if identified is not None:
+                places.setdefault(identified[1], identified[0])
+        return tuple(places.values()) if len(problems) == before else FAULT
 
     return read
 
@@ -254,7 +251,7 @@ def _read_place(pointer: str, value: object, problems: Problems) -> _Identified 
 
 
 def _salary(field: JobField, pointer: str) -> Reader:
-    """A salary as a dict of the members that were sent."""
+    """Return the reader of a salary, as a dict of the members that were sent."""
     readers = {member.name: reader_of(member, pointer) for member in SALARY_MEMBERS}
 
     def read(value: object, catalogue: Catalogue, problems: Problems) -> object:

@@ -1,4 +1,4 @@
-"""What a plan must not do before a person has approved it (docs/reconciliation.md "When a run stops short")."""
+"""The effects of a plan that a person has to approve first (docs/reconciliation.md "When a run stops short")."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ _NOTHING_APPLIED = "nothing is applied: "
 
 
 def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
-    """Return why the run has to wait, or None if nothing holds it. ``archives``: this run may archive what is missing (a
-    whole file of a snapshot feed); what its rows' own dates archive is checked in every run.
+    """Return why the run has to wait, or None. ``archives``: this run may archive missing jobs (a whole file of a snapshot
+    feed); archiving by the rows' own dates is checked in every run.
 
-    A hold on everything wins over a hold on the archiving. Several reasons of one kind are given together; ``code`` is that
+    A hold on everything wins over a hold on the archiving. Several reasons of one kind are joined; ``code`` is that
     of the first: ``max_rejected`` ``rekeyed`` ``retitled`` ``shrunk`` ``places_assumed`` ``older_bytes`` (everything),
     ``empty`` ``without_reference`` ``feed_changed`` ``max_archive`` (archiving). ``write_failed`` shows later."""
     missing = counts.missing if archives else 0
-    for everything, found in ((True, _everything), (False, _archiving)):
-        if reasons := list(found(counts, policy, missing)):
-            what = _would_happen(counts, missing) if everything else []
-            return Hold(everything, reasons[0][0], "; ".join([*(reason for _, reason in reasons), *what]))
+    for everything, reasons_of in ((True, _everything), (False, _archiving)):
+        if reasons := list(reasons_of(counts, policy, missing)):
+            effects = _would_happen(counts, missing) if everything else []
+            return Hold(everything, reasons[0][0], "; ".join([*(reason for _, reason in reasons), *effects]))
     return None
 
 
 def why_held(reason: str) -> str:
-    """Return the ``reason`` of a Hold without its last sentence, which says what a run would do that waits as a whole."""
+    """Return the ``reason`` of a Hold without its last sentence, which names the effects of a run that waits as a whole."""
     return reason.partition(f"; {_NOTHING_APPLIED}")[0]
 
 
 def write_failed(failures: int, why: str, waiting: int, counts: PlanCounts, before: Hold | None) -> Hold:
     """Return the hold of a run of which writes failed for a reason that waiting does not mend. ``waiting``: jobs that
-    would still be archived; ``before``: what holds the archiving already."""
+    would still be archived; ``before``: the hold that the archiving has already."""
     what = "1 write" if failures == 1 else f"{failures} writes"
     reason = f"{what} failed, and waiting does not mend it ({why}); the others went in"
     if before is not None:
@@ -71,7 +71,7 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
 
 
 def _would_happen(counts: PlanCounts, missing: int) -> list[str]:
-    """Return what a run does that waits as a whole, in at most one sentence."""
+    """Return the effects of a run that waits as a whole, in at most one sentence."""
     gone = missing + counts.expired_archives
     would = ((counts.created, "new"), (counts.changed, "changed"), (gone, "gone"))
     parts = [(number, what) for number, what in would if number]
@@ -120,7 +120,7 @@ def _limit(limit: Threshold) -> str:
 
 
 def _percent(part: int, whole: int) -> str:
-    """Return the share in percent with one decimal at most. It is never rounded up to 100: "99.9" says that some are left."""
+    """Return the share in percent with one decimal at most, never rounded up to 100: "99.9" says that some are left."""
     if not whole:
         return "100"
     share = part * 100 / whole

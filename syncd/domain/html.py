@@ -1,7 +1,5 @@
-"""Description HTML (docs/specification.md 2.6): a strict token grammar, read as the tokenizer of a browser reads it.
-
-``html_faults`` accepts most texts by one regular expression. What it stops at is read as a token, either to accept it or
-to name each offending tag and attribute with its offset. The time is linear in the length of the text."""
+"""Description HTML (docs/specification.md 2.6): a strict token grammar, read as the tokenizer of a browser reads it, in a time
+that is linear in the length of the text. One regular expression accepts most texts; only where it stops is a token read."""
 
 from __future__ import annotations
 
@@ -24,9 +22,8 @@ class HtmlFault:
 
 
 _TAGS_WITHOUT_ATTRIBUTES = "/?(?:p|li|ul|br|strong|b|div|ol|em|i)"
-#: Finds the first "<" that does not begin one of the plainly allowed tags; the most usual forms come first. A quoted value
-#: without "<" cannot hide the next tag. A reference right after the scheme may stand for white space, so such an address
-#: is read token by token.
+#: The first "<" that does not begin one of the plainly allowed tags; the most usual forms come first. A quoted value
+#: without "<" cannot hide the next tag. A reference after the scheme may stand for white space: such a token is read.
 _DOUBTFUL = re.compile(
     rf"<(?![^A-Za-z/!?]|{_TAGS_WITHOUT_ATTRIBUTES}>|br ?/>|/a>"
     r'|a href="(?:https?:/|mailto:|tel:)[^\x00-\x20&"<>\s][^"<>\s]*"(?: target="[^"<>]*")?>'
@@ -47,8 +44,10 @@ _COMMENT = re.compile(r"<!--(?:-?>|.*?(?:--!?>|\Z))", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z]")
 _ALLOWED = frozenset(HTML_TAGS)
 #: Elements whose content a browser reads as text, up to their end tag.
-_RAW = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "noscript"})
-_RAW_END = {name: re.compile(rf"</(?={name}[\t\n\f\r />])", re.IGNORECASE) for name in _RAW}
+_RAW_END = {
+    name: re.compile(rf"</(?={name}[\t\n\f\r />])", re.IGNORECASE)
+    for name in "script style textarea title xmp iframe noembed noframes noscript".split()
+}
 _SHOWN = 40
 #: Characters that are searched at once. Other threads run between two searches (in one the interpreter is held).
 _STEP = 65_536
@@ -61,15 +60,14 @@ def html_faults(text: str, limit: int | None = None) -> list[HtmlFault]:
 
 
 def _faults(text: str, markup: re.Pattern[str]) -> Iterator[HtmlFault]:
-    """Yield the faults of what ``markup`` finds: the "<" of every token that may have one. Those of one tag follow each
-    other in any order."""
+    """Yield the faults of each token whose "<" ``markup`` finds; those of one tag follow each other in any order."""
     position = 0
     while position < len(text):
-        found = markup.search(text, position, position + _STEP)
-        if found is None:
+        token = markup.search(text, position, position + _STEP)
+        if token is None:
             position += _STEP
             continue
-        start = found.start()
+        start = token.start()
         if _TAG.match(text, start):
             position = yield from _tag_faults(text, start)
         elif not text.startswith(("/", "!", "?"), start + 1):  # a "<" at the end of the text, or of the step
@@ -97,8 +95,8 @@ def _markup(text: str, start: int) -> tuple[str, int]:
 
 
 def _tag_faults(text: str, start: int) -> Generator[HtmlFault, None, int]:
-    """Yield the faults of the tag at ``start``, and return the offset at which a browser continues. What is known only at
-    the end of the tag comes last, so that a tag without end is not read to its end."""
+    """Yield the faults of the tag at ``start``, and return the offset at which a browser continues. Faults that show at
+    the end of the tag come last, so that a tag without end is not read to its end."""
     closing = text[start + 1] == "/"
     name = _match(_NAME, text, start + 1 + closing)
     tag, position = _lower(name[0]), name.end()
@@ -134,9 +132,9 @@ def _attribute_fault(attribute: re.Match[str], shown: str, link: bool, seen: set
 
 def _match(pattern: re.Pattern[str], text: str, position: int) -> re.Match[str]:
     """Return the match of ``pattern`` at ``position``, where there always is one."""
-    found = pattern.match(text, position)
-    assert found is not None
-    return found
+    match = pattern.match(text, position)
+    assert match is not None
+    return match
 
 
 _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
@@ -157,15 +155,15 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(?=.)", re.DOTALL)
 
 
 def _link_fault(raw: str) -> str | None:
-    """Return why a raw ``href`` is refused, or None. Its scheme is read as a browser does: decoded, without what it drops."""
+    """Return why a raw ``href`` is refused, or None. Its scheme is read as a browser reads it: decoded, without controls."""
     address = decode(raw).strip(_CONTROLS).translate(_DROPPED)
     if not address:
         return "the href is empty"
-    found = _SCHEME.match(address)
-    if found is None:
+    scheme = _SCHEME.match(address)
+    if scheme is None:
         return "the href needs a scheme: http, https, mailto or tel"
-    if _lower(found[1]) not in HTML_SCHEMES:
-        return f"the href has the scheme {_short(found[1])!r}; http, https, mailto and tel are allowed"
+    if _lower(scheme[1]) not in HTML_SCHEMES:
+        return f"the href has the scheme {_short(scheme[1])!r}; http, https, mailto and tel are allowed"
     return None
 
 
@@ -182,14 +180,14 @@ def decode(value: str) -> str:
     return _REFERENCE.sub(_decoded, value) if "&" in value else value
 
 
-def _decoded(found: re.Match[str]) -> str:
-    hexadecimal, decimal, name, semicolon, equals = found.groups()
+def _decoded(reference: re.Match[str]) -> str:
+    hexadecimal, decimal, name, semicolon, equals = reference.groups()
     if hexadecimal:
         return _character(hexadecimal, 16)
     if decimal:
         return _character(decimal, 10)
     text = html5.get(name + semicolon)
-    return found[0] if text is None or (equals and not semicolon) else text + equals
+    return reference[0] if text is None or (equals and not semicolon) else text + equals
 
 
 def _character(digits: str, base: int) -> str:
@@ -201,9 +199,9 @@ def _character(digits: str, base: int) -> str:
 
 
 def _after(text: str, end: int, tag: str) -> int:
-    """Return where a browser reads the next token after the start tag ``tag``, which ends at ``end``: right there, or at
+    """Return where a browser reads the next token after the start tag ``tag``, which ends at ``end``: there, or at
     the end tag of raw text."""
-    if tag == "plaintext":
-        return len(text)
-    found = _RAW_END[tag].search(text, end) if tag in _RAW else None
-    return found.start() if found else len(text) if tag in _RAW else end
+    if tag in _RAW_END:
+        raw_end = _RAW_END[tag].search(text, end)
+        return raw_end.start() if raw_end else len(text)
+    return len(text) if tag == "plaintext" else end

@@ -1,6 +1,4 @@
-"""What a job posting is: the values that every other package uses (docs/specification.md 2).
-
-``Job`` is a whole posting as stored; ``JobInput`` holds only the fields that were sent, checked and typed."""
+"""A job posting as the values that every other package uses (docs/specification.md 2)."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ class Status(StrEnum):
 
 
 class CloseOrigin(StrEnum):
-    """Who chose the close date: nobody (the default of 60 days), the renewal of a feed, or a person or feed that sent it."""
+    """The origin of the close date: the default of 60 days, the renewal of a feed, or a person or feed that sent it."""
 
     DEFAULT = "default"
     RENEWED = "renewed"
@@ -30,7 +28,7 @@ class CloseOrigin(StrEnum):
 
 
 class ArchivedBy(StrEnum):
-    """Why a job is archived. It decides whether the job becomes active when its feed lists it again
+    """The reason why a job is archived. It decides whether the job becomes active when its feed lists it again
     (docs/reconciliation.md "What a row sends")."""
 
     PERSON = "person"  # through the API or the command line: it stays archived
@@ -105,12 +103,11 @@ class Job(Struct, frozen=True):
 
 
 class JobInput(Struct, frozen=True):
-    """The fields that were sent: wire name → value of the type that ``FieldKind`` gives for its kind.
+    """The fields that were sent, checked: wire name → value of the type that ``FieldKind`` gives for its kind.
 
-    A field that cannot be null in a Job may be None here if null asks for its default (``closeDate``). Locations are
-    Places until the store has located them. The members of a salary merge like the fields do.
-
-    ``id`` is the read-only ``id`` of the body, if one was sent: an update compares it with that of the job addressed."""
+    None asks for the default where a Job cannot lack the value (``closeDate``). Locations are Places until the store has
+    located them. The members of a salary merge like the fields do. ``id`` is the read-only ``id`` of the body, if it has
+    one: an update compares it with that of the job addressed."""
 
     fields: Mapping[str, object]
     id: int | None = None
@@ -138,7 +135,7 @@ class Moment(Struct, frozen=True):
 
 
 class ActorKind(StrEnum):
-    """Who or what changed a job."""
+    """The kinds of authors of a change."""
 
     KEY = "key"
     RUN = "run"
@@ -148,7 +145,7 @@ class ActorKind(StrEnum):
 
 
 class Actor(Struct, frozen=True):
-    """Who makes a change, for the history: an API key or a feed run by its id, the service, or the operator, whose
+    """The author of a change, for the history: an API key or a feed run by its id, the service, or the operator, whose
     ``id`` is the session's number in the operator's pages, None for a command. ``request_id``: of the request to the API."""
 
     kind: ActorKind

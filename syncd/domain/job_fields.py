@@ -1,8 +1,8 @@
-"""The fields of a job, each described once (docs/specification.md 2.1). Every list of fields is made from this table.
+"""The fields of a job, each described once (docs/specification.md 2.1), and the rules that only a whole job can break
+(docs/api.md "Reading a body"). Every list of fields is made from this table.
 
 A layer has one table by *kind*, not by field: how a value of that kind is checked (domain), stored, answered, mapped,
-exported. So a new field of a known kind is a line in ``FIELDS``, an attribute of ``Job`` with a default, a column of
-the table ``job`` with its migration, and its documentation."""
+exported. docs/architecture.md "How to add a field" lists the steps."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ FIELD: Mapping[str, JobField] = {field.name: field for field in FIELDS}
 ATTRIBUTES: Mapping[str, str] = {field.name: field.attribute for field in FIELDS}
 SALARY_ATTRIBUTES: Mapping[str, str] = {member.name: member.attribute for member in SALARY_MEMBERS}
 
-#: What only the service sets: accepted in a body, and ignored (but ``id``, which must be that of the job addressed).
+#: The members that only the service sets. A body may have them; only its ``id`` is checked.
 READ_ONLY = ("id", "employer", "publishDate")
 #: The members of a whole job in an answer, in the order of docs/specification.md 2.1.
 JOB_MEMBERS = ("id", "referenceId", "employer", "title", "publishDate", *(field.name for field in FIELDS[2:]))
@@ -126,7 +126,7 @@ HEADER_MEMBERS = (
 )
 #: The two addresses at which candidates may apply.
 ADDRESSES = tuple(field for field in FIELDS if field.routing is not None)
-#: What a change in the history can be about: wire name → attribute of Job.
+#: The fields that a change in the history can be about: wire name → attribute of Job.
 CHANGEABLE: Mapping[str, str] = {"publishDate": "publish_date", **ATTRIBUTES}
 
 
@@ -135,35 +135,39 @@ def fields_of(*kinds: FieldKind) -> tuple[JobField, ...]:
     return tuple(field for field in FIELDS if field.kind in kinds)
 
 
+# -- the rules of a whole job ----------------------------------------------------------------------------------
+
+
 def needed_value(field: JobField) -> str:
     """Return the fault of a job that has no value in a field that it always needs."""
-    what = f"a {field.name}" if not field.least else f"{field.least} to {field.most} {field.name}"
-    return f"a job needs {what}"
+    value = f"a {field.name}" if not field.least else f"{field.least} to {field.most} {field.name}"
+    return f"a job needs {value}"
 
 
 def _required(field: JobField, detail: str) -> tuple[str, Problem]:
     return field.attribute, Problem(f"/{field.name}", "required", detail)
 
 
-def _address_needed(field: JobField) -> tuple[str, Problem]:
-    how = "by e-mail" if field.kind is FieldKind.EMAIL else "at a web address"
-    return _required(field, f"applications {how} (routing type {field.routing}) need {field.name}")
-
-
-#: Attribute and problem of what every job needs, and of what an active job needs beside it.
+#: Attribute and problem of each value that every job needs, and that an active job needs beside these.
 _NEEDED_ALWAYS = [_required(field, needed_value(field)) for field in FIELDS if field.needed is Needed.ALWAYS]
 _NEEDED_ACTIVE = [
     _required(field, f"an active job needs {field.name}") for field in FIELDS if field.needed is Needed.ACTIVE
 ]
+_WAYS = {FieldKind.EMAIL: "by e-mail", FieldKind.URL: "at a web address"}
 #: Routing type → attribute and problem of the address that it needs.
-_ADDRESS = {field.routing: _address_needed(field) for field in ADDRESSES}
+_ADDRESS = {
+    field.routing: _required(
+        field, f"applications {_WAYS[field.kind]} (routing type {field.routing}) need {field.name}"
+    )
+    for field in ADDRESSES
+}
 _ORDER = {field.name: place for place, field in enumerate(FIELDS)}
 
 
 def check_job(job: Job, sent_fields: Mapping[str, object], today: date | None) -> list[Problem]:
     """Return every rule that the merged ``job`` breaks, in the order of ``sent_fields``, then of docs/specification.md 2.1.
 
-    An active job must not close before ``today``. None: its close date may be of any day, as it is not what changes."""
+    An active job must not close before ``today``; None: its close date does not change, and may be of any day."""
     problems = [problem for attribute, problem in _NEEDED_ALWAYS if not getattr(job, attribute)]
     if job.status is Status.ACTIVE:
         problems += [problem for attribute, problem in _NEEDED_ACTIVE if getattr(job, attribute) is None]

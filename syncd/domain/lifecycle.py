@@ -1,5 +1,5 @@
 """The life of a job (docs/specification.md 3; docs/api.md "Statuses"): create, merge an update, change the status,
-publish again, archive. The only place where a status, a publish date or a close date is set."""
+publish again, archive, revert. The only place where a status, a publish date or a close date is set."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TRANSITIONS: Mapping[Status, tuple[Status, ...]] = {
     Status.DRAFT: (Status.ACTIVE, Status.ARCHIVED),
 }
 
-#: What is set only together with a field → that field, both by attribute.
+#: Attribute that is set only together with another one → that one.
 GOES_WITH: Mapping[str, str] = {
     "archived_by": "status",
     "close_origin": "close_date",
@@ -35,7 +35,7 @@ GOES_WITH: Mapping[str, str] = {
 #: The fields that are taken over as they are sent; the others have rules of their own below.
 _PLAIN = [field for field in FIELDS if field.name not in ("closeDate", "status", "locations", "salary")]
 _UPDATED = {field.name: field.attribute for field in _PLAIN if field not in ADDRESSES}
-#: What a new job has where nothing is sent; what a job cannot lack is empty, and then a rule is broken.
+#: The values of a new job where nothing is sent. One that a job cannot lack is empty, and breaks a rule.
 _EMPTY: Mapping[FieldKind, object] = {FieldKind.FLAG: False, FieldKind.CHOICES: (), FieldKind.TEXT: ""}
 _NEW = [(field.name, field.attribute, None if field.nullable else _EMPTY.get(field.kind)) for field in _PLAIN]
 
@@ -49,10 +49,11 @@ def decide(
     by: ArchivedBy = ArchivedBy.PERSON,
     chosen: CloseOrigin = CloseOrigin.CHOSEN,
 ) -> Decision:
-    """Return what ``sent`` makes of ``current`` (None: a job that does not exist yet): merge, transition, rules.
+    """Return the result of ``sent`` for ``current`` (None: a job that does not exist yet): merge, transition, rules. Raise
+    nothing: a forbidden change is a Reject.
 
     ``sent.fields["locations"]`` must hold Locations (already located). ``by`` is noted when the input archives the job,
-    ``chosen`` when it sets a close date. Raise nothing: what the rules forbid is a Reject."""
+    ``chosen`` when it sets a close date."""
     fields = sent.fields
     if current is None:
         job = new_job(fields, now, employer_id, by=by, chosen=chosen)
@@ -87,7 +88,7 @@ def new_job(
     by: ArchivedBy = ArchivedBy.PERSON,
     chosen: CloseOrigin = CloseOrigin.CHOSEN,
 ) -> Job:
-    """Return the job that ``fields`` would create now, with every default; what is required but absent is empty."""
+    """Return the job that ``fields`` would create now, with every default; absent required values are empty."""
     get = cast("Mapping[str, Any]", fields).get
     status = get("status", Status.DRAFT)
     close_date = get("closeDate")
@@ -188,10 +189,8 @@ def _close_date(
 
 
 def restore(current: Job, values: Mapping[str, Any]) -> Update | Unchanged | Reject:
-    """Return the job with ``values`` (by attribute) as it had them before: what a revert does. The only change of status
-    besides TRANSITIONS, for an operator alone: no input of the API or of a feed leads here.
-
-    A close date that has passed meanwhile is put back too; every other rule of a whole job holds."""
+    """Return the job with earlier ``values`` (by attribute) for a revert: the only change of status besides TRANSITIONS, for
+    an operator alone. A close date that has passed meanwhile is put back too; every other rule of a whole job holds."""
     changes = {name: value for name, value in values.items() if getattr(current, name) != value}
     if not changes:
         return Unchanged(current)
@@ -204,7 +203,7 @@ def restore(current: Job, values: Mapping[str, Any]) -> Update | Unchanged | Rej
 
 
 def decide_missing(current: Job) -> Update | Unchanged:
-    """Return what becomes of a job that its feed no longer has: an active one is archived as MISSING."""
+    """Archive an active job that its feed no longer has as MISSING."""
     return _archive(current, ArchivedBy.MISSING)
 
 
@@ -240,7 +239,9 @@ def decide_refresh(
     return Update(current, job, ("publishDate",))
 
 
-#: What becomes of a job that the run created: a row that names it again makes it active.
+# -- reverting a run -------------------------------------------------------------------------------------------
+
+#: The values of a reverted job that the run created: a row that names it again makes it active.
 _GONE: Mapping[str, Any] = {"status": Status.ARCHIVED, "archived_by": ArchivedBy.MISSING}
 
 
@@ -252,15 +253,17 @@ class PastChange(Struct, frozen=True):
 
 
 class RevertDecision(Struct, frozen=True):
-    """What a revert does to a job. ``stays``: wire names of the fields that the run changed and somebody else changed
-    since, and that now differ from what they were before the run."""
+    """The effect of a revert on a job. ``stays``: wire names of the fields that the run changed and somebody else changed
+    since, and that now differ from their values before the run."""
 
     decision: Update | Unchanged | Reject
     stays: tuple[str, ...] = ()
 
 
 def decide_revert(current: Job, changes: Sequence[PastChange]) -> RevertDecision:
-    """Return what becomes of a job. ``changes``: of the run and later ones, in order. A job put back before stays as it is."""
+    """Return the job with everything put back that the run changed and nobody changed since, field by field
+    (docs/reconciliation.md "Reverting a run"). ``changes``: of the run and later ones, in order. A second revert changes
+    nothing."""
     since: set[str] = set()  # fields that others changed after the change that is looked at
     back: dict[str, Any] = {}
     stays: dict[str, Any] = {}

@@ -1,6 +1,5 @@
-"""Locations as people write them: "City", "City, PC" or "City PC" (docs/specification.md 4.2; docs/api.md "Locations").
-
-Only the writing is checked here: the store knows whether a place exists and how it is spelled."""
+"""Locations as people write them: "City", "City, PC" or "City PC" (docs/specification.md 4.2; docs/api.md "Locations"). The
+store knows whether a place exists and how it is spelled."""
 
 from __future__ import annotations
 
@@ -12,30 +11,20 @@ from functools import lru_cache
 from syncd.domain.job import Place
 from syncd.domain.text import fold
 
-#: Province code → its names: English, French, then abbreviations of older days. (``_province_key`` says what is one name.)
+#: Province code → its names: English, French, then abbreviations of older days, compared by ``_province_key``.
 PROVINCES: Mapping[str, tuple[str, ...]] = {
     "AB": ("Alberta", "Alta."),
     "BC": ("British Columbia", "Colombie-Britannique", "C.-B."),
     "MB": ("Manitoba", "Man."),
     "NB": ("New Brunswick", "Nouveau-Brunswick"),
     "NL": (
-        "Newfoundland and Labrador",
-        "Terre-Neuve-et-Labrador",
-        "Newfoundland",
-        "Terre-Neuve",
-        "Labrador",
-        "T.-N.-L.",
-        "NF",
-        "Nfld.",
-        "NFL",
+        *("Newfoundland and Labrador", "Terre-Neuve-et-Labrador", "Newfoundland", "Terre-Neuve", "Labrador"),
+        *("T.-N.-L.", "NF", "Nfld.", "NFL"),
     ),
     "NS": ("Nova Scotia", "Nouvelle-Écosse", "N.-É."),
     "NT": (
-        "Northwest Territories",
-        "Territoires du Nord-Ouest",
-        "Territories of the Northwest",
-        "N.W.T.",
-        "T.N.-O.",
+        *("Northwest Territories", "Territoires du Nord-Ouest", "Territories of the Northwest"),
+        *("N.W.T.", "T.N.-O."),
     ),
     "NU": ("Nunavut", "Nvt."),
     "ON": ("Ontario", "Ont."),
@@ -52,8 +41,6 @@ _PUNCTUATION = frozenset(".'!-()/ ")
 #: Apostrophes and hyphens as word processors set them.
 _TYPED = str.maketrans("’‘‐‑–", "''---")
 _PLAIN_CITY = re.compile(r"[A-Za-z][A-Za-z .'\-]*")
-
-
 _SAINTS = {"st": "saint", "ste": "sainte", "sts": "saints", "stes": "saintes"}
 _LOOSE = str.maketrans({"-": " ", ".": " ", "/": " ", "(": " ", ")": " ", "'": None, "!": None})
 #: Names that are used for a shipped place but are not its name: (key, province) → key.
@@ -82,8 +69,8 @@ def place_words(name: str) -> list[str]:
 
 def place_aliases(key: str, province: str | None) -> list[tuple[str, str]]:
     """Return (key, province) of the places that have ``key`` as another name; without a province only if there is one."""
-    found = [(name, at) for (alias, at), name in ALIASES.items() if alias == key and province in (None, at)]
-    return found if len(found) == 1 else []
+    places = [(name, at) for (alias, at), name in ALIASES.items() if alias == key and province in (None, at)]
+    return places if len(places) == 1 else []
 
 
 def _province_key(name: str) -> str:
@@ -94,7 +81,7 @@ _CODES = {_province_key(name): code for code, names in PROVINCES.items() for nam
 
 
 def province_code(name: str) -> str | None:
-    """Return the code of the province that ``name`` names by code, in English or French, or by an older abbreviation, or None."""
+    """Return the code of the province that ``name`` is a code, a name or an abbreviation of, or None."""
     return _CODES.get(_province_key(name))
 
 
@@ -107,13 +94,13 @@ def split_code(text: str) -> tuple[str, str]:
 
 
 def place_identity(place: Place) -> tuple[str, str | None]:
-    """Return what two ways of writing one place have in common: the city without case and accents, and the province."""
+    """Return the same for two ways of writing one place: the city without case and accents, and the province."""
     return fold(place.city), place.province
 
 
 def parse_place(text: str) -> tuple[Place, list[tuple[str, str]]]:
-    """Return the place that ``text`` names, without surrounding and repeated white space, and what is wrong with it:
-    (code, detail), the codes being ``too_long``, ``invalid_characters`` (both of the city) and ``unknown_province``."""
+    """Return the place that ``text`` names, without surrounding and repeated white space, and its faults as (code, detail):
+    ``too_long`` and ``invalid_characters`` of the city, ``unknown_province``."""
     city, comma, suffix = text.partition(",")
     city, suffix = " ".join(city.translate(_TYPED).split()), suffix.strip()
     if not comma:

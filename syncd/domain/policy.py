@@ -1,4 +1,4 @@
-"""What an operator decides for a feed: its limits and habits (docs/reconciliation.md "When a run stops short")."""
+"""The operator's decisions for a feed: its limits and habits (docs/reconciliation.md "When a run stops short")."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from syncd.values import (
     FLAG,
-    LARGEST_COUNT,
+    MAX_COUNT,
     PERCENT,
     SIZE,
     Setting,
@@ -19,7 +19,7 @@ from syncd.values import (
     settings_field,
 )
 
-ROWS = number(0, LARGEST_COUNT, "rows")
+ROWS = number(0, MAX_COUNT, "rows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def _threshold(default: Threshold, counted: str, doc: str, count_doc: str = "") 
 
 
 def _of_feeds(kind: SettingKind, default: object) -> Any:
-    """Declare what only the file of a feed says."""
+    """Declare a setting that only the file of a feed has."""
     return field(default=kind.parse(default), metadata={"kind": kind})
 
 

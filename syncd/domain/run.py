@@ -32,14 +32,14 @@ class RunState(StrEnum):
 
 
 class HoldScope(StrEnum):
-    """What waits for a decision in a held run."""
+    """The part of a held run that waits for a decision."""
 
     ARCHIVE = "archive"  # only the archiving waits: the rows are applied
     ALL = "all"  # nothing was applied
 
 
 class RunKind(StrEnum):
-    """What a run does: it reconciles a file, or takes back an earlier run."""
+    """The kinds of runs: one reconciles a file, or takes back an earlier run."""
 
     FILE = "file"
     REVERT = "revert"
@@ -86,8 +86,8 @@ class UnknownValues:
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """How far a run is that goes on: the records or jobs that are done in ``phase``, and its share (0 to 1) of the bytes
-    (hashing, reading) or of the records and jobs (applying, archiving)."""
+    """The progress of a run: the records or jobs that are done in ``phase``, and their share (0 to 1); while hashing and
+    reading the share of the bytes."""
 
     phase: str
     records: int
@@ -97,8 +97,8 @@ class RunProgress:
 @dataclass(frozen=True, slots=True)
 class Run:
     """One run as the run log has it. Instants are UTC; ``phases`` are seconds by name; ``sha256`` is of the file, in hex.
-    ``reverts``: the run that this one reverts (kind ``revert``); ``repeats``: the run whose kept file is run again.
-    ``filtered_by``: the rows that the feed's file leaves out, by rule."""
+    ``reverts``: the run that this one reverts; ``repeats``: the run whose kept file is run again. ``filtered_by``: the
+    rows that the feed's file leaves out, by rule."""
 
     id: int
     feed: str
@@ -130,8 +130,8 @@ class Run:
 
     @property
     def proved_usable(self) -> bool | None:
-        """Whether something of the file was applied, or had been before. None while that is not known, because the run has not
-        ended or a person has to decide."""
+        """Whether something of the file was applied, or had been before. None: the run has not ended, or a person has to
+        decide."""
         match self.state:
             case RunState.SUCCEEDED | RunState.UNCHANGED:
                 return True
@@ -177,7 +177,7 @@ class FeedWarning:
 
 
 class NoticeEvent(StrEnum):
-    """What happened. All but the last two concern a feed. A feed that has ``recovered`` works again."""
+    """The events of notices. All but the last two concern a feed. A feed that has ``recovered`` works again."""
 
     HELD = "feed.held"
     FAILED = "feed.failed"
@@ -198,7 +198,10 @@ class NoticeEvent(StrEnum):
         return self.value.partition(".")[2]
 
 
-#: What a feed has that needs somebody, until a file of it is taken.
+# -- notices: messages to the operator -------------------------------------------------------------------------
+
+
+#: The troubles of a feed that need somebody, until a file of it is taken.
 TROUBLES_OF_FILES = frozenset({NoticeEvent.HELD, NoticeEvent.FAILED, NoticeEvent.POISON, NoticeEvent.OVERDUE})
 
 
@@ -206,7 +209,7 @@ TROUBLES_OF_FILES = frozenset({NoticeEvent.HELD, NoticeEvent.FAILED, NoticeEvent
 class Notice:
     """``key`` names it in every message, and is never used again. ``feed`` is None if it concerns the service, ``run`` if no
     run is the reason; ``state`` is that of the run, else ``overdue``, ``degraded`` or ``usable``. ``counts``: those of the
-    run, else what there is to count. ``over``: of a recovered feed, the event that is over; ``holds``: as in Run."""
+    run, or of the event. ``over``: of a recovered feed, the event that is over; ``holds``: as in Run."""
 
     event: NoticeEvent
     feed: str | None

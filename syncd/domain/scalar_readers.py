@@ -1,7 +1,7 @@
-"""Readers of single values: from what a JSON parser or a feed's mapping gives to typed values.
+"""Readers of single values, as a JSON parser or a feed's mapping gives them.
 
-A reader returns the typed value, or FAULT after it has added what is wrong to ``problems``. Numbers arrive as
-int or Decimal; a float is refused, because it has lost digits already. Of an address only the writing is checked."""
+A reader returns the typed value, or FAULT after it has added to ``problems``. Numbers arrive as int or Decimal; a float is
+refused, because it has lost digits already. Of an address only the writing is checked."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _C1 = re.compile(b"\xc2[\x80-\x9f]")
 _STEP = Decimal(1).scaleb(-AMOUNT_DECIMALS)
 _EXACT = Context(prec=40, traps=[])
 
-_LONGEST_DATE = 64
+_MAX_DATE = 64
 _DATE = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
     r"(?:[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9](?::(?:[0-5][0-9]|60)(?:[.,][0-9]{1,12})?)?"
@@ -84,14 +84,14 @@ def read_line(pointer: str, value: object, most: int, problems: Problems) -> str
     if len(text) > most:
         detail = f"{len(text)} characters; at most {most} are allowed"
         return refused(pointer, "too_long", detail, problems, shown_value(text))
-    if not text.isprintable() and (found := _FORBIDDEN.search(text)):
-        return _invalid_character(pointer, found, problems)
+    if not text.isprintable() and (character := _FORBIDDEN.search(text)):
+        return _invalid_character(pointer, character, problems)
     return text
 
 
 def check_line(name: str, text: str, most: int) -> str:
-    """Return ``text`` without surrounding and repeated white space, for what an operator names: of at most ``most`` code points,
-    without control characters. Raises Invalid."""
+    """Return a name that an operator gives, without surrounding and repeated white space. Raise Invalid unless it has at most
+    ``most`` code points and no control characters."""
     text.encode()  # an argument of the command line need not be UTF-8: raises UnicodeEncodeError
     problems: Problems = []
     line = read_line(f"/{name}", " ".join(text.split()), most, problems)
@@ -106,15 +106,15 @@ def read_text(pointer: str, value: object, problems: Problems) -> str | Fault | 
         return None if value is None else wrong_type(pointer, value, "a string", problems)
     if not value or value.isspace():
         return None
-    if not _is_clean(value) and (found := _FORBIDDEN_IN_TEXT.search(value)):
-        return _invalid_character(pointer, found, problems)
+    if not _is_clean(value) and (character := _FORBIDDEN_IN_TEXT.search(value)):
+        return _invalid_character(pointer, character, problems)
     return value
 
 
 def _is_clean(text: str) -> bool:
-    """Whether ``text`` has no forbidden character. Searching bytes is several times faster than searching code points."""
+    """Return whether ``text`` has no forbidden character. Bytes are searched several times faster than code points."""
     with suppress(UnicodeEncodeError):
-        raw = text.encode("latin-1")  # one byte a character: three times as fast as what follows
+        raw = text.encode("latin-1")  # one byte a character: three times as fast as UTF-8
         return len(raw.translate(None, _CONTROL_LATIN)) == len(raw)
     try:
         raw = text.encode()
@@ -125,8 +125,8 @@ def _is_clean(text: str) -> bool:
     return not (_C1.search(raw) or "\ufffe" in text or "\uffff" in text)
 
 
-def _invalid_character(pointer: str, found: re.Match[str], problems: Problems) -> Fault:
-    detail = f"offset {found.start()}: the character U+{ord(found[0]):04X} is not allowed"
+def _invalid_character(pointer: str, character: re.Match[str], problems: Problems) -> Fault:
+    detail = f"offset {character.start()}: the character U+{ord(character[0]):04X} is not allowed"
     return refused(pointer, "invalid_characters", detail, problems)
 
 
@@ -184,7 +184,7 @@ def read_date(pointer: str, value: object, problems: Problems) -> date | Fault |
         return None if value is None else wrong_type(pointer, value, "a date as a string", problems)
     if not value:
         return None
-    parsed = _parse_date(value) if len(value) <= _LONGEST_DATE else None
+    parsed = _parse_date(value) if len(value) <= _MAX_DATE else None
     if parsed is None:
         detail = "not an ISO 8601 date (YYYY-MM-DD) or date-time"
         return refused(pointer, "invalid_date", detail, problems, shown_value(value))
@@ -193,19 +193,18 @@ def read_date(pointer: str, value: object, problems: Problems) -> date | Fault |
 
 @lru_cache(maxsize=4096)
 def _parse_date(text: str) -> date | None:
-    found = _DATE.fullmatch(text)
-    if found is None:
+    parts = _DATE.fullmatch(text)
+    if parts is None:
         return None
-    try:
-        return date(int(found[1]), int(found[2]), int(found[3]))
-    except ValueError:
-        return None
+    with suppress(ValueError):
+        return date(int(parts[1]), int(parts[2]), int(parts[3]))
+    return None
 
 
 # -- addresses -------------------------------------------------------------------------------------------------
 
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"
-#: What is accepted without a closer look: nearly all addresses.
+#: Nearly all addresses, accepted without a closer look.
 _PLAIN_URL = re.compile(
     rf"[Hh][Tt][Tt][Pp][Ss]?://(?:{_LABEL}\.)*[A-Za-z](?:[A-Za-z0-9-]{{0,61}}[A-Za-z0-9])?"
     r"""(?:[/?#][A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%|]*)?"""
@@ -236,8 +235,8 @@ def url_fault(url: str) -> str | None:
         return None
     if not _SCHEME.match(url):
         return "the address must begin with http:// or https://"
-    if found := _NOT_IN_URL.search(url):
-        return f"the address cannot contain {found[0]!r}"
+    if character := _NOT_IN_URL.search(url):
+        return f"the address cannot contain {character[0]!r}"
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -249,9 +248,6 @@ def url_fault(url: str) -> str | None:
         return "the address has no host"
     if port == 0 or parts.netloc.endswith(":"):
         return "the port must be 1 to 65535"
-    return None if "[" in parts.netloc or _is_host(host) else f"{host[:100]!r} is not a host name"
-
-
-def _is_host(host: str) -> bool:
     labels = host.removesuffix(".").split(".")
-    return len(host) <= 253 and all(_HOST_LABEL.fullmatch(label) for label in labels)
+    is_host = len(host) <= 253 and all(_HOST_LABEL.fullmatch(label) for label in labels)
+    return None if "[" in parts.netloc or is_host else f"{host[:100]!r} is not a host name"

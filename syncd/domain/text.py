@@ -1,4 +1,4 @@
-"""How texts are compared: without case, accents and typographic variants. Stored texts are never folded."""
+"""Texts compared without case, accents and typographic variants, and names compared for a likely misspelling."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 
 
 def fold(text: str) -> str:
-    """Return ``text`` for comparing and searching: "Montréal – Été" and "MONTREAL - ete" fold to the same string.
-
-    Folding twice changes nothing. White space and punctuation stay, so that substring search works."""
+    """Return ``text`` for comparing and searching: "Montréal – Été" and "MONTREAL - ete" fold to the same string. White space
+    and punctuation stay, so that substring search works. Folding twice changes nothing."""
     if text.isascii():
         return text.lower().replace("`", "'")
     return _known_fold(text) if len(text) <= _REMEMBERED else _fold_unicode(text)
@@ -43,9 +42,8 @@ def _step(text: str) -> str:
 
 
 def name_key(name: str) -> str:
-    """Return ``name`` for finding a catalogue entry: folded, with one space for what is neither letter nor digit.
-
-    ``FULL_TIME``, ``full-time`` and ``Full  Time`` have the same key."""
+    """Return ``name`` for finding a catalogue entry: folded, its words of letters and digits. ``FULL_TIME``, ``full-time``
+    and ``Full  Time`` have the same key."""
     return _known_key(name) if len(name) <= _REMEMBERED else _name_key(name)
 
 
@@ -65,7 +63,7 @@ MAX_NAME_CHARACTERS, MAX_CANDIDATES = 200, 5_000
 
 def near_names(name: str, known: Iterable[str], *, most: int = 1, least: float = 0.6) -> list[str]:
     """Return up to ``most`` of ``known`` that ``name`` may be a misspelling of, the likeliest first. Case, ``-`` and ``_`` do not
-    count. ``least``: how alike they have to be, from 0 to 1."""
+    count. ``least``: the ratio by which they have to be alike, from 0 to 1."""
     if len(name) > MAX_NAME_CHARACTERS:
         return []
     folded = {_folded(one): one for one in islice(known, MAX_CANDIDATES) if len(one) <= MAX_NAME_CHARACTERS}

@@ -1,4 +1,4 @@
-"""What aiohttp lacks, for every HTTP application of the service: limits on connections and requests, strict bodies,
+"""Additions to aiohttp for every HTTP application of the service: limits on connections and requests, strict bodies,
 problems (RFC 9457), conditional answers, CORS, request ids and timings."""
 
 from syncd.web import limits, problems

@@ -1,5 +1,5 @@
-"""Absolute addresses for the Location header and for pages, and the address of the client: that of the connection, or, behind
-trusted proxies, the one that they report."""
+"""Absolute addresses of the service, and the address of the client: that of the connection, or the one that trusted proxies
+report."""
 
 from __future__ import annotations
 
@@ -33,21 +33,17 @@ class Proxies:
     def client(self, remote: str | None, forwarded: Iterable[str]) -> str:
         """Return the address that limits count for. ``forwarded``: the X-Forwarded-For headers as sent.
 
-        They are read from the right, because only what trusted proxies appended is true. The client is the first
-        address that is not a trusted proxy, else the last address that can be read.
-        """
-        found = address_in(remote or "")
-        if found is None:
+        They are read from the right, because only addresses that trusted proxies appended are true. The client is the first
+        address that is not a trusted proxy, else the last address that can be read."""
+        client = address_in(remote or "")
+        if client is None:
             return ""
-        hops = [hop for header in forwarded for hop in header.split(",")] if self._ours(found) else []
+        hops = [hop for header in forwarded for hop in header.split(",")]
         for hop in reversed(hops[-MAX_HOPS:]):
-            before = address_in(hop)
-            if before is None:
+            if not self._ours(client) or (before := address_in(hop)) is None:
                 break
-            found = before
-            if not self._ours(found):
-                break
-        return neighbourhood(found)
+            client = before
+        return neighbourhood(client)
 
     def _ours(self, address: IpAddress | None) -> bool:
         return address is not None and any(address in network for network in self._networks)
@@ -68,7 +64,7 @@ def address_in(text: str) -> IpAddress | None:
 
 
 def neighbourhood(address: IpAddress) -> str:
-    """Return what belongs to one client: an IPv4 address, or the /64 network that an IPv6 site has to itself."""
+    """Return the network of one client: an IPv4 address, or the /64 network that an IPv6 site has to itself."""
     if isinstance(address, IPv4Address):
         return str(address)
     return str(IPv6Address(int(address) >> 64 << 64)) + "/64"
@@ -82,8 +78,8 @@ def neighbourhood_of(remote: str) -> str:
 
 
 class Addresses:
-    """The addresses under ``base_path``. They begin with ``public_url``, or, if that is empty, with what the request
-    says. X-Forwarded-Proto and X-Forwarded-Host count only when a trusted proxy sends them."""
+    """The addresses under ``base_path``. They begin with ``public_url``, or, if that is empty, as the request says.
+    X-Forwarded-Proto and X-Forwarded-Host count only when a trusted proxy sends them."""
 
     def __init__(self, base_path: str, public_url: str, trusted_proxies: Iterable[str]) -> None:
         self._base_path, self._public, self._proxies = base_path, public_url, Proxies(trusted_proxies)
@@ -97,8 +93,8 @@ class Addresses:
         return self._proxies.client(request.remote, request.headers.getall("X-Forwarded-For", ()))
 
     def origin(self, request: web.Request) -> str:
-        """Return scheme and host as the request says, or, if a trusted proxy sent it, as that reports them. Raises
-        ``malformed_request`` for what is not a host."""
+        """Return scheme and host as the request says, or, if a trusted proxy sent it, as that reports them. Raise
+        ``malformed_request`` unless it is a host."""
         scheme, host, forwarded = request.scheme, request.headers.get("Host") or _local(request), ""
         if self._proxies.trusts(request.remote):
             proto = _first(request, "X-Forwarded-Proto").lower()

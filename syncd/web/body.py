@@ -1,8 +1,5 @@
-"""The body of a request: media type, size, time, then strict JSON.
-
-Knows nothing of jobs. Every fault is a ``Refusal``. Numbers with a fraction or an exponent become exact Decimals.
-A large body is parsed and judged in a thread: a megabyte can take a tenth of a second, in which the event loop serves others.
-"""
+"""The body of a request: media type, size, time, then strict JSON. Every fault is a ``Refusal``. Numbers with a fraction or an
+exponent become exact Decimals. A large body is parsed and judged in a thread, while the event loop serves others."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ T = TypeVar("T")
 
 #: Levels of objects and arrays, the outermost counted.
 MAX_DEPTH = 64
-#: Bytes to which a compressed body may expand whatever its ratio.
+#: Bytes to which a compressed body may expand at any ratio.
 SMALL = 64 * 1024
 #: Bytes. A larger body is parsed and judged in the thread. A smaller one takes up to some milliseconds.
 LARGE = 16 * 1024
@@ -41,7 +38,7 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 class BodyReader:
     """Reads bodies. Large ones are parsed and judged one at a time, because threads share the interpreter. Each API key has one
-    of them in the line, until its request is served: a key that sends many does not let another one wait for all of them."""
+    of them in the line, until its request is served, so that a key that sends many does not hold up the others."""
 
     def __init__(self, max_body: int) -> None:
         self._max_body = max_body
@@ -50,8 +47,8 @@ class BodyReader:
 
     @asynccontextmanager
     async def read(self, request: web.Request, judge: Callable[[dict[str, object]], T]) -> AsyncIterator[T]:
-        """Yield what ``judge``, which may run in a thread, makes of the JSON object in the body. Raises what it raises. The next
-        large body of the same key is judged when the block has ended."""
+        """Yield the result of ``judge``, which may run in a thread, for the JSON object in the body. The next large body of the
+        same key is judged when the block has ended."""
         text = await _read_text(request, self._max_body)
         if len(text) <= LARGE:
             yield judge(parse(text))
@@ -77,19 +74,15 @@ async def _read_text(request: web.Request, max_body: int) -> bytes:
             raise _missing() from None
         raise
     if (request.content_length or 0) > max_body:
-        raise _too_large(f"a body may have {max_body} bytes")
+        raise _too_large(max_body)
     raw = await _read(request, max_body)
     if not raw:
         raise _missing()
     return _expand(raw, max_body) if _encoding(request) in _GZIP else raw
 
 
-def _missing() -> Refusal:
-    return _malformed("a body is needed and there is none")
-
-
 async def _is_empty(request: web.Request) -> bool:
-    """Whether a body of unknown length has no byte. One that the client holds back until it is asked for has some."""
+    """Return whether a body of unknown length has no byte. One that the client holds back until it is asked for has some."""
     if request.content_length is not None or "Expect" in request.headers:
         return False
     try:
@@ -106,7 +99,7 @@ def _check_media_type(request: web.Request) -> None:
         raise Refusal(
             "unsupported_media_type",
             "Content-Encoding can be gzip or identity",
-            headers={"Accept-Encoding": "gzip"},  # RFC 9110, 12.5.3: this is what it was about
+            headers={"Accept-Encoding": "gzip"},  # RFC 9110, 12.5.3: the reason of the 415
             close=True,
         )
 
@@ -116,8 +109,7 @@ def _encoding(request: web.Request) -> str:
 
 
 def _expand(raw: bytes, max_body: int) -> bytes:
-    """Return the decompressed body. A body that is cut off, or has more behind its end, is malformed. Decompression stops
-    at the size or ratio that is allowed."""
+    """Return the decompressed body, which must be one whole stream. Decompression stops at the size or ratio allowed."""
     limit = min(max_body, max(SMALL, len(raw) * MAX_RATIO))
     stream = zlib.decompressobj(16 + zlib.MAX_WBITS)
     try:
@@ -126,8 +118,9 @@ def _expand(raw: bytes, max_body: int) -> bytes:
         raise _malformed("the body is not gzip") from None
     if len(text) > limit:
         if limit == max_body:
-            raise _too_large(f"a body may have {limit} bytes")
-        raise _too_large(f"a body may expand to {MAX_RATIO} times its compressed size")
+            raise _too_large(max_body)
+        detail = f"a body may expand to {MAX_RATIO} times its compressed size"
+        raise Refusal("body_too_large", detail, close=True)
     if not stream.eof or stream.unused_data:
         raise _malformed("the body is not one whole gzip stream")
     return text
@@ -136,7 +129,9 @@ def _expand(raw: bytes, max_body: int) -> bytes:
 async def _read(request: web.Request, max_body: int) -> bytes:
     expected = request.headers.get("Expect", "").strip().lower()
     if expected == "100-continue" and request.version >= HttpVersion11:
-        await say_continue(request)
+        # key, method, media type and size are checked (RFC 9110, section 10.1.1)
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0  # an interim answer is not the start of the final one
     try:
         async with asyncio.timeout(limits.READ_TIMEOUT):
             return await request.read()
@@ -144,22 +139,15 @@ async def _read(request: web.Request, max_body: int) -> bytes:
         detail = f"the body did not arrive within {limits.READ_TIMEOUT:g} seconds"
         raise Refusal("request_timeout", detail, close=True) from None
     except web.HTTPRequestEntityTooLarge:
-        raise _too_large(f"a body may have {max_body} bytes") from None
+        raise _too_large(max_body) from None
     except RuntimeError as error:
         if request.transport is not None:
             raise
         raise ConnectionResetError("the client left before its body was read") from error
 
 
-async def say_continue(request: web.Request) -> None:
-    """Ask for the body, after key, method, media type and size are checked (RFC 9110, section 10.1.1)."""
-    await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    request.writer.output_size = 0  # an interim answer is not the start of the final one
-
-
 def parse(raw: bytes) -> dict[str, object]:
-    """Return the JSON object in ``raw`` (RFC 8259, strictly). Raises ``malformed_json`` for anything but one object that
-    survives a round trip."""
+    """Return the JSON object in ``raw`` (RFC 8259, strictly). Raise ``malformed_json`` unless it survives a round trip."""
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
@@ -226,5 +214,9 @@ def _malformed(detail: str) -> Refusal:
     return Refusal("malformed_json", detail)
 
 
-def _too_large(detail: str) -> Refusal:
-    return Refusal("body_too_large", detail, close=True)
+def _missing() -> Refusal:
+    return _malformed("a body is needed and there is none")
+
+
+def _too_large(max_body: int) -> Refusal:
+    return Refusal("body_too_large", f"a body may have {max_body} bytes", close=True)

@@ -1,9 +1,5 @@
-"""The representation that a client prefers (RFC 9110, section 12.5.1), entity tags (RFC 9110, section 8.8.3), and the
-preconditions that name them (RFC 9110, section 13).
-
-A tag is a digest of the representation: it changes exactly when the answer does. Conditions on dates are ignored,
-because no answer has a Last-Modified.
-"""
+"""The representation that a client prefers, entity tags, and the preconditions that name them (RFC 9110, sections 12.5.1, 8.8.3
+and 13). A tag is a digest of the representation: it changes exactly when the answer does. No answer has a Last-Modified."""
 
 from __future__ import annotations
 
@@ -43,8 +39,8 @@ class Conditions:
     none_match: tuple[str, ...] | None = None
 
     def allow_write(self, tag: Callable[[], str] | None) -> None:
-        """Raise PreconditionFailed if a write is not allowed. ``tag`` returns the tag of the job as it is now; None: there is
-        no such job."""
+        """Raise PreconditionFailed if a write is not allowed. ``tag`` returns the present tag of the job; None: there is no
+        such job."""
         if self.match is not None:
             if tag is None:
                 raise PreconditionFailed("there is no such job, and If-Match asks for one")
@@ -59,8 +55,8 @@ UNCONDITIONAL = Conditions()
 
 
 def conditions_of(request: web.Request) -> Conditions:
-    """Return the preconditions of a write. Raises ``invalid_parameter`` for a header that is not a list of entity
-    tags: if it were ignored, a write that was meant to be conditional would go through."""
+    """Return the preconditions of a write. Raise ``invalid_parameter`` for a header that is not a list of entity tags: if it
+    were ignored, a write that was meant to be conditional would go through."""
     headers = request.headers
     if "If-Match" not in headers and "If-None-Match" not in headers:
         return UNCONDITIONAL
@@ -94,27 +90,17 @@ def _tags(request: web.Request, name: str) -> tuple[str, ...] | None:
 
 
 def prefers(request: web.Request, media: str, other: str) -> bool:
-    """Return whether the client prefers the media type ``media`` to ``other``. It does not where it gives both the same
-    weight, nor where it accepts neither: then an answer that it can ignore is more use to it than a 406."""
-    if "Accept" not in request.headers:
-        return False
-    weights = _weights(",".join(request.headers.getall("Accept")))
-    return _weight(weights, media) > _weight(weights, other)
-
-
-def _weights(header: str) -> dict[str, float]:
-    """Return the weight of each range of an Accept header. A range without a valid weight counts as not sent. Of a repeated
-    range the best weight counts."""
+    """Return whether the client gives the media type ``media`` a greater weight than ``other``. A range without a valid
+    weight counts as not sent; of a repeated range the best weight counts, of several the most specific."""
     weights: dict[str, float] = {}
-    for item in _ITEM.findall(header):
+    for item in _ITEM.findall(",".join(request.headers.getall("Accept", ()))):
         name = item.partition(";")[0].strip().lower()
         parameter = _PARAMETER.search(_QUOTED.sub("", item))
         weight = parameter[1] if parameter else "1"
         if _WEIGHT.fullmatch(weight):
             weights[name] = max(weights.get(name, 0.0), float(weight))
-    return weights
-
-
-def _weight(weights: dict[str, float], media: str) -> float:
-    """Return the weight of the most specific range that has ``media``."""
-    return next((weights[name] for name in (media, "application/*", "*/*") if name in weights), 0.0)
+    wanted, rival = (
+        next((weights[name] for name in (kind, "application/*", "*/*") if name in weights), 0.0)
+        for kind in (media, other)
+    )
+    return wanted > rival

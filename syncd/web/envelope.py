@@ -1,7 +1,6 @@
-"""What surrounds every handler: the methods of its address (HEAD, OPTIONS, Allow and 405 follow from its handlers), request id,
-guards, problems, standard headers and the line in the log.
-
-Most of it is one middleware, because every request pays for it."""
+"""The surroundings of every handler: the methods of its address (HEAD, OPTIONS, Allow and 405 follow from its handlers),
+request id, guards, problems, standard headers, the line in the log and the count for the metrics. Most of it is one middleware,
+because every request pays for it."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ _FEW_LINES = 7
 _SAFE_ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 #: Statuses whose line in the log has the client's address.
 _SUSPICIOUS = frozenset({401, 429})
-#: An answer is for one key only, and a client that keeps it has to ask whether it is still valid.
+#: Cache-Control: an answer is for one key only, and a client that keeps it has to ask whether it is still valid.
 _FIXED_HEADERS = (
     ("Server", "syncd"),
     ("Cache-Control", "private, no-cache"),
@@ -78,8 +77,8 @@ def add_endpoint(app: web.Application, path: str, methods: Mapping[str, Handler]
 
 
 def add_not_found(app: web.Application, document: str) -> None:
-    """Answer every other address with a 404. This has to be the last route with a pattern. The answer names ``document``,
-    which describes the API (RFC 8631), for a client that knows only the address."""
+    """Answer every other address with a 404, as the last route with a pattern. The answer names ``document``, which
+    describes the API (RFC 8631)."""
     detail = f"there is nothing at this address; {document} describes what there is, and /docs shows it"
     headers = {"Link": f'<{document}>; rel="service-desc", </docs>; rel="service-doc"'}
 
@@ -90,9 +89,8 @@ def add_not_found(app: web.Application, document: str) -> None:
 
 
 def check_head(request: web.Request) -> None:
-    """Raise ``head_too_large`` or ``malformed_request`` for a head that aiohttp accepts and syncd does not: one that is too long
-    as a whole, another version than 1.0 and 1.1, or a transfer coding beside ``chunked`` or in 1.0, which two servers can
-    read in two ways (RFC 9112, sections 2.3 and 6.1)."""
+    """Raise a Refusal of a head that aiohttp accepts and syncd does not: one that is too long as a whole, another version than
+    1.0 and 1.1, or a transfer coding beside ``chunked`` or in 1.0 (RFC 9112, sections 2.3 and 6.1)."""
     version, lines = request.version, request.raw_headers
     if len(lines) > _FEW_LINES and sum(len(name) + len(value) + 4 for name, value in lines) > limits.MAX_HEAD:
         raise Refusal("head_too_large", HEAD_LIMIT.format(limits.MAX_HEAD), close=True)
@@ -108,12 +106,6 @@ def check_head(request: web.Request) -> None:
 def new_request_id() -> str:
     """Return 64 random bits in hex. The id distinguishes requests; it is not a secret."""
     return f"{getrandbits(64):016x}"
-
-
-def request_id_of(request: web.Request) -> str:
-    """Return the client's own X-Request-Id if it is safe to repeat, else a new id."""
-    sent = request.headers.get("X-Request-Id", "")
-    return sent if _SAFE_ID.fullmatch(sent) else new_request_id()
 
 
 def add_standard_headers(response: web.StreamResponse, request_id: str) -> None:
@@ -164,7 +156,8 @@ def envelope(
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
         started = perf_counter()
-        request_id = request[REQUEST_ID] = request_id_of(request)
+        sent_id = request.headers.get("X-Request-Id", "")
+        request_id = request[REQUEST_ID] = sent_id if _SAFE_ID.fullmatch(sent_id) else new_request_id()
         structlog.contextvars.bind_contextvars(request_id=request_id)
         try:
             check_head(request)
@@ -192,8 +185,7 @@ def envelope(
 
 def _ends_connection(request: web.Request) -> bool:
     """Return whether the connection has to be closed after the answer. A client that waits for 100 and gets its final
-    answer may or may not send the body. A client that asks for another protocol may use it already, and aiohttp loses a
-    part of what it sends."""
+    answer may or may not send the body. One that asks for another protocol may use it already."""
     headers = request.headers
     if "Expect" in headers and not request.content.is_eof():
         return True
@@ -208,6 +200,8 @@ def _route(request: web.Request) -> str | None:
     return None if resource is None or resource.canonical == "/{unknown}" else resource.canonical
 
 
+# -- the times of requests -------------------------------------------------------------------------------------
+
 #: Upper bounds in seconds; one more bucket has no upper bound.
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 #: All other methods count as one, so that a client cannot fill the memory with names that it makes up.
@@ -216,8 +210,8 @@ OTHER, NO_ROUTE = "other", "none"
 
 
 class RequestTimes(Collector):
-    """The histogram ``syncd_http_request_seconds``. Counting takes a third of the time that the library's own histogram
-    takes, because every request counts. One thread may read while the event loop counts."""
+    """The histogram ``syncd_http_request_seconds``, which counts in a third of the time of the library's own histogram. One
+    thread may read while the event loop counts."""
 
     def __init__(self) -> None:
         self._series: dict[tuple[str, str, int], tuple[list[int], list[float]]] = {}
@@ -245,6 +239,8 @@ class RequestTimes(Collector):
         yield family
 
 
+# -- requests from pages of other origins ----------------------------------------------------------------------
+
 METHODS = "GET, HEAD, POST, PUT, DELETE"
 #: Request headers that a page may send beside those that every page may.
 REQUEST_HEADERS = (
@@ -258,7 +254,8 @@ MAX_AGE = 7200
 
 
 class Cors:
-    """``origins`` as browsers write them (``https://app.example.ca``)."""
+    """The CORS protocol (Fetch standard) for ``origins`` as browsers write them (``https://app.example.ca``). Every answer,
+    errors too, names the allowed origin: a page could not read it otherwise. Cookies are never allowed."""
 
     def __init__(self, origins: Iterable[str]) -> None:
         self._origins = frozenset(origins)
@@ -269,8 +266,8 @@ class Cors:
         }
 
     def preflight(self, request: web.Request) -> web.Response | None:
-        """Return the answer to a preflight of an allowed origin, else None (a guard that runs before the authentication).
-        From another origin it is like any OPTIONS request."""
+        """Return the answer to a preflight of an allowed origin, else None (a guard that runs before the authentication, because
+        browsers send no key with it). From another origin it is like any OPTIONS request."""
         is_preflight = request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
         if not is_preflight or not self._origin(request):
             return None

@@ -1,4 +1,4 @@
-"""The limits of a server: how large a request may be, by when something has to happen, how many connections may be open."""
+"""The limits of a server: sizes of requests, time-outs, numbers of connections."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Protocol
 MAX_LINE = 8 * 1024
 #: Header lines of one request: as many as Apache allows.
 MAX_HEADERS = 100
-#: Bytes of a head: twice as many as nginx allows, and a tenth of what both limits above allow together.
+#: Bytes of a head: twice as many as nginx allows, and a tenth of the product of both limits above.
 MAX_HEAD = 64 * 1024
-#: Bytes of framing that a body may have beyond as many as it has itself, while it comes: chunks of a dozen bytes have fewer, and
-#: as many can wait to be parsed.
+#: Bytes of framing that a body may have beyond its own bytes, while it comes: chunks of a dozen bytes have fewer.
 MAX_FRAMING = 512 * 1024
 #: Seconds that a head may take, and that a new connection may be silent: a client that is not broken sends both at once.
 HEAD_TIMEOUT = 10.0
@@ -20,16 +19,14 @@ HEAD_TIMEOUT = 10.0
 READ_TIMEOUT = 30.0
 #: Seconds after which a client that reads nothing of its answer is disconnected.
 WRITE_TIMEOUT = 30.0
-#: Connections from one address: an office behind one address has fewer, and one client cannot take all of ``max_connections``.
+#: Connections from one address: an office has fewer, and one client cannot take all of ``max_connections``.
 MAX_CONNECTIONS_PER_ADDRESS = 500
 
 
 class ServerSettings(Protocol):
-    """The limits that an operator sets. Sizes are in bytes, times in seconds; ``max_connections`` 0: no limit on connections.
-    ``trusted_proxies`` are the networks whose X-Forwarded-* headers count."""
+    """The limits that an operator sets. ``keepalive`` is in seconds; ``max_connections`` 0: no limit. ``trusted_proxies`` are the
+    networks whose X-Forwarded-* headers count."""
 
-    @property
-    def max_body(self) -> int: ...
     @property
     def keepalive(self) -> float: ...
     @property

@@ -21,7 +21,7 @@ from syncd.web.rate_limits import SECOND, FailedKeys
 ReadinessCheck = Callable[[], Awaitable[dict[str, Any]]]
 #: Accept header → (content type, body).
 RenderMetrics = Callable[[str], tuple[str, bytes]]
-#: Reads the files of feeds again and returns what came of it.
+#: Reads the files of feeds again and returns the result.
 Reload = Callable[[], Awaitable[Mapping[str, Any]]]
 #: Path → method → handler.
 Endpoints = Mapping[str, Mapping[str, Handler]]
@@ -31,9 +31,9 @@ _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="operator"'}
 
 
 class OperatorToken:
-    """Compares what is sent with ``token`` ("": everything passes), and has an address wait that sends too many wrong ones.
-    Behind ``trusted_proxies`` that is the address which they report. Each object counts for itself: a scraper with an old
-    token keeps nobody from the pages."""
+    """The token of the operator ("": everything passes). An address that sends too many wrong ones has to wait; behind
+    ``trusted_proxies`` that is the address which they report. Each object counts for itself: a scraper with an old token
+    keeps nobody from the pages."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ def no_token() -> Refusal:
 
 
 def health_of(readiness: ReadinessCheck) -> Endpoints:
-    """Return the handlers of health. ``/readyz`` answers with what ``readiness`` returns: 200 if its member
+    """Return the handlers of health. ``/readyz`` answers with the state that ``readiness`` returns: 200 if its member
     ``ready`` is true, else 503. Without that member every value has to be true. An exception counts as not ready."""
 
     async def ready(_request: web.Request) -> web.StreamResponse:
@@ -102,8 +102,8 @@ def controls_of(
     """Return the handlers of ``/metrics`` and ``/reload``. Both need ``token`` if it is not empty; wrong ones are counted for
     each of them, by the address that ``trusted_proxies`` report.
 
-    ``render`` runs in a thread, one call at a time. ``/reload`` answers with what ``reload`` returns. Pages of other origins
-    cannot use it: a browser names their origin."""
+    ``render`` runs in a thread, one call at a time. ``/reload`` answers with the result of ``reload``. Pages of other
+    origins cannot use it: a browser names their origin."""
     metrics_token, reload_token = (OperatorToken(token, trusted_proxies) for _ in range(2))
     one_call = asyncio.Lock()
 

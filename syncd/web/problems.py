@@ -1,7 +1,4 @@
-"""Errors as ``application/problem+json`` (RFC 9457): the table of codes, and the function that renders an error.
-
-Only this module knows the status of an error.
-"""
+"""Errors as ``application/problem+json`` (RFC 9457). Only this module knows the status of an error."""
 
 from __future__ import annotations
 
@@ -51,8 +48,7 @@ CODES: Mapping[str, tuple[int, str]] = {
     "shutting_down": (503, "The service is stopping"),
 }
 
-#: Exception → code; a subclass has the code of its nearest ancestor here, and what has none is an
-#: ``internal_error``.
+#: Exception → code; a subclass has the code of its nearest ancestor here, any other exception ``internal_error``.
 CODE_OF: Mapping[type[BaseException], str] = {
     Invalid: "validation_failed",
     NotFound: "not_found",
@@ -100,8 +96,7 @@ def body(error: BaseException, request_id: str) -> bytes:
 
 
 def render(error: BaseException, request_id: str) -> web.Response:
-    """Return the answer to any exception. An unexpected one is logged with its traceback, and the client learns nothing
-    of it."""
+    """Return the answer to any exception. An unexpected one is logged with its traceback, which the client does not get."""
     code = code_of(error)
     if code == "internal_error":
         log.error(Event.API_FAILED, request_id=request_id, exc_info=error)

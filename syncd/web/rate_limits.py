@@ -1,8 +1,8 @@
 """Limits on requests: a key that sends more requests than its quota, and an address that sends too many wrong keys, get a
-429 ``rate_limited`` with ``Retry-After``. Each process keeps its counts in memory and starts with empty ones.
+429 ``rate_limited`` with ``Retry-After``. Each process counts in memory.
 
-A quota is a number of requests in a window of time, refilled evenly (a token bucket). All times are whole nanoseconds of a
-monotonic clock. Nothing is rounded, so a promise (one more request after this time) holds to the nanosecond."""
+A quota is a token bucket: a number of requests in a window of time, refilled evenly. All times are whole nanoseconds of a
+monotonic clock, never rounded, so a promise (one more request after this time) holds."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from syncd.web.envelope import KEY_ID
 from syncd.web.problems import Refusal
 
 SECOND = 1_000_000_000
-#: Nanoseconds in which the requests of a key, and the wrong keys of an address, are counted: so long that a burst of a client
-#: does not count as abuse, and so short that one that had to wait soon goes on.
+#: Nanoseconds in which the requests of a key, and the wrong keys of an address, are counted: a burst does not count as abuse,
+#: and a client that had to wait soon goes on.
 WINDOW = 60 * SECOND
 
 
@@ -84,9 +84,8 @@ class KeyLimit:
 
 
 class FailedKeys:
-    """Counts wrong keys by address. While an address has spent its quota (``count`` in a ``window`` of nanoseconds), its keys are
-    not looked up, except those that were good a moment ago. ``count`` 0: no limit. ``what``: the secrets that are counted, in
-    words."""
+    """Counts wrong keys by address. While an address has spent its quota (``count`` in a ``window`` of nanoseconds; 0: no
+    limit), its keys are not looked up, except those that were good a moment ago. ``what``: the secrets in words."""
 
     def __init__(
         self,
@@ -111,6 +110,5 @@ class FailedKeys:
 
 
 def too_often(detail: str, wait: int) -> Refusal:
-    """Return the refusal of a request that may be sent again in ``wait`` nanoseconds: whole seconds, rounded up, so that the
-    client does not come back too early."""
+    """Return the refusal of a request that may be sent again in ``wait`` nanoseconds, rounded up to whole seconds."""
     return Refusal("rate_limited", detail, headers={"Retry-After": str(-(-wait // SECOND))})

@@ -1,7 +1,7 @@
 """The server under an application: listens, makes its connections, and stops.
 
-A connection is aiohttp's, with limits on the time of heads and answers and on the framing of bodies, and answers problems in
-JSON to what never becomes a request. All that it uses of aiohttp is public: the methods that asyncio and aiohttp call on a
+A connection is aiohttp's, with limits on the time of heads and answers and on the framing of bodies, and problems in JSON as
+answers to unreadable heads. It uses public members of aiohttp alone: the methods that asyncio and aiohttp call on a
 connection, and ``request_factory``, which aiohttp calls when the turn of a request has come."""
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from syncd.web.problems import Refusal
 
 log = structlog.get_logger()
 
-#: Lost connections after which the garbage collector runs, which takes some tens of milliseconds.
+#: Connections lost while they were answered, after which the garbage collector runs. Each leaves small reference cycles scattered
+#: in the memory of its answer, so the next answer does not fit there; Python's collector counts objects, not bytes, and would run
+#: gigabytes too late. A run takes some tens of milliseconds.
 EVERY = 50
 #: Seconds to wait for the handlers of the last of them to end.
 SOON = 0.1
@@ -49,50 +51,30 @@ _UNREADABLE = {
 }
 
 
-class CycleCollector:
-    """Counts the connections that are lost while they are answered, and runs the garbage collector. For the thread of
-    the event loop.
-
-    When a client is lost while it is sent an answer, frames, tracebacks and asyncio's transport are left in reference
-    cycles. The cycles are small, but they lie scattered in the memory of that answer, so the next answer does not fit
-    there, and the process grows with each client that does not read. Python's garbage collector counts objects, not
-    bytes: it would run gigabytes too late."""
-
-    def __init__(self) -> None:
-        self._lost = 0
-
-    def connection_lost(self) -> None:
-        self._lost += 1
-        if self._lost == EVERY:
-            self._lost = 0
-            asyncio.get_running_loop().call_later(SOON, gc.collect)
-
-
 class Server:
-    """``app`` with the limits of ``settings``, at the sockets that ``listen`` opens. There is no access log. A client that goes
-    away does not cancel its handler: a write that has begun is finished. Handlers have ``shutdown_timeout`` seconds to
-    end."""
+    """``app`` with the limits of ``settings``, at the sockets that ``listen`` opens. A client that goes away does not cancel its
+    handler: a write that has begun is finished. Handlers have ``shutdown_timeout`` seconds to end."""
 
     def __init__(
         self, app: web.Application, settings: ServerSettings, shutdown_timeout: float = 60.0
     ) -> None:
         self.settings, self._proxies = settings, Proxies(settings.trusted_proxies)
         self.connection_limit = ConnectionLimit(settings.max_connections, limits.MAX_CONNECTIONS_PER_ADDRESS)
-        self.cycles = CycleCollector()
+        self._lost_clients = 0
         self._app, self._timeout = app, shutdown_timeout
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=shutdown_timeout)
         self._listening: list[asyncio.Server] = []
 
     async def listen(self, at: socket.socket | tuple[str | None, int]) -> Any:
-        """Accept connections at a socket, or at a host (None: all addresses) and port. Return the name of the socket. Raises
-        OSError."""
+        """Accept connections at a socket, or at a host (None: all addresses) and port. Return the name of the socket."""
         loop = asyncio.get_running_loop()
-        if self._runner.server is None:
+        is_new = self._runner.server is None
+        if is_new:
             await self._runner.setup()
         server = self._runner.server
         assert server is not None
-        if not isinstance(server.request_factory, _Requests):
-            server.request_factory = _Requests(server)
+        if is_new:
+            server.request_factory = partial(_make_request, server.request_factory)
         connect = partial(Connection, server, self)
         if isinstance(at, socket.socket):
             listening = await loop.create_server(connect, sock=at, backlog=128)
@@ -106,10 +88,15 @@ class Server:
         remote = str(peer[0]) if isinstance(peer, tuple) else ""
         return "" if self._proxies.trusts(remote) else neighbourhood_of(remote)
 
+    def lose_client(self) -> None:
+        """Count a client that is lost while it is sent an answer."""
+        self._lost_clients += 1
+        if self._lost_clients % EVERY == 0:
+            asyncio.get_running_loop().call_later(SOON, gc.collect)
+
     async def retire(self) -> None:
-        """Stop: accept no connection, answer further requests on open connections with ``shutting_down``, finish the
-        requests that have begun, close the connections. An application without ``STOPPING`` only finishes its
-        requests."""
+        """Stop: accept no connection, answer further requests on open connections with ``shutting_down``, finish the requests
+        that have begun, close the connections. An application without ``STOPPING`` only finishes its requests."""
         await self._stop_accepting()
         if STOPPING in self._app and self._connections():
             self._app[STOPPING].set()
@@ -129,9 +116,8 @@ class Server:
         return [] if server is None else [one for one in server.connections if isinstance(one, Connection)]
 
     async def _stop_accepting(self) -> None:
-        """Close the sockets. asyncio drops a connection that it has accepted, but not made, when its server is closed: the client
-        has sent its request by then, and no other process at the same socket gets it. So these are made first, which
-        takes two turns of the loop."""
+        """Close the sockets. asyncio drops a connection that it has accepted, but not made, when its server is closed, with the
+        request in it. So these are made first, which takes two turns of the loop."""
         loop = asyncio.get_running_loop()
         for listening in self._listening:
             for at in listening.sockets:
@@ -142,18 +128,10 @@ class Server:
             listening.close()
 
 
-class _Requests:
-    """Makes the requests of ``server`` as it did before, and has each connection note the turn of one."""
-
-    def __init__(self, server: web.Server) -> None:
-        self._make = server.request_factory
-
-    def __call__(
-        self, message: Any, body: StreamReader, connection: web.RequestHandler, writer: Any, task: Any
-    ) -> web.BaseRequest:
-        assert isinstance(connection, Connection)
-        connection.begin_request(body)
-        return self._make(message, body, connection, writer, task)
+def _make_request(make: Any, message: Any, body: StreamReader, connection: Connection, *more: Any) -> Any:
+    """Return the request that ``make`` makes, after its connection has noted its turn."""
+    connection.begin_request(body)
+    return make(message, body, connection, *more)
 
 
 class Connection(web.RequestHandler):
@@ -161,19 +139,8 @@ class Connection(web.RequestHandler):
     the others are the limits that those nine enforce on one state: how much of a head or a body has come."""
 
     __slots__ = (
-        "_address",
-        "_answering",
-        "_body",
-        "_body_bytes",
-        "_clock",
-        "_half_closed",
-        "_head_bytes",
-        "_head_since",
-        "_opened",
-        "_owner",
-        "_stuck_since",
-        "_timer",
-        "_used",
+        *("_address", "_answering", "_body", "_body_bytes", "_clock", "_half_closed", "_head_bytes"),
+        *("_head_since", "_opened", "_owner", "_stuck_since", "_timer", "_used"),
     )
 
     def __init__(self, server: web.Server, owner: Server) -> None:
@@ -215,9 +182,9 @@ class Connection(web.RequestHandler):
         if self._timer is not None:
             self._timer.cancel()
         if self.writing_paused:
-            self._owner.cycles.connection_lost()
+            self._owner.lose_client()
         super().connection_lost(exc)
-        self._body = EMPTY_PAYLOAD  # which refers to this connection
+        self._body = EMPTY_PAYLOAD  # a body refers to this connection
 
     def _watch(self) -> None:
         """Look whether the client is late, and again when it can be for the next time."""
@@ -240,8 +207,8 @@ class Connection(web.RequestHandler):
     # -- stopping ------------------------------------------------------------------------------------------------
 
     def is_awaited(self) -> bool:
-        """Return whether a part of a body has still to come, which aiohttp would not read when it closes the connection, or the
-        connection has been opened a moment ago and no byte of a request has come yet."""
+        """Return whether a part of a body has still to come, which aiohttp would not read at the close, or the connection is
+        new and no byte of a request has come yet."""
         is_new = not (self._used or self._head_bytes) and self._clock() - self._opened < FIRST_REQUEST
         return self.connected and (is_new or (self._answering and not self._body.is_eof()))
 
@@ -250,7 +217,7 @@ class Connection(web.RequestHandler):
         if self._head_bytes and not self._answering:
             self._refuse(Refusal("shutting_down", "the service is stopping; try again shortly"))
 
-    # -- what comes: heads and bodies ----------------------------------------------------------------------------
+    # -- heads and bodies ----------------------------------------------------------------------------------------
 
     def begin_request(self, body: StreamReader) -> None:
         """The turn of a request with this body has come."""
@@ -288,8 +255,7 @@ class Connection(web.RequestHandler):
             self._refuse(Refusal("head_too_large", HEAD_LIMIT.format(limits.MAX_HEAD)))
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio asks for it; aiohttp always says None
-        """The client sends nothing more, and may still read. All its requests get answers, the last one also if it has not come
-        whole: that is an error."""
+        """The client sends nothing more, and may still read. All its requests get answers; a part of one gets an error."""
         if not self._answering:
             if self._head_bytes:
                 self._refuse(Refusal("malformed_request", "the head of the request broke off"))
@@ -338,8 +304,7 @@ class Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Return the problem in place of the text that aiohttp would answer: to a head that it could not parse (``status`` 400),
-        or to a failure of its own."""
+        """Return the problem in place of aiohttp's text: to a head that it could not parse (``status`` 400), or to a failure."""
         if isinstance(exc, ConnectionError):
             raise exc  # the client is lost, and the line in the log is written
         if request.writer.output_size > 0:
@@ -356,19 +321,12 @@ class Connection(web.RequestHandler):
 
 
 def _answer(error: BaseException) -> web.Response:
-    """Make the answer to what never became a request, and write its line in the log."""
+    """Return the answer to a head that never became a request, and write its line in the log."""
     request_id = new_request_id()
     answer = problems.render(error, request_id)
     add_standard_headers(answer, request_id)
-    log.info(
-        Event.API_REQUEST,
-        method=None,
-        route=None,
-        status=answer.status,
-        ms=None,
-        key=None,
-        request_id=request_id,
-    )
+    fields = {"method": None, "route": None, "status": answer.status, "ms": None, "key": None}
+    log.info(Event.API_REQUEST, **fields, request_id=request_id)
     return answer
 
 

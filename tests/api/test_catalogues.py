@@ -61,14 +61,7 @@ async def test_an_id_of_nothing_names_no_entry(api: ApiClient, kind: str, id: st
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "positiontypes",
-        "categories/1",
-        "locations",
-        "locations/5913490",
-        "salaryperiods",
-        "applicantroutingtypes/2",
-    ],
+    "positiontypes categories/1 locations locations/5913490 salaryperiods applicantroutingtypes/2".split(),
 )
 async def test_a_catalogue_needs_a_key_and_is_only_read(api: ApiClient, path: str) -> None:
     assert (await api.get(f"/{path}", headers={"API-Key": ""})).code == "unauthenticated"

@@ -266,20 +266,7 @@ async def test_head_is_get_without_the_body(api: ApiClient, path: str) -> None:
 
 @pytest.mark.parametrize(
     "id",
-    [
-        "007",
-        "+7",
-        "1.0",
-        "-0",
-        "1e0",
-        "%D9%A3",
-        "2147483648",
-        "-2147483649",
-        "99999999999999999999",
-        "x",
-        "%31%2F",
-        "1%20",
-    ],
+    "007 +7 1.0 -0 1e0 %D9%A3 2147483648 -2147483649 99999999999999999999 x %31%2F 1%20".split(),
 )
 async def test_an_id_that_is_not_a_plain_int32_names_no_job(api: ApiClient, id: str) -> None:
     await api.create()

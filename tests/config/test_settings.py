@@ -56,19 +56,7 @@ def test_the_shipped_file_gives_the_same_settings_as_no_file(home):
     with_file = load_settings(shipped, {})
     shipped.unlink()
     without = load_settings(None, {})
-    for name in (
-        "timezone",
-        "api",
-        "operator",
-        "store",
-        "drop",
-        "sync",
-        "refresh",
-        "log",
-        "limits",
-        "base",
-        "feeds",
-    ):
+    for name in tuple("timezone api operator store drop sync refresh log limits base feeds".split()):
         assert getattr(with_file, name) == getattr(without, name), name
 
 

@@ -1,16 +1,12 @@
-"""The schemas of bodies, from the table of fields that the checks use too.
-
-Programs generate clients from them, so they have no ``default`` (a client would send it, also in an update), no ``const``, no
-``if``, and no alternatives but null. The rules that this leaves out are in words, as are those that JSON Schema cannot express:
-which entries a catalogue has, what needs what, the HTML rules, comparisons of dates and amounts, and the rules of the
-merged job.
-"""
+"""The schemas of bodies, from the table of fields that the checks use too. Programs generate clients from them, so they have no
+``default`` (a client would send it, also in an update), no ``const``, no ``if``, and no alternatives but null. The other rules
+are in words: entries of catalogues, dependencies, HTML, comparisons of dates and amounts, rules of the merged job."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from syncd.api.openapi.schemas import INT32, Schema, listed, nullable, number, ref
+from syncd.api.openapi.schemas import INT32, Schema, listed, nullable, number, optional, ref
 from syncd.api.payloads import SCHEMAS
 from syncd.domain import (
     ADDRESSES,
@@ -34,15 +30,11 @@ from syncd.domain import (
 
 _CONTROL = r"\u0000-\u001f\u007f-\u009f\ufffe\uffff"
 _CONTROL_IN_TEXT = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff"
-CLEAN = rf"^[^{_CONTROL_IN_TEXT}]*$"
-_ANYTHING: Schema = {}
 _IGNORED: Schema = {"description": "Read-only: ignored."}
-
-
 _HTML: Schema = {
     "type": ["string", "null"],
     "contentMediaType": "text/html",
-    "pattern": CLEAN,
+    "pattern": rf"^[^{_CONTROL_IN_TEXT}]*$",
     "description": f"Its tags can be {', '.join(f'`{tag}`' for tag in HTML_TAGS)}. `a` needs an `href`"
     f" ({', '.join(HTML_SCHEMES)}) and may have a `target`; nothing else has attributes.",
 }
@@ -59,10 +51,9 @@ def bodies(catalogue: Catalogue) -> dict[str, Schema]:
     fields = {**_members(FIELDS), **dict.fromkeys(READ_ONLY, _IGNORED)}
     fields["id"] = {**nullable(INT32), "description": "Read-only: if it is there, that of the job addressed."}
     # The values of each field are described once, in JobCreate: the document is fetched by programs, and stays small.
-    changes = {
-        **fields,
-        **{field.name: {**fields[field.name], "description": field.about} for field in FIELDS},
-    }
+    changes = fields | {field.name: {**fields[field.name], "description": field.about} for field in FIELDS}
+    active = ", ".join(field.name for field in FIELDS if field.needed is Needed.ACTIVE)
+    routed = ", ".join(f"{address.routing} needs {address.name}" for address in ADDRESSES)
     key = {"referenceId": _filled(FIELD["referenceId"])}
     return {
         "LocationInput": _location(),
@@ -73,7 +64,7 @@ def bodies(catalogue: Catalogue) -> dict[str, Schema]:
             _members(SALARY_MEMBERS),
         ),
         "JobCreate": _object(
-            f"A new job. {_conditions()}",
+            f"A new job. To be active it also needs {active}. Of the routing types {routed}.",
             fields,
             [field.name for field in FIELDS if field.needed is Needed.ALWAYS],
         ),
@@ -90,7 +81,7 @@ def bodies(catalogue: Catalogue) -> dict[str, Schema]:
         ),
         "JobReference": _object(
             "Names a job. The other fields of a job may be there; they are ignored.",
-            {**dict.fromkeys(fields, _ANYTHING), **key},
+            {**{name: {} for name in fields}, **key},
             key,
         ),
     }
@@ -105,12 +96,12 @@ def _object(description: str, members: Mapping[str, Schema], required: Iterable[
 
 def _members(fields: Iterable[JobField]) -> dict[str, Schema]:
     """Return the schemas of ``fields``. Each has a description that begins with that of the field."""
-    found = {}
+    schemas = {}
     for field in fields:
         schema = _BY_KIND[field.kind](field)
         about = " ".join(filter(None, (field.about, schema.get("description"))))
-        found[field.name] = {**schema, "description": about}
-    return found
+        schemas[field.name] = {**schema, "description": about}
+    return schemas
 
 
 # -- one entry for each kind of field ------------------------------------------------------------------------------
@@ -140,17 +131,12 @@ def _filled(field: JobField) -> Schema:
 
 
 def _optional(field: JobField, pattern: Callable[[int], str] = _line) -> Schema:
-    """Return the schema of a text that may be empty or null. ``pattern``: that of what it is if not empty."""
+    """Return the schema of a text that may be empty or null. ``pattern``: that of a text that is not empty."""
     return {
         "type": ["string", "null"],
         "pattern": rf"^\s*({pattern(field.most)}\s*)?$",
         "description": f"{_at_most(field.most)} Empty or null: none.",
     }
-
-
-def _number(field: JobField) -> Schema:
-    schema = number(field.least, field.most)
-    return nullable(schema) if field.nullable else schema
 
 
 def _date(field: JobField) -> Schema:
@@ -173,7 +159,7 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField], Schema]] = {
     FieldKind.EMAIL: _optional,
     FieldKind.URL: lambda field: _optional(field, _web),
     FieldKind.HTML: lambda _field: _HTML,
-    FieldKind.NUMBER: _number,
+    FieldKind.NUMBER: lambda field: optional(field, number(field.least, field.most)),
     FieldKind.AMOUNT: lambda _field: _AMOUNT,
     FieldKind.FLAG: lambda _field: {
         "type": ["boolean", "null"],
@@ -189,9 +175,6 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField], Schema]] = {
     FieldKind.PLACES: lambda field: listed(ref("LocationInput"), field.least, field.most),
     FieldKind.SALARY: lambda _field: nullable(ref("SalaryInput")),
 }
-
-
-# -- what is in a body, and what depends on what -------------------------------------------------------------------
 
 
 def _location() -> Schema:
@@ -213,10 +196,3 @@ def _entry(name: str, catalogue: Catalogue) -> Schema:
     about = f"One of: {offered}." + (f" Retired, for old jobs: {retired}." if retired else "")
     ignored = dict.fromkeys(SHOWN_MEMBERS[name], _IGNORED)
     return _object("Named by its id.", {"id": {**INT32, "description": about}, **ignored}, ["id"])
-
-
-def _conditions() -> str:
-    """Return in words what a job needs, dependent on its other fields."""
-    active = ", ".join(field.name for field in FIELDS if field.needed is Needed.ACTIVE)
-    routed = ", ".join(f"{address.routing} needs {address.name}" for address in ADDRESSES)
-    return f"To be active it also needs {active}. Of the routing types {routed}."

@@ -68,12 +68,15 @@ def openapi_document(catalogue: Catalogue) -> dict[str, Any]:
     """Return the document of all ``OPERATIONS``, without ``servers``, which depend on the request."""
     info = {"title": "Job Posting Service", "version": "1.1", "x-syncd": __version__}
     openapi = {"openapi": "3.1.0"}
-    shown = {**example_answers(catalogue), "Document": {**openapi, "info": info, "paths": {}}}
+    examples = {**example_answers(catalogue), "Document": {**openapi, "info": info, "paths": {}}}
     schemas = {**answers(), "Document": {"type": "object"}}
+    for name in schemas.keys() & examples.keys():
+        schemas[name] = {**schemas[name], "examples": [examples[name]]}
     paths: dict[str, Any] = {}
     for (method, path), operation in OPERATIONS.items():
-        own = ("id",) if "{id}" in path else ()
-        paths.setdefault(path, {})[method.lower()] = _operation(operation, own)
+        # the parameters of the path are repeated here, because some viewers do not look for them there
+        parameters = (*(("id",) if "{id}" in path else ()), *operation.parameters)
+        paths.setdefault(path, {})[method.lower()] = _operation(operation, parameters)
     return {
         **openapi,
         "info": {**info, "description": _INTRODUCTION},
@@ -88,10 +91,7 @@ def openapi_document(catalogue: Catalogue) -> dict[str, Any]:
             "links": {
                 name: {"operationId": name, "parameters": {"id": "$response.body#/id"}} for name in _FOLLOWING
             },
-            "schemas": {
-                **{name: {**schema, **_examples(shown.get(name))} for name, schema in schemas.items()},
-                **bodies(catalogue),
-            },
+            "schemas": {**schemas, **bodies(catalogue)},
         },
     }
 
@@ -101,46 +101,34 @@ def codes_of(operation: Operation) -> frozenset[str]:
     return frozenset((*COMMON, *operation.codes, *(() if operation.open else ("unauthenticated",))))
 
 
-def _examples(example: Any) -> Schema:
-    return {} if example is None else {"examples": [example]}
-
-
-def _operation(operation: Operation, own: tuple[str, ...]) -> Schema:
-    """``own``: the parameters of the path, which are repeated here because some viewers do not look for them there."""
-    statuses = sorted({CODES[code][0] for code in codes_of(operation)})
-    found: Schema = {
+def _operation(operation: Operation, parameters: Iterable[str]) -> Schema:
+    own = {status: _answer(answer) for status, answer in operation.answers.items() if answer.schema}
+    statuses = [*operation.answers, *sorted({CODES[code][0] for code in codes_of(operation)})]
+    shape: Schema = {
         "operationId": operation.id,
         "tags": [operation.tag],
         "summary": operation.summary,
         "description": operation.description,
-        "parameters": [{"$ref": f"#/components/parameters/{name}"} for name in (*own, *operation.parameters)],
+        "parameters": [{"$ref": f"#/components/parameters/{name}"} for name in parameters],
         "responses": {
-            **{
-                str(status): _answer(answer) if answer.schema else _shared(status)
-                for status, answer in operation.answers.items()
-            },
-            **{str(status): _shared(status) for status in statuses},
+            str(status): own.get(status, {"$ref": f"#/components/responses/{status}"}) for status in statuses
         },
     }
     if operation.body:
         content = {"schema": ref(operation.body), "example": EXAMPLE_BODIES[operation.body]}
-        found["requestBody"] = {"required": True, "content": {JSON: content}}
+        shape["requestBody"] = {"required": True, "content": {JSON: content}}
     if operation.open:
-        found["security"] = []
-    return found
-
-
-def _shared(status: int) -> Schema:
-    return {"$ref": f"#/components/responses/{status}"}
+        shape["security"] = []
+    return shape
 
 
 def _answer(answer: Answer) -> Schema:
-    found: Schema = {"description": answer.description, **_headers(answer.headers)}
+    shape: Schema = {"description": answer.description, **_headers(answer.headers)}
     if answer.schema:
-        found["content"] = {JSON: {"schema": ref(answer.schema)}}
+        shape["content"] = {JSON: {"schema": ref(answer.schema)}}
     if answer.schema == "Job":
-        found["links"] = {name: {"$ref": f"#/components/links/{name}"} for name in _FOLLOWING}
-    return found
+        shape["links"] = {name: {"$ref": f"#/components/links/{name}"} for name in _FOLLOWING}
+    return shape
 
 
 #: The operations that can follow on a job that was answered.
@@ -149,24 +137,22 @@ _FOLLOWING = ("getJob", "updateJob", "deleteJob", "listJobHistory")
 
 def _empty_answers() -> Schema:
     """Return the successful answers without a body, which operations share too, by status."""
-    found = {s: answer for operation in OPERATIONS.values() for s, answer in operation.answers.items()}
-    return {str(status): _answer(answer) for status, answer in sorted(found.items()) if not answer.schema}
+    by_status = {s: answer for operation in OPERATIONS.values() for s, answer in operation.answers.items()}
+    return {str(status): _answer(answer) for status, answer in sorted(by_status.items()) if not answer.schema}
 
 
 def _errors() -> Schema:
-    """Return the errors that operations share, by status."""
+    """Return the errors that operations share, by status: its codes, and an example of the first."""
     by_status: dict[int, list[str]] = {}
     for code, (status, _) in CODES.items():
         by_status.setdefault(status, []).append(code)
-    return {str(status): _error(status, codes) for status, codes in sorted(by_status.items())}
-
-
-def _error(status: int, codes: list[str]) -> Schema:
-    """Return the error ``status`` with its codes, and an example of the first."""
     return {
-        "description": " · ".join(f"`{code}`: {CODES[code][1]}" for code in codes),
-        **_headers(ERROR_HEADERS.get(status, ())),
-        "content": {PROBLEM: {"schema": ref("Problem"), "example": example_error(codes[0])}},
+        str(status): {
+            "description": " · ".join(f"`{code}`: {CODES[code][1]}" for code in codes),
+            **_headers(ERROR_HEADERS.get(status, ())),
+            "content": {PROBLEM: {"schema": ref("Problem"), "example": example_error(codes[0])}},
+        }
+        for status, codes in sorted(by_status.items())
     }
 
 
@@ -257,15 +243,14 @@ _ERRORS: Mapping[str, Exception] = {
 
 def example_error(code: str) -> Any:
     """Return a problem with this code."""
-    title = problems.CODES[code][1]
-    found = _ERRORS.get(code) or Refusal(code, problems.GENERIC.get(code, title))
-    return _plain(problems.body(found, _REQUEST_ID))
+    error = _ERRORS.get(code) or Refusal(code, problems.GENERIC.get(code, CODES[code][1]))
+    return _plain(problems.body(error, _REQUEST_ID))
 
 
 def example_answers(catalogue: Catalogue) -> dict[str, Any]:
     """Return an example of each schema of an answer, by its name."""
     render = Renderer(catalogue)
-    found: dict[str, Any] = {
+    examples: dict[str, Any] = {
         "Job": _plain(render.job(_JOB, _EMPLOYER)),
         "JobHeaderList": _plain(render.page([_JOB], _EMPLOYER, _paging("/jobs", 12))),
         "HistoryEntryList": {
@@ -277,9 +262,9 @@ def example_answers(catalogue: Catalogue) -> dict[str, Any]:
     }
     for resource in CATALOGUES:
         entries = [_plain(entry) for entry in render.entries[resource.catalogue].values()]
-        found[f"{resource.schema}List"] = {"data": entries[:2]}
-        found[resource.schema] = entries[0]
-    return found
+        examples[f"{resource.schema}List"] = {"data": entries[:2]}
+        examples[resource.schema] = entries[0]
+    return examples
 
 
 def _plain(body: bytes) -> Any:

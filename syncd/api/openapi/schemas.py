@@ -58,6 +58,11 @@ def nullable(schema: Schema) -> Schema:
     return {"oneOf": [schema, {"type": "null"}]}
 
 
+def optional(field: JobField, schema: Schema) -> Schema:
+    """Return ``schema``, or null too if the field may lack a value."""
+    return nullable(schema) if field.nullable else schema
+
+
 def whole(description: str = "", /, **members: Schema) -> Schema:
     """Return the schema of an object that has all of ``members``."""
     about = {"description": description} if description else {}
@@ -66,12 +71,11 @@ def whole(description: str = "", /, **members: Schema) -> Schema:
 
 def listed(schema: Schema, fewest: int | None = None, most: int | None = None) -> Schema:
     bounds = {"minItems": fewest, "maxItems": most}
-    given = {name: bound for name, bound in bounds.items() if bound is not None}
-    return {"type": "array", "items": schema, **given}
+    return {"type": "array", "items": schema} | {name: n for name, n in bounds.items() if n is not None}
 
 
 def answers() -> dict[str, Schema]:
-    """Return every schema of what the service answers, by name."""
+    """Return every schema of an answer, by name."""
     read_only = {"id": INT32, "employer": ref("Employer"), "publishDate": DATE}
     job = {name: read_only.get(name) or value_schema(FIELD[name]) for name in JOB_MEMBERS}
     entries = {
@@ -132,8 +136,7 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField], Schema]] = {
 
 def value_schema(field: JobField) -> Schema:
     """Return the schema of a field in an answer."""
-    schema = _BY_KIND[field.kind](field)
-    return {**(nullable(schema) if field.nullable else schema), "description": field.about}
+    return {**optional(field, _BY_KIND[field.kind](field)), "description": field.about}
 
 
 def _paging() -> Schema:
