@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
 from functools import lru_cache
+from importlib.resources import files
 
-from syncd.domain import province_code
-from syncd.feeds.drafting.field_names import AGAINST, NAMES, comparable
+from syncd.domain import name_key, province_code
 from syncd.feeds.mapping import compile_selector
 from syncd.feeds.mapping.transforms import compile_dates
 from syncd.feeds.readers import Format
@@ -43,6 +44,33 @@ DATE_NAMES = ("iso", "rfc822", "ymd", "dmy", "mdy", "words")
 #: For whole numbers, by their length.
 _SERIALS = {5: "excel", 8: "iso", 10: "epoch", 13: "epoch_ms"}
 _PARSERS = {name: compile_dates([name]) for name in (*DATE_NAMES, "excel", "epoch", "epoch_ms")}
+
+#: Words that change nothing: "titre du poste" is "titreposte".
+_EMPTY = frozenset("a au aux d de des du l la le les of the for your our".split())
+#: The begin or the end of the name of an id ("annonce" has a "no" in it, too).
+ID_LIKE = re.compile(
+    r"(?:id|ref|num|code|key)|no(?:dossier|offre|poste|emploi|annonce|concours|affichage|avis|job|posting|position)"
+    r"|.*(?:id|ref|num|number|code|key|no)\Z"
+)
+#: Names of which even a short text is a description.
+SURELY_DESCRIPTION = ("description", "jobdescription", "descriptionposte")
+
+
+def comparable(name: str) -> str:
+    """Return a name as it is compared."""
+    words = name_key(name.replace("#", " number ")).split()
+    return "".join(word for word in words if word not in _EMPTY) or "".join(words)
+
+
+def _by_field(words: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    return {field: tuple(dict.fromkeys(map(comparable, names.split()))) for field, names in words.items()}
+
+
+_WORDS = tomllib.loads(files(__package__).joinpath("field_names.toml").read_text("utf-8"))
+#: Field → its names, the likeliest first; and words inside a name that are against it.
+NAMES, AGAINST = _by_field(_WORDS["names"]), _by_field(_WORDS["against"])
+#: Words in the name of a column of amounts → the period of the pay.
+PERIODS = {word: period for period, words in _WORDS["periods"].items() for word in words.split()}
 
 
 @dataclass(slots=True)

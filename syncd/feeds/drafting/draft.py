@@ -16,9 +16,8 @@ from typing import Any
 from syncd.domain import FIELD, Catalogue, FeedLimits
 from syncd.errors import ConfigError, FeedError
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
-from syncd.feeds.drafting.columns import Guess
+from syncd.feeds.drafting.columns import Guess, comparable
 from syncd.feeds.drafting.draft_text import DraftPlan, Findings, render
-from syncd.feeds.drafting.field_names import comparable
 from syncd.feeds.drafting.guessing import guess_company, guess_fields, near_addresses
 from syncd.feeds.drafting.survey import RECORDS, Survey, survey_file
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, UnknownCounter

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from dataclasses import field as attribute
 
 from syncd.domain import Catalogue
-from syncd.feeds.drafting.columns import Column, Guess
-from syncd.feeds.drafting.field_names import comparable
+from syncd.feeds.drafting.columns import Column, Guess, comparable
 from syncd.feeds.drafting.guessing import POSTING, internal_postings, other_things, several_companies
 from syncd.feeds.drafting.survey import Survey
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, USUAL, lookup_lines, lookups_in

@@ -7,8 +7,16 @@ from __future__ import annotations
 import re
 
 from syncd.domain import FIELD, name_key
-from syncd.feeds.drafting.columns import DATE_NAMES, MAX_SAMPLES, Column, ColumnSearch, Guess, one_or_list
-from syncd.feeds.drafting.field_names import ID_LIKE, SURELY_DESCRIPTION
+from syncd.feeds.drafting.columns import (
+    DATE_NAMES,
+    ID_LIKE,
+    MAX_SAMPLES,
+    SURELY_DESCRIPTION,
+    Column,
+    ColumnSearch,
+    Guess,
+    one_or_list,
+)
 from syncd.feeds.drafting.structured_guesses import (
     guess_close_date,
     guess_locations,

@@ -6,8 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 from syncd.domain import name_key
-from syncd.feeds.drafting.columns import DATE_NAMES, Column, ColumnSearch, Guess, one_or_list
-from syncd.feeds.drafting.field_names import PERIODS
+from syncd.feeds.drafting.columns import DATE_NAMES, PERIODS, Column, ColumnSearch, Guess, one_or_list
 from syncd.feeds.mapping import STATUSES
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.text import is_formula_error

@@ -18,8 +18,7 @@ from lxml import etree
 
 from syncd.domain import MAX_NAME_CHARACTERS, FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.drafting.columns import Column, ColumnSearch
-from syncd.feeds.drafting.field_names import NAMES, comparable
+from syncd.feeds.drafting.columns import NAMES, Column, ColumnSearch, comparable
 from syncd.feeds.mapping.presets import find_preset
 from syncd.feeds.readers import (
     EACH,

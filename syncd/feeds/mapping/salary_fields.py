@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, cast
 
 from syncd.domain import SALARY_MEMBERS
-from syncd.feeds.catalogue_values import EntryFinder
 from syncd.feeds.faults import RowLog
-from syncd.feeds.mapping.field_compilers import FieldCompiler, FieldExpression, FieldFunction
-from syncd.feeds.mapping.selectors import ValueSource
+from syncd.feeds.mapping.field_compilers import FieldCompiler, FieldExpression
 from syncd.feeds.mapping.sources import SOURCE_KEYS, constants
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.text import boolean, spelled
@@ -25,45 +22,86 @@ _NEEDED = {"text", "amount", "maxAmount", "plusCommission", *SOURCE_KEYS} - {"de
 _CANADIAN = ("CAD", "CA$", "C$", "$", "CAN", "CDN", "CDN$")
 
 
-def _salary(right: FieldExpression) -> FieldFunction:
-    """Return the function of a salary. ``text`` counts where the parts give no amount; without options the source is the text."""
-    parts = {name: right.source_of(name) for name in _PARTS}
-    text = parts["text"] if "text" in right.options else right.source
-    named = _NEEDED & set(right.options)
-    if right.options and not named:
-        right.scope.fault("needs text, or amount and period")
-    if "text" in named and named & set(SOURCE_KEYS):
-        right.scope.fault("text is the source already; the other one has no use")
-    infer = _period_limits(right)
-    locale = cast(money.Locale, right.choice("locale", "en", "fr")) if "locale" in right.options else None
-    default = _default(right, infer, locale)
-    find = right.context.finders["period"]
+class _Salary:
+    """The function of a salary. ``text`` counts where the parts give no amount; without options the source is the text."""
 
-    def salary(node: Any, log: RowLog) -> object:
-        pay = _from_parts(node, parts, find, infer, locale)
-        value = text.first(node) if pay is None else None
+    def __init__(self, right: FieldExpression) -> None:
+        self._parts = {name: right.source_of(name) for name in _PARTS}
+        self._text = self._parts["text"] if "text" in right.options else right.source
+        named = _NEEDED & set(right.options)
+        if right.options and not named:
+            right.scope.fault("needs text, or amount and period")
+        if "text" in named and named & set(SOURCE_KEYS):
+            right.scope.fault("text is the source already; the other one has no use")
+        self._infer = _period_limits(right)
+        self._locale: money.Locale | None = None
+        if "locale" in right.options:
+            self._locale = cast(money.Locale, right.choice("locale", "en", "fr"))
+        self._find = right.context.finders["period"]
+        self._default = self._default_of(right) if "default" in right.options else None
+
+    def __call__(self, node: Any, log: RowLog) -> object:
+        pay = self._from_parts(node)
+        value = self._text.first(node) if pay is None else None
         if value is not None:
-            unit = _unit(parts["period"].first(node), find)
-            pay = _paid_abroad(node, parts, value) or money.parse(spelled(value), infer, locale, unit)
+            unit = self._unit(self._parts["period"].first(node))
+            pay = self._paid_abroad(node, value)
+            pay = pay or money.parse(spelled(value), self._infer, self._locale, unit)
         for code, detail in pay.notes if pay else ():
             log.note(code, detail)
-        chosen = pay if pay and pay.usable else default
+        chosen = pay if pay and pay.usable else self._default
         return _body(chosen) if chosen else None
 
-    return salary
+    def _default_of(self, right: FieldExpression) -> money.Pay | None:
+        scope = right.scope.at("default")
+        values = constants(right.options["default"], scope)
+        pay = money.parse(spelled(values[0]), self._infer, self._locale) if values else None
+        if pay is None or not pay.usable:
+            scope.fault('must be a salary such as "$25 / hour"')
+        return pay
 
+    def _paid_abroad(self, node: Any, *amounts: object) -> money.Pay | None:
+        """Return no pay, with a note, where there is an amount in another currency. Feeds name one without amounts, too."""
+        currency = self._parts["currency"].first(node)
+        if currency is None or spelled(currency).strip().upper() in _CANADIAN:
+            return None
+        if not re.search(r"\d", "".join(spelled(amount) for amount in amounts if amount is not None)):
+            return None
+        detail = f"the salary is in {spelled(currency)[:20]}, not in Canadian dollars"
+        return money.Pay(notes=(("salary_currency", detail),))
 
-def _default(
-    right: FieldExpression, infer: money.PeriodLimits | None, locale: money.Locale | None
-) -> money.Pay | None:
-    if "default" not in right.options:
-        return None
-    scope = right.scope.at("default")
-    values = constants(right.options["default"], scope)
-    pay = money.parse(spelled(values[0]), infer, locale) if values else None
-    if pay is None or not pay.usable:
-        scope.fault('must be a salary such as "$25 / hour"')
-    return pay
+    def _from_parts(self, node: Any) -> money.Pay | None:
+        """Return the pay of amount, maxAmount, period and plusCommission; None without an amount or a commission."""
+        parts, locale = self._parts, self._locale
+        commission = boolean(parts["plusCommission"].first(node)) is True
+        amount, most = parts["amount"].first(node), parts["maxAmount"].first(node)
+        if amount is None and most is None:
+            return money.Pay(plus_commission=True) if commission else None
+        if abroad := self._paid_abroad(node, amount, most):
+            return abroad
+        period = parts["period"].first(node)
+        unit = self._unit(period)
+        texts = [spelled(value) for value in (amount, most) if value is not None]
+        shown = " - ".join(texts) + (f" {spelled(period)}" if period else "")
+        if locale is None and unit is not None and money.are_thousands(texts, unit):
+            locale = "fr"
+        low, high = money.number(amount, locale), money.number(most, locale)
+        if unit is None and amount is not None and (pay := _with_units(texts, locale)):
+            return replace(pay, plus_commission=commission or pay.plus_commission)
+        if low is None and high is None:
+            pay = money.parse(shown, self._infer, locale)
+            return replace(pay, plus_commission=commission or pay.plus_commission)
+        if (low or 0) < 0 or (high or 0) < 0:
+            notes = (("salary_out_of_range", f'a negative amount: "{shown}"'),)
+            return money.Pay(plus_commission=commission, notes=notes)
+        return money.settle(money.Pay(low, high, plus_commission=commission), unit, self._infer, shown)
+
+    def _unit(self, period: object) -> tuple[int, int] | None:
+        """Return the period's id and the factor of the amount, from a name, a unit, an id or words such as "Bi-weekly"."""
+        if period is None:
+            return None
+        id = self._find.id_of(period)
+        return (id, 1) if id is not None else money.unit_of(spelled(period))
 
 
 def _period_limits(right: FieldExpression) -> money.PeriodLimits | None:
@@ -87,50 +125,6 @@ def _period_limits(right: FieldExpression) -> money.PeriodLimits | None:
     return money.PeriodLimits(**limits)
 
 
-def _paid_abroad(node: Any, parts: Mapping[str, ValueSource], *amounts: object) -> money.Pay | None:
-    """Return no pay, with a note, where there is an amount in another currency. Feeds name a currency without amounts, too."""
-    currency = parts["currency"].first(node)
-    if currency is None or spelled(currency).strip().upper() in _CANADIAN:
-        return None
-    if not re.search(r"\d", "".join(spelled(amount) for amount in amounts if amount is not None)):
-        return None
-    detail = f"the salary is in {spelled(currency)[:20]}, not in Canadian dollars"
-    return money.Pay(notes=(("salary_currency", detail),))
-
-
-def _from_parts(
-    node: Any,
-    parts: Mapping[str, ValueSource],
-    find: EntryFinder,
-    infer: money.PeriodLimits | None,
-    locale: money.Locale | None,
-) -> money.Pay | None:
-    """Return the pay of amount, maxAmount, period and plusCommission; None without an amount or a commission."""
-    commission = boolean(parts["plusCommission"].first(node)) is True
-    amount, most = parts["amount"].first(node), parts["maxAmount"].first(node)
-    if amount is None and most is None:
-        return money.Pay(plus_commission=True) if commission else None
-    if abroad := _paid_abroad(node, parts, amount, most):
-        return abroad
-    period = parts["period"].first(node)
-    shown = " - ".join(spelled(v) for v in (amount, most) if v is not None)
-    shown += f" {spelled(period)}" if period else ""
-    unit = _unit(period, find)
-    texts = [spelled(value) for value in (amount, most) if value is not None]
-    if locale is None and unit is not None and money.are_thousands(texts, unit):
-        locale = "fr"
-    low, high = money.number(amount, locale), money.number(most, locale)
-    if unit is None and amount is not None and (said := _with_units(texts, locale)):
-        return replace(said, plus_commission=commission or said.plus_commission)
-    if low is None and high is None:
-        pay = money.parse(shown, infer, locale)
-        return replace(pay, plus_commission=commission or pay.plus_commission)
-    if (low or 0) < 0 or (high or 0) < 0:
-        notes = (("salary_out_of_range", f'a negative amount: "{shown}"'),)
-        return money.Pay(plus_commission=commission, notes=notes)
-    return money.settle(money.Pay(low, high, plus_commission=commission), unit, infer, shown)
-
-
 def _with_units(texts: list[str], locale: money.Locale | None) -> money.Pay | None:
     """Return the pay of one text with its unit, or of two together, such as "$20.00/hr" and "$25.00/hr". One of two without a
     unit has that of the other. None if there is no unit, or if they do not fit."""
@@ -151,14 +145,6 @@ def _with_units(texts: list[str], locale: money.Locale | None) -> money.Pay | No
     return low
 
 
-def _unit(period: object, find: EntryFinder) -> tuple[int, int] | None:
-    """Return the period's id and the factor of the amount, from a name, a unit, an id or words such as "Bi-weekly"."""
-    if period is None:
-        return None
-    id = find.id_of(period)
-    return (id, 1) if id is not None else money.unit_of(spelled(period))
-
-
 def _body(pay: money.Pay) -> dict[str, object]:
     return {
         "amount": pay.amount,
@@ -168,4 +154,4 @@ def _body(pay: money.Pay) -> dict[str, object]:
     }
 
 
-SALARY = FieldCompiler(_salary, _OPTIONS, bare=True)
+SALARY = FieldCompiler(_Salary, _OPTIONS, bare=True)

@@ -25,16 +25,24 @@ _REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]
 _NAMED_ADDRESS = re.compile(r"[^<>@]{0,200}<\s?([^<>\s@]{1,200}@[^<>\s@]{1,300})\s?>")
 
 
+def _one_value(right: FieldExpression, convert: Callable[[object, RowLog], object]) -> FieldFunction:
+    """Return the function of a field whose value is that of ``convert``; None without a value."""
+    first = right.source.first
+
+    def field(node: Any, log: RowLog) -> object:
+        value = first(node)
+        return None if value is None else convert(value, log)
+
+    return field
+
+
 def _reference(right: FieldExpression) -> FieldFunction:
     if "derive" in right.options:
         return _derived(right)
-    first, name, most = right.source.first, right.field.name, right.field.most
+    name, most = right.field.name, right.field.most
     hashed = right.choice("too_long", "reject", "hash") == "hash"
 
-    def reference(node: Any, log: RowLog) -> object:
-        value = first(node)
-        if value is None:
-            return None
+    def reference(value: object, log: RowLog) -> object:
         text = spelled(value)
         if is_formula_error(text):
             return _formula_error(name, text, log)
@@ -47,7 +55,7 @@ def _reference(right: FieldExpression) -> FieldFunction:
         log.problems.append(Problem(f"/{name}", "wrong_type", detail, text))
         return DROPPED
 
-    return reference
+    return _one_value(right, reference)
 
 
 def _formula_error(name: str, text: str, log: RowLog) -> object:
@@ -80,13 +88,10 @@ def _digest(text: str) -> str:
 
 def _text(right: FieldExpression) -> FieldFunction:
     """Return the function of one line without control characters; ``too_long = "truncate"`` cuts it to the field's length."""
-    first, name, most = right.source.first, right.field.name, right.field.most
+    name, most = right.field.name, right.field.most
     cut = right.choice("too_long", "reject", "truncate") == "truncate"
 
-    def text(node: Any, log: RowLog) -> object:
-        value = first(node)
-        if value is None:
-            return None
+    def text(value: object, log: RowLog) -> object:
         line = _clean_line(value, name, log)
         if is_formula_error(line):
             return _formula_error(name, line, log)
@@ -95,45 +100,51 @@ def _text(right: FieldExpression) -> FieldFunction:
             line = line[: most - 1].rstrip() + "…"
         return line or None
 
-    return text
+    return _one_value(right, text)
 
 
 def _clean_line(value: object, name: str, log: RowLog) -> str:
-    text = spelled(value)
-    if "&" in text and (plain := _without_references(text)) != text:
-        log.note("references_replaced", f"references to characters were replaced in {name}")
-        text = plain
-    if text.isprintable():
-        return text
-    line = " ".join(text.split())  # a title in a wrapped XML element is one line
+    text = plain = spelled(value)
+    if "&" in text:
+        for _ in range(2):  # some characters are escaped twice
+            plain = _REFERENCE.sub(lambda reference: unescape(reference[0]), plain)
+        if plain != text:
+            log.note("references_replaced", f"references to characters were replaced in {name}")
+    if plain.isprintable():
+        return plain
+    line = " ".join(plain.split())  # a title in a wrapped XML element is one line
     kept = without_controls(line)
     if kept != line:
         log.note("control_characters", f"control characters were removed from {name}")
     return kept
 
 
-def _without_references(text: str) -> str:
-    """Replace ``&amp;`` and ``&eacute;``, and characters that were escaped twice."""
-    for _ in range(2):
-        text = _REFERENCE.sub(lambda reference: unescape(reference[0]), text)
-    return text
-
-
-def _url(right: FieldExpression) -> FieldFunction:
-    """Return the function of an address. A host without a scheme gets one, and ``&amp;`` becomes ``&``."""
-    first = right.source.first
-
-    def url(node: Any, log: RowLog) -> object:
-        value = first(node)
-        if value is None:
-            return None
-        text = spelled(value).replace("&amp;", "&")
-        if HOST.match(text):
-            log.note("url_scheme_added", f"https:// was put before {text[:100]}")
-            return f"https://{text}"
+def _url(value: object, log: RowLog) -> object:
+    """Return an address. A host without a scheme gets one, and ``&amp;`` becomes ``&``."""
+    text = spelled(value).replace("&amp;", "&")
+    if not HOST.match(text):
         return text
+    log.note("url_scheme_added", f"https:// was put before {text[:100]}")
+    return f"https://{text}"
 
-    return url
+
+def _email(value: object, log: RowLog) -> object:
+    """Return the address of "mailto:jobs@a.ca?subject=7" and "HR <jobs@a.ca>"."""
+    text = spelled(value)
+    if _MAILTO.match(text):
+        text = unquote(_MAILTO.sub("", text).partition("?")[0]).strip()
+    named = _NAMED_ADDRESS.fullmatch(text)
+    return named[1] if named else text
+
+
+def _number(right: FieldExpression) -> FieldFunction:
+    right.check_constants(lambda value: isinstance(integer(spelled(value)), int), "a whole number")
+    return _one_value(right, lambda value, log: integer(spelled(value)))
+
+
+def _flag(right: FieldExpression) -> FieldFunction:
+    right.check_constants(lambda value: isinstance(boolean(value), bool), "true or false")
+    return _one_value(right, lambda value, log: boolean(value))
 
 
 _STATUS_WORDS = {
@@ -155,38 +166,6 @@ STATUSES = {
 } | dict.fromkeys(_NOT_LIVE.split(", "), "archived")
 
 
-def _converted(
-    convert: Callable[[object], object], fits: Callable[[object], bool] | None = None, expected: str = ""
-) -> FieldCompiler:
-    """Return the compiler of fields whose value is converted, or passed on. ``fits``, ``expected``: as in ``check_constants``."""
-
-    def compiled(right: FieldExpression) -> FieldFunction:
-        first = right.source.first
-        if fits is not None:
-            right.check_constants(fits, expected)
-
-        def converted(node: Any, log: RowLog) -> object:
-            value = first(node)
-            return None if value is None else convert(value)
-
-        return converted
-
-    return FieldCompiler(compiled)
-
-
-def _email(value: object) -> object:
-    """Return the address of "mailto:jobs@a.ca?subject=7" and "HR <jobs@a.ca>"."""
-    text = spelled(value)
-    if _MAILTO.match(text):
-        text = unquote(_MAILTO.sub("", text).partition("?")[0]).strip()
-    named = _NAMED_ADDRESS.fullmatch(text)
-    return named[1] if named else text
-
-
-def _whole_number(value: object) -> object:
-    return integer(spelled(value))
-
-
 def _status_of(value: object) -> str | None:
     return STATUSES.get(name_key(spelled(value)[:100]))
 
@@ -194,24 +173,21 @@ def _status_of(value: object) -> str | None:
 def _status(right: FieldExpression) -> FieldFunction:
     """Return the function of a status by one of its words. Other words are counted as unknown values. ``unknown = "ignore"``:
     such a word is not sent, with a warning, and does not reject the row."""
-    first, name = right.source.first, right.field.name
+    name = right.field.name
     right.check_constants(lambda value: _status_of(value) is not None, "active, archived or draft")
     ignores = right.choice("unknown", "reject", "ignore") == "ignore"
 
-    def status(node: Any, log: RowLog) -> object:
-        value = first(node)
-        if value is None:
-            return None
+    def status(value: object, log: RowLog) -> object:
         known = _status_of(value)
         if known is not None:
             return known
         log.unknown.append((name, spelled(value)[:200]))
-        if ignores:
-            log.note("unknown_status", f"unknown status, not sent: {spelled(value)[:100]}")
-            return None
-        return value
+        if not ignores:
+            return value
+        log.note("unknown_status", f"unknown status, not sent: {spelled(value)[:100]}")
+        return None
 
-    return status
+    return _one_value(right, status)
 
 
 def _html(right: FieldExpression) -> FieldFunction:
@@ -241,30 +217,28 @@ def _cleaned(text: str, log: RowLog) -> str:
 
 
 def _date(right: FieldExpression) -> FieldFunction:
-    first, name = right.source.first, right.field.name
+    name = right.field.name
     formats = _date_formats(right)
     parse = compile_dates(formats)
 
-    def date(node: Any, log: RowLog) -> object:
-        value = first(node)
-        if value is None:
-            return None
+    def date(value: object, log: RowLog) -> object:
         day = parse(value)
         if day is not None:
             return day
+        shown = spelled(value)[:60]
         if says_no_date(value):
-            log.note("no_date", f"{name} says that there is no date: {spelled(value)[:60]}")
+            log.note("no_date", f"{name} says that there is no date: {shown}")
             return None
         if formats == ["iso"]:
             return spelled(value)
         if two := readings(value):
-            detail = f"{spelled(value)[:60]!r} may be {two[0]} or {two[1]}; write the one that is meant"
+            detail = f"{shown!r} may be {two[0]} or {two[1]}; write the one that is meant"
         else:
-            detail = f"{spelled(value)[:60]!r} is not a date in any format of this feed: {', '.join(formats)}"
+            detail = f"{shown!r} is not a date in any format of this feed: {', '.join(formats)}"
         log.problems.append(Problem(f"/{name}", "invalid_date", detail, value))
         return DROPPED
 
-    return date
+    return _one_value(right, date)
 
 
 def _date_formats(right: FieldExpression) -> list[str]:
@@ -290,10 +264,10 @@ def _date_formats(right: FieldExpression) -> list[str]:
 
 REFERENCE = FieldCompiler(_reference, ("derive", "too_long"), alone=("derive",))
 TEXT = FieldCompiler(_text, ("too_long",))
-EMAIL = _converted(_email)
-URL = FieldCompiler(_url)
+EMAIL = FieldCompiler(lambda right: _one_value(right, _email))
+URL = FieldCompiler(lambda right: _one_value(right, _url))
 HTML = FieldCompiler(_html, ("html",), prepare=lambda field, context: replace(context, markup=True))
-NUMBER = _converted(_whole_number, lambda value: isinstance(_whole_number(value), int), "a whole number")
+NUMBER = FieldCompiler(_number)
 STATUS = FieldCompiler(_status, ("unknown",))
-FLAG = _converted(boolean, lambda value: isinstance(boolean(value), bool), "true or false")
+FLAG = FieldCompiler(_flag)
 DATE = FieldCompiler(_date, ("date",))

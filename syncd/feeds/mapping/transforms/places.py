@@ -4,12 +4,13 @@ place ("Remote", "Multiple locations"), and words that place a text in Canada, a
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from importlib.resources import files
 from typing import NamedTuple
 
 from syncd.domain import PROVINCES, fold, place_aliases, place_key, province_code, split_code
-from syncd.feeds.mapping.transforms.abroad import is_abroad
 from syncd.shipped_data import place_file, places_in
 
 #: The API does not take a longer location.
@@ -69,6 +70,21 @@ _NOT_IN_NAMES = re.compile(r"[\s\d]")
 #: "Toronto, Ontario, Canada, ON" of a city that has more than its name, and a template.
 _CANADA_WITHIN = re.compile(r",\s*Canada\s*(?=,)", re.IGNORECASE)
 _MORE = re.compile(r"([^,]+,\s*[^,]+?)(?:\s+-\s+|\s*\().*\Z", re.DOTALL)
+
+#: A ZIP code, and a remark behind a dash: "MA 02110", "MA - HQ".
+_AFTER_REGION = re.compile(r"\s+\d{5}(?:-\d{4})?\Z|\s+[-–]\s.*\Z", re.DOTALL)
+_ZIP = re.compile(r"CA\s+\d{5}(?:-\d{4})?\Z")
+
+
+def _key(name: str) -> str:
+    return "".join(c for c in fold(name) if c.isalnum())
+
+
+#: The words of ``abroad.toml``.
+_WORDS = tomllib.loads(files(__package__).joinpath("abroad.toml").read_text("utf-8"))
+_STATE_CODES = frozenset(_WORDS["codes"].split())
+_CALIFORNIAN = frozenset(map(_key, _WORDS["californian"].split(",")))
+_ABROAD = frozenset(map(_key, f"{_WORDS['states']},{_WORDS['countries']}".split(",")))
 
 
 def each_place(text: str) -> tuple[str, ...]:
@@ -185,9 +201,18 @@ class TidyPlace(NamedTuple):
 
     @property
     def abroad(self) -> bool:
-        """Whether the text names a state of the USA or another country after the city ("Boston, MA, USA")."""
+        """Whether the text names a state of the USA or another country after the city: "MA", "MA 02110", "Massachusetts, USA",
+        "Royaume-Uni". "CA" is California only after one of its large cities, else Canada."""
         city, comma, region = self.text.partition(",")
-        return bool(comma) and not self.in_canada and is_abroad(city, region)
+        if not comma or self.in_canada:
+            return False
+        if region.strip() == "CA":
+            return _key(city) in _CALIFORNIAN
+        parts = [part.strip() for part in region.rsplit(",", 2)]
+        names = [_AFTER_REGION.sub("", part) for part in parts]
+        return any(map(_ZIP.match, parts)) or any(
+            name in _STATE_CODES or _key(name) in _ABROAD for name in names
+        )
 
 
 def read_place(text: str) -> TidyPlace:
