@@ -1,5 +1,5 @@
 """Adds the pages to an application: each address goes through the gate, and every answer has the headers that keep a browser
-safe."""
+safe. The login is here, too."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
+import structlog
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from syncd.console import rendering
-from syncd.console.actions import Actions
-from syncd.console.change_counts import ChangeCounter
 from syncd.console.faults import Fault, problem_of
-from syncd.console.gate import NOBODY, Gate, Sessions
+from syncd.console.gate import NOBODY
 from syncd.console.pages import PAGES
-from syncd.console.previews import Previews
-from syncd.console.visit import HTML, Console, ConsoleContext, PageHandler, Visit
+from syncd.console.visit import HTML, Console, PageHandler, Visit
+from syncd.logs import Event
 from syncd.web import JSON, Refusal, add_endpoint, no_token, prefers
+
+log = structlog.get_logger("syncd.console")
 
 #: Pages that need no session.
 OPEN = frozenset({"/login"})
@@ -41,25 +42,20 @@ _HEADERS = {
 }
 
 
-def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None = None) -> None:
-    """Serve the pages below the prefix of ``context``. ``gate``: with other clocks, for tests."""
-    settings = context.settings
-    gate = gate or Gate(settings, Sessions(settings.operator.token))
-    actions, env = Actions(), rendering.make_environment(settings, context.prefix)
-    previews = Previews(settings.store.path.parent if settings.store.path is not None else None)
-    console = Console(context, gate, actions, previews, env, ChangeCounter(context.store))
-    for page in PAGES:
-        for path, methods in page.ROUTES.items():
-            served = {method: _guarded(console, path, handler) for method, handler in methods.items()}
-            add_endpoint(app, context.prefix + path, served)
-    if context.prefix:
-        add_endpoint(app, context.prefix, {"GET": _to_overview})
+def add_console(app: web.Application, console: Console) -> None:
+    """Serve the pages below the prefix of ``console``."""
+    prefix = console.prefix
+    for path, methods in ROUTES.items():
+        add_endpoint(
+            app, prefix + path, {method: _guarded(console, path, page) for method, page in methods.items()}
+        )
+    if prefix:
+        add_endpoint(app, prefix, {"GET": _to_overview})
     static = {"GET": _served(console, rendering.static_file)}
-    add_endpoint(app, context.prefix + "/static/{digest}/{name}", static)
-    app.router.add_route("*", context.prefix + "/{unknown:.*}", _nothing_here(console))
+    add_endpoint(app, prefix + "/static/{digest}/{name}", static)
+    app.router.add_route("*", prefix + "/{unknown:.*}", _nothing_here(console))
     app.on_cleanup.append(console.actions.close)
     app.on_cleanup.append(console.previews.close)
-    app.on_cleanup.append(console.changes.close)
 
 
 def _nothing_here(console: Console) -> Handler:
@@ -76,29 +72,8 @@ def _nothing_here(console: Console) -> Handler:
     return serve
 
 
-async def _form(request: web.Request) -> dict[str, Any]:
-    """Return the fields of a form. Raises ``invalid_parameter``, ``unsupported_media_type``, ``body_too_large``."""
-    if request.can_read_body and request.content_type not in _FORMS:
-        raise Refusal(
-            "unsupported_media_type", "send the fields as a form (application/x-www-form-urlencoded)"
-        )
-    try:
-        sent = await request.post()
-    except web.HTTPRequestEntityTooLarge:
-        raise Refusal("body_too_large", "the form is too large", close=True) from None
-    except (ValueError, LookupError, RuntimeError):
-        raise Refusal("invalid_parameter", "the form is encoded wrongly", close=True) from None
-    if any("\ufffd" in text for each in sent.items() for text in each if isinstance(text, str)):
-        raise Refusal("invalid_parameter", "the form is not UTF-8")
-    _check_once("field", sent.items())
-    return dict(sent)
-
-
-def _check_once(what: str, given: Iterable[tuple[str, object]]) -> None:
-    numbers = Counter(name for name, _ in given)
-    twice = next((name for name, number in numbers.items() if number > 1), None)
-    if twice is not None:
-        raise Refusal("invalid_parameter", f"the {what} {twice[:60]!r} is there twice")
+async def _to_overview(request: web.Request) -> web.StreamResponse:
+    return web.Response(status=308, headers={"Location": f"{request.path}/"})
 
 
 def _guarded(console: Console, path: str, handler: PageHandler) -> Handler:
@@ -113,7 +88,7 @@ def _guarded(console: Console, path: str, handler: PageHandler) -> Handler:
         new = session is None and (gate.sessions.open_to_all or path in OPEN)
         if session is None:
             if not new:
-                return _login(Visit(console, request, NOBODY))
+                return _to_login(Visit(console, request, NOBODY))
             session = gate.visitor(request)
         form: dict[str, Any] = {}
         if request.method == "POST" and path not in STREAMED:
@@ -122,7 +97,7 @@ def _guarded(console: Console, path: str, handler: PageHandler) -> Handler:
         visit = Visit(console, request, session, form)
         response = await handler(visit)
         if new and "Set-Cookie" not in response.headers and not response.cookies and not visit.wants_json:
-            gate.keep(request, response, session, console.context.prefix or "/")
+            gate.keep(request, response, session, console.prefix or "/")
         return response
 
     return _served(console, serve)
@@ -155,15 +130,87 @@ def _failed(visit: Visit, fault: Fault) -> web.Response:
     return response
 
 
-def _login(visit: Visit) -> web.Response:
+async def _form(request: web.Request) -> dict[str, Any]:
+    """Return the fields of a form. Raises ``invalid_parameter``, ``unsupported_media_type``, ``body_too_large``."""
+    if request.can_read_body and request.content_type not in _FORMS:
+        detail = "send the fields as a form (application/x-www-form-urlencoded)"
+        raise Refusal("unsupported_media_type", detail)
+    try:
+        sent = await request.post()
+    except web.HTTPRequestEntityTooLarge:
+        raise Refusal("body_too_large", "the form is too large", close=True) from None
+    except (ValueError, LookupError, RuntimeError):
+        raise Refusal("invalid_parameter", "the form is encoded wrongly", close=True) from None
+    if any("\ufffd" in text for each in sent.items() for text in each if isinstance(text, str)):
+        raise Refusal("invalid_parameter", "the form is not UTF-8")
+    _check_once("field", sent.items())
+    return dict(sent)
+
+
+def _check_once(noun: str, items: Iterable[tuple[str, object]]) -> None:
+    numbers = Counter(name for name, _ in items)
+    twice = next((name for name, number in numbers.items() if number > 1), None)
+    if twice is not None:
+        raise Refusal("invalid_parameter", f"the {noun} {twice[:60]!r} is there twice")
+
+
+# -- login and logout ------------------------------------------------------------------------------------------
+
+
+def _to_login(visit: Visit) -> web.Response:
     """Lead a browser to the login, and then back to a page that it may read; a program gets a 401."""
     request = visit.request
     if visit.wants_json:
         raise no_token()
-    path = request.path_qs.removeprefix(visit.context.prefix)
+    path = request.path_qs.removeprefix(visit.console.prefix)
     back = f"?next={quote(path, safe='/')}" if request.method == "GET" and path not in ("", "/") else ""
     return visit.redirect("/login" + back)
 
 
-async def _to_overview(request: web.Request) -> web.StreamResponse:
-    return web.Response(status=308, headers={"Location": f"{request.path}/"})
+async def login(visit: Visit) -> web.StreamResponse:
+    """Answer the form; where no token is needed, lead to the overview."""
+    if visit.console.gate.sessions.open_to_all:
+        return visit.redirect("/")
+    return visit.page("login.html.j2", wrong=None, next=_inside(visit.text("next")))
+
+
+async def log_in(visit: Visit) -> web.StreamResponse:
+    """Open a session with the token, and lead to the page that was asked for."""
+    gate, request = visit.console.gate, visit.request
+    sent, following = str(visit.form.get("token", "")), _inside(str(visit.form.get("next", "")))
+    client = gate.addresses.client(request)
+    try:
+        gate.token.check(request, sent.strip())
+    except Refusal as refusal:
+        log.warning(Event.OPERATOR_LOGIN, session=None, client=client, refused=refusal.code)
+        if refusal.code != "unauthenticated":
+            raise
+        return visit.page("login.html.j2", 401, wrong=str(refusal), next=following)
+    session = gate.sessions.open()
+    log.info(Event.OPERATOR_LOGIN, session=session.number, client=client, refused=None)
+    response = visit.redirect(following or "/")
+    gate.keep(request, response, session, visit.console.prefix or "/")
+    return response
+
+
+async def log_out(visit: Visit) -> web.StreamResponse:
+    """End the session: its cookie opens nothing from now on."""
+    gate = visit.console.gate
+    gate.sessions.end(visit.session.secret)
+    response = visit.redirect("/login")
+    gate.keep(visit.request, response, gate.sessions.visitor(""), visit.console.prefix or "/")
+    return response
+
+
+def _inside(path: str) -> str:
+    """Return ``path`` if it is one of these pages, else "": a login leads to no other site."""
+    safe = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
+    return path if safe and len(path) < 500 and "\\" not in path else ""
+
+
+#: Path below the prefix → method → handler, of all pages.
+ROUTES = {
+    **{path: methods for page in PAGES for path, methods in page.ROUTES.items()},
+    "/login": {"GET": login, "POST": log_in},
+    "/logout": {"POST": log_out},
+}

@@ -44,13 +44,12 @@ def bar(counts: Mapping[str, int]) -> Markup:
     total = sum(number for _, number, _ in parts)
     if not total:
         return Markup()
-    words = ", ".join(f"{number:,} {name}" for name, number, _ in parts)
-    found, left = Markup(), 0.0
+    svg, left = Markup(), 0.0
     for name, number, tone in parts:
         width = max(2.0, number / total * 1000)
-        found += _part(tone, f"{number:,} {name}", x=f"{left:.1f}", width=f"{width:.1f}", height=14)
+        svg += _part(tone, f"{number:,} {name}", x=f"{left:.1f}", width=f"{width:.1f}", height=14)
         left += width
-    return _svg("bar", f"{left:.1f}", 14, words, found)
+    return _svg("bar", f"{left:.1f}", 14, ", ".join(f"{number:,} {name}" for name, number, _ in parts), svg)
 
 
 def _part(tone: str, words: str, **attributes: object) -> Markup:
@@ -70,33 +69,21 @@ def job_chart(days: Mapping[date, Mapping[str, int]], today: date) -> Markup:
     """Return the number of jobs by status over the last ``DAYS`` days as layers. A day without a number has that of the day
     before; days before the first number are left empty."""
     first = today - timedelta(days=DAYS - 1)
-    series = _filled(days, first, today)
-    highest = max((sum(day.values()) for day in series if day), default=0)
+    series: list[Mapping[str, int]] = []
+    for step in range(DAYS):
+        series.append(days.get(first + timedelta(days=step), series[-1] if series else {}))
+    highest = max(sum(day.values()) for day in series)
     if not highest:
         return Markup()
-    paths, floors = Markup(), [0] * len(series)
+    paths, floors = Markup(), [0] * DAYS
     for status in LAYERS:
-        tops = [floor + (day or {}).get(status, 0) for floor, day in zip(floors, series, strict=True)]
+        tops = [floor + day.get(status, 0) for floor, day in zip(floors, series, strict=True)]
         if tops != floors:
             path = _area(series, floors, tops, highest)
             paths += Markup('<path class="{}" d="{}"/>').format(status, path)
         floors = tops
-    last = series[-1] or {}
-    words = f"Jobs by status since {first:%-d %B}: now " + ", ".join(
-        f"{last.get(status, 0):,} {status}" for status in LAYERS
-    )
-    return _svg("jobs", WIDTH, HEIGHT, words, paths)
-
-
-def _filled(
-    days: Mapping[date, Mapping[str, int]], first: date, today: date
-) -> list[Mapping[str, int] | None]:
-    found: list[Mapping[str, int] | None] = []
-    known: Mapping[str, int] | None = None
-    for step in range((today - first).days + 1):
-        known = days.get(first + timedelta(days=step), known)
-        found.append(known)
-    return found
+    now = ", ".join(f"{series[-1].get(status, 0):,} {status}" for status in LAYERS)
+    return _svg("jobs", WIDTH, HEIGHT, f"Jobs by status since {first:%-d %B}: now {now}", paths)
 
 
 def _area(series: Sequence[object], floors: Sequence[int], tops: Sequence[int], highest: int) -> str:
@@ -140,31 +127,33 @@ class RejectedRows:
 
     def _bar(self, place: int, highest: int) -> Markup:
         run, counts = self.bars[place]
-        found, top = Markup(), float(BAR_HEIGHT)
+        parts, top = Markup(), float(BAR_HEIGHT)
         for name, tone in self.kinds:
             height = counts[name] / highest * (BAR_HEIGHT - 4)
             if height:
                 top -= height
                 size = {"width": BAR_WIDTH - GAP, "height": f"{height:.1f}"}
                 words = f"run {run.id}: {counts[name]:,} {name}"
-                found += _part(tone, words, x=place * BAR_WIDTH, y=f"{top:.1f}", **size)
-        return found
+                parts += _part(tone, words, x=place * BAR_WIDTH, y=f"{top:.1f}", **size)
+        return parts
 
 
 def rejected_rows(tx: Tx, feed: str) -> RejectedRows:
     """Return the rejected rows of the last runs of the feed. Of each run the first ``ROWS`` are looked at; all rejected rows are
     counted in their shares."""
-    found = [run for run in runs.list(tx, feed, RUNS) if run.counts.read][::-1]
-    bars = [(run, _by_kind(tx, run)) for run in found]
-    total: Counter[str] = Counter()
-    for _, counts in bars:
-        total.update(counts)
-    own = [name for name, rows in total.most_common(len(TONES)) if rows]
-    shown = [(run, _with_others(counts, own)) for run, counts in bars]
-    kinds = list(zip(own, TONES, strict=False))
-    if any(counts[OTHERS[0]] for _, counts in shown):
+    read = [run for run in runs.list(tx, feed, RUNS) if run.counts.read]
+    by_kind = [(run, _by_kind(tx, run)) for run in reversed(read)]
+    total = sum((counts for _, counts in by_kind), Counter[str]())
+    named = [name for name, _ in total.most_common(len(TONES))]
+    bars = []
+    for run, counts in by_kind:
+        bar_counts = Counter({name: counts[name] for name in named})
+        bar_counts[OTHERS[0]] += counts.total() - bar_counts.total()
+        bars.append((run, bar_counts))
+    kinds = list(zip(named, TONES, strict=False))
+    if any(counts[OTHERS[0]] for _, counts in bars) and OTHERS[0] not in named:
         kinds.append(OTHERS)
-    return RejectedRows(shown, kinds)
+    return RejectedRows(bars, kinds)
 
 
 def _by_kind(tx: Tx, run: Run) -> Counter[str]:
@@ -176,14 +165,8 @@ def _by_kind(tx: Tx, run: Run) -> Counter[str]:
     most = [max((kind for kind, _ in row), key=lambda kind: kind.rows) for row in of_rows]
     looked_at = Counter(f"{kind.pointer or 'whole record'}: {kind.code}" for kind in most)
     share = rejected / max(1, looked_at.total())
-    found = Counter({name: round(count * share) for name, count in looked_at.items()})
-    return found or Counter({OTHERS[0]: rejected})
-
-
-def _with_others(counts: Counter[str], own: Sequence[str]) -> Counter[str]:
-    found = Counter({name: counts[name] for name in own if counts[name]})
-    rest = counts.total() - found.total()
-    return found + Counter({OTHERS[0]: rest}) if rest else found
+    shares = Counter({name: round(count * share) for name, count in looked_at.items()})
+    return shares or Counter({OTHERS[0]: rejected})
 
 
 CHARTS = {"bar": bar, "job_chart": job_chart}

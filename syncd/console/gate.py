@@ -1,4 +1,4 @@
-"""What a request must be before a page serves it: for a host of ours, from a page of ours, from an operator.
+"""The gate that each request for a page passes: it is for a host of ours, from a page of ours, from an operator.
 
 Sessions are kept in memory: a restart, and so a new token, ends all of them."""
 
@@ -20,8 +20,8 @@ from syncd.console.faults import Fault, problem_of
 from syncd.web import Addresses, Endpoints, OperatorToken, Refusal, address_in
 
 COOKIE = "syncd_operator"
-#: Seconds that a session lasts, and the most sessions that are open at once; the oldest is ended then.
-LIFETIME, MOST = 12 * 3600, 1000
+#: Seconds that a session lasts, and sessions that are open at once; the oldest is ended then.
+LIFETIME, MAX_SESSIONS = 12 * 3600, 1000
 #: A session's number has six digits.
 _NUMBERS = 1_000_000
 _LOCAL = frozenset({"localhost", "ip6-localhost"})
@@ -29,8 +29,8 @@ _LOCAL = frozenset({"localhost", "ip6-localhost"})
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """``secret`` is the cookie ("" for a program, which sends the token each time); ``number`` is what history and log
-    name; ``csrf`` has to come with each form."""
+    """``secret`` is the cookie ("" for a program, which sends the token each time); history and log name its ``number``;
+    ``csrf`` has to come with each form."""
 
     secret: str
     number: int | None
@@ -53,7 +53,7 @@ class Sessions:
         """Return a new session. Its secret was never sent before, so nobody else can know it."""
         secret = secrets.token_urlsafe(32)
         if not self.open_to_all:
-            while len(self._opened) >= MOST:
+            while len(self._opened) >= MAX_SESSIONS:
                 del self._opened[next(iter(self._opened))]
             self._opened[secret] = self._clock()
         return self.visitor(secret)
@@ -74,7 +74,7 @@ class Sessions:
         self._opened.pop(secret, None)
 
     def visitor(self, secret: str) -> Session:
-        """Return what belongs to a cookie, whether or not it opens anything: the login form needs a CSRF token, too."""
+        """Return the session of a cookie, whether or not it opens anything: the login form needs a CSRF token, too."""
         number = int.from_bytes(self._digest(b"number", secret)) % _NUMBERS
         return Session(secret, number, self._digest(b"csrf", secret).hex())
 

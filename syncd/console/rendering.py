@@ -1,4 +1,4 @@
-"""Templates and static files, and how pages write numbers, times, sizes and states. Everything that a page loads is in the
+"""Templates, static files, and the filters for numbers, times, sizes and states. Everything that a page loads is in the
 package, and its address changes with its contents."""
 
 from __future__ import annotations
@@ -64,8 +64,7 @@ async def static_file(request: web.Request) -> web.Response:
 
 
 def make_environment(settings: Settings, prefix: str) -> Environment:
-    """Return the environment of all pages: what is put into them is escaped, and characters that cannot be seen are spelled
-    out."""
+    """Return the environment of all pages: values are escaped, and characters that cannot be seen are spelled out."""
     env = Environment(
         finalize=visible,
         loader=FileSystemLoader(_FOLDER),
@@ -98,7 +97,7 @@ def section_of(path: str) -> str:
 
 # -- filters -------------------------------------------------------------------------------------------------
 
-#: Tone → the states of runs, feeds, jobs and keys that have it; all others are calm. The tone decides colour and shape.
+#: Tone, which decides colour and shape → the states of runs, feeds, jobs and keys that have it; all others are calm.
 TONES = {
     "busy": ("claimed", "reading", "applying", "archiving"),
     "good": ("succeeded", "ok", "active", "live"),
@@ -106,7 +105,7 @@ TONES = {
     "wait": ("held", "draft"),
     "bad": ("failed", "degraded"),
 }
-_LONGEST = 200
+MAX_SHOWN = 200
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
 
@@ -150,8 +149,8 @@ def lateness(instant: str | None, now: datetime) -> Markup:
     return Markup('<time datetime="{}" data-relative>{}</time>').format(instant, words)
 
 
-def shown(value: Any, longest: int = _LONGEST) -> str:
-    """Return the value of a field, as JSON has it, as one line of up to ``longest`` characters."""
+def shown(value: Any, most: int = MAX_SHOWN) -> str:
+    """Return the value of a field, as JSON has it, as one line of up to ``most`` characters."""
     match value:
         case None:
             text = "none"
@@ -164,10 +163,10 @@ def shown(value: Any, longest: int = _LONGEST) -> str:
             text = str(value.get("description") or value.get("name") or ", ".join(parts))
         case _:
             text = str(value)
-    cut_by_store = len(text) == longest + 1 and text.endswith("…")
-    if len(text) <= longest or cut_by_store:
+    cut_by_store = len(text) == most + 1 and text.endswith("…")
+    if len(text) <= most or cut_by_store:
         return text
-    return f"{text[:longest]}… ({len(text):,} characters)"
+    return f"{text[:most]}… ({len(text):,} characters)"
 
 
 def given(value: object) -> str:

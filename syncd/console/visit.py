@@ -1,4 +1,4 @@
-"""One request for a page: who asks, what was asked, and how it is answered, as a page or as JSON."""
+"""The pages as a whole, and one request for a page: who asks, its parameters, and its answer, as a page or as JSON."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 from aiohttp import web
-from jinja2 import Environment
 
 from syncd.config import Settings
-from syncd.console.actions import Actions
-from syncd.console.change_counts import ChangeCounter
+from syncd.console.actions import Actions, Previews
 from syncd.console.faults import Fault
-from syncd.console.gate import Gate, Session
-from syncd.console.previews import Previews
-from syncd.console.rendering import section_of
+from syncd.console.gate import Gate, Session, Sessions
+from syncd.console.rendering import make_environment, section_of
 from syncd.domain import Catalogue
 from syncd.feeds.configuration import FeedFile
 from syncd.store import Store, Tx
@@ -30,10 +27,44 @@ T = TypeVar("T")
 Choice = TypeVar("Choice", bound=StrEnum)
 HTML = "text/html"
 encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
-_LARGEST = 2**31 - 1
+MAX_NUMBER = 2**31 - 1
 #: Seconds after which an open page is made again although its state is the same: it shows jobs that the API has
-#: written, files that lie in a folder, and all that time alone changes, too.
+#: written, files that lie in a folder, and changes by time alone, too.
 MAX_AGE = 30
+
+
+class Feeds(Protocol):
+    """``feeds`` can be used; ``files``: the file of each feed as the service uses it, with all faults of the feed."""
+
+    @property
+    def feeds(self) -> Mapping[str, Feed]: ...
+    @property
+    def files(self) -> Mapping[str, FeedFile]: ...
+
+
+class Console:
+    """The collaborators of all pages. ``arrival`` runs what the operator asks for: it stops when the service stops. ``health``
+    is the answer of ``/readyz``. ``prefix`` is in front of every address of the pages ("" or "/operator")."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        catalogue: Catalogue,
+        *,
+        configured: Feeds,
+        arrival: ArrivalContext,
+        health: ReadinessCheck,
+        prefix: str = "",
+        gate: Gate | None = None,
+    ) -> None:
+        """``gate``: with other clocks, for tests."""
+        self.store, self.settings, self.catalogue, self.configured = store, settings, catalogue, configured
+        self.arrival, self.health, self.prefix = arrival, health, prefix
+        self.gate = gate or Gate(settings, Sessions(settings.operator.token))
+        self.actions = Actions()
+        self.previews = Previews(settings.store.path.parent if settings.store.path is not None else None)
+        self.env = make_environment(settings, prefix)
 
 
 #: Answers a page.
@@ -42,8 +73,8 @@ PageHandler = Callable[["Visit"], Awaitable[web.StreamResponse]]
 
 def live(state: Callable[[Visit, Tx], object]) -> Callable[[PageHandler], PageHandler]:
     """Have a page renew itself while it is open: the browser asks for it every two seconds, with the ETag of the page that it
-    has. ``state`` returns the values that tell whether the page has changed, which have to be cheap to read: where they are
-    the same the answer is a 304, and the page is not made."""
+    has. ``state`` returns values, cheap to read, by which a changed page is known: where they are the same the answer is a 304,
+    and the page is not made."""
 
     def decorated(page: PageHandler) -> PageHandler:
         async def serve(visit: Visit) -> web.StreamResponse:
@@ -66,36 +97,8 @@ def _etag(session: Session, tx: Tx, state: object) -> str:
 
 
 def paging(total: int, page: int, size: int) -> dict[str, int]:
-    """Return what a template needs for the links between the pages of a list: there is one at least."""
+    """Return the values of a template for the links between the pages of a list: there is one at least."""
     return {"total": total, "page": page, "pages": max(1, -(-total // size))}
-
-
-@dataclass(frozen=True, slots=True)
-class ConsoleContext:
-    """``files`` returns the file of each feed as the service uses it, with all faults of the feed; ``feeds`` those that can be
-    used. ``arrival`` runs what the operator asks for: it stops when the service stops. ``health`` is
-    what ``/readyz`` answers. ``prefix`` is in front of every address of the pages ("" or "/operator")."""
-
-    store: Store
-    settings: Settings
-    catalogue: Catalogue
-    files: Callable[[], Mapping[str, FeedFile]]
-    feeds: Callable[[], Mapping[str, Feed]]
-    arrival: ArrivalContext
-    health: ReadinessCheck
-    prefix: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Console:
-    """What all visits share."""
-
-    context: ConsoleContext
-    gate: Gate
-    actions: Actions
-    previews: Previews
-    env: Environment
-    changes: ChangeCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,27 +113,23 @@ class Visit:
     etag: str = ""
 
     @property
-    def context(self) -> ConsoleContext:
-        return self.console.context
-
-    @property
     def wants_json(self) -> bool:
         return prefers(self.request, JSON, HTML)
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         """Return ``fn`` of a snapshot of the store; it runs in a thread."""
-        return await self.context.store.read_async(fn)
+        return await self.console.store.read_async(fn)
 
     def page(self, template: str, status: int = 200, **values: Any) -> web.Response:
         """Answer the page that ``template`` makes of ``values``."""
-        path = self.request.path.removeprefix(self.context.prefix) or "/"
-        html = self.console.env.get_template(template).render(
+        console, path = self.console, self.request.path.removeprefix(self.console.prefix) or "/"
+        html = console.env.get_template(template).render(
             session=self.session,
-            guarded=not self.console.gate.sessions.open_to_all,
+            guarded=not console.gate.sessions.open_to_all,
             section=section_of(path),
             etag=self.etag,
             address=self.request.path_qs,
-            **{"now": self.context.store.now().instant, **values},
+            **{"now": console.store.now().instant, **values},
         )
         headers = {"Content-Type": "text/html; charset=utf-8", **({"ETag": self.etag} if self.etag else {})}
         return web.Response(body=html.encode("utf-8", "replace"), status=status, headers=headers)
@@ -141,10 +140,10 @@ class Visit:
 
     def redirect(self, path: str) -> web.Response:
         """Lead a browser to ``path``, below the prefix, with GET."""
-        return web.Response(status=303, headers={"Location": self.context.prefix + path})
+        return web.Response(status=303, headers={"Location": self.console.prefix + path})
 
     def fault_of(self, error: Exception) -> Fault:
-        """Return how a page shows what was wrong with its form; a program gets the error itself."""
+        """Return how a page shows the fault of its form; a program gets the error itself."""
         if self.wants_json:
             raise error
         return Fault.of(error)
@@ -153,14 +152,13 @@ class Visit:
         """Return a parameter of the address, "" if it is not there."""
         return self.request.query.get(name, "").strip()
 
-    def number(self, name: str, default: int = 1, most: int = _LARGEST) -> int:
+    def number(self, name: str, default: int = 1, most: int = MAX_NUMBER) -> int:
         """Return a positive whole number of the address. Raises ``invalid_parameter``."""
         sent = self.text(name)
-        if not sent:
-            return default
-        if not (sent.isascii() and sent.isdecimal() and 1 <= int(sent[:10]) <= most and len(sent) <= 10):
+        number = _whole_number(sent) if sent else default
+        if number is None or not 1 <= number <= most:
             raise Refusal("invalid_parameter", f"{name} has to be a whole number from 1 to {most}")
-        return int(sent)
+        return number
 
     def choice(self, name: str, kinds: type[Choice]) -> Choice | None:
         """Return a parameter of the address that is one of ``kinds``; None if it is not there. Raises ``invalid_parameter``."""
@@ -169,9 +167,16 @@ class Visit:
             raise Refusal("invalid_parameter", f"{name} has to be one of {', '.join(kinds)}")
         return kinds(sent) if sent else None
 
-    def path_number(self, what: str, name: str = "number") -> int:
-        """Return the number that the path has as ``name``, which is that of a ``what``. Raises ``not_found``."""
+    def path_number(self, noun: str, name: str = "number") -> int:
+        """Return the number of a ``noun`` that the path has as ``name``. Raises ``not_found``."""
         sent = self.request.match_info[name]
-        if not (sent.isascii() and sent.isdecimal() and len(sent) <= 10 and int(sent) <= _LARGEST):
-            raise Refusal("not_found", f"no {what} {sent[:20]!r}")
-        return int(sent)
+        number = _whole_number(sent)
+        if number is None:
+            raise Refusal("not_found", f"no {noun} {sent[:20]!r}")
+        return number
+
+
+def _whole_number(sent: str) -> int | None:
+    """Return the number in ASCII digits; None if it is not one that the store can have."""
+    number = int(sent) if sent.isascii() and sent.isdecimal() and len(sent) <= 10 else None
+    return number if number is not None and number <= MAX_NUMBER else None

@@ -1,77 +1,143 @@
-"""The delivery of notices to one receiver: which are next, what becomes of a try. In order for each feed, never in the way of
-other feeds or receivers.
+"""The delivery of notices to one receiver, in order for each feed, never in the way of other feeds or receivers.
 
-What the receiver accepted is marked at once. Between the two a SIGKILL or a lost connection lets the same message be
+A message that the receiver accepted is marked at once. Between the two a SIGKILL or a lost connection lets the same message be
 sent again: with the same id, by which the receiver knows it."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from hashlib import sha256
 from random import random
-from typing import TypeVar
+from typing import Protocol
 
 import structlog
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
 
 from syncd.config import Notify
-from syncd.errors import StoreError
+from syncd.domain import Notice
+from syncd.errors import StoreError, SyncdError
 from syncd.logs import Event
-from syncd.notify.timing import BURST, KEPT, email_may_go, pause_after
-from syncd.notify.ways import NotSent, Way
 from syncd.store import Store, Tx, outbox
 
 log = structlog.get_logger("syncd.notify")
-T = TypeVar("T")
 
 #: Tries of a message within seconds; after them other messages get their turn.
 TRIES = 3
-#: A message that is refused this often is given up: not its time is at fault, but its contents.
+#: Refusals of one message after which it is given up: not its time is at fault, but its contents.
 REFUSALS = 8
-#: The most notices in one e-mail.
-JOINED = 100
+#: Notices in one e-mail.
+MAX_JOINED = 100
 #: Seconds until the store is asked again to mark what was sent.
 STORE_PAUSE = 1.0
+#: The time after an e-mail of which all that happens is in one e-mail: a bad night is a dozen of them, not hundreds.
+BURST = timedelta(minutes=5)
+#: The time before the first of several e-mails of which all that happens is in it, if a burst is not shorter.
+GATHERING = timedelta(seconds=10)
+#: The pause after a message failed once; it doubles up to the maximum, which is also the most that is waited on request.
+FIRST_PAUSE, MAX_PAUSE = timedelta(seconds=15), timedelta(minutes=30)
+#: The longest time for which a receiver is left alone: a clock that was set back does not make it longer.
+MAX_REST = timedelta(hours=1)
+#: The age at which a notice that could not be sent is given up.
+KEPT = timedelta(days=3)
 
 
-@dataclass(frozen=True, slots=True)
+class NotSent(SyncdError):
+    """The receiver did not accept a message. The text has no secret in it.
+
+    ``after``: how long the receiver asked to wait. ``everything``: other messages would fail in the same way now.
+    ``refused``: the receiver refused this very message."""
+
+    def __init__(
+        self, why: str, *, after: timedelta | None = None, everything: bool = False, refused: bool = False
+    ) -> None:
+        self.after, self.everything, self.refused = after, everything, refused
+        super().__init__(why)
+
+    @property
+    def soon(self) -> bool:
+        """Whether another try within seconds may help."""
+        return self.after is None and not self.refused
+
+
+def why_no_connection(error: OSError) -> str:
+    """Return why a connection was not made, in the words of the system, which do not name the address."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return "its certificate cannot be verified"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed ({error.reason or type(error).__name__})"
+    if error.errno is not None and error.errno > 0:  # asyncio has its own words in their place
+        return os.strerror(error.errno)
+    return error.strerror or type(error).__name__
+
+
+class Way(Protocol):
+    """A way to a receiver. ``name`` is that of the outbox: ``webhook`` or ``email:ADDRESS``; ``kind`` the part before the
+    colon; ``where`` says without secrets where messages go. ``joins``: several notices may be in one message."""
+
+    name: str
+    kind: str
+    where: str
+    joins: bool
+
+    async def send(self, notices: Sequence[Notice], pages: str, now: datetime) -> str:
+        """Send one message; return the answer of the receiver. ``pages``: the address of the operator's pages. Raises
+        NotSent."""
+        ...
+
+
+class Clock(Protocol):
+    """``trusts`` returns whether an instant can be trusted; while it cannot, nothing is given up."""
+
+    def trusts(self, now: datetime) -> bool: ...
+
+
+class Counts(Protocol):
+    """``notified`` counts notices by the kind of their way and their result: ``sent``, ``failed`` or ``dropped``."""
+
+    def notified(self, way: str, result: str, number: int) -> None: ...
+
+
+@dataclass(slots=True)
 class Sending:
-    """What all receivers share. ``zoned`` gives an instant in the service's time zone. ``trusts``: whether an instant can be
-    trusted; while it cannot, nothing is given up. ``count`` gets the kind of a way, a result (``sent``, ``failed``,
-    ``dropped``) and a number. ``burst``: see ``email_may_go``. ``sleep`` is in seconds; ``random`` gives a share from 0 to 1."""
+    """The things that all receivers share. ``pages``: the address of the operator's pages, which changes once the service
+    listens. ``burst``: see ``email_may_go``. ``sleep`` is in seconds; ``random`` gives a share from 0 to 1."""
 
     store: Store
     settings: Notify
-    zoned: Callable[[datetime], datetime]
-    trusts: Callable[[datetime], bool] = lambda now: True
-    count: Callable[[str, str, int], None] = lambda kind, result, number: None
+    pages: str
+    zone: tzinfo
+    clock: Clock
+    counts: Counts
     burst: timedelta = BURST
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     random: Callable[[], float] = random
 
 
 class Delivery:
-    """Of one receiver. ``stop`` is asked before each message."""
+    """The delivery to one receiver, until ``stopping`` is set."""
 
-    def __init__(self, sending: Sending, way: Way, stop: Callable[[], bool] = lambda: False) -> None:
-        self._sending, self._store, self._way, self._stop = sending, sending.store, way, stop
+    def __init__(self, sending: Sending, way: Way, stopping: asyncio.Event) -> None:
+        self._sending, self._store, self._way, self._stopping = sending, sending.store, way, stopping
         self._faults = 0
         self._rests_until: datetime | None = None
 
     async def turn(self) -> bool:
-        """Send what may be sent now, unless another daemon does; return whether anything was sent. Raises StoreError,
-        OSError."""
+        """Send the messages that may be sent now, unless another daemon does; return whether anything was sent. Raises
+        StoreError, OSError."""
         now = self._store.now().instant
         quiet = self._sending.settings.quiet
-        if quiet is not None and quiet.include(self._sending.zoned(now).time()):
+        if quiet is not None and quiet.include(now.astimezone(self._sending.zone).time()):
             return False
-        if self._rests_until is not None and self._pause_left(now):
+        if self._rests_until is not None and now < self._rests_until <= now + MAX_REST:
             return False
+        self._rests_until = None
         if not await self._store.read_async(self._next):
             return False
         async with self._lock() as mine:
@@ -93,18 +159,31 @@ class Delivery:
             thread.shutdown(wait=False)
 
     async def _send_next(self) -> bool:
-        some = False
+        sent = False
         # another daemon may have sent what was next before
         for message in await self._store.read_async(self._next):
-            if self._stop() or self._rests_until is not None:
+            if self._stopping.is_set() or self._rests_until is not None:
                 break
-            some = await self._deliver(message) or some
-        return some
+            sent = await self._deliver(message) or sent
+        return sent
+
+    def _next(self, tx: Tx) -> Sequence[Sequence[outbox.Outgoing]]:
+        """Return the messages that may be sent now, each with its notices."""
+        name, now = self._way.name, tx.now.instant
+        if not self._way.joins:
+            return [[each] for each in outbox.heads(tx, name)]
+        first = outbox.first(tx, name)
+        if first is None:
+            return []
+        if first.message is not None:
+            return [outbox.of_message(tx, name, first.message)] if first.due <= now else []
+        written, last = first.notice.at or now, outbox.last_sent(tx, name)
+        return [[first]] if email_may_go(written, last, now, self._sending.burst) else []
 
     async def give_up_old(self) -> None:
-        """Give up what could not be sent for too long. Raises StoreError."""
+        """Give up the notices that could not be sent for too long. Raises StoreError."""
         now = self._store.now().instant
-        if self._sending.trusts(now):
+        if self._sending.clock.trusts(now):
             name = self._way.name
             gone = await self._store.write_async(lambda tx: outbox.drop_older(tx, name, now - KEPT))
             self.note_dropped(gone, f"not sent within {KEPT.days} days")
@@ -112,47 +191,21 @@ class Delivery:
     def note_dropped(self, number: int, reason: str) -> None:
         """Log that notices will not be sent, if there are any."""
         if number:
-            self._sending.count(self._way.kind, "dropped", number)
-            log.error(
-                Event.NOTIFY_DROPPED, way=self._way.kind, to=self._way.where, number=number, reason=reason
-            )
-
-    # -- what is next --------------------------------------------------------------------------------------------
-
-    def _pause_left(self, now: datetime) -> bool:
-        """Return whether the receiver is still left alone. A clock that was set back does not make it longer."""
-        longest = timedelta(hours=1)
-        assert self._rests_until is not None
-        if now < self._rests_until <= now + longest:
-            return True
-        self._rests_until = None
-        return False
-
-    def _next(self, tx: Tx) -> Sequence[Sequence[outbox.Outgoing]]:
-        """Return the messages that may be sent now, each with its notices."""
-        if not self._way.joins:
-            return [[each] for each in outbox.heads(tx, self._way.name)]
-        first = outbox.first(tx, self._way.name)
-        if first is None:
-            return []
-        if first.message is not None:
-            tried = outbox.of_message(tx, self._way.name, first.message)
-            return [tried] if first.due <= tx.now.instant else []
-        last = outbox.last_sent(tx, self._way.name)
-        written = first.notice.at or tx.now.instant
-        return [[first]] if email_may_go(written, last, tx.now.instant, self._sending.burst) else []
+            way = self._way
+            self._sending.counts.notified(way.kind, "dropped", number)
+            log.error(Event.NOTIFY_DROPPED, way=way.kind, to=way.where, number=number, reason=reason)
 
     # -- a try ---------------------------------------------------------------------------------------------------
 
     async def _deliver(self, message: Sequence[outbox.Outgoing]) -> bool:
-        """Send one message and note what became of it; return whether it was accepted."""
+        """Send one message and note its result; return whether it was accepted."""
         if self._way.joins and message[0].message is None:
             name = self._way.name
-            message = await self._store.write_async(lambda tx: outbox.assign(tx, name, JOINED))
+            message = await self._store.write_async(lambda tx: outbox.assign(tx, name, MAX_JOINED))
             if not message:
                 return False
         try:
-            answer = await self._tried(message)
+            answer = await self._try(message)
         except NotSent as error:
             await self._note_failure(message, error)
             return False
@@ -162,8 +215,8 @@ class Delivery:
             await self._note_failure(message, NotSent(why, refused=True))
             return False
         self._faults = 0
-        await self._certainly(lambda tx: outbox.sent(tx, message))
-        self._sending.count(self._way.kind, "sent", len(message))
+        await self._mark(lambda tx: outbox.sent(tx, message))
+        self._sending.counts.notified(self._way.kind, "sent", len(message))
         log.info(
             Event.NOTIFY_SENT,
             way=self._way.kind,
@@ -175,8 +228,8 @@ class Delivery:
         )
         return True
 
-    async def _tried(self, message: Sequence[outbox.Outgoing]) -> str:
-        """Return what the receiver answered. A short fault is tried again at once. Raises NotSent."""
+    async def _try(self, message: Sequence[outbox.Outgoing]) -> str:
+        """Return the answer of the receiver. A short fault is tried again at once. Raises NotSent."""
         retrying = AsyncRetrying(
             retry=retry_if_exception(lambda error: isinstance(error, NotSent) and error.soon),
             stop=stop_after_attempt(TRIES),
@@ -184,36 +237,54 @@ class Delivery:
             sleep=self._sending.sleep,
             reraise=True,
         )
-        return await retrying(self._way.send, [each.notice for each in message])
+        notices = [each.notice for each in message]
+        now = self._store.now().instant
+        return await retrying(self._way.send, notices, self._sending.pages, now)
 
     async def _note_failure(self, message: Sequence[outbox.Outgoing], error: NotSent) -> None:
-        tries = message[0].tries + 1
-        self._sending.count(self._way.kind, "failed", len(message))
+        way, tries, now = self._way, message[0].tries + 1, self._store.now().instant
+        self._sending.counts.notified(way.kind, "failed", len(message))
         if error.refused and tries >= REFUSALS:
-            await self._certainly(lambda tx: outbox.drop(tx, message))
+            await self._mark(lambda tx: outbox.drop(tx, message))
             self.note_dropped(len(message), f"refused {tries} times: {error}")
             return
         self._faults = self._faults + 1 if error.everything else 0
         pause = error.after or pause_after(self._faults or tries, self._sending.random())
-        due = self._store.now().instant + pause
-        if error.everything:
-            self._rests_until, due = due, self._store.now().instant
-        await self._certainly(lambda tx: outbox.failed(tx, message, due, str(error)))
+        due = now if error.everything else now + pause
+        self._rests_until = now + pause if error.everything else self._rests_until
+        await self._mark(lambda tx: outbox.failed(tx, message, due, str(error)))
         log.warning(
             Event.NOTIFY_FAILED,
-            way=self._way.kind,
-            to=self._way.where,
+            way=way.kind,
+            to=way.where,
             id=message[0].notice.key,
             reason=str(error),
             tries=tries,
             seconds=round(pause.total_seconds(), 1),
         )
 
-    async def _certainly(self, write: Callable[[Tx], T]) -> T:
-        """Write to the store, tried again until it succeeds: what was sent must not be sent again."""
+    async def _mark(self, write: Callable[[Tx], object]) -> None:
+        """Write to the store, tried again until it succeeds: a message that was sent must not be sent again."""
         while True:
             try:
-                return await self._store.write_async(write)
+                await self._store.write_async(write)
             except StoreError as error:
                 log.warning(Event.SERVICE_FAULT, part="notify", reason=str(error))
                 await self._sending.sleep(STORE_PAUSE)
+            else:
+                return
+
+
+def email_may_go(first: datetime, last_sent: datetime | None, now: datetime, burst: timedelta) -> bool:
+    """Return whether an e-mail may be sent ``now``. ``first``: when the oldest of its notices was written; ``last_sent``: when
+    the receiver was last sent one; ``burst``: the time that belongs to one e-mail. A clock that was set back does not delay
+    it."""
+    gathered = not first <= now < first + min(GATHERING, burst)
+    return gathered and (last_sent is None or not last_sent <= now < last_sent + burst)
+
+
+def pause_after(tries: int, share: float) -> timedelta:
+    """Return how long to wait after this number of failed tries: doubled for each, less up to a quarter of it by ``share``
+    (0 to 1, at random), so that receivers are not all tried at once."""
+    whole = min(FIRST_PAUSE * float(2 ** min(tries - 1, 20)), MAX_PAUSE)
+    return whole * (1 - share / 4)

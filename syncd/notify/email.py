@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, tzinfo
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
 from pathlib import Path
 from zlib import crc32
-from zoneinfo import ZoneInfo
 
 import aiosmtplib
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from syncd.config import Notify, SmtpServer
 from syncd.domain import Notice
-from syncd.notify.ways import NotSent, why_no_connection
-from syncd.notify.words import LONGEST_NAME, LONGEST_SUBJECT, Words, one_line, words_of
+from syncd.notify.delivery import NotSent, why_no_connection
+from syncd.notify.words import MAX_NAME, MAX_SUBJECT, Words, one_line, words_of
 
 #: Seconds for one message: connecting, TLS, login, transfer.
 WHOLE = 30.0
 #: Seconds for the good-bye, after which the message is accepted in any case.
 QUIT = 2.0
-#: The most characters that are shown of what a server says.
-LONGEST_ANSWER = 200
-#: The most feeds that a subject names.
-NAMED = 3
+#: Characters of an answer that are shown, and feeds that a subject names.
+MAX_ANSWER, MAX_NAMED = 200, 3
 #: Between two notices of the plain text.
 _RULE = f"\n\n{'-' * 40}\n\n"
 
@@ -48,30 +45,18 @@ class Email:
     kind = "email"
     joins = True
 
-    def __init__(
-        self,
-        settings: Notify,
-        receiver: str,
-        *,
-        pages: Callable[[], str],
-        now: Callable[[], datetime],
-        zone: ZoneInfo,
-        whole: float = WHOLE,
-    ) -> None:
-        """``pages`` returns the address of the operator's pages; ``whole``: seconds that one message may take."""
+    def __init__(self, settings: Notify, receiver: str, zone: tzinfo, whole: float = WHOLE) -> None:
+        """``zone``: of times; ``whole``: seconds that one message may take."""
         if settings.smtp is None:
             raise ValueError("no server takes e-mail")
         self._server: SmtpServer = settings.smtp
         self._password, self._sender = settings.smtp_password, settings.email_from
-        self._receiver, self._pages, self._now, self._zone = receiver, pages, now, zone
-        self._whole = whole
+        self._receiver, self._zone, self._whole = receiver, zone, whole
         self.name, self.where = f"email:{receiver}", receiver
 
-    async def send(self, notices: Sequence[Notice]) -> str:
-        """Send one message with all of the notices. Raises NotSent."""
-        mail = mail_of(
-            notices, self._sender, self._receiver, pages=self._pages(), now=self._now(), zone=self._zone
-        )
+    async def send(self, notices: Sequence[Notice], pages: str, now: datetime) -> str:
+        """Send one message with all of the notices; return the answer of the server. Raises NotSent."""
+        mail = mail_of(notices, self._sender, self._receiver, pages=pages, now=now, zone=self._zone)
         try:
             async with asyncio.timeout(self._whole):
                 return await self._transfer(mail)
@@ -118,7 +103,7 @@ class Email:
 
     def _cleaned(self, text: str) -> str:
         hidden = text.replace(self._password, "…") if self._password else text
-        return one_line(hidden, LONGEST_ANSWER)
+        return one_line(hidden, MAX_ANSWER)
 
 
 def _starts_tls(server: SmtpServer) -> bool | None:
@@ -137,7 +122,7 @@ def _own_name() -> str:
 
 
 def mail_of(
-    notices: Sequence[Notice], sender: str, receiver: str, *, pages: str, now: datetime, zone: ZoneInfo
+    notices: Sequence[Notice], sender: str, receiver: str, *, pages: str, now: datetime, zone: tzinfo
 ) -> EmailMessage:
     """Return the e-mail. Its Message-ID is that of the first notice for this receiver, the same for each try. ``zone``: in
     which times are written."""
@@ -145,7 +130,7 @@ def mail_of(
     shown = [(words_of(notice, pages), at) for notice, at in zip(notices, times, strict=True)]
     mail = EmailMessage(policy=SMTP)
     mail["From"], mail["To"] = sender, receiver
-    mail["Subject"] = one_line(_subject(notices, shown[0][0]), LONGEST_SUBJECT)
+    mail["Subject"] = one_line(_subject(notices, shown[0][0]), MAX_SUBJECT)
     mail["Date"] = format_datetime(now)
     domain = sender.rpartition("@")[2]
     mail["Message-ID"] = f"<{notices[0].key}.{crc32(receiver.encode()):08x}@{domain}>"
@@ -159,9 +144,9 @@ def mail_of(
 def _subject(notices: Sequence[Notice], first: Words) -> str:
     if len(notices) == 1:
         return f"syncd: {first.title}"
-    names = list(dict.fromkeys(one_line(notice.feed, LONGEST_NAME) for notice in notices if notice.feed))
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"syncd: {len(notices)} notices: {', '.join(names[:NAMED])}{more}"
+    names = list(dict.fromkeys(one_line(notice.feed, MAX_NAME) for notice in notices if notice.feed))
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return f"syncd: {len(notices)} notices: {', '.join(names[:MAX_NAMED])}{more}"
 
 
 def _text(words: Words, at: str) -> str:

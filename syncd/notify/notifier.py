@@ -1,15 +1,15 @@
-"""Notifies everybody who is configured, for as long as the daemon runs."""
+"""Notifies everybody who is configured, for as long as the daemon runs; a daily summary too, if it is wanted."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import time, timedelta, tzinfo
+from typing import Any, Protocol
 from uuid import uuid4
-from zoneinfo import ZoneInfo
 
 import structlog
 
@@ -17,43 +17,44 @@ from syncd.config import Notify, Settings
 from syncd.domain import Notice, NoticeEvent
 from syncd.errors import SyncdError
 from syncd.logs import Event
-from syncd.notify.delivery import Delivery, Sending
-from syncd.notify.digest import add_if_due, is_due
+from syncd.notify.delivery import Delivery, NotSent, Sending, Way
 from syncd.notify.email import Email
-from syncd.notify.ways import NotSent, Way
 from syncd.notify.webhook import Webhook
 from syncd.notify.words import pages_of
-from syncd.store import Tx, outbox, utc_now
+from syncd.store import Tx, facts, feeds, notices, outbox, runs, utc_now
 
 log = structlog.get_logger("syncd.notify")
 
-#: Seconds between two looks for what is new or due, and between two for what has become too old.
+#: Seconds between two looks for notices that are new or due, and between two for those that are too old.
 POLL, OLD = 1.0, 60.0
 #: Seconds that tries get which go on when the service stops.
 LAST_TRY = 5.0
+#: The time that a digest is about, and its lines.
+PERIOD, MAX_LINES = timedelta(days=1), 200
+#: The fact that has the date of the last digest.
+_LAST = "notify.digest"
 
 
-def ways_of(
-    settings: Notify, pages: Callable[[], str], now: Callable[[], datetime], zone: ZoneInfo
-) -> list[Way]:
-    """Return a way to each receiver that is configured. ``pages`` returns the address of the operator's pages."""
-    found: list[Way] = [Webhook(settings, pages, now)] if settings.webhook else []
-    return found + [
-        Email(settings, receiver, pages=pages, now=now, zone=zone) for receiver in settings.email_to
-    ]
+class Feeds(Protocol):
+    """``degraded``: the feeds that cannot be used, and why."""
+
+    @property
+    def degraded(self) -> Mapping[str, str]: ...
+
+
+def ways_of(settings: Notify, zone: tzinfo) -> list[Way]:
+    """Return a way to each receiver that is configured. ``zone``: of times in e-mails."""
+    ways: list[Way] = [Webhook(settings)] if settings.webhook else []
+    return ways + [Email(settings, receiver, zone) for receiver in settings.email_to]
 
 
 class Notifier:
     """Call ``begin`` before the first run, ``start`` in the event loop, and ``stop`` in the end."""
 
-    def __init__(
-        self, sending: Sending, ways: list[Way], degraded: Callable[[], Mapping[str, str]] = dict
-    ) -> None:
-        """``degraded`` returns the feeds that cannot be used, and why."""
-        self._sending, self._store = sending, sending.store
+    def __init__(self, sending: Sending, ways: list[Way], feeds: Feeds) -> None:
+        self._sending, self._store, self._feeds = sending, sending.store, feeds
         self._stopping = asyncio.Event()
-        self._deliveries = {way.name: Delivery(sending, way, self._stopping.is_set) for way in ways}
-        self._degraded = degraded
+        self._deliveries = {way.name: Delivery(sending, way, self._stopping) for way in ways}
         self._tasks: list[asyncio.Task[None]] = []
 
     def begin(self, settings: Settings) -> None:
@@ -73,24 +74,22 @@ class Notifier:
             work += [self._repeat(delivery.turn, POLL), self._repeat(delivery.give_up_old, OLD)]
         self._tasks = [asyncio.create_task(each) for each in work]
 
-    async def stop(self, seconds: float = LAST_TRY) -> None:
-        """Stop after the tries that go on, or after ``seconds``."""
+    async def stop(self) -> None:
+        """Stop after the tries that go on, or after ``LAST_TRY``."""
         self._stopping.set()
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=seconds)
+            await asyncio.wait(self._tasks, timeout=LAST_TRY)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def collect(self) -> None:
-        """Put what is new into the outboxes, the digest too if it is due. Raises StoreError."""
-        settings = self._sending.settings
-        if settings.digest is not None and self._sending.trusts(self._store.now().instant):
-            digest, degraded = settings.digest, self._degraded()
-            if await self._store.read_async(lambda tx: is_due(tx, digest, self._sending.zoned)):
-                await self._store.write_async(
-                    lambda tx: add_if_due(tx, digest, self._sending.zoned, degraded)
-                )
+        """Put the new notices into the outboxes, the digest too if it is due. Raises StoreError."""
+        settings, zone = self._sending.settings, self._sending.zone
+        if (at := settings.digest) is not None and self._sending.clock.trusts(self._store.now().instant):
+            degraded = self._feeds.degraded
+            if await self._store.read_async(lambda tx: _is_due(tx, at, zone)):
+                await self._store.write_async(lambda tx: _add_if_due(tx, at, zone, degraded))
         names = list(self._deliveries)
         while await self._store.read_async(lambda tx: outbox.has_new(tx, names)):
             for name, gone in (await self._store.write_async(self._collected)).items():
@@ -103,17 +102,55 @@ class Notifier:
     async def _repeat(self, work: Callable[[], Coroutine[Any, Any, object]], seconds: float) -> None:
         """Do ``work`` every ``seconds`` until the service stops. An exception is logged and the next time follows."""
         while not self._stopping.is_set():
-            some: object = None
+            again: object = None
             try:
-                some = await work()
+                again = await work()
             except SyncdError as error:
                 log.warning(Event.SERVICE_FAULT, part="notify", reason=str(error))
             except Exception as error:
                 log.exception(Event.SERVICE_FAULT, part="notify", reason=type(error).__name__)
-            if not some:
+            if not again:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(seconds):
                         await self._stopping.wait()
+
+
+# -- the digest ----------------------------------------------------------------------------------------------
+
+
+def _is_due(tx: Tx, at: time, zone: tzinfo) -> bool:
+    """Return whether ``_add_if_due`` has something to write."""
+    now, last = tx.now.instant.astimezone(zone), facts.get(tx, _LAST)
+    return last is None or (now.time() >= at and last < now.date().isoformat())
+
+
+def _add_if_due(tx: Tx, at: time, zone: tzinfo, degraded: Mapping[str, str]) -> None:
+    """Write the digest of today if its time has come and it was not written. On a store that never had one, the first is that
+    of the next time."""
+    now, last = tx.now.instant.astimezone(zone), facts.get(tx, _LAST)
+    today = now.date() if now.time() >= at else now.date() - PERIOD
+    if last is None or last < today.isoformat():
+        facts.put(tx, _LAST, today.isoformat())
+        if last is not None:
+            notices.add(tx, _digest(tx, degraded))
+
+
+def _digest(tx: Tx, degraded: Mapping[str, str]) -> Notice:
+    held = [(run.feed, run.id) for run in runs.waiting(tx)]
+    totals: Counter[str] = Counter()
+    by_feed: dict[str, list[str]] = {}
+    for feed, state, number in notices.ended_since(tx, tx.now.instant - PERIOD):
+        totals[state] += number
+        by_feed.setdefault(feed, []).append(f"{number} {state}")
+    paused = sorted(feeds.paused(tx).items())
+    lines = [f"waits for a decision: {feed}, run {run}" for feed, run in held]
+    lines += [f"cannot be used: {feed}: {reason}" for feed, reason in sorted(degraded.items())]
+    lines += [f"paused: {feed}" + (f": {why}" if why else "") for feed, why in paused]
+    lines += [f"runs of {feed}: {', '.join(states)}" for feed, states in by_feed.items()]
+    more = len(lines) - MAX_LINES
+    lines = lines[:MAX_LINES] + ([f"and {more} more"] if more > 0 else [])
+    counts = {**totals, "waiting": len(held), "degraded": len(degraded)}
+    return Notice(NoticeEvent.DIGEST, None, "\n".join(lines or ["No file came."]), counts=counts)
 
 
 # -- a test message ------------------------------------------------------------------------------------------
@@ -121,7 +158,7 @@ class Notifier:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What became of one test message. ``answer`` is what the receiver said, or why it failed."""
+    """The result of one test message. ``answer``: the words of the receiver, or why it failed."""
 
     way: str
     to: str
@@ -130,13 +167,14 @@ class Trial:
 
 
 async def try_all(settings: Settings) -> list[Trial]:
-    """Send a test message to each receiver, once; return what became of each."""
-    notice = Notice(NoticeEvent.TEST, None, "`syncd notify test` sent this.", key=uuid4().hex, at=utc_now())
-    found = []
-    for way in ways_of(settings.notify, lambda: pages_of(settings), utc_now, settings.timezone):
+    """Send a test message to each receiver, once; return the results."""
+    now = utc_now()
+    notice = Notice(NoticeEvent.TEST, None, "`syncd notify test` sent this.", key=uuid4().hex, at=now)
+    trials = []
+    for way in ways_of(settings.notify, settings.timezone):
         try:
-            answer, sent = await way.send([notice]), True
+            answer, sent = await way.send([notice], pages_of(settings), now), True
         except NotSent as error:
             answer, sent = str(error), False
-        found.append(Trial(way.kind, way.where, sent, answer))
-    return found
+        trials.append(Trial(way.kind, way.where, sent, answer))
+    return trials

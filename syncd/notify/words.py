@@ -1,5 +1,5 @@
-"""What a notice says to a person: what happened, what is the case now, what to do. Values of partners are untrusted: they are
-shown on one line, without characters that hide or turn other text."""
+"""The words of a notice for a person: what happened, what is the case now, what to do. Values of partners are untrusted: they
+are shown on one line, without characters that hide or turn other text."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from urllib.parse import quote
 from syncd.config import Settings
 from syncd.domain import HoldScope, Notice, NoticeEvent
 
-#: The most characters of a reason, of the name of a feed, and of a subject.
-LONGEST_REASON, LONGEST_NAME, LONGEST_SUBJECT = 2_000, 80, 160
+#: Characters of a reason, of the name of a feed, and of a subject.
+MAX_REASON, MAX_NAME, MAX_SUBJECT = 2_000, 80, 160
 _UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 
 
@@ -76,8 +76,8 @@ _OVER = {
 
 
 def words_of(notice: Notice, pages: str) -> Words:
-    """Return what the notice says. ``pages``: the address of the operator's pages."""
-    values = {"feed": one_line(notice.feed or "", LONGEST_NAME), "run": notice.run}
+    """Return the words of a notice. ``pages``: the address of the operator's pages."""
+    values = {"feed": one_line(notice.feed or "", MAX_NAME), "run": notice.run}
     title = _TITLES[notice.event].format_map(values)
     if notice.event is NoticeEvent.RECOVERED and notice.run is not None:
         title += f" (run {notice.run})"
@@ -104,7 +104,7 @@ def pages_of(settings: Settings, listening: str = "") -> str:
     return settings.api.public_url + below
 
 
-def one_line(text: str, most: int = LONGEST_REASON) -> str:
+def one_line(text: str, most: int = MAX_REASON) -> str:
     """Return ``text`` on one line, cut to ``most`` characters, without characters that are not seen."""
     seen = "".join(" " if unicodedata.category(each) in _UNSEEN else each for each in text[: most * 4])
     line = re.sub(r"\s+", " ", seen).strip()

@@ -1,4 +1,5 @@
-"""Whether the time of the system can be trusted, or has just been set (docs/reconciliation.md "Crash, fault and race")."""
+"""The check whether the time of the system can be trusted, or has just been set (docs/reconciliation.md "Crash, fault and
+race")."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ class ClockCheck:
 
     @property
     def doubt(self) -> str | None:
-        """Why the time was not trusted when it was last looked at, and for how long; None if it was."""
+        """The reason why the time is not trusted, and for how long; None if it is."""
         with self._lock:
             if self._wait_until is None:
                 return None
@@ -65,7 +66,7 @@ class ClockCheck:
             self._store.write(facts.note_seen)
 
     def _start_of(self, now: datetime) -> datetime:
-        """Return when the monotonic clock was 0, by the time ``now``: it changes only when the time is set."""
+        """Return the time at which the monotonic clock was 0: it changes only when the time is set."""
         return now - timedelta(seconds=self._monotonic())
 
     def _is_near_last_seen(self, now: datetime) -> bool:

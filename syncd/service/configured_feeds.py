@@ -4,9 +4,10 @@ files of them as the settings say."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Protocol
 
 import structlog
 
@@ -28,12 +29,51 @@ MAX_HELPERS = 1
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredFeeds:
-    """``feeds`` can be used. ``degraded``: feed → what is wrong with its file or its employer. ``files``: the file of each feed,
-    with all that is wrong with it and its employer."""
+    """``feeds`` can be used. ``degraded``: feed → the faults of its file or its employer. ``files``: the file of each feed,
+    with all faults of it and of its employer."""
 
     feeds: dict[str, Feed]
     degraded: dict[str, str]
     files: dict[str, FeedFile] = field(default_factory=dict)
+
+
+class FolderFaults(Protocol):
+    """``degraded``: feed → the fault of its folder, for which its files wait."""
+
+    @property
+    def degraded(self) -> Mapping[str, str]: ...
+
+
+@dataclass(slots=True)
+class FeedsInForce:
+    """The feeds that the daemon uses. ``configured`` is replaced by a reload; ``folders`` knows the faults of their folders."""
+
+    configured: ConfiguredFeeds
+    folders: FolderFaults | None = None
+
+    @property
+    def feeds(self) -> Mapping[str, Feed]:
+        """The feeds that can be used."""
+        return self.configured.feeds
+
+    @property
+    def waiting(self) -> Mapping[str, str]:
+        """Feed → the fault of its folder, which may pass."""
+        return self.folders.degraded if self.folders is not None else {}
+
+    @property
+    def degraded(self) -> dict[str, str]:
+        """Feed → why its file or folder cannot be used."""
+        return {**self.waiting, **self.configured.degraded}
+
+    @property
+    def files(self) -> Mapping[str, FeedFile]:
+        """The file of each feed; its faults are also those of its folder."""
+        waiting = self.waiting
+        return {
+            name: replace(file, faults=(*file.faults, waiting[name])) if name in waiting else file
+            for name, file in self.configured.files.items()
+        }
 
 
 def feed_files(settings: Settings, catalogue: Catalogue) -> dict[str, FeedFile]:
@@ -46,31 +86,28 @@ def load_feeds(
     store: Store, settings: Settings, catalogue: Catalogue, before: ConfiguredFeeds | None = None
 ) -> ConfiguredFeeds:
     """Return the feeds as their files are now, and the degraded ones, which are logged, as they were configured ``before``.
-    Feeds that are no longer configured own no job from now on; a degraded feed is still configured. If the folder itself is
-    missing, that says nothing of any feed: then all keep their jobs. Raises ConfigError for a folder that cannot be read, or is
-    missing and was not before; StoreError."""
-    found = ConfiguredFeeds({}, {})
-    for name, file in feed_files(settings, catalogue).items():
-        found.files[name] = file
+    Feeds that are no longer configured own no job from now on. If the folder itself is missing, that says nothing of any
+    feed, and all keep their jobs. Raises ConfigError for a folder that cannot be read, or is missing and was not before;
+    StoreError."""
+    files, feeds, degraded = feed_files(settings, catalogue), dict[str, Feed](), dict[str, str]()
+    for name, file in files.items():
         try:
-            found.feeds[name] = resolve(store, file, settings)
+            feeds[name] = resolve(store, file, settings)
         except ConfigError as error:
-            found.files[name] = replace(file, faults=error.faults)
-            found.degraded[name] = "; ".join(error.faults)
+            files[name] = replace(file, faults=error.faults)
+            degraded[name] = "; ".join(error.faults)
     if settings.feeds.exists():
-        configured = {*found.feeds, *found.degraded}
-        released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, configured))
+        released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, {*files}))
         if released:
             log.warning(Event.FEED_RELEASED, jobs=released, reason="their feed is no longer configured")
-    elif before is not None and before.files and not found.files:
-        raise ConfigError(
-            [f"{settings.feeds}: the folder is missing; an empty one means that there are no feeds"]
-        )
+    elif before is not None and before.files and not files:
+        fault = f"{settings.feeds}: the folder is missing; an empty one means that there are no feeds"
+        raise ConfigError([fault])
     known = before.feeds if before is not None else {}
-    kept = {name: feed for name, feed in known.items() if name in found.degraded}
-    for name, reason in found.degraded.items():
-        log.warning(Event.FEED_DEGRADED, feed=name, reason=reason, kept=name in kept)
-    return replace(found, feeds=dict(sorted((found.feeds | kept).items())))
+    for name, reason in degraded.items():
+        log.warning(Event.FEED_DEGRADED, feed=name, reason=reason, kept=name in known)
+    feeds |= {name: feed for name, feed in known.items() if name in degraded}
+    return ConfiguredFeeds(dict(sorted(feeds.items())), degraded, files)
 
 
 def feed_file(settings: Settings, catalogue: Catalogue, name: str) -> FeedFile:
@@ -84,7 +121,7 @@ def feed_file(settings: Settings, catalogue: Catalogue, name: str) -> FeedFile:
 
 
 def faults_of(store: Store | None, file: FeedFile) -> tuple[str, ...]:
-    """Return what is wrong with the file of a feed, its employer included. Without a store there are no employers."""
+    """Return the faults of the file of a feed and of its employer. Without a store there are no employers."""
     if file.config is None or not file.config.employer:
         return file.faults
     try:
@@ -96,9 +133,8 @@ def faults_of(store: Store | None, file: FeedFile) -> tuple[str, ...]:
 
 def resolve(store: Store, file: FeedFile, settings: Settings, *, dry: bool = False) -> Feed:
     """Return the feed with its employer and its identity in the store. ``dry``: for a dry run, which writes nothing, so
-    the id is 0 if the store does not know the feed. Raises ConfigError with all that is wrong with its file."""
-    faults = faults_of(store, file)
-    if faults:
+    the id is 0 if the store does not know the feed. Raises ConfigError with all faults of its file."""
+    if faults := faults_of(store, file):
         raise ConfigError(faults)
     config = file.usable()
     owner = _owner(store, config)
@@ -131,7 +167,6 @@ def make_importer(
 ) -> Importer:
     """Return the importer. Its scratch files are beside the store, where there is space."""
     scratch = settings.store.path.parent if settings.store.path is not None else None
-    cores = len(os.sched_getaffinity(0))  # that this process may use
-    processes = min(MAX_HELPERS, cores - 1)
+    processes = min(MAX_HELPERS, len(os.sched_getaffinity(0)) - 1)  # of the cores that this process may use
     context = RunContext(store, catalogue, settings.limits, stop, progress, scratch, processes, trusts=trusts)
     return Importer(context)

@@ -20,31 +20,17 @@ import structlog
 
 from syncd.api import add_open, make_app
 from syncd.config import Settings
-from syncd.console import ConsoleContext, add_console, for_known_hosts
+from syncd.console import Console, add_console, for_known_hosts
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
-from syncd.feeds.configuration import FeedFile
 from syncd.logs import Event, flush
-from syncd.notify import DegradedFeeds, Notifier, Sending, pages_of, ways_of
-from syncd.service import exposure, stores
+from syncd.notify import Notifier, Sending, pages_of, ways_of
+from syncd.service import exposure, housekeeping, process, stores
 from syncd.service.clock_check import ClockCheck
-from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer
-from syncd.service.housekeeping import (
-    DEGRADED,
-    HOUSEKEEPING,
-    INDEXING,
-    Housekeeping,
-    index_searches,
-    repeat,
-)
+from syncd.service.configured_feeds import ConfiguredFeeds, FeedsInForce, load_feeds, make_importer
+from syncd.service.housekeeping import DegradedFeeds, Housekeeping, repeat
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
-from syncd.service.process import (
-    allow_connections,
-    report_lack_of_files,
-    tune_garbage_collector,
-    tune_thread_switches,
-)
 from syncd.service.refresher import Refresher
 from syncd.service.supervision import Readiness, SystemdNotifier, watch_the_loop
 from syncd.service.sync_thread import Heartbeat, SyncThreads
@@ -58,8 +44,8 @@ log = structlog.get_logger("syncd.service")
 
 #: Seconds at the end: for requests that have begun, for those of the operator, and for the run to reach a batch edge.
 REQUESTS, OPERATOR_REQUESTS, BATCH = 20.0, 1.0, 20.0
-#: Files of different feeds that are run at once, one of them of up to 16 MiB: a large file does not delay a small one, and with
-#: more of them each takes longer, since one process writes to the store.
+#: Files of different feeds that are run at once, one of them of up to 16 MiB: a large file does not delay a small one. With more
+#: of them each takes longer, since one process writes to the store.
 RUNS_AT_ONCE = 2
 #: Seconds between two searches for jobs that are due: their dates are days, and a search takes a millisecond.
 REFRESH = 600.0
@@ -75,24 +61,13 @@ def serve(settings: Settings) -> int:
     try:
         catalogue = stores.catalogue_of(store, settings, remember=True)
         configured = load_feeds(store, settings, catalogue)
-        tune_garbage_collector()
-        tune_thread_switches()
+        process.tune_garbage_collector()
+        process.tune_thread_switches()
         asyncio.run(Daemon(settings, store, catalogue, configured).run())
     finally:
         store.close()
     log.info(Event.SERVICE_STOPPED)
     return 0
-
-
-def _make_drop_folder(folder: Path) -> None:
-    """Create the drop folder if it does not exist. Raises ConfigError."""
-    try:
-        make_drop_folder(folder)
-    except OSError as error:
-        what = error.strerror if folder.parent.is_dir() and not folder.exists() else "it is not a folder"
-        raise ConfigError(
-            [f"drop.folder: {folder}: {what}; choose another place or see `syncd check`"]
-        ) from error
 
 
 class Daemon:
@@ -101,38 +76,24 @@ class Daemon:
     def __init__(
         self, settings: Settings, store: Store, catalogue: Catalogue, configured: ConfiguredFeeds
     ) -> None:
-        self._settings, self._store = settings, store
-        self._catalogue, self._configured = catalogue, configured
-        self._notifier = SystemdNotifier()
-        self._heartbeat = Heartbeat()
-        self._asked_to_stop = asyncio.Event()
-        self._stopping = threading.Event()
-        self._times = RequestTimes()
-        self._metrics = Metrics(store, lambda: self._configured.feeds, self._times, self._degraded)
+        drop, notify = settings.drop, settings.notify
+        self._settings, self._store, self._catalogue = settings, store, catalogue
+        self._asked_to_stop, self._stopping = asyncio.Event(), threading.Event()
+        self._systemd, self._heartbeat, self._times = SystemdNotifier(), Heartbeat(), RequestTimes()
         self._clock = ClockCheck(store)
+        self._feeds = FeedsInForce(configured)
+        self._metrics = Metrics(store, self._feeds, self._times)
         arrival = self._arrival(self._must_stop, trusts=self._clock.trusts)
-        worker = Worker(arrival, configured.feeds, unusable=configured.degraded, drop=settings.drop.folder)
-        self._sync = SyncThreads(worker, settings.drop.rescan, self._heartbeat, self._stopping, RUNS_AT_ONCE)
-        self._watcher = Watcher(settings.drop.folder, self._sync.hint, poll=settings.drop.poll)
-        self._readiness = Readiness(
-            store,
-            self._watcher,
-            self._sync,
-            self._heartbeat,
-            degraded=self._degraded,
-            doubt=lambda: self._clock.doubt,
-        )
+        worker = Worker(arrival, configured.feeds, unusable=configured.degraded, drop=drop.folder)
+        self._sync = SyncThreads(worker, drop.rescan, self._heartbeat, self._stopping, RUNS_AT_ONCE)
+        self._feeds.folders = self._sync
+        self._watcher = Watcher(drop.folder, self._sync.hint, poll=drop.poll)
+        self._readiness = Readiness(store, self._watcher, self._sync, self._feeds, self._clock)
         self._listeners = Listeners()
-        self._pages, zone = pages_of(settings), settings.timezone
-        ways = ways_of(settings.notify, lambda: self._pages, lambda: store.now().instant, zone)
-        sending = Sending(
-            store,
-            settings.notify,
-            zoned=lambda at: at.astimezone(zone),
-            trusts=self._clock.trusts,
-            count=self._metrics.notified,
+        self._sending = Sending(
+            store, notify, pages_of(settings), settings.timezone, self._clock, self._metrics
         )
-        self._notifications = Notifier(sending, ways, self._degraded)
+        self._notifications = Notifier(self._sending, ways_of(notify, settings.timezone), self._feeds)
         self._notifications.begin(settings)
         self._tasks: set[asyncio.Task[object]] = set()
         self._reloading = asyncio.Lock()
@@ -140,8 +101,8 @@ class Daemon:
     def _arrival(
         self, stop: Callable[[], bool], trusts: Callable[[datetime], bool] = lambda now: True
     ) -> ArrivalContext:
-        """Return what runs files, until ``stop``. ``trusts``: whether a run may decide by the date; where a person decides, it
-        may."""
+        """Return the context of runs, until ``stop``. ``trusts``: whether a run may decide by the date; where a person decides,
+        it may."""
         importer = make_importer(self._store, self._settings, self._catalogue, stop=stop, trusts=trusts)
         return ArrivalContext(
             self._store, importer, stop=stop, ended=self._metrics.ran, trusts=self._clock.trusts
@@ -161,37 +122,22 @@ class Daemon:
         drop = self._settings.drop.folder
         _make_drop_folder(drop)
         addresses = await self._listen()
-        self._pages = pages_of(self._settings, addresses.get("operator", addresses["api"]))
+        self._sending.pages = pages_of(self._settings, addresses.get("operator", addresses["api"]))
         self._notifications.start()
         self._sync.start()
         self._watcher.start()
         if not await self._watching():
             return
         self._start_timers()
-        log.info(Event.SERVICE_READY, **addresses, feeds=sorted(self._configured.feeds), drop=str(drop))
+        feeds = sorted(self._feeds.feeds)
+        log.info(Event.SERVICE_READY, **addresses, feeds=feeds, drop=str(drop))
         flush()  # a process that waits for the notification may read the addresses there next
-        self._notifier.ready(f"serving {addresses['api']}")
-
-    async def _watching(self) -> bool:
-        """Wait until the watcher runs or, in its place, the folder is polled: from then on a file is taken at once. Return False
-        if the service is to stop first."""
-        late: float | None = time.monotonic() + LATE
-        while not await asyncio.to_thread(self._watcher.running.wait, WATCHER):
-            if self._asked_to_stop.is_set():
-                return False
-            if late is not None and time.monotonic() > late:
-                late = None
-                log.warning(
-                    Event.SERVICE_FAULT,
-                    part="watcher",
-                    reason="it does not run yet; syncd is not ready before",
-                )
-        return True
+        self._systemd.ready(f"serving {addresses['api']}")
 
     async def _listen(self) -> dict[str, str]:
         """Open both addresses. Return their URLs."""
         settings, operator = self._settings.api, self._settings.operator
-        settings = replace(settings, max_connections=allow_connections(settings.max_connections))
+        settings = replace(settings, max_connections=process.allow_connections(settings.max_connections))
         health = health_of(self._readiness)
         controls = controls_of(self._metrics.render, self._reload, operator.token, settings.trusted_proxies)
         app = make_app(self._store, settings, self._catalogue, self._times)
@@ -208,44 +154,46 @@ class Daemon:
             urls["operator"] = await self._listeners.open("operator", server, operator.listen)
         return urls
 
-    def _console(self, prefix: str) -> ConsoleContext:
-        """Return what the pages need. What the operator starts stops with the service, and is not a sign of life of the
+    def _console(self, prefix: str) -> Console:
+        """Return the operator's pages. What the operator starts stops with the service, and is not a sign of life of the
         threads that take files."""
-        return ConsoleContext(
-            store=self._store,
-            settings=self._settings,
-            catalogue=self._catalogue,
-            files=self._files,
-            feeds=lambda: self._configured.feeds,
-            arrival=self._arrival(self._stopping.is_set),
+        arrival = self._arrival(self._stopping.is_set)
+        return Console(
+            self._store,
+            self._settings,
+            self._catalogue,
+            configured=self._feeds,
+            arrival=arrival,
             health=self._readiness,
             prefix=prefix,
         )
 
+    async def _watching(self) -> bool:
+        """Wait until the watcher runs or, in its place, the folder is polled: from then on a file is taken at once. Return False
+        if the service is to stop first."""
+        late: float | None = time.monotonic() + LATE
+        while not await asyncio.to_thread(self._watcher.running.wait, WATCHER):
+            if self._asked_to_stop.is_set():
+                return False
+            if late is not None and time.monotonic() > late:
+                late = None
+                reason = "it does not run yet; syncd is not ready before"
+                log.warning(Event.SERVICE_FAULT, part="watcher", reason=reason)
+        return True
+
     def _start_timers(self) -> None:
-        store, settings = self._store, self._settings.refresh
+        store, settings, stop = self._store, self._settings, self._stopping.is_set
         refresher = Refresher(
-            store,
-            every=settings.every,
-            archive_closed=settings.archive_closed,
-            stop=self._stopping.is_set,
-            trusts=self._clock.trusts,
+            store, settings.refresh.every, settings.refresh.archive_closed, stop, self._clock.trusts
         )
-        housekeeping = Housekeeping(
-            store, self._settings.store.keep_history, lambda: self._configured.feeds, self._clock
-        )
-        degraded = DegradedFeeds(
-            store,
-            wrong=lambda: self._configured.degraded,
-            waiting=lambda: self._sync.degraded,
-            known=lambda: self._configured.feeds,
-        )
+        house = Housekeeping(store, settings.store.keep_history, self._feeds, self._clock)
+        degraded, index = DegradedFeeds(store, self._feeds), partial(housekeeping.index_searches, store, stop)
         self._spawn(
             repeat("refresh", lambda: self._metrics.refreshed(refresher.tick()), REFRESH),
-            repeat("house", housekeeping.tick, HOUSEKEEPING),
-            repeat("search", partial(index_searches, store, self._stopping.is_set), INDEXING),
-            repeat("degraded", degraded.tick, DEGRADED),
-            watch_the_loop(self._notifier, self._readiness),
+            repeat("house", house.tick, housekeeping.HOUSEKEEPING),
+            repeat("search", index, housekeeping.INDEXING),
+            repeat("degraded", degraded.tick, housekeeping.DEGRADED),
+            watch_the_loop(self._systemd, self._readiness),
         )
 
     def _spawn(self, *work: Coroutine[Any, Any, object]) -> None:
@@ -263,7 +211,7 @@ class Daemon:
 
     def _handle_signals(self) -> None:
         loop = asyncio.get_running_loop()
-        report_lack_of_files(loop)
+        process.report_lack_of_files(loop)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_stop, number)
         loop.add_signal_handler(signal.SIGHUP, lambda: self._spawn(self._reload()))
@@ -279,38 +227,27 @@ class Daemon:
         before. Return the names of the ``feeds``, the ``degraded`` ones with the reasons, and the ``faults`` for which all
         feeds stay as they were."""
         async with self._reloading:
+            before, faults = self._feeds.configured, list[str]()
             try:
-                found = await asyncio.to_thread(
-                    load_feeds, self._store, self._settings, self._catalogue, self._configured
+                now = await asyncio.to_thread(
+                    load_feeds, self._store, self._settings, self._catalogue, before
                 )
             except (SyncdError, OSError) as error:
-                faults = list(getattr(error, "faults", ())) or [str(error)]
+                now, faults = before, list(getattr(error, "faults", ())) or [str(error)]
                 kept = "the feeds as they were"
                 log.error(Event.SERVICE_RELOADED, kept=kept, faults=faults)  # noqa: TRY400 - the faults say it all
-                self._notifier.status("reload refused: " + faults[0])
-                return _reloaded(self._configured, faults)
-            self._configured = found
-            self._sync.change_feeds(found.feeds, found.degraded)
-            log.info(Event.SERVICE_RELOADED, feeds=list(found.feeds), degraded=list(found.degraded))
-            return _reloaded(found, [])
-
-    def _files(self) -> dict[str, FeedFile]:
-        """Return the file of each feed; its faults are also those of its folder."""
-        files, waiting = self._configured.files, self._sync.degraded
-        return {
-            name: replace(file, faults=(*file.faults, waiting[name])) if name in waiting else file
-            for name, file in files.items()
-        }
-
-    def _degraded(self) -> dict[str, str]:
-        """Return the feeds whose file or folder cannot be used, and why."""
-        return {**self._sync.degraded, **self._configured.degraded}
+                self._systemd.status("reload refused: " + faults[0])
+            else:
+                self._feeds.configured = now
+                self._sync.change_feeds(now.feeds, now.degraded)
+                log.info(Event.SERVICE_RELOADED, feeds=list(now.feeds), degraded=list(now.degraded))
+            return {"feeds": sorted(now.feeds), "degraded": now.degraded, "faults": faults}
 
     # -- stopping ----------------------------------------------------------------------------------------
 
     async def _stop(self) -> None:
         self._readiness.note_stopping()
-        self._notifier.stopping()
+        self._systemd.stopping()
         if self._asked_to_stop.is_set():
             log.info(Event.SERVICE_STOPPING)
         self._watcher.stop()
@@ -323,5 +260,11 @@ class Daemon:
         await asyncio.to_thread(self._sync.join, BATCH)
 
 
-def _reloaded(configured: ConfiguredFeeds, faults: list[str]) -> dict[str, Any]:
-    return {"feeds": sorted(configured.feeds), "degraded": configured.degraded, "faults": faults}
+def _make_drop_folder(folder: Path) -> None:
+    """Create the drop folder if it does not exist. Raises ConfigError."""
+    try:
+        make_drop_folder(folder)
+    except OSError as error:
+        why = error.strerror if folder.parent.is_dir() and not folder.exists() else "it is not a folder"
+        fault = f"drop.folder: {folder}: {why}; choose another place or see `syncd check`"
+        raise ConfigError([fault]) from error

@@ -1,32 +1,36 @@
-"""Work that is done now and then: delete what is older than ``keep_history``, report feeds that have gone silent, and
-keep the search index up to date."""
+"""Timers of the daemon: what is older than ``keep_history`` is deleted, feeds that have gone silent or cannot be used are
+reported, and the search index is kept up to date."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta
 
 import structlog
 
+from syncd.domain import Notice, NoticeEvent
 from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded, SyncdError
 from syncd.logs import Event
 from syncd.service.clock_check import ClockCheck
+from syncd.service.configured_feeds import FeedsInForce
 from syncd.store import Store, Tx, feeds, history, notices, outbox, replies, runs
 from syncd.store.jobs import daily_counts
 from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")
 
-#: Seconds between two ticks of ``Housekeeping``, two calls of ``index_searches``, and two looks at degraded feeds.
+#: Seconds between two ticks of ``Housekeeping``, two calls of ``index_searches``, and two ticks of ``DegradedFeeds``.
 HOUSEKEEPING, INDEXING, DEGRADED = 60.0, 1.0, 5.0
 #: Seconds between two steps of the search index while requests come: they wait for each.
 PAUSE = 0.02
 #: Rows that one transaction deletes, so that writes of the API get their turn.
 BATCH = 1_000
+#: Seconds that a fault of a folder or of the system must last to be noted: shorter ones pass by themselves.
+LASTING = 60.0
 
 
 async def repeat(part: str, tick: Callable[[], object], seconds: float) -> None:
@@ -45,12 +49,9 @@ async def repeat(part: str, tick: Callable[[], object], seconds: float) -> None:
 
 
 class Housekeeping:
-    """``feeds`` returns the feeds as they are configured now. A silent feed is reported once for each period. While
-    ``clock`` does not trust the time, nothing is done."""
+    """A silent feed is reported once for each period. While ``clock`` does not trust the time, nothing is done."""
 
-    def __init__(
-        self, store: Store, keep: timedelta, feeds: Callable[[], Mapping[str, Feed]], clock: ClockCheck
-    ) -> None:
+    def __init__(self, store: Store, keep: timedelta, feeds: FeedsInForce, clock: ClockCheck) -> None:
         self._store, self._keep, self._feeds, self._clock = store, keep, feeds, clock
         self._since = store.now().instant
         self._reported: dict[str, datetime] = {}
@@ -62,19 +63,22 @@ class Housekeeping:
         if not self._clock.trusts(now):
             return
         paused = self._store.read(feeds.paused)
-        for feed in self._feeds().values():
+        for feed in self._feeds.feeds.values():
             if feed.name not in paused:
                 self._report_silence(feed, now)
         if not self._store.read(daily_counts.is_noted):
             self._store.write(daily_counts.note)
-        self._delete(lambda tx: history.prune(tx, now - self._keep, BATCH))
-        self._delete(lambda tx: runs.prune(tx, now - self._keep, BATCH))
-        self._delete(lambda tx: outbox.prune(tx, now - outbox.KEPT, BATCH))
-        self._delete(lambda tx: notices.prune(tx, now - self._keep, BATCH))
+        for prune, keep in (
+            (history.prune, self._keep),
+            (runs.prune, self._keep),
+            (outbox.prune, outbox.KEPT),
+            (notices.prune, self._keep),
+        ):
+            self._delete(prune, now - keep)
         self._store.write(lambda tx: replies.prune(tx, now - replies.KEPT))
 
-    def _delete(self, prune: Callable[[Tx], int]) -> None:
-        while self._store.write(prune) >= BATCH:
+    def _delete(self, prune: Callable[[Tx, datetime, int], int], before: datetime) -> None:
+        while self._store.write(lambda tx: prune(tx, before, BATCH)) >= BATCH:
             pass
 
     def _report_silence(self, feed: Feed, now: datetime) -> None:
@@ -82,13 +86,48 @@ class Housekeeping:
         every = feed.config.expect_every
         if not every:
             return
-        found = self._store.read(lambda tx: runs.last_file(tx, feed.name))
-        last = found.claimed_at if found is not None else None
+        newest = self._store.read(lambda tx: runs.last_file(tx, feed.name))
+        last = newest.claimed_at if newest is not None else None
         start = last or self._since
         if now - max(start, self._reported.get(feed.name, start)) > every:
             self._store.write(lambda tx: notices.note_silence(tx, feed.name, last, every))
             self._reported[feed.name] = now
             log.warning(Event.FEED_OVERDUE, feed=feed.name, last=last, expected_every=str(every))
+
+
+class DegradedFeeds:
+    """Writes a notice when a feed cannot be used, and another when it can be used again. Each is written once, also over a
+    restart and beside other daemons."""
+
+    def __init__(
+        self, store: Store, feeds: FeedsInForce, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._store, self._feeds, self._monotonic = store, feeds, monotonic
+        self._since: dict[str, float] = {}
+        self._noted: set[str] | None = None
+
+    def tick(self) -> None:
+        """Write what has changed. Raises StoreError."""
+        wrong, waiting, now = self._feeds.configured.degraded, self._feeds.waiting, self._monotonic()
+        self._since = {name: self._since.get(name, now) for name in waiting}
+        lasting = {name: why for name, why in waiting.items() if now - self._since[name] >= LASTING}
+        if self._noted is None:
+            self._noted = self._store.read(notices.open_degraded)
+        degraded = {**lasting, **wrong}
+        new = {name: why for name, why in degraded.items() if name not in self._noted}
+        usable = {name for name in self._noted if name in self._feeds.feeds} - {*wrong, *waiting}
+        if new or usable:
+            self._store.write(lambda tx: _note(tx, new, usable))
+            self._noted = (self._noted | new.keys()) - usable
+
+
+def _note(tx: Tx, degraded: Mapping[str, str], usable: Collection[str]) -> None:
+    noted = notices.open_degraded(tx)  # another daemon may have noted the same
+    for name, why in sorted(degraded.items()):
+        if name not in noted:
+            notices.add(tx, Notice(NoticeEvent.DEGRADED, name, why, state="degraded"))
+    for name in sorted(noted.intersection(usable)):
+        notices.add(tx, Notice(NoticeEvent.RECOVERED, name, None, state="usable", over=NoticeEvent.DEGRADED))
 
 
 def index_searches(store: Store, stop: Callable[[], bool]) -> None:

@@ -1,5 +1,5 @@
-"""The addresses of the daemon: sockets that systemd passes (socket activation), else its own; and the application behind the
-operator's."""
+"""The addresses of the daemon, which are sockets that systemd passes (socket activation) or its own; and the application behind
+the operator's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIRST_FD = 3
 
 
 class Listeners:
-    """What serves, in the order of ``open``."""
+    """The servers, in the order of ``open``."""
 
     def __init__(self) -> None:
         self._passed = _passed_sockets(os.environ)
@@ -41,18 +41,17 @@ class Listeners:
 
 
 def _passed_sockets(environ: Mapping[str, str]) -> dict[str, socket.socket]:
-    """Return the sockets by name (FileDescriptorName=): ``api`` and ``operator``; a socket with another name is the
-    API's."""
+    """Return the sockets by name (FileDescriptorName=): ``operator``, any other is ``api``."""
     count = environ.get("LISTEN_FDS", "")
     if environ.get("LISTEN_PID") != str(os.getpid()) or not count.isdecimal():
         return {}
     names = environ.get("LISTEN_FDNAMES", "").split(":")
-    found: dict[str, socket.socket] = {}
+    sockets: dict[str, socket.socket] = {}
     for index in range(int(count)):
         name = names[index] if index < len(names) and names[index] == "operator" else "api"
         os.set_inheritable(FIRST_FD + index, False)
-        found.setdefault(name, socket.socket(fileno=FIRST_FD + index))
-    return found
+        sockets.setdefault(name, socket.socket(fileno=FIRST_FD + index))
+    return sockets
 
 
 def _reason(error: OSError) -> str:

@@ -6,7 +6,7 @@ whichever process made them."""
 from __future__ import annotations
 
 from collections import Counter as Counts
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 
 from prometheus_client import CollectorRegistry, Counter, ProcessCollector, Summary, disable_created_metrics
@@ -15,6 +15,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from syncd.domain import Run
+from syncd.service.configured_feeds import FeedsInForce
 from syncd.service.refresher import RefreshResult
 from syncd.store import Store, Tx, employers, jobs, outbox, runs
 from syncd.store import feeds as stored_feeds
@@ -29,17 +30,10 @@ _NO_ACTION = ("read", "missing", "warnings")
 class Metrics(Collector):
     """Counts runs and refreshes, and reads the rest from ``store`` when it is rendered. Any thread may use it."""
 
-    def __init__(
-        self,
-        store: Store,
-        feeds: Callable[[], Mapping[str, Feed]],
-        requests: RequestTimes,
-        degraded: Callable[[], Mapping[str, str]] = dict,
-    ) -> None:
-        """``degraded`` returns the feeds that cannot be worked on."""
+    def __init__(self, store: Store, feeds: FeedsInForce, requests: RequestTimes) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # else each counter has a second series
         registry = self._registry = CollectorRegistry()
-        self._store, self._feeds, self._degraded = store, feeds, degraded
+        self._store, self._feeds = store, feeds
         self._runs = Counter("syncd_runs", "Runs that ended, by state.", ("feed", "state"), registry=registry)
         self._rows = Counter(
             "syncd_rows", "Rows of ended runs, and jobs they archived.", ("feed", "action"), registry=registry
@@ -81,8 +75,8 @@ class Metrics(Collector):
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Read the other metrics: from the store, and which feeds cannot be worked on. Raises StoreError."""
-        feeds, degraded = self._feeds(), self._degraded()
+        """Read the other metrics: from the store, and the feeds that cannot be used. Raises StoreError."""
+        feeds, degraded = self._feeds.feeds, self._feeds.degraded
         yield from self._store.read(
             lambda tx: [_jobs(tx), _successes(tx, feeds), _progress(tx), _notifications(tx)]
         )
@@ -100,10 +94,10 @@ class Metrics(Collector):
 def _gauge(
     name: str, about: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
 ) -> Metric:
-    found = GaugeMetricFamily(name, about, labels=labels)
-    for of, value in values:
-        found.add_metric(of, value)
-    return found
+    gauge = GaugeMetricFamily(name, about, labels=labels)
+    for label_values, value in values:
+        gauge.add_metric(label_values, value)
+    return gauge
 
 
 def _jobs(tx: Tx) -> Metric:

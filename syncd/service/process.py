@@ -28,9 +28,8 @@ SWITCH = 0.0001
 
 
 def allow_connections(connections: int) -> int:
-    """Raise the limit on open files so that ``connections`` can be open at once (0: as many as the system allows), and
-    return how many can be. Many shells start programs with a limit of 1,024 files. Where the system does not allow
-    enough, a warning is logged."""
+    """Raise the limit on open files, which is often 1,024, so that ``connections`` can be open at once (0: as many as the
+    system allows). Return how many can be; log a warning if these are fewer."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + OWN_FILES if connections else _size(hard)
     allowed = max(_size(soft), min(wanted, _size(hard)))
@@ -52,8 +51,7 @@ def _size(limit: int) -> int:
 
 
 def report_lack_of_files(loop: asyncio.AbstractEventLoop) -> None:
-    """Have ``loop`` log a lack of files at most once a minute. By default asyncio logs each connection that it cannot
-    accept, with a traceback: thousands a second."""
+    """Have ``loop`` log a lack of files at most once a minute, not thousands of tracebacks a second."""
     last = -QUIET
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -70,10 +68,7 @@ def report_lack_of_files(loop: asyncio.AbstractEventLoop) -> None:
 
 def tune_garbage_collector() -> None:
     """Search less often for cycles, and not among the objects that exist now: call it once everything is imported and
-    built. The collector is on afterwards.
-
-    Rows are freed by counting references, and few cycles are ever made. By default the collector searches after every
-    700 new objects, through everything that was imported too: a tenth of the time of an import."""
+    built. Few cycles are ever made, and by default the search takes a tenth of the time of an import."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG, OLDER, OLDEST)
@@ -81,7 +76,6 @@ def tune_garbage_collector() -> None:
 
 
 def tune_thread_switches() -> None:
-    """Let a waiting thread have the interpreter soon. Event loop, writer and importer take turns: a thread gives the
-    interpreter up at every system call and every step of SQLite, and while an importer computes it gets it back only
-    after the switch interval. With Python's 5 ms a PUT, which waits a dozen times, would take tens of milliseconds."""
+    """Let a waiting thread have the interpreter soon: event loop, writer and importer take turns. While an importer computes, a
+    PUT waits for it a dozen times; with Python's 5 ms that takes tens of milliseconds."""
     sys.setswitchinterval(SWITCH)

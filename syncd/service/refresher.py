@@ -1,7 +1,5 @@
-"""What happens to jobs by the calendar alone: auto-refresh every seven days, and archiving on the day after the close
-date.
-
-The due times are in the jobs' rows. So what became due while the daemon was down is done once, at the next tick."""
+"""Changes of jobs by the calendar alone: auto-refresh every seven days, and archiving on the day after the close date. The due
+times are in the jobs' rows: what became due while the daemon was down is done once, at the next tick."""
 
 from __future__ import annotations
 
@@ -29,9 +27,8 @@ class RefreshResult:
 
 @dataclass(frozen=True, slots=True)
 class Refresher:
-    """``every``: the age at which a publication is refreshed. ``archive_closed``: whether jobs are archived after their
-    close date (settings of ``[refresh]``). ``stop`` is asked between batches, ``trusts`` whether an instant can be trusted
-    (``ClockCheck``): if not, nothing is due."""
+    """``every`` and ``archive_closed`` are settings of ``[refresh]``. ``stop`` is asked between batches, ``trusts`` whether an
+    instant can be trusted (``ClockCheck``): if not, nothing is due."""
 
     store: Store
     every: timedelta = REFRESH_EVERY

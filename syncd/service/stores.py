@@ -1,5 +1,4 @@
-"""Opens the store that the settings name. Imports nothing else of the service, so that a command that only reads
-starts fast."""
+"""Opens the store that the settings name. Imports nothing else of the service: a command that only reads starts fast."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
 
 
 def database_of(settings: Settings) -> Database:
-    """Return the database that the settings name, not opened: for what is done with a store as a whole. Raises StoreError."""
+    """Return the database that the settings name, not opened. Raises StoreError."""
     return database_at(settings.store.url, lock_url=settings.store.lock_url)
 
 

@@ -1,5 +1,5 @@
-"""Whether the daemon can do its work: the answer of ``/readyz``, and what systemd learns of it (sd_notify): ready, status,
-watchdog, stopping. Without systemd the notifications do nothing."""
+"""Readiness of the daemon, the answer of ``/readyz``, and its notifications to systemd (sd_notify): ready, status, watchdog,
+stopping. Without systemd these do nothing."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import asyncio
 import os
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from syncd.errors import StoreError
-from syncd.service.sync_thread import Heartbeat, SyncThreads
+from syncd.service.clock_check import ClockCheck
+from syncd.service.configured_feeds import FeedsInForce
+from syncd.service.sync_thread import SyncThreads
 from syncd.service.watcher import Watcher
 from syncd.store import Store, facts
 
@@ -24,8 +26,7 @@ PULSE = 0.5
 
 class SystemdNotifier:
     """Sends to the socket that NOTIFY_SOCKET names (an abstract one begins with @). Never raises: the daemon runs on
-    when its supervisor has gone. ``watchdog``: seconds that the supervisor allows between two signs of life, None
-    without a watchdog."""
+    when its supervisor has gone. ``watchdog``: seconds allowed between two signs of life, None without a watchdog."""
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         address = environ.get("NOTIFY_SOCKET", "")
@@ -70,28 +71,23 @@ class Readiness:
         store: Store,
         watcher: Watcher,
         sync: SyncThreads,
-        heartbeat: Heartbeat,
-        *,
-        degraded: Callable[[], Mapping[str, str]],
-        doubt: Callable[[], str | None],
+        feeds: FeedsInForce,
+        clock: ClockCheck,
     ) -> None:
-        """``degraded`` returns the feeds that cannot be worked on, and why; ``doubt`` why the time is not trusted."""
-        self._store, self._watcher, self._sync, self._heartbeat = store, watcher, sync, heartbeat
-        self._degraded, self._doubt = degraded, doubt
+        self._store, self._watcher, self._sync = store, watcher, sync
+        self._feeds, self._clock = feeds, clock
         self._lag = 0.0
         self._stopping = False
 
     def note_lag(self, seconds: float) -> None:
-        """Record how late the event loop was when it was last measured."""
+        """Record the last measured lateness of the event loop."""
         self._lag = seconds
 
     def note_stopping(self) -> None:
-        """Record that the service stops: it is not ready from now on."""
         self._stopping = True
 
     async def __call__(self) -> dict[str, Any]:
-        """Return the state of each part: "ok", or what is wrong with it. ``ready``: all are "ok", but for ``feeds``
-        and ``clock``: the service can do its work while feeds are degraded or the time is not trusted."""
+        """Return the state of each part: "ok", or its fault. ``ready``: all are "ok", apart from ``feeds`` and ``clock``."""
         state = {
             "store": await self._store_state(),
             "sync": self._sync_state(),
@@ -101,17 +97,17 @@ class Readiness:
         if self._stopping:
             state["service"] = "stopping"
         ready = all(value == "ok" for value in state.values())
-        degraded = [f"{name}: {reason}" for name, reason in sorted(self._degraded().items())]
+        degraded = [f"{name}: {reason}" for name, reason in sorted(self._feeds.degraded.items())]
         return {
             "ready": ready,
             **state,
             "feeds": "; ".join(degraded) or "ok",
-            "clock": self._doubt() or "ok",
+            "clock": self._clock.doubt or "ok",
         }
 
     def progresses(self, within: float) -> bool:
         """Return whether the worker made progress, or slept as it should, in the last ``within`` seconds."""
-        return self._sync.is_alive() and self._heartbeat.silence < within
+        return self._sync.is_alive() and self._sync.silence < within
 
     async def _store_state(self) -> str:
         try:
@@ -126,15 +122,14 @@ class Readiness:
     def _sync_state(self) -> str:
         if not self._sync.is_alive():
             return "not running"
-        if self._heartbeat.silence >= SILENCE:
-            return f"no progress for {self._heartbeat.silence:.0f} s"
+        if self._sync.silence >= SILENCE:
+            return f"no progress for {self._sync.silence:.0f} s"
         return self._sync.trouble or "ok"
 
 
 async def watch_the_loop(notifier: SystemdNotifier, readiness: Readiness) -> None:
-    """Measure the loop's lateness, and send WATCHDOG=1 at a third of the time allowed, but only while the worker makes
-    progress. That this coroutine runs at all proves that the loop does. So a loop that hangs is found within the time allowed
-    (WatchdogSec=), and a worker that hangs within twice that time."""
+    """Measure the loop's lateness, and send WATCHDOG=1 at a third of the time allowed (WatchdogSec=), but only while the worker
+    makes progress. A loop that hangs is found within that time, a worker that hangs within twice that time."""
     allowed = notifier.watchdog
     sent = 0.0
     while True:

@@ -15,15 +15,15 @@ from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")
 
-#: Seconds: the shortest wait, the longest time without a heartbeat while idle, and the pause after a failed turn.
-SHORTEST, LONGEST, AFTER_FAULT = 0.05, 5.0, 5.0
+#: Seconds: the least wait, the most time without a heartbeat while idle, and the pause after a failed turn.
+MIN_WAIT, MAX_WAIT, AFTER_FAULT = 0.05, 5.0, 5.0
 #: The largest file, in bytes, for the thread that is kept for small files.
 SMALL = 16 << 20
 
 
 class Heartbeat:
-    """When each thread of the worker last made progress. ``beat`` is called at every batch edge, by the thread that
-    progresses: one that is stuck does not hide behind the others."""
+    """The last progress of each thread of the worker. Each calls ``beat`` itself, at every batch edge: one that is stuck does
+    not hide behind the others."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
@@ -40,7 +40,6 @@ class Heartbeat:
             del self._last[thread]
 
     def beat(self) -> None:
-        """Note that this thread makes progress."""
         if threading.get_ident() in self._last:
             self._last[threading.get_ident()] = self._monotonic()
 
@@ -52,9 +51,8 @@ class Heartbeat:
 
 
 class SyncThreads:
-    """Own the worker: nothing else calls it while these threads run. Each gives one feed after another its turn. With two
-    threads or more, one is kept for small files, so that they do not wait for large ones. ``stopping`` is the event that the
-    importer reads at batch edges."""
+    """The threads, which own the worker: each gives one feed after another its turn. Of two or more, one is kept for small
+    files, so that they do not wait for large ones. ``stopping`` is the event that the importer reads at batch edges."""
 
     def __init__(
         self,
@@ -69,28 +67,32 @@ class SyncThreads:
         self._hints = 0
         self._rescan_at = 0.0
         self._faults: dict[str, str] = {}
-        largest = [*[None] * max(1, runs_at_once - 1), *[SMALL] * (runs_at_once > 1)]
+        limits = [*[None] * max(1, runs_at_once - 1), *[SMALL] * (runs_at_once > 1)]
         self._threads = [
-            threading.Thread(target=self._run, args=(most,), name=f"syncd-sync-{number}", daemon=True)
-            for number, most in enumerate(largest, start=1)
+            threading.Thread(target=self._run, args=(largest,), name=f"syncd-sync-{number}", daemon=True)
+            for number, largest in enumerate(limits, start=1)
         ]
 
     @property
     def trouble(self) -> str | None:
-        """What keeps files from being worked on, in one line; None if nothing does."""
+        """The fault for which files wait, in one line; None if there is none."""
         return next(iter(tuple(self._faults.values())), None) or self._worker.waiting
 
     @property
     def degraded(self) -> dict[str, str]:
-        """Feed → what keeps its files, and no others, from being worked on."""
+        """Feed → the fault for which its files, and no others, wait."""
         return self._worker.degraded
+
+    @property
+    def silence(self) -> float:
+        """As that of the heartbeat."""
+        return self._heartbeat.silence
 
     def start(self) -> None:
         for thread in self._threads:
             thread.start()
 
     def is_alive(self) -> bool:
-        """Return whether all threads run."""
         return all(thread.is_alive() for thread in self._threads)
 
     def join(self, seconds: float) -> None:
@@ -136,7 +138,7 @@ class SyncThreads:
             if (now := time.monotonic()) >= self._rescan_at:
                 self._rescan_at = now + self._rescan
                 self._worker.wake()
-            found = self._worker.work(largest)
+            ended = self._worker.work(largest)
             due = self._worker.due(largest)
         except Exception as error:
             if thread not in self._faults:
@@ -144,11 +146,11 @@ class SyncThreads:
             self._faults[thread] = f"{type(error).__name__}: {error}"
             return AFTER_FAULT
         self._faults.pop(thread, None)
-        if found is not None:
+        if ended is not None:
             self._tell()  # the next file of the feed may be one for another thread
             return 0.0
         rescan = self._rescan_at - time.monotonic()
-        return max(min(rescan, rescan if due is None else due), SHORTEST)
+        return max(min(rescan, rescan if due is None else due), MIN_WAIT)
 
     def _sleep(self, seconds: float, hints: int) -> None:
         """Wait for the time, a hint since there were ``hints``, or the end, with a heartbeat now and then."""
@@ -158,4 +160,4 @@ class SyncThreads:
                 (left := end - time.monotonic()) > 0 and self._hints == hints and not self._stopping.is_set()
             ):
                 self._heartbeat.beat()
-                self._news.wait(min(left, LONGEST))
+                self._news.wait(min(left, MAX_WAIT))

@@ -1,5 +1,4 @@
-"""Watches the drop folder and calls ``hint`` when something happens there. These are hints only: the inbox looks what a
-file is and whether it is complete."""
+"""Watches the drop folder and calls ``hint`` when something happens there. The inbox decides whether a file is complete."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ PAUSE = 1.0
 #: Seconds between two attempts to watch a folder that is polled only because there is no watch.
 LISTEN_AGAIN = 300.0
 
-#: What watchfiles says about a file name that is not UTF-8.
+#: Words of watchfiles about a file name that is not UTF-8.
 UNDECODABLE = "Unable to decode path"
 #: Folders that runs make in a feed's folder.
 OURS = frozenset({"done", "failed", ".claimed"})
@@ -36,13 +35,11 @@ Identity = frozenset[tuple[str, int, int]]
 
 
 class Watcher(threading.Thread):
-    """A thread. The watch in it begins again when it fails, and when the drop folder or a feed's folder has been replaced:
-    the system never reports a folder that was deleted and created again. Each beginning gives a hint. ``running`` is not set
-    before the first one and after a failure. A file name that is not UTF-8 ends the watch, too, but any partner can make
-    one: that is not a failure.
-
-    Where the system gives no watch (it has no inotify instances or watches left), the folder is polled instead, and another
-    watch is tried every few minutes. Each failure is logged once, until a watch runs again."""
+    """A thread. Its watch begins again, with a hint, when it fails, and when the drop folder or a feed's folder has been
+    replaced, which the system does not report. ``running`` is not set before the first watch and after a failure. A file name
+    that is not UTF-8 ends the watch, but any partner can make one: that is not a failure. Where the system has no inotify
+    instances or watches left, the folder is polled, and another watch is tried every few minutes. Each failure is logged once,
+    until a watch runs again."""
 
     def __init__(self, folder: Path, hint: Callable[[], None], *, poll: bool = False) -> None:
         super().__init__(name="syncd-watcher", daemon=True)
@@ -81,8 +78,8 @@ class Watcher(threading.Thread):
             log.warning(Event.SERVICE_FAULT, part="watcher", reason=reason)
 
     def _look(self) -> None:
-        """Compare the folder with what it was, until ``stop``, or until a watch is to be tried. (watchfiles follows links when
-        it polls, and fails if one leads back.)"""
+        """Compare the folder with its last listing, until ``stop``, or until a watch is to be tried. (watchfiles itself follows
+        links when it polls, and fails if one leads back.)"""
         before = listing(self._folder)
         self.running.set()
         self._hint()
@@ -113,7 +110,7 @@ class Watcher(threading.Thread):
                     return
 
     def _changes(self, watched: Identity) -> Iterator[set[FileChange]]:
-        """Yield what watchfiles does. Raises _NoWatch if it cannot begin. Folders that may not be read are left out here:
+        """Yield the changes. Raises _NoWatch if it cannot begin. Folders that may not be read are left out here:
         ``ignore_permission_denied`` hides as well that there are no more watches."""
         folders = [self._folder / name for name, _device, _inode in watched]
         changes = watch(
@@ -147,24 +144,24 @@ class _NoWatch(Exception):
 def identity(folder: Path) -> Identity:
     """Return the identity of the drop folder and of each folder directly in it. Raises FileNotFoundError."""
     top = folder.stat()
-    found = {("", top.st_dev, top.st_ino)}
+    folders = {("", top.st_dev, top.st_ino)}
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                found.add((entry.name, top.st_dev, entry.inode()))
-    return frozenset(found)
+                folders.add((entry.name, top.st_dev, entry.inode()))
+    return frozenset(folders)
 
 
 def listing(folder: Path) -> frozenset[tuple[str, str, int, int, int]]:
     """Return the entries of the drop folder and of each folder directly in it. Raises FileNotFoundError."""
-    found = set()
+    files = set()
     for name, _device, _inode in identity(folder):
         with suppress(FileNotFoundError, PermissionError, NotADirectoryError):
             for entry in os.scandir(folder / name):
                 if entry.name not in OURS:
                     look = entry.stat(follow_symlinks=False)
-                    found.add((name, entry.name, look.st_ino, look.st_size, look.st_mtime_ns))
-    return frozenset(found)
+                    files.add((name, entry.name, look.st_ino, look.st_size, look.st_mtime_ns))
+    return frozenset(files)
 
 
 def depth_of(folder: Path, path: str) -> int:

@@ -2,13 +2,14 @@
 
 import re
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 from aiohttp.test_utils import BaseTestServer
 from pytest_aiohttp.plugin import AiohttpClient
 
 from syncd.config import Settings, load_settings
-from syncd.console import ConsoleContext, add_console, for_known_hosts
+from syncd.console import Console, add_console, for_known_hosts
 from syncd.feeds.configuration import FeedFile
 from syncd.service.listeners import make_operator_app
 from syncd.sync.arrival import ArrivalContext
@@ -45,18 +46,11 @@ class World:
         self.board.deliver(self.feeds["acme"], self.board.rows(1, 30))
         return self.board.deliver(self.feeds["acme"], self.board.rows(1, 8))
 
-    def context(self, prefix=""):
-        arrival = ArrivalContext(self.board.store, self.board.importer, trusts=lambda now: self.trusted)
-        return ConsoleContext(
-            self.board.store,
-            self.settings,
-            self.board.catalogue,
-            lambda: self.files,
-            lambda: self.feeds,
-            arrival,
-            self.health,
-            prefix,
-        )
+    def console(self, prefix="", gate=None):
+        board = self.board
+        arrival = ArrivalContext(board.store, board.importer, trusts=lambda now: self.trusted)
+        parts: dict[str, Any] = {"configured": self, "arrival": arrival, "health": self.health}
+        return Console(board.store, self.settings, board.catalogue, **parts, prefix=prefix, gate=gate)
 
     async def health(self):
         return {"ready": not self.faults, "store": "ok", "feeds": "ok", **self.faults}
@@ -126,11 +120,10 @@ def browse(aiohttp_client: AiohttpClient, world):
 
     async def open_browser(prefix="", *, restarted=False):
         if restarted or not servers:
-            context = world.context(prefix)
             controls = controls_of(lambda accept: ("text/plain", b""), world.health, "")
             programs = {**health_of(world.health), **controls}
-            app = make_operator_app(for_known_hosts(context.settings, programs))
-            add_console(app, context)
+            app = make_operator_app(for_known_hosts(world.settings, programs))
+            add_console(app, world.console(prefix))
             servers.append((await aiohttp_client(app)).server)
         return Browser(await aiohttp_client(servers[-1]))
 

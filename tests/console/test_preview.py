@@ -201,7 +201,7 @@ async def test_two_sessions_do_not_see_the_files_of_each_other(browse, world, ho
 
 async def test_the_server_lets_a_file_be_larger_than_other_bodies(world, home):
     operator = make_operator_app({})
-    add_console(operator, world.context())
+    add_console(operator, world.console())
     server = Server(operator, world.settings.api)
     address = "http://{}:{}/".format(*await server.listen(("127.0.0.1", 0)))
     rows = world.board.rows(1, 9, description="<p>" + "We cook. " * 60_000 + "</p>")

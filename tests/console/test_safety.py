@@ -8,9 +8,8 @@ from aiohttp import FormData, web
 from pytest_aiohttp.plugin import AiohttpClient
 
 from syncd.console import add_console
-from syncd.console.app import POLICY
+from syncd.console.app import POLICY, ROUTES
 from syncd.console.gate import LIFETIME, Gate, Sessions
-from syncd.console.pages import PAGES
 from syncd.store import employers, feeds, keys, runs
 from syncd.web import envelope
 from tests.console.conftest import TOKEN, Browser, csrf_of
@@ -200,8 +199,7 @@ async def test_a_form_needs_the_csrf_token_of_its_own_session(browse, world, gua
 #: Each address of the pages that changes something.
 POSTS = sorted(
     path.replace("{name}", "acme").replace("{number}", "1").replace("{key}", "1")
-    for page in PAGES
-    for path, methods in page.ROUTES.items()
+    for path, methods in ROUTES.items()
     if "POST" in methods
 )
 
@@ -240,8 +238,7 @@ def _changeable(tx):
 #: Each address of the pages that a browser can open.
 GETS = sorted(
     path.replace("{name}", "acme").replace("{number}", "1").replace("{key}", "1").replace("{employer}", "1")
-    for page in PAGES
-    for path, methods in page.ROUTES.items()
+    for path, methods in ROUTES.items()
     if "GET" in methods
 )
 
@@ -308,7 +305,7 @@ async def browser(world, seconds, aiohttp_client: AiohttpClient):
     world.guarded()
     gate = Gate(world.settings, Sessions(TOKEN, lambda: seconds.now), seconds.nanoseconds)
     app = web.Application(middlewares=[envelope()])
-    add_console(app, world.context(), gate)
+    add_console(app, world.console(gate=gate))
     return Browser(await aiohttp_client(app))
 
 

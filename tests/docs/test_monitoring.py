@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 import yaml
 
+from syncd.service.configured_feeds import ConfiguredFeeds, FeedsInForce
 from syncd.service.metrics import Metrics
 from syncd.store import Store
 from syncd.web import RequestTimes
@@ -91,7 +92,8 @@ def known(tmp_path_factory):
     with Store.open(
         f"sqlite:///{tmp_path_factory.mktemp('known')}/syncd.db", timezone=ZoneInfo("UTC")
     ) as store:
-        _, body = Metrics(store, dict, RequestTimes()).render("")
+        feeds = FeedsInForce(ConfiguredFeeds({}, {}))
+        _, body = Metrics(store, feeds, RequestTimes()).render("")
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", body.decode(), re.MULTILINE))
     ends = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("_sum", "_count")}
     return {name + end for name, kind in kinds.items() for end in ends.get(kind, ("",))}

@@ -3,13 +3,14 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
 from syncd.config import load_settings
 from syncd.domain import Notice, NoticeEvent
 from syncd.notify import Notifier, Sending, ways_of
-from syncd.notify.timing import BURST
+from syncd.notify.delivery import BURST
 from syncd.store import notices
 from tests.clock import ZONE
 from tests.notify.receivers import SECRET
@@ -40,22 +41,17 @@ class Office:
             None, {**environ, "SYNCD_OPERATOR__PUBLIC_URL": PAGES, "SYNCD_OPERATOR__TOKEN": "of the pages"}
         )
 
-    def notifier(self, settings, *, degraded=dict, trusts=lambda now: True, burst=BURST):
+    def notifier(self, settings, *, degraded=None, trusted=True, burst=BURST):
         """A notifier that has begun; what is written from now on is sent."""
-        ways = ways_of(settings.notify, lambda: PAGES, lambda: self.store.now().instant, ZONE)
-        sending = Sending(
-            self.store,
-            settings.notify,
-            lambda at: at.astimezone(ZONE),
-            trusts,
-            lambda *what: self.counted.append(what),
-            burst,
-            self._sleep,
-            lambda: 0.0,
-        )
-        found = Notifier(sending, ways, degraded)
-        found.begin(settings)
-        return found
+        clock, timing = SimpleNamespace(trusts=lambda now: trusted), (burst, self._sleep, lambda: 0.0)
+        sending = Sending(self.store, settings.notify, PAGES, ZONE, clock, self, *timing)
+        feeds = SimpleNamespace(degraded=degraded or {})
+        notifier = Notifier(sending, ways_of(settings.notify, ZONE), feeds)
+        notifier.begin(settings)
+        return notifier
+
+    def notified(self, *counts):
+        self.counted.append(counts)
 
     async def _sleep(self, seconds):
         self.clock.now += timedelta(seconds=seconds)

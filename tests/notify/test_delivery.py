@@ -10,7 +10,8 @@ import pytest
 from syncd.config import load_settings
 from syncd.domain import NoticeEvent
 from syncd.notify import webhook
-from syncd.notify.timing import KEPT, retry_after
+from syncd.notify.delivery import KEPT
+from syncd.notify.webhook import retry_after
 from syncd.store import outbox
 from tests.clock import START
 from tests.notify.conftest import PAGES
@@ -164,7 +165,7 @@ async def test_what_could_not_be_sent_for_days_is_given_up_and_said(office, cloc
 
 
 async def test_a_clock_that_is_not_trusted_gives_nothing_up(office, clock):
-    notifier = office.notifier(office.settings("http://127.0.0.1:9/"), trusts=lambda now: False)
+    notifier = office.notifier(office.settings("http://127.0.0.1:9/"), trusted=False)
     office.write()
     await office.work(notifier)
     clock.forward(days=1000)

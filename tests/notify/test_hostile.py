@@ -15,8 +15,8 @@ from aiosmtpd.smtp import AuthResult
 
 from syncd.domain import HoldScope, NoticeEvent
 from syncd.notify import ways_of
+from syncd.notify.delivery import NotSent
 from syncd.notify.email import Email, mail_of
-from syncd.notify.ways import NotSent
 from syncd.notify.webhook import Webhook
 from tests.clock import START, ZONE
 from tests.notify.conftest import PAGES
@@ -142,7 +142,7 @@ async def wire(talk):
 
 def webhook(office, port, answer=10.0):
     settings = office.settings(f"http://127.0.0.1:{port}/hook").notify
-    return Webhook(settings, lambda: PAGES, lambda: START, answer)
+    return Webhook(settings, answer)
 
 
 async def test_a_webhook_that_hangs(office):
@@ -151,7 +151,7 @@ async def test_a_webhook_that_hangs(office):
 
     async with wire(talk) as port:
         with pytest.raises(NotSent, match=r"no answer within 0.2 s"):
-            await webhook(office, port, 0.2).send([office.write()])
+            await webhook(office, port, 0.2).send([office.write()], PAGES, START)
 
 
 async def test_a_webhook_that_sends_its_head_a_byte_at_a_time(office):
@@ -162,7 +162,7 @@ async def test_a_webhook_that_sends_its_head_a_byte_at_a_time(office):
 
     async with wire(talk) as port:
         with pytest.raises(NotSent):
-            await webhook(office, port, 0.2).send([office.write()])
+            await webhook(office, port, 0.2).send([office.write()], PAGES, START)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ async def test_the_body_of_an_answer_is_not_read(office, head):
     async with wire(talk) as port:
         start = time.monotonic()
         with contextlib.suppress(NotSent):  # garbage in place of a chunk
-            assert await webhook(office, port).send([office.write()]) == "status 200"
+            assert await webhook(office, port).send([office.write()], PAGES, START) == "status 200"
         assert time.monotonic() - start < 30
         await asyncio.sleep(0.05)
     assert sent < 50_000_000
@@ -206,27 +206,27 @@ async def test_an_answer_that_is_not_http(office, answer):
 
     async with wire(talk) as port:
         with pytest.raises(NotSent) as caught:
-            await webhook(office, port, 2.0).send([office.write()])
+            await webhook(office, port, 2.0).send([office.write()], PAGES, START)
     assert "hook" not in str(caught.value)
 
 
 async def test_a_redirect_is_not_followed(office):
     with Hook() as other, Hook(answer=lambda number: 307, headers={"Location": other.url}) as hook:
-        way = Webhook(office.settings(hook).notify, lambda: PAGES, lambda: START)
+        way = Webhook(office.settings(hook).notify)
         with pytest.raises(NotSent, match="status 307; redirects are not followed"):
-            await way.send([office.write()])
+            await way.send([office.write()], PAGES, START)
     assert other.tried == []
 
 
 async def test_a_webhook_that_refuses_connections(office):
     with pytest.raises(NotSent, match=r"^cannot connect: Connection refused$"):
-        await webhook(office, free_port()).send([office.write()])
+        await webhook(office, free_port()).send([office.write()], PAGES, START)
 
 
 async def test_a_mail_server_that_refuses_connections(office):
     server = f"127.0.0.1:{free_port()}"
     with pytest.raises(NotSent, match=rf"^{server}: cannot connect: Connection refused$"):
-        await email(office, f"smtp://{server}").send([office.write()])
+        await email(office, f"smtp://{server}").send([office.write()], PAGES, START)
 
 
 async def test_a_receiver_that_does_not_speak_tls(office):
@@ -237,17 +237,15 @@ async def test_a_receiver_that_does_not_speak_tls(office):
     async with wire(talk) as port:
         for way in (
             email(office, f"smtps://127.0.0.1:{port}"),
-            Webhook(
-                office.settings(f"https://127.0.0.1:{port}/hook").notify, lambda: PAGES, lambda: START, 5.0
-            ),
+            Webhook(office.settings(f"https://127.0.0.1:{port}/hook").notify, 5.0),
         ):
             with pytest.raises(NotSent, match=r"cannot connect: TLS failed \(WRONG_VERSION_NUMBER\)$"):
-                await way.send([office.write()])
+                await way.send([office.write()], PAGES, START)
 
 
 def email(office, url, whole=30.0, **more):
     settings = office.settings(None, url, **more).notify
-    return Email(settings, "ops@example.ca", pages=lambda: PAGES, now=lambda: START, zone=ZONE, whole=whole)
+    return Email(settings, "ops@example.ca", ZONE, whole)
 
 
 async def test_a_mail_server_that_hangs(office):
@@ -256,7 +254,7 @@ async def test_a_mail_server_that_hangs(office):
 
     async with wire(talk) as port:
         with pytest.raises(NotSent, match=r"no answer within 0\.2 s|imed out"):
-            await email(office, f"smtp://127.0.0.1:{port}", 0.2).send([office.write()])
+            await email(office, f"smtp://127.0.0.1:{port}", 0.2).send([office.write()], PAGES, START)
 
 
 async def test_a_mail_server_that_repeats_the_password_does_not_bring_it_into_the_log(office):
@@ -270,7 +268,7 @@ async def test_a_mail_server_that_repeats_the_password_does_not_bring_it_into_th
     async with wire(talk) as port:
         way = email(office, f"smtp://user@127.0.0.1:{port}", smtp_password="pass-word-hidden")
         with pytest.raises(NotSent) as caught:
-            await way.send([office.write()])
+            await way.send([office.write()], PAGES, START)
     assert str(caught.value).startswith("answered 535 user … is wrong")
     assert len(str(caught.value)) < 300
 
@@ -287,7 +285,7 @@ async def test_a_login_needs_tls_unless_the_server_is_this_machine(office):
     async with wire(talk) as port:
         way = email(office, f"smtp://user@0.0.0.0:{port}", smtp_password="pass-word-hidden")
         with pytest.raises(NotSent):
-            await way.send([office.write()])
+            await way.send([office.write()], PAGES, START)
     assert said
     assert not any(line.startswith(b"AUTH") for line in said)
 
@@ -323,9 +321,9 @@ async def test_login_and_tls(office, certificate, scheme):
         options |= {"tls_context": certificate, "require_starttls": True}
     with Mailbox(options=options) as mailbox:
         url = f"{scheme}://user%40x@0.0.0.0:{mailbox.port}"
-        await email(office, url, smtp_password="pass-word").send([office.write()])
+        await email(office, url, smtp_password="pass-word").send([office.write()], PAGES, START)
         with pytest.raises(NotSent, match="answered 535"):
-            await email(office, url, smtp_password="wrong").send([office.write()])
+            await email(office, url, smtp_password="wrong").send([office.write()], PAGES, START)
     assert len(mailbox.accepted) == 1
     assert logins[0] == (b"user@x", b"pass-word")
 
@@ -336,7 +334,7 @@ async def test_a_certificate_that_is_not_trusted_is_refused(office, certificate,
         Mailbox(options={"ssl_context": certificate}) as mailbox,
         pytest.raises(NotSent, match=r"(?i)certificate"),
     ):
-        await email(office, f"smtps://127.0.0.1:{mailbox.port}").send([office.write()])
+        await email(office, f"smtps://127.0.0.1:{mailbox.port}").send([office.write()], PAGES, START)
     assert mailbox.tried == 0
 
 
@@ -344,6 +342,6 @@ async def test_there_is_a_way_to_each_receiver(office):
     settings = office.settings(
         "http://127.0.0.1:1/x", "smtp://127.0.0.1:1", email_to="a@b.example,c@d.example"
     )
-    ways = ways_of(settings.notify, lambda: PAGES, lambda: START, ZONE)
+    ways = ways_of(settings.notify, ZONE)
     assert [way.name for way in ways] == ["webhook", "email:a@b.example", "email:c@d.example"]
     assert "x" not in json.dumps([way.where for way in ways[:1]])

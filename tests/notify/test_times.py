@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from syncd.domain import NoticeEvent
-from syncd.notify.timing import FIRST_PAUSE, LONGEST_PAUSE, email_may_go, pause_after
+from syncd.notify.delivery import FIRST_PAUSE, MAX_PAUSE, email_may_go, pause_after
 from tests.clock import START
 from tests.notify.receivers import Hook, Mailbox, texts
 
@@ -74,7 +74,7 @@ async def test_nothing_is_sent_in_quiet_hours(office, clock):
 async def test_the_digest_comes_once_a_day_at_its_time(office, clock):
     with Hook() as hook, Mailbox() as mailbox:
         settings = office.settings(hook, mailbox, digest="08:00", events="held")
-        notifier = office.notifier(settings, degraded=lambda: {"beta": "no employer"}, burst=NONE)
+        notifier = office.notifier(settings, degraded={"beta": "no employer"}, burst=NONE)
         await office.work(notifier, turns=24 * 6, step=600.0)  # until noon of the next day
         assert [(each["event"], each["at"]) for each in hook.accepted] == [
             ("service.digest", "2026-11-17T13:00:00Z")
@@ -101,7 +101,7 @@ async def test_no_digest_is_sent_that_nobody_wants(office, clock):
 
 async def test_a_digest_waits_for_a_clock_that_can_be_trusted(office):
     with Hook() as hook:
-        notifier = office.notifier(office.settings(hook, digest="08:00"), trusts=lambda now: False)
+        notifier = office.notifier(office.settings(hook, digest="08:00"), trusted=False)
         await office.work(notifier, turns=50, step=3600.0)
     assert hook.tried == []
 
@@ -136,7 +136,7 @@ def test_when_an_e_mail_may_go(after, last, may):
 def test_pauses_double_up_to_a_limit():
     pauses = [pause_after(tries, 0.0) for tries in range(1, 2000)]
     assert pauses[:3] == [FIRST_PAUSE, FIRST_PAUSE * 2, FIRST_PAUSE * 4]
-    assert max(pauses) == LONGEST_PAUSE
+    assert max(pauses) == MAX_PAUSE
     assert pause_after(1, 1.0) == FIRST_PAUSE * 0.75
 
 

@@ -5,6 +5,8 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
+from types import SimpleNamespace
+from typing import Any
 
 from syncd.domain import Actor, ActorKind, JobInput, Place, RunState
 from syncd.errors import StoreOverloaded
@@ -35,7 +37,8 @@ def housekeeping(store, feed):
     def monotonic():  # the time never jumps
         return store.now().instant.timestamp()
 
-    return Housekeeping(store, timedelta(days=400), lambda: {feed.name: feed}, ClockCheck(store, monotonic))
+    feeds: Any = SimpleNamespace(feeds={feed.name: feed})
+    return Housekeeping(store, timedelta(days=400), feeds, ClockCheck(store, monotonic))
 
 
 def run_now(store, state=RunState.SUCCEEDED):

@@ -27,7 +27,12 @@ def times():
 
 @pytest.fixture
 def metrics(store, times):
-    return Metrics(store, dict, times, lambda: {"broken": "no employer"})
+    return metrics_of(store, times, degraded={"broken": "no employer"})
+
+
+def metrics_of(store, times, feeds=None, degraded=None):
+    in_force: Any = SimpleNamespace(feeds=feeds or {}, degraded=degraded or {})
+    return Metrics(store, in_force, times)
 
 
 def shown(metrics):
@@ -59,7 +64,7 @@ def begun(tx, employer):
 
 def test_the_last_success_of_a_feed_is_not_a_run_of_which_no_row_went_in(store, times):
     employer = store.write(lambda tx: employers.add(tx, "Acme Ltd."))
-    metrics = Metrics(store, lambda: {"acme": feed_of("acme")}, times)
+    metrics = metrics_of(store, times, {"acme": feed_of("acme")})
     ends = [datetime(2026, 11, day, tzinfo=UTC) for day in (1, 2)]
     for end, counts in zip(
         ends, (RunCounts(read=2, created=1, rejected=1), RunCounts(read=2, rejected=2)), strict=True
@@ -88,9 +93,8 @@ def test_a_feed_that_is_degraded_is_shown(metrics):
 
 
 def test_a_feed_is_overdue_from_its_last_file_until_the_next(store, clock, times):
-    metrics = Metrics(
-        store, lambda: {"acme": feed_of("acme", timedelta(hours=2)), "other": feed_of("other")}, times
-    )
+    feeds = {"acme": feed_of("acme", timedelta(hours=2)), "other": feed_of("other")}
+    metrics = metrics_of(store, times, feeds)
     overdue = ("syncd_feed_overdue", ("feed", "acme"))
     clock.forward(hours=3)
     assert shown(metrics)[overdue] == 0  # before the first file

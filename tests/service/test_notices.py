@@ -1,13 +1,14 @@
 """Feeds that are overdue or cannot be used leave notices: once, also over a restart."""
 
 from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from sqlmodel import col, select
 
-from syncd.notify import DegradedFeeds
 from syncd.service.clock_check import ClockCheck
-from syncd.service.housekeeping import Housekeeping
+from syncd.service.housekeeping import DegradedFeeds, Housekeeping
 from syncd.store import notices, outbox
 from syncd.store.model import NoticeRow, Statement
 
@@ -26,7 +27,8 @@ def housekeeping(board):
     def monotonic():  # the time never jumps
         return store.now().instant.timestamp()
 
-    return Housekeeping(store, timedelta(days=400), lambda: {"acme": feed}, ClockCheck(store, monotonic))
+    feeds: Any = SimpleNamespace(feeds={"acme": feed})
+    return Housekeeping(store, timedelta(days=400), feeds, ClockCheck(store, monotonic))
 
 
 def test_an_overdue_feed_is_noted_once_a_period_also_over_a_restart(board, clock, noted):
@@ -43,7 +45,9 @@ def test_an_overdue_feed_is_noted_once_a_period_also_over_a_restart(board, clock
 
 
 class Degraded:
-    """What a daemon knows of its feeds, and the look at it."""
+    """The feeds of a daemon, and the look at them."""
+
+    seen: Any
 
     def __init__(self, store):
         self.wrong, self.waiting, self.now = {}, {}, 0.0
@@ -51,13 +55,15 @@ class Degraded:
         self.restart()
 
     def restart(self):
-        self.feeds = DegradedFeeds(
-            self.store, lambda: self.wrong, lambda: self.waiting, lambda: self.known, lambda: self.now
-        )
+        self.seen = SimpleNamespace()
+        self.notices = DegradedFeeds(self.store, self.seen, lambda: self.now)
 
     def look(self, seconds=5.0):
         self.now += seconds
-        self.feeds.tick()
+        vars(self.seen).update(
+            feeds=self.known, waiting=self.waiting, configured=SimpleNamespace(degraded=self.wrong)
+        )
+        self.notices.tick()
 
 
 def test_a_feed_whose_file_is_wrong_is_noted_until_it_can_be_used(store, noted):

@@ -128,14 +128,8 @@ def ready(store, begin):
     watcher: Any = Watcher()
     worker, heartbeat = Worker(), Heartbeat(lambda: now[0])
     thread = begin(worker, heartbeat=heartbeat)
-    readiness = Readiness(
-        store,
-        watcher,
-        thread,
-        heartbeat,
-        degraded=lambda: worker.degraded,
-        doubt=lambda: worker.doubt,
-    )
+    known: Any = worker
+    readiness = Readiness(store, watcher, thread, known, known)
     return readiness, worker, watcher, thread, now
 
 

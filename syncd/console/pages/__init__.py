@@ -6,7 +6,6 @@ from syncd.console.pages import (
     employers_page,
     feed_page,
     jobs_page,
-    login_page,
     overview_page,
     preview_page,
     run_pages,
@@ -22,5 +21,4 @@ PAGES = (
     employers_page,
     service_page,
     preview_page,
-    login_page,
 )

@@ -1,4 +1,4 @@
-"""Approve, reject, revert, run again: a page for each that shows what it will do and to how many jobs, and then asks once."""
+"""Approve, reject, revert, run again: a page for each that shows its effect and on how many jobs, and then asks once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
-from syncd.console.visit import ConsoleContext, Visit
+from syncd.console.visit import Console, Visit
 from syncd.domain import Policy, Run, RunCounts, RunKind, RunState
 from syncd.errors import Conflict, NotFound
 from syncd.store import Tx, runs
@@ -20,14 +20,14 @@ from syncd.sync.report import ShownPlan, run_json, would_archive_of
 from syncd.sync.run import Feed, Planned, PlannedChange, RevertPlan, kept_file, plan_revert
 from syncd.views import first_of_plan, revert_view
 
-#: Bytes of a file up to which "Run again" reads it first, to show what would change; and changes that are shown.
+#: Bytes of a file up to which "Run again" reads it first, to show its changes; and changes that are shown.
 READ_FIRST, SHOWN = 16 << 20, 50
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked. ``does``: what happens, a sentence each; ``agreed``: the digest of what is shown, "" if it needs none;
-    ``plan``: the same as JSON, where there is one."""
+    """One question to the operator. ``does``: the effects, a sentence each; ``agreed``: the digest of the plan that is shown, ""
+    if it needs none; ``plan``: the same as JSON, where there is one."""
 
     run: Run
     does: list[str]
@@ -36,7 +36,7 @@ class Question:
     jobs: list[dict[str, Any]] = field(default_factory=list)
 
 
-# -- what would happen ---------------------------------------------------------------------------------------
+# -- the effects ---------------------------------------------------------------------------------------------
 
 
 async def about_approval(visit: Visit, number: int) -> Question:
@@ -47,10 +47,10 @@ async def about_approval(visit: Visit, number: int) -> Question:
 
 async def about_rejection(visit: Visit, number: int) -> Question:
     run, going, _shown = await visit.read(lambda tx: _held(tx, number))
-    total = going["total"]
     if run.holds == "all":
         return Question(run, ["Nothing of the file goes in. All jobs stay as they are."])
-    kept = _sentences((total, "job that the file lacks stays online", "jobs that the file lacks stay online"))
+    words = "job that the file lacks stays online", "jobs that the file lacks stay online"
+    kept = _sentences((going["total"], *words))
     return Question(run, [*kept, "What went in already is kept; Revert takes that back, too."])
 
 
@@ -64,10 +64,9 @@ def _held(tx: Tx, number: int) -> tuple[Run, dict[str, Any], ShownPlan]:
 
 
 async def about_revert(visit: Visit, number: int) -> Question:
-    context = visit.context
-    changes: list[PlannedChange] = []
+    console, changes = visit.console, list[PlannedChange]()
     planned = await asyncio.to_thread(
-        lambda: plan_revert(context.store, number, _policy(context, number), on_change=changes.append)
+        lambda: plan_revert(console.store, number, _policy(console, number), on_change=changes.append)
     )
     counts = planned.counts
     does = _sentences(
@@ -80,53 +79,50 @@ async def about_revert(visit: Visit, number: int) -> Question:
             "jobs stay as they are, at least in part: somebody changed them since",
         ),
     )
-    plan = first_of_plan(revert_view(planned, changes), context.catalogue, SHOWN)
+    plan = first_of_plan(revert_view(planned, changes), console.catalogue, SHOWN)
     return Question(planned.run, does, planned.digest, plan)
 
 
-def _policy(context: ConsoleContext, number: int) -> Policy:
-    feed = _feed(context, number)
-    return feed.config.policy if feed is not None else context.settings.sync
-
-
-def _feed(context: ConsoleContext, number: int) -> Feed | None:
-    """Return the feed of the run, None if it cannot be used now."""
-    return context.feeds().get(context.store.read(lambda tx: runs.get(tx, number)).feed)
-
-
 async def about_repeat(visit: Visit, number: int) -> Question:
-    context = visit.context
+    console = visit.console
     run = await visit.read(lambda tx: runs.get(tx, number))
-    feed = _configured(context, run)
+    feed = _configured(console, run)
     if run.kind is not RunKind.FILE or not run.state.ended:
         raise Conflict(f"run {number} has not ended, or has no file")
     if run.size > READ_FIRST:
-        as_before = f"The file has {run.size:,} bytes and is not read in advance."
-        return Question(
-            run, [as_before, "It is run as if it had just been sent; the limits of the feed hold."]
-        )
-    planned = await asyncio.to_thread(_planned_repeat, context, run, feed)
-    counts = planned.run.counts
-    does = _changes(counts, counts.archived)
+        unread = f"The file has {run.size:,} bytes and is not read in advance."
+        return Question(run, [unread, "It is run as if it had just been sent; the limits of the feed hold."])
+
+    def plan() -> Planned:
+        with kept_file(run, feed) as source:
+            return console.arrival.importer.plan(feed, source.path)
+
+    planned = await asyncio.to_thread(plan)
+    does = _changes(planned.run.counts, planned.run.counts.archived)
     does += [f"The run would be held: {planned.run.reason}"] if planned.run.holds else []
     does = does or ["Nothing changes: the jobs are as this file has them."]
-    return Question(run, does, plan=first_of_plan(planned, context.catalogue, SHOWN))
+    return Question(run, does, plan=first_of_plan(planned, console.catalogue, SHOWN))
 
 
-def _planned_repeat(context: ConsoleContext, run: Run, feed: Feed) -> Planned:
-    with kept_file(run, feed) as source:
-        return context.arrival.importer.plan(feed, source.path)
+def _policy(console: Console, number: int) -> Policy:
+    feed = _feed(console, number)
+    return feed.config.policy if feed is not None else console.settings.sync
 
 
-def _configured(context: ConsoleContext, run: Run) -> Feed:
-    feed = context.feeds().get(run.feed)
+def _feed(console: Console, number: int) -> Feed | None:
+    """Return the feed of the run, None if it cannot be used now."""
+    return console.configured.feeds.get(console.store.read(lambda tx: runs.get(tx, number)).feed)
+
+
+def _configured(console: Console, run: Run) -> Feed:
+    feed = console.configured.feeds.get(run.feed)
     if feed is None:
         raise NotFound("feed", run.feed, "it cannot be used now")
     return feed
 
 
 def _changes(counts: RunCounts, archived: int) -> list[str]:
-    """Return what happens to jobs, a sentence each."""
+    """Return the changes of jobs, a sentence each."""
     return _sentences(
         (counts.created, "new job goes online", "new jobs go online"),
         (counts.updated, "job changes", "jobs change"),
@@ -140,16 +136,16 @@ def _sentences(*counted: tuple[int, str, str]) -> list[str]:
     return [f"{number:,} {one if number == 1 else many}." for number, one, many in counted if number]
 
 
-# -- doing it ------------------------------------------------------------------------------------------------
+# -- the actions ---------------------------------------------------------------------------------------------
 
 
 def _decide(visit: Visit, number: int, agreed: str | None, *, approved: bool) -> Run:
-    context = visit.context
+    console = visit.console
     return decide(
-        context.arrival,
-        context.settings.drop.folder,
+        console.arrival,
+        console.settings.drop.folder,
         number,
-        _feed(context, number) if approved else None,
+        _feed(console, number) if approved else None,
         approved=approved,
         session=visit.session.number,
         agreed=agreed if approved else None,
@@ -157,22 +153,21 @@ def _decide(visit: Visit, number: int, agreed: str | None, *, approved: bool) ->
 
 
 def take_back(visit: Visit, number: int, agreed: str | None) -> Run:
-    context = visit.context
-    policy, drop = _policy(context, number), context.settings.drop.folder
+    console = visit.console
+    policy, drop = _policy(console, number), console.settings.drop.folder
     session, yes = visit.session.number, visit.form.get("yes") == "true"
-    done = revert(context.arrival, drop, number, policy, agreed=agreed, yes=yes, session=session)
+    done = revert(console.arrival, drop, number, policy, agreed=agreed, yes=yes, session=session)
     if isinstance(done, RevertPlan):
         assert done.hold is not None
-        raise Conflict(
-            f"nothing was changed: {done.hold.reason}; look at the plan, and send its agreed or yes=true"
-        )
+        hint = "look at the plan, and send its agreed or yes=true"
+        raise Conflict(f"nothing was changed: {done.hold.reason}; {hint}")
     return done
 
 
-def run_again(visit: Visit, number: int, agreed: str | None) -> Run:
-    context = visit.context
-    feed = _configured(context, context.store.read(lambda tx: runs.get(tx, number)))
-    worker = Worker(context.arrival, {feed.name: feed}, drop=context.settings.drop.folder)
+def run_again(visit: Visit, number: int, _agreed: str | None) -> Run:
+    console = visit.console
+    feed = _configured(console, console.store.read(lambda tx: runs.get(tx, number)))
+    worker = Worker(console.arrival, {feed.name: feed}, drop=console.settings.drop.folder)
     return worker.run_again(feed, number)
 
 
@@ -181,7 +176,7 @@ def run_again(visit: Visit, number: int, agreed: str | None) -> Run:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """``verb`` is the word on the button; ``warns``: it is shown in the colour of what cannot be undone by itself."""
+    """One action: ``path`` is the end of its address, ``verb`` the word on its button."""
 
     path: str
     verb: str
@@ -189,27 +184,26 @@ class Decision:
     do: Callable[[Visit, int, str | None], Run]
 
     async def ask(self, visit: Visit) -> web.StreamResponse:
-        """Answer what would happen; as JSON the plan, where there is one, else the run."""
+        """Answer the question; as JSON the plan, where there is one, else the run."""
         question = await self.about(visit, visit.path_number("run"))
-        if visit.wants_json:
-            return visit.json(question.plan or run_json(question.run))
         run = run_json(question.run)
+        if visit.wants_json:
+            return visit.json(question.plan or run)
         return visit.page("decision.html.j2", decision=self, question=question, run=run, most=SHOWN)
 
     async def carry_out(self, visit: Visit) -> web.StreamResponse:
-        """Do it, and lead to the run that did it; as JSON that run. What takes longer goes on, and the page of the run shows
-        it."""
+        """Do it, and lead to the run that did it; as JSON that run. A long action goes on, and the page of the run shows it."""
         number = visit.path_number("run")
-        await visit.read(lambda tx: runs.get(tx, number))
+        run = await visit.read(lambda tx: runs.get(tx, number))
         sent = visit.form.get("agreed")
         agreed = sent if isinstance(sent, str) and sent else None
         actions, session = visit.console.actions, visit.session.number
         ended = await actions.do(self.path, number, session, lambda: self.do(visit, number, agreed))
-        if visit.wants_json:
-            going = ended is None
-            run = await visit.read(lambda tx: runs.get(tx, number)) if ended is None else ended
-            return visit.json(run_json(run), 202 if going else 200)
-        return visit.redirect(f"/runs/{ended.id if ended else number}")
+        if not visit.wants_json:
+            return visit.redirect(f"/runs/{ended.id if ended else number}")
+        if ended is None:
+            run = await visit.read(lambda tx: runs.get(tx, number))
+        return visit.json(run_json(ended or run), 200 if ended else 202)
 
 
 DECISIONS = (

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from syncd.console.faults import Fault
 from syncd.console.visit import Visit, live, paging
-from syncd.domain import Employer, Status
+from syncd.domain import Status
 from syncd.errors import Conflict, Invalid, NotFound
 from syncd.logs import Event
 from syncd.store import Tx, employers, jobs, keys
@@ -28,21 +28,17 @@ PAGE, KEYS = 50, 50
 PLANS = ("unlimited", "standard")
 #: How long a key stays valid beside its successor unless the form says otherwise.
 GRACE = "24h"
-#: What a form may be refused with: the page shows it again, and why.
+#: Refusals of a form: the page shows it again, and why.
 FORM_FAULTS = (Conflict, Invalid, Refusal)
 
 
 # -- all employers ---------------------------------------------------------------------------------------------
 
 
-async def list_employers(visit: Visit) -> web.StreamResponse:
-    """Answer the employers; as JSON what ``syncd employer list --json`` prints."""
+async def list_employers(visit: Visit, fault: Fault | None = None) -> web.StreamResponse:
+    """Answer the employers; as JSON those of ``syncd employer list --json``. ``fault``: that of the form."""
     if visit.wants_json:
         return visit.json([employer_json(employer) for employer in await visit.read(employers.all)])
-    return await _list(visit)
-
-
-async def _list(visit: Visit, fault: Fault | None = None) -> web.Response:
     page = visit.number("page")
     total, lines = await visit.read(lambda tx: _lines(tx, page, feeds_by_employer(visit)))
     values = {"lines": lines, "plans": PLANS, **paging(total, page, PAGE)}
@@ -68,22 +64,22 @@ def _lines(tx: Tx, page: int, feeds: dict[str, list[str]]) -> tuple[int, list[di
 
 def feeds_by_employer(visit: Visit) -> dict[str, list[str]]:
     """Return the names of the configured feeds by the employer that their files name."""
-    found: dict[str, list[str]] = {}
-    for name, file in sorted(visit.context.files().items()):
+    feeds: dict[str, list[str]] = {}
+    for name, file in sorted(visit.console.configured.files.items()):
         if file.config is not None:
-            found.setdefault(file.config.employer, []).append(name)
-    return found
+            feeds.setdefault(file.config.employer, []).append(name)
+    return feeds
 
 
 async def add(visit: Visit) -> web.StreamResponse:
-    """Add an employer. What is wrong with its name is shown beside the form."""
+    """Add an employer. A fault of its name is shown beside the form."""
     try:
         name, plan = form_text(visit, "name"), form_text(visit, "plan") or PLANS[0]
         if plan not in PLANS:
             raise Refusal("invalid_parameter", f"plan has to be one of {', '.join(PLANS)}")
-        employer = await visit.context.store.write_async(lambda tx: employers.add(tx, name, plan == PLANS[0]))
+        employer = await visit.console.store.write_async(lambda tx: employers.add(tx, name, plan == PLANS[0]))
     except FORM_FAULTS as error:
-        return await _list(visit, visit.fault_of(error))
+        return await list_employers(visit, visit.fault_of(error))
     note(visit, "add_employer", employer.id)
     if visit.wants_json:
         return visit.json(employer_json(employer), 201)
@@ -102,37 +98,32 @@ def state(visit: Visit, tx: Tx) -> object:
 @live(state)
 async def show(visit: Visit) -> web.StreamResponse:
     """Answer one employer with its keys."""
-    return await show_employer(visit, visit.path_number("employer"))
+    return await show_employer(visit)
 
 
-async def show_employer(visit: Visit, number: int, fault: Fault | None = None) -> web.Response:
-    """Answer the page of an employer; ``fault``: what was wrong with a form that it has."""
-    page = visit.number("page")
-    employer, found, active = await visit.read(lambda tx: _found(tx, number))
+async def show_employer(visit: Visit, fault: Fault | None = None) -> web.Response:
+    """Answer the page of an employer; ``fault``: that of one of its forms."""
+    number, page = visit.path_number("employer"), visit.number("page")
+    employer, infos, active = await visit.read(
+        lambda tx: (employers.get(tx, number), keys_of(tx, number), jobs.count(tx, number, Status.ACTIVE))
+    )
     if visit.wants_json:
-        return visit.json({**employer_json(employer), "keys": [key_json(info) for info in found]})
-    now = visit.context.store.now().instant
-    valid = {info.id for info in found if info.live(now)}
-    found.sort(key=lambda info: (info.id not in valid, -info.id))
+        return visit.json({**employer_json(employer), "keys": [key_json(info) for info in infos]})
+    now = visit.console.store.now().instant
+    valid = {info.id for info in infos if info.live(now)}
+    infos.sort(key=lambda info: (info.id not in valid, -info.id))
+    shown = infos[(page - 1) * KEYS : page * KEYS]
     return visit.page(
         "employer.html.j2",
         status_of(fault),
         employer=employer_json(employer),
-        keys=[
-            (info, info.state(now), info.successor_id in valid)
-            for info in found[(page - 1) * KEYS : page * KEYS]
-        ],
-        **paging(len(found), page, KEYS),
+        keys=[(info, info.state(now), info.successor_id in valid) for info in shown],
+        **paging(len(infos), page, KEYS),
         active=active,
         feeds=feeds_by_employer(visit).get(employer.name, []),
         fault=fault,
         sent=visit.form,
     )
-
-
-def _found(tx: Tx, number: int) -> tuple[Employer, list[keys.KeyInfo], int]:
-    """Return an employer, its keys, and the number of its active jobs."""
-    return employers.get(tx, number), keys_of(tx, number), jobs.count(tx, number, Status.ACTIVE)
 
 
 def keys_of(tx: Tx, number: int) -> list[keys.KeyInfo]:
@@ -143,13 +134,13 @@ def keys_of(tx: Tx, number: int) -> list[keys.KeyInfo]:
 
 async def rename(visit: Visit) -> web.StreamResponse:
     """Give the employer another name. The files of its feeds have to name it, too: the page says so before and after."""
-    number, store, feeds = visit.path_number("employer"), visit.context.store, feeds_by_employer(visit)
+    number, store, feeds = visit.path_number("employer"), visit.console.store, feeds_by_employer(visit)
     before = await visit.read(lambda tx: employers.get(tx, number))
     try:
         name = form_text(visit, "name")
         employer = await store.write_async(lambda tx: employers.rename(tx, number, name))
     except FORM_FAULTS as error:
-        return await show_employer(visit, number, visit.fault_of(error))
+        return await show_employer(visit, visit.fault_of(error))
     note(visit, "rename_employer", number)
     if visit.wants_json:
         return visit.json(employer_json(employer))
@@ -165,19 +156,9 @@ def status_of(fault: Fault | None) -> int:
 
 
 def note(visit: Visit, action: str, employer: int, key: int | None = None) -> None:
-    """Log what the operator did to an employer or to one of its keys."""
+    """Log an action of the operator on an employer or one of its keys."""
     session = visit.session.number
     log.info(Event.OPERATOR_CHANGED, action=action, employer=employer, key=key, session=session)
-
-
-def form_text(visit: Visit, name: str) -> str:
-    """Return a field of a form without surrounding and repeated white space, "" if it is not there. Raises
-    ``invalid_parameter`` for characters that cannot be seen."""
-    sent = visit.form.get(name, "")
-    text = " ".join(sent.split()) if isinstance(sent, str) else ""
-    if not text.isprintable():
-        raise Refusal("invalid_parameter", f"{name} has a character that cannot be seen")
-    return text
 
 
 # -- keys of an employer ---------------------------------------------------------------------------------------
@@ -186,9 +167,9 @@ def form_text(visit: Visit, name: str) -> str:
 @live(state)
 async def list_keys(visit: Visit) -> web.StreamResponse:
     """Answer the keys of an employer as JSON, as ``syncd key list --json`` prints them, or the page of the employer."""
-    number = visit.path_number("employer")
     if not visit.wants_json:
-        return await show_employer(visit, number)
+        return await show_employer(visit)
+    number = visit.path_number("employer")
     return visit.json([key_json(info) for info in await visit.read(lambda tx: keys_of(tx, number))])
 
 
@@ -196,10 +177,13 @@ async def create(visit: Visit) -> web.StreamResponse:
     """Create a key and show it: in this answer alone."""
     number = visit.path_number("employer")
     try:
-        label, ends = _label(visit), _ends(visit)
-        info, plain = await visit.context.store.write_async(lambda tx: keys.create(tx, number, label, ends))
+        label, ends = form_text(visit, "label"), _ends(visit)
+        if len(label) > keys.MAX_LABEL:
+            detail = f"the label has {len(label)} characters; at most {keys.MAX_LABEL} are allowed"
+            raise Refusal("invalid_parameter", detail)
+        info, plain = await visit.console.store.write_async(lambda tx: keys.create(tx, number, label, ends))
     except FORM_FAULTS as error:
-        return await show_employer(visit, number, visit.fault_of(error))
+        return await show_employer(visit, visit.fault_of(error))
     note(visit, "create_key", number, info.id)
     return _shown_once(visit, info, plain)
 
@@ -209,7 +193,7 @@ async def rotate(visit: Visit) -> web.StreamResponse:
     number, key = visit.path_number("employer"), visit.path_number("key", "key")
     try:
         grace, ends = _span("grace", form_text(visit, "grace") or GRACE), _ends(visit)
-        info, plain = await visit.context.store.write_async(
+        info, plain = await visit.console.store.write_async(
             lambda tx: keys.rotate(tx, _of(tx, number, key).id, grace, ends)
         )
     except Refusal as error:
@@ -222,13 +206,13 @@ async def rotate(visit: Visit) -> web.StreamResponse:
 async def revoke(visit: Visit) -> web.StreamResponse:
     """Revoke a key: it is not valid from now on. One that is revoked already stays so."""
     number, key = visit.path_number("employer"), visit.path_number("key", "key")
-    info = await visit.context.store.write_async(lambda tx: keys.revoke(tx, _of(tx, number, key).id))
+    info = await visit.console.store.write_async(lambda tx: keys.revoke(tx, _of(tx, number, key).id))
     note(visit, "revoke_key", number, key)
     return visit.json(key_json(info)) if visit.wants_json else visit.redirect(f"/employers/{number}")
 
 
 async def _ask(visit: Visit, action: str, fault: Fault | None = None) -> web.StreamResponse:
-    """Answer what the rotation or revocation of a key does, with its form."""
+    """Answer the effect of the rotation or revocation of a key, with its form."""
     number, key = visit.path_number("employer"), visit.path_number("key", "key")
     info = await visit.read(lambda tx: _askable(tx, number, key, action))
     if visit.wants_json:
@@ -261,26 +245,28 @@ def _shown_once(
     return visit.page("key.html.j2", 201, key=info, plain=plain, old=old)
 
 
-# -- the forms of keys -------------------------------------------------------------------------------------------------
+# -- fields of forms -------------------------------------------------------------------------------------------
 
 
-def _label(visit: Visit) -> str:
-    label = form_text(visit, "label")
-    if len(label) > keys.MAX_LABEL:
-        detail = f"the label has {len(label)} characters; at most {keys.MAX_LABEL} are allowed"
-        raise Refusal("invalid_parameter", detail)
-    return label
+def form_text(visit: Visit, name: str) -> str:
+    """Return a field of a form without surrounding and repeated white space, "" if it is not there. Raises
+    ``invalid_parameter`` for characters that cannot be seen."""
+    sent = visit.form.get(name, "")
+    text = " ".join(sent.split()) if isinstance(sent, str) else ""
+    if not text.isprintable():
+        raise Refusal("invalid_parameter", f"{name} has a character that cannot be seen")
+    return text
 
 
 def _ends(visit: Visit) -> datetime | None:
-    """Return when a new key is to end, None for the default. Raises ``invalid_parameter`` for what is not a time span."""
+    """Return the end of a new key, None for the default. Raises ``invalid_parameter`` for a text that is not a time span."""
     sent = form_text(visit, "expires")
     if not sent:
         return None
     span = _span("expires", sent)
     if not span:
         raise Refusal("invalid_parameter", "expires must be more than 0")
-    return visit.context.store.now().instant + span
+    return visit.console.store.now().instant + span
 
 
 def _span(name: str, text: str) -> timedelta:

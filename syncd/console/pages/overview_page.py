@@ -1,4 +1,4 @@
-"""The overview: what waits for a decision, each feed in a line, how many jobs there are, and what runs now."""
+"""The overview: runs that wait for a decision, each feed in a line, how many jobs there are, and runs that go on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from aiohttp import web
 
 from syncd.console.charts import DAYS
-from syncd.console.visit import Visit, live
+from syncd.console.visit import Visit, live, paging
 from syncd.domain import Run
 from syncd.feeds.configuration import FeedFile
 from syncd.store import Tx, feeds, runs
@@ -35,7 +35,7 @@ def state_of_runs(visit: Visit, tx: Tx, feed: str | None = None) -> object:
         [figures(run) for run in runs.unfinished(tx) if feed in (None, run.feed)],
         [(run.id, run.reason) for run in runs.waiting(tx) if feed in (None, run.feed)],
         feeds.paused(tx),
-        [(name, file.faults) for name, file in visit.context.files().items()],
+        [(name, file.faults) for name, file in visit.console.configured.files.items()],
     )
 
 
@@ -46,24 +46,24 @@ def figures(run: Run) -> object:
 
 @live(state_of_runs)
 async def overview(visit: Visit) -> web.StreamResponse:
-    """Answer the overview; as JSON what ``syncd feed list --json`` prints."""
+    """Answer the overview; as JSON that of ``syncd feed list --json``."""
     if visit.wants_json:
-        return visit.json(await visit.read(lambda tx: feeds_view(tx, *_asked(visit))))
+        return visit.json(await visit.read(lambda tx: feeds_view(tx, *_configured(visit))))
     page = visit.number("page")
-    return visit.page("overview.html.j2", **await visit.read(lambda tx: _found(tx, visit, page)))
+    return visit.page("overview.html.j2", **await visit.read(lambda tx: _values(tx, visit, page)))
 
 
-def _asked(visit: Visit) -> tuple[Collection[FeedFile], Path, tzinfo]:
-    """Return what the views of feeds ask for."""
-    settings = visit.context.settings
-    return visit.context.files().values(), settings.drop.folder, settings.timezone
+def _configured(visit: Visit) -> tuple[Collection[FeedFile], Path, tzinfo]:
+    """Return the arguments of the views of feeds."""
+    settings = visit.console.settings
+    return visit.console.configured.files.values(), settings.drop.folder, settings.timezone
 
 
-def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
-    found = sorted(feed_states(tx, *_asked(visit)), key=_urgency)
-    pages = max(1, -(-len(found) // FEEDS))
+def _values(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
+    views = sorted(feed_states(tx, *_configured(visit)), key=_urgency)
+    pages = paging(len(views), page, FEEDS)["pages"]
     page = min(page, pages)
-    shown = found[(page - 1) * FEEDS : page * FEEDS]
+    shown = views[(page - 1) * FEEDS : page * FEEDS]
     count_active_jobs(tx, shown)
     strips = runs.strips(tx, [feed["name"] for feed in shown], STRIP)
     held = [run_json(run) for run in runs.waiting(tx)]
@@ -74,8 +74,8 @@ def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
         "more_held": max(0, len(held) - DECISIONS),
         "going": [run_json(run) for run in runs.unfinished(tx)],
         "feeds": [_line(feed, strips[feed["name"]]) for feed in shown],
-        "feeds_total": len(found),
-        "troubled": sum(_urgency(feed)[0] < len(_ORDER) for feed in found),
+        "feeds_total": len(views),
+        "troubled": sum(_urgency(feed)[0] < len(_ORDER) for feed in views),
         "page": page,
         "pages": pages,
         "jobs": jobs,
@@ -85,14 +85,13 @@ def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
 
 
 def _urgency(feed: dict[str, Any]) -> tuple[int, str]:
-    place = _ORDER.index(feed["state"]) if feed["state"] in _ORDER else len(_ORDER)
-    return place, feed["name"]
+    return _ORDER.index(feed["state"]) if feed["state"] in _ORDER else len(_ORDER), feed["name"]
 
 
 def _line(feed: dict[str, Any], strip: list[tuple[int, str]]) -> dict[str, Any]:
     """Return a feed with its newest runs (id, state), oldest first, and the same in words."""
-    counted = Counter(state for _number, state in strip)
-    words = ", ".join(f"{number} {state}" for state, number in counted.items())
+    states = Counter(state for _number, state in strip)
+    words = ", ".join(f"{number} {state}" for state, number in states.items())
     last = f"The last {plural(len(strip), 'run')}: {words}" if strip else "No runs yet"
     return {**feed, "strip": strip, "words": last}
 

@@ -1,4 +1,4 @@
-"""Preview: a file is uploaded, what it would do is shown, and it is applied if that is wanted."""
+"""Preview: a file is uploaded, its effect is shown, and it is applied if that is wanted."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Awaitable
 from pathlib import PurePath
 from secrets import token_hex
 from tempfile import SpooledTemporaryFile
-from typing import IO, Any, TypeVar
+from typing import IO, TypeVar
 
 import structlog
 from aiohttp import BodyPartReader, MultipartReader, web
 
+from syncd.console.actions import Preview
 from syncd.console.faults import problem_of
 from syncd.console.pages.run_pages import MEMORY, send
-from syncd.console.previews import Preview
-from syncd.console.visit import ConsoleContext, Visit
+from syncd.console.visit import Console, Visit
 from syncd.errors import Conflict, NotFound
 from syncd.feeds.drafting import Drafter, employer_named_in
 from syncd.logs import Event
@@ -39,7 +39,7 @@ async def show(visit: Visit) -> web.StreamResponse:
     preview = visit.console.previews.of(visit.session.secret) if visit.session.secret else None
     if preview is not None and preview.run is not None:
         return visit.redirect(f"/runs/{preview.run.id}")
-    feeds = sorted(visit.context.feeds())
+    feeds = sorted(visit.console.configured.feeds)
     response = visit.page("preview.html.j2", feeds=feeds, preview=preview, shown=SHOWN)
     if preview is not None and preview.going:
         response.headers["Refresh"] = "2"
@@ -49,12 +49,12 @@ async def show(visit: Visit) -> web.StreamResponse:
 async def upload(visit: Visit) -> web.StreamResponse:
     """Take a file and look at it. A browser is led to the page that shows it; a program gets the plan (``syncd plan
     --json``), or the ``draft`` of a feed, and the file is removed."""
-    previews, context = visit.console.previews, visit.context
+    console, previews = visit.console, visit.console.previews
     session = visit.session.secret or token_hex(16)
     preview = await _received(visit, session)
-    feed = context.feeds().get(preview.feed) if preview.feed is not None else None
+    feed = console.configured.feeds.get(preview.feed) if preview.feed is not None else None
     shown = None if visit.wants_json else SHOWN
-    ended = previews.start(session, preview, "preview", lambda: _look_at(context, preview, feed, shown))
+    ended = previews.start(session, preview, "preview", lambda: _look_at(console, preview, feed, shown))
     await asyncio.wait([ended], timeout=None if visit.wants_json else WAIT)
     if not visit.wants_json:
         return visit.redirect("/preview")
@@ -62,7 +62,7 @@ async def upload(visit: Visit) -> web.StreamResponse:
     if preview.fault is not None:
         return problem_of(preview.fault)
     with SpooledTemporaryFile(MEMORY) as scratch:
-        await asyncio.to_thread(write_json, preview.found or {}, scratch.write)
+        await asyncio.to_thread(write_json, preview.plan or {}, scratch.write)
         return await send(visit, scratch, {"Content-Type": JSON})
 
 
@@ -71,7 +71,7 @@ async def _received(visit: Visit, session: str) -> Preview:
     fields: dict[str, str] = {}
     try:
         parts = await visit.request.multipart()
-        while (part := await _next(visit, parts)) is not None:
+        while (part := await _next(parts)) is not None:
             if part.name == "file":
                 return await _with_file(visit, session, fields, part)
             fields[part.name or ""] = (await part.read_chunk(FIELD)).decode("utf-8", "replace").strip()
@@ -82,8 +82,8 @@ async def _received(visit: Visit, session: str) -> Preview:
     raise _broken("choose a file")
 
 
-async def _in_time(visit: Visit, coming: Awaitable[T]) -> T:
-    """Return what comes from the client. Raises ``request_timeout``."""
+async def _in_time(coming: Awaitable[T]) -> T:
+    """Return a part of the request once it has come. Raises ``request_timeout``."""
     try:
         async with asyncio.timeout(limits.READ_TIMEOUT):
             return await coming
@@ -91,8 +91,8 @@ async def _in_time(visit: Visit, coming: Awaitable[T]) -> T:
         raise Refusal("request_timeout", "the file did not arrive in time", close=True) from None
 
 
-async def _next(visit: Visit, parts: MultipartReader) -> BodyPartReader | None:
-    part = await _in_time(visit, parts.next())
+async def _next(parts: MultipartReader) -> BodyPartReader | None:
+    part = await _in_time(parts.next())
     if part is None or isinstance(part, BodyPartReader):
         return part
     raise _broken("the form has a form inside it")
@@ -100,31 +100,33 @@ async def _next(visit: Visit, parts: MultipartReader) -> BodyPartReader | None:
 
 async def _with_file(visit: Visit, session: str, fields: dict[str, str], part: BodyPartReader) -> Preview:
     """Check the fields, then write the file."""
-    visit.console.gate.check_form(visit.session, fields.get("csrf"))
+    console, feed = visit.console, fields.get("feed") or None
+    console.gate.check_form(visit.session, fields.get("csrf"))
     name = PurePath((part.filename or "").replace("\\", "/")).name
     if not name.strip(". "):
         raise _broken("choose a file")
-    _feed(visit.context, fields.get("feed") or None)
-    preview = visit.console.previews.begin(session, fields.get("feed") or None)
+    if feed is not None:
+        _usable(console, feed)
+    preview = console.previews.begin(session, feed)
     safe = "".join(char if char.isprintable() else "_" for char in name).lstrip(".")
     path = preview.folder / safe.encode("utf-8", "replace")[-NAME:].decode("utf-8", "ignore")
     try:
         with await asyncio.to_thread(path.open, "xb") as out:
-            await _write(visit, part, out)
-    except OSError as error:
-        visit.console.previews.end(session, preview)
-        raise Refusal("overloaded", f"the file cannot be kept now: {error.strerror}", close=True) from error
-    except BaseException:
-        visit.console.previews.end(session, preview)
+            await _write(part, out, console.settings.limits.file)
+    except BaseException as error:
+        console.previews.end(session, preview)
+        if isinstance(error, OSError):
+            detail = f"the file cannot be kept now: {error.strerror}"
+            raise Refusal("overloaded", detail, close=True) from error
         raise
     preview.path = path
     return preview
 
 
-async def _write(visit: Visit, part: BodyPartReader, out: IO[bytes]) -> None:
-    most, size, block = visit.context.settings.limits.file, 0, bytearray()
+async def _write(part: BodyPartReader, out: IO[bytes], most: int) -> None:
+    size, block = 0, bytearray()
     while True:
-        piece = await _in_time(visit, part.read_chunk(1 << 16))
+        piece = await _in_time(part.read_chunk(1 << 16))
         size += len(piece)
         if size > most:
             raise Refusal("body_too_large", f"a file may have {most} bytes", close=True)
@@ -140,68 +142,60 @@ def _broken(detail: str) -> Refusal:
     return Refusal("invalid_parameter", detail, close=True)
 
 
-def _feed(context: ConsoleContext, name: str | None) -> Feed | None:
-    if name is None:
-        return None
-    feed = context.feeds().get(name)
+def _usable(console: Console, name: str) -> Feed:
+    feed = console.configured.feeds.get(name)
     if feed is None:
         raise NotFound("feed", name[:100], "it is not configured, or cannot be used now")
     return feed
 
 
-# -- in a thread ---------------------------------------------------------------------------------------------
-
-
-def _look_at(context: ConsoleContext, preview: Preview, feed: Feed | None, shown: int | None) -> None:
-    """Note what the file would do. ``shown``: the number of entries of each list that are kept. None: the lists are iterators."""
+def _look_at(console: Console, preview: Preview, feed: Feed | None, shown: int | None) -> None:
+    """Note what the file would do, in a thread. ``shown``: the number of entries of each list that are kept. None: the lists are
+    iterators."""
     assert preview.path is not None
     if preview.feed is None:
-        preview.found = _draft(context, preview)
+        preview.plan = {"draft": _draft(console, preview)}
         return
     if feed is None:
         raise NotFound("feed", preview.feed, "it is not configured any more")
-    planned = context.arrival.importer.plan(feed, preview.path)
+    planned = console.arrival.importer.plan(feed, preview.path)
     if shown is None:
-        preview.found = plan_view(planned, context.catalogue)
+        preview.plan = plan_view(planned, console.catalogue)
         return
     totals = {"changes": len(planned.changes), "rejected": len(planned.rejected)}
-    first = first_of_plan(planned, context.catalogue, shown)
-    preview.found = first | {"totals": totals, "same": planned.unchanged}
+    first = first_of_plan(planned, console.catalogue, shown)
+    preview.plan = first | {"totals": totals, "same": planned.unchanged}
 
 
-def _draft(context: ConsoleContext, preview: Preview) -> dict[str, Any]:
+def _draft(console: Console, preview: Preview) -> str:
     """Return the draft that ``syncd feed new`` would write, for the only employer or the one that the file names."""
     assert preview.path is not None
-    limits, store = context.settings.limits, context.store
-    known = [found.name for found in store.read(employers.all)]
+    limits, store = console.settings.limits, console.store
+    known = [employer.name for employer in store.read(employers.all)]
     owner = known[0] if len(known) == 1 else employer_named_in(preview.path, limits) or "NAME"
     today = store.now().today.isoformat()
     drafter = Drafter(
-        preview.path, "new", employer=owner, catalogue=context.catalogue, limits=limits, today=today
+        preview.path, "new", employer=owner, catalogue=console.catalogue, limits=limits, today=today
     )
-    return {"draft": drafter.draft().text}
-
-
-# -- apply ---------------------------------------------------------------------------------------------------
+    return drafter.draft().text
 
 
 async def apply(visit: Visit) -> web.StreamResponse:
     """Run the file of the session's preview, as ``syncd import`` does, and lead to the run."""
-    previews, context, session = visit.console.previews, visit.context, visit.session
-    preview = previews.of(session.secret) if session.secret else None
+    console, session = visit.console, visit.session
+    preview = console.previews.of(session.secret) if session.secret else None
     if preview is None or preview.going or preview.run is not None or preview.path is None:
         raise Conflict("there is no file to apply: it was applied or removed; upload it again")
-    feed = _feed(context, preview.feed)
-    if feed is None or preview.found is None:
+    if preview.feed is None or preview.plan is None:
         raise Conflict("this preview has nothing that could be applied")
-    path = preview.path
+    feed, path = _usable(console, preview.feed), preview.path
     log.info(Event.OPERATOR_ACTED, action="import", run=None, session=session.number, feed=feed.name)
 
     def work() -> None:
-        worker = Worker(context.arrival, {feed.name: feed}, drop=context.settings.drop.folder)
+        worker = Worker(console.arrival, {feed.name: feed}, drop=console.settings.drop.folder)
         preview.run = worker.import_file(feed, path)
 
-    await asyncio.wait([previews.start(session.secret, preview, "apply", work)], timeout=WAIT)
+    await asyncio.wait([console.previews.start(session.secret, preview, "apply", work)], timeout=WAIT)
     return visit.redirect("/preview" if preview.run is None else f"/runs/{preview.run.id}")
 
 

@@ -1,9 +1,10 @@
-"""All runs, newest first; and one: what it did, why it waits, what was wrong with its file, and what can be done about it."""
+"""All runs, newest first; and one: its changes, why it waits, the faults of its file, and the actions on it."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import PurePath
@@ -26,28 +27,29 @@ from syncd.sync.run import kept_file
 from syncd.views import run_view
 from syncd.web import JSON
 
-#: Runs on a page, unless ``limit`` asks for others.
-PAGE, MOST = 50, 1000
+#: Runs on a page, unless ``limit`` asks for others, which may be up to a maximum.
+PAGE, MAX_PAGE = 50, 1000
 #: Changes on a page; rejected rows and warnings that are grouped; jobs that would be archived; kinds, values of a kind and
 #: lookup lines that are shown; characters of a value.
 CHANGES, GROUPED, GOING, KINDS, VALUES, LINES, CUT = 25, 5000, 100, 20, 10, 100, 100
+#: Changes of a run from which they are not counted by kind for a page: to count a million takes a second.
+LARGE = 10_000
 #: Bytes of a report that are kept in memory, and those that are sent at once.
 MEMORY, BLOCK = 1 << 20, 1 << 18
 
 
 async def list_runs(visit: Visit) -> web.StreamResponse:
-    """Answer the list; as JSON what ``syncd runs --json`` prints. Raises NotFound for a feed that has never been there."""
+    """Answer the list; as JSON that of ``syncd runs --json``. Raises NotFound for a feed that has never been there."""
     feed, state = visit.text("feed") or None, visit.choice("state", RunState)
-    limit, page = visit.number("limit", PAGE, MOST), visit.number("page")
-    total, found = await visit.read(lambda tx: runs.page(tx, feed, state, page=page, page_size=limit))
-    names = sorted(visit.context.files())
+    limit, page = visit.number("limit", PAGE, MAX_PAGE), visit.number("page")
+    total, shown = await visit.read(lambda tx: runs.page(tx, feed, state, page=page, page_size=limit))
+    names = sorted(visit.console.configured.files)
     if feed is not None and not total and feed not in names:
         raise NotFound("feed", feed[:100])
-    listed = [run_json(run) for run in found]
+    listed = [run_json(run) for run in shown]
     if visit.wants_json:
         return visit.json(listed)
-    wanted = {"feed": feed, "state": state and state.value, "limit": limit if limit != PAGE else None}
-    chosen = {name: value for name, value in wanted.items() if value}
+    query = {"feed": feed, "state": state and state.value, "limit": limit if limit != PAGE else None}
     return visit.page(
         "runs.html.j2",
         runs=listed,
@@ -56,7 +58,7 @@ async def list_runs(visit: Visit) -> web.StreamResponse:
         state_now=state.value if state else None,
         feeds=names if feed is None or feed in names else [feed, *names],
         states=[state.value for state in RunState],
-        query=urlencode(chosen),
+        query=urlencode({name: value for name, value in query.items() if value}),
     )
 
 
@@ -70,38 +72,41 @@ def _state(visit: Visit, tx: Tx) -> object:
 
 @live(_state)
 async def show(visit: Visit) -> web.StreamResponse:
-    """Answer the run; as JSON what ``syncd runs show --json`` prints."""
-    number, page = visit.path_number("run"), visit.number("page")
+    """Answer the run; as JSON that of ``syncd runs show --json``, whatever its size."""
+    number, page, catalogue = visit.path_number("run"), visit.number("page"), visit.console.catalogue
     if visit.wants_json:
-        return await _stream(visit, number, page)
-    action = visit.text("action")[:20] or None
-    run, found = await visit.read(lambda tx: _found(tx, visit, number, page, action))
-    actions = visit.console.actions
-    if None in found["by_action"].values():
-        visit.console.changes.begin(run)
-    return visit.page(
-        "run.html.j2", fault=actions.fault_of(number), action_now=actions.going_on(number), **found
-    )
+        with SpooledTemporaryFile(MEMORY) as scratch:
+            await visit.read(lambda tx: write_json(run_view(tx, number, page, catalogue), scratch.write))
+            return await send(visit, scratch, {"Content-Type": JSON})
+    action, actions = visit.text("action")[:20] or None, visit.console.actions
+    values = await visit.read(lambda tx: _values(tx, visit, number, page, action))
+    fault, going = actions.fault_of(number), actions.going_on(number)
+    return visit.page("run.html.j2", fault=fault, action_now=going, **values)
 
 
-def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> tuple[Run, dict[str, Any]]:
+def _values(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> dict[str, Any]:
     run = runs.get(tx, number)
-    made, by_action = visit.console.changes.look(tx, run, exact=action is not None)
+    made, by_action = _count_changes(tx, run, action)
     total = made if action is None else by_action.get(action) or 0
     changes = history.part_of_run(tx, number, page=page, page_size=CHANGES, action=action)
-    member = members_of(visit.context.catalogue)
+    member = members_of(visit.console.catalogue)
     lookup = results.unknown(tx, number).toml.splitlines()
     actor = history.last_actor_of_run(tx, number)
-    return run, {
+    errors, warnings = Kinds(), Kinds()
+    for problems in results.some_errors(tx, number, GROUPED):
+        errors.add_errors(0, problems)
+    for warning in islice(results.warnings(tx, number), GROUPED):
+        warnings.add_warning(warning.code, warning.detail, warning.record)
+    return {
         "now": tx.now.instant,
         "run": summary(tx, run, GOING),
         "lookup": lookup[:LINES],
         "more_lookup": max(0, len(lookup) - LINES),
         "most_values": VALUES,
         "cut": CUT,
-        "known_feed": run.feed in visit.context.files(),
-        "kinds": _kinds(tx, number).by_frequency()[:KINDS],
-        "warnings": _noticed(tx, number).by_frequency()[:KINDS],
+        "known_feed": run.feed in visit.console.configured.files,
+        "kinds": errors.by_frequency()[:KINDS],
+        "warnings": warnings.by_frequency()[:KINDS],
         "grouped": GROUPED,
         "all_changes": made,
         "by_action": by_action,
@@ -113,39 +118,27 @@ def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> 
     }
 
 
+def _count_changes(tx: Tx, run: Run, action: str | None) -> tuple[int, Mapping[str, int | None]]:
+    """Return how many changes a run made, and action → number. Of a large run these are the counts of the run; None for one that
+    goes on or was cut off, whose counts may differ, unless it is filtered by ``action``."""
+    total, counted = history.count_of_run(tx, run.id), run.state.ended and run.attempt == 1
+    if total < LARGE or (action is not None and not counted):
+        return total, history.actions_of_run(tx, run.id)
+    numbers = {name: getattr(run.counts, name) for name in ("created", "updated", "reactivated", "archived")}
+    return total, {name: number if counted else None for name, number in numbers.items() if number}
+
+
 def _can(run: Run, *, changed: bool) -> list[tuple[str, str]]:
-    """Return what can be done about the run: the last part of the address, and the word on the button."""
-    found = [("approve", "Approve"), ("reject", "Reject")] if run.state is RunState.HELD else []
+    """Return the actions on the run: the last part of the address, and the word on the button."""
+    can = [("approve", "Approve"), ("reject", "Reject")] if run.state is RunState.HELD else []
     if run.state.ended and changed:
-        found.append(("revert", "Revert"))
+        can.append(("revert", "Revert"))
     if run.state.ended and run.kind is RunKind.FILE:
-        found.append(("again", "Run again"))
-    return found
-
-
-def _kinds(tx: Tx, number: int) -> Kinds:
-    found = Kinds()
-    for errors in results.some_errors(tx, number, GROUPED):
-        found.add_errors(0, errors)
-    return found
-
-
-def _noticed(tx: Tx, number: int) -> Kinds:
-    found = Kinds()
-    for warning in islice(results.warnings(tx, number), GROUPED):
-        found.add_warning(warning.code, warning.detail, warning.record)
-    return found
+        can.append(("again", "Run again"))
+    return can
 
 
 # -- downloads -----------------------------------------------------------------------------------------------
-
-
-async def _stream(visit: Visit, number: int, page: int) -> web.StreamResponse:
-    """Answer a run whole, whatever its size."""
-    catalogue = visit.context.catalogue
-    with SpooledTemporaryFile(MEMORY) as scratch:
-        await visit.read(lambda tx: write_json(run_view(tx, number, page, catalogue), scratch.write))
-        return await send(visit, scratch, {"Content-Type": JSON})
 
 
 async def report_page(visit: Visit) -> web.StreamResponse:
@@ -154,16 +147,15 @@ async def report_page(visit: Visit) -> web.StreamResponse:
     with SpooledTemporaryFile(MEMORY) as scratch:
         run = await visit.read(lambda tx: runs.get(tx, number))
         await visit.read(lambda tx: write_page(tx, number, None, scratch))
-        return await send(
-            visit, scratch, _attachment(f"{number}-{run.file}.report.html", "text/html; charset=utf-8")
-        )
+        name = f"{number}-{run.file}.report.html"
+        return await send(visit, scratch, _attachment(name, "text/html; charset=utf-8"))
 
 
 async def file(visit: Visit) -> web.StreamResponse:
     """Answer the file of the run as its partner sent it. Raises NotFound if it is not kept any more."""
     number = visit.path_number("run")
     run = await visit.read(lambda tx: runs.get(tx, number))
-    feed = visit.context.feeds().get(run.feed)
+    feed = visit.console.configured.feeds.get(run.feed)
     if feed is None or run.kind is not RunKind.FILE:
         raise NotFound("file", run.file, "its feed is not configured, or the run is a revert")
     with ExitStack() as stack:
@@ -173,7 +165,7 @@ async def file(visit: Visit) -> web.StreamResponse:
 
 
 async def send(visit: Visit, content: IO[bytes], headers: dict[str, str]) -> web.StreamResponse:
-    """Answer what ``content`` has, from its beginning."""
+    """Answer all of ``content``, from its beginning."""
     size = content.seek(0, os.SEEK_END)
     content.seek(0)
     if size <= BLOCK:

@@ -1,4 +1,4 @@
-"""The service itself: version, health, store, disk, what waits, and the settings in force."""
+"""The service itself: version, health, store, disk, queues, and the settings in force."""
 
 from __future__ import annotations
 
@@ -27,78 +27,71 @@ LOW = 0.05
 
 async def show(visit: Visit) -> web.StreamResponse:
     """Answer the state of the service; its JSON is its own."""
-    context = visit.context
-    health = await context.health()
-    counted = await visit.read(_counted)
+    console, settings = visit.console, visit.console.settings
+    health = await console.health()
+    version, totals, unfinished, held = await visit.read(_counts)
     view = {
         "version": __version__,
         "python": platform.python_version(),
-        "timezone": str(context.settings.timezone),
+        "timezone": str(settings.timezone),
         "ready": bool(health.pop("ready", True)),
         "health": health,
-        "store": {**_store(context.settings), **counted["store"]},
-        "disk": await asyncio.to_thread(_disk, context.settings),
-        "queue": {**counted["queue"], "writes": context.store.waiting_writes},
-        "file": str(context.settings.file) if context.settings.file else None,
-        "settings": _settings(context.settings),
+        "store": {**_store(settings), "schema": version, "jobs": totals},
+        "disk": await asyncio.to_thread(_disk, settings),
+        "queue": {"runs": unfinished, "held": held, "writes": console.store.waiting_writes},
+        "file": str(settings.file) if settings.file else None,
+        "settings": _settings(settings),
     }
     if visit.wants_json:
         return visit.json(view)
-    return visit.page("service.html.j2", view=view, documents=_documents(context.settings), low=LOW)
+    return visit.page("service.html.j2", view=view, documents=_documents(settings), low=LOW)
 
 
-def _counted(tx: Tx) -> dict[str, Any]:
+def _counts(tx: Tx) -> tuple[str | None, dict[str, int], dict[str, int], int]:
+    """Return the version of the schema, jobs by status, runs that go on by state, and held runs."""
     totals = daily_counts.by_status(tx)
     unfinished = Counter(run.state.value for run in runs.unfinished(tx))
-    return {
-        "store": {
-            "schema": schema.version(tx),
-            "jobs": {status.value: totals[status.value] for status in Status},
-        },
-        "queue": {"runs": dict(unfinished), "held": len(runs.waiting(tx))},
-    }
+    by_status = {status.value: totals[status.value] for status in Status}
+    return schema.version(tx), by_status, dict(unfinished), len(runs.waiting(tx))
 
 
 def _store(settings: Settings) -> dict[str, Any]:
     """Return the kind of the store and, of a file, its path and size in bytes; never its address, which may have a
     password."""
     path = settings.store.path
-    kind = "SQLite" if path is not None else settings.store.url.partition(":")[0]
-    return {"kind": kind, "path": str(path) if path else None, "size": _size(path) if path else None}
-
-
-def _size(path: Path) -> int:
-    total = 0
+    if path is None:
+        return {"kind": settings.store.url.partition(":")[0], "path": None, "size": None}
+    size = 0
     for end in _FILES:
         with suppress(OSError):
-            total += Path(f"{path}{end}").stat().st_size
-    return total
+            size += Path(f"{path}{end}").stat().st_size
+    return {"kind": "SQLite", "path": str(path), "size": size}
 
 
 def _disk(settings: Settings) -> list[dict[str, Any]]:
     """Return the space of the disks of the store and of the drop folder, in bytes; None where the system does not say."""
     places = {"store": settings.store.path.parent} if settings.store.path is not None else {}
-    found: list[dict[str, Any]] = []
+    disks: list[dict[str, Any]] = []
     for use, folder in {**places, "drop folder": settings.drop.folder}.items():
         size = free = None
         with suppress(OSError):
             size, _used, free = shutil.disk_usage(folder)
-        found.append({"use": use, "folder": str(folder), "size": size, "free": free})
-    return found
+        disks.append({"use": use, "folder": str(folder), "size": size, "free": free})
+    return disks
 
 
 def _settings(settings: Settings) -> list[dict[str, Any]]:
     """Return the settings in force. ``value`` is null for a secret, of which ``given`` says whether there is one."""
     return [
         {
-            "key": found.setting.key,
-            "value": found.value,
-            "secret": found.setting.secret,
-            "given": found.given,
-            "origin": found.origin,
-            "about": found.setting.doc,
+            "key": each.setting.key,
+            "value": each.value,
+            "secret": each.setting.secret,
+            "given": each.given,
+            "origin": each.origin,
+            "about": each.setting.doc,
         }
-        for found in settings_in_force(settings)
+        for each in settings_in_force(settings)
     ]
 
 

@@ -1,0 +1,282 @@
+"""Feeds, runs, plans and jobs as commands, the operator's pages and ``--json`` show them (docs/operations.md "JSON output")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta, tzinfo
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from syncd.domain import (
+    CHANGEABLE,
+    JOB_MEMBERS,
+    ActorKind,
+    Catalogue,
+    Employer,
+    HoldScope,
+    Job,
+    Run,
+    RunKind,
+    RunState,
+)
+from syncd.errors import NotFound
+from syncd.feeds.configuration import FeedConfig, FeedFile
+from syncd.feeds.mapping.presets import MappingLine, mapping_in_force
+from syncd.feeds.native import members_of
+from syncd.plain_files import parse_toml, read_settings
+from syncd.store import Tx, employers, feed_jobs, feeds, history, jobs, runs
+from syncd.sync.report import (
+    change_json,
+    fields_json,
+    instant_json,
+    paging_json,
+    rejected_json,
+    run_json,
+    summary_json,
+    unknown_json,
+    warning_json,
+    whole_report,
+    would_archive_json,
+)
+from syncd.sync.run import Planned, PlannedChange, RevertPlan
+from syncd.values import span_in_words
+
+#: Changes in a page.
+CHANGES_PAGE = 1000
+
+
+# -- feeds -----------------------------------------------------------------------------------------------------
+
+
+def feeds_view(
+    tx: Tx | None, files: Collection[FeedFile], drop: Path, zone: tzinfo | None = None
+) -> list[dict[str, Any]]:
+    """Return the configured feeds, in the order of ``files``, whose ``faults`` have all that is wrong with a feed and its
+    employer. ``tx`` is None before there is a store. ``drop``: the drop folder; ``zone``: of times in sentences."""
+    views = feed_states(tx, files, drop, zone)
+    if tx is not None:
+        count_active_jobs(tx, views)
+    return views
+
+
+def feed_states(
+    tx: Tx | None, files: Collection[FeedFile], drop: Path, zone: tzinfo | None = None
+) -> list[dict[str, Any]]:
+    """Return the feeds as ``feeds_view`` does, with 0 as ``activeJobs``: to count these reads an index entry for each job."""
+    if tx is None:
+        return [_feed_json(file, drop, runs.NO_RUNS, [*_states(file, None, None, None)]) for file in files]
+    paused, last = feeds.paused(tx), runs.last_runs(tx, [file.name for file in files])
+    held = {run.feed: run for run in runs.waiting(tx)}
+    views = []
+    for file in files:
+        newest, _success, delivered = last[file.name]
+        states = [*_states(file, paused.get(file.name), held.get(file.name), newest)]
+        expected = _expected_after(delivered, file.config)
+        if file.config is not None and expected is not None and tx.now.instant > expected:
+            states.append(("overdue", _lateness(file.config, expected, zone)))
+        views.append(_feed_json(file, drop, last[file.name], states))
+    return views
+
+
+def count_active_jobs(tx: Tx, views: Iterable[dict[str, Any]]) -> None:
+    """Set the ``activeJobs`` of feeds that ``feed_states`` returned."""
+    by_name = {view["name"]: view for view in views}
+    for name, number in feed_jobs.active_by_feed(tx, by_name).items():
+        by_name[name]["activeJobs"] = number
+
+
+def feed_view(tx: Tx | None, file: FeedFile, drop: Path, zone: tzinfo | None = None) -> dict[str, Any]:
+    """Return one feed as ``feeds_view`` does."""
+    return feeds_view(tx, [file], drop, zone)[0]
+
+
+def _feed_json(
+    file: FeedFile, drop: Path, last: runs.LastRuns, states: list[tuple[str, str]]
+) -> dict[str, Any]:
+    """Return a feed. Of several ``states`` the first one counts; ``reason`` has why it is in each."""
+    config = file.config
+    newest, success, delivered = last
+    return {
+        "name": file.name,
+        "employer": config.employer if config is not None else None,
+        "preset": config.preset if config is not None else None,
+        "mode": config.policy.mode if config is not None else None,
+        "folder": str(drop / file.name),
+        "lastRun": run_json(newest) if newest is not None else None,
+        "lastSuccess": instant_json(success.ended_at) if success is not None else None,
+        "nextExpected": instant_json(_expected_after(delivered, config)),
+        "activeJobs": 0,
+        "state": states[0][0] if states else "ok",
+        "reason": "; ".join(reason for _state, reason in states) or None,
+    }
+
+
+def _states(
+    file: FeedFile, paused: str | None, held: Run | None, newest: Run | None
+) -> Iterator[tuple[str, str]]:
+    """Yield each state of the feed and its reason, the one first that concerns the operator most."""
+    if file.faults:
+        yield "degraded", "; ".join(file.faults)
+    if held is not None:
+        yield "held", f"run {held.id} waits for a decision: {held.reason}"
+    if paused is not None:
+        yield "paused", paused or "paused; nobody said why"
+    if newest is not None and newest.state is RunState.FAILED:
+        yield "failed", f"run {newest.id} failed: {newest.reason}"
+
+
+def _lateness(config: FeedConfig, expected: datetime, zone: tzinfo | None) -> str:
+    every = config.expect_every or timedelta(0)
+    last = (expected - every).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S")
+    return f"the last file came at {last}, one is expected every {span_in_words(every)}"
+
+
+def overdue_feeds(tx: Tx, configs: Iterable[FeedConfig]) -> set[str]:
+    """Return the names of the feeds whose next file should have come."""
+    expecting = {config.name: config for config in configs if config.expect_every}
+    last = runs.last_runs(tx, expecting)
+    expected = {name: _expected_after(last[name].file, config) for name, config in expecting.items()}
+    return {name for name, until in expected.items() if until is not None and tx.now.instant > until}
+
+
+def _expected_after(last: Run | None, config: FeedConfig | None) -> datetime | None:
+    """Return the end of the time in which a file is expected after ``last``, the newest run of one; None before the first
+    one, and where the feed expects none."""
+    if config is None or not config.expect_every or last is None or last.claimed_at is None:
+        return None
+    return last.claimed_at + config.expect_every
+
+
+def mapping_lines(name: str, folder: Path) -> list[MappingLine]:
+    """Return the mapping in force of the feed whose file, which has no fault, is in ``folder``. Raises OSError."""
+    return mapping_in_force(name, parse_toml(read_settings(folder / f"{name}.toml")))
+
+
+def mapping_view(name: str, lines: Iterable[MappingLine]) -> dict[str, Any]:
+    """Return the mapping in force as ``syncd feed show --json`` prints it."""
+    return {"feed": name, "lines": [line._asdict() for line in lines]}
+
+
+# -- runs and plans --------------------------------------------------------------------------------------------
+
+
+def run_view(
+    tx: Tx, number: int, page: int, catalogue: Catalogue, page_size: int = CHANGES_PAGE
+) -> dict[str, Any]:
+    """Return the whole report of a run, with ``page`` of its changes (from 1) and their values before and after. Its rejected
+    rows and warnings are iterators, to be read to the end within the transaction. Raises NotFound."""
+    report = whole_report(tx, number, most=0)
+    total, changes = history.page_of_run(tx, number, page=page, page_size=page_size)
+    member = members_of(catalogue)
+    listed = [
+        change_json(entry.action, entry.reference_id, entry.job_id, fields_json(fields, member))
+        for entry, fields in ((change.entry, change.fields) for change in changes)
+    ]
+    return report | {"changes": listed, "changesPaging": paging_json(total, page, page_size)}
+
+
+def plan_view(planned: Planned, catalogue: Catalogue) -> dict[str, Any]:
+    """Return the run object with ``state`` planned, and the changes that it would make. Its rejected rows, warnings and
+    changes are iterators."""
+    member = members_of(catalogue)
+    archiving = [(c, c.archives) for c in planned.changes if c.archives is not None]
+    going = ((c.job_id or 0, c.reference_id, c.title, why) for c, why in archiving)
+    return {
+        **summary_json(planned.run, would_archive_json(sum(bool(why) for _, why in archiving), going)),
+        "id": None,
+        "state": "planned",
+        "phases": {},
+        "rejectedRows": map(rejected_json, planned.rejected),
+        **unknown_json(planned.unknown),
+        "warnings": map(warning_json, planned.warnings),
+        "changes": (
+            change_json(c.action, c.reference_id, c.job_id, fields_json(c.fields, member))
+            for c in planned.changes
+        ),
+    }
+
+
+def first_of_plan(planned: Planned, catalogue: Catalogue, most: int) -> dict[str, Any]:
+    """Return the same with the first ``most`` entries of each list."""
+    plan = plan_view(planned, catalogue)
+    return plan | {name: list(islice(plan[name], most)) for name in ("rejectedRows", "warnings", "changes")}
+
+
+def revert_view(planned: RevertPlan, changes: Collection[PlannedChange]) -> Planned:
+    """Return a revert as the plan of a run: with ``holds`` and ``reason`` where it is over a limit."""
+    undone, hold = planned.run, planned.hold
+    run = replace(
+        Run(
+            0,
+            undone.feed,
+            undone.employer_id,
+            undone.employer,
+            RunKind.REVERT,
+            RunState.CLAIMED,
+            undone.file,
+            0,
+        ),
+        counts=planned.counts,
+        reverts=undone.id,
+    )
+    if hold is not None:
+        run = replace(run, holds=HoldScope.ALL if hold.all else HoldScope.ARCHIVE, reason=hold.reason)
+    return Planned(run, changes, warnings=planned.warnings)
+
+
+# -- a job -----------------------------------------------------------------------------------------------------
+
+
+def job_view(tx: Tx, job_id: int, page: int, page_size: int, catalogue: Catalogue) -> dict[str, Any]:
+    """Return a job of any employer, with ``page`` of its history (from 1), newest first. ``job`` is None for one that was
+    deleted, as long as the store keeps its history. Raises NotFound."""
+    job = jobs.by_ids(tx, [job_id]).get(job_id)
+    owner_id = history.owner_of(tx, job_id) if job is None else job.employer_id
+    if owner_id is None:
+        raise NotFound("job", job_id)
+    owner, member = employers.get(tx, owner_id), members_of(catalogue)
+    total, steps = history.page(tx, owner_id, job_id, page=page, page_size=page_size)
+    return {
+        "id": job_id,
+        "employer": {"id": owner.id, "name": owner.name},
+        "job": None if job is None else _members(job, owner, member),
+        "history": [_step(step, member) for step in steps],
+        "historyPaging": paging_json(total, page, page_size),
+    }
+
+
+def _members(job: Job, owner: Employer, member: Callable[[str, object], object]) -> dict[str, Any]:
+    """Return the job with both application addresses, in the order of docs/specification.md 2.1."""
+    fixed = {"id": job.id, "employer": {"id": owner.id, "name": owner.name}}
+    return {
+        name: fixed[name] if name in fixed else member(name, getattr(job, CHANGEABLE[name]))
+        for name in JOB_MEMBERS
+    }
+
+
+def _step(step: history.HistoryStep, member: Callable[[str, object], object]) -> dict[str, Any]:
+    """Return one change: a new or deleted job with all fields that have a value, else those that differ."""
+    actor, run = step.entry.actor, step.entry.run_id
+    before, after = (
+        {name: None if job is None else member(name, getattr(job, at)) for name, at in CHANGEABLE.items()}
+        for job in (step.before, step.after)
+    )
+    return {
+        "id": step.entry.id,
+        "at": instant_json(step.entry.at),
+        "action": step.entry.action,
+        "changedBy": {
+            "kind": actor.kind.value,
+            "id": run if actor.kind is ActorKind.RUN else actor.id,
+            "label": step.by,
+        },
+        "run": run,
+        "requestId": actor.request_id,
+        "changes": [
+            {"field": name, "before": old, "after": after[name]}
+            for name, old in before.items()
+            if old != after[name]
+        ],
+    }
