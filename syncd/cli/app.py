@@ -1,6 +1,5 @@
-"""The program, as Typer reads it: its commands with their options and help. The module that does the work of a command is
-imported when the command is called, so that ``syncd --help`` starts fast. Annotations are values here, not texts that typer has
-to evaluate at each start."""
+"""The program, as Typer reads it: its commands with their options and help. The module with the work of a command is imported when
+the command is called, so that ``syncd --help`` starts fast. Annotations are values, not texts that typer has to evaluate."""
 
 import signal
 from datetime import timedelta
@@ -27,7 +26,6 @@ from syncd.cli.options import (
     named_path,
     settings_of,
     time_option,
-    time_span,
 )
 
 EXIT_CODES = (
@@ -87,7 +85,7 @@ def demo(
     """A try-out in a folder of its own: three feeds become postings while you watch."""
 
 
-@command(app, "init", "init.init", common=("as_json",))
+@command(app, "init", "installation.init", common=("as_json",))
 def init(folder: Annotated[Path, argument("DIR", "Made if it is missing.", named_path)]) -> None:
     """Makes a complete installation in a folder: settings, examples of feeds, drop folder."""
 
@@ -107,12 +105,12 @@ def serve(config: Config = None) -> int:
     return daemon.serve(settings)
 
 
-@command(app, "reload", "reload.reload")
+@command(app, "reload", "daemon.reload")
 def reload() -> None:
     """Has the daemon read the files of feeds again. Exit code 1 if one is wrong; the others are renewed."""
 
 
-@command(app, "check", "check.check", common=("as_json",))
+@command(app, "check", "installation.check", common=("as_json",))
 def check(config: Config = None) -> None:
     """Checks configuration, rights, store and port; lists all that is wrong."""
 
@@ -222,7 +220,7 @@ def key_rotate(
     key_id: KeyId,
     grace: Annotated[
         timedelta | None,
-        time_option("How long the old key stays valid. 0: it ends now.", time_span, default="24h"),
+        time_option("How long the old key stays valid. 0: it ends now.", zero=True, default="24h"),
     ] = None,
     expires: Annotated[
         timedelta | None, time_option("How long the new key is valid. Default: as long as the old one was.")
@@ -360,6 +358,6 @@ def store_copy(
     """Copies a store into another one, such as SQLite into PostgreSQL, and verifies it. Stop the daemons first."""
 
 
-@command(notifications, "test", "notify.try_notifications")
+@command(notifications, "test", "daemon.try_notifications")
 def notify_test() -> None:
     """Sends a test message to each receiver that is configured, and says what became of it."""

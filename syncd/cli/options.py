@@ -1,4 +1,4 @@
-"""How a command is declared, and the arguments and options that several commands have. Annotations are values here, as in
+"""The declaration of a command, and the arguments and options that several commands have. Annotations are values here, as in
 ``app``."""
 
 import inspect
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 Declaration = Callable[..., None]
 #: The largest number that a store can hold.
-LARGEST = 2**63 - 1
+MAX_NUMBER = 2**63 - 1
 
 
-def _settings_file(context: typer.Context, given: Path | None) -> Path | None:
+def _settings_file(context: typer.Context, path: Path | None) -> Path | None:
     """Return the file that is named here, or before the command: ``syncd --config PATH runs``."""
-    if given is not None:
-        context.obj = given
+    if path is not None:
+        context.obj = path
     return context.obj  # type: ignore[no-any-return]
 
 
@@ -41,30 +41,20 @@ FeedName = Annotated[
 ]
 File = Annotated[Path, argument("FILE", "A feed file.")]
 FeedArgument = Annotated[str, argument("NAME", "The feed.")]
-KeyId = Annotated[int, typer.Argument(metavar="ID", min=1, max=LARGEST, show_default=False)]
+KeyId = Annotated[int, typer.Argument(metavar="ID", min=1, max=MAX_NUMBER, show_default=False)]
 Employer = Annotated[str, typer.Option("--employer", metavar="E", help="Name or id.")]
 Status = Annotated[
     Literal["active", "archived", "draft"] | None, typer.Option(help="Only jobs of this status.")
 ]
 State = Annotated[
     Literal[
-        "claimed",
-        "reading",
-        "applying",
-        "archiving",
-        "succeeded",
-        "partial",
-        "held",
-        "failed",
-        "unchanged",
-        "superseded",
+        "claimed", "reading", "applying", "archiving", "succeeded", "partial", "held", "failed", "unchanged", "superseded",
         "rejected",
-    ]
-    | None,
+    ] | None,
     typer.Option(help="Only runs in this state."),
-]
+]  # fmt: skip
 Number = Annotated[
-    int, typer.Argument(metavar="N", help="The run's number.", min=1, max=LARGEST, show_default=False)
+    int, typer.Argument(metavar="N", help="The run's number.", min=1, max=MAX_NUMBER, show_default=False)
 ]
 
 
@@ -83,25 +73,18 @@ def file_or_folder(text: str) -> Path:
     return path
 
 
-def time_span(text: str) -> timedelta:
-    """Return a time span such as 90d, or 0."""
-    from syncd.values import duration
+def time_option(about: str, *, zero: bool = False, default: bool | str = True) -> Any:
+    """Return an option that takes a time span such as 90d, with ``zero`` also 0; ``default`` is shown in its help."""
 
-    return duration(text)
+    def time_span(text: str) -> timedelta:
+        from syncd.values import duration
 
+        span = duration(text)
+        if not span and not zero:
+            raise ValueError("must be more than 0")
+        return span
 
-def positive_time_span(text: str) -> timedelta:
-    span = time_span(text)
-    if not span:
-        raise ValueError("must be more than 0")
-    return span
-
-
-def time_option(
-    about: str, parser: Callable[[str], timedelta] = positive_time_span, default: bool | str = True
-) -> Any:
-    """Return an option that takes a time span; ``default`` is shown in its help."""
-    return typer.Option(metavar="TIME", parser=parser, help=about, show_default=default)
+    return typer.Option(metavar="TIME", parser=time_span, help=about, show_default=default)
 
 
 def _common(config: Config = None, as_json: Json = False) -> None:
@@ -132,10 +115,10 @@ def command(
     common: Collection[str] = ("config", "as_json"),
     **fixed: object,
 ) -> Callable[[Declaration], Declaration]:
-    """Return a decorator that adds a command to ``group``. The decorated function is a declaration: of it only the arguments,
-    the options and the help are used. ``work`` is the function that does the work, as ``module.function`` of this package. It
-    is imported when the command is called, and may return an exit code. It gets values by name: those of its own options, of
-    the ``common`` options (the declaration may have its own form of one; for ``config`` it gets ``settings``), and ``fixed``."""
+    """Return a decorator that adds a command to ``group``. Of the decorated function only arguments, options and help are used.
+    The function ``work`` (``module.function`` of this package) is imported when the command is called. It gets values by name:
+    those of the command's own options, of the ``common`` ones (the declaration may have its own form of one; for ``config`` it
+    gets ``settings``), and ``fixed``; it may return an exit code."""
     module, _, function = work.rpartition(".")
     shared = {name: option for name, option in _COMMON.items() if name in common}
 

@@ -37,10 +37,10 @@ def test_the_function_of_each_command_takes_what_the_command_has_and_nothing_els
 
 def test_a_command_passes_its_options_by_name_and_what_is_fixed(monkeypatch):
     seen = {}
-    monkeypatch.setattr("syncd.cli.notify.try_notifications", lambda **values: seen.update(values))
+    monkeypatch.setattr("syncd.cli.daemon.try_notifications", lambda **values: seen.update(values))
     group = typer.Typer()
 
-    @command(group, "try", "notify.try_notifications", common=("as_json",), plan=True)
+    @command(group, "try", "daemon.try_notifications", common=("as_json",), plan=True)
     def _declared(employer: Employer) -> None:
         """Tries."""
 

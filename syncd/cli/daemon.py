@@ -1,0 +1,71 @@
+"""``syncd reload`` and ``syncd notify test``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from http.client import HTTPConnection, HTTPException
+from typing import Any
+
+from syncd.cli.output import DONE, FAILED, clean, print_list, print_result, remark
+from syncd.config import Settings
+from syncd.errors import ConfigError, SyncdError
+from syncd.logs import journal_mark
+from syncd.values import plural
+
+#: Seconds: a reload reads every feed's file and waits for the store.
+TIMEOUT = 60.0
+#: The address to connect to where the daemon listens on every interface.
+_LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - nothing listens here
+
+
+def reload(settings: Settings, as_json: bool) -> int:
+    """Have the daemon reload and print the result. Raises SyncdError if it does not answer as it should, ConfigError."""
+    answer = _ask(settings)
+    degraded, faults, feeds = answer["degraded"], answer["faults"], answer["feeds"]
+    listed = f"{plural(len(feeds), 'feed')}: {', '.join(feeds) or 'none'}"
+    print_result(as_json, answer, clean("nothing was reloaded" if faults else listed))
+    if not as_json:
+        mark = journal_mark("warning", sys.stderr)
+        for fault in (*faults, *(f"{name}: {reason}" for name, reason in degraded.items())):
+            remark(f"{mark}syncd: {clean(fault)}")
+    return FAILED if faults or degraded else DONE
+
+
+def _ask(settings: Settings) -> dict[str, Any]:
+    address = settings.operator.listen or settings.api.listen
+    token = settings.operator.token
+    connection = HTTPConnection(_LOOPBACK.get(address.host, address.host), address.port, timeout=TIMEOUT)
+    try:
+        connection.request("POST", "/reload", headers={"Authorization": f"Bearer {token}"} if token else {})
+        response = connection.getresponse()
+        body = response.read()
+    except (OSError, HTTPException) as error:
+        why = error.strerror if isinstance(error, OSError) else None
+        raise SyncdError(f"no daemon answers at {address} ({why or error}); is it running?") from error
+    finally:
+        connection.close()
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        answer = None
+    fields = answer if isinstance(answer, dict) else {"detail": "it is not syncd"}
+    if response.status == 200 and fields.keys() >= {"feeds", "degraded", "faults"}:
+        return fields
+    raise SyncdError(f"{address} answers {response.status}: {fields.get('detail', '')}")
+
+
+def try_notifications(settings: Settings, as_json: bool) -> int:
+    """Send a test message to each receiver and print the results. Return the exit code: 1 if one of them did not accept it.
+    Raises ConfigError if nobody is to be notified."""
+    import asyncio
+    from dataclasses import asdict
+
+    from syncd.notify import try_all
+
+    if not (settings.notify.webhook or settings.notify.email_to):
+        raise ConfigError(["nobody is notified: set notify.webhook or notify.email_to"])
+    trials = asyncio.run(try_all(settings))
+    rows = [(trial.way, trial.to, "sent" if trial.sent else "failed", trial.answer) for trial in trials]
+    print_list(as_json, [asdict(trial) for trial in trials], ("way", "to", "result", "answer"), rows, "")
+    return DONE if all(trial.sent for trial in trials) else FAILED

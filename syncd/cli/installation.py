@@ -1,0 +1,222 @@
+"""``syncd init`` makes a complete installation in a folder; ``syncd check`` finds every fault of one before the daemon starts."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shlex
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import syncd
+from syncd.cli.output import clean, print_json, print_result, remark, system_fault, writable_by_owner_alone
+from syncd.cli.store_access import become_owner, place_of
+from syncd.config import Address, Settings, SettingsFault, load_settings, retired_in
+from syncd.errors import ConfigError, Conflict, StoreInUse, SyncdError
+from syncd.service import configured_feeds, exposure, stores
+from syncd.store import Store, facts, schema
+from syncd.sync import folder_faults, make_drop_folder
+
+_PACKAGE = Path(syncd.__file__).parent
+#: The places of the files that an installation begins with: in an installed package, and in a checkout.
+_STARTERS = (_PACKAGE / "cli" / "starter", _PACKAGE.parent / "config")
+NO_FOLDER = "it, or something above it, is not a folder"
+
+
+# -- init ------------------------------------------------------------------------------------------------------
+
+
+def init(folder: Path, as_json: bool) -> None:
+    """Make settings, examples of feed files and the drop folder in ``folder``, and print the next steps. Goes on where it was
+    killed before. Raises Conflict if another file of an installation is there, or all of it; OSError."""
+    base = folder.absolute()
+    files = {base / "config" / name: content for name, content in _starters()}
+    missing = [path for path, content in files.items() if not _is_there(path, content)]
+    config = base / "config" / "syncd.toml"
+    if not missing and load_settings(config, {}).drop.folder.exists():
+        raise Conflict(f"{config} exists; nothing was written")
+    with writable_by_owner_alone():
+        (base / "config" / "feeds.d").mkdir(parents=True, exist_ok=True)
+        for path in missing:
+            draft = path.with_name(f".{path.name}.tmp")  # written over if a killed one is there
+            draft.write_bytes(files[path])
+            draft.rename(path)
+        settings = load_settings(config, {})
+        make_drop_folder(settings.drop.folder)
+    places = {"config": str(config), "feeds": str(settings.feeds), "drop": str(settings.drop.folder)}
+    shown = clean(str(config))
+    steps = f"""{shown} has all settings with their defaults. Next:
+  export SYNCD_CONFIG={shlex.quote(shown)}
+  syncd employer add "Acme Ltd."
+  syncd feed new acme --from FILE    # or copy an example in {clean(str(settings.feeds))}
+  syncd serve"""
+    print_result(as_json, places, steps)
+
+
+def _is_there(path: Path, content: bytes) -> bool:
+    """Return whether the file is there, as it would be written. Raises Conflict if it is another one."""
+    if not os.path.lexists(path):
+        return False
+    if path.is_symlink() or not path.is_file() or path.read_bytes() != content:
+        raise Conflict(f"{path} exists; nothing was written")
+    return True
+
+
+def _starters() -> Iterator[tuple[str, bytes]]:
+    """Yield the name below ``config/`` and the content of each file."""
+    source = next(place for place in _STARTERS if (place / "syncd.toml").is_file())
+    for path in (source / "syncd.toml", *sorted((source / "feeds.d").glob("*.example"))):
+        yield str(path.relative_to(source)), path.read_bytes()
+
+
+# -- check -----------------------------------------------------------------------------------------------------
+
+
+def check(config: Path | None, as_json: bool) -> int:
+    """Print all faults, and return 1 if there are any, else 0. Creates nothing."""
+    settings, remarks = None, list[str]()
+    try:
+        settings = load_settings(config)
+        become_owner(settings)
+        lines = list(faults(settings))
+        remarks = [*retired_in(settings), *(_about_the_store(settings) if not lines else ())]
+    except SettingsFault as error:
+        lines, remarks = list(error.faults), list(retired_in(error.settings))
+        try:  # feed files by themselves: the store and folders may be others than those that are meant
+            files = configured_feeds.feed_files(error.settings, error.settings.catalogue)
+            lines += [fault for file in files.values() for fault in file.faults]
+        except ConfigError as unreadable:
+            lines += unreadable.faults
+    except ConfigError as error:
+        lines = list(error.faults)
+    if as_json:
+        print_json({"ok": not lines, "faults": lines, "remarks": remarks})
+    else:
+        for line in (*lines, *remarks):
+            remark(f"syncd: {line}")
+        if settings is not None and not lines:
+            print(f"all good: {settings.file or 'no settings file, all defaults'}")
+    return 1 if lines else 0
+
+
+def _about_the_store(settings: Settings) -> Iterator[str]:
+    """Yield the effect of the next start on the store: it is made, or migrated."""
+    if not stores.has_store(settings):
+        yield f"there is no store at {place_of(settings)} yet; `syncd serve` and `syncd employer add` make one"
+    elif (old := _old_version(settings)) is not None:
+        backup = "backs it up and" if settings.store.path else "(make a backup first, by pg_dump)"
+        yield f"the store has schema {old}: `syncd serve` {backup} migrates it to {schema.HEAD}"
+
+
+def _old_version(settings: Settings) -> str | None:
+    """Return the version of the schema of the store, None if it needs no migration. Raises StoreTooNew."""
+    version = stores.database_of(settings).version()
+    schema.refuse_newer(version)
+    return version if version != schema.HEAD else None
+
+
+def faults(settings: Settings) -> Iterator[str]:
+    """Yield every fault. Creates nothing."""
+    yield from _drop_folder(settings.drop.folder)
+    running, known, of_feeds = _store_and_feeds(settings)
+    yield from of_feeds
+    yield from exposure.faults(settings, known)
+    for name in settings.notify.feeds:
+        if name not in known:
+            yield f"notify.feeds: there is no feed {name!r}; known: {', '.join(known) or 'none'}"
+    if not running:  # the daemon itself holds its ports
+        yield from _port("api.listen", settings.api.listen, settings)
+        if settings.operator.listen is not None:
+            yield from _port("operator.listen", settings.operator.listen, settings)
+
+
+def _drop_folder(folder: Path) -> Iterator[str]:
+    """Yield why files cannot be created, renamed and removed there: it is tried."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".syncd-check-", suffix=".tmp"):
+            return
+    except FileNotFoundError:
+        why = _cannot_be_made(folder)
+    except (FileExistsError, NotADirectoryError):
+        why = NO_FOLDER
+    except OSError as error:
+        why = f"{error.strerror}; this user needs to read, write and enter it"
+    if why is not None:
+        yield f"drop.folder: {folder}: {why}"
+
+
+def _cannot_be_made(folder: Path) -> str | None:
+    """Return why a folder that is not there cannot be made, None if it can."""
+    above = next(place for place in folder.parents if place.exists())
+    if not above.is_dir():
+        return NO_FOLDER
+    if os.access(above, os.W_OK | os.X_OK):
+        return None
+    return f"it cannot be made: {above}: {os.strerror(errno.EACCES)}"
+
+
+def _store_and_feeds(settings: Settings) -> tuple[bool, list[str], list[str]]:
+    """Return whether a daemon runs on this store, the names of the feeds, and the faults of the store, of feed files and of folders
+    of feeds."""
+    path, faults = settings.store.path, list[str]()
+    try:
+        if stores.has_store(settings):
+            if _old_version(settings) is not None:  # it can be asked when it is migrated
+                return _is_owned(settings), *_feeds(None, settings, employers=False)
+            running, store = _open(settings)
+            with store:
+                store.write(facts.prove_writable)
+                return running, *_feeds(store, settings)
+        why = _cannot_be_made(path.parent / "store") if path is not None else None
+        faults += [f"store.url: {path.parent}: {why}"] if path is not None and why is not None else []
+    except SyncdError as error:
+        faults.append("store.url: " + (f"{path}: " if path else "") + str(error))
+    except OSError as error:
+        faults.append(f"store.url: {system_fault(error)}")
+    names, of_feeds = _feeds(None, settings, employers=not faults)
+    return False, names, [*of_feeds, *faults]
+
+
+def _feeds(store: Store | None, settings: Settings, *, employers: bool = True) -> tuple[list[str], list[str]]:
+    """Return the names of all feeds, and the faults of their files and folders. ``employers``: whether to look them up."""
+    names, lines = list[str](), list[str]()
+    try:
+        for name, file in configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)).items():
+            names.append(name)
+            lines += configured_feeds.faults_of(store, file) if employers else file.faults
+            lines += folder_faults(settings.drop.folder / name)
+    except ConfigError as error:
+        lines += error.faults
+    return names, lines
+
+
+def _is_owned(settings: Settings) -> bool:
+    """Return whether a daemon owns the store."""
+    database = stores.database_of(settings)
+    try:
+        database.lock()
+    except StoreInUse:
+        return True
+    database.unlock()
+    return False
+
+
+def _open(settings: Settings) -> tuple[bool, Store]:
+    """Return whether a daemon owns the store, and the store."""
+    try:
+        return False, stores.open_store(settings, exclusive=True)
+    except StoreInUse:
+        return True, stores.open_store(settings)
+
+
+def _port(key: str, address: Address, settings: Settings) -> Iterator[str]:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        socket.create_server((address.host, address.port), family=family).close()
+    except OSError as error:
+        # nobody owns a store on a server: the address may be that of the daemon on this machine
+        if error.errno != errno.EADDRINUSE or settings.store.path is not None:
+            why = os.strerror(error.errno) if error.errno else str(error)
+            yield f"{key}: {address}: {why}; choose another address"
