@@ -37,16 +37,16 @@ def rename_employer(settings: Settings, as_json: bool, employer: str, name: str)
     print_result(as_json, employer_json(renamed), clean(text))
     stale = [file.name for file in files if file.config is not None and file.config.employer == old.name]
     if stale and renamed.name != old.name:
-        which = ", ".join(f"{feed}.toml" for feed in stale)
-        remark(f'syncd: write employer = "{clean(renamed.name)}" in {which}, then: syncd reload')
+        names = ", ".join(f"{feed}.toml" for feed in stale)
+        remark(f'syncd: write employer = "{clean(renamed.name)}" in {names}, then: syncd reload')
 
 
 def list_employers(settings: Settings, as_json: bool) -> None:
     with opened_store(settings) as store:
-        found = [employer_json(employer) for employer in store.read(employers.all)]
-    rows = [tuple(employer.values()) for employer in found]
+        listed = [employer_json(employer) for employer in store.read(employers.all)]
+    rows = [tuple(employer.values()) for employer in listed]
     empty = 'no employers yet; add one: syncd employer add "NAME"'
-    print_list(as_json, found, ("id", "name", "plan"), rows, empty)
+    print_list(as_json, listed, ("id", "name", "plan"), rows, empty)
 
 
 def create_key(
@@ -81,7 +81,7 @@ def _require_output() -> None:
 
 
 def _show_new(as_json: bool, info: keys.KeyInfo, plain: str) -> None:
-    """Print the key alone, so that it can be piped; a person on a terminal gets a remark too. Raises SyncdError if it cannot be
+    """Print the key alone, so that it can be piped; a person on a terminal gets a remark, too. Raises SyncdError if it cannot be
     printed: nobody has it then."""
     try:
         print_json({**key_json(info), "key": plain}) if as_json else print(plain)
@@ -90,22 +90,19 @@ def _show_new(as_json: bool, info: keys.KeyInfo, plain: str) -> None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - what is left in the buffer is not printed later
         reason = f"key {info.id} was made, but could not be printed ({error}); revoke it: syncd key revoke {info.id}"
         raise SyncdError(reason) from None
-    if as_json:
-        return
-    if sys.stdout.isatty():
+    if sys.stdout.isatty() and not as_json:
         remark(f"key {info.id} of {info.employer}; keep it now, it is not shown again")
 
 
 def list_keys(settings: Settings, as_json: bool) -> None:
     with opened_store(settings) as store:
-        found = store.read(keys.all)
-        now = store.now().instant
+        infos, now = store.read(keys.all), store.now().instant
     rows = [
-        (k.id, k.employer, k.label, k.state(now), k.created_at, k.last_used_at, k.expires_at) for k in found
+        (k.id, k.employer, k.label, k.state(now), k.created_at, k.last_used_at, k.expires_at) for k in infos
     ]
     headings = ("id", "employer", "label", "state", "created", "last used", "expires")
     empty = "no keys yet; make one: syncd key create EMPLOYER"
-    print_list(as_json, [key_json(info) for info in found], headings, rows, empty)
+    print_list(as_json, [key_json(info) for info in infos], headings, rows, empty)
 
 
 def revoke_key(settings: Settings, as_json: bool, key_id: int) -> None:

@@ -1,5 +1,5 @@
-"""The program, as Typer reads it: its commands with their options and help. The module with the work of a command is imported when
-the command is called, so that ``syncd --help`` starts fast. Annotations are values, not texts that typer has to evaluate."""
+"""The program, as Typer reads it: its commands with their options and help. The module with the work of a command is imported
+when the command is called, so that ``syncd --help`` starts fast. Annotations are values, not texts that typer has to evaluate."""
 
 import signal
 from datetime import timedelta

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
     _prepare_streams()
-    gc.disable()  # until a command opens the store: all that is imported stays, and searching it costs a tenth of `runs`
+    gc.disable()  # until a command opens the store: to search all that is imported costs a tenth of `runs`
     try:
         code = run(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _prepare_streams() -> None:
-    """Write to nowhere where a standard stream is closed, and what the encoding of the output lacks as escapes."""
+    """Write to nowhere where a standard stream is closed, and characters that the encoding of the output lacks as escapes."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - for the whole process
@@ -82,8 +82,7 @@ def _complain(text: str, code: int) -> int:
 
 
 def _usage(error: typer.TyperException) -> int:
-    """Report a command line that does not parse, and name the help to read. A group of commands alone shows its
-    help."""
+    """Report a command line that does not parse, and name the help to read. A group of commands alone shows its help."""
     if type(error).__name__ == "NoArgsIsHelpError":
         print(error.format_message())
         return USAGE
@@ -94,7 +93,7 @@ def _usage(error: typer.TyperException) -> int:
 
 
 def _unreadable_program() -> str | None:
-    """Return what to do if the user that root became cannot read this program, and so nothing more can be imported."""
+    """Return the message if the user that root became cannot read this program, and so nothing more can be imported."""
     hidden = next((file for file in (os.__file__, __file__) if not os.access(file, os.R_OK)), None)
     if hidden is None:
         return None
@@ -105,7 +104,7 @@ def _unreadable_program() -> str | None:
 
 
 def _not_text(error: Exception, arguments: list[str]) -> str | None:
-    """Return which argument is the cause if a text was not UTF-8. (A name of a file need not be.)"""
+    """Return the message about an argument that is not UTF-8, as a name of a file need not be, if that is the cause."""
     if not isinstance(error, UnicodeEncodeError):
         return None
     wrong = next((each for each in arguments if each.encode(errors="ignore").decode() != each), None)

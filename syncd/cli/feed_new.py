@@ -38,43 +38,43 @@ def new_feed(
     force: bool,
 ) -> None:
     """Write the file of a new feed from ``file``, and open its folder to ``group``; without a file the feed must exist. Raises
-    typer.BadParameter (neither is given), ConfigError (not a name for a feed; see ``_partner_group``), Conflict (the feed
+    typer.BadParameter (neither is named), ConfigError (not a name for a feed; see ``_partner_group``), Conflict (the feed
     exists), NotFound (employer, group, feed), SyncdError (no employer is chosen), FeedError, UnusableFolder, OSError."""
     if file is None and group is None:
         raise typer.BadParameter("give --from FILE, or --group G to open the folder of a feed that exists")
     check_name(name)
     partner = _partner_group(settings, name, group) if group is not None else None
-    shown: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     if file is not None:
-        shown = _draft(settings, name, file, employer, force=force, as_json=as_json)
+        result = _draft(settings, name, file, employer, force=force, as_json=as_json)
     else:
         configured_feeds.feed_file(settings, settings.catalogue, name)
     if partner is not None:
         rows = _open_folder(settings, name, partner)
         folders = [{"path": str(path), "mode": mode, "group": owner} for path, mode, owner in rows]
-        shown = {"feed": name, **shown, "group": partner.gr_name, "folders": folders}
+        result = {"feed": name, **result, "group": partner.gr_name, "folders": folders}
         if not as_json:
             print_list(as_json, folders, ("folder", "mode", "group"), rows, "")
     if as_json:
-        print_json(shown)
+        print_json(result)
 
 
 def _draft(
     settings: Settings, name: str, file: Path, employer: str | None, *, force: bool, as_json: bool
 ) -> dict[str, Any]:
-    """Write the file of a new feed; return what its JSON has, or print it as text."""
+    """Write the file of a new feed; return its JSON, or print it as text."""
     target = settings.feeds / f"{name}.toml"
-    _check_free(target, force)
+    alike = [p.name for p in target.parent.glob("*.toml") if p.name.casefold() == target.name.casefold()]
+    if target.name in alike and not force:
+        raise Conflict(f"{target} exists and is left unchanged; --force replaces it")
+    if alike and target.name not in alike:
+        raise Conflict(f"there is {alike[0]} already; two feeds must differ in more than case")
+    catalogue, limits = settings.catalogue, settings.limits
     with naming(file):
         owner, now = _owner(settings, employer, file)
-        draft = Drafter(
-            file,
-            name,
-            employer=owner,
-            catalogue=settings.catalogue,
-            limits=settings.limits,
-            today=now.today.isoformat(),
-        ).draft()
+        today = now.today.isoformat()
+        drafter = Drafter(file, name, employer=owner, catalogue=catalogue, limits=limits, today=today)
+        draft = drafter.draft()
     result = _checked(draft, file, settings, now)
     with writable_by_owner_alone():
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -85,23 +85,14 @@ def _draft(
     return _json(draft, target, result)
 
 
-def _check_free(target: Path, force: bool) -> None:
-    alike = [p.name for p in target.parent.glob("*.toml") if p.name.casefold() == target.name.casefold()]
-    if target.name in alike and not force:
-        raise Conflict(f"{target} exists and is left unchanged; --force replaces it")
-    if alike and target.name not in alike:
-        raise Conflict(f"there is {alike[0]} already; two feeds must differ in more than case")
-
-
 def _owner(settings: Settings, employer: str | None, file: Path) -> tuple[str, Moment]:
     """Return the name of the employer that is meant (None: the only one there is) and the time. Raises NotFound,
     SyncdError, FeedError."""
     with store_if_any(settings, lent=True) as store:
         known = store.read(employers.all) if store is not None else []
         if store is None or (employer is None and len(known) != 1):
-            raise SyncdError(
-                _unclear([found.name for found in known], employer_named_in(file, settings.limits))
-            )
+            named = employer_named_in(file, settings.limits)
+            raise SyncdError(_unclear([owner.name for owner in known], named))
         now = store.read(lambda tx: tx.now)
         try:
             return store.read(lambda tx: employers.find(tx, employer or known[0].name)).name, now
@@ -111,7 +102,7 @@ def _owner(settings: Settings, employer: str | None, file: Path) -> tuple[str, M
 
 
 def _unclear(known: Sequence[str], named: str | None) -> str:
-    """Return what to do where there is no employer yet, or none of several was chosen. ``named``: the one that the file names."""
+    """Return the message where there is no employer yet, or none of several was chosen. ``named``: that of the file."""
     if known:
         some = ", ".join([*known[:SHOWN], *(["…"] if len(known) > SHOWN else [])])
         hint = f' (the file names "{named}")' if named else ""
@@ -121,7 +112,7 @@ def _unclear(known: Sequence[str], named: str | None) -> str:
 
 
 def _checked(draft: Draft, file: Path, settings: Settings, now: Moment) -> CheckResult | str:
-    """Return what the draft makes of the file's first records, or why the file cannot be read further."""
+    """Return the check of the file's first records by the draft, or why the file cannot be read further."""
     result = CheckResult()
     checker = Checker(draft.config, settings.catalogue, settings.limits, now, most=RECORDS)
     try:
@@ -133,55 +124,48 @@ def _checked(draft: Draft, file: Path, settings: Settings, now: Moment) -> Check
 
 
 def _json(draft: Draft, target: Path, result: CheckResult | str) -> dict[str, Any]:
-    found = draft.survey
+    survey, failure = draft.survey, result if isinstance(result, str) else None
     counts = None
     if isinstance(result, CheckResult):
-        counts = {
-            "read": result.read,
-            "good": result.good,
-            "rejected": result.rejected,
-            "expired": result.expired,
-        }
+        counts = {name: getattr(result, name) for name in ("read", "good", "rejected", "expired")}
     return {
         "feed": draft.config.name,
         "file": str(target),
         "employer": draft.config.employer,
         "employerExists": True,
-        "fileFormat": found.format,
-        "encoding": "ascii" if found.encoding == "guess" else found.encoding,
-        "delimiter": found.delimiter,
-        "records": found.path or None,
+        "fileFormat": survey.format,
+        "encoding": "ascii" if survey.encoding == "guess" else survey.encoding,
+        "delimiter": survey.delimiter,
+        "records": survey.path or None,
         "preset": draft.preset,
-        "recordsRead": found.records,
+        "recordsRead": survey.records,
         "counts": counts,
         "unusedColumns": _unused(draft),
-        "failure": result if isinstance(result, str) else None,
+        "failure": failure,
     }
 
 
 def _unused(draft: Draft) -> list[str]:
     """Return the columns with values that the draft does not use. They are known for a CSV."""
-    found = draft.survey
-    return draft.config.mapping.unused(list(found.columns)) if found.format == "csv" else []
+    survey = draft.survey
+    return draft.config.mapping.unused(list(survey.columns)) if survey.format == "csv" else []
 
 
 def _print(draft: Draft, target: Path, file: Path, result: CheckResult | str, *, chosen: bool) -> None:
-    found, name = draft.survey, draft.config.name
-    where = f" at {clean(found.path)}" if found.path else ""
-    print(f"wrote {target}")
+    survey, name = draft.survey, draft.config.name
+    where = f" at {clean(survey.path)}" if survey.path else ""
     only = " (the only one; another: --employer NAME)" if chosen else ""
+    mapping = f"preset {draft.preset}" if draft.preset else "guessed from names and values, or native"
+    print(f"wrote {target}")
     print(f"employer: {clean(draft.config.employer)}{only}")
-    print(f"found {found.format}, {found.records:,}{'+' if found.more else ''} records{where}")
-    print(
-        f"mapping: {f'preset {draft.preset}' if draft.preset else 'guessed from names and values, or native'}"
-    )
+    print(f"found {survey.format}, {survey.records:,}{'+' if survey.more else ''} records{where}")
+    print(f"mapping: {mapping}")
     if isinstance(result, str):
         remark(f"syncd: the file cannot be used as it is: {clean(result)}")
     else:
-        expired = f", {result.expired} have expired" if result.expired else ""
-        print(
-            f"of {result.read:,} records {result.good:,} would go in, {result.rejected:,} would be rejected{expired}"
-        )
+        rejected = f"{result.rejected:,} would be rejected"
+        rejected += f", {result.expired} have expired" if result.expired else ""
+        print(f"of {result.read:,} records {result.good:,} would go in, {rejected}")
         for kind in result.kinds.by_frequency()[:5]:
             causes = clean("; ".join(kind.described(2)))
             print(f"  {kind.rows:,} × {clean(kind.pointer)} {kind.code}: {causes}")
@@ -220,10 +204,8 @@ def _open_folder(
     opened = open_to_group(settings.drop.folder / feed, group.gr_gid, owner, lambda: acting_as(owner))
     user = exposure.user_name(owner[0])
     if owner[0] != 0 and group.gr_gid not in os.getgrouplist(user, owner[1]):
-        remark(
-            f"syncd's user {user} is not in the group {group.gr_name}, so partners could not read their reports:"
-            f" usermod -aG {group.gr_name} {user}, then restart syncd"
-        )
+        why = f"syncd's user {user} is not in the group {group.gr_name}, so partners could not read their reports"
+        remark(f"{why}: usermod -aG {group.gr_name} {user}, then restart syncd")
     return [
         (rights.path, f"{rights.mode:04o}", None if rights.gid is None else exposure.group_name(rights.gid))
         for rights in opened

@@ -1,28 +1,20 @@
-"""``syncd feed list``, ``pause``, ``resume`` and ``check``."""
+"""``syncd feed list``, ``pause``, ``resume``, ``show`` and ``check``."""
 
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-import msgspec
-
+from syncd.cli import report_text as text
 from syncd.cli.imports import naming
 from syncd.cli.output import DONE, FAILED, bold, cell, clean, print_json, print_list, print_result, remark
-from syncd.cli.report_text import (
-    print_cut,
-    print_filtered,
-    print_kinds,
-    print_unknown,
-    rejected_text,
-    state_of,
-)
 from syncd.cli.store_access import opened_store, store_if_any
 from syncd.config import Settings
 from syncd.domain import Job, Moment, UnknownValues
@@ -32,7 +24,7 @@ from syncd.feeds.mapping.presets import mapping_toml
 from syncd.service import configured_feeds, stores
 from syncd.store import Store, employers, jobs
 from syncd.store import feeds as stored_feeds
-from syncd.sync.report import Kind, rejected_json, unknown_json
+from syncd.sync.report import Kind, rejected_json, unknown_json, write_json
 from syncd.sync.run import Checker, CheckResult
 from syncd.views import feeds_view, mapping_lines, mapping_view
 
@@ -43,11 +35,11 @@ SHOWN, CAUSES = 20, 100
 def list_feeds(settings: Settings, as_json: bool) -> None:
     with store_if_any(settings) as store:
         files = configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)).values()
-        found = _views(store, files, settings)
+        views = _views(store, files, settings)
     headings = ("feed", "state", "employer", "mapping", "mode", "folder", "last run", "last success")
     empty = f"no feeds yet; a feed is a file NAME.toml in {settings.feeds}"
-    print_list(as_json, found, headings, [_row(feed) for feed in found], empty)
-    for feed in found:
+    print_list(as_json, views, headings, [_row(feed) for feed in views], empty)
+    for feed in views:
         if feed["reason"] is not None and not as_json:
             remark(f"syncd: {feed['name']}: {clean(feed['reason'])}")
 
@@ -61,11 +53,17 @@ def _views(store: Store | None, files: Collection[FeedFile], settings: Settings)
     return store.read(lambda tx: feeds_view(tx, whole, folder, settings.timezone))
 
 
+def _row(feed: dict[str, Any]) -> tuple[object, ...]:
+    last, mapping = feed["lastRun"], feed["mode"] and (feed["preset"] or "own")
+    run = f"{last['id']}: {text.state_of(last['state'], last['holds'])}" if last is not None else None
+    success = cell(datetime.fromisoformat(feed["lastSuccess"])) if feed["lastSuccess"] is not None else None
+    return feed["name"], feed["state"], feed["employer"], mapping, feed["mode"], feed["folder"], run, success
+
+
 def pause_feed(settings: Settings, as_json: bool, name: str, why: str | None) -> None:
     """Pause the feed for the reason ``why``; None: resume it. Raises NotFound, Conflict if it is not paused."""
     with opened_store(settings) as store:
-        catalogue = stores.catalogue_of(store, settings)
-        file = configured_feeds.feed_file(settings, catalogue, name)
+        file = configured_feeds.feed_file(settings, stores.catalogue_of(store, settings), name)
         if why is None:
             store.write(lambda tx: stored_feeds.resume(tx, name))
         else:
@@ -73,16 +71,9 @@ def pause_feed(settings: Settings, as_json: bool, name: str, why: str | None) ->
                 # a feed without a run is in the store from now on
                 configured_feeds.resolve(store, file, settings)
             store.write(lambda tx: stored_feeds.pause(tx, name, why))
-        (found,) = _views(store, [file], settings)
+        (view,) = _views(store, [file], settings)
     done = f"feed {name} is resumed" if why is None else f"feed {name} is paused: its files are left lying"
-    print_result(as_json, found, done)
-
-
-def _row(feed: dict[str, Any]) -> tuple[object, ...]:
-    last, mapping = feed["lastRun"], feed["mode"] and (feed["preset"] or "own")
-    run = f"{last['id']}: {state_of(last['state'], last['holds'])}" if last is not None else None
-    success = cell(datetime.fromisoformat(feed["lastSuccess"])) if feed["lastSuccess"] is not None else None
-    return feed["name"], feed["state"], feed["employer"], mapping, feed["mode"], feed["folder"], run, success
+    print_result(as_json, view, done)
 
 
 def show_feed(settings: Settings, as_json: bool, name: str) -> None:
@@ -98,9 +89,12 @@ def show_feed(settings: Settings, as_json: bool, name: str) -> None:
         print("\n# no [fields]: the feed has the service's own shape")
 
 
+# -- check -----------------------------------------------------------------------------------------------------
+
+
 def check_file(settings: Settings, as_json: bool, name: str, file: Path) -> int:
     """Print the check, and return 1 if a row would be rejected, else 0. A scratch file holds the rejected rows until the summary
-    is known. Raises NotFound (feed), FeedError, ConfigError."""
+    is known: a million of them need no memory. Raises NotFound (feed), FeedError, ConfigError."""
     with store_if_any(settings) as store, tempfile.TemporaryFile() as scratch:
         catalogue = stores.catalogue_of(store, settings)
         config = configured_feeds.feed_file(settings, catalogue, name).usable()
@@ -111,7 +105,7 @@ def check_file(settings: Settings, as_json: bool, name: str, file: Path) -> int:
                 scratch.write(json.dumps(rejected_json(row), default=str).encode() + b"\n")
         unknown = result.unknown.listed(config.mapping, config.own_lookups, catalogue)
         scratch.seek(0)
-        (_print_json if as_json else _print_text)(checker, file, result, unknown, scratch)
+        (_print_json if as_json else _print_text)(name, file, result, unknown, scratch)
     return FAILED if result.rejected else DONE
 
 
@@ -124,40 +118,33 @@ def _now(store: Store | None, settings: Settings) -> Moment:
 
 def _current(store: Store | None, config: FeedConfig) -> Callable[[str], Job | None]:
     """Return a function that finds a job of the feed's employer; it finds none if the employer does not exist yet."""
-    if store is None:
-        return lambda reference: None
-    try:
-        owner = store.read(lambda tx: employers.find(tx, config.employer))
-    except NotFound:
-        return lambda reference: None
-    return lambda reference: store.read(lambda tx: jobs.by_reference(tx, owner.id, reference))
+    if store is not None:
+        with suppress(NotFound):
+            owner = store.read(lambda tx: employers.find(tx, config.employer))
+            return lambda reference: store.read(lambda tx: jobs.by_reference(tx, owner.id, reference))
+    return lambda reference: None
 
 
 def _print_text(
-    checker: Checker, file: Path, result: CheckResult, unknown: UnknownValues, scratch: IO[bytes]
+    name: str, file: Path, result: CheckResult, unknown: UnknownValues, scratch: IO[bytes]
 ) -> None:
-    print(bold(f"{checker.config.name}: {clean(file.name)} ({result.format})"))
-    print(_counts(result))
-    print_filtered(result.filtered)
-    if result.withheld:
-        print(f"nothing would be archived: {clean(result.withheld)}")
-    print_kinds("rejected, by kind", result.kinds.by_frequency())
-    print_kinds("warnings, by kind", result.warnings.by_frequency())
-    print_unknown(unknown.toml)
-    if result.rejected:
-        print(bold(f"rejected rows: {result.rejected:,}"))
-    for line in islice(scratch, SHOWN):
-        print("  " + rejected_text(json.loads(line), codes=True))
-    print_cut(SHOWN, result.rejected)
-
-
-def _counts(result: CheckResult) -> str:
     parts = [f"{result.good} would go in"]
     parts += [f"{result.rejected} rejected"] if result.rejected else []
     parts += [f"{result.expired} expired (skipped unless the job exists)"] if result.expired else []
     parts += [f"{result.filtered.total()} left out"] if result.filtered else []
     parts += [f"{result.repeated} repeat a referenceId (the last counts)"] if result.repeated else []
-    return f"{result.read} records: {', '.join(parts)}"
+    print(bold(f"{name}: {clean(file.name)} ({result.format})"))
+    print(f"{result.read} records: {', '.join(parts)}")
+    text.print_filtered(result.filtered)
+    if result.withheld:
+        print(f"nothing would be archived: {clean(result.withheld)}")
+    text.print_kinds("rejected, by kind", result.kinds.by_frequency())
+    text.print_kinds("warnings, by kind", result.warnings.by_frequency())
+    text.print_unknown(unknown.toml)
+    if result.rejected:
+        print(bold(f"rejected rows: {result.rejected:,}"))
+    lines = ("  " + text.rejected_text(json.loads(line), codes=True) for line in scratch)
+    text.print_lines(lines, SHOWN, result.rejected)
 
 
 def _causes(kind: Kind) -> list[dict[str, Any]]:
@@ -169,12 +156,11 @@ def _causes(kind: Kind) -> list[dict[str, Any]]:
 
 
 def _print_json(
-    checker: Checker, file: Path, result: CheckResult, unknown: UnknownValues, scratch: IO[bytes]
+    name: str, file: Path, result: CheckResult, unknown: UnknownValues, scratch: IO[bytes]
 ) -> None:
-    """Print one object piece by piece: a million rejected rows need no memory."""
-    head = {
+    report = {
         "format": "syncd.check/1",
-        "feed": checker.config.name,
+        "feed": name,
         "file": str(file),
         "fileFormat": result.format,
         "counts": {
@@ -203,8 +189,6 @@ def _print_json(
             for kind in result.warnings.by_frequency()
         ],
         **unknown_json(unknown),
+        "rejectedRows": map(json.loads, scratch),
     }
-    print(msgspec.json.encode(head).decode()[:-1] + ',"rejectedRows":[', end="")
-    for number, line in enumerate(scratch):
-        print(("," if number else "") + line.decode().rstrip("\n"), end="")
-    print("]}")
+    write_json(report, lambda part: sys.stdout.write(part.decode()))

@@ -7,34 +7,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from syncd.cli.output import (
-    CHANGES,
-    DONE,
-    FAILED,
-    HELD,
-    agreed,
-    bold,
-    clean,
-    print_result,
-    remark,
-)
-from syncd.cli.report_text import (
-    counts_of,
-    place_of,
-    print_cut,
-    print_filtered,
-    print_unknown,
-    shown,
-    summary,
-    warning_text,
-)
+from syncd.cli import report_text as text
+from syncd.cli.output import CHANGES, DONE, FAILED, HELD, agreed, bold, clean, print_result, remark
 from syncd.cli.store_access import opened_store
 from syncd.config import Settings
-from syncd.domain import Catalogue, Run, RunState
+from syncd.domain import Catalogue, RejectedRow, Run, RunState
 from syncd.errors import FeedError
 from syncd.feeds.configuration import FeedFile
 from syncd.service import configured_feeds, process, stores
@@ -52,22 +31,19 @@ SHOWN = 200
 def plan(settings: Settings, as_json: bool, file: Path, name: str, exit_code: bool) -> int:
     with _progress(as_json) as progress, opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings)
-        found = configured_feeds.feed_file(settings, catalogue, name)
-        feed = configured_feeds.resolve(store, found, settings, dry=True)
+        feed_file = configured_feeds.feed_file(settings, catalogue, name)
+        feed = configured_feeds.resolve(store, feed_file, settings, dry=True)
         process.tune_garbage_collector()
         importer = configured_feeds.make_importer(store, settings, catalogue, progress=progress)
         with naming(file):
             planned = importer.plan(feed, file)
-    if as_json:
-        _print_json(plan_view(planned, catalogue))
-    else:
-        _print_plan(planned)
+    _print_plan(planned, catalogue if as_json else None)
     return CHANGES if exit_code and planned.changes else DONE
 
 
 @contextmanager
 def naming(file: Path) -> Iterator[None]:
-    """Have a FeedError of the block say which file it is about."""
+    """Have a FeedError of the block name the file that it is about."""
     try:
         yield
     except FeedError as error:
@@ -81,11 +57,12 @@ def import_file(settings: Settings, as_json: bool, file: Path, name: str) -> int
 
 def run_again(settings: Settings, as_json: bool, number: int) -> int:
     """Run the kept file of the run ``number`` once more. Raises NotFound, Conflict."""
-
-    def feed_name(store: Store) -> str:
-        return store.read(lambda tx: runs.get(tx, number)).feed
-
-    return _run(settings, as_json, feed_name, lambda worker, feed: worker.run_again(feed, number))
+    return _run(
+        settings,
+        as_json,
+        lambda store: store.read(lambda tx: runs.get(tx, number)).feed,
+        lambda worker, feed: worker.run_again(feed, number),
+    )
 
 
 def _run(
@@ -98,21 +75,20 @@ def _run(
     with _progress(as_json) as progress, opened_store(settings) as store:
         name = feed_name(store)
         catalogue = stores.catalogue_of(store, settings, remember=True)
-        chosen = configured_feeds.feed_file(settings, catalogue, name)
-        feed = configured_feeds.resolve(store, chosen, settings)
+        feed_file = configured_feeds.feed_file(settings, catalogue, name)
+        feed = configured_feeds.resolve(store, feed_file, settings)
         process.tune_garbage_collector()
         arrival = _arrival(store, settings, catalogue, progress)
-        worker = Worker(arrival, {name: feed}, drop=settings.drop.folder)
-        run = work(worker, feed)
+        run = work(Worker(arrival, {name: feed}, drop=settings.drop.folder), feed)
     if as_json or run.state is not RunState.FAILED:
-        print_result(as_json, run_json(run), summary(run))
+        _print_run(run, as_json)
     return _import_code(run)
 
 
 def _arrival(
     store: Store, settings: Settings, catalogue: Catalogue, progress: Progress | None = None
 ) -> ArrivalContext:
-    """Return what runs files. It says that a command waits, because another process runs the feed."""
+    """Return the context of runs. It says that a command waits, because another process runs the feed."""
 
     def say(feed: str) -> None:
         remark(f"syncd: waiting: another process runs a file of feed {clean(feed)}")
@@ -121,16 +97,19 @@ def _arrival(
     return ArrivalContext(store, importer, waits=say)
 
 
+def _print_run(run: Run, as_json: bool) -> None:
+    print_result(as_json, run_json(run), text.summary(run))
+
+
 def _import_code(run: Run) -> int:
+    reason, show = clean(run.reason or ""), f"see `syncd runs show {run.id}`"
     if run.state is RunState.FAILED:
-        remark(f"syncd: run {run.id} failed: {clean(run.reason or '')}; see `syncd runs show {run.id}`")
+        remark(f"syncd: run {run.id} failed: {reason}; {show}")
         return FAILED
     if run.state is RunState.PARTIAL:
-        remark(f"syncd: {counts_of(run.counts)}; see `syncd runs show {run.id}`")
+        remark(f"syncd: {text.counts_of(run.counts)}; {show}")
     if run.state is RunState.HELD:
-        remark(
-            f"syncd: held: {clean(run.reason or '')}; then `syncd runs approve {run.id}` or `reject {run.id}`"
-        )
+        remark(f"syncd: held: {reason}; then `syncd runs approve {run.id}` or `reject {run.id}`")
         return HELD
     return DONE
 
@@ -152,6 +131,9 @@ def _progress(quiet: bool) -> Iterator[Progress | None]:
         )
 
 
+# -- decisions -----------------------------------------------------------------------------------------------------
+
+
 def decide_run(settings: Settings, as_json: bool, number: int, *, approved: bool) -> int:
     """Carry the decision out and print the run. Raises NotFound, Conflict if the run does not wait or is not what was
     shown, and, for an approval, ConfigError if the file of its feed is wrong."""
@@ -161,7 +143,7 @@ def decide_run(settings: Settings, as_json: bool, number: int, *, approved: bool
         feed = configured_feeds.resolve(store, file, settings) if file is not None else None
         arrival = _arrival(store, settings, catalogue)
         run = decide(arrival, settings.drop.folder, number, feed, approved=approved)
-    print_result(as_json, run_json(run), summary(run))
+    _print_run(run, as_json)
     return FAILED if run.state is RunState.FAILED else DONE
 
 
@@ -191,17 +173,17 @@ def revert_run(settings: Settings, as_json: bool, number: int, *, plan: bool, ye
                 return HELD
             digest = run.digest
         paused = run.feed in store.read(feeds.paused)
-    print_result(as_json, run_json(run), summary(run))
+    _print_run(run, as_json)
     if run.counts.warnings:
         remark(f"syncd: {run.counts.warnings} jobs are not as before: see `syncd runs show {run.id}`")
-    remark(f"syncd: {_what_next(run.feed, paused)}")
-    return DONE
-
-
-def _what_next(feed: str, paused: bool) -> str:
     if paused:
-        return f"feed {feed} is paused: its files are left lying until `syncd feed resume {feed}`"
-    return f"the next file of {feed} brings the same back, unless it is another; `syncd feed pause {feed}` stops it"
+        remark(
+            f"syncd: feed {run.feed} is paused: its files are left lying until `syncd feed resume {run.feed}`"
+        )
+    else:
+        again = f"the next file of {run.feed} brings the same back, unless it is another"
+        remark(f"syncd: {again}; `syncd feed pause {run.feed}` stops it")
+    return DONE
 
 
 def _agreed(planned: RevertPlan) -> bool:
@@ -212,50 +194,50 @@ def _agreed(planned: RevertPlan) -> bool:
         "Revert it?",
         f": {reason}; to revert run {number} all the same: --yes",
         f"This revert of run {number} ({clean(planned.run.feed)}) is over a limit: {reason}",
-        counts_of(planned.counts),
+        text.counts_of(planned.counts),
     )
 
 
 def _print_revert(planned: RevertPlan, changes: list[PlannedChange], catalogue: Catalogue | None) -> None:
     """Print the plan as text, or with a catalogue as JSON."""
-    found = revert_view(planned, changes)
-    if catalogue is not None:
-        _print_json(plan_view(found, catalogue))
-        return
-    _print_plan(replace(found, run=replace(found.run, holds=None, reason=None)))
-    if planned.hold is not None:
+    view = revert_view(planned, changes)
+    if catalogue is None:
+        view = replace(view, run=replace(view.run, holds=None, reason=None))
+    _print_plan(view, catalogue)
+    if planned.hold is not None and catalogue is None:
         print(f"this revert would ask first, because it is over a limit: {clean(planned.hold.reason)}")
 
 
 # -- a plan as text ------------------------------------------------------------------------------------------------
 
 
-def _print_json(found: dict[str, Any]) -> None:
-    write_json(found, lambda part: sys.stdout.write(part.decode()))
-
-
-def _print_plan(planned: Planned) -> None:
+def _print_plan(planned: Planned, catalogue: Catalogue | None) -> None:
+    """Print the plan as text, or with a catalogue as JSON."""
+    if catalogue is not None:
+        write_json(plan_view(planned, catalogue), lambda part: sys.stdout.write(part.decode()))
+        return
+    run = planned.run
     if planned.unchanged:
-        print(
-            "the file is the same as in the feed's last run, and nothing has changed since: nothing would change"
-        )
+        same = "the file is the same as in the feed's last run, and nothing has changed since"
+        print(f"{same}: nothing would change")
         return
     for archives in (False, True):
         _print_changes(change for change in planned.changes if bool(change.archives) is archives)
-    for row in islice(planned.rejected, SHOWN):
-        reasons = "; ".join(f"{p.pointer or '/'}: {p.detail}" for p in row.errors)
-        print(clean(f"! {place_of(rejected_json(row))} would be rejected: {reasons}"))
-    print_cut(SHOWN, len(planned.rejected))
-    for warning in islice(planned.warnings, SHOWN):
-        print(clean(f"? {warning_text(warning_json(warning))}"))
-    print_cut(SHOWN, len(planned.warnings))
-    print_unknown(planned.unknown.toml)
-    print_filtered(planned.run.filtered_by)
-    print(bold(counts_of(planned.run.counts)))
-    if planned.run.withheld:
-        print(f"this run would archive nothing: {clean(planned.run.withheld)}")
-    if planned.run.holds:
-        print(f"this run would be held ({planned.run.holds}): {clean(planned.run.reason or '')}")
+    text.print_lines(map(_rejected, planned.rejected), SHOWN, len(planned.rejected))
+    warnings = (f"? {text.warning_text(warning_json(warning))}" for warning in planned.warnings)
+    text.print_lines(warnings, SHOWN, len(planned.warnings))
+    text.print_unknown(planned.unknown.toml)
+    text.print_filtered(run.filtered_by)
+    print(bold(text.counts_of(run.counts)))
+    if run.withheld:
+        print(f"this run would archive nothing: {clean(run.withheld)}")
+    if run.holds:
+        print(f"this run would be held ({run.holds}): {clean(run.reason or '')}")
+
+
+def _rejected(row: RejectedRow) -> str:
+    reasons = "; ".join(f"{problem.pointer or '/'}: {problem.detail}" for problem in row.errors)
+    return f"! {text.place_of(rejected_json(row))} would be rejected: {reasons}"
 
 
 def _print_changes(changes: Iterable[PlannedChange]) -> None:
@@ -263,15 +245,10 @@ def _print_changes(changes: Iterable[PlannedChange]) -> None:
     for number, change in enumerate(changes, start=1):
         if number > SHOWN:
             continue
-        print(_line_of(change))
-        for name, (before, after) in change.fields.items():
-            if change.action != "archived":
-                print(f"    {name}: {shown(before)} → {shown(after)}")
-    print_cut(SHOWN, number)
-
-
-def _line_of(change: PlannedChange) -> str:
-    which = f" (job {change.job_id})" if change.job_id else ""
-    sign = "-" if change.archives else SIGNS.get(change.action, " ")
-    title = f": {change.title}" if change.archives or not change.job_id else ""
-    return clean(f"{sign} {change.reference_id or 'no referenceId'}{which} {change.action}{title}")
+        job = f" (job {change.job_id})" if change.job_id else ""
+        sign = "-" if change.archives else SIGNS.get(change.action, " ")
+        title = f": {change.title}" if change.archives or not change.job_id else ""
+        print(clean(f"{sign} {change.reference_id or 'no referenceId'}{job} {change.action}{title}"))
+        if change.action != "archived":
+            text.print_fields(change.fields)
+    text.print_cut(SHOWN, number)

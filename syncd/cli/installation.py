@@ -158,8 +158,8 @@ def _cannot_be_made(folder: Path) -> str | None:
 
 
 def _store_and_feeds(settings: Settings) -> tuple[bool, list[str], list[str]]:
-    """Return whether a daemon runs on this store, the names of the feeds, and the faults of the store, of feed files and of folders
-    of feeds."""
+    """Return whether a daemon runs on this store, the names of the feeds, and the faults of the store, of feed files and of
+    folders of feeds."""
     path, faults = settings.store.path, list[str]()
     try:
         if stores.has_store(settings):

@@ -22,8 +22,8 @@ from syncd.sync.report import header_json
 if TYPE_CHECKING:
     from syncd.feeds.export import ExportFormat
 
-#: What an export counts, as its JSON names it. ``pastCloseDate``: jobs that are active although their close date has passed; an
-#: import would archive them.
+#: The counts of an export, as its JSON names them. ``pastCloseDate``: jobs that are active although their close date has passed;
+#: an import would archive them.
 COUNTED = ("exported", "withoutReferenceId", "notActive", "pastCloseDate")
 #: Jobs that are read at once: jobs of a megabyte each still fit into memory.
 PAGE = 100
@@ -33,23 +33,25 @@ def list_jobs(settings: Settings, as_json: bool, employer: str, q: str | None, s
     wanted = Status(status) if status else None
     with opened_store(settings) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
-        found = list(_headers(store, owner, q, wanted))
-    places = ["; ".join(place.description for place in header.locations) for header in found]
+        views = list(_views(store, owner, q, wanted))
     rows = [
-        (header.id, header.reference_id, header.status, header.publish_date, header.title, place)
-        for header, place in zip(found, places, strict=True)
+        (job.id, job.reference_id, job.status, job.publish_date, job.title, _places(job)) for job in views
     ]
     headings = ("id", "referenceId", "status", "published", "title", "locations")
-    print_list(as_json, [header_json(header, owner) for header in found], headings, rows, "no such jobs")
+    print_list(as_json, [header_json(job, owner) for job in views], headings, rows, "no such jobs")
 
 
-def _headers(store: Store, owner: Employer, q: str | None, status: Status | None) -> Iterator[jobs.JobView]:
+def _places(job: jobs.JobView) -> str:
+    return "; ".join(place.description for place in job.locations)
+
+
+def _views(store: Store, owner: Employer, q: str | None, status: Status | None) -> Iterator[jobs.JobView]:
     """Yield the jobs of all pages."""
     for page in count(1):
-        total, found = store.read(
+        total, views = store.read(
             lambda tx, n=page: jobs.page(tx, owner.id, q=q, status=status, page=n, page_size=PAGE)  # type: ignore[misc]
         )
-        yield from found
+        yield from views
         if page * PAGE >= total:
             return
 
@@ -78,8 +80,8 @@ def export(
     counts: Counter[str] = Counter()
     with opened_store(settings) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
-        found = _jobs(store, owner, wanted, export_format, counts)
-        pieces = export_format.write(found, owner, stores.catalogue_of(store, settings))
+        exported = _jobs(store, owner, wanted, export_format, counts)
+        pieces = export_format.write(exported, owner, stores.catalogue_of(store, settings))
         if output is None:
             _write(sys.stdout.buffer, pieces)
         else:

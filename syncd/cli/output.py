@@ -1,5 +1,5 @@
-"""What a command gives back: exit codes; aligned columns for people, JSON for programs. Results go to standard output,
-remarks to standard error."""
+"""Results of commands: exit codes; aligned columns for people, JSON for programs. Results go to standard output, remarks to
+standard error."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def cell(value: object) -> str:
 
 
 def clean(text: str) -> str:
-    """Return ``text`` without characters that control a terminal: values of feeds are not trusted."""
+    """Return ``text`` without characters that control a terminal."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 
@@ -99,8 +99,8 @@ def agreed(question: str, otherwise: str, *about: str) -> bool:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a file that gets its name when it is complete: it is written beside it, made durable and renamed. A path that
-    is not a regular file (``/dev/stdout``, a pipe) is written to directly. Raises OSError."""
+    """Yield a file that gets its name when it is complete and durable. A path that is not a regular file (``/dev/stdout``, a
+    pipe) is written to directly. Raises OSError."""
     if path.exists() and not path.is_file():
         with path.open("wb") as file:
             yield file
@@ -118,8 +118,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def writable_by_owner_alone() -> Iterator[None]:
-    """Let nobody but the owner write to files and folders that are made meanwhile, whatever the umask: `syncd check` refuses
-    settings that others can change."""
+    """Let nobody but the owner write to files and folders that are made meanwhile, whatever the umask."""
     umask = os.umask(0o022)
     os.umask(umask | 0o022)
     try:
@@ -129,6 +128,6 @@ def writable_by_owner_alone() -> Iterator[None]:
 
 
 def system_fault(error: OSError) -> str:
-    """Return what the system refused, and for which file."""
+    """Return the reason of the system, with the file."""
     where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
     return f"{where}{error.strerror or error}"

@@ -1,14 +1,15 @@
-"""Runs and parts of reports as texts for a terminal."""
+"""Runs, plans and parts of reports as texts for a terminal."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from itertools import islice
 from typing import Any
 
 from syncd.cli.output import bold, clean, quoted
-from syncd.domain import Location, Run, RunCounts, RunProgress, RunState, Salary
+from syncd.domain import Location, Run, RunCounts, RunState, Salary
 from syncd.sync.report import Kind
 
 #: Kinds of errors or warnings in a table, and texts or values of each.
@@ -16,7 +17,9 @@ KINDS, CAUSES = 50, 5
 #: Columns of a table that goes to a file or a pipe.
 WIDTH = 160
 #: Characters of a value of a field.
-VALUE = 60
+MAX_VALUE = 60
+#: Where the rest of a list is.
+IN_JSON = "--json has them"
 
 
 def summary(run: Run) -> str:
@@ -27,7 +30,7 @@ def summary(run: Run) -> str:
 
 
 def subject_of(run: Run) -> str:
-    """Return the name of the run's file, or which run it reverts."""
+    """Return the name of the run's file, or the run that it reverts."""
     return clean(run.file) if run.reverts is None else f"revert of run {run.reverts}"
 
 
@@ -36,14 +39,11 @@ def state_of(state: str, holds: str | None) -> str:
 
 
 def rows_of(run: Run) -> str:
-    """Return the counts of a run that has ended, or how far one is that goes on."""
-    if run.state.ended or run.progress is None:
+    """Return the counts of a run that has ended, or how far one is that goes on: ``reading: 12,000 records, 37 % of the
+    file``."""
+    progress = run.progress
+    if run.state.ended or progress is None:
         return counts_of(run.counts)
-    return progress_of(run.progress)
-
-
-def progress_of(progress: RunProgress) -> str:
-    """Return ``reading: 12,000 records, 37 % of the file``."""
     of = "of the file" if progress.phase in ("hashing", "reading") else "of its rows"
     if progress.phase == "archiving":
         of = "of the missing jobs"
@@ -78,19 +78,25 @@ def print_kinds(heading: str, kinds: Sequence[Kind]) -> None:
         for number, cause in enumerate(kind.described(CAUSES)):
             cells = ("", "", "", cause) if number else (f"  {kind.rows:,} ×", kind.pointer, kind.code, cause)
             table.add_row(*(Text(clean(cell)) for cell in cells))
-    width = None if sys.stdout.isatty() else WIDTH
-    console = Console(width=width, highlight=False)
+    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
     with console.capture() as captured:
         console.print(table)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
     if len(kinds) > KINDS:
-        print(f"  … and {len(kinds) - KINDS:,} more kinds: --json has them")
+        print(f"  … and {len(kinds) - KINDS:,} more kinds: {IN_JSON}")
 
 
-def print_cut(shown: int, total: int, where: str = "--json has them") -> None:
+def print_cut(shown: int, total: int, where: str = IN_JSON) -> None:
     """Say how many of a list were not printed, and where they are."""
     if total > shown:
         print(f"  … and {total - shown:,} more: {where}")
+
+
+def print_lines(lines: Iterable[str], most: int, total: int) -> None:
+    """Print the first ``most`` lines, and how many there are more."""
+    for line in islice(lines, most):
+        print(clean(line))
+    print_cut(most, total)
 
 
 def print_filtered(by_rule: Mapping[str, int]) -> None:
@@ -106,6 +112,12 @@ def print_unknown(toml: str) -> None:
         print("\n".join(clean(line) for line in toml.splitlines()))
 
 
+def print_fields(fields: Mapping[str, tuple[object, object]]) -> None:
+    """Print changed fields with their values before and after."""
+    for name, (before, after) in fields.items():
+        print(f"    {name}: {shown(before)} → {shown(after)}")
+
+
 def place_of(row: dict[str, Any]) -> str:
     """Return a place such as ``record 4711, line 23 of b.csv (R-17)``."""
     line = f", line {row['line']}" if row["line"] else ""
@@ -116,19 +128,18 @@ def place_of(row: dict[str, Any]) -> str:
 def rejected_text(row: dict[str, Any], *, codes: bool) -> str:
     """Return ``record 4711, line 9423 (R-17): /title required: a job needs a title``, with the value at fault. ``codes``:
     whether it has the code of each error."""
-    return clean(f"{place_of(row)}: " + "; ".join(_reason(error, codes) for error in row["errors"]))
+    reasons = []
+    for error in row["errors"]:
+        code = f" {error['code']}" if codes else ""
+        value = "" if error["value"] is None else f" [{quoted(error['value'])}]"
+        reasons.append(f"{error['pointer'] or '/'}{code}: {error['detail']}{value}")
+    return clean(f"{place_of(row)}: {'; '.join(reasons)}")
 
 
 def warning_text(warning: dict[str, Any]) -> str:
     member = f" in {warning['member']}" if warning["member"] else ""
     where = f"record {warning['record']}{member}: " if warning["record"] else ""
     return f"{where}{warning['detail']}"
-
-
-def _reason(error: dict[str, Any], codes: bool) -> str:
-    code = f" {error['code']}" if codes else ""
-    value = "" if error["value"] is None else f" [{quoted(error['value'])}]"
-    return f"{error['pointer'] or '/'}{code}: {error['detail']}{value}"
 
 
 def shown(value: object) -> str:
@@ -147,13 +158,12 @@ def shown(value: object) -> str:
         case _:
             text = str(value)
     text = clean(text)
-    return text if len(text) <= VALUE else text[: VALUE - 1] + "…"
+    return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
 
 
 def _salary(salary: Salary) -> str:
     if salary.amount is None:
         return "commission" if salary.plus_commission else "none"
     top = f" to {salary.max_amount}" if salary.max_amount is not None else ""
-    return f"{salary.amount}{top} (period {salary.period})" + (
-        " + commission" if salary.plus_commission else ""
-    )
+    commission = " + commission" if salary.plus_commission else ""
+    return f"{salary.amount}{top} (period {salary.period}){commission}"

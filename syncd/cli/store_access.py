@@ -1,4 +1,4 @@
-"""What nearly every command needs first: the right user, an open store."""
+"""The beginning of nearly every command: the right user, an open store."""
 
 from __future__ import annotations
 
@@ -16,16 +16,13 @@ from syncd.store import Store
 
 @contextmanager
 def opened_store(settings: Settings, *, make: bool = False) -> Iterator[Store]:
-    """Yield the store, beside a daemon or without one; as root, the process becomes the owner of the store's folder.
-    Only with ``make`` a store is created: a command that reads would otherwise answer "nothing" for settings that name
-    another place. Raises StoreError."""
+    """Yield the store, beside a daemon or without one; as root, the process becomes the owner of the store's folder. Only with
+    ``make`` a store is created. Raises StoreError."""
     become_owner(settings)
     if not make:
         require_store(settings)
     with stores.open_store(settings) as store:
-        if (
-            not gc.isenabled()
-        ):  # the command line has switched it off; the objects that exist now are not searched
+        if not gc.isenabled():  # see entry; the objects that exist now are not searched
             gc.freeze()
             gc.enable()
         yield store
@@ -82,13 +79,13 @@ def owner_ids(settings: Settings) -> tuple[int, int]:
 
 
 def become_owner(settings: Settings) -> None:
-    """As root, become the owner of the store's folder, so that no file is created there that the daemon cannot open.
-    Import first what is needed: the program may lie where only root can read."""
+    """As root, become the owner of the store's folder, so that no file is created there that the daemon cannot open. Imports
+    come first: the program may lie where only root can read."""
     become_owner_of(_owned_folder(settings))
 
 
 def become_owner_of(folder: Path) -> None:
-    """As root, become the owner of the folder, or of what is above it if it is missing."""
+    """As root, become the owner of the folder, or of that above it if it is missing."""
     owner = _owner_of(folder)
     if owner is None:
         return
@@ -106,8 +103,8 @@ def _owner_of(folder: Path) -> os.stat_result | None:
     """Return the owner of the folder if this process is root and the owner is another user, else None."""
     if os.geteuid() != 0:
         return None
-    found = next((place for place in (folder, *folder.parents) if place.exists()), None)
-    owner = found.stat() if found else None
+    place = next((place for place in (folder, *folder.parents) if place.exists()), None)
+    owner = place.stat() if place else None
     return None if owner is None or owner.st_uid == 0 else owner
 
 
