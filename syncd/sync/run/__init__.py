@@ -8,7 +8,7 @@ The way of a file through a run (docs/reconciliation.md "What a run does"):
                   and that nothing has changed since is *known*. Any other is mapped and checked
                   (``syncd.sync.validation``) and put into the scratch file of the run (``stage``); a rejected one also
                   into the file of rejected records (``rejects``).
-3. ``planner``    Each row, and (``missing``) each job that the file does not name, is decided against the store as it is
+3. ``planner``    Each row, and each job that the file does not name, is decided against the store as it is
                   (``deciding``). The result is a ``plan``: counts, a tally for the guard, a digest.
 4. guard          ``syncd.domain`` decides on the tally whether a person has to be asked first.
 5. ``applier``    Rows, then missing jobs, are written in batches. Each batch is decided again in its transaction.

@@ -35,7 +35,7 @@ from syncd.errors import Problem, StoreError
 from syncd.logs import Event
 from syncd.store import StaleDecision, Tx, feed_jobs, jobs, places, runs
 from syncd.sync.run.context import ClockDoubted, Feed, FileRun, Stopped, Summary
-from syncd.sync.run.deciding import NO_OWNER, decide, look_up, problems_of, written
+from syncd.sync.run.deciding import NO_OWNER, RowJobs, decide, problems_of, written
 from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import pack_problems, unpack
 
@@ -65,7 +65,7 @@ class _Written:
     added_places: list[tuple[str, StagedRow]] = field(default_factory=list)
 
 
-#: A row whose job the feed owns from now on, the index of its change, and what was sent.
+#: A row whose job the feed owns from now on, the index of its change, and the located row.
 _Owned = tuple[StagedRow, int, JobInput]
 
 
@@ -186,15 +186,15 @@ class Applier:
 
     def _apply_step(self, tx: Tx, rows: Sequence[_Row], done: _Written) -> None:
         feed = self._this.feed
-        found = look_up(tx, feed, (row.reference for row, _ in rows))
-        done.named.extend(job.id for job in found.jobs.values())
+        row_jobs = RowJobs.of(tx, feed, (row.reference for row, _ in rows))
+        done.named.extend(job.id for job in row_jobs.jobs.values())
         changes: list[Change] = []
         owned: list[_Owned] = []
         changing: list[StagedRow] = []
         for row, unlocated in rows:
-            job = found.jobs.get(row.reference)
+            job = row_jobs.jobs.get(row.reference)
             sent = places.locate(tx, feed.employer.id, unlocated)
-            decided = decide(feed, sent, job, found.owner(job), tx.now)
+            decided = decide(feed, sent, job, row_jobs.owner(job), tx.now)
             if not self._is_in_part(decided, done):
                 continue
             done.actions[decided.action] += 1
@@ -248,7 +248,7 @@ def _places_of(change: Change) -> list[str]:
 
 
 def _passes(error: Exception) -> bool:
-    """Return whether waiting may mend what made a write fail. A transaction decides on what it sees: if its decision is
+    """Return whether waiting may mend the failure of a write. A transaction decides on the jobs that it sees: if its decision is
     stale all the same, the store refuses to write it."""
     passes = isinstance(error, (StoreError, OSError, Stopped, ClockDoubted))
     return passes and not isinstance(error, StaleDecision)
@@ -260,9 +260,9 @@ def _archive(tx: Tx, *, this: FileRun, ids: Sequence[int], actor: Actor) -> tupl
     this.ctx.check_clock(tx.now)
     taken = archived = 0
     for part in this.store.steps(ids):
-        found = jobs.by_ids(tx, part)
-        owners = feed_jobs.ownership(tx, this.feed.id, list(found))
-        own = (job for job in found.values() if is_own(this.feed, job, owners.get(job.id, NO_OWNER)))
+        stored = jobs.by_ids(tx, part)
+        owners = feed_jobs.ownership(tx, this.feed.id, list(stored))
+        own = (job for job in stored.values() if is_own(this.feed, job, owners.get(job.id, NO_OWNER)))
         changes = [change for job in own if isinstance(change := decide_missing(job), Update)]
         jobs.apply(tx, changes, actor, run_id=this.run.id)
         feed_jobs.release(tx, [change.job.id for change in changes], run_id=this.run.id)

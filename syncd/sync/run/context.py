@@ -1,4 +1,4 @@
-"""What the steps of a run share: its feed, its file, its values and warnings, and what all runs of one importer have."""
+"""The context of a run, for its steps: its feed, its file, its values and warnings, and the parts that all runs share."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class ClockDoubted(SyncdError):
 @dataclass(frozen=True, slots=True)
 class Feed:
     """``id`` is the store's (0: the store does not know the feed yet, which is enough for a dry run). ``folder`` is
-    ``DROP/NAME``. ``fingerprint`` (16 bytes) is a digest of all that decides what an unchanged record results in:
-    the mapping's own fingerprint, the employer, and the settings of the feed that change what is sent."""
+    ``DROP/NAME``. ``fingerprint`` (16 bytes) is a digest of all that decides the result of an unchanged record:
+    the mapping's own fingerprint, the employer, and the settings of the feed that change a row."""
 
     id: int
     config: FeedConfig
@@ -161,10 +161,10 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What all runs of one importer share. ``stop`` is asked between two batches. ``scratch``: a folder with space for the
-    largest file (None: the system's own for temporary files). ``processes``: the most worker processes that validate a
-    large file (the setting ``sync.helpers``). ``monotonic`` is in seconds. ``trusts`` returns whether an instant can be trusted:
-    what a row or a missing job results in depends on the date."""
+    """The parts that all runs of one importer share. ``stop`` is asked between two batches. ``scratch``: a folder with space for
+    the largest file (None: the system's own for temporary files). ``processes``: the most worker processes that validate a large
+    file (the setting ``sync.helpers``). ``monotonic`` is in seconds. ``trusts`` returns whether an instant can be trusted: the
+    result of a row or of a missing job depends on the date."""
 
     store: Store
     catalogue: Catalogue
@@ -238,8 +238,8 @@ class FileRun:
 
     @property
     def reports_rows(self) -> bool:
-        """Whether the run reports what it finds in the file. It does not where its rows were applied before it was
-        approved: then what was found at that time is its report."""
+        """Whether the run reports the faults of the file. It does not where its rows were applied before it was approved: the
+        faults of that time are its report."""
         return not self.approved or self.run.holds is HoldScope.ALL
 
     def unknown(self) -> UnknownValues:

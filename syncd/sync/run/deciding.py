@@ -28,21 +28,25 @@ NO_OWNER = Ownership()
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The jobs of some references, and what the store knows of the feed and them."""
+class RowJobs:
+    """The jobs of some rows, by referenceId, and their owners by id."""
 
     jobs: Mapping[str, Job]
     owners: Mapping[int, Ownership]
 
+    @classmethod
+    def of(cls, tx: Tx, feed: Feed, references: Iterable[str]) -> RowJobs:
+        """Look the references up: a batch of them at most."""
+        stored = jobs.by_references(tx, feed.employer.id, list(dict.fromkeys(references)))
+        job_ids = [job.id for job in stored.values()]
+        return cls(stored, feed_jobs.ownership(tx, feed.id, job_ids, edits=_keeps_edits(feed)))
+
     def owner(self, job: Job | None) -> Ownership:
         return NO_OWNER if job is None else self.owners.get(job.id, NO_OWNER)
 
-
-def look_up(tx: Tx, feed: Feed, references: Iterable[str]) -> Found:
-    """Return what the store has of the references: a batch of them at most."""
-    found = jobs.by_references(tx, feed.employer.id, list(dict.fromkeys(references)))
-    owners = feed_jobs.ownership(tx, feed.id, [job.id for job in found.values()], edits=_keeps_edits(feed))
-    return Found(found, owners)
+    def own(self, feed: Feed) -> dict[str, Job]:
+        """Return the jobs that the feed owns."""
+        return {ref: job for ref, job in self.jobs.items() if self.owner(job).owner == feed.id}
 
 
 def decide(feed: Feed, sent: JobInput, current: Job | None, owner: Ownership, now: Moment) -> RowDecision:
@@ -75,23 +79,18 @@ def problems_of(decision: Decision | None) -> tuple[Problem, ...]:
 def written(
     feed: Feed, row: StagedRow, sent: JobInput, job: Job, now: Moment, *, created: bool
 ) -> feed_jobs.Written:
-    """Return what the store keeps of a located row that is now ``job``. ``created``: the row has just created it."""
+    """Return a located row that is now ``job`` as the store keeps it. ``created``: the row has just created the job."""
     return feed_jobs.Written(
         job_id=job.id,
         reference_id=row.reference,
         digest=row.digest,
         fingerprint=feed.fingerprint,
         job_version=job.version,
-        sent=sent_digests(feed, sent),
+        sent=field_digests(sent.fields) if _keeps_edits(feed) else None,
         due=row_due(sent, job, feed.config.policy, now),
         created=created,
         active=job.status is Status.ACTIVE,
     )
-
-
-def sent_digests(feed: Feed, sent: JobInput) -> dict[str, str] | None:
-    """Return digests of what the row sends, for a feed that keeps people's edits; None for any other."""
-    return field_digests(sent.fields) if _keeps_edits(feed) else None
 
 
 def _keeps_edits(feed: Feed) -> bool:

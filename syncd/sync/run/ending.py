@@ -1,4 +1,4 @@
-"""How a run ends: its state and counts, what is stored with it, and the log events."""
+"""The end of a run: its state and counts, its results in the store, and the log events."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REJECTED_BATCH = 500
 
 
 def shown_plan(this: FileRun, stage: Stage, plan: Plan, reason: str) -> ShownPlan:
-    """Return what a person decides about when the run is held for ``reason``."""
+    """Return the plan on which a person decides when the run is held for ``reason``."""
     return ShownPlan(
         plan.digest,
         stage.leaving.digest(),
@@ -38,7 +38,7 @@ def shown_plan(this: FileRun, stage: Stage, plan: Plan, reason: str) -> ShownPla
 
 
 def held(run: Run, hold: Hold | None) -> Run:
-    """Return the run with what is held and why."""
+    """Return the run with the scope and the reason of the hold."""
     if hold is None:
         return replace(run, holds=None, reason=None)
     return replace(run, holds=HoldScope.ALL if hold.all else HoldScope.ARCHIVE, reason=hold.reason)
@@ -49,7 +49,7 @@ def end_unchanged(this: FileRun, run: Run) -> Run:
 
 
 def end_applied(this: FileRun, run: Run, stage: Stage, plan: Plan, shown: ShownPlan | None = None) -> Run:
-    """End a run that applied all it had to. ``shown``: what a person approved, for an approved run."""
+    """End a run that applied all it had to. ``shown``: the plan that a person approved, for an approved run."""
     feed = this.feed
     whole = not run.counts.rejected and run.withheld is None
     reason = f"approved; it was held because {why_held(shown.reason)}" if shown is not None else None
@@ -76,7 +76,7 @@ def _remember_settings(tx: Tx, this: FileRun) -> None:
 def end_held(
     this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold, *, moved: str | None = None
 ) -> Run:
-    """End a run that waits for a person. ``moved``: what has changed since the run was shown before."""
+    """End a run that waits for a person. ``moved``: the change of its plan since it was shown before."""
     tally = plan.tally
     counts = plan.outcome(hold) if hold.all else replace(run.counts, missing=tally.missing)
     run = held(replace(run, state=RunState.HELD, counts=counts), hold)
@@ -138,7 +138,7 @@ def _end(
     def end(tx: Tx) -> list[Run]:
         also(tx)
         if this.reports_rows:
-            _store_unknown(tx, this)
+            results.set_unknown(tx, run.id, this.unknown())
         if run.state is not RunState.HELD:
             results.set_plan(tx, run.id, None)
         runs.save(tx, run)
@@ -163,12 +163,8 @@ def _store_rejected(this: FileRun, stage: Stage | None, summary: Summary | None)
             _log_rejected(run, row)
 
 
-def _store_unknown(tx: Tx, this: FileRun) -> None:
-    results.set_unknown(tx, this.run.id, this.unknown())
-
-
 def supersede(tx: Tx, run: Run, *, whole: bool) -> list[Run]:
-    """Supersede the feed's older held runs if ``run`` takes their place, and return them. What they applied is kept. ``whole``:
+    """Supersede the feed's older held runs if ``run`` takes their place, and return them. Their applied rows are kept. ``whole``:
     its file carries the whole feed."""
     if not takes_place(run, whole=whole):
         return []
@@ -183,7 +179,7 @@ def supersede(tx: Tx, run: Run, *, whole: bool) -> list[Run]:
 
 
 def reconciled(run: Run) -> None:
-    """Log ``feed.reconciled``, once for each run, whatever its state. A held or failed run has a second event."""
+    """Log ``feed.reconciled``, once for each run, in any state. A held or failed run has a second event."""
     log.info(Event.FEED_RECONCILED, **figures(run))
     if run.state is RunState.HELD:
         log.warning(Event.FEED_HELD, run=run.id, feed=run.feed, holds=run.holds, reason=run.reason)

@@ -1,7 +1,7 @@
 """The three ways through a run: normal, approved by a person, and dry. Each is a sequence of steps.
 
-The steps are in ``reading``, ``planner``, ``applier`` and ``ending``. Which file is run, and where it is filed
-afterwards, is decided in ``syncd.sync.arrival``."""
+The steps are in ``reading``, ``planner``, ``applier`` and ``ending``. ``syncd.sync.arrival`` chooses the file, and files it
+afterwards."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from syncd.sync.run.stage import Stage
 
 @dataclass(slots=True)
 class Planned:
-    """The result of a dry run. ``run`` has its counts, and in ``holds`` and ``reason`` what would hold it; it is not
+    """The result of a dry run. ``run`` has its counts, and in ``holds`` and ``reason`` the hold that it would get; it is not
     in the store and its id is 0. ``unchanged``: the file would not be read."""
 
     run: Run
@@ -95,9 +95,9 @@ class Importer:
     def approve(
         self, run_id: int, feed: Feed | None, *, session: int | None = None, agreed: str | None = None
     ) -> Run:
-        """Do what a held run of ``feed`` (None: it is not configured) showed. ``session``: of the operator, as in Actor.
-        ``agreed``: digest of the plan that a person saw; None: whatever it shows now. If the jobs have changed since, show
-        the new plan instead: the run stays ``held``.
+        """Carry out the plan that a held run of ``feed`` (None: it is not configured) showed. ``session``: of the operator, as in
+        Actor. ``agreed``: digest of the plan that a person saw; None: the plan that it shows now. If the jobs have changed since,
+        show the new plan instead: the run stays ``held``.
 
         Raises NotFound (the run, its feed, its file), NotHeld, Conflict (another plan than ``agreed``), UnusableFolder, and
         FeedError ``file_changed``.
@@ -115,11 +115,11 @@ class Importer:
             return _carry_out_approved(this, run, stage, plan, shown)
 
     def reject(self, run_id: int) -> Run:
-        """Decline a held run; what it applied is kept. Raises NotFound, NotHeld."""
+        """Decline a held run; its applied rows are kept. Raises NotFound, NotHeld."""
         return approval.reject(self._ctx.store, run_id)
 
     def plan(self, feed: Feed, path: Path) -> Planned:
-        """Return what a run of the file at ``path`` would do. Only scratch files are written. Raises FeedError for a
+        """Plan a run of the file at ``path``. Only scratch files are written. Raises FeedError for a
         file that cannot be used."""
         source, employer = DropFile.at(path), feed.employer
         run = Run(
@@ -176,13 +176,13 @@ def _last_if_settled(tx: Tx, feed: Feed, run: Run) -> Run | None:
 
 
 def _may_have_been_delta(tx: Tx, feed: Feed) -> bool:
-    """Return whether what the last file lacked may be missing only now."""
+    """Return whether the jobs that the last file lacked may be missing only now."""
     config = feed.config
     return config.policy.mode == "snapshot" and feeds.settings_changed(tx, feed.id, config.settings_digest)
 
 
 def _carry_out(this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | None) -> Run:
-    """Apply what the guard allows, and end the run."""
+    """Apply the rows and archives that the guard allows, and end the run."""
     if hold is not None and hold.all:
         return end_held(this, run, stage, plan, hold)
     run = replace(run, counts=plan.certain)
@@ -199,7 +199,7 @@ def _carry_out(this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | N
 
 
 def _carry_out_approved(this: FileRun, run: Run, stage: Stage, plan: Plan, shown: ShownPlan) -> Run:
-    """Apply what a person approved: all of it, or, where the other rows were applied before, what archives."""
+    """Apply the approved plan: all of it, or, where the other rows were applied before, the archives."""
     everything = run.holds is HoldScope.ALL
     moved = shown.differs(shown_plan(this, stage, plan, shown.reason), everything=everything)
     if moved is not None:
@@ -219,8 +219,8 @@ def _carry_out_approved(this: FileRun, run: Run, stage: Stage, plan: Plan, shown
 def _write_failed(
     this: FileRun, stage: Stage, plan: Plan, applier: Applier, hold: Hold | None = None
 ) -> Hold:
-    """Return the hold of a run of which writes failed. ``hold``: what holds it already. What was archived is no longer
-    shown as what would be."""
+    """Return the hold of a run of which writes failed. ``hold``: an earlier one. Jobs that were archived are no longer shown as
+    jobs that would be."""
     for batch in stage.leaving.batches(BATCH):
         now = this.store.read(partial(jobs.by_ids, job_ids=[job for job, _ in batch]))
         stage.leaving.drop(job for job, version in batch if job not in now or now[job].version != version)

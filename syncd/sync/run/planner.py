@@ -1,22 +1,29 @@
-"""The plan of a run: what each row and each missing job results in, decided against the store as it is.
+"""The planner of a run: decides each row and each missing job against the store as it is. Its result is a Plan.
 
 Nothing is written to a job. The applier decides again inside its transactions, because the store may have changed
 since."""
 
 from __future__ import annotations
 
+import hashlib
+import re
 import time
-from collections.abc import Iterable, Sequence
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
+from functools import lru_cache, partial
 
 from syncd.domain import (
     CHANGEABLE,
     Create,
     Job,
     JobInput,
+    Likeness,
     Moment,
+    Outline,
+    Place,
     PlanCounts,
     Reject,
     RowAction,
@@ -25,21 +32,26 @@ from syncd.domain import (
     Status,
     Update,
     likeness,
+    likeness_of,
     place_key,
 )
-from syncd.store import Tx, feeds, places, runs
-from syncd.sync.run.context import FileRun, Summary
-from syncd.sync.run.deciding import Found, decide, look_up, problems_of
-from syncd.sync.run.missing import name_rejected, owned_active, plan_missing
-from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange, PlanProgress
+from syncd.store import Tx, feed_jobs, feeds, jobs, places, runs
+from syncd.sync.run.context import Feed, FileRun, Summary
+from syncd.sync.run.deciding import RowJobs, decide, problems_of
+from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange
 from syncd.sync.run.repeats import warn_of_repeats
 from syncd.sync.run.stage import Stage, StagedRow
-from syncd.sync.validation import pack_problems, unpack
+from syncd.sync.validation import RowKind, pack_problems, unpack
 
 _RECENT = timedelta(hours=24)
-#: After each batch, requests that come have the interpreter for so long: one takes 2 to 5 ms, and much longer beside a thread
-#: that computes.
+#: Active jobs that are looked at together.
+_PAGE = 5000
+#: After each batch, requests that come have the interpreter for this many seconds: one takes 2 to 5 ms, and much longer beside a
+#: thread that computes.
 PAUSE_SECONDS = 0.005
+_TAG = re.compile(r"<[^>]*>")
+#: An enumeration takes microseconds to show a member.
+_shown = lru_cache(typed=True)(repr)
 
 
 def make_plan(
@@ -47,120 +59,234 @@ def make_plan(
 ) -> Plan:
     """Plan the whole stage. ``on_change`` gets each change, in order. Raises Stopped, ClockDoubted."""
     with this.measured("plan"):
+        return _Planner(this, stage, summary, on_change).plan(sha256)
+
+
+class _Planner:
+    """Makes one plan: first of the valid rows, then of the jobs that rejected rows name, then of the missing jobs."""
+
+    def __init__(self, this: FileRun, stage: Stage, summary: Summary, on_change: OnChange | None) -> None:
+        self._this, self._feed, self._stage, self._summary = this, this.feed, stage, summary
+        self._on_change = on_change
         filtered = sum(summary.filtered.values())
-        tally = PlanCounts(summary.read - filtered, filtered, summary.rejected, summary.assumed)
-        progress = PlanProgress(this, stage, summary, on_change, tally)
-        _RowPlanner(progress).plan()
-        name_rejected(progress)
-        plan_missing(progress)
-        actions, archiving = progress.actions, progress.archiving
-        tally.created = actions[RowAction.CREATED]
-        tally.changed = (
-            actions[RowAction.UPDATED] + actions[RowAction.REACTIVATED] - archiving[RowAction.UPDATED]
-        )
-        tally = this.store.read(partial(_with_history, this=this, tally=tally, sha256=sha256))
-        warn_of_repeats(this, stage, summary)
-        found = RunCounts(
-            read=summary.read,
-            rejected=summary.rejected,
-            unchanged=progress.known,
-            # records of one job that are known have the same bytes
-            replaced=summary.replaced + summary.known - progress.known,
-            filtered=filtered,
-            missing=progress.lacking,
-            warnings=this.warnings.total,
-        )
-        counts = found.plus(actions)
-        certain = replace(found, rejected=counts.rejected)
-        digest = progress.digest.hexdigest()
-        return Plan(summary, tally, counts, certain, archiving, digest, progress.waiting, progress.back)
-
-
-def _with_history(tx: Tx, *, this: FileRun, tally: PlanCounts, sha256: str | None) -> PlanCounts:
-    """Return the tally with what earlier runs of the feed add to it."""
-    feed = this.feed
-    repeats = this.run.repeats
-    behind = repeats is not None and runs.is_behind(tx, feed.id, repeats)
-    return replace(
-        tally,
-        recent_archives=feeds.recent_archives(tx, feed.id, tx.now.instant - _RECENT),
-        feed_changed=feeds.settings_changed(tx, feed.id, feed.config.settings_digest),
-        older_bytes=behind or runs.applied_before(tx, feed.id, sha256 or ""),
-    )
-
-
-class _RowPlanner:
-    """Plans the valid rows in order."""
-
-    def __init__(self, progress: PlanProgress) -> None:
-        self._progress, self._this, self._stage = progress, progress.this, progress.stage
-        self._named: list[int] = []
+        self._tally = PlanCounts(summary.read - filtered, filtered, summary.rejected, summary.assumed)
+        self._actions: Counter[str] = Counter()
+        self._archiving: Counter[str] = Counter()
+        self._digest = hashlib.sha256()
+        self._waiting, self._back = array("q"), array("q")
+        self._lacking = 0
         self._new_places: set[str] = set()
         # Whether a job could turn out missing, and a new one could be that job under another referenceId.
-        self._may_miss = progress.summary.archives and any(owned_active(progress.this, 0, limit=1))
+        self._may_miss = summary.archives and any(self._active_after(0, limit=1))
 
-    def plan(self) -> None:
-        tally = self._progress.tally
-        self._progress.known = tally.named_active = tally.described = self._stage.known.name_jobs()
-        done = 0
+    def plan(self, sha256: str | None) -> Plan:
+        tally, actions, archiving, summary = self._tally, self._actions, self._archiving, self._summary
+        known = tally.named_active = tally.described = self._stage.known.name_jobs()
+        self._plan_rows()
+        self._name_jobs_of_rejected_rows()
+        self._plan_missing()
+        tally.created = actions[RowAction.CREATED]
+        changed = actions[RowAction.UPDATED] + actions[RowAction.REACTIVATED]
+        tally.changed = changed - archiving[RowAction.UPDATED]
+        tally = self._this.store.read(partial(self._with_history, sha256=sha256))
+        warn_of_repeats(self._this, self._stage, summary)
+        certain = RunCounts(
+            read=summary.read,
+            rejected=summary.rejected,
+            unchanged=known,
+            # records of one job that are known have the same bytes
+            replaced=summary.replaced + summary.known - known,
+            filtered=tally.filtered,
+            missing=self._lacking,
+            warnings=self._this.warnings.total,
+        )
+        counts = certain.plus(actions)
+        certain = replace(certain, rejected=counts.rejected)
+        digest = self._digest.hexdigest()
+        return Plan(summary, tally, counts, certain, archiving, digest, self._waiting, self._back)
+
+    def _with_history(self, tx: Tx, sha256: str | None) -> PlanCounts:
+        """Return the tally with the figures of earlier runs of the feed."""
+        feed, repeats = self._feed, self._this.run.repeats
+        behind = repeats is not None and runs.is_behind(tx, feed.id, repeats)
+        return replace(
+            self._tally,
+            recent_archives=feeds.recent_archives(tx, feed.id, tx.now.instant - _RECENT),
+            feed_changed=feeds.settings_changed(tx, feed.id, feed.config.settings_digest),
+            older_bytes=behind or runs.applied_before(tx, feed.id, sha256 or ""),
+        )
+
+    def _note(self, action: str, *what: object) -> None:
+        """Add a step to the digest. Its form never changes: held runs keep digests."""
+        self._digest.update(f"({_shown(action)}, {', '.join(map(repr, what))})".encode())
+
+    # -- valid rows --------------------------------------------------------------------------------------------
+
+    def _plan_rows(self) -> None:
+        this, done = self._this, 0
         for batch in self._stage.rows.valid(BATCH):
-            found, sents, now = self._this.store.read(partial(self._look_up, rows=batch))
-            for row, sent in zip(batch, sents, strict=True):
-                self._row(row, sent, found, now)
+            row_jobs, sents, now = this.store.read(partial(self._look_up, rows=batch))
+            named = [self._row(row, sent, row_jobs, now) for row, sent in zip(batch, sents, strict=True)]
+            self._stage.named.add(job_id for job_id in named if job_id is not None)
             done += len(batch)
-            if self._this.store.recent_requests:
+            if this.store.recent_requests:
                 time.sleep(PAUSE_SECONDS)
-            self._stage.named.add(self._named)
-            self._named.clear()
-            self._this.after_batch("planning", done, self._progress.summary.read, done)
+            this.after_batch("planning", done, self._summary.read, done)
 
-    def _look_up(self, tx: Tx, *, rows: Sequence[StagedRow]) -> tuple[Found, list[JobInput], Moment]:
+    def _look_up(self, tx: Tx, *, rows: Sequence[StagedRow]) -> tuple[RowJobs, list[JobInput], Moment]:
         """Return the jobs of the rows, the rows located, and the present."""
-        feed = self._this.feed
         self._this.ctx.check_clock(tx.now)
-        found = look_up(tx, feed, (row.reference for row in rows))
-        return found, [places.locate(tx, feed.employer.id, unpack(row.body)) for row in rows], tx.now
+        row_jobs = RowJobs.of(tx, self._feed, (row.reference for row in rows))
+        located = [places.locate(tx, self._feed.employer.id, unpack(row.body)) for row in rows]
+        return row_jobs, located, tx.now
 
-    def _row(self, row: StagedRow, sent: JobInput, found: Found, now: Moment) -> None:
-        job = found.jobs.get(row.reference)
-        decided = decide(self._this.feed, sent, job, found.owner(job), now)
-        decision, tally = decided.decision, self._progress.tally
-        self._count(decided.action, job, row.reference)
-        after = job
+    def _row(self, row: StagedRow, sent: JobInput, row_jobs: RowJobs, now: Moment) -> int | None:
+        """Plan one row. Return the id of the job that it names."""
+        job = row_jobs.jobs.get(row.reference)
+        decided = decide(self._feed, sent, job, row_jobs.owner(job), now)
+        decision, tally, after = decided.decision, self._tally, job
+        self._actions[decided.action] += 1
         if isinstance(decision, Reject):
             tally.rejected += 1
             self._stage.rows.reject(row.number, pack_problems(problems_of(decision)))
         elif decision is not None:
             after = decision.job
-            if self._progress.on_change is not None and isinstance(decision, Create | Update):
-                self._progress.on_change(_planned(decided, job, decision))
+            if self._on_change is not None and isinstance(decision, Create | Update):
+                self._on_change(_planned(decided, job, decision))
                 self._warn_of_new_places(after, row)
         if job is None:
+            self._note(decided.action, row.reference)
             if after is not None and self._may_miss:
                 self._stage.new.add(likeness(after))
-            return
+            return None
+        self._note(decided.action, job.id, job.version)
         if decided.archives:
-            self._progress.archiving[decided.action] += 1
+            self._archiving[decided.action] += 1
             tally.expired_archives += 1
             self._stage.leaving.add([(job.id, job.version)], expired=True)
-        self._named.append(job.id)
         if job.status is Status.ACTIVE and after is not None:
-            self._progress.compare(job, after)
+            self._compare(job, after)
+        return job.id
+
+    def _compare(self, old: Job, new: Job) -> None:
+        """Count a job that was active before the run and is named by it."""
+        tally = self._tally
+        tally.named_active += 1
+        tally.retitled += old.title != new.title
+        if old.description:
+            tally.described += 1
+            if old.description != new.description:
+                tally.shrunk += lost_half(old.description, new.description)
 
     def _warn_of_new_places(self, job: Job, row: StagedRow) -> None:
         """Warn of places that the applier would add, and would warn of."""
         for place in job.locations:
             if not place.id and (key := place_key(place.description)) not in self._new_places:
                 self._new_places.add(key)
-                member = self._progress.summary.member_of(row.number)
+                member = self._summary.member_of(row.number)
                 self._this.warnings.add_new_place(place.description, row.number, row.reference, member)
 
-    def _count(self, action: str, job: Job | None, reference: str) -> None:
-        self._progress.actions[action] += 1
-        if job is not None:
-            self._progress.note(action, job.id, job.version)
-        else:
-            self._progress.note(action, reference)
+    # -- rejected rows -----------------------------------------------------------------------------------------
+
+    def _name_jobs_of_rejected_rows(self) -> None:
+        """Name the jobs of rejected rows; that of a ragged row only where the feed owns the job. Stage the likenesses of the rows
+        that name no job."""
+        rows, tally = self._stage.rows, self._tally
+        tally.without_reference += sum(rows.count(kind, None) for kind in (RowKind.REJECTED, RowKind.RAGGED))
+        for references in rows.references(RowKind.REJECTED, BATCH):
+            self._name(self._jobs_of(references).jobs.values())
+        for references in rows.references(RowKind.RAGGED, BATCH):
+            own = self._jobs_of(references).own(self._feed)
+            self._name(own.values())
+            foreign = [reference for reference in references if reference not in own]
+            tally.without_reference += sum(rows.count(RowKind.RAGGED, reference) for reference in foreign)
+        max_unnamed = self._feed.config.policy.max_unnamed
+        if not self._summary.archives or max_unnamed.crossed(tally.without_reference, tally.read):
+            return  # they are too many for their jobs to be spared
+        for batch in rows.outlines(BATCH):
+            for number, like in self._this.store.read(partial(_likenesses, feed=self._feed, rows=batch)):
+                self._stage.unnamed.add(number, like)
+
+    def _jobs_of(self, references: Sequence[str]) -> RowJobs:
+        return self._this.store.read(lambda tx: RowJobs.of(tx, self._feed, references))
+
+    def _name(self, named_jobs: Iterable[Job]) -> None:
+        named = self._stage.named
+        for job in named_jobs:
+            if job.status is Status.ACTIVE and job.id not in named:
+                self._compare(job, job)
+            named.add([job.id])
+
+    # -- missing jobs ------------------------------------------------------------------------------------------
+
+    def _plan_missing(self) -> None:
+        """Count the feed's active jobs and, if the run may archive, find those that the file does not name."""
+        archives, grace, after = self._summary.archives, self._feed.config.policy.grace, 0
+        while True:
+            active, misses = self._active_after(after)
+            if not active:
+                return
+            first, after = active[0], active[-1]
+            self._tally.active += len(active)
+            named = self._stage.named.between(first, after) if archives or misses else set[int]()
+            if archives:
+                named.update(self._name_like([job_id for job_id in active if job_id not in named]))
+                lacking = [job_id for job_id in active if job_id not in named]
+                self._lacking += len(lacking)
+                self._waiting.extend(job_id for job_id in lacking if misses.get(job_id, 0) + 1 < grace)
+                missing = [job_id for job_id in lacking if misses.get(job_id, 0) + 1 >= grace]
+                for start in range(0, len(missing), BATCH):
+                    self._plan_archives(missing[start : start + BATCH])
+            self._back.extend(sorted(named & misses.keys()))  # also of a file that is not whole
+            self._this.after_batch("planning", self._tally.active, self._tally.active)
+
+    def _active_after(self, job_id: int, limit: int = _PAGE) -> tuple[list[int], dict[int, int]]:
+        """Return the ids of the feed's next active jobs above ``job_id``, and how many snapshots lacked those that wait."""
+        feed = self._feed
+        return self._this.store.read(
+            lambda tx: feed_jobs.owned_active(tx, feed.id, job_id, limit, employer_wide=feed.employer_wide)
+        )
+
+    def _name_like(self, job_ids: list[int]) -> Iterator[int]:
+        """Name the jobs that are like a row without a readable referenceId, and yield their ids."""
+        unnamed = self._stage.unnamed
+        for start in range(0, len(job_ids) if unnamed else 0, BATCH):
+            stored = self._this.store.read(partial(jobs.by_ids, job_ids=job_ids[start : start + BATCH]))
+            for job in stored.values():
+                if (number := unnamed.like(likeness(job))) is not None:
+                    self._name([job])
+                    row = f"record {number}, which has no readable referenceId"
+                    detail = f"the file does not name job {job.id}; it stays, because {row}, is like it"
+                    member = self._summary.member_of(number)
+                    self._this.warnings.add("named_by_likeness", detail, number, job.reference_id, member)
+                    yield job.id
+
+    def _plan_archives(self, job_ids: list[int]) -> None:
+        stored = self._this.store.read(partial(jobs.by_ids, job_ids=job_ids))
+        for job in sorted(stored.values(), key=lambda job: job.id):
+            self._tally.missing += 1
+            self._tally.rekeyed += self._stage.new.take(likeness(job))
+            self._note("archive", job.id, job.version)
+            if self._on_change is not None:
+                fields: dict[str, tuple[object, object]] = {"status": (Status.ACTIVE, Status.ARCHIVED)}
+                change = PlannedChange("archived", job.reference_id, job.id, fields, job.title, "missing")
+                self._on_change(change)
+        self._stage.leaving.add((job.id, job.version) for job in stored.values())
+
+
+def _likenesses(
+    tx: Tx, *, feed: Feed, rows: Sequence[tuple[int, str | None, Outline]]
+) -> list[tuple[int, Likeness]]:
+    """Return the likeness of each row that names no job. A URL that several active jobs have says nothing."""
+    references = (reference for _, reference, _ in rows if reference is not None)
+    own = RowJobs.of(tx, feed, references).own(feed)
+    shared = jobs.shared_urls(tx, feed.employer.id, [url for _, _, (_, _, url) in rows if url is not None])
+    likenesses = []
+    for number, reference, (title, where, url) in rows:
+        if reference not in own:
+            located = places.find_all(tx, feed.employer.id, [Place(*place) for place in where])
+            likenesses.append((number, likeness_of(title, located, None if url in shared else url)))
+    return likenesses
 
 
 def _planned(decided: RowDecision, before: Job | None, decision: Create | Update) -> PlannedChange:
@@ -177,3 +303,16 @@ def _planned(decided: RowDecision, before: Job | None, decision: Create | Update
 def changed_fields(before: Job, after: Job, names: Iterable[str]) -> dict[str, tuple[object, object]]:
     """Return wire name → (before, after) of some fields."""
     return {name: (getattr(before, CHANGEABLE[name]), getattr(after, CHANGEABLE[name])) for name in names}
+
+
+def lost_half(before: str, after: str | None) -> bool:
+    """Return whether a description lost half of its text or more, its tags not counted."""
+    twice = 2 * _text_length(after)
+    if twice > len(before):  # as nearly always
+        return False
+    length = _text_length(before)
+    return length > 0 and twice <= length
+
+
+def _text_length(description: str | None) -> int:
+    return len(_TAG.sub("", description)) if description else 0

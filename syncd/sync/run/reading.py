@@ -15,10 +15,10 @@ from syncd.feeds.readers import FeedReader, Known, Opener, Record, read_stream
 from syncd.logs import Event
 from syncd.store import Store, Tx, feed_jobs, places, runs
 from syncd.sync.run.context import Feed, FileRun, Summary
-from syncd.sync.run.deciding import decide, look_up, problems_of
+from syncd.sync.run.deciding import RowJobs, decide, problems_of
 from syncd.sync.run.faults import file_fault
 from syncd.sync.run.repeats import merge_places
-from syncd.sync.run.stage import ASKED, Stage
+from syncd.sync.run.stage import MAX_LOOKED_UP, Stage
 from syncd.sync.validation import (
     NotOneRecord,
     NoWorker,
@@ -90,7 +90,7 @@ class _Reading:
         self._this, self._stage, self._workers = this, stage, workers
         self._known_records = KnownRecords(this.store, this.feed)
         slicing = workers > 0 and not config.read.outside
-        # what a record results in depends on the others of its referenceId where their places are merged
+        # the result of a record depends on the others of its referenceId where their places are merged
         known = self._known_records.find if config.policy.repeats == "last" else lambda digests: ()
         self._reader = _open(this, this.source.open, known, slicing=slicing)
         self._validator = RowValidator(config.mapping, this.ctx.catalogue)
@@ -221,20 +221,20 @@ class _Reading:
             warnings.add(code, detail, record.number, row.reference, self._reader.member_of(record.number))
 
     def _judged_whole(self, rows: Sequence[ValidatedRow]) -> Sequence[ValidatedRow]:
-        """Add to the problems of rejected rows what else is wrong with them: what a new job would lack, or what the job of the
-        row says against the rest of it."""
+        """Add to the problems of rejected rows those of their other fields: the fields that a new job would lack, or
+        conflicts with the job of the row."""
         feed = self._this.feed
         rests = {place: unpack(row.rest) for place, row in enumerate(rows) if row.rest is not None}
         if not rests:
             return rows
 
         def decided(tx: Tx) -> dict[int, Decision | None]:
-            found = look_up(tx, feed, filter(None, (rows[place].reference for place in rests)))
+            row_jobs = RowJobs.of(tx, feed, filter(None, (rows[place].reference for place in rests)))
             decisions = {}
             for place, sent in rests.items():
-                job = found.jobs.get(rows[place].reference or "")
+                job = row_jobs.jobs.get(rows[place].reference or "")
                 located = places.locate(tx, feed.employer.id, sent)
-                decisions[place] = decide(feed, located, job, found.owner(job), tx.now).decision
+                decisions[place] = decide(feed, located, job, row_jobs.owner(job), tx.now).decision
             return decisions
 
         whole = list(rows)
@@ -252,13 +252,12 @@ class _Reading:
         if reader.withheld is not None:
             return False, reader.withheld
         if reader.declared is not None and reader.declared > self._read:
-            found = f"the file says that it has {reader.declared} records, but {self._read} were found"
-            return False, found
+            return False, f"the file says that it has {reader.declared} records, but {self._read} were found"
         return True, None
 
 
 class KnownRecords:
-    """Which records need not be validated: the feed wrote the same bytes before, and nothing has changed since.
+    """The records that need not be validated: the feed wrote the same bytes before, and nothing has changed since.
 
     A reader calls ``find`` with the digests of its next records; ``rows`` then returns the jobs of those that are known.
 
@@ -274,29 +273,29 @@ class KnownRecords:
             lambda tx: (runs.clock_went_back(tx, feed.id), feed_jobs.any_waits(tx, feed.id))
         )
         self._after, self._more = 0, not went_back
-        self._found: _Page = {}
+        self._known: _Page = {}
         self._previous: _Page = {}
 
     def find(self, digests: list[bytes]) -> Collection[bytes]:
         """Return those of the digests that are known."""
-        found: _Page = {}
-        some: _Page = {}
+        known: _Page = {}
+        on_page: _Page = {}
         for page in self._pages:
-            found |= (some := _on_page(page, digests))
-        while self._more and (some or not self._pages):  # the file has come to the newest page
-            found |= (some := _on_page(self._fetch(), digests))
-        if len(found) < len(digests) and self._after:  # the feed has jobs
-            rest = list(dict.fromkeys(digest for digest in digests if digest not in found))
-            for start in range(0, len(rest), ASKED):
-                found |= self._look_up(rest[start : start + ASKED])
+            known |= (on_page := _on_page(page, digests))
+        while self._more and (on_page or not self._pages):  # the file has come to the newest page
+            known |= (on_page := _on_page(self._fetch(), digests))
+        if len(known) < len(digests) and self._after:  # the feed has jobs
+            rest = list(dict.fromkeys(digest for digest in digests if digest not in known))
+            for start in range(0, len(rest), MAX_LOOKED_UP):
+                known |= self._look_up(rest[start : start + MAX_LOOKED_UP])
         # a reader may ask for the next records before it has given out all of these
-        self._previous, self._found = self._found, found
-        return found.keys()
+        self._previous, self._known = self._known, known
+        return known.keys()
 
     def rows(self, digests: list[bytes]) -> list[feed_jobs.KnownRow]:
         """Return the jobs of known records that were asked for together."""
-        found = self._found if digests[0] in self._found else self._previous
-        return [found[digest] for digest in digests]
+        known = self._known if digests[0] in self._known else self._previous
+        return [known[digest] for digest in digests]
 
     def _fetch(self) -> _Page:
         """Return the next page."""

@@ -41,8 +41,8 @@ from syncd.store import Store, Tx, feed_jobs, feeds, history, jobs, runs
 from syncd.store.runs import former_owners, results
 from syncd.sync.run.context import Warnings
 from syncd.sync.run.ending import figures, reconciled
-from syncd.sync.run.plan import OnChange, PlannedChange, lost_half
-from syncd.sync.run.planner import changed_fields
+from syncd.sync.run.plan import OnChange, PlannedChange
+from syncd.sync.run.planner import changed_fields, lost_half
 
 log = structlog.get_logger("syncd.sync")
 

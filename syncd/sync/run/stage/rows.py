@@ -9,6 +9,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from syncd.feeds.readers import Record
 from syncd.sync.run.stage.known import KnownPieces
 from syncd.sync.validation import RowKind, ValidatedRow, unpack_problems
 
-_Found = tuple[Any, ...]
+_Values = tuple[Any, ...]
 #: Bytes that are written at once, and that may be read without need.
 _PIECE = 1 << 20
 _TABLES = """
@@ -31,9 +32,9 @@ CREATE TABLE outline (number INTEGER PRIMARY KEY, reference TEXT, outline BLOB);
 #: The kind of a valid row that is not applied: a later valid record has its referenceId.
 _REPLACED = 0
 #: References of rows that are looked up in memory: up to some megabytes.
-_IN_MEMORY = 20_000
+_MAX_IN_MEMORY = 20_000
 #: Values that are looked up at once: a statement has a limit.
-ASKED = 10_000
+MAX_LOOKED_UP = 10_000
 #: The most bytes of bodies that are read at once.
 MAX_BATCH_SIZE = 4 << 20
 #: Records that are inserted at once.
@@ -43,7 +44,7 @@ _BUFFER = 1000
 class Bodies:
     """The bodies of rows, one after the other in a file without a name, each found by its offset and size.
 
-    They are written and read in long pieces, which costs a third of what pages of a table would."""
+    They are written and read in long pieces, which costs a third of pages of a table."""
 
     def __init__(self, folder: Path | None) -> None:
         self._file = tempfile.TemporaryFile(prefix="syncd-bodies-", dir=folder, buffering=_PIECE)  # noqa: SIM115
@@ -145,17 +146,17 @@ class Records:
     def _references(self) -> Callable[[list[str]], Collection[str]] | None:
         """Return a function that returns those of some references that a valid row has; None if no row has a reference."""
         query = "SELECT DISTINCT reference FROM row WHERE kind = 1 LIMIT ?"
-        found = {reference for (reference,) in self._db.execute(query, (_IN_MEMORY + 1,))}
-        if len(found) > _IN_MEMORY:
-            return lambda references: _present(self._db, references)
-        return found.intersection if found else None
+        references = {reference for (reference,) in self._db.execute(query, (_MAX_IN_MEMORY + 1,))}
+        if len(references) > _MAX_IN_MEMORY:
+            return partial(_present, self._db)
+        return references.intersection if references else None
 
 
 def _present(db: sqlite3.Connection, references: Sequence[str]) -> set[str]:
     """Return those of the references that a valid row has."""
     present: set[str] = set()
-    for start in range(0, len(references), ASKED):
-        some = references[start : start + ASKED]
+    for start in range(0, len(references), MAX_LOOKED_UP):
+        some = references[start : start + MAX_LOOKED_UP]
         query = f"SELECT reference FROM row WHERE kind = 1 AND reference IN ({','.join('?' * len(some))})"  # noqa: S608
         present.update(reference for (reference,) in db.execute(query, some))
     return present
@@ -185,12 +186,12 @@ class Rows:
             "WHERE kind = 1 AND number > ? ORDER BY number LIMIT ?"
         )
         after = 0
-        while found := self._db.execute(query, (after, size)).fetchall():
-            found = _within(MAX_BATCH_SIZE, found)
-            bodies = self._bodies.get([(at, size) for *_, at, size in found])
+        while rows := self._db.execute(query, (after, size)).fetchall():
+            rows = _within(MAX_BATCH_SIZE, rows)
+            bodies = self._bodies.get([(at, size) for *_, at, size in rows])
             batch = [
                 StagedRow(number, line, reference, digest, body)
-                for (number, line, reference, digest, *_), body in zip(found, bodies, strict=True)
+                for (number, line, reference, digest, *_), body in zip(rows, bodies, strict=True)
             ]
             yield batch
             after = batch[-1].number
@@ -203,24 +204,24 @@ class Rows:
             "ORDER BY number LIMIT ?"
         )
         after = 0
-        while found := self._db.execute(query, (RowKind.VALID, _REPLACED, after, size)).fetchall():
-            found = _within(MAX_BATCH_SIZE, found)
-            bodies = self._bodies.get([(at, size) for *_, at, size in found])
+        while rows := self._db.execute(query, (RowKind.VALID, _REPLACED, after, size)).fetchall():
+            rows = _within(MAX_BATCH_SIZE, rows)
+            bodies = self._bodies.get([(at, size) for *_, at, size in rows])
             yield [
                 RejectedRow(number, line, reference, unpack_problems(body), member_of(number))
-                for (number, line, reference, *_), body in zip(found, bodies, strict=True)
+                for (number, line, reference, *_), body in zip(rows, bodies, strict=True)
             ]
-            after, *_ = found[-1]
+            after, *_ = rows[-1]
 
     def bodies_of(self, numbers: Collection[int]) -> dict[int, bytes]:
-        """Return the bodies of those of these records that are valid rows, by number. At most ASKED numbers."""
+        """Return the bodies of those of these records that are valid rows, by number. At most MAX_LOOKED_UP numbers."""
         query = (
             f"SELECT number, at, size FROM row WHERE number IN ({','.join('?' * len(numbers))}) "  # noqa: S608
             f"AND kind IN ({RowKind.VALID:d}, {_REPLACED})"
         )
-        found = self._db.execute(query, list(numbers)).fetchall()
-        bodies = self._bodies.get([(at, size) for _, at, size in found])
-        return {number: body for (number, *_), body in zip(found, bodies, strict=True)}
+        rows = self._db.execute(query, list(numbers)).fetchall()
+        bodies = self._bodies.get([(at, size) for _, at, size in rows])
+        return {number: body for (number, *_), body in zip(rows, bodies, strict=True)}
 
     def reject(self, number: int, problems: bytes) -> None:
         """Reject a row that was valid by itself: the store's state does not allow it."""
@@ -252,9 +253,9 @@ class Rows:
         """Yield (number, reference, outline) of the rows that have an outline, in file order, ``size`` at a time."""
         query = "SELECT number, reference, outline FROM outline WHERE number > ? ORDER BY number LIMIT ?"
         after = 0
-        while found := self._db.execute(query, (after, size)).fetchall():
-            yield [(number, reference, marshal.loads(data)) for number, reference, data in found]  # noqa: S302 - our own scratch file
-            after, *_ = found[-1]
+        while rows := self._db.execute(query, (after, size)).fetchall():
+            yield [(number, reference, marshal.loads(data)) for number, reference, data in rows]  # noqa: S302 - our own scratch file
+            after, *_ = rows[-1]
 
     def replaced(self) -> Iterator[tuple[str, int, int]]:
         """Yield (reference, number, number of the record that counts) for each replaced record with another content."""
@@ -292,12 +293,12 @@ class Rows:
     def take_late(self, number: int) -> tuple[Problem, ...] | None:
         """Return the problems of such a row, once."""
         query = "UPDATE row SET late = 2 WHERE number = ? AND late = 1 RETURNING at, size"
-        found = self._db.execute(query, (number,)).fetchall()
-        return unpack_problems(*self._bodies.get(found)) if found else None
+        rows = self._db.execute(query, (number,)).fetchall()
+        return unpack_problems(*self._bodies.get(rows)) if rows else None
 
 
-def _within(most: int, found: list[_Found]) -> list[_Found]:
+def _within(most: int, rows: list[_Values]) -> list[_Values]:
     """Return the first of the rows, at least one, whose bodies have no more than ``most`` bytes together. A row has the size of
     its body last."""
-    ends = accumulate(size for *_, size in found)
-    return [row for row, end in zip(found, ends, strict=True) if end <= most] or found[:1]
+    ends = accumulate(size for *_, size in rows)
+    return [row for row, end in zip(rows, ends, strict=True) if end <= most] or rows[:1]

@@ -42,7 +42,7 @@ def scratch_fault(error: BaseException) -> str | None:
 
 
 class Stage:
-    """``known`` and ``records``: the records as they are read; ``rows``: what was made of them. ``named``,
+    """``known`` and ``records``: the records as they are read; ``rows``: the rows that were made of them. ``named``,
     ``leaving`` and ``new``: jobs that the file names, that would be archived, and that would be created.
     ``unnamed``: rows that name no job.
 
