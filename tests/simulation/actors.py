@@ -191,7 +191,8 @@ class Operators:
             known = scene.engine.feeds(store)
             scene.engine.worker(store, known, interrupted).import_file(known[feed], path)
 
-        scene.ledger.imported(done=self._command("import", bring))
+        scene.ledger.imported()
+        self._command("import", bring)
 
     def revert(self, feed: str, back: int) -> None:
         """``syncd runs revert --yes``, for one of the feed's runs."""
@@ -220,7 +221,8 @@ class Operators:
             self._scene.engine.worker(store, known, interrupted).run_again(known[feed], number or 0)
 
         if number is not None:
-            self._scene.ledger.imported(done=self._command("again", run_again))
+            self._scene.ledger.imported()
+            self._command("again", run_again)
 
     def pause(self, feed: str) -> None:
         """``syncd feed pause``."""

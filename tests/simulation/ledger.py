@@ -17,7 +17,6 @@ from tests.clock import Clock
 from tests.simulation.contents import IMPORTED, Content
 from tests.simulation.engine import EMPLOYER, Engine
 from tests.simulation.model import EDITED, KEEPING, Model, Reconciliation, Sent, World, agreement, state_of
-from tests.simulation.not_yet import NOT_YET
 
 #: The least number of deaths after which a file is not tried again.
 DEATHS = 3
@@ -88,7 +87,8 @@ class Ledger:
         self._names = {feed.id: name for name, feed in known.items()}
         self._contents: dict[str, Content] = {}
         self._deliveries: dict[int, Delivery] = {}
-        self._imports: list[bool] = []
+        #: The files that a person has imported so far.
+        self._imports = 0
         self._applied: dict[str, list[SeenRun]] = {name: [] for name in engine.configs}
         self._claimed_at: dict[int, int] = {}
         self._shown: dict[int, set[str]] = {}
@@ -117,8 +117,8 @@ class Ledger:
         if path.exists():
             self._deliveries[path.stat().st_ino].gone = True
 
-    def imported(self, *, done: bool) -> None:
-        self._imports.append(done)
+    def imported(self) -> None:
+        self._imports += 1
 
     def noted(self, event: str, fields: Mapping[str, Any]) -> None:
         if event == "feed.reconciled":
@@ -349,14 +349,13 @@ class Ledger:
         tried = run.state is RunState.FAILED and "while other files beside it" in (run.reason or "")
         ends, deaths = self.ends - seen.ends, self.deaths - seen.deaths
         errors = self.errors[run.feed] - seen.errors
-        if "caught errors" not in NOT_YET:
-            # a command may go on with what the daemon gave up; an error that no other file meets is one of its file
-            assert run.attempt <= 1 + ends + self.commands + errors, (
-                f"{where} is at attempt {run.attempt} after {ends} processes ended and {errors} errors"
-            )
-            enough = deaths > 0 and deaths + errors >= DEATHS
-            assert not died or enough, f"{where} was given up after {deaths} deaths"
-            assert not tried or ends + errors >= DEATHS - 1, f"{where} was given up after {errors} errors"
+        # a command may go on with what the daemon gave up; an error that no other file meets is one of its file
+        assert run.attempt <= 1 + ends + self.commands + errors, (
+            f"{where} is at attempt {run.attempt} after {ends} processes ended and {errors} errors"
+        )
+        enough = deaths > 0 and deaths + errors >= DEATHS
+        assert not died or enough, f"{where} was given up after {deaths} deaths"
+        assert not tried or ends + errors >= DEATHS - 1, f"{where} was given up after {errors} errors"
         if died or tried:
             return True
         if content is not None and content.usable:
@@ -450,7 +449,7 @@ class Ledger:
         for inode, delivery in self._deliveries.items():
             if delivery.feed == feed and not delivery.gone:
                 assert found.pop(inode, 0) == 1, f"a file of {feed} is not in exactly one place"
-        assert len(found) <= len(self._imports), f"{feed} has {len(found)} files that nobody sent"
+        assert len(found) <= self._imports, f"{feed} has {len(found)} files that nobody sent"
 
     def _check_held(self) -> None:
         """A held run waits until a later file of its feed takes its place, and is superseded by nothing else. A revert may take
@@ -476,8 +475,6 @@ def _comes_too_late(seen: SeenRun, other: SeenRun) -> bool:
     """Return whether a run that was applied after another one has an older file that should have come before it: it was
     claimed earlier, or it was delivered earlier into the same folder."""
     if seen.run.id == other.run.id or seen.age > other.age:
-        return False
-    if other.since is None and "dead imports" in NOT_YET:
         return False
     delivered = seen.since is not None and other.since is not None and seen.since < other.since
     return seen.claimed < other.claimed or (delivered and seen.run.feed != "marked")

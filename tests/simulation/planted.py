@@ -22,6 +22,7 @@ from syncd.sync import files, folders
 from syncd.sync.arrival import claims, decisions, feed_queue, inbox, run_file, worker
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import applier, ending, importer, planner, reverting
+from syncd.sync.run.stage import rows
 from tests.simulation.runner import Runner
 
 Patch = pytest.MonkeyPatch
@@ -204,13 +205,28 @@ def _named_job_archived(patch: Patch) -> None:
 
 @_fault("Of two rows with one referenceId the first is applied, not the last.", 16)
 def _first_of_two_rows_wins(patch: Patch) -> None:
-    def waves(rows: Any) -> Any:
-        first: dict[str, Any] = {}
-        for row, packed in rows:
-            yield [first.setdefault(row.reference, (row, packed))]
+    real = rows.Records.seal
 
-    patch.setattr(applier, "_waves", waves)
-    patch.setattr(planner, "warn_of_repeats", lambda this, stage, summary: None)
+    class First:
+        """The scratch file, which is asked for the first row instead of the last."""
+
+        def __init__(self, db: Any) -> None:
+            self.db = db
+
+        def execute(self, query: str, *values: Any) -> Any:
+            return self.db.execute(query.replace("max(number) AS last", "min(number) AS last"), *values)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.db, name)
+
+    def seal(self: Any) -> int:
+        self._db = First(self._db)
+        try:
+            return real(self)
+        finally:
+            self._db = self._db.db
+
+    patch.setattr(rows.Records, "seal", seal)
 
 
 @_fault(

@@ -36,22 +36,16 @@ class Runner:
 
     def finds(self, seed: int) -> str | None:
         """Return what the schedule of the seed finds broken; None also where the simulation itself failed."""
-        steps = Generator(seed).steps()
-        try:
-            self._carry_out(seed, steps)
-        except Broken as error:
-            return str(error)
-        except Exception:  # not a finding
-            return None
-        return None
+        why = self.attempt(seed, Generator(seed).steps())
+        return None if why is None or why.startswith("Traceback") else why
 
     def attempt(self, seed: int, steps: list[Step]) -> str | None:
-        """Carry out these steps. Return what is broken."""
+        """Carry out these steps. Return what is broken, or the traceback of a fault of the simulation itself."""
         try:
             self._carry_out(seed, steps)
         except Broken as error:
             return str(error)
-        except Exception:  # a fault of the simulation itself
+        except Exception:
             return traceback.format_exc()
         return None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from collections import Counter
 from collections.abc import Collection, Iterator, MutableMapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -31,7 +30,7 @@ _FAULTS = ("feed.fault", "service.fault", "row.failed", "archive.failed")
 class Scene:
     """``folder`` must not exist yet, ``feeds`` are configured. ``clock`` is the clock on the
     wall, ``monotonic`` counts seconds and is never set.
-    ``broken`` is the first thing that was found wrong. ``log`` counts the events of the log."""
+    ``broken`` is the first thing that was found wrong."""
 
     def __init__(self, template: Path, folder: Path, feeds: Collection[str], seed: object) -> None:
         install(template, folder)
@@ -39,7 +38,6 @@ class Scene:
         self.engine = Engine(folder, feeds, self.clock, lambda: self.monotonic, self.pass_time)
         self.layer = Layer(seed, lambda: int(self.clock().timestamp() * 1e9))
         self.layer.end_backends = end_backends
-        self.log: Counter[str] = Counter()
         self.broken: AssertionError | None = None
         self._jumped_at = self._doubted_until = 0.0
         #: By how much the clock was set so far: in all, as the service has seen it, and when it last trusted it. When it was
@@ -144,7 +142,6 @@ class Scene:
 
     def _logged(self, _logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
         name = str(event["event"])
-        self.log[name] += 1
         error = sys.exc_info()[1]
         if name in _FAULTS and error is not None:
             try:

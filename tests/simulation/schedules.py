@@ -8,7 +8,6 @@ from typing import Any
 from tests.simulation.contents import Short, ShortRow
 from tests.simulation.engine import FEEDS
 from tests.simulation.faults import CALLS
-from tests.simulation.not_yet import NOT_YET
 from tests.simulation.scene import REFERENCES
 from tests.simulation.simulation import Step
 
@@ -43,19 +42,11 @@ _WEIGHTS = {
     "resume": 3,
 }
 #: What happens in the middle of other work.
-_NESTED = (
-    "drop",
-    "api",
-    "die",
-    "approve",
-    "reject",
-    "import",
-    "remove",
-    "finish",
-    "stop",
-    "turn",
-    "revert",
-    "resume",
+_NESTED = "drop api die approve reject import remove finish stop turn revert resume".split()
+#: The stories: see ``Generator._story``.
+_STORIES = (
+    *("resent", "changed", "corrected", "held", "part", "moved", "jump", "back", "fault", "cut", "cut off"),
+    *("import", "revert", "paused", "many"),
 )
 
 
@@ -85,25 +76,7 @@ class Generator:
         end = [("marker", feed, "a.json")] if feed == "marked" else []
         story: list[Step] = [("drop", feed, "a.json", ("json", rows, 1.0), "rename"), *end, ("wait", 5)]
         again: list[Step] = [*end, ("wait", 5)]
-        match pick.choice(
-            [
-                "resent",
-                "changed",
-                "corrected",
-                "held",
-                "part",
-                "moved",
-                "jump",
-                "back",
-                "fault",
-                "cut",
-                "cut off",
-                "import",
-                "revert",
-                "paused",
-                "many",
-            ]
-        ):
+        match pick.choice(_STORIES):
             case "resent":  # the same bytes, after a client has changed a job
                 story += [
                     self._edit(pick.choice(rows)[0]),
@@ -213,7 +186,7 @@ class Generator:
 
     def _step(self, *, nested: bool) -> Step:
         pick = self._random
-        kinds = {name: weight for name, weight in _WEIGHTS.items() if name not in NOT_YET}
+        kinds = _WEIGHTS
         if nested:
             kinds = {name: weight for name, weight in kinds.items() if name in _NESTED}
             kinds |= {"die": 3 * kinds["die"], "turn": 10, "thread": 40}
@@ -235,7 +208,7 @@ class Generator:
             case "die":
                 return ("die",) if nested else ("at", self._calls(), ("die",))
             case "fault":
-                name = pick.choice([name for name in CALLS if name not in NOT_YET])
+                name = pick.choice(list(CALLS))
                 where = pick.choice([None, None, *self._feeds])
                 return (
                     "fault",
