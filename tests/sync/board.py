@@ -114,6 +114,12 @@ class Board:
         source.path.rename(feed.folder / "done" / filed_name(run.id, source.name))
         return self.saved(run.id)
 
+    def feed_with(self, content: object, toml: str = "", name: str = "acme") -> Feed:
+        """Return a feed that has delivered this content."""
+        feed = self.feed(toml, name)
+        self.deliver(feed, content)
+        return feed
+
     # -- runs ----------------------------------------------------------------------------------------------
 
     def saved(self, run_id: int) -> Run:

@@ -116,6 +116,12 @@ class Arrival:
             os.utime(path, (mtime, mtime))
         return path
 
+    def feed_with(self, content: object, toml: str = "", name: str = "acme") -> Feed:
+        """Add a feed to the worker, and put a file ``jobs.json`` of this content into its folder."""
+        feed = self.feed(toml, name)
+        self.drop(feed, content)
+        return feed
+
     def run_files(self, *, wait: float = 61) -> list[Run]:
         """Let the worker find the files, and run them after ``wait`` seconds in which they settle. Return the runs that
         ended."""

@@ -74,8 +74,7 @@ def sick_disk(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_an_error_of_the_system_is_not_a_death(
     arrival: Arrival, sick_disk: list[str], name: str, restarts: bool
 ) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    arrival.feed_with([arrival.row("a")])
     faulty = FaultyImporter(arrival.board.importer, *[error_of(name)] * 100)
     arrival.restart(faulty)
     with capture_logs() as logs:
@@ -114,8 +113,7 @@ def test_a_disk_that_is_full_for_one_file_alone_concerns_one_feed_and_passes(
 def test_an_error_that_only_one_file_meets_is_its_own_after_three_tries(
     arrival: Arrival, name: str, restarts: bool
 ) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    feed = arrival.feed_with([arrival.row("a")])
     faulty = FaultyImporter(arrival.board.importer, *[error_of(name)] * 3)
     arrival.restart(faulty)
     with capture_logs() as logs:
@@ -140,8 +138,7 @@ def test_an_error_that_only_one_file_meets_is_its_own_after_three_tries(
     ids=repr,
 )
 def test_an_unexpected_error_ends_its_own_run_at_once(arrival: Arrival, error: Exception) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    feed = arrival.feed_with([arrival.row("a")])
     arrival.restart(FaultyImporter(arrival.board.importer, error))
     with capture_logs() as logs:
         arrival.run_files()
@@ -188,8 +185,7 @@ def test_an_unexpected_error_of_a_step_says_how_far_it_was(
 def test_a_report_that_cannot_be_written_does_not_hold_up_the_feed(
     arrival: Arrival, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    feed = arrival.feed_with([arrival.row("a")])
 
     def fail(*_: Any) -> None:
         raise ValueError("a bug")
@@ -284,8 +280,7 @@ def read_only(patch: pytest.MonkeyPatch) -> None:
 def test_a_run_waits_while_its_scratch_file_cannot_be_written(
     arrival: Arrival, monkeypatch: pytest.MonkeyPatch, break_scratch: Callable[[pytest.MonkeyPatch], None]
 ) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, arrival.board.rows(1, 90))
+    feed = arrival.feed_with(arrival.board.rows(1, 90))
     with monkeypatch.context() as patch:
         break_scratch(patch)
         with capture_logs() as logs:
@@ -480,8 +475,7 @@ def reject(arrival: Arrival, number: int) -> Run:
 
 def cut_off(arrival: Arrival, phase: str) -> Feed:
     """Return a feed whose run of three rows met an error of the disk in this phase."""
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row(name) for name in "abc"])
+    feed = arrival.feed_with([arrival.row(name) for name in "abc"])
 
     def fail(current: str, _done: int, _total: int) -> None:
         if current == phase:

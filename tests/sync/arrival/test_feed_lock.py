@@ -149,8 +149,7 @@ def test_a_partner_s_lock_does_not_keep_a_file_from_being_continued_after_a_deat
 
 
 def test_a_file_whose_folder_is_taken_away_during_the_filing_is_not_lost(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    feed = arrival.feed_with([arrival.row("a")])
 
     def take_away(step: str) -> None:
         if step == "reported":
@@ -170,8 +169,7 @@ def test_a_file_whose_folder_is_taken_away_during_the_filing_is_not_lost(arrival
 
 
 def test_a_file_that_is_gone_is_reported_as_lost(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    feed = arrival.feed_with([arrival.row("a")])
 
     def remove(step: str) -> None:
         if step == "run":
@@ -208,8 +206,7 @@ def test_a_claimed_file_that_cannot_be_opened_is_reported_and_run_once_it_can(ar
 def test_a_daemon_with_another_store_on_the_same_drop_folder_leaves_a_file_alone_that_is_run(
     arrival: Arrival, tmp_path: Path
 ) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    feed = arrival.feed_with([arrival.row("a")])
     with Store.open(store_url(f"{tmp_path}/other.db"), clock=arrival.board.clock, timezone=ZONE) as store:
         other = Board(store, arrival.board.clock, tmp_path)
         clock = arrival.monotonic
@@ -236,8 +233,7 @@ def test_a_daemon_with_another_store_on_the_same_drop_folder_leaves_a_file_alone
 @pytest.fixture
 def held(arrival: Arrival) -> tuple[Feed, Run]:
     """Return a feed and its second run, which is held."""
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row(name) for name in "abcdef"])
+    feed = arrival.feed_with([arrival.row(name) for name in "abcdef"])
     arrival.run_files()
     arrival.drop(feed, [arrival.row("a")], "less.json")
     [run] = arrival.run_files()

@@ -202,8 +202,7 @@ def test_what_has_the_name_of_a_report_in_failed_stays(
 def test_a_link_that_replaces_a_report_after_a_process_died_is_not_followed(
     arrival: Arrival, private_file: Path, suffix: str
 ) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, partly_rejected())
+    feed = arrival.feed_with(partly_rejected())
     arrival.restart_dying("reported")
     with pytest.raises(Died):
         arrival.run_files()
@@ -395,8 +394,7 @@ def test_a_marker_that_becomes_a_folder_during_the_claim_does_not_stop_the_feed(
 @pytest.fixture
 def held(arrival: Arrival) -> tuple[Feed, Run]:
     """Return a feed and its second run, which is held."""
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row(name) for name in "abcdef"])
+    feed = arrival.feed_with([arrival.row(name) for name in "abcdef"])
     arrival.run_files()
     arrival.drop(feed, [arrival.row("a")], "less.json")
     [run] = arrival.run_files()

@@ -40,8 +40,7 @@ STEPS = ["claimed", "begun", "run", "reported", "filed"]
 
 
 def test_a_file_is_run_and_moved_to_done_with_its_reports(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    feed = arrival.feed_with([arrival.row("a")])
     [run] = arrival.run_files()
     assert (run.state, run.counts.created, run.file) == (RunState.SUCCEEDED, 1, "jobs.json")
     assert arrival.board.statuses() == {"a": "active"}
@@ -55,8 +54,7 @@ def test_a_file_is_run_and_moved_to_done_with_its_reports(arrival: Arrival) -> N
 
 @pytest.mark.parametrize("cut_off", [False, True])
 def test_no_file_is_run_while_the_time_is_not_trusted(arrival: Arrival, cut_off: bool) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    arrival.feed_with([arrival.row("a")])
     if cut_off:
         arrival.restart_dying("begun")
         with pytest.raises(Died):
@@ -73,8 +71,7 @@ def test_no_file_is_run_while_the_time_is_not_trusted(arrival: Arrival, cut_off:
 
 
 def test_a_file_is_not_run_before_it_has_settled(arrival: Arrival) -> None:
-    feed = arrival.feed('settle = "5s"')
-    arrival.drop(feed, [arrival.row("a")])
+    arrival.feed_with([arrival.row("a")], 'settle = "5s"')
     assert arrival.worker.tick() == []
     assert arrival.worker.due() == pytest.approx(5)
     arrival.monotonic.now += 4.9
@@ -85,8 +82,9 @@ def test_a_file_is_not_run_before_it_has_settled(arrival: Arrival) -> None:
 
 
 def test_corrected_rows_of_the_file_of_rejected_records_archive_nothing(arrival: Arrival) -> None:
-    feed = arrival.feed("max_rejected = { percent = 100, rows = 5 }")
-    arrival.drop(feed, [*partly_rejected(), arrival.row("c")])
+    feed = arrival.feed_with(
+        [*partly_rejected(), arrival.row("c")], "max_rejected = { percent = 100, rows = 5 }"
+    )
     [run] = arrival.run_files()
     assert run.state is RunState.PARTIAL
     rejected = feed.folder / "done" / "1-jobs.json.rejected.json"
@@ -203,8 +201,7 @@ def test_a_fault_of_one_feed_does_not_delay_another(arrival: Arrival) -> None:
 def test_a_fault_that_can_pass_is_retried_at_once_with_growing_pauses(
     arrival: Arrival, fault: BaseException
 ) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    arrival.feed_with([arrival.row("a")])
     arrival.restart(FaultyImporter(arrival.board.importer, fault, fault, fault))
     [run] = arrival.run_files()
     assert (run.state, run.attempt) == (RunState.SUCCEEDED, 1)
@@ -224,8 +221,7 @@ def test_any_other_fault_is_not_retried_at_once(arrival: Arrival, fault: BaseExc
 
 
 def test_a_feed_waits_while_a_fault_lasts_and_the_attempts_do_not_count(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    arrival.feed_with([arrival.row("a")])
     arrival.restart(FaultyImporter(arrival.board.importer, *[StoreBusy("the disk is full")] * 40))
     assert arrival.run_files() == []
     assert arrival.worker.waiting == "acme: the disk is full"
@@ -243,8 +239,7 @@ def test_a_feed_waits_while_a_fault_lasts_and_the_attempts_do_not_count(arrival:
 def test_a_file_that_a_full_disk_keeps_from_moving_is_moved_later(
     arrival: Arrival, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    feed = arrival.feed_with([arrival.row("a")])
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -265,8 +260,7 @@ def test_a_file_that_a_full_disk_keeps_from_moving_is_moved_later(
 def test_a_file_whose_move_cannot_be_made_durable_is_run_once_and_filed(
     arrival: Arrival, monkeypatch: pytest.MonkeyPatch, folder: str
 ) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    feed = arrival.feed_with([arrival.row("a")])
     fsync, failures = os.fsync, [1]
 
     def full(fd: int) -> None:
@@ -289,8 +283,7 @@ def test_a_file_whose_move_cannot_be_made_durable_is_run_once_and_filed(
 def test_a_file_that_was_moved_is_not_lost_when_what_is_left_cannot_be_removed(
     arrival: Arrival, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    feed = arrival.feed_with([arrival.row("a")])
     unlink, failures = os.unlink, [1]
 
     def read_only(path: str, *, dir_fd: int | None = None) -> None:
@@ -312,8 +305,7 @@ def test_a_file_that_was_moved_is_not_lost_when_what_is_left_cannot_be_removed(
 def test_a_file_that_is_claimed_without_a_free_descriptor_is_run_later(
     arrival: Arrival, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    feed = arrival.feed_with([arrival.row("a")])
     dup, failures = os.dup, [1]
 
     def few(fd: int) -> int:
@@ -331,8 +323,7 @@ def test_a_file_that_is_claimed_without_a_free_descriptor_is_run_later(
 
 
 def test_a_file_that_changes_while_it_is_read_is_read_again_when_it_is_still(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    arrival.feed_with([arrival.row("a")])
     changed = FeedError("file_changed", "jobs.json was written to")
     importer = FaultyImporter(arrival.board.importer, *[changed] * 5)
     arrival.restart(importer)
@@ -346,8 +337,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again_when_it_is_still(arr
 
 
 def test_a_run_whose_claimed_file_is_gone_fails(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    feed = arrival.feed_with([arrival.row("a")])
     arrival.restart(FaultyImporter(arrival.board.importer, OSError(errno.EIO, "disk")))
     arrival.run_files()
     (feed.folder / ".claimed" / claims(feed)[0]).unlink()
@@ -362,8 +352,7 @@ def test_a_run_whose_claimed_file_is_gone_fails(arrival: Arrival) -> None:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_process_that_dies_after_any_step_does_not_change_the_end(arrival: Arrival, step: str) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, partly_rejected())
+    feed = arrival.feed_with(partly_rejected())
     arrival.restart_dying(step)
     with pytest.raises(Died):
         arrival.run_files()
@@ -420,8 +409,7 @@ def test_a_run_that_was_cut_off_is_continued_under_its_number_before_newer_files
 
 
 def test_a_file_at_which_three_attempts_died_at_the_same_place_fails(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    feed = arrival.feed_with([arrival.row("a")])
     for attempt in range(3):
         arrival.restart(FaultyImporter(arrival.board.importer, Died()))
         with pytest.raises(Died):
@@ -440,8 +428,7 @@ def test_a_file_at_which_three_attempts_died_at_the_same_place_fails(arrival: Ar
 
 
 def test_attempts_that_died_at_different_places_are_not_added_up(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    arrival.feed_with([arrival.row("a")])
     places = iter(["read 1", "read 2", "read 1", "apply 1", "apply 2"])
 
     class DiesAtPlaces:
@@ -461,8 +448,7 @@ def test_attempts_that_died_at_different_places_are_not_added_up(arrival: Arriva
 
 
 def test_an_attempt_that_was_stopped_did_not_die(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    feed = arrival.feed_with([arrival.row("a")])
     for attempt in range(5):
         arrival.restart(FaultyImporter(arrival.board.importer, Stopped("stopped")))
         assert (arrival.run_files() if attempt == 0 else arrival.worker.tick()) == []
@@ -485,8 +471,7 @@ def test_a_worker_that_has_to_stop_does_not_begin_another_file(arrival: Arrival)
 
 
 def test_one_of_two_workers_on_one_folder_runs_the_file(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")])
+    arrival.feed_with([arrival.row("a")])
     ended: list[Run] = []
 
     def run_second(step: str) -> None:
@@ -551,8 +536,7 @@ def test_an_import_that_died_is_continued_by_the_worker(arrival: Arrival) -> Non
 
 
 def test_old_files_are_removed_but_not_those_of_a_held_run_or_without_a_run(arrival: Arrival) -> None:
-    feed = arrival.feed('keep_files = "10d"')
-    arrival.drop(feed, [arrival.row("a")])
+    feed = arrival.feed_with([arrival.row("a")], 'keep_files = "10d"')
     arrival.run_files()
     arrival.drop(feed, [])  # a file without records is held
     arrival.run_files()
@@ -572,15 +556,13 @@ def test_old_files_are_removed_but_not_those_of_a_held_run_or_without_a_run(arri
 def test_feeds_can_be_replaced_between_ticks(arrival: Arrival) -> None:
     arrival.drop(arrival.feed(name="a"), [arrival.row("a")])
     arrival.worker.tick()
-    feed = arrival.feed('settle = "1s"', name="b")
-    arrival.drop(feed, [arrival.row("b")])
+    feed = arrival.feed_with([arrival.row("b")], 'settle = "1s"', name="b")
     arrival.worker.change_feeds({"b": feed})
     assert [run.feed for run in arrival.run_files(wait=1)] == ["b"]
 
 
 def test_a_held_run_is_not_approved_before_its_file_is_in_done(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row(name) for name in "abcdef"])
+    feed = arrival.feed_with([arrival.row(name) for name in "abcdef"])
     arrival.run_files()
     messages: list[str] = []
 

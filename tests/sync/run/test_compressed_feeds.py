@@ -134,8 +134,7 @@ def test_a_warning_of_a_single_file_has_no_name_of_a_file(board: Board) -> None:
 
 
 def test_a_decompression_bomb_and_a_truncated_file_fail_and_archive_nothing(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a"), board.row("b")])
+    feed = board.feed_with([board.row("a"), board.row("b")])
     truncated = gzip.compress(json.dumps([board.row("a")] * 50).encode())[:-9]
     bomb = gzip.compress(b'[{"referenceId": "' + b"x" * 20_000_000)
     assert (board.deliver(feed, truncated).state, board.deliver(feed, bomb).state) == ("failed", "failed")

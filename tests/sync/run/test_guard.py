@@ -68,8 +68,7 @@ BROKEN: dict[str, tuple[bytes, list[str]]] = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_file_that_cannot_be_used_fails_and_cannot_be_approved(board: Board, name: str) -> None:
     content, words = BROKEN[name]
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 2))
+    feed = board.feed_with(board.rows(1, 2))
     run = board.deliver(feed, content)
     assert outcome(run) == ("failed", None)
     for word in words:
@@ -93,8 +92,7 @@ def test_a_file_above_a_limit_fails_with_its_name_and_a_file_at_the_limit_is_app
 
 
 def test_a_file_with_fewer_records_than_it_declares_only_adds_and_updates(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, as_xml(board.rows(1, 3)))
+    feed = board.feed_with(as_xml(board.rows(1, 3)))
     short = as_xml(board.rows(2, 4), "<expectedJobCount>4</expectedJobCount>")
     run = board.deliver(feed, short)
     assert outcome(run) == ("partial", None)
@@ -147,8 +145,7 @@ def test_a_delta_file_and_a_file_of_corrected_rows_archive_nothing(board: Board)
 def test_more_rows_without_a_readable_reference_than_are_tolerated_hold_the_archiving(
     board: Board, reference: Any
 ) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 40))
+    feed = board.feed_with(board.rows(1, 40))
     unnamed = [board.row(None, referenceId=reference, title=f"Baker {n}") for n in range(4)]
     run = board.deliver(feed, [*board.rows(1, 38, confidential=True), *unnamed])
     assert outcome(run) == ("held", "archive")
@@ -164,8 +161,7 @@ def test_more_rows_without_a_readable_reference_than_are_tolerated_hold_the_arch
 def test_some_rows_without_a_reference_are_tolerated(
     board: Board, number: int, unnamed: int, held: bool
 ) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, number + 1))
+    feed = board.feed_with(board.rows(1, number + 1))
     run = board.deliver(
         feed, [*board.rows(1, number), *(board.row(None, title=f"Baker {n}") for n in range(unnamed))]
     )
@@ -175,8 +171,7 @@ def test_some_rows_without_a_reference_are_tolerated(
 
 
 def test_a_feed_sets_how_many_rows_without_a_reference_it_tolerates(board: Board) -> None:
-    feed = board.feed("max_unnamed = { percent = 0, rows = 1 }")
-    board.deliver(feed, board.rows(1, 20))
+    feed = board.feed_with(board.rows(1, 20), "max_unnamed = { percent = 0, rows = 1 }")
     run = board.deliver(feed, [*board.rows(1, 19), board.row(None, title="Baker")])
     assert outcome(run) == ("held", "archive")
     assert reason_of(run).startswith("1 of 20 rows have no readable referenceId (5 %, the limit is 0 %")
@@ -208,8 +203,7 @@ def test_a_missing_job_that_is_like_a_row_without_a_reference_counts_as_named(bo
 
 
 def test_above_the_limit_no_job_counts_as_named_for_a_row_that_is_like_it(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 20))
+    feed = board.feed_with(board.rows(1, 20))
     run = board.deliver(
         feed, [*board.rows(1, 16), *(board.row(None, title=f"Cook r{n}") for n in range(17, 21))]
     )
@@ -227,8 +221,7 @@ def test_a_page_that_several_jobs_have_says_nothing_about_a_row_without_a_refere
 
 
 def test_a_job_that_is_like_a_row_without_a_reference_waits_no_longer_in_grace(board: Board) -> None:
-    feed = board.feed("grace = 2")
-    board.deliver(feed, board.rows(1, 20))
+    feed = board.feed_with(board.rows(1, 20), "grace = 2")
     board.deliver(feed, board.rows(1, 19))
     board.deliver(feed, [*board.rows(1, 19), board.row(None, title="Cook r20")])
     board.deliver(feed, board.rows(1, 19, confidential=True))
@@ -342,8 +335,7 @@ def test_settings_are_compared_with_those_of_a_first_run_whose_rows_went_in_alth
 def test_a_run_that_would_archive_more_than_a_quarter_and_at_least_five_or_all_is_held(
     board: Board, before: int, after: int, held: bool
 ) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, before))
+    feed = board.feed_with(board.rows(1, before))
     run = board.deliver(feed, [*board.rows(1, after, confidential=True), board.row("new")])
     assert outcome(run) == (("held", "archive") if held else ("succeeded", None))
     assert board.active() == references(1, before if held else after) | {"new"}
@@ -371,8 +363,7 @@ def test_ten_runs_at_nineteen_percent_do_not_empty_a_board(board: Board) -> None
 
 @pytest.mark.parametrize(("seconds", "held"), [(0, True), (1, False)])
 def test_archived_jobs_count_for_twenty_four_hours(board: Board, seconds: int, held: bool) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 20))
+    feed = board.feed_with(board.rows(1, 20))
     assert outcome(board.deliver(feed, board.rows(1, 15))) == ("succeeded", None)
     board.clock.forward(hours=24, seconds=seconds)
     run = board.deliver(feed, board.rows(1, 14))
@@ -383,8 +374,7 @@ def test_archived_jobs_count_for_twenty_four_hours(board: Board, seconds: int, h
 
 
 def test_jobs_that_the_dates_of_their_rows_archived_count_for_twenty_four_hours(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 20))
+    feed = board.feed_with(board.rows(1, 20))
     late = board.rows(16, 20, closeDate="2026-11-15")
     assert outcome(board.deliver(feed, [*board.rows(1, 15), *late])) == ("succeeded", None)
     run = board.deliver(feed, board.rows(1, 14))
@@ -393,8 +383,7 @@ def test_jobs_that_the_dates_of_their_rows_archived_count_for_twenty_four_hours(
 
 
 def test_a_small_feed_is_not_emptied_by_small_steps(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 6))
+    feed = board.feed_with(board.rows(1, 6))
     assert outcome(board.deliver(feed, board.rows(1, 2))) == ("succeeded", None)  # 4 of 6
     assert outcome(board.deliver(feed, board.rows(1, 1))) == ("held", "archive")  # 5 of 6
     assert outcome(board.deliver(feed, [board.row("n")])) == ("held", "archive")
@@ -402,8 +391,7 @@ def test_a_small_feed_is_not_emptied_by_small_steps(board: Board) -> None:
 
 
 def test_jobs_that_are_active_again_or_archived_with_approval_do_not_count(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 20))
+    feed = board.feed_with(board.rows(1, 20))
     board.deliver(feed, board.rows(1, 15))
     board.deliver(feed, board.rows(1, 20, confidential=True))  # all five are active again
     assert outcome(board.deliver(feed, board.rows(6, 20))) == ("succeeded", None)  # 5 of 20
@@ -416,8 +404,7 @@ def test_jobs_that_are_active_again_or_archived_with_approval_do_not_count(board
 
 
 def test_jobs_that_the_dates_of_their_rows_archive_count_and_wait_too(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 20))
+    feed = board.feed_with(board.rows(1, 20))
     past = board.rows(1, 3, closeDate="2026-11-15", title="Late")
     run = board.deliver(feed, [*past, *board.rows(4, 17, confidential=True)])
     assert outcome(run) == ("held", "archive")
@@ -430,8 +417,7 @@ def test_jobs_that_the_dates_of_their_rows_archive_count_and_wait_too(board: Boa
 
 
 def test_a_feed_may_set_its_own_limits(board: Board) -> None:
-    feed = board.feed("max_archive = { percent = 50, jobs = 2 }")
-    board.deliver(feed, board.rows(1, 4))
+    feed = board.feed_with(board.rows(1, 4), "max_archive = { percent = 50, jobs = 2 }")
     assert outcome(board.deliver(feed, board.rows(1, 2))) == ("succeeded", None)
     board.clock.forward(days=2)
     board.deliver(feed, board.rows(1, 4, confidential=True))
@@ -441,8 +427,7 @@ def test_a_feed_may_set_its_own_limits(board: Board) -> None:
 
 
 def test_jobs_that_grace_spares_do_not_count(board: Board) -> None:
-    feed = board.feed("grace = 2")
-    board.deliver(feed, board.rows(1, 10))
+    feed = board.feed_with(board.rows(1, 10), "grace = 2")
     first = board.deliver(feed, board.rows(1, 2))
     assert (outcome(first), first.counts.missing, first.counts.archived) == (("succeeded", None), 8, 0)
     assert outcome(board.deliver(feed, board.rows(1, 2, confidential=True))) == ("held", "archive")
@@ -450,8 +435,7 @@ def test_jobs_that_grace_spares_do_not_count(board: Board) -> None:
 
 
 def test_a_file_that_is_not_applied_does_not_end_the_grace_of_a_job(board: Board) -> None:
-    feed = board.feed("grace = 2")
-    board.deliver(feed, [*board.rows(1, 12), board.row("c")])
+    feed = board.feed_with([*board.rows(1, 12), board.row("c")], "grace = 2")
     board.deliver(feed, board.rows(1, 12))
     assert outcome(board.deliver(feed, [*board.rows(1, 12, title="Chef"), board.row("c")])) == ("held", "all")
     board.deliver(feed, board.rows(1, 12, confidential=True))
@@ -459,8 +443,7 @@ def test_a_file_that_is_not_applied_does_not_end_the_grace_of_a_job(board: Board
 
 
 def test_a_rejected_row_ends_the_grace_of_its_job_although_the_run_is_held(board: Board) -> None:
-    feed = board.feed("grace = 2")
-    board.deliver(feed, [*board.rows(1, 12), board.row("c")])
+    feed = board.feed_with([*board.rows(1, 12), board.row("c")], "grace = 2")
     board.deliver(feed, board.rows(1, 4))
     assert outcome(board.deliver(feed, [*board.rows(1, 4), board.row("c", title="")])) == ("held", "archive")
     assert outcome(board.deliver(feed, board.rows(1, 12, confidential=True))) == ("succeeded", None)
@@ -495,8 +478,7 @@ def test_a_file_without_records_is_held_and_may_be_approved(board: Board, conten
 def test_more_than_a_tenth_and_at_least_five_rejected_rows_hold_everything(
     board: Board, good: int, bad: int, held: bool
 ) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("old")])
+    feed = board.feed_with([board.row("old")])
     run = board.deliver(
         feed, [*board.rows(1, good), *board.rows(101, 100 + bad, title=""), board.row("old", title="New")]
     )
@@ -542,8 +524,7 @@ def rekeyed_rows(board: Board, kept: int, renamed: int, new: int) -> list[Row]:
 def test_a_file_that_gives_the_jobs_other_ids_holds_everything(
     board: Board, kept: int, renamed: int, holds: str
 ) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 12))
+    feed = board.feed_with(board.rows(1, 12))
     run = board.deliver(feed, rekeyed_rows(board, kept, renamed, 3))
     assert outcome(run) == ("held", holds)
     assert board.active() >= references(1, 12)
@@ -564,8 +545,7 @@ def test_jobs_with_other_ids_and_other_titles_are_recognised_by_their_pages(boar
             for n, page in enumerate(pages)
         ]
 
-    feed = board.feed()
-    board.deliver(feed, rows("r", "Cook"))
+    feed = board.feed_with(rows("r", "Cook"))
     run = board.deliver(feed, rows("x", "Chef"))
     assert outcome(run) == ("held", "all")
     assert "8 of these are new again under another referenceId" in reason_of(run)
@@ -573,23 +553,20 @@ def test_jobs_with_other_ids_and_other_titles_are_recognised_by_their_pages(boar
 
 def test_a_page_that_all_jobs_have_says_nothing_about_changed_ids(board: Board) -> None:
     page = {"applicantRoutingType": {"id": 2}, "applicationUrl": "https://example.com/careers"}
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 12, **page))
+    feed = board.feed_with(board.rows(1, 12, **page))
     run = board.deliver(feed, [*board.rows(1, 5, **page), *board.rows(20, 26, **page)])
     assert outcome(run) == ("held", "archive")
 
 
 def test_titles_are_compared_without_case_and_accents(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 8, title="Préposé à l'entretien"))
+    feed = board.feed_with(board.rows(1, 8, title="Préposé à l'entretien"))
     run = board.deliver(feed, [board.row(f"x{n}", title="PREPOSE A L'ENTRETIEN") for n in range(1, 9)])
     assert outcome(run) == ("held", "all")
     assert "8 of these are new again" in reason_of(run)
 
 
 def test_the_same_title_in_another_place_is_another_job(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 8))
+    feed = board.feed_with(board.rows(1, 8))
     there = [{"description": "Calgary, AB"}]
     run = board.deliver(feed, [board.row(f"x{n}", title=f"Cook r{n}", locations=there) for n in range(1, 9)])
     assert outcome(run) == ("held", "archive")
@@ -602,8 +579,7 @@ def test_the_same_title_in_another_place_is_another_job(board: Board) -> None:
 def test_shifted_columns_and_shortened_texts_hold_everything(
     board: Board, accident: str, number: int, changed: int, held: bool
 ) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, number, description=LONG_TEXT))
+    feed = board.feed_with(board.rows(1, number, description=LONG_TEXT))
     change = {"title": "Montréal, QC"} if accident == "retitled" else {"description": "<p>We look for</p>"}
     broken = board.rows(1, changed, **{"description": LONG_TEXT} | change)
     run = board.deliver(feed, [*broken, *board.rows(changed + 1, number, description=LONG_TEXT)])
@@ -617,8 +593,7 @@ def test_shifted_columns_and_shortened_texts_hold_everything(
 
 
 def test_only_titles_of_active_jobs_count(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 10))
+    feed = board.feed_with(board.rows(1, 10))
     for n in range(1, 6):
         board.put({"referenceId": f"r{n}", "status": "archived"})
     run = board.deliver(feed, board.rows(1, 10, title="Chef"))
@@ -626,8 +601,7 @@ def test_only_titles_of_active_jobs_count(board: Board) -> None:
 
 
 def test_a_known_record_that_is_applied_again_counts_its_job_once(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 10))
+    feed = board.feed_with(board.rows(1, 10))
     retitled, corrected = board.rows(1, 6, title="Chef"), board.rows(7, 10, description="<p>Corrected.</p>")
     run = board.deliver(feed, [*retitled, *corrected, *board.rows(7, 10)])
     assert "6 of 10 active jobs would get another title" in reason_of(run)
@@ -637,15 +611,16 @@ def test_a_known_record_that_is_applied_again_counts_its_job_once(board: Board) 
 def test_a_description_that_loses_exactly_half_of_its_text_counts(
     board: Board, letters: int, holds: str | None
 ) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 6, description=f"<p>{'x' * 100}</p>"))
+    feed = board.feed_with(board.rows(1, 6, description=f"<p>{'x' * 100}</p>"))
     assert board.deliver(feed, board.rows(1, 6, description=f"<p><b>{'x' * letters}</b></p>")).holds == holds
 
 
 @pytest.mark.parametrize("key", ["max_retitled", "max_shrunk", "max_rekeyed"])
 def test_a_feed_may_set_the_limit_of_each_accident(board: Board, key: str) -> None:
-    feed = board.feed(f"{key} = 100\nmax_archive = {{ percent = 100, jobs = 100 }}")
-    board.deliver(feed, board.rows(1, 12, description=LONG_TEXT))
+    feed = board.feed_with(
+        board.rows(1, 12, description=LONG_TEXT),
+        f"{key} = 100\nmax_archive = {{ percent = 100, jobs = 100 }}",
+    )
     match key:
         case "max_retitled":
             second = board.rows(1, 12, description=LONG_TEXT, title="Chef")
@@ -686,8 +661,7 @@ def test_an_empty_file_that_comes_again_waits_while_there_are_jobs(board: Board)
 
 
 def test_the_bytes_of_an_older_file_that_was_not_applied_are_not_a_step_back(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 9))
+    feed = board.feed_with(board.rows(1, 9))
     held = board.rows(1, 9, title="")
     assert outcome(board.deliver(feed, held)) == ("held", "all")
     board.deliver(feed, board.rows(1, 9, confidential=True))
@@ -705,8 +679,7 @@ def test_a_file_of_which_no_row_went_in_makes_no_older_file_a_step_back(board: B
 
 
 def test_a_hold_on_everything_gives_all_its_reasons_and_no_reason_of_the_archiving(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 20, description=LONG_TEXT))
+    feed = board.feed_with(board.rows(1, 20, description=LONG_TEXT))
     run = board.deliver(
         feed, [*board.rows(1, 9, title="Chef", description="<p>x</p>"), *board.rows(30, 40, title="")]
     )

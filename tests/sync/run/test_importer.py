@@ -64,8 +64,7 @@ def test_rows_become_active_jobs_and_missing_jobs_are_archived(board: Board) -> 
 
 
 def test_a_missing_job_that_a_later_file_names_is_active_again(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a"), board.row("b")])
+    feed = board.feed_with([board.row("a"), board.row("b")])
     board.deliver(feed, [board.row("b")])
     run = board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
     assert nonzero_counts(run) == {"read": 3, "created": 1, "reactivated": 1, "unchanged": 1}
@@ -73,8 +72,7 @@ def test_a_missing_job_that_a_later_file_names_is_active_again(board: Board) -> 
 
 
 def test_a_file_with_the_bytes_of_the_last_run_is_not_read(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a")])
+    feed = board.feed_with([board.row("a")])
     run = board.deliver(feed, [board.row("a")])
     assert (run.state, nonzero_counts(run), set(run.phases)) == ("unchanged", {}, {"hash"})
 
@@ -117,8 +115,7 @@ def test_an_auto_refresh_is_not_a_touch(board: Board) -> None:
 
 
 def test_a_known_record_is_neither_mapped_nor_written(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a"), board.row("b")])
+    feed = board.feed_with([board.row("a"), board.row("b")])
     before = board.job("a")
     run = board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
     assert nonzero_counts(run) == {"read": 3, "created": 1, "unchanged": 2}
@@ -126,8 +123,7 @@ def test_a_known_record_is_neither_mapped_nor_written(board: Board) -> None:
 
 
 def test_keep_leaves_an_edit_until_the_feed_sends_another_value(board: Board) -> None:
-    feed = board.feed('on_api_edit = "keep"')
-    board.deliver(feed, [board.row("a")])
+    feed = board.feed_with([board.row("a")], 'on_api_edit = "keep"')
     board.put({"referenceId": "a", "title": "Edited", "confidential": True})
     board.deliver(feed, [board.row("a"), board.row("b")])
     assert board.job("a").title == "Edited"
@@ -136,11 +132,11 @@ def test_keep_leaves_an_edit_until_the_feed_sends_another_value(board: Board) ->
 
 
 def test_keep_applies_to_edits_from_before_it_was_configured(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a"), board.row("b")])
+    feed = board.feed_with([board.row("a"), board.row("b")])
     board.put({"referenceId": "a", "title": "Edited"})
-    feed = board.feed('on_api_edit = "keep"')
-    board.deliver(feed, [board.row("a", confidential=True), board.row("b", title="Baker")])
+    feed = board.feed_with(
+        [board.row("a", confidential=True), board.row("b", title="Baker")], 'on_api_edit = "keep"'
+    )
     assert (board.job("a").title, board.job("a").confidential) == ("Edited", True)
     assert board.job("b").title == "Baker"
     board.deliver(feed, [board.row("a"), board.row("b")])
@@ -150,8 +146,7 @@ def test_keep_applies_to_edits_from_before_it_was_configured(board: Board) -> No
 
 
 def test_a_job_that_a_person_archived_stays_archived(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a"), board.row("b")])
+    feed = board.feed_with([board.row("a"), board.row("b")])
     board.put({"referenceId": "a", "status": "archived"})
     run = board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
     assert nonzero_counts(run) == {"read": 3, "created": 1, "suppressed": 1, "unchanged": 1}
@@ -179,8 +174,7 @@ def test_a_rejected_row_has_its_record_line_reference_and_every_problem(board: B
 
 
 def test_a_row_with_the_id_of_another_job_is_rejected(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a"), board.row("b")])
+    feed = board.feed_with([board.row("a"), board.row("b")])
     a, b = board.job("a").id, board.job("b").id
     run = board.deliver(
         feed, [board.row("a", id=a, title="Chef"), board.row("b", id=a), board.row("c", id=b)]
@@ -311,8 +305,7 @@ def test_a_record_that_is_rejected_replaces_no_locations(board: Board) -> None:
 
 
 def test_records_without_a_title_say_nothing_of_one_posting_at_several_places(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a")])
+    feed = board.feed_with([board.row("a")])
     places = ("Toronto, ON", "Ottawa, ON")
     rows = [{"referenceId": "a", "locations": [{"description": place}]} for place in places]
     run = board.deliver(feed, rows)
@@ -406,8 +399,7 @@ def test_a_rejected_row_of_a_corrected_file_ends_the_waiting_of_its_job(board: B
 
 
 def test_a_row_whose_close_date_has_passed_archives_its_job_and_creates_none(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
+    feed = board.feed_with([board.row("a"), board.row("b"), board.row("c")])
     run = board.deliver(
         feed,
         [
@@ -488,8 +480,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_applied_and_is_read_by_the_
 
 @pytest.mark.parametrize("phase", some(["applying", "reading", "hashing", "planning", "archiving"], 2))
 def test_a_run_that_was_stopped_leads_to_the_same_end_when_it_is_continued(board: Board, phase: str) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row(f"r{n}") for n in range(2500)])
+    feed = board.feed_with([board.row(f"r{n}") for n in range(2500)])
     source = board.file([board.row(f"r{n}", confidential=True) for n in range(600, 3100)])
     run = board.begin(feed, source)
     with pytest.raises(Stopped):
@@ -503,8 +494,7 @@ def test_a_run_that_was_stopped_leads_to_the_same_end_when_it_is_continued(board
 
 
 def test_jobs_that_were_edited_after_the_plan_are_decided_again(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
+    feed = board.feed_with([board.row("a"), board.row("b"), board.row("c")])
 
     def edit() -> None:
         board.put({"referenceId": "a", "confidential": True, "title": "Person"})
@@ -528,8 +518,7 @@ def test_a_missing_job_that_another_feed_takes_over_after_the_plan_stays(board: 
 
 
 def test_a_missing_job_that_gets_the_reference_of_a_row_after_the_plan_stays(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a"), board.row("old")])
+    feed = board.feed_with([board.row("a"), board.row("old")])
     old = board.job("old").id
 
     def rename() -> None:
@@ -581,8 +570,7 @@ def test_a_job_that_is_created_after_midnight_is_published_on_the_new_day(board:
 def test_a_write_that_fails_for_good_rejects_its_row_and_holds_the_archiving(
     board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a"), board.row("b")])
+    feed = board.feed_with([board.row("a"), board.row("b")])
     own = feed_jobs.own
 
     def fail(tx: Tx, feed_id: int, rows: Sequence[feed_jobs.Written], *, run_id: int | None = None) -> None:
@@ -654,8 +642,7 @@ def test_a_run_that_was_ended_by_a_busy_store_can_be_continued(
 
 
 def test_a_dry_run_reports_what_a_run_would_do_and_changes_nothing(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
+    feed = board.feed_with([board.row("a"), board.row("b"), board.row("c")])
     source = board.file(
         [board.row("a", title="Chef"), board.row("b", title=""), board.row("b"), board.row("d")]
     )
@@ -676,8 +663,7 @@ def test_a_dry_run_reports_what_a_run_would_do_and_changes_nothing(board: Board)
 
 
 def test_a_dry_run_of_the_same_bytes_has_no_changes_and_one_of_a_truncated_file_fails(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a")])
+    feed = board.feed_with([board.row("a")])
     planned = board.importer.plan(feed, board.file([board.row("a")]).path)
     assert (planned.unchanged, list(planned.changes)) == (True, [])
     with pytest.raises(FeedError, match="ends before"):
@@ -694,8 +680,7 @@ def test_a_dry_run_of_the_same_bytes_has_no_changes_and_one_of_a_truncated_file_
     ],
 )
 def test_every_run_has_exactly_one_event_with_all_figures(board: Board, content: Any, state: str) -> None:
-    feed = board.feed()
-    board.deliver(feed, [board.row("a")])
+    feed = board.feed_with([board.row("a")])
     with structlog.testing.capture_logs() as logs:
         run = board.deliver(feed, [board.row("a")] if content is None else content)
     events = [entry for entry in logs if entry["event"] == "feed.reconciled"]

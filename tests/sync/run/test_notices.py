@@ -24,8 +24,7 @@ def arrival(board):
 
 
 def test_a_run_that_is_taken_leaves_none(arrival):
-    feed = arrival.feed()
-    arrival.drop(feed, arrival.board.rows(1, 3))
+    arrival.feed_with(arrival.board.rows(1, 3))
     arrival.run_files()
     assert arrival.states() == ["succeeded"]
     assert noted(arrival.board) == []
@@ -67,8 +66,7 @@ def test_an_approved_run_recovers_the_feed(arrival):
 
 
 def test_a_feed_has_not_recovered_while_a_run_waits(arrival):
-    feed = arrival.feed()
-    arrival.drop(feed, arrival.board.rows(1, 20))
+    feed = arrival.feed_with(arrival.board.rows(1, 20))
     arrival.run_files()
     arrival.drop(feed, arrival.board.rows(1, 10) + arrival.board.rows(11, 20, title=None))
     arrival.run_files()
@@ -85,8 +83,7 @@ def test_a_feed_has_not_recovered_while_a_run_waits(arrival):
 
 @pytest.mark.parametrize("step", ["run", "reported"])
 def test_a_death_after_the_end_of_a_run_leaves_one_notice(arrival, step):
-    feed = arrival.feed()
-    arrival.drop(feed, b"{")
+    arrival.feed_with(b"{")
     arrival.restart_dying(step)
     with pytest.raises(Died):
         arrival.run_files()
@@ -101,8 +98,7 @@ def test_a_file_whose_attempts_die_is_poison(arrival):
         def run(self, *_):
             raise Died
 
-    feed = arrival.feed()
-    arrival.drop(feed, arrival.board.rows(1, 2))
+    arrival.feed_with(arrival.board.rows(1, 2))
     for _ in range(4):
         arrival.restart(Dying())
         try:

@@ -326,8 +326,7 @@ def test_a_new_place_is_a_warning_at_the_first_row_that_has_it(board: Board) -> 
 def test_a_new_place_is_named_as_the_first_row_spells_it_though_a_later_one_updates_a_job(
     board: Board,
 ) -> None:
-    feed = board.feed(FIELDS)
-    board.deliver(feed, [row("r2", "Toronto, ON")])
+    feed = board.feed_with([row("r2", "Toronto, ON")], FIELDS)
     rows = [row("r1", "Head Office, ON"), row("r2", "HEAD OFFICE, ON")]
     expected = [(1, "r1", "'Head Office, ON'")]
     assert new_places(board.importer.plan(feed, board.file(rows).path).warnings) == expected

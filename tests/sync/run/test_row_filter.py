@@ -72,8 +72,10 @@ def test_what_only_does_not_name_and_what_skip_names_is_left_out(board: Board, r
 
 
 def test_a_prefix_matches_its_own_text_and_ignores_case_and_accents(board: Board) -> None:
-    feed = board.feed('[rows]\nskip = { type = "été*" }\n' + MAPPED)
-    board.deliver(feed, [record("a", type="ETE"), record("b", type="Été 2026"), record("c", type="et")])
+    board.feed_with(
+        [record("a", type="ETE"), record("b", type="Été 2026"), record("c", type="et")],
+        '[rows]\nskip = { type = "été*" }\n' + MAPPED,
+    )
     assert board.active() == {"c"}
 
 
@@ -103,8 +105,9 @@ def test_a_job_whose_row_is_left_out_from_now_on_is_missing_and_the_run_is_held(
 
 
 def test_a_file_of_which_all_is_left_out_is_held_and_says_so(board: Board) -> None:
-    feed = board.feed('[rows]\nonly = { status = "open" }\n' + MAPPED)
-    board.deliver(feed, [record(f"r{n}", status="open") for n in range(6)])
+    feed = board.feed_with(
+        [record(f"r{n}", status="open") for n in range(6)], '[rows]\nonly = { status = "open" }\n' + MAPPED
+    )
     run = board.deliver(feed, [record(f"r{n}", status="closed") for n in range(6)])
     assert (run.state, run.holds) == ("held", "archive")
     assert "[rows] leaves all of the file's records out" in not_none(run.reason)
