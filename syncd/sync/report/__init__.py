@@ -1,20 +1,13 @@
 """Reports of runs as data. The files that are made of them are in ``syncd.sync.report.files``."""
 
-from syncd.sync.report.account_json import employer_json, header_json, key_json
-from syncd.sync.report.kinds import Kind, Kinds
-from syncd.sync.report.reports import (
-    ShownPlan,
-    for_partner,
-    summary,
-    whole_report,
-    would_archive_of,
-    write_json,
-)
-from syncd.sync.report.run_json import (
+from syncd.sync.report.json_forms import (
     APPLIED_BEFORE,
     change_json,
+    employer_json,
     fields_json,
+    header_json,
     instant_json,
+    key_json,
     paging_json,
     particulars,
     rejected_json,
@@ -23,4 +16,13 @@ from syncd.sync.report.run_json import (
     unknown_json,
     warning_json,
     would_archive_json,
+)
+from syncd.sync.report.kinds import Kind, Kinds
+from syncd.sync.report.reports import (
+    ShownPlan,
+    for_partner,
+    summary,
+    whole_report,
+    would_archive_of,
+    write_json,
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from syncd.errors import Problem
-from syncd.sync.report.run_json import field_of
 
-#: The most kinds, and the most distinct texts and values of all kinds together, that are counted one by one.
-MOST_KINDS, MOST_CAUSES = 1000, 10_000
+#: Kinds, and distinct texts and values of all kinds together, that are counted one by one.
+MAX_KINDS, MAX_CAUSES = 1000, 10_000
 #: The kind of all that are too many.
 OTHERS = ("", "other")
 _CUT = 120
@@ -35,7 +35,7 @@ class Kind:
 
     def described(self, most: int) -> list[str]:
         """Return the kind in at most ``most`` + 1 short lines: one text with the values that it is about, or each text with
-        the number of its rows. The most frequent come first; the last line says what was left out."""
+        the number of its rows. The most frequent come first; the last line counts the others."""
         texts: Counter[str] = Counter()
         for (text, _), rows in self.causes.items():
             texts[text] += rows
@@ -57,7 +57,7 @@ def _values(values: list[tuple[str, int]], most: int) -> str:
 
 
 class Kinds:
-    """Counts kinds. The memory that it needs is limited, whatever the rows have."""
+    """Counts kinds, in limited memory."""
 
     def __init__(self) -> None:
         self._kinds: dict[tuple[str, str], Kind] = {}
@@ -65,13 +65,15 @@ class Kinds:
 
     def add_errors(self, record: int, problems: Iterable[Problem]) -> list[tuple[Kind, Problem]]:
         """Count a rejected row, once for each kind and once for each distinct cause; return the problems with their kinds."""
-        found = [(self._kind(field_of(p.pointer), p.code, record), p) for p in problems]
-        for kind in {id(kind): kind for kind, _ in found}.values():
+        with_kinds = [(self._kind(_field_of(p.pointer), p.code, record), p) for p in problems]
+        for kind in {id(kind): kind for kind, _ in with_kinds}.values():
             kind.rows += 1
-        causes = {(id(kind), p.detail, _text(p.value)): kind for kind, p in found}
+        causes = {
+            (id(kind), p.detail, None if p.value is None else str(p.value)): kind for kind, p in with_kinds
+        }
         for (_, text, value), kind in causes.items():
             self._count(kind, text, value)
-        return found
+        return with_kinds
 
     def add_warning(self, code: str, detail: str, record: int | None = None) -> Kind:
         """Count a warning, and return its kind."""
@@ -91,25 +93,26 @@ class Kinds:
 
     def _kind(self, where: str, code: str, record: int | None) -> Kind:
         key = (_cut(where), _cut(code))
-        if key not in self._kinds and len(self._kinds) >= MOST_KINDS:
+        if key not in self._kinds and len(self._kinds) >= MAX_KINDS:
             key = OTHERS
-        found = self._kinds.get(key)
-        if found is None:
-            found = self._kinds[key] = Kind(*key, record)
-        return found
+        if key not in self._kinds:
+            self._kinds[key] = Kind(*key, record)
+        return self._kinds[key]
 
     def _count(self, kind: Kind, text: str, value: str | None) -> None:
         cause = (text, value)
         if cause not in kind.causes:
-            if self._causes >= MOST_CAUSES:
+            if self._causes >= MAX_CAUSES:
                 kind.uncounted += 1
                 return
             self._causes += 1
         kind.causes[cause] += 1
 
 
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
+@lru_cache(1000)
+def _field_of(pointer: str) -> str:
+    """Return a pointer without positions: ``/locations/0/description`` → ``/locations/description``."""
+    return "/".join(step for step in pointer.split("/") if not step.isdigit()) or "/"
 
 
 def _cut(text: str) -> str:

@@ -1,9 +1,9 @@
 """The report of a run as data, ``syncd.report/1`` (docs/operations.md "JSON output"), and the plan that a held run shows.
 
-``whole_report`` has all that is known of a run, for the operator. ``partner_report`` lies beside the file: what happened to
-each row, without what concerns only the operator. Both have every rejected row and every warning, as iterators:
-``write_json`` writes them one by one, so that a bad file of a million rows needs little memory. Changes and jobs that would
-be archived are the first ``MOST``; ``changesTotal`` and ``wouldArchive.total`` say how many there are."""
+``whole_report`` is for the operator. ``partner_report`` lies beside the file and lacks the operator's members. Both have every
+rejected row and every warning, as iterators: ``write_json`` writes them one by one, so that a bad file of a million rows needs
+little memory. Changes and jobs that would be archived are the first ``MAX_LISTED``; ``changesTotal`` and
+``wouldArchive.total`` are their numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from syncd.domain import Run, RunState
 from syncd.errors import FEED_ERROR_CODES
 from syncd.store import Tx, history, jobs, runs
 from syncd.store.runs import results
-from syncd.sync.report.run_json import (
+from syncd.sync.report.json_forms import (
     change_json,
     rejected_json,
     summary_json,
@@ -33,7 +33,7 @@ from syncd.sync.report.run_json import (
 
 @dataclass(frozen=True, slots=True)
 class ShownPlan:
-    """What a person decides about. ``plan``: digest of the whole plan. ``archives``: digest of the jobs that would be
+    """The plan that a person decides about. ``plan``: digest of the whole plan. ``archives``: digest of the jobs that would be
     archived. ``fingerprint`` and ``settings``: the feed's fingerprint and the digest of its settings at that time (all
     hex). ``reason``: why the run is held. ``missing`` and ``expired``: the ids of the jobs that would be archived, as
     missing and by their own rows."""
@@ -58,19 +58,19 @@ class ShownPlan:
         return json.dumps({field.name: getattr(self, field.name) for field in fields(self)}).encode()
 
     def differs(self, now: ShownPlan, *, everything: bool) -> str | None:
-        """Return what has changed between this plan and ``now``, in words, or None."""
+        """Return the change between this plan and ``now`` in words, or None."""
         if now.fingerprint != self.fingerprint:
             return "the feed's rows are read another way"
         same = now.plan == self.plan if everything else now.archives == self.archives
         return None if same else "jobs moved"
 
 
-#: The most changes, and jobs that would be archived.
-MOST = 10_000
+#: Changes, and jobs that would be archived, in the partner's report.
+MAX_LISTED = 10_000
 _BATCH = 500
 #: Members that are for the operator.
 _OPERATORS = ("attempt", "phases", "lookupToml")
-#: What a message says of the settings that concern it: in parentheses, or in a clause of its own.
+#: The part of a message about settings: in parentheses, or a clause of its own.
 _NAMED = r"(?:\[(?:limits|read|rows|fields|lookup)|\btake_over|\brepeats)\b"
 _SETTING = re.compile(rf" \([^()]*{_NAMED}[^()]*\)|; [^;]*{_NAMED}[^;]*")
 _encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
@@ -99,15 +99,15 @@ def summary(tx: Tx, run: Run, would_archive: int | None) -> dict[str, Any]:
 
 
 def partner_report(tx: Tx, run_id: int, rejected_file: str | None) -> dict[str, Any]:
-    """Return what the partner may know of a run, as ``whole_report`` does. ``rejected_file``: the name of the file of
-    rejected records beside the report. Raises NotFound."""
+    """Return the part of ``whole_report`` that the partner may know. ``rejected_file``: the name of the file of rejected
+    records beside the report. Raises NotFound."""
     run = runs.get(tx, run_id)
-    found = whole_report(tx, run_id, most=MOST, would_archive=MOST)
+    report = whole_report(tx, run_id, most=MAX_LISTED, would_archive=MAX_LISTED)
     for name in _OPERATORS:
-        del found[name]
+        del report[name]
     # the reason of any other state has the limits of the feed
     of_file = run.state is RunState.FAILED and (run.reason or "").partition(":")[0] in FEED_ERROR_CODES
-    return found | {
+    return report | {
         "reason": for_partner(run.reason or "") if of_file else None,
         "withheld": for_partner(run.withheld) if run.withheld else None,
         "rejectedFile": rejected_file,
@@ -117,7 +117,7 @@ def partner_report(tx: Tx, run_id: int, rejected_file: str | None) -> dict[str, 
 
 @lru_cache(1000)
 def for_partner(message: str) -> str:
-    """Return a message without what it says of settings, which only the operator can change."""
+    """Return a message without its part about settings, which only the operator can change."""
     return _SETTING.sub("", message)
 
 
@@ -139,7 +139,7 @@ def write_json(report: dict[str, Any], write: Callable[[bytes], object], *, line
 
 
 def would_archive_of(tx: Tx, run: Run, most: int | None) -> dict[str, Any] | None:
-    """Return what a held run waits to archive, the first ``most`` jobs of it listed (None: all); None for any other run."""
+    """Return the jobs that a held run waits to archive, the first ``most`` listed (None: all); None for any other run."""
     payload = results.plan(tx, run.id) if run.state is RunState.HELD else None
     if payload is None:
         return None
@@ -152,6 +152,6 @@ def _titled(tx: Tx, going: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str
     """Yield each job with its present referenceId and title; both are None for a job that was deleted meanwhile."""
     for start in range(0, len(going), _BATCH):
         batch = going[start : start + _BATCH]
-        found = jobs.names(tx, [job_id for job_id, _ in batch])
+        names = jobs.names(tx, [job_id for job_id, _ in batch])
         for job_id, why in batch:
-            yield job_id, *found.get(job_id, (None, None)), why
+            yield job_id, *names.get(job_id, (None, None)), why

@@ -55,11 +55,10 @@ class _Worker(NamedTuple):
 
 class ValidationPool:
     """Call ``add`` for each record and ``finish`` after the last: both yield records with their rows, in order. Call ``start``
-    for worker processes, and ``close`` in any case. While ``busy()``, this process leaves the batches to them: it has something
-    better to do.
+    for worker processes, and ``close`` in any case. While ``busy()``, this process leaves the batches to them.
 
-    ``add`` and ``finish`` raise NotOneRecord, NoWorker, FeedError for a record that no process survives, and what RowValidator
-    raises: after the rows of all records before. ``lost`` says of each process that died or hung what it worked on."""
+    After the rows of all records before, ``add`` and ``finish`` raise NotOneRecord, NoWorker, FeedError for a record that no
+    process survives, and as RowValidator does. ``lost``: a line for each process that died or hung, with its records."""
 
     def __init__(self, task: ValidationTask, busy: Callable[[], bool]) -> None:
         self.lost: list[str] = []

@@ -1,5 +1,5 @@
-"""A worker process: validates the records of one large file for a run. It opens no store, writes to no file, and ends when
-the run, or its process, ends: nobody has the other end of its connection any more then.
+"""A worker process: it validates the records of one large file for a run. It opens no store, writes to no file, and ends when
+the run, or its process, ends: the other end of its connection is closed then.
 
 Its first message is a ValidationTask; each message after that is a batch of records, which it answers with their rows, or
 with the exception that the batch raises."""
@@ -22,7 +22,7 @@ from syncd.sync.validation.rows import RowValidator, ValidatedRow
 
 #: API requests that are answered at the same time come first.
 _NICE = 5
-#: A record on its way to a worker process: its line, its item (bytes: of a Slice), what is wrong with it.
+#: A record on its way to a worker process: its line, its item (bytes: of a Slice), its problem.
 SentRecord = tuple[int | None, object, Problem | None]
 
 
@@ -42,7 +42,7 @@ class NotOneRecord(Exception):
 
 
 class FileValidator:
-    """Validates records of one file, Slices included. Raises NotOneRecord, and what RowValidator raises."""
+    """Validates records of one file, Slices included. Raises NotOneRecord, and as RowValidator does."""
 
     def __init__(self, task: ValidationTask) -> None:
         self._task = task

@@ -23,7 +23,7 @@ from syncd.service.clock_check import ClockCheck
 from syncd.store import Store
 from syncd.sync.arrival import ArrivalContext, decide
 from syncd.sync.drop_file import DropFile
-from syncd.sync.report.files import writing
+from syncd.sync.report.files import html
 from syncd.sync.run import Feed, importer, reading
 from syncd.sync.run.stage import rows, stage
 from tests.sync.arrival.arrivals import Arrival, FaultyImporter, claims
@@ -191,7 +191,7 @@ def test_a_report_that_cannot_be_written_does_not_hold_up_the_feed(
         raise ValueError("a bug")
 
     with monkeypatch.context() as patch:
-        patch.setattr(writing, "render_html", fail)
+        patch.setattr(html, "render_html", fail)
         with capture_logs() as logs:
             arrival.run_files()
     arrival.drop(feed, [arrival.row("a"), arrival.row("b")], "next.json")

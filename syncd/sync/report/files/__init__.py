@@ -1,5 +1,11 @@
 """The files of a report: JSON for programs and a page for people; and the stylesheet that all pages of syncd share. Only these
 need the templates of pages."""
 
-from syncd.sync.report.files.html import size, stylesheet, visible
-from syncd.sync.report.files.writing import refresh_reports, write_page, written_reports
+from syncd.sync.report.files.html import (
+    refresh_reports,
+    size,
+    stylesheet,
+    visible,
+    write_page,
+    written_reports,
+)

@@ -1,26 +1,30 @@
-"""The partner's report as a page: no script, nothing loaded from another address, every value of the file escaped.
+"""The two reports beside a run's file, as JSON and as a page (docs/reconciliation.md "After a run").
 
-The page shows the data of ``reports.partner_report``. ``words`` says what happened and what to do next,
-``templates/report.html.j2`` has the style and all other words."""
+The page has no script, loads nothing from another address, and every value of the file is escaped. Its headline and the next
+steps are from ``words``, all other words from ``templates/report.html.j2``."""
 
 from __future__ import annotations
 
+import os
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from syncd.errors import Problem, shared_problem
+from syncd.errors import Problem, UnusableFolder, shared_problem
+from syncd.store import Store, Tx, runs
+from syncd.sync import files, folders
 from syncd.sync.report.files import words
 from syncd.sync.report.kinds import Kind, Kinds
-from syncd.sync.report.reports import for_partner
+from syncd.sync.report.reports import for_partner, partner_report, write_json
 
 #: The most rows of one kind on the page; the JSON report has all.
 PER_KIND = 1000
@@ -36,7 +40,7 @@ def visible(value: object) -> object:
     """Return text with such characters spelled out (``\\u202e``), and other values as they are."""
     if not isinstance(value, str) or (value.isascii() and value.isprintable()):
         return value
-    shown = _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", value)
+    shown = _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", value)
     return type(value)(shown)
 
 
@@ -80,7 +84,7 @@ class _Groups:
         self._kept = 0
 
     def add(self, key: object, new: Callable[[], Group], row: Callable[[], dict[str, Any]]) -> None:
-        """Add a row to the group of ``key``, which is made by ``new`` if there is none yet; ``row`` makes a row that is kept."""
+        """Add a row to the group of ``key``, which ``new`` makes if it is the first; ``row`` makes a row that is kept."""
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = new()
@@ -128,16 +132,13 @@ def _errors(rows: Iterable[dict[str, Any]]) -> list[Group]:
             shared_problem(error["pointer"], error["code"], for_partner(error["detail"]), error["value"])
             for error in row["errors"]
         ]
-        found: dict[int, tuple[Kind, list[Problem]]] = {}
+        by_kind: dict[int, tuple[Kind, list[Problem]]] = {}
         for kind, problem in kinds.add_errors(row["record"], problems):
-            found.setdefault(id(kind), (kind, []))[1].append(problem)
-        for key, (kind, own) in found.items():
-            page.add(key, partial(_error_group, kind), partial(dict, row, problems=own))
+            by_kind.setdefault(id(kind), (kind, []))[1].append(problem)
+        for key, (kind, own) in by_kind.items():
+            group = partial(Group, _field(kind.pointer), kind.code, kind)
+            page.add(key, group, partial(dict, row, problems=own))
     return _most_frequent_first(page.all())
-
-
-def _error_group(kind: Kind) -> Group:
-    return Group(_field(kind.pointer), kind.code, kind)
 
 
 def _warnings(rows: Iterable[dict[str, Any]]) -> list[Group]:
@@ -189,10 +190,51 @@ def stylesheet() -> str:
 
 @cache
 def style_source() -> str:
-    """Return what allows a page that has the stylesheet inside it to use it, and no other: its hash, as a
-    Content-Security-Policy names it."""
+    """Return the stylesheet's hash, by which the Content-Security-Policy of a page allows it and no other."""
     return f"'sha256-{b64encode(sha256(stylesheet().encode()).digest()).decode()}'"
 
 
 _ENV.globals.update(style_source=style_source(), stylesheet=Markup(stylesheet()))  # noqa: S704 - a file of ours
 _ENV.filters.update(thousands="{:,}".format, size=size, when=_when)
+
+
+# -- files ----------------------------------------------------------------------------------------------------
+
+
+def written_reports(store: Store, run_id: int, rejected_file: str | None = None) -> dict[str, files.Content]:
+    """Return, by the ending that each report's name adds to the file's, the function that writes the report: it raises
+    NotFound, StoreError and OSError. ``rejected_file``: the name of the file of rejected records beside them."""
+
+    def write(how: Callable[[Tx, int, str | None, IO[bytes]], None], file: IO[bytes]) -> None:
+        store.read(lambda tx: how(tx, run_id, rejected_file, file))
+
+    return {".report.json": partial(write, _write_json), ".report.html": partial(write, write_page)}
+
+
+def _write_json(tx: Tx, run_id: int, rejected_file: str | None, file: IO[bytes]) -> None:
+    write_json(partner_report(tx, run_id, rejected_file), file.write, lines=True)
+
+
+def write_page(tx: Tx, run_id: int, rejected_file: str | None, file: IO[bytes]) -> None:
+    """Write the partner's report as a page. Raises NotFound."""
+    file.write(render_html(partner_report(tx, run_id, rejected_file)).encode("utf-8", "replace"))
+
+
+def refresh_reports(store: Store, folder: Path, run_id: int) -> None:
+    """Write the reports of a filed run again, since its state has changed. ``folder`` is DROP/FEED. Reports that are gone
+    or are not syncd's own are left alone, and so are all in a folder that cannot be used. Raises NotFound, OSError."""
+    file = store.read(lambda tx: runs.get(tx, run_id)).file
+    for sub in (folders.DONE, folders.FAILED):
+        with (
+            suppress(FileNotFoundError, UnusableFolder),
+            folders.open_subfolder(folder, sub) as target,
+            folders.ensure_subfolder(folder, folders.CLAIMED) as private,
+            folders.moving_to(folder / sub),
+        ):
+            there = os.listdir(target)
+            for name in there:
+                if files.is_filed_as(name, run_id, file):
+                    rejected = files.rejected_beside(name, there)
+                    reports = written_reports(store, run_id, name + rejected if rejected else None)
+                    for suffix, content in reports.items():
+                        files.replace_own_file(private, content, target, name + suffix)

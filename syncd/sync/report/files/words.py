@@ -1,4 +1,4 @@
-"""What the partner's report says in words: what happened to his rows, and what he can do next.
+"""The words of the partner's report: how his rows fared, and his next steps.
 
 The words are true for the counts: none, some or all of the rows went in. They name no command and no setting."""
 
@@ -16,7 +16,7 @@ ACTIONS = {
     "reactivated": "Jobs that are back",
     "archived": "Jobs that left the board",
 }
-#: Count → what it says. ``missing`` and ``warnings`` are said elsewhere.
+#: Count → its words. ``missing`` and ``warnings`` are said elsewhere.
 _COUNTS = {
     "read": "rows read",
     "created": "new jobs",
@@ -37,26 +37,26 @@ _NOTHING_TO_DO = "You need not do anything."
 
 
 def of(report: Mapping[str, Any]) -> tuple[str, str, list[str]]:
-    """Return the tone (a class of the style sheet), the headline, and what happens next, a sentence each."""
+    """Return the tone (a class of the style sheet), the headline, and the next steps, a sentence each."""
     say = _STATES.get(report["state"])
     return say(report) if say is not None else ("calm", "This file is being worked on", [])
 
 
 def counts(report: Mapping[str, Any]) -> dict[str, int]:
-    """Return what each count means, and the number, of those that are not 0. What a held run would do has not happened."""
-    found = report["counts"]
+    """Return the words and the number of each count that is not 0. The plan of a held run is not counted."""
+    numbers = report["counts"]
     planned = report["state"] in ("held", "rejected", "superseded") and report["holds"] == "all"
     names = ("read", "rejected", "filtered") if planned else tuple(_COUNTS)
     whole = report["state"] != "failed"
-    return {_COUNTS[name]: found[name] for name in names if found.get(name) or (whole and name == "read")}
+    return {_COUNTS[name]: numbers[name] for name in names if numbers.get(name) or (whole and name == "read")}
 
 
 def _rows(report: Mapping[str, Any]) -> str:
-    """Return what became of the rows: ``110 of 120 rows went in, 10 were not taken``."""
-    found = report["counts"]
-    read, refused = found["read"], found["rejected"]
-    inside = sum(found.get(name, 0) for name in _IN)
-    left = sum(found.get(name, 0) for name in _LEFT_OUT)
+    """Return the result in words: ``110 of 120 rows went in, 10 were not taken``."""
+    numbers = report["counts"]
+    read, refused = numbers["read"], numbers["rejected"]
+    inside = sum(numbers.get(name, 0) for name in _IN)
+    left = sum(numbers.get(name, 0) for name in _LEFT_OUT)
     if not read:
         return "The file had no rows"
     if inside == read:
@@ -66,7 +66,7 @@ def _rows(report: Mapping[str, Any]) -> str:
     parts = [f"{inside:,} of {plural(read, 'row')} went in"]
     parts += [f"{refused:,} {'was' if refused == 1 else 'were'} not taken"] if refused else []
     parts += [f"{left:,} {'was' if left == 1 else 'were'} left out"] if left else []
-    if replaced := found.get("replaced"):
+    if replaced := numbers.get("replaced"):
         parts.append(
             f"{replaced:,} {'has' if replaced == 1 else 'have'} a later row with the same id, which counts"
         )
@@ -87,7 +87,7 @@ def _not_archived(report: Mapping[str, Any]) -> list[str]:
 
 
 def _correct(report: Mapping[str, Any]) -> list[str]:
-    """Return what to do about rejected rows."""
+    """Return the next steps for rejected rows."""
     kept = "The jobs of rows that were not taken stay as they were."
     if report["rejectedFile"] is None:
         return [kept, "Correct these rows in your system and send the file again."]

@@ -1,19 +1,17 @@
-"""A run and its rows as JSON, the same in reports and in ``--json`` (docs/operations.md "JSON output").
-
-Names are in camelCase, instants in UTC with ``Z``."""
+"""Runs, their rows, employers, keys and headers of jobs as JSON: the same in reports, in ``--json`` and on the operator's pages
+(docs/operations.md "JSON output"). Names are in camelCase, instants in UTC with ``Z``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
-from syncd.domain import FeedWarning, RejectedRow, Run, UnknownValues
-from syncd.errors import Problem
+from syncd.domain import Employer, FeedWarning, RejectedRow, Run, UnknownValues
+from syncd.store import jobs, keys
 
-#: What to know of the counts of a run that was cut off and continued.
+#: The remark on the counts of a run that was cut off and continued.
 APPLIED_BEFORE = "a row that an earlier attempt applied counts as unchanged"
 
 
@@ -31,7 +29,7 @@ def run_json(run: Run) -> dict[str, Any]:
 
 
 def particulars(run: Run) -> dict[str, object]:
-    """Return what the run is about, its state and its file as plain values."""
+    """Return the feed, state, reason and file of the run as plain values."""
     return {
         "feed": run.feed,
         "employer": run.employer,
@@ -62,7 +60,7 @@ def would_archive_json(
 
 
 def summary_json(run: Run, would_archive: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the part of a report before its rejected rows. ``would_archive``: what ``would_archive_json`` returns."""
+    """Return the part of a report before its rejected rows. ``would_archive`` is from ``would_archive_json``."""
     return {
         "format": "syncd.report/1",
         **run_json(run),
@@ -89,7 +87,9 @@ def rejected_json(row: RejectedRow) -> dict[str, Any]:
         "line": row.line,
         "member": row.member,
         "referenceId": row.reference_id,
-        "errors": [_problem(problem) for problem in row.errors],
+        "errors": [
+            {"pointer": p.pointer, "code": p.code, "detail": p.detail, "value": p.value} for p in row.errors
+        ],
     }
 
 
@@ -104,7 +104,7 @@ def warning_json(warning: FeedWarning) -> dict[str, Any]:
 
 
 def change_json(action: str, reference: str | None, job_id: int | None, fields: object) -> dict[str, Any]:
-    """Return a change. ``fields``: their names, or what ``fields_json`` returns."""
+    """Return a change. ``fields``: their names, or a value of ``fields_json``."""
     return {"action": action, "referenceId": reference, "jobId": job_id, "fields": fields}
 
 
@@ -126,16 +126,36 @@ def instant_json(moment: datetime | None) -> str | None:
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z") if moment else None
 
 
-@lru_cache(1000)
-def field_of(pointer: str) -> str:
-    """Return a pointer without positions: ``/locations/0/description`` → ``/locations/description``."""
-    return "/".join(step for step in pointer.split("/") if not step.isdigit()) or "/"
-
-
-def _problem(problem: Problem) -> dict[str, Any]:
+def employer_json(employer: Employer) -> dict[str, Any]:
     return {
-        "pointer": problem.pointer,
-        "code": problem.code,
-        "detail": problem.detail,
-        "value": problem.value,
+        "id": employer.id,
+        "name": employer.name,
+        "plan": "unlimited" if employer.unlimited else "standard",
+    }
+
+
+def key_json(info: keys.KeyInfo) -> dict[str, Any]:
+    """Return a key without its secret."""
+    return {
+        "id": info.id,
+        "employer": info.employer,
+        "label": info.label,
+        "createdAt": info.created_at,
+        "lastUsedAt": info.last_used_at,
+        "expiresAt": info.expires_at,
+        "revokedAt": info.revoked_at,
+    }
+
+
+def header_json(header: jobs.JobView, owner: Employer) -> dict[str, Any]:
+    """Return a job header as the API lists it (docs/specification.md 2.7)."""
+    return {
+        "id": header.id,
+        "referenceId": header.reference_id,
+        "employer": {"id": owner.id, "name": owner.name},
+        "title": header.title,
+        "publishDate": header.publish_date,
+        "locations": header.locations,
+        "confidential": header.confidential,
+        "status": header.status,
     }
