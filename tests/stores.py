@@ -178,11 +178,7 @@ class Server:
 
     def _run(self, *command: str) -> None:
         subprocess.run(
-            [program(command[0]), *command[1:]],
-            check=True,
-            cwd=self.folder,
-            capture_output=True,
-            **self.user,
+            [program(command[0]), *command[1:]], check=True, cwd=self.folder, capture_output=True, **self.user
         )
 
     def start(self) -> None:

@@ -41,7 +41,9 @@ HOMES = {
     "sqlmodel": ("store",),
     "sqlalchemy": ("store",),
     "alembic": ("store",),
-    "psycopg": ("store",),
+    "psycopg": ("store/postgres",),
+    "sqlite3": ("store/sqlite", "sync/run/stage"),
+    "sqlalchemy.dialects": ("store/sqlite", "store/postgres"),
     "aiohttp": ("api", "console", "notify", "service", "web"),
     "aiosmtplib": ("notify",),
     "watchfiles": ("service",),
@@ -50,7 +52,7 @@ HOMES = {
     "lxml": ("feeds",),
     "ijson": ("feeds",),
 }
-#: What would make the domain impure.
+#: The modules that would make the domain impure.
 IMPURE = set("os time socket sqlite3 asyncio threading logging structlog random subprocess".split())
 
 
@@ -115,10 +117,10 @@ def wrong_ways(name: str) -> Iterator[str]:
             shared = other == "logs" and RANK[home] >= RANK["logs"]
             if not (RANK[other] < RANK[home] or shared):
                 yield f"{inside} imports {module}.{what}"
-        library = module.partition(".")[0]
-        if library in HOMES and not inside.startswith(HOMES[library]):
-            yield f"{inside} imports {module}"
-        if home == "domain" and library in IMPURE:
+        for library, homes in HOMES.items():
+            if f"{module}.".startswith(f"{library}.") and not inside.startswith(homes):
+                yield f"{inside} imports {module}"
+        if home == "domain" and module.partition(".")[0] in IMPURE:
             yield f"{inside} imports {module}: the domain is pure"
 
 

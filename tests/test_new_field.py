@@ -20,11 +20,7 @@ from tests.amounts import nightly
 from tests.e2e.conftest import BASE, EMPLOYER, HEADER, Daemon, Installation, Result, row, wait_until
 
 NEW = ("workplace", "openings")
-JOB = {
-    "title": "Welder",
-    "locations": [{"description": "Toronto, ON"}],
-    "categories": [{"id": 1}],
-}
+JOB = {"title": "Welder", "locations": [{"description": "Toronto, ON"}], "categories": [{"id": 1}]}
 #: The feed ``mapped`` has other names for everything.
 MAPPED = f"""
 employer = "{EMPLOYER}"

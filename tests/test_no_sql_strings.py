@@ -6,13 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent / "syncd"
 #: Where SQL may stand as text.
 HOMES = ("store/sqlite/", "store/postgres/", "store/migrations/", "sync/run/stage/")
-#: Where SQLite may be known by name.
-DRIVERS = ("store/sqlite/", "store/postgres/", "sync/run/stage/")
 STATEMENT = re.compile(
     r"\bselect\b.*\bfrom\b|\binsert\s+(or\s+\w+\s+)?into\b|\bupdate\s+\w+\s+set\b|\bdelete\s+from\b"
     r"|\b(create|drop|alter)\s+(virtual\s+|unique\s+|temp\s+)*(table|index|trigger|view)\b"
@@ -52,63 +48,11 @@ def statements(source: str | bytes) -> Iterator[tuple[int, str]]:
                 yield node.lineno, text
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        'f("SELECT id FROM job WHERE id = ?")',
-        'X = ("UPDATE job"\n " SET title = ?")',
-        'f"INSERT INTO {table} VALUES (1)"',
-        '"""\nselect 1\nfrom job"""; 1\nx = "delete from job"',
-        'f("PRAGMA journal_mode = WAL")',
-        'f("BEGIN IMMEDIATE")',
-        'f("create index x on job (id)")',
-    ],
-)
-def test_a_statement_is_found_however_it_is_written(code: str) -> None:
-    assert list(statements(code))
-
-
-@pytest.mark.parametrize(
-    "code",
-    ['"""Select a job from the list."""\nf("update the job")', 'f("begin")', 'f("select", "from")'],
-)
-def test_a_text_that_is_not_a_statement_is_not_found(code: str) -> None:
-    assert list(statements(code)) == []
-
-
 def test_sql_is_written_with_tables() -> None:
     places = [
         f"{name}:{line}: {text}"
         for name, path in FILES.items()
         if not name.startswith(HOMES)
         for line, text in statements(path.read_bytes())
-    ]
-    assert places == []
-
-
-def drivers(source: str | bytes) -> Iterator[str]:
-    """Yield the modules of a database's driver that a source imports."""
-    for node in ast.walk(ast.parse(source)):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        for name in names:
-            if name.split(".")[0] in ("sqlite3", "psycopg") or "dialects" in name:
-                yield name
-
-
-@pytest.mark.parametrize(
-    "code",
-    ["import sqlite3", "from psycopg.rows import dict_row", "from sqlalchemy.dialects import sqlite"],
-)
-def test_a_driver_is_found_however_it_is_imported(code: str) -> None:
-    assert list(drivers(code))
-
-
-def test_the_driver_is_known_in_one_place() -> None:
-    places = [
-        f"{name} imports {driver}"
-        for name, path in FILES.items()
-        if not name.startswith(DRIVERS)
-        for driver in drivers(path.read_bytes())
     ]
     assert places == []

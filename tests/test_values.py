@@ -1,7 +1,5 @@
 """The values of settings and feed files: one grammar."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

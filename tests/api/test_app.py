@@ -1,8 +1,6 @@
 """What is beside the API on its address."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -12,15 +10,10 @@ from syncd.api import make_app
 from syncd.config import Api
 from syncd.domain import Catalogue
 from syncd.store import Store
-
-if TYPE_CHECKING:
-    from tests.api.client import ApiClient
+from tests.api.client import ApiClient
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/healthz", "/readyz", "/docs", "/docs/docs.js", "/api/v1.1/openapi.json"],
-)
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/docs", "/docs/docs.js", "/api/v1.1/openapi.json"])
 async def test_what_is_beside_the_api_needs_no_key_and_is_only_read(api: ApiClient, path: str) -> None:
     async def ask(method: str, **headers: str) -> tuple[int, Any, bytes]:
         async with api.client.session.request(method, api.client.make_url(path), headers=headers) as answer:

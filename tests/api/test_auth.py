@@ -1,10 +1,8 @@
 """Keys: which requests need one, which are good, when they were last used."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,10 +10,8 @@ from syncd.api.auth import TTL, KeyRing
 from syncd.store import Store, Tx, keys
 from syncd.store.keys import KeyInfo
 from syncd.web import FailedKeys, Refusal
-
-if TYPE_CHECKING:
-    from tests.api.client import ApiClient
-    from tests.clock import Clock
+from tests.api.client import ApiClient
+from tests.clock import Clock
 
 NO_LIMIT = FailedKeys(0, 1)
 NO_KEY: list[dict[str, str]] = [

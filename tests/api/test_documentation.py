@@ -1,23 +1,19 @@
 """/docs in a real browser: it shows the operations, calls them, and connects to this service only."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import aiohttp
 import pytest
 
 from syncd.api import documentation
 from tests.amounts import nightly
-
-if TYPE_CHECKING:
-    from tests.api.client import ApiClient
-    from tests.api.conftest import Start
+from tests.api.client import ApiClient
+from tests.api.conftest import Start
 
 TIMEOUT = 60.0  # seconds
 OPTIONS = (

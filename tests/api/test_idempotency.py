@@ -1,17 +1,13 @@
 """Idempotency-Key on POST /jobs: a repeat gets the first answer, byte for byte."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from syncd.store import keys
-
-if TYPE_CHECKING:
-    from tests.api.client import ApiClient
+from tests.api.client import ApiClient
 
 KEY = {"Idempotency-Key": "order-4711"}
 

@@ -1,14 +1,11 @@
 """Reading a body (docs/api.md "Reading a body"): what an update changes and clears, read-only and unknown members, and
 media types."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.api.client import ApiClient
+from tests.api.client import ApiClient
 
 URL = {"applicantRoutingType": {"id": 2}, "applicationUrl": "https://x.example/apply"}
 
@@ -44,10 +41,7 @@ ALONE: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ),
     ({"positionType": {"id": 2}}, {"positionType": {"id": 2, "name": "Part Time"}}),
     ({"salary": None}, {}),
-    (
-        {**URL, "applicationEmail": None},
-        {"applicantRoutingType": {"id": 2, "name": "URL"}},
-    ),
+    ({**URL, "applicationEmail": None}, {"applicantRoutingType": {"id": 2, "name": "URL"}}),
 ]
 
 
@@ -60,6 +54,7 @@ async def test_each_field_can_be_changed_alone(
     path, key = (f"/jobs/{job['id']}", {}) if way == "id" else ("/jobs", {"referenceId": "A-1"})
     answer = await api.put(path, {**key, **sent})
     assert answer.status == 200, answer.raw
+    assert "Location" not in answer.headers
     expected = {**job, **sent, **shown}
     assert answer.json == expected
     assert await stored(api, job) == expected
@@ -220,7 +215,14 @@ async def test_an_unknown_field_is_refused_at_every_depth(
     ("method", "path"), [("POST", "/jobs"), ("PUT", "/jobs"), ("PUT", "/jobs/{id}"), ("DELETE", "/jobs")]
 )
 @pytest.mark.parametrize(
-    ("media_type", "good"), [("Application/JSON; charset=utf-8", True), ("text/json", False), (" ", False)]
+    ("media_type", "good"),
+    [
+        ("Application/JSON; charset=utf-8", True),
+        ("application/json-patch+json", True),
+        ("text/json", False),
+        ("multipart/form-data; boundary=x", False),
+        (" ", False),
+    ],
 )
 async def test_every_body_has_a_media_type_that_begins_with_application_json(
     api: ApiClient, method: str, path: str, media_type: str, good: bool
@@ -233,3 +235,81 @@ async def test_every_body_has_a_media_type_that_begins_with_application_json(
     else:
         assert answer.code == "unsupported_media_type"
         assert await stored(api, job) == job
+
+
+# --- faults
+
+PLACE = {"description": "Calgary, AB"}
+
+
+async def test_a_page_has_10_by_default_and_100_at_most(api: ApiClient) -> None:
+    for n in range(101):
+        await api.create(status="draft", title=f"Job {n}", referenceId=f"R-{n}")
+    sizes = {
+        query: len((await api.get(f"/jobs{query}")).json["data"])
+        for query in ("", "?pageSize=100", "?pageSize=101", "?page=11", "?pageSize=")
+    }
+    assert sizes == {"": 10, "?pageSize=100": 100, "?pageSize=101": 100, "?page=11": 1, "?pageSize=": 10}
+    paging = (await api.get("/jobs?pageSize=500")).json["paging"]
+    assert (paging["pageSize"], paging["pages"]) == (100, 2)
+
+
+#: Body changes → faults: every field code that a job's body can bring about.
+FAULTS: list[tuple[dict[str, Any], list[tuple[str, str]]]] = [
+    ({"title": ...}, [("/title", "required")]),
+    ({"title": 5}, [("/title", "wrong_type")]),
+    ({"status": None}, [("/status", "null_not_allowed")]),
+    ({"categories": [{"id": 2**31}]}, [("/categories/0/id", "out_of_range")]),
+    ({"categories": [{"id": 987654}]}, [("/categories/0/id", "unknown_value")]),
+    ({"locations": [{"description": "Calgary, Texas"}]}, [("/locations/0/description", "unknown_province")]),
+    ({"closeDate": "next week"}, [("/closeDate", "invalid_date")]),
+    ({"closeDate": "2026-11-15"}, [("/closeDate", "date_order")]),
+    ({"applicationEmail": "jobs at example.com"}, [("/applicationEmail", "invalid_email")]),
+    ({"applicationUrl": "www.x.ca"}, [("/applicationUrl", "invalid_url")]),
+    ({"description": "<script>x</script>"}, [("/description", "disallowed_html")]),
+    ({"title": "a\x00b"}, [("/title", "invalid_characters")]),
+    ({"salary": {"amount": -1, "period": {"id": 1}}}, [("/salary/amount", "out_of_range")]),
+    ({"salary": {"amount": 1, "period": {"id": None}}}, [("/salary/period/id", "null_not_allowed")]),
+    ({"pay/hour~": 1}, [("/pay~1hour~0", "unknown_field")]),
+    ({"locations": [PLACE, {"description": "!"}]}, [("/locations/1/description", "invalid_characters")]),
+    ({"applicantRoutingType": {"id": 2}}, [("/applicationUrl", "required")]),
+    ({"description": ...}, [("/description", "required")]),
+]
+
+
+@pytest.mark.parametrize(("fields", "faults"), FAULTS, ids=lambda v: str(v)[:60])
+async def test_a_fault_is_named_by_pointer_and_code(
+    api: ApiClient, fields: dict[str, Any], faults: list[tuple[str, str]]
+) -> None:
+    answer = await api.post(api.body(**fields))
+    named = {(pointer, code) for pointer, code in answer.faults}
+    assert set(faults) <= named, answer.raw
+    assert {pointer.split("/")[1] for pointer, _ in named} == {p.split("/")[1] for p, _ in faults}
+
+
+async def test_one_answer_lists_all_faults(api: ApiClient) -> None:
+    answer = await api.post(api.body(title="t" * 300, status="gone", categories=[], extra=1, closeDate="x"))
+    pointers = {pointer for pointer, _ in answer.faults}
+    assert pointers == {"/title", "/status", "/categories", "/extra", "/closeDate"}
+
+
+async def test_the_fields_that_a_new_job_lacks_are_listed_with_its_other_faults(api: ApiClient) -> None:
+    sent = {"titel": "x", "title": 5, "status": "active", "salary": {"amount": 1}}
+    wrong = [
+        ("/titel", "unknown_field"),
+        ("/title", "wrong_type"),
+        ("/salary/period", "required"),
+        ("/locations", "required"),
+        ("/categories", "required"),
+        ("/positionType", "required"),
+        ("/description", "required"),
+        ("/applicantRoutingType", "required"),
+    ]
+    assert (await api.post(sent)).faults == wrong
+    named = await api.post(sent, headers={"Idempotency-Key": "k"})
+    assert named.faults == wrong
+
+
+async def test_a_body_is_checked_before_the_job_is_looked_up(api: ApiClient) -> None:
+    assert (await api.put("/jobs/999", {"title": 5})).status == 422
+    assert (await api.put("/jobs/999", {"title": "x"})).status == 404

@@ -1,17 +1,13 @@
 """GET /jobs/{id}/history: the changes of a job, with time and author."""
 
-from __future__ import annotations
-
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from syncd.domain import Actor, ActorKind
 from syncd.service.refresher import Refresher
 from syncd.store import jobs, keys
 from syncd.store.jobs import upsert
-
-if TYPE_CHECKING:
-    from tests.api.client import ApiClient
+from tests.api.client import ApiClient
 
 
 def changes(entry: Any) -> dict[str, tuple[Any, Any]]:

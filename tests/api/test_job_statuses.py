@@ -1,20 +1,16 @@
 """Statuses (docs/specification.md 3; docs/api.md "Statuses"): created, archived, brought back, closed, refreshed; addressed by
 id or by referenceId."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from syncd.service.refresher import Refresher
 from syncd.store import employers, keys
-
-if TYPE_CHECKING:
-    from tests.api.client import ApiClient
-    from tests.api.contract import Answer
+from tests.api.client import ApiClient
+from tests.api.contract import Answer
 
 BY_ID_AND_REFERENCE = pytest.mark.parametrize("way", ["id", "reference"])
 
@@ -32,8 +28,7 @@ def tick(api: ApiClient) -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PUT"])
 @pytest.mark.parametrize(
-    ("sent", "status"),
-    [(..., "draft"), ("draft", "draft"), ("active", "active"), ("archived", "archived")],
+    ("sent", "status"), [(..., "draft"), ("draft", "draft"), ("active", "active"), ("archived", "archived")]
 )
 async def test_a_new_job_is_a_draft_by_default_and_is_published_today(
     api: ApiClient, method: str, sent: object, status: str

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
-from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -85,32 +84,3 @@ def test_a_job_read_for_an_answer_is_rendered_as_the_job_itself(
     shown = store.read(lambda tx: jobs.shown(tx, employer.id, job.id))
     assert shown is not None
     assert RENDER.job(shown, employer) == RENDER.job(job, employer)
-
-
-def test_a_job_that_is_not_there_or_another_employers_is_not_shown(store: Store, employer: Employer) -> None:
-    other = store.write(lambda tx: employers.add(tx, "Other Ltd."))
-    posting = Job(
-        id=0,
-        employer_id=employer.id,
-        reference_id="A-1",
-        title="Baker",
-        published_at=datetime(2026, 3, 2, tzinfo=UTC),
-        publish_date=date(2026, 3, 2),
-        close_date=date(2026, 5, 1),
-        close_origin=CloseOrigin.DEFAULT,
-        confidential=False,
-        auto_refresh=False,
-        status=Status.ACTIVE,
-        locations=(Location(6077243, "Montréal", "Montréal, QC"),),
-        categories=(1,),
-        position_type=1,
-        salary=Salary(Decimal("20.5"), None, None, plus_commission=False),
-        description=None,
-        routing=1,
-        application_email="jobs@example.com",
-        application_url=None,
-    )
-    (job,) = store.write(lambda tx: jobs.apply(tx, [Create(posting)], ACTOR))
-    assert store.read(lambda tx: jobs.shown(tx, employer.id, job.id)) is not None
-    assert store.read(lambda tx: jobs.shown(tx, other.id, job.id)) is None
-    assert store.read(lambda tx: jobs.shown(tx, employer.id, 2**31 - 1)) is None

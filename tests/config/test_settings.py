@@ -2,11 +2,12 @@
 
 import re
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from syncd.config import SETTINGS, load_settings, retired_in
+from syncd.config import SETTINGS, Api, load_settings, retired_in
 from syncd.errors import ConfigError
 
 SHIPPED = Path(__file__).parents[2] / "config" / "syncd.toml"
@@ -56,7 +57,7 @@ def test_the_shipped_file_gives_the_same_settings_as_no_file(home):
     with_file = load_settings(shipped, {})
     shipped.unlink()
     without = load_settings(None, {})
-    for name in tuple("timezone api operator store drop sync refresh log limits base feeds".split()):
+    for name in "timezone api operator store drop sync refresh log limits base feeds".split():
         assert getattr(with_file, name) == getattr(without, name), name
 
 
@@ -118,6 +119,24 @@ def test_all_faults_are_reported_at_once_with_file_and_key(home):
         ("[api]\npublic_url = 'http://['", "address such as https://"),
         ("[operator]\npublic_url = 'https://x:99999'", "address such as https://"),
         ("[api]\nmax_body = 0", "must be more than 0"),
+        (
+            "[api]\ncors_origins = ['*']",
+            'api.cors_origins has "*", which is not an origin such as https://app.example.ca',
+        ),
+        ("[api]\ncors_origins = ['https://app.example.ca/']", "not an origin"),
+        ("[api]\ncors_origins = ['https://app.example.ca/path']", "not an origin"),
+        ("[api]\ncors_origins = ['https://App.example.ca']", "not an origin"),
+        ("[api]\ncors_origins = ['https://app.example.ca:443']", "not an origin"),
+        ("[api]\ncors_origins = ['http://app.example.ca:80']", "not an origin"),
+        ("[api]\ncors_origins = ['https://app.example.ca:70000']", "not an origin"),
+        ("[api]\ncors_origins = ['app.example.ca']", "not an origin"),
+        ("[api]\ncors_origins = ['null']", "not an origin"),
+        ("[api]\ncors_origins = [1]", "not an origin"),
+        ("[api]\ncors_origins = true", "list of origins"),
+        ("[api]\nkeepalive = '0s'", "must be more than"),
+        ("[api]\nrate_limit = -1", "from 0 to"),
+        ("[api]\nfailed_keys = 'many'", "whole number"),
+        ("[api]\nmax_connections = -1", "from 0 to"),
         ("[api]\nmax_body = '1MB!'", "a size such as"),
         ("[api]\ntrusted_proxies = ['me']", "not an address or network"),
         ("[api]\ntrusted_proxies = 5", "list of addresses"),
@@ -282,10 +301,7 @@ def test_catalogues_can_be_extended_renamed_and_retired(home):
     )
     catalogue = load_settings(path, {}).catalogue
     assert catalogue.position_types[6].name == "Seasonal"
-    assert (catalogue.categories[33].name, catalogue.categories[1].name) == (
-        "Film & Television",
-        "Books",
-    )
+    assert (catalogue.categories[33].name, catalogue.categories[1].name) == ("Film & Television", "Books")
     assert catalogue.categories[7].retired
     named = {"SYNCD_CATALOGUES__CATEGORIES": '{"34": "Mining, Oil"}'}
     assert load_settings(None, named).catalogue.categories[34].name == "Mining, Oil"
@@ -383,3 +399,29 @@ def test_two_addresses_overlap_where_only_one_can_listen(one, two, overlap):
         for text in (one, two)
     )
     assert (first.overlaps(second), second.overlaps(first)) == (overlap, overlap)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["https://app.example.ca", "http://localhost:3000", "https://[::1]:8443", "http://10.0.0.1", "https://a_b.example"],
+)  # fmt: skip
+def test_origins_are_as_browsers_write_them(home, origin):
+    assert load_settings(write(home, f"[api]\ncors_origins = ['{origin}']"), {}).api.cors_origins == (origin,)
+
+
+def test_origins_from_the_environment_are_a_list():
+    settings = load_settings(None, {"SYNCD_API__CORS_ORIGINS": "https://a.example, https://b.example"})
+    assert settings.api.cors_origins == ("https://a.example", "https://b.example")
+
+
+def test_every_setting_of_the_application_comes_from_the_file(home):
+    path = write(
+        home,
+        '[api]\nbase_path = "/x"\npublic_url = "https://x.example"\ntrusted_proxies = ["10.0.0.1"]\nmax_body = "4KiB"\n'
+        'keepalive = "9s"\nmax_connections = 10\nrate_limit = 13\nfailed_keys = 15\n'
+        'cors_origins = ["https://y.example"]',
+    )
+    api = load_settings(path, {}).api
+    for field in fields(Api):
+        if field.name != "listen":
+            assert getattr(api, field.name) != getattr(Api(), field.name), field.name

@@ -8,17 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from syncd.domain.decisions import Create, Ownership, Reject, Unchanged, Update
+from syncd.domain.decisions import Ownership, Reject, Unchanged, Update
 from syncd.domain.feed_rows import decide_row, field_digests, row_due
-from syncd.domain.job import (
-    ArchivedBy,
-    CloseOrigin,
-    Job,
-    JobInput,
-    Location,
-    Moment,
-    Status,
-)
+from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Location, Moment, Status
 from syncd.domain.lifecycle import default_close_date
 from syncd.domain.policy import Policy
 
@@ -75,26 +67,6 @@ def row(current, ownership=OURS, policy=Policy(), now=NOW, **fields):  # noqa: B
     return decide_row(current, sent, now, employer_id=9, feed_id=5, ownership=ownership, policy=policy)
 
 
-def test_a_new_job_is_active_and_owned():
-    made = row(None)
-    assert (made.action, made.owns, made.archives) == ("created", True, False)
-    assert isinstance(made.decision, Create)
-    assert made.decision.job.status is Status.ACTIVE
-    assert made.decision.job.close_date == in_days(60)
-
-
-def test_a_status_of_the_mapping_wins_over_the_implied_one():
-    assert row(None, status=Status.DRAFT).decision.job.status is Status.DRAFT
-    archived = row(job(), status=Status.ARCHIVED)
-    assert (archived.action, archived.archives) == ("updated", True)
-    assert archived.decision.job.archived_by is ArchivedBy.PERSON
-
-
-def test_the_same_row_again_is_unchanged_and_owns():
-    again = row(job())
-    assert (again.action, again.owns, again.decision) == ("unchanged", True, Unchanged(job()))
-
-
 def test_a_changed_row_updates():
     update = row(job(), title="Fitter")
     assert update.action == "updated"
@@ -108,30 +80,20 @@ CHOSEN, DEFAULT, RENEWED = CloseOrigin.CHOSEN, CloseOrigin.DEFAULT, CloseOrigin.
 @pytest.mark.parametrize(
     ("by", "left", "origin", "sent_in", "action", "status", "close_in"),
     [
-        # archived by a person: stays, whatever the row's date
-        (P, 60, DEFAULT, None, "suppressed", "archived", 60),
-        (P, -5, DEFAULT, None, "suppressed", "archived", -5),
+        # archived by a person or nobody knows by whom: stays
         (P, 60, CHOSEN, 70, "suppressed", "archived", 70),
         (None, 60, CHOSEN, None, "suppressed", "archived", 60),
-        # archived as missing: back; a date that has passed is renewed, even if a person chose it
-        (M, 60, DEFAULT, None, "reactivated", "active", 60),
+        # archived as missing: back, and renewed at once where the next run would do it
         (M, 5, CHOSEN, None, "reactivated", "active", 5),
         (M, -1, CHOSEN, None, "reactivated", "active", 60),
-        (M, -1, DEFAULT, None, "reactivated", "active", 60),
         (M, 0, CHOSEN, None, "reactivated", "active", 0),
-        # and renewed at once where the next run would do it
         (M, 29, DEFAULT, None, "reactivated", "active", 60),
         (M, 0, RENEWED, None, "reactivated", "active", 60),
         (M, 30, DEFAULT, None, "reactivated", "active", 30),
         (M, -1, CHOSEN, 40, "reactivated", "active", 40),
-        # closed: back with a date of the row, or by renewal of a date that nobody chose
-        (C, -1, CHOSEN, None, "unchanged", "archived", -1),
+        # closed, or archived by its own row's date: back with a date of the row from today on, or by renewal
         (C, -1, CHOSEN, 0, "reactivated", "active", 0),
-        (C, -1, CHOSEN, 1, "reactivated", "active", 1),
-        (C, -1, DEFAULT, None, "reactivated", "active", 60),
         (C, -1, RENEWED, None, "reactivated", "active", 60),
-        # archived by its own row's date: back with a live date only
-        (X, -1, CHOSEN, None, "unchanged", "archived", -1),
         (X, -1, CHOSEN, 0, "reactivated", "active", 0),
         (X, -1, CHOSEN, -1, "unchanged", "archived", -1),
         (X, -1, CHOSEN, -3, "updated", "archived", -3),
@@ -159,12 +121,6 @@ def test_reactivated_and_changed_is_reactivated():
     decided = row(job("archived", M), title="Fitter")
     assert decided.action == "reactivated"
     assert decided.decision.changed == ("title", "status")
-
-
-def test_a_mapped_active_brings_back_even_what_a_person_archived():
-    assert row(job("archived", P), status=Status.ACTIVE).action == "reactivated"
-    late = row(job("archived", P, -3, CHOSEN), status=Status.ACTIVE)
-    assert (late.action, late.decision.job.close_date) == ("reactivated", in_days(60))
 
 
 @pytest.mark.parametrize(
@@ -277,11 +233,6 @@ def test_a_row_for_a_job_of_another_feed_is_rejected_unless_it_may_take_over():
     ]
     taken = row(job(), theirs, Policy(take_over=True), title="Fitter")
     assert (taken.action, taken.owns) == ("updated", True)
-
-
-def test_a_row_takes_over_a_job_made_through_the_api_even_where_it_changes_nothing():
-    decided = row(job(), Ownership())
-    assert (decided.action, decided.owns) == ("unchanged", True)
 
 
 def test_a_row_that_breaks_the_merged_job_is_rejected_and_owns_nothing():

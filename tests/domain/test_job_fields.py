@@ -1,7 +1,5 @@
 """The table of fields: what the rest of the project relies on."""
 
-from __future__ import annotations
-
 import pytest
 
 from syncd.domain.catalogue import Catalogue

@@ -6,9 +6,8 @@ from decimal import Decimal
 import pytest
 from msgspec.structs import replace
 
-from syncd.domain.decisions import Create, Reject, Unchanged, Update
-from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Location, Moment, Salary, Status
-from syncd.domain.job_fields import check_job
+from syncd.domain.decisions import Reject, Unchanged, Update
+from syncd.domain.job import ArchivedBy, CloseOrigin, JobInput, Location, Moment, Salary, Status
 from syncd.domain.lifecycle import decide, decide_close, decide_missing, decide_refresh
 from tests.domain.jobs import FIELDS, LATER, LAVAL, NOW, REGINA, TODAY, job, put
 
@@ -16,33 +15,6 @@ from tests.domain.jobs import FIELDS, LATER, LAVAL, NOW, REGINA, TODAY, job, put
 def codes(decision):
     assert isinstance(decision, Reject)
     return [(p.pointer, p.code) for p in decision.problems]
-
-
-def test_a_new_job_has_every_default():
-    made = put(None, title="Welder", locations=(LAVAL,), categories=(28,))
-    assert made == Create(
-        Job(
-            id=0,
-            employer_id=9,
-            reference_id=None,
-            title="Welder",
-            published_at=NOW.instant,
-            publish_date=TODAY,
-            close_date=date(2027, 1, 20),
-            close_origin=CloseOrigin.DEFAULT,
-            confidential=False,
-            auto_refresh=False,
-            status=Status.DRAFT,
-            locations=(LAVAL,),
-            categories=(28,),
-            position_type=None,
-            salary=None,
-            description=None,
-            routing=None,
-            application_email=None,
-            application_url=None,
-        )
-    )
 
 
 @pytest.mark.parametrize("status", list(Status))
@@ -93,44 +65,10 @@ def test_problems_of_fields_that_were_sent_come_first_in_the_order_of_the_body()
     ]
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "allowed"),
-    [
-        ("active", "active", True),
-        ("active", "archived", True),
-        ("active", "draft", ("archived",)),
-        ("archived", "archived", True),
-        ("archived", "active", True),
-        ("archived", "draft", ("active",)),
-        ("draft", "draft", True),
-        ("draft", "active", True),
-        ("draft", "archived", True),
-    ],
-)
-def test_transitions(before, after, allowed):
-    current = job(status=Status(before))
-    decision = put(current, status=Status(after))
-    if allowed is True:
-        assert decision.job.status == after
-        assert isinstance(decision, Unchanged) == (before == after)
-    else:
-        conflict = decision.conflict
-        assert (conflict.source, conflict.target, conflict.allowed) == (before, after, allowed)
-        assert decision.problems == ()
-
-
 def test_a_status_that_is_not_allowed_is_reported_beside_other_problems():
     decision = put(job(salary=None), status=Status.DRAFT, salary={})
     assert codes(decision) == [("/salary/amount", "required")]
     assert decision.conflict.target == "draft"
-
-
-def test_archiving_and_coming_back_change_nothing_else():
-    archived = put(job(), LATER, status=Status.ARCHIVED)
-    assert archived.job == job(status=Status.ARCHIVED, archived_by=ArchivedBy.PERSON)
-    assert archived.changed == ("status",)
-    back = put(archived.job, LATER, status=Status.ACTIVE)
-    assert back.job == job()
 
 
 @pytest.mark.parametrize("by", list(ArchivedBy))
@@ -144,30 +82,10 @@ def test_who_archived_is_noted_and_forgotten_when_the_job_is_back(by):
     assert put(archived.job, status=Status.ACTIVE).job.archived_by is None
 
 
-def test_publishing_a_draft_publishes_it_now_and_moves_a_defaulted_close_date():
-    draft = job(status=Status.DRAFT)
-    published = put(draft, LATER, status=Status.ACTIVE)
-    assert published.job.published_at == LATER.instant
-    assert published.job.publish_date == LATER.today
-    assert published.job.close_date == LATER.today + timedelta(days=60)
-    assert published.job.close_origin is CloseOrigin.DEFAULT
-    assert published.changed == ("publishDate", "closeDate", "status")
-
-
-def test_publishing_a_draft_leaves_a_chosen_close_date():
-    draft = job(status=Status.DRAFT, close_date=date(2027, 5, 1), close_origin=CloseOrigin.CHOSEN)
-    assert put(draft, LATER, status=Status.ACTIVE).job.close_date == date(2027, 5, 1)
-
-
 def test_a_close_date_sent_with_the_publication_is_kept_even_if_it_was_the_default():
     draft = job(status=Status.DRAFT)
     published = put(draft, LATER, status=Status.ACTIVE, closeDate=draft.close_date).job
     assert (published.close_date, published.close_origin) == (draft.close_date, CloseOrigin.CHOSEN)
-
-
-def test_archiving_a_draft_publishes_nothing():
-    archived = put(job(status=Status.DRAFT), LATER, status=Status.ARCHIVED).job
-    assert archived.publish_date == TODAY
 
 
 def test_a_null_close_date_goes_back_to_the_default():
@@ -206,34 +124,11 @@ def test_an_active_job_needs_a_live_close_date_if_status_or_date_change(status, 
         assert isinstance(decision, Update)
 
 
-@pytest.mark.parametrize("fields", [{"status": Status.ACTIVE}, {"closeDate": date(2026, 11, 30)}])
-def test_the_status_and_the_close_date_that_an_active_job_has_may_be_sent_when_the_date_has_passed(fields):
-    current = job(close_date=date(2026, 11, 30), close_origin=CloseOrigin.CHOSEN)
-    assert put(current, LATER, **fields) == Unchanged(current)
-    assert put(current, LATER, title="Fitter", **fields).changed == ("title",)
-
-
 def test_an_update_merges_and_says_what_changed():
     update = put(job(), LATER, title="Fitter", confidential=True, categories=(1, 2), applicantRoutingType=1)
     assert update.job == job(title="Fitter", confidential=True, categories=(1, 2))
     assert update.changed == ("title", "confidential", "categories")
     assert update.before == job()
-
-
-def test_an_update_that_changes_nothing_writes_nothing():
-    assert put(job(), LATER, **FIELDS) == Unchanged(job())
-    assert put(job(), LATER) == Unchanged(job())
-
-
-@pytest.mark.parametrize(
-    ("name", "attribute"),
-    [("positionType", "position_type"), ("description", "description"), ("applicantRoutingType", "routing")],
-)
-def test_a_draft_may_lack_what_an_active_job_needs(name, attribute):
-    draft = put(job(status=Status.DRAFT), **{name: None})
-    assert getattr(draft.job, attribute) is None
-    assert codes(put(job(), **{name: None})) == [(f"/{name}", "required")]
-    assert codes(put(draft.job, status=Status.ACTIVE)) == [(f"/{name}", "required")]
 
 
 @pytest.mark.parametrize(
@@ -296,26 +191,6 @@ def test_the_merged_salary_must_fit_together(current, sent, expected):
     assert codes(put(job(salary=current), salary=sent)) == expected
 
 
-def test_switching_the_routing_type_back_and_forth_loses_no_address():
-    by_url = put(job(), applicantRoutingType=2, applicationEmail=None).job
-    assert (by_url.application_email, by_url.application_url) == ("jobs@example.com", "https://example.com")
-    assert put(by_url, applicantRoutingType=1, applicationUrl=None).job == job()
-
-
-@pytest.mark.parametrize(
-    ("routing", "name"), [(1, "applicationEmail"), (2, "applicationUrl")], ids=["email", "url"]
-)
-@pytest.mark.parametrize("status", [Status.DRAFT, Status.ACTIVE])
-def test_the_address_in_force_is_required_even_of_a_draft(routing, name, status):
-    current = job(status=status, routing=routing)
-    assert codes(put(current, **{name: None})) == [(f"/{name}", "required")]
-
-
-def test_without_a_routing_type_a_null_address_takes_nothing_away():
-    draft = job(status=Status.DRAFT, routing=None)
-    assert put(draft, applicationEmail=None, applicationUrl=None) == Unchanged(draft)
-
-
 def test_locations_are_replaced_as_a_list_and_known_by_their_id():
     assert put(job(), locations=(REGINA, LAVAL)).job.locations == (REGINA, LAVAL)
     assert put(job(), locations=(REGINA, LAVAL, REGINA)).job.locations == (REGINA, LAVAL)
@@ -327,15 +202,6 @@ def test_places_that_the_store_has_yet_to_add_differ_by_their_name():
     new, other = Location(0, "Oz", "Oz, SK"), Location(0, "Ur", "Ur, SK")
     assert put(None, **FIELDS | {"locations": (new, other, new)}).job.locations == (new, other)
     assert isinstance(put(job(), locations=(new,)), Update)
-
-
-def test_the_reference_can_be_changed_and_cleared():
-    assert put(job(), referenceId="B-2").changed == ("referenceId",)
-    assert put(job(), referenceId=None).job.reference_id is None
-
-
-def test_check_job_finds_nothing_wrong_with_a_good_job():
-    assert check_job(job(), {"status": 1, "closeDate": 1}, NOW.today) == []
 
 
 @pytest.mark.parametrize("status", list(Status))

@@ -8,7 +8,6 @@ from syncd.domain.job import Place
 from syncd.domain.places import PROVINCES, parse_place, place_identity, province_code
 from syncd.domain.text import fold
 from syncd.shipped_data import place_file, places_in
-from tests.domain.bodies import faults, sent
 
 
 @pytest.mark.parametrize(("code", "names"), PROVINCES.items())
@@ -85,20 +84,6 @@ def test_no_shipped_place_has_a_name_that_ends_in_a_code():
 def test_what_is_not_a_place(text, codes):
     _, faults = parse_place(text)
     assert [code for code, _ in faults] == codes
-
-
-@pytest.mark.parametrize("letter", ["x", "é", "\U00020000"])
-def test_a_city_has_at_most_256_and_a_description_at_most_300_code_points(letter):
-    def sent_place(description):
-        return sent(locations=[{"description": description}])["locations"]
-
-    def refused(description):
-        return faults({"locations": [{"description": description}]})
-
-    assert sent_place(letter * 256) == (Place(letter * 256),)
-    assert refused(letter * 257) == [("/locations/0/description", "too_long")]
-    assert sent_place(letter * 256 + "," + " " * 41 + "ON") == (Place(letter * 256, "ON"),)
-    assert refused(letter * 256 + "," + " " * 42 + "ON") == [("/locations/0/description", "too_long")]
 
 
 @given(st.text(max_size=40))

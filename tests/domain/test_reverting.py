@@ -1,7 +1,5 @@
 """What a revert does to one job: the cases of several changes in one run, and of rules that would be broken."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

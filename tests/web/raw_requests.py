@@ -1,16 +1,12 @@
 """Requests as bytes, and the answers to them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 
-if TYPE_CHECKING:
-    from tests.api.client import ApiClient
-
+from tests.api.client import ApiClient
 
 BASE = "/api/v1.1"
 JSON = "Content-Type: application/json"

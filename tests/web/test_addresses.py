@@ -1,7 +1,5 @@
 """The address that a connection or a request counts for."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,11 +13,7 @@ PROXIES = Proxies(["10.0.0.0/8", "192.0.2.1", "fd00::/8"])
     ("remote", "forwarded", "client"),
     [
         ("203.0.113.9", [], "203.0.113.9"),
-        (
-            "203.0.113.9",
-            ["198.51.100.1"],
-            "203.0.113.9",
-        ),  # not a trusted proxy: its header does not count
+        ("203.0.113.9", ["198.51.100.1"], "203.0.113.9"),  # not a trusted proxy: its header does not count
         ("10.1.1.1", [], "10.1.1.1"),
         ("10.1.1.1", ["198.51.100.1"], "198.51.100.1"),
         ("10.1.1.1", ["1.1.1.1, 198.51.100.1"], "198.51.100.1"),  # the client wrote the first one

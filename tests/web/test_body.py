@@ -1,7 +1,5 @@
 """Bodies: strict JSON objects, of the right media type, within their size; and no value that makes a 500."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json
@@ -9,13 +7,11 @@ import time
 import zlib
 from collections.abc import Awaitable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.api.client import ApiClient
-
+from tests.api.client import ApiClient
 
 # --- bodies -------------------------------------------------------------------------------------------------
 
@@ -61,6 +57,8 @@ MALFORMED: dict[str, bytes] = {
     "a leading zero": b'{"salary": {"amount": 01}}',
     "a NUL": b'{"title": "x"}\x00',
     "a bad escape": b'{"title": "\\x41"}',
+    "an overlong slash": b'{"title": "\xc0\xaf"}',
+    "minus nothing": b'{"salary": {"amount": -}}',
     "gzip, unannounced": gzip.compress(b'{"title": "x"}'),
 }
 
@@ -149,29 +147,6 @@ async def test_no_salary_makes_a_500(api: ApiClient, salary: object) -> None:
 
 
 # --- media type, size -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("media_type", "status"),
-    [
-        ("application/json", 200),
-        ("application/json; charset=UTF-8", 200),
-        ("APPLICATION/JSON", 200),
-        ("application/json-patch+json", 200),  # it starts with application/json
-        ("text/json", 415),
-        ("application/x-www-form-urlencoded", 415),
-        ("multipart/form-data; boundary=x", 415),
-        ("", 415),
-    ],
-)
-async def test_a_content_type_has_to_start_with_application_json(
-    api: ApiClient, media_type: str, status: int
-) -> None:
-    job = await api.create()
-    answer = await api("PUT", f"/jobs/{job['id']}", {"title": "x"}, headers={"Content-Type": media_type})
-    assert answer.status == status, answer.raw
-    if status == 415:
-        assert answer.code == "unsupported_media_type"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The laws of a token bucket, and the limit on the number of buckets."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,16 +1,13 @@
 """ETag, If-Match and If-None-Match (RFC 9110, sections 8.8.3 and 13): on reads, on writes, and in a race."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.api.client import ApiClient
-    from tests.api.contract import Answer
+from tests.api.client import ApiClient
+from tests.api.contract import Answer
 
 OTHER = '"0123456789abcdef01234567"'
 

@@ -1,15 +1,12 @@
 """Pages of other origins: what browsers ask, and the answers."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.api.client import ApiClient
-    from tests.api.contract import Answer
+from tests.api.client import ApiClient
+from tests.api.contract import Answer
 
 PAGE, OTHER = "https://app.example.ca", "http://localhost:3000"
 PREFLIGHT = {"Access-Control-Request-Method": "PUT", "API-Key": ""}

@@ -1,17 +1,13 @@
 """Request ids, standard headers and the line of a request in the log."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import structlog
 
 from syncd.store import keys
-
-if TYPE_CHECKING:
-    from tests.api.client import ApiClient
+from tests.api.client import ApiClient
 
 
 @pytest.mark.parametrize("sent", ["a", "7b1c-22_x.y:z/+=@", "0" * 128])

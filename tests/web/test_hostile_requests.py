@@ -4,26 +4,12 @@ Each is followed by a normal request on the same connection. Either that one is 
 taken for a request, or the connection is closed.
 """
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.web.raw_requests import (
-    BASE,
-    CHUNKED,
-    CHUNKS,
-    JSON,
-    LENGTH,
-    SMUGGLED,
-    ask,
-    exchange,
-)
-
-if TYPE_CHECKING:
-    from tests.api.client import ApiClient
+from tests.api.client import ApiClient
+from tests.web.raw_requests import BASE, CHUNKED, CHUNKS, JSON, LENGTH, SMUGGLED, ask, exchange
 
 REFUSED: list[int | str] = [400, "closed"]
 
@@ -192,14 +178,6 @@ async def test_a_broken_header_that_is_not_used_is_ignored(api: ApiClient, line:
     assert await exchange(api, ask("GET", line)) == [200, "end"]
 
 
-@pytest.mark.parametrize(
-    "host", [b"a b", b"x,y", b"x:y", b"\xff", b"x/..", b"[::1", b"x:99999999999", b"a\tb", b"<x>"]
-)
-async def test_an_invalid_host_gets_into_no_address(api: ApiClient, host: bytes) -> None:
-    head = b"GET /api/v1.1/jobs HTTP/1.1\r\nHost: " + host + b"\r\nAPI-Key: KEY\r\n\r\n"
-    assert await exchange(api, head) == REFUSED
-
-
 DEEP = b"[" * 200_000 + b"]" * 200_000
 
 #: Bodies → status of a POST.
@@ -208,33 +186,13 @@ BODIES: dict[str, tuple[bytes, int]] = {
     "arrays that do not end": (b"[" * 500_000, 400),
     "arrays within a member": (b'{"title":' + DEEP + b"}", 400),
     "objects in objects": (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, 400),
-    "65 levels": (b'{"title":' + b"[" * 64 + b"]" * 64 + b"}", 400),
-    "64 levels": (b'{"title":' + b"[" * 63 + b"]" * 63 + b"}", 422),
     "a number of 500,000 digits": (b'{"title":' + b"9" * 500_000 + b"}", 400),
     "a fraction of 900,000 digits": (b'{"salary":{"amount":0.' + b"1" * 900_000 + b"}}", 422),
     "an exponent beyond all": (b'{"salary":{"amount":1e999999999999}}', 422),
     "an exponent below all": (b'{"salary":{"amount":1e-999999999999}}', 422),
     "an exponent of 500,000 digits": (b'{"salary":{"amount":1e' + b"9" * 500_000 + b"}}", 400),
-    "minus nothing": (b'{"salary":{"amount":-}}', 400),
-    "a member twice": (b'{"title":"a","title":"b"}', 400),
-    "a member twice, once escaped": (b'{"title":"a","t\\u0069tle":"b"}', 400),
-    "a member twice, deep down": (b'{"salary":{"amount":1,"amount":2}}', 400),
-    "not a number": (b'{"title":NaN}', 400),
-    "infinity": (b'{"title":-Infinity}', 400),
-    "a NUL": (b'{"title":"a\0b"}', 400),
     "a NUL, escaped": (b'{"title":"a\\u0000b"}', 422),
     "a NUL in a name": (b'{"a\\u0000":1}', 422),
-    "a NUL behind": (b"{}\0", 400),
-    "a byte order mark": (b"\xef\xbb\xbf{}", 400),
-    "UTF-16": ('{"title":"x"}'.encode("utf-16"), 400),
-    "Latin-1": (b'{"title":"caf\xe9"}', 400),
-    "half a pair": (b'{"title":"\\ud800"}', 400),
-    "half a pair, raw": (b'{"title":"\xed\xa0\x80"}', 400),
-    "an overlong slash": (b'{"title":"\xc0\xaf"}', 400),
-    "two texts": (b"{} {}", 400),
-    "a comment": (b"{/**/}", 400),
-    "a comma too many": (b'{"title":"x",}', 400),
-    "single quotes": (b"{'title':'x'}", 400),
     "nothing but spaces": (b" " * 900_000, 400),
     "80,000 unknown members": (b"{" + b",".join(b'"m%d":1' % n for n in range(80_000)) + b"}", 422),
     "an unknown member with a long name": (b'{"' + b"a" * 900_000 + b'":1}', 422),

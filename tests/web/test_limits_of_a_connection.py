@@ -1,29 +1,18 @@
 """Endless heads and bodies, and clients that stop reading or writing."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import structlog
 
-from syncd.web.limits import ConnectionLimit
 from syncd.web.server import EVERY, Connection
 from tests.amounts import nightly
-from tests.web.raw_requests import (
-    CHUNKED,
-    JSON,
-    ask,
-    exchange,
-)
-
-if TYPE_CHECKING:
-    from tests.api.client import ApiClient
-
+from tests.api.client import ApiClient
+from tests.web.raw_requests import CHUNKED, JSON, ask, exchange
 
 # -- endless heads -----------------------------------------------------------------------------------------------
 
@@ -67,9 +56,7 @@ async def test_many_short_lines_can_be_too_long_together(serve: Any) -> None:
         assert await wire.closed()
 
 
-async def test_an_endless_head_behind_a_request_ends_the_connection_after_its_answer(
-    serve: Any,
-) -> None:
+async def test_an_endless_head_behind_a_request_ends_the_connection_after_its_answer(serve: Any) -> None:
     async with serve(MAX_HEAD=20_000) as api:
         wire = await api.wire()
         body = json.dumps(api.body()).encode()
@@ -237,20 +224,3 @@ async def test_a_closed_connection_is_freed_without_the_garbage_collector(api: A
 
 
 # -- how many connections -------------------------------------------------------------------------------------------
-
-
-def test_connections_count_in_all_and_by_address_until_they_leave() -> None:
-    limit = ConnectionLimit(4, 2)
-    assert [limit.enter("a"), limit.enter("a"), limit.enter("b")] == ["", "", ""]
-    assert "from this address" in limit.enter("a")
-    assert "too many connections are open" in limit.enter("c")
-    for address in "aca":
-        limit.leave(address)
-    assert limit.enter("a") == ""
-
-
-def test_without_a_limit_all_enter_and_the_nameless_count_in_the_total_only() -> None:
-    unlimited = ConnectionLimit(0, 100)
-    assert {unlimited.enter("a") for _ in range(100)} == {""}
-    limit = ConnectionLimit(3, 1)
-    assert [bool(limit.enter("")) for _ in range(4)] == [False, False, False, True]

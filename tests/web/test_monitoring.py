@@ -1,8 +1,6 @@
 """/healthz and /readyz."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import structlog
@@ -13,9 +11,6 @@ from syncd.config import Api
 from syncd.domain import Catalogue
 from syncd.store import Store
 from syncd.web import health_of
-
-if TYPE_CHECKING:
-    pass
 
 
 @pytest.mark.parametrize(

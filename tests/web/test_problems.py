@@ -1,11 +1,8 @@
 """Every error has one status and one code. The order of checks, conflicts, overload, and many clients at once."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import structlog
@@ -25,9 +22,7 @@ from syncd.errors import (
     StoreOverloaded,
 )
 from syncd.web import problems
-
-if TYPE_CHECKING:
-    from tests.api.client import ApiClient
+from tests.api.client import ApiClient
 
 #: Exception → status, code, and the members that this error alone has.
 TABLE: list[tuple[BaseException, int, str, dict[str, Any]]] = [
@@ -119,31 +114,6 @@ async def test_a_wrong_id_in_a_body_is_listed_with_its_other_faults(api: ApiClie
 # --- conflicts, overload, failure -------------------------------------------------------------------------
 
 
-async def test_a_second_post_with_a_reference_learns_which_job_has_it(api: ApiClient) -> None:
-    job = await api.create(referenceId="A-1")
-    answer = await api.post(api.body(referenceId=" A-1 "))
-    assert (answer.status, answer.code) == (409, "duplicate_reference")
-    assert answer.json["id"] == job["id"]
-
-
-async def test_a_full_writer_answers_503_and_when_to_come_back(
-    api: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(api.store._writer, "_limit", 0)
-    answer = await api.post(api.body())
-    assert (answer.status, answer.code) == (503, "overloaded")
-    assert int(answer.headers["Retry-After"]) >= 1
-    assert (await api.get("/jobs")).status == 200
-
-
-async def test_a_closed_store_answers_503(api: ApiClient) -> None:
-    assert (await api.get("/jobs")).status == 200  # the key is known from here on
-    api.store.close()
-    for answer in (await api.get("/jobs"), await api.get("/jobs/1"), await api.post(api.body())):
-        assert (answer.status, answer.code) == (503, "shutting_down")
-        assert "Retry-After" in answer.headers
-
-
 async def test_an_unexpected_error_is_a_500_without_details(
     api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,13 +137,6 @@ async def test_64_clients_that_put_one_new_reference_make_one_job(api: ApiClient
     answers = await asyncio.gather(*(api.put("/jobs", body) for _ in range(64)))
     assert sorted(answer.status for answer in answers) == [200] * 63 + [201]
     assert len({answer.raw for answer in answers}) == 1
-    assert (await api.get("/jobs")).json["paging"]["total"] == 1
-
-
-async def test_64_clients_that_post_one_new_reference_make_one_job(api: ApiClient) -> None:
-    body = api.body(referenceId="A-1")
-    answers = await asyncio.gather(*(api.post(body) for _ in range(64)))
-    assert sorted(answer.status for answer in answers) == [201] + [409] * 63
     assert (await api.get("/jobs")).json["paging"]["total"] == 1
 
 
@@ -213,19 +176,10 @@ async def test_64_clients_that_make_change_and_delete_one_reference_leave_at_mos
 
 async def test_a_write_is_finished_although_its_client_has_left(api: ApiClient) -> None:
     await api.get("/jobs")
-    held, let_go = threading.Event(), threading.Event()
-
-    def hold(_tx: object) -> None:
-        held.set()
-        let_go.wait(10)
-
-    blocker = asyncio.ensure_future(api.store.write_async(hold))
-    await asyncio.to_thread(held.wait, 10)
-    request = asyncio.ensure_future(api.put("/jobs", api.body(referenceId="A-1")))
-    while not api.store.waiting_writes:
-        await asyncio.sleep(0.01)
-    request.cancel()
-    await asyncio.gather(request, return_exceptions=True)
-    let_go.set()
-    await blocker
+    async with api.writer_held():
+        request = asyncio.ensure_future(api.put("/jobs", api.body(referenceId="A-1")))
+        while not api.store.waiting_writes:
+            await asyncio.sleep(0.01)
+        request.cancel()
+        await asyncio.gather(request, return_exceptions=True)
     assert (await api.put("/jobs", {"referenceId": "A-1"})).status == 200

@@ -1,20 +1,14 @@
 """Limits on the requests of a key, on wrong keys, on connections and on waiting writes."""
 
-from __future__ import annotations
-
 import asyncio
-import threading
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import pytest
 import structlog
 
 from syncd.store import Store, keys
-
-if TYPE_CHECKING:
-    from tests.api.client import ApiClient
-    from tests.clock import Clock
+from tests.api.client import ApiClient
+from tests.clock import Clock
 
 WRONG = {"API-Key": "syncd_" + "A" * 43}
 
@@ -171,34 +165,10 @@ async def test_the_connections_of_a_proxy_are_those_of_many(serve: Any) -> None:
 # -- the writer's queue ----------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def blocked(api: ApiClient) -> Any:
-    """The writer waits until the end of the block; two more writes fit into its queue."""
-    release, begun = threading.Event(), threading.Event()
-
-    def hold(_tx: object) -> None:
-        begun.set()
-        release.wait()
-
-    class Blocked:
-        def __enter__(self) -> None:
-            api.store._writer._limit = 2
-            self.thread = threading.Thread(target=api.store.write, args=(hold,))
-            self.thread.start()
-            begun.wait()
-
-        def __exit__(self, *_: object) -> None:
-            release.set()
-            self.thread.join()
-
-    return Blocked()
-
-
-async def test_writes_beyond_the_queue_are_shed_at_once_while_reads_go_on(
-    api: ApiClient, blocked: Any
-) -> None:
+async def test_writes_beyond_the_queue_are_shed_at_once_while_reads_go_on(api: ApiClient) -> None:
     job = await api.create()
-    with blocked:
+    async with api.writer_held():
+        api.store._writer._limit = 2
         waiting = [asyncio.ensure_future(api.post(api.body(title=f"Waits {n}"))) for n in range(2)]
         async with asyncio.timeout(5):
             while api.store.waiting_writes < 2:

@@ -1,17 +1,14 @@
 """What clients see when the server stops."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.api.client import ApiClient
+from tests.api.client import ApiClient
 
 
 def head(api: ApiClient, *lines: str) -> bytes:

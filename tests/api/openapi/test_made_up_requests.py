@@ -1,20 +1,15 @@
 """Requests that schemathesis makes from the served document, with every check and every phase."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.amounts import nightly
-
-if TYPE_CHECKING:
-    from tests.api.client import ApiClient
+from tests.api.client import ApiClient
 
 FORMATS = Path(__file__).with_name("schemathesis_formats.py")
 PROGRAM = Path(sys.executable).with_name("schemathesis")
