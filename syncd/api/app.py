@@ -101,8 +101,7 @@ def _add_routes(app: web.Application, base_path: str) -> None:
     add_endpoint(app, "/docs", {"GET": documentation.page})
     add_endpoint(app, "/docs/{file}", {"GET": documentation.asset})
     app[CONTEXT].open_paths.update(
-        (f"{base_path}/openapi.json", "/", "/docs"),
-        (f"/docs/{name}" for name in documentation.FILES),
+        (f"{base_path}/openapi.json", "/", "/docs"), (f"/docs/{name}" for name in documentation.FILES)
     )
     # aiohttp tries those that begin alike in this order, and most requests are for one job
     for path, methods in sorted(ROUTES.items(), key=lambda route: "{id}" not in route[0]):

@@ -43,10 +43,7 @@ class KeyRing:
     """Knows the good API keys. For the thread of the event loop. ``monotonic`` returns seconds."""
 
     def __init__(
-        self,
-        store: Store,
-        failures: FailedKeys,
-        monotonic: Callable[[], float] = time.monotonic,
+        self, store: Store, failures: FailedKeys, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._store, self._failures, self._monotonic = store, failures, monotonic
         self._good: dict[bytes, tuple[Principal, float]] = {}
@@ -104,17 +101,18 @@ class KeyRing:
 
     async def keep_flushing(self, _app: web.Application) -> AsyncIterator[None]:
         """Flush every half minute, and once more at the end (a cleanup context)."""
-        task = asyncio.create_task(self._flush_for_ever())
+
+        async def flush_for_ever() -> None:
+            while True:
+                await asyncio.sleep(FLUSH_EVERY)
+                await self.flush()
+
+        task = asyncio.create_task(flush_for_ever())
         yield
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
         await self.flush()
-
-    async def _flush_for_ever(self) -> None:
-        while True:
-            await asyncio.sleep(FLUSH_EVERY)
-            await self.flush()
 
 
 def _digest(plain: str) -> bytes:

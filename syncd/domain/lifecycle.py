@@ -67,7 +67,9 @@ def decide(
             conflict = IllegalTransition(
                 source.value, target.value, tuple(status.value for status in allowed)
             )
-        changes |= _transition(source, target, now, by)
+        changes |= {"status": target, "archived_by": by if target is Status.ARCHIVED else None}
+        if source is Status.DRAFT and target is Status.ACTIVE:
+            changes |= {"published_at": now.instant, "publish_date": now.today}
     if "closeDate" in fields or "published_at" in changes:
         changes |= _close_date(current, changes, fields, chosen)
     job = replace(current, **changes) if changes else current
@@ -143,8 +145,10 @@ def _merge(current: Job, fields: Mapping[str, Any]) -> dict[str, Any]:
         attribute = _UPDATED.get(name)
         if attribute is not None and getattr(current, attribute) != value:
             changes[attribute] = value
-    if "locations" in fields and not _same_places(current.locations, fields["locations"]):
-        changes["locations"] = unique_locations(fields["locations"])
+    if "locations" in fields and fields["locations"] != current.locations:
+        locations = unique_locations(fields["locations"])
+        if list(map(_identity, locations)) != list(map(_identity, current.locations)):
+            changes["locations"] = locations
     if "salary" in fields and (salary := merge_salary(current.salary, fields["salary"])) != current.salary:
         changes["salary"] = salary
     routing = changes.get("routing", current.routing)
@@ -154,20 +158,6 @@ def _merge(current: Job, fields: Mapping[str, Any]) -> dict[str, Any]:
         # A GET shows null for the address that is not in force: sent back, it clears nothing.
         if fields[field.name] is not None or routing == field.routing:
             changes[field.attribute] = fields[field.name]
-    return changes
-
-
-def _same_places(current: tuple[Location, ...], sent: tuple[Location, ...]) -> bool:
-    if current == sent:
-        return True
-    sent = unique_locations(sent)
-    return [_identity(place) for place in current] == [_identity(place) for place in sent]
-
-
-def _transition(source: Status, target: Status, now: Moment, by: ArchivedBy) -> dict[str, Any]:
-    changes: dict[str, Any] = {"status": target, "archived_by": by if target is Status.ARCHIVED else None}
-    if source is Status.DRAFT and target is Status.ACTIVE:
-        changes |= {"published_at": now.instant, "publish_date": now.today}
     return changes
 
 

@@ -16,14 +16,7 @@ from syncd.web.envelope import (
     add_not_found,
     envelope,
 )
-from syncd.web.monitoring import (
-    Endpoints,
-    OperatorToken,
-    ReadinessCheck,
-    controls_of,
-    health_of,
-    no_token,
-)
+from syncd.web.monitoring import Endpoints, OperatorToken, ReadinessCheck, controls_of, health_of, no_token
 from syncd.web.problems import CODES, Refusal
 from syncd.web.rate_limits import FailedKeys, KeyLimit
 from syncd.web.server import STOPPING, Server

@@ -157,8 +157,11 @@ def parse(raw: bytes) -> dict[str, object]:
         raise _malformed("the outermost value has to be an object")
     if text.count("{") + text.count("[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
         raise _malformed(f"the nesting is deeper than {MAX_DEPTH} levels")
-    if _ESCAPED_SURROGATE.search(text) and not _is_unicode(value):
-        raise _malformed("an escape names half of a surrogate pair")
+    if _ESCAPED_SURROGATE.search(text):
+        try:
+            json.dumps(value, ensure_ascii=False, default=str).encode()
+        except UnicodeEncodeError:
+            raise _malformed("an escape names half of a surrogate pair") from None
     return value
 
 
@@ -199,15 +202,6 @@ def _depth(value: object) -> int:
         depth += 1
         level = [child for v in level for child in (v.values() if isinstance(v, dict) else v)]
     return depth
-
-
-def _is_unicode(value: object) -> bool:
-    """Return whether no string in ``value`` has half of a surrogate pair."""
-    try:
-        json.dumps(value, ensure_ascii=False, default=str).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _malformed(detail: str) -> Refusal:

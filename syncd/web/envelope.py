@@ -131,7 +131,9 @@ class RequestLog:
         if request.path in self.quiet_paths:
             return
         seconds = perf_counter() - started
-        method, route = effective_method(request), _route(request)
+        method, resource = effective_method(request), request.match_info.route.resource
+        # the pattern of the address, never the path, which the client makes up
+        route = None if resource is None or resource.canonical == "/{unknown}" else resource.canonical
         self.times.note(method, route, status, seconds)
         self.write(
             method=method,
@@ -145,9 +147,7 @@ class RequestLog:
 
 
 def envelope(
-    guards: Sequence[Guard] = (),
-    log: RequestLog | None = None,
-    stopping: asyncio.Event | None = None,
+    guards: Sequence[Guard] = (), log: RequestLog | None = None, stopping: asyncio.Event | None = None
 ) -> Middleware:
     """Return a middleware that gives every answer its request id and headers, and turns every exception but a lost
     connection into a problem. ``guards`` run in turn, then the handler. When ``stopping`` is set, each
@@ -192,12 +192,6 @@ def _ends_connection(request: web.Request) -> bool:
     return request.method == "CONNECT" or (
         "Upgrade" in headers and "upgrade" in headers.get("Connection", "").lower()
     )
-
-
-def _route(request: web.Request) -> str | None:
-    """Return the pattern of the address, never the path, which the client makes up."""
-    resource = request.match_info.route.resource
-    return None if resource is None or resource.canonical == "/{unknown}" else resource.canonical
 
 
 # -- the times of requests -------------------------------------------------------------------------------------

@@ -36,10 +36,7 @@ class OperatorToken:
     keeps nobody from the pages."""
 
     def __init__(
-        self,
-        token: str,
-        trusted_proxies: Iterable[str] = (),
-        clock: Callable[[], int] = time.monotonic_ns,
+        self, token: str, trusted_proxies: Iterable[str] = (), clock: Callable[[], int] = time.monotonic_ns
     ) -> None:
         self._token, self._addresses = token.encode(), Addresses("", "", trusted_proxies)
         self._wrong = FailedKeys(WRONG_TOKENS, FORGOTTEN, clock, what="tokens")
@@ -77,6 +74,9 @@ def health_of(readiness: ReadinessCheck) -> Endpoints:
     """Return the handlers of health. ``/readyz`` answers with the state that ``readiness`` returns: 200 if its member
     ``ready`` is true, else 503. Without that member every value has to be true. An exception counts as not ready."""
 
+    async def alive(_request: web.Request) -> web.StreamResponse:
+        return _json(200, {"alive": True})
+
     async def ready(_request: web.Request) -> web.StreamResponse:
         try:
             state = await readiness()
@@ -85,11 +85,7 @@ def health_of(readiness: ReadinessCheck) -> Endpoints:
         good = state["ready"] if "ready" in state else all(state.values())
         return _json(200 if good else 503, {**state, "ready": bool(good)})
 
-    return {"/healthz": {"GET": _alive}, "/readyz": {"GET": ready}}
-
-
-async def _alive(_request: web.Request) -> web.StreamResponse:
-    return _json(200, {"alive": True})
+    return {"/healthz": {"GET": alive}, "/readyz": {"GET": ready}}
 
 
 def _json(status: int, value: object) -> web.Response:

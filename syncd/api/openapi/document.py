@@ -13,14 +13,7 @@ from msgspec.structs import replace
 from syncd import __version__
 from syncd.api import jobs
 from syncd.api.openapi.bodies import bodies
-from syncd.api.openapi.operations import (
-    ERROR_HEADERS,
-    HEADERS,
-    OPERATIONS,
-    PARAMETERS,
-    Answer,
-    Operation,
-)
+from syncd.api.openapi.operations import ERROR_HEADERS, HEADERS, OPERATIONS, PARAMETERS, Answer, Operation
 from syncd.api.openapi.schemas import Schema, answers, ref
 from syncd.api.payloads import CATALOGUES, Renderer, encode
 from syncd.api.requests import ListQuery
