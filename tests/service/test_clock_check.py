@@ -3,12 +3,15 @@ refreshed."""
 
 from __future__ import annotations
 
+import ctypes
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 import structlog
 
 from syncd.domain import Status
+from syncd.service import clock_check
 from syncd.service.clock_check import ClockCheck
 from syncd.service.refresher import Refresher
 from tests.sync.board import Board
@@ -20,12 +23,12 @@ class Clocks:
     """The board's clock and a monotonic one: ``pass_time`` moves both, ``set_time`` only the first."""
 
     def __init__(self, board: Board) -> None:
-        self.board, self.monotonic = board, 1000.0
+        self.board, self.monotonic, self.synchronised = board, 1000.0, False
         self.check = self.started()
 
     def started(self) -> ClockCheck:
         """Return the check of a process that starts now."""
-        return ClockCheck(self.board.store, lambda: self.monotonic)
+        return ClockCheck(self.board.store, lambda: self.monotonic, lambda: self.synchronised)
 
     def pass_time(self, **delta: float) -> None:
         self.board.clock.forward(**delta)
@@ -123,6 +126,49 @@ def test_a_start_compares_the_time_with_the_last_that_the_store_has_seen(
     assert clocks.trusted() is trusted
     clocks.pass_time(minutes=1)
     assert clocks.trusted()
+
+
+@pytest.mark.parametrize("between", [timedelta(weeks=3), -timedelta(seconds=1)])
+def test_a_machine_that_was_off_for_long_takes_its_files_at_once_if_the_kernel_says_that_its_clock_is_set(
+    clocks: Clocks, between: timedelta
+) -> None:
+    clocks.check.remember()
+    clocks.set_time(between)
+    clocks.synchronised = True
+    with structlog.testing.capture_logs() as logged:
+        clocks.check = clocks.started()
+    assert (clocks.trusted(), clocks.doubt(), logged) == (True, "none", [])
+
+
+def test_a_start_with_a_gap_waits_until_the_kernel_says_that_the_clock_is_set(clocks: Clocks) -> None:
+    clocks.check.remember()
+    clocks.set_time(LATER)
+    clocks.check = clocks.started()
+    clocks.pass_time(minutes=5)
+    assert not clocks.trusted()
+    assert "until the clock is synchronised, or for 55 min" in clocks.doubt()
+    clocks.synchronised = True
+    assert clocks.trusted()
+    clocks.synchronised = False
+    assert clocks.trusted(), "asked only while the start is doubted"
+    clocks.set_time(LATER)
+    clocks.synchronised = True
+    assert not clocks.trusted(), "a jump is one, whatever the kernel says"
+
+
+def test_the_kernel_is_asked_whether_its_clock_is_synchronised(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The answer of this machine is either."""
+    if ctypes.CDLL(None).adjtimex(ctypes.create_string_buffer(512)) < 0:
+        pytest.skip("a sandbox denies adjtimex")
+    monkeypatch.setattr(clock_check, "_TIMESYNC", tmp_path / "synchronized")
+    monkeypatch.setattr(clock_check, "_TIME_ERROR", 6)
+    assert clock_check.kernel_is_synchronised(), "the call works: each state that there is lies below"
+    monkeypatch.setattr(clock_check, "_TIME_ERROR", 0)
+    assert not clock_check.kernel_is_synchronised()
+    (tmp_path / "synchronized").touch()
+    assert clock_check.kernel_is_synchronised()
 
 
 @pytest.mark.parametrize("minutes", [1, 55])
