@@ -22,8 +22,9 @@ def of_others(path: Path) -> Iterator[str]:
     if from_aiohttp:
         yield from (alias.name for node in from_aiohttp for alias in node.names if is_private(alias.name))
         for node in ast.walk(tree):
-            is_member = isinstance(node, ast.Attribute) and is_private(node.attr)
-            if is_member and ast.unparse(node.value) not in ("self", "cls"):
+            if not isinstance(node, ast.Attribute) or ast.unparse(node.value) in ("self", "cls"):
+                continue
+            if is_private(node.attr):
                 yield ast.unparse(node)
 
 
