@@ -11,7 +11,7 @@ import pytest
 
 from syncd.cli.output import DONE
 from tests.amounts import nightly
-from tests.e2e.conftest import BASE, Daemon, Installation, row, wait_until
+from tests.e2e.conftest import BASE, Daemon, Installation, row
 
 WRITERS, ROWS = 4, 2_000
 JOB = {"title": "Welder", "locations": [{"description": "Toronto, ON"}], "categories": [{"id": 1}]}
@@ -81,15 +81,3 @@ def test_it_has_every_write_that_was_acknowledged_before_it_began(
         assert acknowledged <= jobs
         sizes.append(len(jobs))
     assert sizes == sorted(sizes)
-
-    # The restored store goes on, and the file that is dropped again brings all of its jobs.
-    daemon.close()
-    again = start()
-    installation.drop("again.csv", [row(f"F-{number}") for number in range(ROWS)])
-    [run] = wait_until(
-        lambda: [event for event in again.events("feed.reconciled") if event["file"] == "again.csv"]
-    )
-    # The last backup may have begun after the run of that file had ended: then there is nothing to do.
-    assert (run["state"], run["read"]) in [("succeeded", ROWS), ("unchanged", 0)]
-    status, answer = again.request("GET", f"{BASE}/jobs?q=F-{ROWS - 1}", key)
-    assert (status, len(answer["data"])) == (200, 1)

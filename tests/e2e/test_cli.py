@@ -293,22 +293,6 @@ def test_the_exit_codes_of_a_plan_tell_changes_faults_and_a_wrong_command_line_a
     assert "4 with plan --exit-code" in " ".join(acme.run("--help").out.split())
 
 
-def test_rows_are_read_again_when_the_catalogue_changes(acme, make_row):
-    """A known row is parsed again only if its result may differ."""
-    path = acme.file("jobs.csv", [make_row("A-1")])
-    path.write_text(path.read_text().replace("General Labour", "Film Crew"))
-    acme.settings('[catalogues]\ncategories = { 33 = "Film Crew" }\n')
-    assert "1 created" in acme.run("import", path, "--feed", "acme").out
-    assert acme.run("plan", path, "--feed", "acme", "--exit-code").code == 0
-
-    acme.settings('[catalogues]\ncategories = { 33 = "Film & Television" }\n')
-    renamed = acme.run("plan", path, "--feed", "acme", "--json").json
-    assert renamed["counts"]["rejected"] == 1
-    acme.settings()  # removed from the configuration: retired, so a feed may not use the name
-    gone = acme.run("plan", path, "--feed", "acme", "--json").json
-    assert gone["counts"]["rejected"] == 1
-
-
 def test_a_plan_as_json_is_a_run_whose_state_is_planned(acme, make_row):
     path = acme.file("jobs.csv", [make_row("A-1")])
     planned = acme.run("plan", path, "--feed", "acme", "--json").json

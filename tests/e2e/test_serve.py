@@ -2,23 +2,17 @@
 
 import json
 import re
-import shutil
 import signal
 import socket
 import sqlite3
-import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.slow
 BASE = "/api/v1.1"
-UNITS = Path(__file__).parents[2] / "systemd"
 
 
 #: As systemd does it: the socket is descriptor 3, and the environment names this process.
@@ -65,22 +59,6 @@ def test_a_dropped_file_becomes_jobs_and_a_signal_stops_the_daemon(installation,
     assert time.monotonic() - before < 10
     daemon.wait_for("STOPPING=1")
     assert daemon.events()[-1]["event"] == "service.stopped"
-
-
-def test_an_operator_without_an_address_has_the_metrics_on_that_of_the_api(installation, start):
-    installation.employer_with_key()
-    daemon = start({"SYNCD_OPERATOR__LISTEN": "", "SYNCD_OPERATOR__TOKEN": "hush-hush"})
-    status, problem = daemon.request("GET", "/metrics")
-    assert (status, problem["code"]) == (401, "unauthenticated")
-    token = {"Authorization": "Bearer hush-hush"}
-    assert "process_open_fds" in daemon.text("/metrics", token)
-    assert daemon.events("api.request") == []
-    evil = {"Host": "evil.example"}  # a page elsewhere whose name leads here
-    with pytest.raises(urllib.error.HTTPError, match="403"):
-        urllib.request.urlopen(
-            urllib.request.Request(f"http://{daemon.address()}/metrics", headers=token | evil)
-        )
-    assert "alive" in daemon.text("/healthz", evil)  # the API's own address has any name
 
 
 def test_the_jobs_of_a_file_are_soon_in_the_search_index(installation, start, make_row, until):
@@ -167,23 +145,6 @@ def test_a_socket_that_systemd_passes_is_served(installation, start):
         daemon = start({"LISTEN_FDS": "1", "LISTEN_FDNAMES": "api"}, wrapper=wrapper, pass_fds=(fd,))
         assert daemon.address() == f"127.0.0.1:{listening.getsockname()[1]}"
         assert daemon.request("GET", "/healthz")[0] == 200
-
-
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here")
-@pytest.mark.parametrize("unit", ["syncd.service", "syncd.socket"])
-def test_systemd_finds_nothing_wrong_with_the_units(unit, tmp_path):
-    for name in ("syncd.service", "syncd.socket"):
-        text = (UNITS / name).read_text().replace("/opt/syncd/bin/syncd", sys.executable)
-        (tmp_path / name).write_text(
-            text.replace("file:/opt/syncd/docs/operations.md", "https://example.com")
-        )
-    found = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", str(tmp_path / unit)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (found.stdout, found.stderr) == ("", "")
 
 
 def test_the_request_that_changed_a_job_is_in_its_history(installation, start):

@@ -235,10 +235,6 @@ def fill(disk):
                 raise
 
 
-#: The drop folder as a mount of the daemon's own: partners write to it, also while the daemon cannot.
-OWN_MOUNT = 'mount --bind "$0" "$0" && exec "$@"'
-
-
 def in_a_mount_namespace(*command):
     rights = () if os.geteuid() == 0 else ("--user", "--map-root-user")
     return ("unshare", *rights, "--mount", *command)
@@ -250,55 +246,6 @@ def remount(daemon, until, folder, option):
     command = ("nsenter", "--target", str(daemon.process.pid), *user, "--mount")
     command += ("mount", "-o", f"remount,bind,{option}", str(folder))
     until(lambda: subprocess.run(command, check=False, capture_output=True).returncode == 0, option)
-
-
-@nightly
-def test_a_drop_folder_that_becomes_read_only_loses_nothing_and_is_used_once_it_can_be(
-    installation, start, until
-):
-    installation.feed("other")
-    installation.drop_folder.mkdir(parents=True)
-    key = installation.employer_with_key()
-    wrapper = in_a_mount_namespace("sh", "-c", OWN_MOUNT, str(installation.drop_folder))
-    needs(wrapper, "nothing can be mounted here")
-    daemon = start(real=True, wrapper=wrapper)
-    folder, other = folders_of(installation, until, "acme", "other")
-    place(folder, "one.csv", as_csv(jobs("acme")))
-    until(lambda: ended(daemon, "acme") and at_rest(folder), "the first run")
-
-    # A file that is being read when it happens, and one that arrives afterwards.
-    place(folder, "large.csv", as_csv([*jobs("acme"), *(job(f"acme-{n}") for n in range(7, 3001))]))
-    daemon.wait_for_event("feed.claimed", 2)
-    remount(daemon, until, installation.drop_folder, "ro")
-    place(other, "jobs.csv", as_csv(jobs("other")))
-    waiting = until(
-        lambda: [event for event in daemon.events("feed.waiting") if event["feed"] == "other"],
-        "the word that the folder is read-only",
-    )
-    assert waiting[0]["reason"].startswith(str(other))
-    assert waiting[0]["reason"].endswith("Read-only file system")
-    status, state = daemon.request("GET", "/readyz")
-    assert (status, state["ready"]) == (503, False)
-    assert "Read-only file system" in state["sync"]
-    assert (other / "jobs.csv").exists()
-    assert not ended(daemon, "other")
-    assert daemon.request("PUT", f"{BASE}/jobs", key, job("API-1"))[0] == 201, "the store is elsewhere"
-
-    remount(daemon, until, installation.drop_folder, "rw")
-    until(lambda: ended(daemon, "other") and len(ended(daemon, "acme")) == 2, "the runs once it is writable")
-    until(lambda: at_rest(folder, other), "the files' places")
-    until(lambda: daemon.request("GET", "/readyz")[0] == 200, "readiness")
-    assert "other" in {event["feed"] for event in daemon.events("feed.resumed")}
-    assert {run["state"] for run in (*ended(daemon, "acme"), *ended(daemon, "other"))} == {"succeeded"}
-    assert (total(daemon, key), total(daemon, key, "draft")) == (3000 + JOBS, 1)
-    assert total(daemon, key, "archived") == 0
-    assert sorted(path.name.partition("-")[2] for path in deliveries(installation.drop_folder)) == [
-        "jobs.csv",
-        "large.csv",
-        "one.csv",
-    ]
-    assert {path.parent.name for path in deliveries(installation.drop_folder)} == {"done"}
-    assert daemon.stop() == 0
 
 
 #: The store on an ext4 file system of its own, which is kept in a file.

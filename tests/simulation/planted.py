@@ -163,7 +163,7 @@ def _grace_counted_twice_after_a_resume(patch: Patch) -> None:
     patch.setattr(feed_jobs, "missed", lambda tx, feed_id, job_ids: None)
 
 
-@_fault("A run that ended before its file was filed is run once more by the next start.", 3)
+@_fault("A run that ended before its file was filed is run once more by the next start.", 21)
 def _run_twice_after_a_death(patch: Patch) -> None:
     patch.setattr(runs, "by_claimed", lambda tx, feed_id, claimed_name: None)
 
@@ -231,7 +231,7 @@ def _first_of_two_rows_wins(patch: Patch) -> None:
 
 @_fault(
     "A change through the API does not mark the job as touched, so that the next file takes its row as known.",
-    16,
+    150,
 )
 def _edit_does_not_touch(patch: Patch) -> None:
     real = writing._update

@@ -2,15 +2,11 @@
 
 import json
 import re
-import tarfile
-import tempfile
-from pathlib import Path
 
 import pytest
 
 from tests.e2e.systemd.conftest import PLACES, files_of, recipe
 from tests.e2e.systemd.service import API, DROP, OPERATOR, many_rows
-from tests.golden.kept import KEPT
 
 pytestmark = pytest.mark.slow
 #: What the system itself writes when a user is made and a unit is enabled.
@@ -98,47 +94,6 @@ def test_a_second_installation_is_an_upgrade_that_keeps_settings_and_jobs(servic
     assert service.pid != before
     assert service.run("cat", "/etc/syncd/syncd.toml").endswith("# mine\n")
     assert {job["referenceId"] for job in service.jobs()} == {"R-0", "R-1"}
-
-
-@pytest.fixture
-def kept(service):
-    """The installation that version 0.1.0 made, in the place of this one: its keys by employer."""
-    service.run("systemctl", "stop", "syncd")
-    service.machine.shell(
-        "mkdir /var/aside && mv /var/lib/syncd/* /var/aside && mv /etc/syncd /var/aside/etc && mkdir /etc/syncd"
-    )
-    with tarfile.open(KEPT) as archive, tempfile.TemporaryDirectory() as folder:
-        archive.extractall(folder, filter="data")
-        service.machine.send(Path(folder), ["config", "feeds", "inputs", "var"], "/old")
-        keys = json.loads((Path(folder) / "made.json").read_text())["keys"]
-    service.machine.shell(
-        "cp -r /old/config/. /etc/syncd && cp -r /old/feeds /old/var /var/lib/syncd\n"
-        "chown -R syncd: /var/lib/syncd && chmod 700 /var/lib/syncd/feeds/drop/*/.claimed\n"
-        "chmod 600 /var/lib/syncd/var/syncd.db"
-    )
-    service.drop_in("old", "Environment=SYNCD_API__LISTEN=127.0.0.1:8080")
-    yield keys
-    service.run("systemctl", "stop", "syncd")
-    service.no_drop_in("old")
-    service.machine.shell(
-        "rm -rf /var/lib/syncd/* /etc/syncd && mv /var/aside/etc /etc/syncd && mv /var/aside/* /var/lib/syncd"
-    )
-    service.run("systemctl", "start", "syncd")
-
-
-def test_an_installation_of_0_1_0_goes_on(service, kept):
-    """Its jobs are served, and a file that is dropped goes live."""
-    service.machine.shell("cd /clone\n" + recipe("install").splitlines()[1])
-    before = service.jobs(key=kept["maple"])
-    assert before
-    text = service.run("cat", "/old/inputs/counter-4.csv").replace("Welder 10", "Welder 10 Nights")
-    service.drop("counter-5.csv", text, feed="counter")
-    run = service.taken("counter-5.csv", "counter")
-    assert run["counts"]["updated"] > 0
-    listed = json.loads(
-        service.run("syncd", "jobs", "--employer", "Maple Kitchens", "-q", "Nights", "--json")
-    )
-    assert [job["title"] for job in listed] == ["Welder 10 Nights"]
 
 
 def test_uninstalling_leaves_the_data_and_nothing_else(service, files_before):
