@@ -138,30 +138,21 @@ def test_a_source_gives_its_first_value(source, expected):
 
 
 def test_a_field_that_is_not_named_is_not_sent_and_one_without_value_is_null():
-    assert row({"title": "t", "salary": "s", "closeDate": "c", "status": "s"}, {"t": "x"}).body == {
-        "title": "x",
-        "salary": None,
-    }
+    body = row({"title": "t", "salary": "s", "closeDate": "c", "status": "s"}, {"t": "x"}).body
+    assert body == {"title": "x", "salary": None}
 
 
 def test_the_first_three_locations_count_and_the_run_says_so():
-    found = row(
-        {"locations": {"from": "where", "split": "/"}},
-        {"where": "A, ON / B, ON / C, ON / D, ON / A, ON"},
-        form="json",
-    )
+    text = "A, ON / B, ON / C, ON / D, ON / A, ON"
+    found = row({"locations": {"from": "where", "split": "/"}}, {"where": text})
     assert found.body["locations"] == [{"description": f"{name}, ON"} for name in "ABC"]
     assert found.warnings == (("too_many_locations", "4 locations; the first 3 count"),)
 
 
 def test_all_collects_and_alternatives_stop_at_the_first():
     item = {"a": ["Laval", "Hull"], "b": "Ajax"}
-    assert [p["description"] for p in value({"all": ["a", "b"]}, item, "locations")] == [
-        "Laval",
-        "Hull",
-        "Ajax",
-    ]
-    assert [p["description"] for p in value(["a", "b"], item, "locations")] == ["Laval", "Hull"]
+    for source, names in (({"all": ["a", "b"]}, ["Laval", "Hull", "Ajax"]), (["a", "b"], ["Laval", "Hull"])):
+        assert value(source, item, "locations") == [{"description": name} for name in names]
 
 
 def test_a_location_abroad_is_a_problem_and_one_among_others_is_left_out():
@@ -225,8 +216,8 @@ SALARIES = [
     ({"text": "s"}, {"s": "$20 / hour"}, (20, None, 5, False)),
     ({"text": "s", "default": "$18/h"}, {"s": "Competitive"}, (18, None, 5, False)),
     (
-        {"amount": "lo", "maxAmount": "hi", "period": "p"},
-        {"lo": 20, "hi": "22.5", "p": "HOUR"},
+        {"amount": "l", "maxAmount": "h", "period": "p"},
+        {"l": 20, "h": "22.5", "p": "HOUR"},
         (20, "22.5", 5, False),
     ),
     ({"amount": "lo", "period": "p"}, {"lo": "1,000.00", "p": "Bi-weekly"}, (26000, None, 1, False)),
@@ -242,11 +233,7 @@ SALARIES = [
     ({"text": "s", "period": "p"}, {"s": "$1,000", "p": "Bi-weekly"}, (26000, None, 1, False)),
     ({"plusCommission": "c"}, {"c": "yes"}, (None, None, None, True)),
     ({"plusCommission": "c", "currency": "e"}, {"c": "yes", "e": "EUR"}, (None, None, None, True)),
-    (
-        {"amount": "lo", "period": "p", "plusCommission": "c"},
-        {"lo": 1, "p": 5, "c": True},
-        (1, None, 5, True),
-    ),
+    ({"amount": "a", "period": "p", "plusCommission": "c"}, {"a": 1, "p": 5, "c": True}, (1, None, 5, True)),
 ]
 
 
@@ -267,8 +254,8 @@ def test_a_salary_comes_from_text_or_from_parts(source, item, expected):
         ({"text": "s"}, {"s": "Competitive"}, "salary_unclear"),
         ({"amount": "lo", "period": "p"}, {"lo": 20}, "salary_no_period"),
         (
-            {"amount": "lo", "period": "p", "currency": "c"},
-            {"lo": 20, "p": "HOUR", "c": "USD"},
+            {"amount": "a", "period": "p", "currency": "c"},
+            {"a": 20, "p": "HOUR", "c": "USD"},
             "salary_currency",
         ),
         ({"text": "s", "currency": "c"}, {"s": "20 per hour", "c": "EUR"}, "salary_currency"),
@@ -276,12 +263,13 @@ def test_a_salary_comes_from_text_or_from_parts(source, item, expected):
         ({"amount": "lo", "period": "p"}, {"lo": 60000, "p": "HOUR"}, "salary_unclear"),
         ({"amount": "lo", "period": "p"}, {"lo": Decimal("1.23456"), "p": "HOUR"}, "salary_out_of_range"),
         ({"amount": "lo", "period": "p"}, {"lo": -5, "p": "HOUR"}, "salary_out_of_range"),
+        ({"amount": "a", "currency": "c"}, {"a": None, "c": "EUR"}, None),
     ],
 )
 def test_a_salary_that_the_api_would_refuse_is_not_sent_and_the_run_says_why(source, item, code):
     found = row({"salary": source}, item, form="json")
     assert found.body == {"salary": None}
-    assert [warning for warning, _ in found.warnings] == [code]
+    assert [warning for warning, _ in found.warnings] == ([code] if code else [])
 
 
 @pytest.mark.parametrize(
@@ -304,14 +292,6 @@ def test_dots_of_amounts_separate_thousands_where_they_would_be_too_little(item,
         assert salary["maxAmount"] == (amounts[1] and Decimal(amounts[1]))
 
 
-def test_a_currency_without_an_amount_is_no_reason_to_warn():
-    source = {"amount": "min", "maxAmount": "max", "period": "period", "currency": "currency"}
-    item = {"min": None, "max": None, "period": None, "currency": "EUR"}
-    found = row({"salary": source}, item, form="json")
-    assert found.body == {"salary": None}
-    assert found.warnings == ()
-
-
 def test_a_title_is_one_line_and_cut_only_where_the_mapping_says_so():
     assert value("t", {"t": "A\n  b\x07"}) == "A b"
     long = "x" * 300
@@ -330,10 +310,7 @@ def test_a_reference_keeps_its_zeros_and_loses_what_a_number_never_had():
 
 def test_a_derived_reference_is_stable_and_said():
     fields = {"referenceId": ["id", {"derive": ["url"]}]}
-    first, again = (
-        row(fields, {"url": "https://x.ca/1"}),
-        row(fields, {"url": "https://x.ca/1", "other": "y"}),
-    )
+    first, again = (row(fields, {"url": "https://x.ca/1", "other": other}) for other in "xy")
     assert first.reference_id == again.reference_id
     assert len(first.reference_id) == 40
     assert row(fields, {"url": "https://x.ca/2"}).reference_id != first.reference_id
@@ -351,13 +328,9 @@ def test_a_date_that_no_format_fits_is_a_problem_that_names_the_formats():
         ("/closeDate", "invalid_date", "07/13/2027")
     ]
     assert "%d/%m/%Y, rfc822" in refused.problems[0].detail
-
-
-def test_a_date_that_is_not_iso_is_left_to_the_rules_where_the_mapping_names_no_format():
+    # without a format, it is left to the rules
     assert row({"closeDate": "d"}, {"d": "07/13/2027"}).body == {"closeDate": "07/13/2027"}
-
-
-def test_alternatives_may_have_formats_of_their_own():
+    # alternatives may have formats of their own
     fields = {"closeDate": [{"from": "a", "date": "%d.%m.%Y"}, {"from": "b", "date": ["iso"]}]}
     assert row(fields, {"b": "2027-07-13"}).body == {"closeDate": "2027-07-13"}
 
@@ -368,41 +341,30 @@ def test_a_description_of_parts_is_cleaned_part_by_part():
     assert value(source, item, "description") == "<p>One<br>Two</p>\n<p><strong>Pay</strong></p><p>Good</p>"
 
 
-def test_html_is_left_to_the_rules_unless_the_mapping_cleans_it():
+def test_html_is_left_to_the_rules_unless_the_mapping_cleans_it_and_markup_inside_xml_is_kept():
     assert value("d", {"d": "<h1>x</h1>"}, "description") == "<h1>x</h1>"
-
-
-def test_markup_inside_xml_is_kept():
     assert value("d", "<job><d>a &amp; <b>c</b><br/>e</d></job>", "description") == "a &amp; <b>c</b><br>e"
 
 
 ROUTES = [
-    (
-        {"u": "https://x.ca", "e": "a@b.ca"},
-        {"applicantRoutingType": {"id": 2}, "applicationUrl": "https://x.ca"},
-    ),
-    ({"u": "", "e": "a@b.ca"}, {"applicantRoutingType": {"id": 1}, "applicationEmail": "a@b.ca"}),
-    ({"u": "mailto:a@b.ca?subject=x"}, {"applicantRoutingType": {"id": 1}, "applicationEmail": "a@b.ca"}),
-    (
-        {"u": "www.x.ca/a?b=1&amp;c=2"},
-        {"applicantRoutingType": {"id": 2}, "applicationUrl": "https://www.x.ca/a?b=1&c=2"},
-    ),
-    ({}, {"applicantRoutingType": None, "applicationUrl": None, "applicationEmail": None}),
+    ({"u": "https://x.ca", "e": "a@b.ca"}, 2, {"applicationUrl": "https://x.ca"}),
+    ({"u": "", "e": "a@b.ca"}, 1, {"applicationEmail": "a@b.ca"}),
+    ({"u": "mailto:a@b.ca?subject=x"}, 1, {"applicationEmail": "a@b.ca"}),
+    ({"u": "www.x.ca/a?b=1&amp;c=2"}, 2, {"applicationUrl": "https://www.x.ca/a?b=1&c=2"}),
+    ({}, None, {"applicationUrl": None, "applicationEmail": None}),
 ]
 
 
-@pytest.mark.parametrize(("item", "expected"), ROUTES)
-def test_the_preferred_address_that_is_there_decides_the_routing(item, expected):
+@pytest.mark.parametrize(("item", "id", "sent"), ROUTES)
+def test_the_preferred_address_that_is_there_decides_the_routing(item, id, sent):
     prefer = {"prefer": ["applicationUrl", "applicationEmail"]}
-    assert (
-        row({"applicationUrl": "u", "applicationEmail": "e", "applicantRoutingType": prefer}, item).body
-        == expected
-    )
+    body = row({"applicationUrl": "u", "applicationEmail": "e", "applicantRoutingType": prefer}, item).body
+    assert body == {"applicantRoutingType": id and {"id": id}, **sent}
 
 
 STATUSES = {
-    "active": ["Published", "T", "Ouverte"],
-    "archived": ["Filled", "Fermé", "Pourvue", "Closed"],
+    "active": ["Published", "T", "Ouverte", "Affiché", "Posted"],
+    "archived": ["Filled", "Fermé", "Pourvue", "Closed", "Position filled", "En attente"],
     "odd": ["odd"],
 }
 
@@ -415,13 +377,10 @@ def test_a_status_is_read_by_its_common_names(given, status):
 def test_a_record_that_cannot_be_read_keeps_its_problem_and_its_id():
     problem = Problem("", "ragged_row", "3 cells instead of 4")
     mapping = Mapping(CATALOGUE, {"referenceId": "id"}, form="csv")
-    assert mapping.row(Record(1, 1, b"", {"id": "7"}, problem)) == MappedRow(
-        None, "7", (problem,), fragment={"referenceId": "7"}
-    )
+    readable = mapping.row(Record(1, 1, b"", {"id": "7"}, problem))
+    assert readable == MappedRow(None, "7", (problem,), fragment={"referenceId": "7"})
     assert mapping.row(Record(1, 1, b"", None, problem)) == MappedRow(None, None, (problem,))
-
-
-def test_a_record_that_is_not_an_object_is_a_problem():
+    # a record that is not an object
     found = Mapping(CATALOGUE, {"title": "t"}, form="json").row(Record(1, 1, b"", ["x"]))
     assert [p.code for p in found.problems] == ["wrong_type"]
 
@@ -468,7 +427,7 @@ def test_a_mapped_row_passes_the_rules():
         "title": "t",
         "locations": "c",
         "categories": {"value": "Sales"},
-        "salary": {"text": "s"},
+        "salary": "s",
     }
     body = row(fields, {"id": 7, "t": "Cook", "c": "Laval, Québec", "s": "22,50 $ de l'heure"}).body
     assert set(check_body(body, CATALOGUE).fields) == set(fields)
@@ -482,14 +441,10 @@ def test_a_record_in_a_format_that_the_mapping_cannot_be_meant_for_fails_the_fil
 
 
 @pytest.mark.parametrize(
-    "given", [10**5000, Decimal("1E+999999"), "9" * 5000], ids=["int", "exponent", "text"]
+    "number", [10**5000, Decimal("1E+999999"), "9" * 5000], ids=["int", "exponent", "text"]
 )
-def test_absurd_numbers_are_values_like_others(given):
-    found = row(
-        {"referenceId": "v", "categories": {"from": "v", "default": "Other"}}, {"v": given}, form="json"
-    )
+def test_absurd_numbers_are_values_like_others(number):
+    found = row({"referenceId": "v", "categories": {"from": "v", "default": "Other"}}, {"v": number})
     assert isinstance(found.reference_id, str) or [p.pointer for p in found.problems] == ["/referenceId"]
     assert found.body["categories"] == [{"id": 32}]
-    assert row(
-        {"salary": {"amount": "v", "period": {"value": "Hourly"}}}, {"v": given}, form="json"
-    ).body == {"salary": None}
+    assert value({"amount": "v", "period": {"value": "Hourly"}}, {"v": number}, "salary") is None
