@@ -182,8 +182,7 @@ def _xpath(text: str) -> Callable[[Any], list[Any]]:
 
 
 def namespace_blind(text: str) -> str:
-    """Return an XPath whose element names match in any namespace: ``a/b`` becomes
-    ``*[local-name()='a']/*[local-name()='b']``."""
+    """Return an XPath whose element names match in any namespace: ``a/b`` becomes ``*[local-name()='a']/*[local-name()='b']``."""
     tokens = [match for match in _tokens(text) if match.lastgroup != "space"]
     out = []
     for i, token in enumerate(tokens):

@@ -285,18 +285,8 @@ def _repack(random: Random, data: bytes) -> bytes:
         return data
 
 
-PLAIN: list[Damage] = [
-    _cut,
-    _flip,
-    _insert,
-    _insert,
-    _drop,
-    _overwrite,
-    _text_mode,
-    _splice,
-    *[_value] * 3,
-    *[_number] * 3,
-]
+PLAIN: list[Damage] = [_cut, _flip, _drop, _overwrite, _text_mode, _splice, _insert, _insert]
+PLAIN += [*[_value] * 3, *[_number] * 3]
 
 
 def _once(random: Random, data: bytes) -> bytes:

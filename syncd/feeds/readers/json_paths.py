@@ -51,10 +51,9 @@ def code_and_words(error: Exception) -> tuple[str, str]:
 class OuterParser:
     """Takes everything but the records.
 
-    ``path`` is where the records are; None: in any of ``ARRAYS``. ``kind`` is "array", "members" (of an object, each a
-    record) or "object" (the one record) while the records are the parser's next value, else "". ``declared`` is the number
-    of records that the file says it has. Raise FeedError ``not_well_formed``, ``truncated``, ``no_records_path``,
-    ``limit_exceeded``."""
+    ``path`` is where the records are; None: in any of ``ARRAYS``. ``kind`` is "array", "members" (of an object, each a record) or
+    "object" (the one record) while the records are the parser's next value, else "". ``declared`` is the number of records that
+    the file says it has. Raise FeedError ``not_well_formed``, ``truncated``, ``no_records_path``, ``limit_exceeded``."""
 
     def __init__(self, records: str | None, limits: FeedLimits, head: bytes) -> None:
         self._limits, self._head = limits, head

@@ -331,8 +331,8 @@ def test_a_date_that_no_format_fits_is_a_problem_that_names_the_formats():
     # without a format, it is left to the rules
     assert row({"closeDate": "d"}, {"d": "07/13/2027"}).body == {"closeDate": "07/13/2027"}
     # alternatives may have formats of their own
-    fields = {"closeDate": [{"from": "a", "date": "%d.%m.%Y"}, {"from": "b", "date": ["iso"]}]}
-    assert row(fields, {"b": "2027-07-13"}).body == {"closeDate": "2027-07-13"}
+    alternatives = [{"from": "a", "date": "%d.%m.%Y"}, {"from": "b", "date": ["iso"]}]
+    assert row({"closeDate": alternatives}, {"b": "2027-07-13"}).body == {"closeDate": "2027-07-13"}
 
 
 def test_a_description_of_parts_is_cleaned_part_by_part():

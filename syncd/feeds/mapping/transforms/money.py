@@ -15,8 +15,7 @@ from typing import Literal
 from syncd.feeds.mapping.transforms import money_words as words
 from syncd.feeds.mapping.transforms.money_words import DAILY, HOURLY, MONTHLY, WEEKLY, YEARLY
 
-#: Decides "1,234" and "1.234", where no other mark in the text does: fr reads 1.234 and 1234, en and None the
-#: reverse.
+#: Decides "1,234" and "1.234", where no other mark in the text does: fr reads 1.234 and 1234, en and None the reverse.
 Locale = Literal["en", "fr"]
 
 #: The most characters of a text that are read.
