@@ -85,8 +85,8 @@ def test_the_json_ld_sample_maps_lists_and_single_objects_alike():
     assert {code for code, _ in rows["4106"].warnings} == {"location_abroad", "salary_currency"}
 
 
-def schemaorg(item):
-    feed = parse_feed("f", 'employer = "A"\npreset = "schemaorg"', CATALOGUE, FeedDefaults())
+def row_of(preset, item):
+    feed = parse_feed("f", f'employer = "A"\npreset = "{preset}"', CATALOGUE, FeedDefaults())
     return feed.mapping.row(Record(1, 1, b"", item))
 
 
@@ -100,26 +100,16 @@ def schemaorg(item):
     ],
 )
 def test_the_id_of_a_job_posting_is_found_where_it_may_be(item, reference):
-    assert schemaorg(item).reference_id == reference
-
-
-def test_a_job_posting_without_id_gets_one_from_its_address():
-    row = schemaorg({"url": "https://x.ca/jobs/1"})
+    assert row_of("schemaorg", item).reference_id == reference
+    row = row_of("schemaorg", {"url": "https://x.ca/jobs/1", "jobLocation": {"address": "Laval, QC, Canada"}})
     assert len(row.reference_id) == 40
     assert "derived_reference" in dict(row.warnings)
-
-
-def test_an_address_as_text_is_a_location():
-    assert schemaorg({"jobLocation": {"address": "Laval, QC, Canada"}}).body["locations"] == [
-        {"description": "Laval, QC"}
-    ]
+    assert row.body["locations"] == [{"description": "Laval, QC"}]
 
 
 def test_an_indeed_feed_in_a_namespace_with_other_spellings_is_read():
-    feed = parse_feed("f", 'employer = "A"\npreset = "indeed"', CATALOGUE, FeedDefaults())
     xml = '<job xmlns="urn:q"><referenceNumber>7</referenceNumber><expirationDate>2099-01-02</expirationDate></job>'
-    body = feed.mapping.row(Record(1, 1, b"", etree.fromstring(xml))).body
-    assert body is not None
+    body = row_of("indeed", etree.fromstring(xml)).body
     assert (body["referenceId"], body["closeDate"]) == ("7", "2099-01-02")
     assert body["categories"] == [{"id": 32}]
 
@@ -141,23 +131,14 @@ def test_a_jobatus_feed_has_no_ids_and_is_read_by_the_preset_of_trovit(tmp_path)
     assert row.body["locations"] == [{"description": "Laval, Quebec"}]
 
 
-@pytest.mark.parametrize(
-    "wrap",
-    [
-        lambda found: {"@context": "https://schema.org", "@graph": found},
-        lambda found: found,
-        lambda found: {"items": found},
-    ],
-)
-def test_job_postings_come_in_a_graph_an_array_or_at_a_path(tmp_path, wrap):
+@pytest.mark.parametrize("path", ["@graph", "items", None])
+def test_job_postings_come_in_a_graph_an_array_or_at_a_path(tmp_path, path):
     postings = [{"@type": "JobPosting", "identifier": n, "title": "Cook"} for n in (7, 8)]
-    rows = rows_of(tmp_path, "schemaorg", "jobs.json", json.dumps(wrap(postings)).encode())
+    document = {"@context": "https://schema.org", path: postings} if path else postings
+    rows = rows_of(tmp_path, "schemaorg", "jobs.json", json.dumps(document).encode())
     assert [(row.reference_id, row.body["title"]) for row in rows] == [("7", "Cook"), ("8", "Cook")]
-
-
-def test_one_job_posting_alone_is_a_feed_of_one(tmp_path):
-    data = b'{"@type": "JobPosting", "identifier": {"value": "0044"}, "title": "Cook"}'
-    assert [row.reference_id for row in rows_of(tmp_path, "schemaorg", "job.json", data)] == ["0044"]
+    rows = rows_of(tmp_path, "schemaorg", "job.json", json.dumps(postings[0]).encode())
+    assert [row.reference_id for row in rows] == ["7"]  # one posting alone
 
 
 def test_directemployers_may_send_one_job_a_file_in_an_archive(tmp_path):

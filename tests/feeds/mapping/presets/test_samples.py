@@ -2,9 +2,6 @@
 ``golden``, reviewed by a person against docs/feeds.md "Presets"), that the sample finds its preset by itself, and where
 the preset finds its records: an empty known root is an empty feed, anything else is an error."""
 
-import tomllib
-from pathlib import Path
-
 import pytest
 
 from syncd.domain import Catalogue, FeedLimits
@@ -19,7 +16,6 @@ NAMES = (
     " schemaorg greenhouse lever workable smartrecruiters recruitee teamtailor ashby jobbank csv"
 ).split()
 CATALOGUE = Catalogue.default()
-PRESETS = Path(__file__).parents[4] / "syncd" / "feeds" / "mapping" / "presets"
 
 EMPTY = {
     "indeed": "<source></source>",
@@ -60,11 +56,7 @@ def test_a_sample_gives_exactly_its_jobs_rejects_and_warnings(preset, sample, go
     assert found["jobs"] == expected["jobs"]
     assert found["rejected"] == expected["rejected"]
     assert found["warnings"] == expected["warnings"]
-
-
-@pytest.mark.parametrize("preset", NAMES)
-def test_a_sample_is_three_records_or_more_and_some_of_them_are_bad(preset, golden):
-    expected = golden(preset)
+    # a sample has three records or more, and some of them are bad
     assert len(expected["jobs"]) >= 2
     assert expected["rejected"]
     assert 3 <= len(expected["jobs"]) + len(expected["rejected"]) <= 6
@@ -77,13 +69,6 @@ def test_a_sample_finds_its_own_preset_and_no_other_as_likely(preset, sample):
     assert (name, survey.records) == (preset, len(list(sample(preset).records())))
     assert score > 0.8
     assert all(other < score for _, other in others)
-
-
-@pytest.mark.parametrize("preset", NAMES)
-def test_a_preset_says_in_comments_what_is_peculiar_to_its_format(preset):
-    text = (PRESETS / f"{preset}.toml").read_text(encoding="utf-8")
-    assert sum(line.startswith("# ") for line in text.splitlines()) >= 2
-    assert tomllib.loads(text)["about"]
 
 
 def read(preset, text, folder):
