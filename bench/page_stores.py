@@ -30,9 +30,7 @@ from syncd.domain import (
     Update,
 )
 from syncd.errors import Problem
-from syncd.store import Store, Tx, employers, feed_jobs, feeds, jobs, runs
-from syncd.store.jobs import daily_counts
-from syncd.store.runs import results
+from syncd.store import Store, Tx, employers, feed_jobs, feeds, jobs, run_results, runs
 from syncd.sync.report import ShownPlan
 
 FEEDS, RUNS = 200, 10_000
@@ -138,7 +136,7 @@ def _add_runs(store: Store, clock: _Clock, ids: list[tuple[int, int]], count: in
         found.append(store.write(partial(_add_run, feed_id=feed_id, owner=owner, number=number, state=state)))
         clock.now += step
         if number % max(1, count // _DAYS) == 0:
-            store.write(daily_counts.note)
+            store.write(jobs.note_day)
     return found
 
 
@@ -162,7 +160,7 @@ def _add_run(tx: Tx, feed_id: int, owner: int, number: int, state: RunState) -> 
         phases={"hash": 0.1, "read": 3.2, "plan": 0.4, "apply": 5.1, "archive": 0.2},
     )
     runs.save(tx, run)
-    results.add_rejected(tx, run.id, _rejected(10))
+    run_results.add_rejected(tx, run.id, _rejected(10))
     return run
 
 
@@ -210,11 +208,11 @@ def _fill_large(store: Store, run: Run) -> None:
     unknown = {"positionType": [(f"Type {n}", 250) for n in range(40)]}
 
     def fill(tx: Tx) -> None:
-        results.clear(tx, run.id)
-        results.add_rejected(tx, run.id, _rejected(REJECTED))
-        results.add_warnings(tx, run.id, warnings)
+        run_results.clear(tx, run.id)
+        run_results.add_rejected(tx, run.id, _rejected(REJECTED))
+        run_results.add_warnings(tx, run.id, warnings)
         lines = "".join(f'"Type {n}" = ""\n' for n in range(40))
-        results.set_unknown(tx, run.id, UnknownValues(unknown, f"[lookup.positionType]\n{lines}"))
+        run_results.set_unknown(tx, run.id, UnknownValues(unknown, f"[lookup.positionType]\n{lines}"))
         runs.save(tx, replace(run, state=RunState.PARTIAL, reason=None, holds=None, counts=counts))
 
     store.write(fill)
@@ -235,7 +233,7 @@ def _fill_held(store: Store, run: Run) -> None:
     def fill(tx: Tx) -> None:
         missing, _ = feed_jobs.owned_active(tx, _feed_of(tx, run), 0, MISSING)
         plan = ShownPlan("p" * 64, "a" * 64, "s" * 64, run.reason or "", "f" * 64, missing)
-        results.set_plan(tx, run.id, plan.to_bytes())
+        run_results.set_plan(tx, run.id, plan.to_bytes())
 
     store.write(fill)
 

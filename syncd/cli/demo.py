@@ -246,7 +246,7 @@ def _play_story(settings: Settings, store: Store, daemon: DaemonProcess) -> None
 
 
 def _last_run(store: Store) -> Run | None:
-    return next(iter(store.read(lambda tx: runs.list(tx, None, 1))), None)
+    return next(iter(store.read(lambda tx: runs.newest(tx, None, 1))), None)
 
 
 def _wait_for_run(store: Store, before: int, daemon: DaemonProcess) -> Run:

@@ -25,8 +25,8 @@ PAGE = 1000
 def list_runs(settings: Settings, as_json: bool, feed: str | None, state: str | None, limit: int) -> None:
     wanted = RunState(state) if state is not None else None
     with opened_store(settings) as store:
-        listed = store.read(lambda tx: runs.list(tx, feed, limit, wanted))
-        if feed is not None and not listed and not store.read(lambda tx: runs.list(tx, feed, 1)):
+        listed = store.read(lambda tx: runs.newest(tx, feed, limit, wanted))
+        if feed is not None and not listed and not store.read(lambda tx: runs.newest(tx, feed, 1)):
             from syncd.service import configured_feeds, stores
 
             configured_feeds.feed_file(settings, stores.catalogue_of(store, settings), feed)

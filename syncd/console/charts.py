@@ -10,8 +10,7 @@ from datetime import date, timedelta
 from markupsafe import Markup
 
 from syncd.domain import Run
-from syncd.store import Tx, runs
-from syncd.store.runs import results
+from syncd.store import Tx, run_results, runs
 from syncd.sync.report import Kinds
 
 #: Width and height of a chart in its own units.
@@ -141,7 +140,7 @@ class RejectedRows:
 def rejected_rows(tx: Tx, feed: str) -> RejectedRows:
     """Return the rejected rows of the last runs of the feed. Of each run the first ``ROWS`` are looked at; all rejected rows are
     counted in their shares."""
-    read = [run for run in runs.list(tx, feed, RUNS) if run.counts.read]
+    read = [run for run in runs.newest(tx, feed, RUNS) if run.counts.read]
     by_kind = [(run, _by_kind(tx, run)) for run in reversed(read)]
     total = sum((counts for _, counts in by_kind), Counter[str]())
     named = [name for name, _ in total.most_common(len(TONES))]
@@ -160,7 +159,7 @@ def _by_kind(tx: Tx, run: Run) -> Counter[str]:
     rejected = run.counts.rejected
     if not rejected:
         return Counter()
-    rows, kinds = results.some_errors(tx, run.id, ROWS), Kinds()
+    rows, kinds = run_results.some_errors(tx, run.id, ROWS), Kinds()
     of_rows = [kinds.add_errors(0, errors) for errors in rows if errors]
     most = [max((kind for kind, _ in row), key=lambda kind: kind.rows) for row in of_rows]
     looked_at = Counter(f"{kind.pointer or 'whole record'}: {kind.code}" for kind in most)

@@ -24,7 +24,7 @@ from syncd.config import Notify
 from syncd.domain import Notice
 from syncd.errors import StoreError, SyncdError
 from syncd.logs import Event
-from syncd.store import Store, Tx, outbox
+from syncd.store import Store, Tx, notices
 
 log = structlog.get_logger("syncd.notify")
 
@@ -167,17 +167,17 @@ class Delivery:
             sent = await self._deliver(message) or sent
         return sent
 
-    def _next(self, tx: Tx) -> Sequence[Sequence[outbox.Outgoing]]:
+    def _next(self, tx: Tx) -> Sequence[Sequence[notices.Outgoing]]:
         """Return the messages that may be sent now, each with its notices."""
         name, now = self._way.name, tx.now.instant
         if not self._way.joins:
-            return [[each] for each in outbox.heads(tx, name)]
-        first = outbox.first(tx, name)
+            return [[each] for each in notices.heads(tx, name)]
+        first = notices.first(tx, name)
         if first is None:
             return []
         if first.message is not None:
-            return [outbox.of_message(tx, name, first.message)] if first.due <= now else []
-        written, last = first.notice.at or now, outbox.last_sent(tx, name)
+            return [notices.of_message(tx, name, first.message)] if first.due <= now else []
+        written, last = first.notice.at or now, notices.last_sent(tx, name)
         return [[first]] if email_may_go(written, last, now, self._sending.burst) else []
 
     async def give_up_old(self) -> None:
@@ -185,7 +185,7 @@ class Delivery:
         now = self._store.now().instant
         if self._sending.clock.trusts(now):
             name = self._way.name
-            gone = await self._store.write_async(lambda tx: outbox.drop_older(tx, name, now - KEPT))
+            gone = await self._store.write_async(lambda tx: notices.drop_older(tx, name, now - KEPT))
             self.note_dropped(gone, f"not sent within {KEPT.days} days")
 
     def note_dropped(self, number: int, reason: str) -> None:
@@ -197,11 +197,11 @@ class Delivery:
 
     # -- a try ---------------------------------------------------------------------------------------------------
 
-    async def _deliver(self, message: Sequence[outbox.Outgoing]) -> bool:
+    async def _deliver(self, message: Sequence[notices.Outgoing]) -> bool:
         """Send one message and note its result; return whether it was accepted."""
         if self._way.joins and message[0].message is None:
             name = self._way.name
-            message = await self._store.write_async(lambda tx: outbox.assign(tx, name, MAX_JOINED))
+            message = await self._store.write_async(lambda tx: notices.assign(tx, name, MAX_JOINED))
             if not message:
                 return False
         try:
@@ -215,7 +215,7 @@ class Delivery:
             await self._note_failure(message, NotSent(why, refused=True))
             return False
         self._faults = 0
-        await self._mark(lambda tx: outbox.sent(tx, message))
+        await self._mark(lambda tx: notices.sent(tx, message))
         self._sending.counts.notified(self._way.kind, "sent", len(message))
         log.info(
             Event.NOTIFY_SENT,
@@ -228,7 +228,7 @@ class Delivery:
         )
         return True
 
-    async def _try(self, message: Sequence[outbox.Outgoing]) -> str:
+    async def _try(self, message: Sequence[notices.Outgoing]) -> str:
         """Return the answer of the receiver. A short fault is tried again at once. Raises NotSent."""
         retrying = AsyncRetrying(
             retry=retry_if_exception(lambda error: isinstance(error, NotSent) and error.soon),
@@ -241,18 +241,18 @@ class Delivery:
         now = self._store.now().instant
         return await retrying(self._way.send, notices, self._sending.pages, now)
 
-    async def _note_failure(self, message: Sequence[outbox.Outgoing], error: NotSent) -> None:
+    async def _note_failure(self, message: Sequence[notices.Outgoing], error: NotSent) -> None:
         way, tries, now = self._way, message[0].tries + 1, self._store.now().instant
         self._sending.counts.notified(way.kind, "failed", len(message))
         if error.refused and tries >= REFUSALS:
-            await self._mark(lambda tx: outbox.drop(tx, message))
+            await self._mark(lambda tx: notices.drop(tx, message))
             self.note_dropped(len(message), f"refused {tries} times: {error}")
             return
         self._faults = self._faults + 1 if error.everything else 0
         pause = error.after or pause_after(self._faults or tries, self._sending.random())
         due = now if error.everything else now + pause
         self._rests_until = now + pause if error.everything else self._rests_until
-        await self._mark(lambda tx: outbox.failed(tx, message, due, str(error)))
+        await self._mark(lambda tx: notices.failed(tx, message, due, str(error)))
         log.warning(
             Event.NOTIFY_FAILED,
             way=way.kind,

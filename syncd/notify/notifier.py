@@ -21,7 +21,7 @@ from syncd.notify.delivery import Delivery, NotSent, Sending, Way
 from syncd.notify.email import Email
 from syncd.notify.webhook import Webhook
 from syncd.notify.words import pages_of
-from syncd.store import Tx, facts, feeds, notices, outbox, runs, utc_now
+from syncd.store import Tx, facts, feeds, notices, runs, utc_now
 
 log = structlog.get_logger("syncd.notify")
 
@@ -61,7 +61,7 @@ class Notifier:
         """Have the configured receivers get what happens from now on. What waited for others is dropped. Raises StoreError."""
         if settings.store.path is None and not self._deliveries:
             return  # on a server, what waits may be for the receivers of another daemon
-        gone = self._store.write(lambda tx: outbox.begin(tx, self._deliveries))
+        gone = self._store.write(lambda tx: notices.begin(tx, self._deliveries))
         if gone:
             reason = "the receiver is no longer configured"
             log.error(Event.NOTIFY_DROPPED, way=None, to=None, number=gone, reason=reason)
@@ -91,13 +91,13 @@ class Notifier:
             if await self._store.read_async(lambda tx: _is_due(tx, at, zone)):
                 await self._store.write_async(lambda tx: _add_if_due(tx, at, zone, degraded))
         names = list(self._deliveries)
-        while await self._store.read_async(lambda tx: outbox.has_new(tx, names)):
+        while await self._store.read_async(lambda tx: notices.has_new(tx, names)):
             for name, gone in (await self._store.write_async(self._collected)).items():
                 self._deliveries[name].note_dropped(gone, "too many notices wait")
 
     def _collected(self, tx: Tx) -> dict[str, int]:
         settings = self._sending.settings
-        return {name: outbox.collect(tx, name, settings.events, settings.feeds) for name in self._deliveries}
+        return {name: notices.collect(tx, name, settings.events, settings.feeds) for name in self._deliveries}
 
     async def _repeat(self, work: Callable[[], Coroutine[Any, Any, object]], seconds: float) -> None:
         """Do ``work`` every ``seconds`` until the service stops. An exception is logged and the next time follows."""

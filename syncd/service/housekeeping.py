@@ -17,8 +17,7 @@ from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded, SyncdError
 from syncd.logs import Event
 from syncd.service.clock_check import ClockCheck
 from syncd.service.configured_feeds import FeedsInForce
-from syncd.store import Store, Tx, feeds, history, notices, outbox, replies, runs
-from syncd.store.jobs import daily_counts
+from syncd.store import Store, Tx, feeds, history, jobs, notices, replies, runs
 from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")
@@ -66,12 +65,11 @@ class Housekeeping:
         for feed in self._feeds.feeds.values():
             if feed.name not in paused:
                 self._report_silence(feed, now)
-        if not self._store.read(daily_counts.is_noted):
-            self._store.write(daily_counts.note)
+        self._store.write(jobs.note_day)
         for prune, keep in (
             (history.prune, self._keep),
             (runs.prune, self._keep),
-            (outbox.prune, outbox.KEPT),
+            (notices.prune_sent, notices.KEEP_SENT),
             (notices.prune, self._keep),
         ):
             self._delete(prune, now - keep)

@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 from syncd.domain import Run
 from syncd.service.configured_feeds import FeedsInForce
 from syncd.service.refresher import RefreshResult
-from syncd.store import Store, Tx, employers, jobs, outbox, runs
+from syncd.store import Store, Tx, employers, jobs, notices, runs
 from syncd.store import feeds as stored_feeds
 from syncd.sync.run import Feed
 from syncd.views import overdue_feeds
@@ -109,7 +109,7 @@ def _jobs(tx: Tx) -> Metric:
 
 def _notifications(tx: Tx) -> Metric:
     totals: Counts[str] = Counts()
-    for way, number in outbox.waiting(tx).items():
+    for way, number in notices.waiting(tx).items():
         totals[way.partition(":")[0]] += number
     values = (((way,), number) for way, number in totals.items())
     return _gauge("syncd_notifications_waiting", "Notices that wait to be sent.", ("way",), values)

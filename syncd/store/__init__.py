@@ -1,6 +1,6 @@
 """The only package that knows the database. ``Store`` runs functions, each with a ``Tx``. They call the modules by noun:
-``copying``, ``employers``, ``facts``, ``feed_jobs``, ``feeds``, ``history``, ``jobs``, ``keys``, ``notices``, ``outbox``,
-``places``, ``replies``, ``runs`` and ``schema``."""
+``copying``, ``employers``, ``facts``, ``feed_jobs``, ``feeds``, ``history``, ``jobs``, ``keys``, ``notices``,
+``places``, ``replies``, ``run_results``, ``runs`` and ``schema``."""
 
 from syncd.store.database import Database
 from syncd.store.store import Store, database_at, utc_now

@@ -1,13 +1,12 @@
-"""A whole store into another one, which may be of the other kind: every id, tag, run number, key and change as it was.
+"""A whole store is copied into another one, which may be of the other kind: every id, tag, run number, key and change.
 
-The source is only read, at one moment. The target gets everything in one transaction, which is verified before it is
-committed: each table is read back and has the same number of rows and the same digest.
+The source is only read, at one moment. The target gets everything in one transaction, which is verified before the commit: each
+table is read back and has the same number of rows and the same digest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice
 from typing import Any, NamedTuple
@@ -26,7 +25,7 @@ from syncd.store.transactions import Tx, reading
 
 _PAGE = 2_000
 _UTC = ZoneInfo("UTC")
-#: What a search index lacks is each store's own.
+#: All tables but that of the jobs that a search index lacks, which each store has for itself.
 _TABLES = [table for table in metadata.sorted_tables if table.name != JobSearchStale.__tablename__]
 #: Settings that each store has for itself: the state of its index, the transactions of its sessions, the note of a backup.
 _OWN_SETTINGS = ("job_search", "commit %", "backup")
@@ -44,7 +43,7 @@ class Copied(NamedTuple):
 
 
 def copy(source_url: str, target_url: str) -> list[Copied]:
-    """Copy the store at ``source_url``; return what each table has. Raises StoreInUse if a daemon owns one of them, StoreTooNew,
+    """Copy the store at ``source_url``; return the tables. Raises StoreInUse if a daemon owns one of them, StoreTooNew,
     StoreError if the target is not empty."""
     if source_url == target_url:
         raise StoreError("the store to copy is the target itself")
@@ -63,10 +62,10 @@ def _copy(source: Database, target: Store, tx: Tx) -> list[Copied]:
         _check_empty(tx)
         for table in reversed(_TABLES):
             tx.run(Statement(sa.delete(table).where(*_copied_of(table))))
-        copied = [_copied(table, _pages(table, before), partial(_add, tx, table)) for table in _TABLES]
+        copied = [_contents(table, before, to=tx) for table in _TABLES]
         target.database.set_last_ids(tx, source.last_ids(before))
-    for table, found in zip(_TABLES, copied, strict=True):
-        if _copied(table, _pages(table, tx)) != found:
+    for table, contents in zip(_TABLES, copied, strict=True):
+        if _contents(table, tx) != contents:
             raise StoreError(f"the table {table.name} differs in the target; nothing was copied")
     return copied
 
@@ -75,30 +74,30 @@ def _check_version(source: Database) -> None:
     """Raise StoreError if the source is not a store with the schema of this program."""
     if not source.exists():
         raise StoreError("there is no store to copy")
-    found = source.version()
-    if found is None:
+    version = source.version()
+    if version is None:
         raise StoreError("what is to be copied is not a store")
-    schema.refuse_newer(found)
-    if found != schema.HEAD:
+    schema.refuse_newer(version)
+    if version != schema.HEAD:
         raise StoreError(
-            f"the store to copy has schema {found}, this program {schema.HEAD}: migrate it first (`syncd employer list` does)"
+            f"the store to copy has schema {version}, this program {schema.HEAD}: migrate it first (`syncd employer list` does)"
         )
 
 
 def _check_empty(tx: Tx) -> None:
     """Raise StoreError if the target has more than a new store."""
     for table in _TABLES:
-        found = sa.select(sa.func.count()).select_from(table)
+        rows = sa.select(sa.func.count()).select_from(table)
         if table.name == "setting":
             continue
         if table.name == "place":
-            found = found.where(table.c.employer_id.is_not(None))
-        if tx.scalar(Statement(found)):
+            rows = rows.where(table.c.employer_id.is_not(None))
+        if tx.scalar(Statement(rows)):
             raise StoreError(f"the target is not empty: it has rows in the table {table.name}")
 
 
 def _copied_of(table: sa.Table) -> list[sa.ColumnElement[bool]]:
-    """Return the condition of the rows that are copied: of the settings not those that each store has for itself."""
+    """Return the condition of the rows that are copied: all but the settings that each store has for itself."""
     return [table.c.name.not_like(name) for name in _OWN_SETTINGS] if table.name == "setting" else []
 
 
@@ -115,22 +114,21 @@ def _add(tx: Tx, table: sa.Table, rows: Sequence[Row]) -> None:
     tx.many(Statement(sa.insert(table).values({name: bindparam(name) for name in names}), order=names), rows)
 
 
-def _copied(
-    table: sa.Table, pages: Iterable[list[Row]], use: Callable[[Sequence[Row]], None] = lambda _rows: None
-) -> Copied:
-    """Return what ``pages`` have, and give the rows to ``use``: as either database takes them."""
+def _contents(table: sa.Table, source: Tx, to: Tx | None = None) -> Copied:
+    """Return the contents of a table, and add its rows to the same table of ``to``."""
     flags = [place for place, column in enumerate(table.columns) if isinstance(column.type, sa.Boolean)]
     digest, count = blake2b(digest_size=16), 0
-    for page in pages:
+    for page in _pages(table, source):
         rows = [_row(row, flags) for row in page]
         digest.update(_encode(rows))
         count += len(rows)
-        use(rows)
+        if to is not None:
+            _add(to, table, rows)
     return Copied(str(table.name), count, digest.hexdigest())
 
 
 def _row(row: Row, flags: Sequence[int]) -> Row:
-    """Return a row with flags as flags, and without NUL, which PostgreSQL has in no text."""
+    """Return a row as either database takes it: with flags as flags, and without NUL, which PostgreSQL has in no text."""
     values = [
         value.replace("\0", "\ufffd") if type(value) is str and "\0" in value else value for value in row
     ]

@@ -1,4 +1,4 @@
-"""What the store needs from a database. ``syncd.store.sqlite`` and ``syncd.store.postgres`` are the two there are."""
+"""The interface of a database to the store. ``syncd.store.sqlite`` and ``syncd.store.postgres`` are the two databases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 def translating(
     kinds: tuple[type[BaseException], ...], translated: Callable[[BaseException], BaseException]
 ) -> Iterator[None]:
-    """Raise errors of these kinds as what ``translated`` returns for them."""
+    """Raise errors of these kinds as those that ``translated`` returns."""
     try:
         yield
     except kinds as error:
@@ -45,16 +45,14 @@ class Session(Executes, Protocol):
 
     @property
     def later(self) -> Callable[..., Any]:
-        """Runs a statement for each of some rows as ``executemany`` does, but maybe only when the transaction ends or another
-        statement names its table: how many rows it wrote is not known. For statements that the database does not refuse, and
-        that do not depend on each other."""
+        """Runs a statement for each of some rows as ``executemany`` does, at the latest when the transaction ends or another
+        statement names its table: nobody learns how many rows it wrote. For statements that do not depend on each other."""
 
     def flush(self) -> None:
-        """Run what ``later`` has left. Raises what ``executemany`` raises."""
+        """Run the statements that ``later`` has left. Raises the errors of ``executemany``."""
 
     def stream(self, text: str, values: Sequence[Any], /) -> Iterable[Any]:
-        """Run a SELECT whose rows are read while they come: they are never all in memory. The rows end with the transaction, also
-        if they were not all read."""
+        """Run a SELECT whose rows are never all in memory. They end with the transaction, also if they were not all read."""
 
     def begin(self) -> None:
         """Begin a transaction. One that writes waits until no other does; one that reads sees a single moment."""
@@ -70,7 +68,7 @@ class Session(Executes, Protocol):
         """Whether a transaction is open."""
 
     def mark(self) -> int:
-        """Return a number that rises with every row written: while it is the same, nothing was."""
+        """Return a number that rises with every row written."""
 
     def has_table(self, name: str) -> bool: ...
 
@@ -79,8 +77,8 @@ class Session(Executes, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A page of a list: ``take`` jobs after the first ``skip``, of ``total``. Lists have the newest publication first, then
-    the higher id (docs/specification.md 4.7). The second half of a list is counted from its end."""
+    """A page of a list: ``take`` jobs after the first ``skip``, of ``total``. The second half of a list is counted from its
+    end."""
 
     skip: int
     take: int
@@ -98,7 +96,7 @@ class Window:
 
     @property
     def near(self) -> int:
-        """How many are skipped, counted from the nearer end."""
+        """The number of jobs that are skipped, counted from the nearer end."""
         return min(self.skip, self._after)
 
     @property
@@ -107,7 +105,7 @@ class Window:
 
 
 class Search(NamedTuple):
-    """The question which of an employer's jobs have ``term`` (folded) in their title or referenceId, in one status or any.
+    """A search for an employer's jobs that have ``term`` (folded) in their title or referenceId, in one status or any.
     ``among``: how many jobs the employer has in it."""
 
     employer_id: int
@@ -116,8 +114,8 @@ class Search(NamedTuple):
     among: int
 
 
-#: Characters of the shortest term that a search index finds: it has no part of a text that is shorter.
-SHORTEST_INDEXED = 3
+#: Characters of the shortest term that a search index finds.
+MIN_INDEXED = 3
 
 
 class SearchIndex(Protocol):
@@ -134,8 +132,8 @@ class SearchIndex(Protocol):
         for a damaged index (``give_up``)."""
 
     def give_up(self, write: Run[None]) -> str | None:
-        """Do without the index until the store is opened again, if it was found damaged: return what was wrong. Return None if
-        nothing is known to be wrong, or was returned before. Raises StoreError."""
+        """Do without the index until the store is opened again, if it was found damaged: return the fault, once. Return None if
+        none is known. Raises StoreError."""
 
 
 class Checkpoints:
@@ -154,7 +152,7 @@ class Checkpoints:
 class Database(Protocol):
     """One database that holds a store. A method that has a body here is for a database that needs nothing there."""
 
-    #: What the driver raises.
+    #: Errors of the driver.
     errors: tuple[type[BaseException], ...]
     statements: Statements
     index: SearchIndex
@@ -171,11 +169,10 @@ class Database(Protocol):
     def unlock(self) -> None: ...
 
     def named_lock(self, name: str) -> AbstractContextManager[bool]:
-        """Yield whether this process now has the lock ``name``, which one process at a time can have. Raises StoreError,
-        OSError."""
+        """Yield whether this process now has the lock ``name``: False while another has it. Raises StoreError, OSError."""
 
     def exists(self) -> bool:
-        """Return whether there is a store, of whatever version. Creates nothing. Raises StoreError."""
+        """Return whether there is a store, of any version. Creates nothing. Raises StoreError."""
 
     def under_locks(self, fn: Callable[[Any], T]) -> Callable[[Any], T]:
         """Return ``fn``, a function that writes. If a named lock that the calling thread holds now is lost by then, it raises
@@ -196,10 +193,10 @@ class Database(Protocol):
         """Called when the schema is there."""
 
     def check(self) -> None:
-        """Raise StoreBusy if what is written now would be lost."""
+        """Raise StoreBusy if writes of now would be lost."""
 
     def last_ids(self, tx: Executes) -> dict[str, int]:
-        """Return by table the last id that the database has given out: it is not given out again."""
+        """Return by table the last id that the database has given out."""
 
     def set_last_ids(self, tx: Executes, ids: Mapping[str, int]) -> None:
         """Give out higher ids than these from now on, and than those of the rows that are there."""
@@ -208,5 +205,4 @@ class Database(Protocol):
         return Checkpoints()
 
     def version(self) -> str | None:
-        """Return the version of the store's schema, without writing anything; None if there is no store yet. Raises
-        StoreError."""
+        """Return the version of the store's schema; None if there is no store. Writes nothing. Raises StoreError."""

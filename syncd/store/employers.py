@@ -27,7 +27,7 @@ def add(tx: Tx, name: str, unlimited: bool = True) -> Employer:
 
 
 def rename(tx: Tx, employer_id: int, name: str) -> Employer:
-    """Give an employer another name. Raises NotFound, and what ``add`` raises."""
+    """Give an employer another name. Raises NotFound, and the errors of ``add``."""
     employer = get(tx, employer_id)
     name = _free_name(tx, name, but=employer_id)
     tx.run(_RENAME, id=employer_id, name=name)
@@ -35,8 +35,7 @@ def rename(tx: Tx, employer_id: int, name: str) -> Employer:
 
 
 def _free_name(tx: Tx, name: str, but: int = 0) -> str:
-    """Return the name without surrounding and repeated white space. Raises as ``add`` does. The employer ``but`` may have
-    it."""
+    """Return the name without surrounding and repeated white space. The employer ``but`` may have it."""
     name = check_line("name", name, MAX_NAME)
     if not name:
         raise Invalid([Problem("/name", "required", "an employer needs a name")])
@@ -55,12 +54,11 @@ def get(tx: Tx, employer_id: int) -> Employer:
 
 
 def find(tx: Tx, name_or_id: str | int) -> Employer:
-    """Return the employer with that exact name, else with that id. Raises NotFound with the nearest names as a
-    hint."""
+    """Return the employer with that exact name, else with that id. Raises NotFound with the nearest names as a hint."""
     wanted, everyone = str(name_or_id).strip(), all(tx)
-    found = {str(employer.id): employer for employer in everyone} | {e.name: e for e in everyone}
-    if wanted in found:
-        return found[wanted]
+    known = {str(employer.id): employer for employer in everyone} | {e.name: e for e in everyone}
+    if wanted in known:
+        return known[wanted]
     near = near_names(wanted, (employer.name for employer in everyone), most=3, least=0.5)
     raise NotFound("employer", name_or_id, f"did you mean {' or '.join(map(repr, near))}?" if near else "")
 

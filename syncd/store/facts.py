@@ -1,4 +1,4 @@
-"""What the store knows about itself, by name; among this the catalogue entries that were ever configured."""
+"""Facts of the store about itself, by name; among them the catalogue entries that were ever configured."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ _decode = msgspec.json.Decoder(_Kinds).decode
 
 
 def complete_catalogue(tx: Tx, configured: Catalogue) -> Catalogue:
-    """Return ``configured`` with what else the store remembers, retired: an entry that the configuration drops again is
-    kept, because jobs may have its id (docs/api.md "Catalogues")."""
+    """Return ``configured`` with all other entries that the store remembers, retired: jobs may have the id of an entry that the
+    configuration drops (docs/api.md "Catalogues")."""
     gone = _lacking(_kinds(configured), _remembered(tx))
     return configured.with_retired(**gone)
 

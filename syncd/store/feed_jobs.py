@@ -1,8 +1,7 @@
-"""What a feed owns, and what it last wrote to it (docs/reconciliation.md "Ownership").
+"""The jobs that a feed owns, and its last row for each (docs/reconciliation.md "Ownership").
 
-``feed_job`` follows the jobs by itself: ``apply`` marks a row touched when anybody changes its job
-(auto-refresh does not touch), and ``own`` takes the mark off. So the questions of a re-sync are answered without
-reading a job.
+``apply`` marks a row of ``feed_job`` touched when anybody changes its job (auto-refresh does not touch), and ``own`` takes the
+mark off. So the questions of a re-sync are answered without reading a job.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -19,12 +19,14 @@ from sqlmodel import col, select
 
 from syncd.domain import Ownership, Status
 from syncd.store.model import (
+    Columns,
     FeedJob,
     FeedMiss,
     FeedRow,
     FeedSent,
     HistoryRow,
     JobRow,
+    RunOwner,
     Statement,
     adding,
     among,
@@ -39,22 +41,20 @@ from syncd.store.model import (
     to_json,
     updating,
 )
-from syncd.store.runs import former_owners
 from syncd.store.transactions import Tx
 
 _decode = msgspec.json.Decoder(dict[str, str]).decode
 _decode_any = msgspec.json.Decoder(dict[str, object]).decode
-
 
 #: A known record: the id of its job, its digest, and its referenceId.
 KnownRow = tuple[int, bytes, str]
 
 
 class Written(Struct, frozen=True):
-    """What a feed last wrote to a job. ``digest`` and ``fingerprint``: 16 bytes each, of the record and of
-    all else that decides what it results in. ``job_version``: the job's after that. ``sent``: digests by wire
-    name (see Ownership), None where they are not needed. ``due``: the first date on which the
-    same record would change the job, None: never. ``created``: this transaction has inserted the job, ``active`` or not."""
+    """The last row of a feed for a job. ``digest`` and ``fingerprint``: 16 bytes each, of the record and of all else that
+    decides its result. ``job_version``: the job's after the write. ``sent``: digests by wire name (see Ownership), None
+    where they are not needed. ``due``: the first date on which the same record would change the job, None: never.
+    ``created``: this transaction has inserted the job, ``active`` or not."""
 
     job_id: int
     reference_id: str
@@ -67,7 +67,7 @@ class Written(Struct, frozen=True):
     active: bool = False
 
 
-# -- what is known -------------------------------------------------------------------------------------------
+# -- known records -------------------------------------------------------------------------------------------
 
 _of_feed = matching(FeedJob.feed_id)
 _waiting = select(FeedMiss.job_id).where(*matching(FeedMiss.feed_id))
@@ -102,9 +102,9 @@ _NEXT = {
 def known_digests(
     tx: Tx, feed_id: int, fingerprint: bytes, digests: Sequence[bytes], today: date, *, waits: bool
 ) -> list[KnownRow]:
-    """Return those of ``digests`` whose record would change nothing: what the feed last wrote under the same
-    fingerprint, to a job that exists, is active, was not touched since, does not wait in ``grace``, and is
-    not due on ``today``. ``waits``: what ``any_waits`` says."""
+    """Return those of ``digests`` whose record would change nothing: the feed last wrote it under the same fingerprint, to a
+    job that exists, is active, was not touched since, does not wait in ``grace``, and is not due on ``today``. ``waits``: the
+    result of ``any_waits``."""
     now = {"feed_id": feed_id, "fingerprint": fingerprint, "today": today.isoformat()}
     return tx.all(_KNOWN[waits], digests=digests, **now)
 
@@ -140,14 +140,14 @@ _EDITS = Statement(
 
 
 def ownership(tx: Tx, feed_id: int, job_ids: Sequence[int], *, edits: bool = False) -> dict[int, Ownership]:
-    """Return for each of ``job_ids`` that a feed owns: which one, and, if it is this one and ``edits`` are asked for,
-    what it last sent."""
+    """Return the owner of each of ``job_ids`` that a feed owns. ``edits``: also the fields that this feed last sent, and those
+    that were edited since."""
     owners = dict(tx.all(_OWNERS, ids=job_ids)) if job_ids else {}
     if not edits:
         return {job_id: Ownership(owner) for job_id, owner in owners.items()}
     own = [job_id for job_id, owner in owners.items() if owner == feed_id]
     sent = {job_id: _decode(text) for job_id, text in tx.all(_SENT, ids=own)}
-    edited: dict[int, set[str]] = {}  # the names of the fields that were changed since, says the history
+    edited: dict[int, set[str]] = {}  # the names of the fields that were changed since
     for job_id, before in tx.all(_EDITS, ids=[job_id for job_id in own if job_id not in sent]):
         edited.setdefault(job_id, set()).update(_decode_any(before or "{}"))
     return {
@@ -170,9 +170,9 @@ _FORGET_SENT = Statement(sa.delete(FeedSent).where(among(FeedSent.job_id, "ids")
 
 
 def own(tx: Tx, feed_id: int, rows: Sequence[Written], *, run_id: int | None = None) -> None:
-    """Make the feed the owner of these jobs (a job has one owner), and note what it last wrote to them. A job that
-    changed since ``job_version`` counts as touched, one that is gone is left out. Ends the waiting in ``grace``.
-    ``run_id``: the run that does it, which can be reverted."""
+    """Make the feed the owner of these jobs (a job has one owner), and note its rows for them. A job that changed since
+    ``job_version`` counts as touched, one that is gone is left out. Ends the waiting in ``grace``. ``run_id``: the run that
+    does it, which can be reverted."""
     if not rows:
         return
     before = [row.job_id for row in rows if not row.created]
@@ -186,7 +186,7 @@ def own(tx: Tx, feed_id: int, rows: Sequence[Written], *, run_id: int | None = N
     former = {owner for _, _, owner in now.values() if owner not in (None, feed_id)}
     tx.many(_DISTURB, [(True, owner) for owner in former])
     taken = [job_id for job_id in before if job_id in now and now[job_id][2] != feed_id]
-    former_owners.remember(tx, run_id, taken, left_id=feed_id)
+    _remember(tx, run_id, taken, left_id=feed_id)
     new: list[tuple[object, ...]] = []
     again: list[tuple[object, ...]] = []
     there = [row for row in rows if row.job_id in now]
@@ -270,15 +270,15 @@ def count_active(tx: Tx, feed_id: int) -> int:
 
 def active_by_feed(tx: Tx, names: Collection[str]) -> Counter[str]:
     """Return how many active jobs each of these feeds owns, by its name. Reads an index entry for each of their jobs."""
-    found: Counter[str] = Counter()
+    active: Counter[str] = Counter()
     for name, number in tx.all(_ACTIVE_BY_FEED, names=list(names)) if names else ():
-        found[name] += number
-    return found
+        active[name] += number
+    return active
 
 
 def release(tx: Tx, job_ids: Sequence[int], *, run_id: int | None = None) -> None:
     """Remove the owners of these jobs. ``run_id``: the run that does it, which can be reverted."""
-    former_owners.remember(tx, run_id, job_ids, left_id=None)
+    _remember(tx, run_id, job_ids, left_id=None)
     gone = [(job_id,) for job_id in job_ids]
     for delete in _RELEASE:
         tx.many(delete, gone)
@@ -294,23 +294,75 @@ def release_all(tx: Tx, feed_id: int) -> int:
     return count
 
 
-# -- what a run changed ----------------------------------------------------------------------------------------
+# -- the owners before a run, for a revert (docs/reconciliation.md "Reverting a run") ---------------------------
+
+
+class FormerOwner(NamedTuple):
+    """An owner that a run changed. ``feed_id``: before it, ``left_id``: after it, ``now_id``: now; None: no feed.
+    ``job_version`` and ``sent`` are those that the former owner had."""
+
+    job_id: int
+    feed_id: int | None
+    left_id: int | None
+    now_id: int | None
+    job_version: int | None
+    sent: str | None
+
+
+def _remember_owners(insert: Any) -> Any:
+    names = ["run_id", "job_id", "feed_id", "left_id", "job_version", "sent"]
+    owners = (
+        sa.select(
+            bindparam("run_id", type_=sa.Integer),
+            col(JobRow.id),
+            col(FeedJob.feed_id),
+            bindparam("left_id", type_=sa.Integer),
+            col(FeedJob.job_version),
+            col(FeedSent.sent),
+        )
+        .outerjoin(FeedJob, col(FeedJob.job_id) == JobRow.id)
+        .outerjoin(FeedSent, col(FeedSent.job_id) == JobRow.id)
+        .where(among(JobRow.id, "ids"))
+    )
+    new = insert(RunOwner).from_select(names, owners)
+    return new.on_conflict_do_update(index_elements=names[:2], set_={"left_id": new.excluded.left_id})
+
+
+_REMEMBER: Statement[Any] = Statement(_remember_owners)
+_FORMER = Statement(
+    Columns(FormerOwner, RunOwner, now_id=FeedJob.feed_id)
+    .select()
+    .outerjoin(FeedJob, col(FeedJob.job_id) == RunOwner.job_id)
+    .where(*matching(RunOwner.run_id), among(RunOwner.job_id, "ids"))
+)
+
+
+def _remember(tx: Tx, run_id: int | None, job_ids: Sequence[int], *, left_id: int | None) -> None:
+    """Note who owns these jobs before the run ``run_id`` changes it; of two changes the first counts."""
+    if run_id is not None and job_ids:
+        tx.run(_REMEMBER, run_id=run_id, left_id=left_id, ids=job_ids)
+
+
+def owners_changed_by(tx: Tx, run_id: int, job_ids: Sequence[int]) -> dict[int, FormerOwner]:
+    """Return by job id the owners that the run changed."""
+    return {owner.job_id: owner for owner in tx.all(_FORMER, run_id=run_id, ids=job_ids)} if job_ids else {}
+
 
 _REFERENCES = Statement(sa.select(col(JobRow.id), col(JobRow.reference_id)).where(among(JobRow.id, "ids")))
 
 
-def give_back(tx: Tx, owners: Sequence[former_owners.FormerOwner], *, run_id: int) -> None:
+def give_back(tx: Tx, owners: Sequence[FormerOwner], *, run_id: int) -> None:
     """Make the former feeds the owners again; the jobs count as touched, so that the next row of each is decided anew. A
     job that is gone is left out. ``run_id``: the run that does it."""
-    found = dict(tx.all(_REFERENCES, ids=[owner.job_id for owner in owners])) if owners else {}
-    there = [owner for owner in owners if owner.job_id in found]
+    references = dict(tx.all(_REFERENCES, ids=[owner.job_id for owner in owners])) if owners else {}
+    there = [owner for owner in owners if owner.job_id in references]
     release(tx, [owner.job_id for owner in there if owner.feed_id is None], run_id=run_id)
     for feed_id in {owner.feed_id for owner in there if owner.feed_id is not None}:
         back = [owner for owner in there if owner.feed_id == feed_id]
         rows = [
             Written(
                 owner.job_id,
-                found[owner.job_id] or "",
+                references[owner.job_id] or "",
                 digest=b"",
                 fingerprint=b"",
                 job_version=owner.job_version or 0,
@@ -323,7 +375,7 @@ def give_back(tx: Tx, owners: Sequence[former_owners.FormerOwner], *, run_id: in
 
 
 def forget_sent(tx: Tx, fields: Mapping[int, Collection[str]]) -> None:
-    """Forget what a feed last sent for these fields (job id → wire names): its next row decides."""
+    """Forget the values that a feed last sent for these fields (job id → wire names): its next row decides."""
     for job_id, text in tx.all(_SENT, ids=list(fields)) if fields else ():
         sent = {name: digest for name, digest in _decode(text).items() if name not in fields[job_id]}
         tx.many(_PUT_SENT, [(job_id, to_json(sent))])

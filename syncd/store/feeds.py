@@ -1,4 +1,4 @@
-"""Feeds: their identity, and what is remembered from one run to the next (docs/reconciliation.md "What a run does")."""
+"""Feeds: their identity, and their memory from one run to the next (docs/reconciliation.md)."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _SET_SETTINGS = updating(FeedRow.settings_digest, where=[FeedRow.id])
 def feed_id(tx: Tx, name: str, employer_id: int) -> int:
     """Return the id of the feed, made if it is new. A feed that was another employer's starts afresh: its old jobs
     are released."""
-    found = find(tx, name, employer_id)
+    known = find(tx, name, employer_id)
     for other in tx.scalars(_OF_OTHERS, name=name, employer_id=employer_id):
         feed_jobs.release_all(tx, other)
-    return tx.insert({FeedRow.name: name, FeedRow.employer_id: employer_id}) if found is None else found
+    return tx.insert({FeedRow.name: name, FeedRow.employer_id: employer_id}) if known is None else known
 
 
 def find(tx: Tx, name: str, employer_id: int) -> int | None:
@@ -63,7 +63,7 @@ def set_settings_digest(tx: Tx, feed_id: int, digest: str) -> None:
     tx.run(_SET_SETTINGS, id=feed_id, settings_digest=digest)
 
 
-# -- what disturbs a feed ---------------------------------------------------------------------------------------
+# -- disturbances -----------------------------------------------------------------------------------------------
 
 _DISTURBED = Statement(select(FeedRow.disturbed).where(*matching(FeedRow.id)))
 _SET_DISTURBED = updating(FeedRow.disturbed, where=[FeedRow.id])
@@ -88,12 +88,11 @@ def undisturbed(tx: Tx, feed_id: int, fingerprint: bytes, today: date) -> bool:
     disturbed = tx.scalar(_DISTURBED, id=feed_id)
     if disturbed is None or disturbed or feed_jobs.any_waits(tx, feed_id):
         return False
-    found = tx.one(_CHANGES, feed_id=feed_id, fingerprint=fingerprint, today=today.isoformat())
-    return found is None
+    return tx.one(_CHANGES, feed_id=feed_id, fingerprint=fingerprint, today=today.isoformat()) is None
 
 
 def settle(tx: Tx, feed_id: int) -> None:
-    """Note that a run of the feed succeeded: from now on what disturbs it counts."""
+    """Note that a run of the feed succeeded: nothing disturbs it so far."""
     tx.run(_SET_DISTURBED, id=feed_id, disturbed=False)
 
 
@@ -147,6 +146,6 @@ _ARCHIVES = Statement(
 
 
 def recent_archives(tx: Tx, feed_id: int, since: datetime) -> int:
-    """Return how many jobs the feed's runs archived at or after ``since`` that are not active again. What a person
-    approved does not count: such changes have the actor ``operator``."""
+    """Return how many jobs the feed's runs archived at or after ``since`` that are not active again. Changes that a person
+    approved do not count: they have the actor ``operator``."""
     return tx.scalar(_ARCHIVES, feed_id=feed_id, since=micros(since)) or 0

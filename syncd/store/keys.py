@@ -35,7 +35,7 @@ MAX_LABEL = 128
 
 @dataclass(frozen=True, slots=True)
 class KeyInfo:
-    """A key without its secret. Instants are UTC; ``employer`` is the name; ``successor_id`` is the key of its last rotation."""
+    """A key without its secret. ``employer`` is the name; ``successor_id`` is the key of its last rotation."""
 
     id: int
     employer_id: int
@@ -87,9 +87,8 @@ _REPLACE = updating(KeyRow.expires_at, KeyRow.successor_id, where=[KeyRow.id])
 def create(
     tx: Tx, employer_id: int, label: str = "", expires_at: datetime | None = None
 ) -> tuple[KeyInfo, str]:
-    """Return a new key and, for the only time, its plain text: ``syncd_`` and 43 url-safe characters (256 random
-    bits). Raises NotFound for an unknown employer, Invalid for a label that is longer than 128 characters or has control
-    characters."""
+    """Return a new key and, for the only time, its plain text: ``syncd_`` and 43 url-safe characters (256 random bits). Raises
+    NotFound for an unknown employer, Invalid for a label that is longer than 128 characters or has control characters."""
     employers.get(tx, employer_id)
     return _insert(tx, employer_id, check_line("label", label, MAX_LABEL), expires_at)
 
@@ -143,9 +142,8 @@ def rotate(tx: Tx, key_id: int, grace: timedelta, expires_at: datetime | None = 
     old, now = rotatable(tx, key_id), tx.now.instant
     if expires_at is None and old.expires_at is not None:
         expires_at = now + (old.expires_at - old.created_at)
-    new, plain = _insert(
-        tx, old.employer_id, old.label, expires_at
-    )  # a label of old may be longer than a new one
+    # ``_insert``: a label of old may be longer than a new one may be
+    new, plain = _insert(tx, old.employer_id, old.label, expires_at)
     ends = min(now + grace, old.expires_at or now + grace)
     tx.run(_REPLACE, id=key_id, expires_at=micros(ends), successor_id=new.id)
     return new, plain

@@ -1,8 +1,7 @@
-"""Places: from what a client or a feed wrote to a location of the catalogue (docs/api.md "Locations").
+"""Places: the text of a client or a feed becomes a location of the catalogue (docs/api.md "Locations").
 
-Shipped places come first, compared without case, accents or punctuation; "City" alone means the most
-populous. A place that is not shipped belongs to its employer: ``apply`` adds it with the first job that has it, and
-the same text finds it again.
+Shipped places come first, compared without case, accents or punctuation; "City" alone means the most populous. A place that is
+not shipped belongs to its employer: ``apply`` adds it with the first job that has it, and the same text finds it again.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from syncd.store.model import (
     PlaceRow,
     SelectOf,
     Statement,
-    TextContains,
     counting,
     inserting,
     matching,
@@ -72,11 +70,11 @@ def find_all(tx: Tx, employer_id: int, places: Sequence[Place | Location]) -> tu
     """Return the locations for ``places``, each once."""
     if len(places) == 1 and isinstance(places[0], Place):
         return (find(tx, employer_id, places[0]),)
-    found: dict[tuple[int, str], Location] = {}
+    locations: dict[tuple[int, str], Location] = {}
     for place in places:
         location = find(tx, employer_id, place) if isinstance(place, Place) else place
-        found.setdefault((location.id, "" if location.id else place_key(location.description)), location)
-    return tuple(found.values())
+        locations.setdefault((location.id, "" if location.id else place_key(location.description)), location)
+    return tuple(locations.values())
 
 
 def find(tx: Tx, employer_id: int, place: Place) -> Location:
@@ -92,12 +90,12 @@ def _shipped(tx: Tx, key: str, province: str | None) -> Location | None:
     known = tx.places.get((key, province))
     if known is not None:
         return known
-    found = _best(tx, key, province)
-    if found is None:
-        found = next((_best(tx, name, at) for name, at in place_aliases(key, province)), None)
-    if found is not None:
-        tx.places[key, province] = found
-    return found
+    location = _best(tx, key, province)
+    if location is None:
+        location = next((_best(tx, name, at) for name, at in place_aliases(key, province)), None)
+    if location is not None:
+        tx.places[key, province] = location
+    return location
 
 
 def _best(tx: Tx, key: str, province: str | None) -> Location | None:
@@ -107,8 +105,7 @@ def _best(tx: Tx, key: str, province: str | None) -> Location | None:
 
 
 def add_unknown(tx: Tx, employer_id: int, locations: Sequence[Location]) -> tuple[Location, ...]:
-    """Return ``locations`` with an id for each: those with id 0 are added for the employer, unless that has happened
-    meanwhile."""
+    """Return ``locations`` with an id for each: those with id 0 are added for the employer, if it still lacks them."""
     return tuple(place if place.id else _add(tx, employer_id, place) for place in locations)
 
 
@@ -133,6 +130,8 @@ def _readings(q: str) -> list[str]:
     """Return the texts that keys of places with ``q`` in their name may contain. The first and the last word of ``q``
     may be parts of longer ones: the "st" of "St. John's", or that of "Stratford"."""
     words = place_words(q)
+    if not words:
+        return []
     ends = (0, len(words) - 1)
     choices = [{place_key(word), *([word] if n in ends else [])} for n, word in enumerate(words)]
     return [" ".join(chosen) for chosen in product(*choices)]
@@ -153,9 +152,9 @@ def page(
 @cache
 def _pages(parts: int) -> tuple[Statement[tuple[int]], Statement[Location]]:
     """Return the statements for the count and for a page of the places whose key contains one of this many parts."""
-    where = [_visible]
-    if parts:
-        where.append(sa.or_(*(TextContains(col(PlaceRow.key), bindparam(f"part_{n}")) for n in range(parts))))
+    where, key = [_visible], col(PlaceRow.key)
+    if parts:  # not LIKE, which takes some characters for patterns
+        where.append(sa.or_(*(sa.func.replace(key, bindparam(f"part_{n}"), "") != key for n in range(parts))))
     order = (
         sa.func.length(col(PlaceRow.name)),
         col(PlaceRow.name),
@@ -173,8 +172,8 @@ _SHIP = replacing(PlaceRow)
 
 
 def load_shipped(session: Session, tx: Tx) -> None:
-    """Bring the table up to the shipped file of Canadian places. Never removes a place. If the file was
-    loaded before nothing happens, which costs a millisecond."""
+    """Bring the table up to the shipped file of Canadian places. Never removes a place. Does nothing if the file was loaded
+    before."""
     content = shipped_data.place_file()
     digest = sha256(content).hexdigest()
     if facts.get(tx, _LOADED) == digest:

@@ -1,5 +1,4 @@
-"""First answers to requests with an Idempotency-Key, kept for each API key
-(docs/api.md "A POST that can be repeated")."""
+"""First answers to requests with an Idempotency-Key, kept for each API key (docs/api.md "A POST that can be repeated")."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ def find(tx: Tx, key_id: int, idempotency_key: str, since: datetime) -> Reply | 
 
 
 def keep(tx: Tx, key_id: int, idempotency_key: str, reply: Reply) -> None:
-    """Keep ``reply``, in the transaction of what it answers; an older one of the same key is replaced."""
+    """Keep ``reply``, in the transaction of its request; an older one of the same key is replaced."""
     values = kept_row(reply, ("request_digest", "status", "headers", "body"))
     tx.many(_KEEP, [(key_id, idempotency_key, *values, micros(tx.now.instant))])
 

@@ -1,8 +1,6 @@
-"""The schema's version: which one a store has, and Alembic to bring it to this program's. Migrations go up only: the way
-back is to restore a backup.
+"""The schema of a store: its version, and the migrations, which go up only. The way back is to restore a backup.
 
-Alembic is imported only when there is something to migrate: it takes longer to load than a store takes to
-open.
+Alembic is imported only when there is something to migrate: it takes longer to load than a store takes to open.
 """
 
 from __future__ import annotations
@@ -32,25 +30,24 @@ def version(tx: Tx) -> str | None:
     return tx.scalar(_GET)
 
 
-def refuse_newer(found: str | None, what: str = "the store") -> None:
+def refuse_newer(version: str | None, what: str = "the store") -> None:
     """Raise StoreTooNew for a version that this program does not know."""
-    if found is not None and found not in _KNOWN:
+    if version is not None and version not in _KNOWN:
         raise StoreTooNew(
-            f"{what} has schema {found}, this program knows up to {HEAD}: use the newer program"
+            f"{what} has schema {version}, this program knows up to {HEAD}: use the newer program"
         )
 
 
 def bring_up(database: Database, session: Session, tx: Tx) -> None:
-    """Migrate to HEAD, all of it or nothing. Raises StoreTooNew for a version that this program does not
-    know."""
+    """Migrate to HEAD, all of it or nothing. Raises StoreTooNew for a version that this program does not know."""
 
-    def found() -> str | None:
+    def present_version() -> str | None:
         return version(tx) if session.has_table(_VERSION.name) else None
 
-    if found() == HEAD:
+    if present_version() == HEAD:
         return
     with database.migration() as connection:  # another process may have done the same meanwhile
-        present = found()
+        present = present_version()
         refuse_newer(present)
         if present != HEAD:
             upgrade(connection, HEAD)

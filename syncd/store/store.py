@@ -1,9 +1,7 @@
-"""The store: opens the database, runs functions in transactions, closes it. What these functions call is in the
-modules by noun.
+"""The store: opens the database, runs functions in transactions, closes it.
 
-Any number of threads and event loops may use one Store. Reads run on connections of their own and see one
-consistent moment; they never wait for a write, nor a write for them. Writes go through one queue
-(``writer``).
+Any number of threads and event loops may use one Store. Reads run on connections of their own and see one consistent moment; they
+never wait for a write, nor a write for them. Writes go through one queue (``writer``).
 """
 
 from __future__ import annotations
@@ -32,8 +30,7 @@ T = TypeVar("T")
 POSTGRES = ("postgresql://", "postgres://")
 #: Seconds for which a request counts. Those of an idle service come one by one, and are quick all the same.
 REQUEST_SECONDS = 0.2
-#: Writes that may wait; further ones are refused with 503. Ten thousand are some seconds of work for the disk: who has to wait
-#: longer has given up.
+#: Writes that may wait; further ones are refused with 503. Ten thousand are some seconds of work for the disk.
 MAX_WAITING_WRITES = 10_000
 _FORMS = "sqlite:///PATH or postgresql://USER@HOST/DATABASE"
 
@@ -109,10 +106,10 @@ class Store:
     ) -> Store:
         """Open the store at ``url`` (see ``database_at``, also for ``lock_url``), made or migrated first where needed.
 
-        ``clock`` gives an aware UTC instant; ``timezone`` decides what date it is. ``exclusive``: own the
-        store (the daemon); commands open it without, and write beside the daemon. More than ``queue_limit``
-        waiting writes are refused. Before a store in a file is migrated, a backup of it is written beside it, and nobody else
-        may own it: a daemon that runs may be of the older program. Raises StoreInUse, StoreTooNew, StoreBusy, StoreError.
+        ``clock`` gives an aware UTC instant; ``timezone`` is that of its date. ``exclusive``: own the store (the daemon);
+        commands write beside the daemon. More than ``queue_limit`` waiting writes are refused. Before a store in a file is
+        migrated, a backup of it is written beside it, and nobody else may own it: a daemon that runs may be of the older
+        program. Raises StoreInUse, StoreTooNew, StoreBusy, StoreError.
         """
 
         def moment() -> Moment:
@@ -182,9 +179,8 @@ class Store:
         self._last_request = monotonic()
 
     def steps(self, rows: Sequence[T]) -> Iterator[Sequence[T]]:
-        """Yield the rows of a long write in steps: all of them, or fewer if requests wait for the writer by then. Call it inside
-        the write. A request waits until the write before it has ended, and every write costs a commit: with few rows in each,
-        an import takes a third longer."""
+        """Yield the rows of a long write in steps, inside the write: all of them, or fewer if requests wait for the writer by
+        then. (Every write costs a commit: with few rows in each, an import takes a third longer.)"""
         for start in range(0, len(rows), self.MAX_STEP_ROWS):
             yield rows[start : start + self.MAX_STEP_ROWS]
             if self.waiting_requests:
@@ -198,11 +194,9 @@ class Store:
     # -- the search index --------------------------------------------------------------------------------
 
     def index_some(self) -> bool:
-        """Bring some new and changed jobs into the search index; return whether there may be more. Meant to be called
-        now and then while the store is open: searches are right without it, but not quick. Raises StoreError; a
-        damaged index is reported by ``give_up_index`` only."""
+        """Bring some new and changed jobs into the search index (``SearchIndex.step``); return whether there may be more."""
         return self.database.index.step(self.read, self.write)
 
     def give_up_index(self) -> str | None:
-        """Do without a search index that was found damaged (``SearchIndex.give_up``). Raises StoreError."""
+        """Do without a search index that was found damaged (``SearchIndex.give_up``)."""
         return self.database.index.give_up(self.write)

@@ -55,8 +55,8 @@ def existing(row: T | None, what: str, which: object) -> T:
 class Tx:
     """One function's share of a transaction. It knows its time, which does not move while the function runs.
 
-    Statements are run with their parameters as keywords, rows are what the statement makes of them. A function that
-    writes may be run twice (the first time undone), so it must do nothing that outlives the transaction.
+    Statements are run with their parameters as keywords, and make values of rows. A function that writes may be run twice
+    (the first time undone), so it must do nothing that outlives the transaction.
 
     ``execute`` is the driver's own, for statements in the words of one database. ``places`` are the shipped places that were
     found while the store is open, ``added_places`` those that this function has added. ``search`` finds jobs by a part of

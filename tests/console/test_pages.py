@@ -17,9 +17,7 @@ from syncd.console.rendering import duration, lateness, shown, when
 from syncd.domain import FeedWarning, RejectedRow, RunState, UnknownValues
 from syncd.errors import Problem
 from syncd.feeds.configuration import FeedFile
-from syncd.store import feeds, runs
-from syncd.store.jobs import daily_counts
-from syncd.store.runs import results
+from syncd.store import feeds, jobs, run_results, runs
 from tests.clock import START, ZONE
 
 
@@ -215,13 +213,12 @@ async def test_a_report_names_the_stylesheet_inside_it_by_its_hash(browse, world
 def test_the_jobs_of_a_day_are_noted_once(world, clock):
     store = world.board.store
     world.board.deliver(world.feeds["acme"], world.board.rows(1, 3))
-    assert not store.read(daily_counts.is_noted)
-    store.write(daily_counts.note)
-    assert store.read(daily_counts.is_noted)
+    for _ in range(2):
+        store.write(jobs.note_day)
     clock.forward(days=1)
     world.board.delete("r1")
-    store.write(daily_counts.note)
-    noted = store.read(lambda tx: daily_counts.since(tx, clock.today - timedelta(days=1)))
+    store.write(jobs.note_day)
+    noted = store.read(lambda tx: jobs.days_since(tx, clock.today - timedelta(days=1)))
     assert [day["active"] for day in noted.values()] == [3, 2]
 
 
@@ -321,9 +318,9 @@ async def test_the_page_of_a_run_stays_small_however_much_was_wrong_and_changed(
     )
 
     def spoil(tx):
-        results.add_rejected(tx, run.id, rejected)
-        results.add_warnings(tx, run.id, [FeedWarning(f"w{n % 30}", f"{n}{long}", n) for n in range(900)])
-        results.set_unknown(tx, run.id, unknown)
+        run_results.add_rejected(tx, run.id, rejected)
+        run_results.add_warnings(tx, run.id, [FeedWarning(f"w{n % 30}", f"{n}{long}", n) for n in range(900)])
+        run_results.set_unknown(tx, run.id, unknown)
 
     board.store.write(spoil)
     page = (await (await browse()).get(f"/runs/{run.id}"))[1]

@@ -180,7 +180,7 @@ def uninterrupted(installation, days, folder):
 def check(installation, client, days):
     with opened(installation.base) as store:
         found = end_state(store)
-        ended = store.read(lambda tx: runs.list(tx, None, 1000))
+        ended = store.read(lambda tx: runs.newest(tx, None, 1000))
         assert not store.read(runs.unfinished)
     assert client.titles, "no PUT was acknowledged"
     assert client.confidential, "no PUT to the feed's own jobs was acknowledged"

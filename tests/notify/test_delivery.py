@@ -12,7 +12,7 @@ from syncd.domain import NoticeEvent
 from syncd.notify import webhook
 from syncd.notify.delivery import KEPT
 from syncd.notify.webhook import retry_after
-from syncd.store import outbox
+from syncd.store import notices
 from tests.clock import START
 from tests.notify.conftest import PAGES
 from tests.notify.receivers import SECRET, Hook, Mailbox, texts
@@ -83,7 +83,7 @@ async def test_receivers_that_fail_now_and_then_get_each_notice_once_and_in_orde
     mailed = "\n".join(texts(mail)[0] for mail in mailbox.accepted)
     assert [mailed.count(f"run {number} failed") for number in range(1, 31)] == [1] * 30
     assert mailbox.tried > len(mailbox.accepted)
-    assert office.store.read(outbox.waiting) == {}
+    assert office.store.read(notices.waiting) == {}
 
 
 async def test_of_two_daemons_one_sends_each_notice(office):
@@ -158,7 +158,7 @@ async def test_what_could_not_be_sent_for_days_is_given_up_and_said(office, cloc
         clock.forward(days=KEPT.days, seconds=1)
         for delivery in notifier._deliveries.values():
             await delivery.give_up_old()
-    assert office.store.read(outbox.waiting) == {}
+    assert office.store.read(notices.waiting) == {}
     (dropped,) = [event for event in logged if event["event"] == "notify.dropped"]
     assert (dropped["number"], dropped["way"], dropped["reason"]) == (1, "webhook", "not sent within 3 days")
     assert ("webhook", "dropped", 1) in office.counted
@@ -171,17 +171,17 @@ async def test_a_clock_that_is_not_trusted_gives_nothing_up(office, clock):
     clock.forward(days=1000)
     for delivery in notifier._deliveries.values():
         await delivery.give_up_old()
-    assert office.store.read(outbox.waiting) == {"webhook": 1}
+    assert office.store.read(notices.waiting) == {"webhook": 1}
 
 
 async def test_of_too_many_that_wait_the_oldest_are_given_up(office, monkeypatch, logged):
-    monkeypatch.setattr(outbox, "MOST", 3)
+    monkeypatch.setattr(notices, "MAX_WAITING", 3)
     notifier = office.notifier(office.settings("http://127.0.0.1:9/"))
     for number in range(5):
         office.write(run=number)
     await notifier.collect()
-    assert office.store.read(outbox.waiting) == {"webhook": 3}
-    assert office.store.read(lambda tx: outbox.first(tx, "webhook")).notice.run == 2
+    assert office.store.read(notices.waiting) == {"webhook": 3}
+    assert office.store.read(lambda tx: notices.first(tx, "webhook")).notice.run == 2
     assert [event["number"] for event in logged if event["event"] == "notify.dropped"] == [2]
 
 

@@ -95,10 +95,10 @@ def test_old_runs_are_deleted_except_the_newest_that_was_applied(store, clock):
     clock.forward(days=399)
     home = housekeeping(store, Feed(config=Config(None)))
     home.tick()
-    assert len(store.read(runs.list)) == 2
+    assert len(store.read(runs.newest)) == 2
     clock.forward(days=2)
     home.tick()
-    assert [run.id for run in store.read(runs.list)] == [newest.id]
+    assert [run.id for run in store.read(runs.newest)] == [newest.id]
     assert old.id != newest.id
 
 

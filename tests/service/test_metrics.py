@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from syncd.domain import Notice, NoticeEvent, Run, RunCounts, RunKind, RunProgress, RunState
 from syncd.service.metrics import Metrics
 from syncd.service.refresher import RefreshResult
-from syncd.store import employers, feeds, notices, outbox, runs
+from syncd.store import employers, feeds, notices, runs
 from syncd.web import RequestTimes
 from syncd.web.envelope import BOUNDS
 
@@ -186,9 +186,9 @@ def test_the_process_has_metrics_too_and_counters_have_no_second_series(metrics)
 
 def one_notice_waits(tx):
     """Write a notice that is still to go to the webhook."""
-    outbox.begin(tx, ["webhook"])
+    notices.begin(tx, ["webhook"])
     notices.add(tx, Notice(NoticeEvent.FAILED, "acme", "it is not a table"))
-    outbox.collect(tx, "webhook", ["failed"], [])
+    notices.collect(tx, "webhook", ["failed"], [])
 
 
 def test_every_metric_is_documented_with_its_labels(store, metrics, times):

@@ -9,7 +9,7 @@ from sqlmodel import col, select
 
 from syncd.service.clock_check import ClockCheck
 from syncd.service.housekeeping import DegradedFeeds, Housekeeping
-from syncd.store import notices, outbox
+from syncd.store import notices
 from syncd.store.model import NoticeRow, Statement
 
 _ALL = Statement(select(NoticeRow.event, NoticeRow.feed).order_by(col(NoticeRow.id)))
@@ -118,19 +118,19 @@ def test_a_feed_that_is_removed_has_not_recovered(store, noted):
 
 def test_what_was_sent_is_forgotten_after_a_month(board, clock):
     store = board.store
-    store.write(lambda tx: outbox.begin(tx, ["webhook"]))
+    store.write(lambda tx: notices.begin(tx, ["webhook"]))
     for content in (b"{", b"{"):
         board.deliver(board.feed(), content)
-    store.write(lambda tx: outbox.collect(tx, "webhook", ["failed"], []))
-    (first,) = store.read(lambda tx: outbox.heads(tx, "webhook"))
-    store.write(lambda tx: outbox.sent(tx, [first]))
+    store.write(lambda tx: notices.collect(tx, "webhook", ["failed"], []))
+    (first,) = store.read(lambda tx: notices.heads(tx, "webhook"))
+    store.write(lambda tx: notices.sent(tx, [first]))
     clock.forward(days=29)
     housekeeping(board).tick()
-    assert store.read(lambda tx: outbox.last_sent(tx, "webhook")) is not None
+    assert store.read(lambda tx: notices.last_sent(tx, "webhook")) is not None
     clock.forward(days=2)
     housekeeping(board).tick()
-    assert store.read(lambda tx: outbox.last_sent(tx, "webhook")) is None
-    assert store.read(outbox.waiting) == {"webhook": 1}
+    assert store.read(lambda tx: notices.last_sent(tx, "webhook")) is None
+    assert store.read(notices.waiting) == {"webhook": 1}
 
 
 def test_old_notices_are_deleted_but_the_newest_of_each_kind(board, clock, noted):

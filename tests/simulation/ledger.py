@@ -197,7 +197,7 @@ class Ledger:
                     inode = (self._engine.drop / feed / ".claimed" / name).stat().st_ino
                     self._claimed_at.setdefault(inode, self._looks)
             for run in sorted(
-                self._inspector.read(lambda tx: runs.list(tx, None, 10_000)), key=lambda run: run.id
+                self._inspector.read(lambda tx: runs.newest(tx, None, 10_000)), key=lambda run: run.id
             ):
                 seen = self.runs.get(run.id)
                 if seen is None:

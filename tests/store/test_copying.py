@@ -60,7 +60,7 @@ def seen(url: str, employer: Employer, key: str) -> dict[str, Any]:
             "jobs": found,
             "history": [changes_of(store, employer.id, number) for number in range(1, 6)],
             "employers": store.read(employers.all),
-            "runs": [run for run in store.read(runs.list) if run.id > 1],
+            "runs": [run for run in store.read(runs.newest) if run.id > 1],
             "key": store.read(lambda tx: keys.authenticate(tx, key)),
             "totals": store.read(jobs.totals),
         }

@@ -22,9 +22,8 @@ from syncd.domain import (
     check_body,
 )
 from syncd.feeds.configuration import FeedDefaults, parse_feed
-from syncd.store import Store, Tx, employers, feeds, jobs, runs
+from syncd.store import Store, Tx, employers, feeds, jobs, run_results, runs
 from syncd.store.jobs import upsert
-from syncd.store.runs import results
 from syncd.sync.drop_file import DropFile
 from syncd.sync.files import Content, filed_name
 from syncd.sync.report import whole_report
@@ -127,10 +126,10 @@ class Board:
         return self.store.read(lambda tx: runs.get(tx, run_id))
 
     def rejected(self, run: Run) -> list[RejectedRow]:
-        return self.store.read(lambda tx: list(results.rejected_rows(tx, run.id)))
+        return self.store.read(lambda tx: list(run_results.rejected_rows(tx, run.id)))
 
     def warnings(self, run: Run) -> list[FeedWarning]:
-        return self.store.read(lambda tx: list(results.warnings(tx, run.id)))
+        return self.store.read(lambda tx: list(run_results.warnings(tx, run.id)))
 
     # -- jobs ----------------------------------------------------------------------------------------------
 

@@ -13,8 +13,7 @@ from aiohttp import web
 from syncd.console.visit import Console, Visit
 from syncd.domain import Policy, Run, RunCounts, RunKind, RunState
 from syncd.errors import Conflict, NotFound
-from syncd.store import Tx, runs
-from syncd.store.runs import results
+from syncd.store import Tx, run_results, runs
 from syncd.sync.arrival import Worker, decide, revert
 from syncd.sync.report import ShownPlan, run_json, would_archive_of
 from syncd.sync.run import Feed, Planned, PlannedChange, RevertPlan, kept_file, plan_revert
@@ -56,7 +55,7 @@ async def about_rejection(visit: Visit, number: int) -> Question:
 
 def _held(tx: Tx, number: int) -> tuple[Run, dict[str, Any], ShownPlan]:
     """Return the run, the jobs that it would archive, and its plan. Raises Conflict if it is not held."""
-    run, payload = runs.get(tx, number), results.plan(tx, number)
+    run, payload = runs.get(tx, number), run_results.plan(tx, number)
     if run.state is not RunState.HELD or payload is None:
         raise Conflict(f"run {number} is {run.state}; only a held run can be approved or rejected")
     going = would_archive_of(tx, run, SHOWN)

@@ -14,8 +14,7 @@ from syncd.console.charts import DAYS
 from syncd.console.visit import Visit, live, paging
 from syncd.domain import Run
 from syncd.feeds.configuration import FeedFile
-from syncd.store import Tx, feeds, runs
-from syncd.store.jobs import daily_counts
+from syncd.store import Tx, feeds, jobs, runs
 from syncd.sync.report import run_json
 from syncd.values import plural
 from syncd.views import count_active_jobs, feed_states, feeds_view
@@ -29,7 +28,7 @@ _ORDER = ("held", "degraded", "failed", "overdue", "paused")
 def state_of_runs(visit: Visit, tx: Tx, feed: str | None = None) -> object:
     """Return the values that change when a run begins, goes on or ends, and when a feed is paused, resumed or configured.
     ``feed``: only its runs count."""
-    newest = runs.list(tx, feed, limit=1)
+    newest = runs.newest(tx, feed, limit=1)
     return (
         [run.id for run in newest],
         [figures(run) for run in runs.unfinished(tx) if feed in (None, run.feed)],
@@ -67,7 +66,7 @@ def _values(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
     count_active_jobs(tx, shown)
     strips = runs.strips(tx, [feed["name"] for feed in shown], STRIP)
     held = [run_json(run) for run in runs.waiting(tx)]
-    today, jobs = tx.now.today, daily_counts.by_status(tx)
+    today, numbers = tx.now.today, jobs.by_status(tx)
     return {
         "now": tx.now.instant,
         "held": held[:DECISIONS],
@@ -78,8 +77,8 @@ def _values(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
         "troubled": sum(_urgency(feed)[0] < len(_ORDER) for feed in views),
         "page": page,
         "pages": pages,
-        "jobs": jobs,
-        "days": daily_counts.since(tx, today - timedelta(days=DAYS - 1)) | {today: dict(jobs)},
+        "jobs": numbers,
+        "days": jobs.days_since(tx, today - timedelta(days=DAYS - 1)) | {today: dict(numbers)},
         "today": today,
     }
 

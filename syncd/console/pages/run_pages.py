@@ -19,8 +19,7 @@ from syncd.console.visit import Visit, live, paging
 from syncd.domain import ActorKind, Run, RunKind, RunState
 from syncd.errors import NotFound
 from syncd.feeds.native import members_of
-from syncd.store import Tx, history, runs
-from syncd.store.runs import results
+from syncd.store import Tx, history, run_results, runs
 from syncd.sync.report import Kinds, fields_json, run_json, summary, write_json
 from syncd.sync.report.files import write_page
 from syncd.sync.run import kept_file
@@ -90,12 +89,12 @@ def _values(tx: Tx, visit: Visit, number: int, page: int, action: str | None) ->
     total = made if action is None else by_action.get(action) or 0
     changes = history.part_of_run(tx, number, page=page, page_size=CHANGES, action=action)
     member = members_of(visit.console.catalogue)
-    lookup = results.unknown(tx, number).toml.splitlines()
+    lookup = run_results.unknown(tx, number).toml.splitlines()
     actor = history.last_actor_of_run(tx, number)
     errors, warnings = Kinds(), Kinds()
-    for problems in results.some_errors(tx, number, GROUPED):
+    for problems in run_results.some_errors(tx, number, GROUPED):
         errors.add_errors(0, problems)
-    for warning in islice(results.warnings(tx, number), GROUPED):
+    for warning in islice(run_results.warnings(tx, number), GROUPED):
         warnings.add_warning(warning.code, warning.detail, warning.record)
     return {
         "now": tx.now.instant,

@@ -16,8 +16,7 @@ from syncd import __version__
 from syncd.config import Settings, settings_in_force
 from syncd.console.visit import Visit
 from syncd.domain import Status
-from syncd.store import Tx, runs, schema
-from syncd.store.jobs import daily_counts
+from syncd.store import Tx, jobs, runs, schema
 
 #: The files of a store in SQLite: the database, the write-ahead log and its index.
 _FILES = ("", "-wal", "-shm")
@@ -49,7 +48,7 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 def _counts(tx: Tx) -> tuple[str | None, dict[str, int], dict[str, int], int]:
     """Return the version of the schema, jobs by status, runs that go on by state, and held runs."""
-    totals = daily_counts.by_status(tx)
+    totals = jobs.by_status(tx)
     unfinished = Counter(run.state.value for run in runs.unfinished(tx))
     by_status = {status.value: totals[status.value] for status in Status}
     return schema.version(tx), by_status, dict(unfinished), len(runs.waiting(tx))

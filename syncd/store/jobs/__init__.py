@@ -1,5 +1,4 @@
-"""Jobs as the store keeps them: read, listed, and changed by ``apply`` alone. What a client sent is applied by ``upsert``; how
-many there were on each day is in ``daily_counts``."""
+"""Jobs as the store keeps them: read, listed, and changed by ``apply`` alone. ``upsert`` applies the body of a request."""
 
 from syncd.store.jobs.reading import (
     JobView,
@@ -7,12 +6,15 @@ from syncd.store.jobs.reading import (
     by_ids,
     by_reference,
     by_references,
+    by_status,
     count,
+    days_since,
     due_close,
     due_refresh,
     get,
     names,
     near_page,
+    note_day,
     page,
     shared_urls,
     shown,

@@ -1,7 +1,8 @@
-"""Jobs, read. Nothing here writes: that is ``apply``."""
+"""Jobs, read, listed and counted. ``apply`` alone changes them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
 from typing import Any, Protocol, TypeVar, cast
@@ -17,6 +18,7 @@ from syncd.store.model import (
     JOB,
     Columns,
     EmployerRow,
+    JobDay,
     JobRow,
     JobTotal,
     SelectOf,
@@ -25,19 +27,20 @@ from syncd.store.model import (
     columns_of,
     matching,
     micros,
+    replacing,
 )
 from syncd.store.transactions import Tx
 
 S = TypeVar("S", bound=sa.Select[*tuple[Any, ...]])
 
-#: Longer than any folded title and referenceId: what is longer is in none.
-_LONGEST_TERM = 8_000
+#: No folded title and referenceId is longer.
+MAX_TERM = 8_000
 
 
 class JobView(Protocol):
     """Some attributes of a Job, read without the others: a Job takes three times as long, and every GET makes a view.
-    A header has those that lists show (``HEADER_MEMBERS``). What answers show whole has all (``JOB_MEMBERS``), with dates
-    as ISO text."""
+    A header has those that lists show (``HEADER_MEMBERS``). A job that an answer shows whole has all (``JOB_MEMBERS``), with
+    dates as ISO text."""
 
     def __getattr__(self, name: str) -> Any: ...
 
@@ -97,8 +100,8 @@ def id_of(tx: Tx, employer_id: int, reference_id: str) -> int | None:
 
 def by_references(tx: Tx, employer_id: int, references: Sequence[str]) -> dict[str, Job]:
     """Return those that exist, by referenceId. Meant for batches of up to 500."""
-    found = tx.all(_BY_REFERENCES, employer_id=employer_id, references=references) if references else ()
-    return {cast(str, job.reference_id): job for job in found}
+    jobs = tx.all(_BY_REFERENCES, employer_id=employer_id, references=references) if references else ()
+    return {cast(str, job.reference_id): job for job in jobs}
 
 
 def by_ids(tx: Tx, job_ids: Sequence[int]) -> dict[int, Job]:
@@ -108,15 +111,15 @@ def by_ids(tx: Tx, job_ids: Sequence[int]) -> dict[int, Job]:
 
 def names(tx: Tx, job_ids: Sequence[int]) -> dict[int, tuple[str | None, str]]:
     """Return (referenceId, title) of those that exist, of any employer, by id. Meant for batches of up to 500."""
-    found = tx.all(_NAMES, ids=job_ids) if job_ids else ()
-    return {job_id: (reference, title) for job_id, reference, title in found}
+    rows = tx.all(_NAMES, ids=job_ids) if job_ids else ()
+    return {job_id: (reference, title) for job_id, reference, title in rows}
 
 
 def shared_urls(tx: Tx, employer_id: int, urls: Sequence[str]) -> set[str]:
     """Return those of the URLs at which candidates apply to more than one active job of the employer. Meant for batches
     of up to 500: each reads all of the employer's jobs."""
-    found = tx.scalars(_SHARED_URLS, employer_id=employer_id, urls=urls) if urls else ()
-    return {url for url in found if url is not None}
+    shared = tx.scalars(_SHARED_URLS, employer_id=employer_id, urls=urls) if urls else ()
+    return {url for url in shared if url is not None}
 
 
 def after(tx: Tx, employer_id: int, job_id: int, limit: int, *, status: Status | None = None) -> list[Job]:
@@ -129,35 +132,44 @@ def after(tx: Tx, employer_id: int, job_id: int, limit: int, *, status: Status |
 # -- lists ---------------------------------------------------------------------------------------------------
 
 
-def _in_order(found: S, backwards: bool = False) -> S:
+def _in_order(source: S, backwards: bool = False) -> S:
     """Return the SELECT of a part of a list, in the order of lists or, ``backwards``, from its end."""
     order = [col(JobRow.published_at), col(JobRow.id)]
-    ordered = found.order_by(*(order if backwards else [column.desc() for column in order]))
+    ordered = source.order_by(*(order if backwards else [column.desc() for column in order]))
     return ordered.limit(_limit).offset(bindparam("skip"))
 
 
-def _listing(backwards: bool, *conditions: sa.ColumnElement[bool]) -> Statement[tuple[int]]:
-    return Statement(_in_order(select(JobRow.id).where(*conditions), backwards))
+def _numbered(row: Sequence[Any]) -> tuple[int, JobView]:
+    number, *header = row
+    return number, _HEADER.make(header)
 
 
-def _near(total: Any, *conditions: sa.ColumnElement[bool]) -> Statement[tuple[int, JobView]]:
-    """Return the SELECT of headers in the order of lists, each with the number of all."""
+class _Lists:
+    """The statements on the jobs of an employer, in one status or in any. ``near``: headers, each with the number of all."""
 
-    def make(row: Sequence[Any]) -> tuple[int, JobView]:
-        number, *header = row
-        return number, _HEADER.make(header)
+    def __init__(self, total: Any, *conditions: sa.ColumnElement[bool]) -> None:
+        self.total: Statement[tuple[int]] = Statement(total)
+        ids = select(JobRow.id).where(*conditions)
+        self.ids = {backwards: Statement(_in_order(ids, backwards)) for backwards in (False, True)}
+        headers = SelectOf([total.scalar_subquery(), *_HEADER.columns], _numbered)
+        self.near = Statement(_in_order(headers.where(*conditions)))
 
-    listed = SelectOf([total.scalar_subquery(), *_HEADER.columns], make)
-    return Statement(_in_order(listed.where(*conditions)))
+
+_IN_ANY = _Lists(
+    sa.select(sa.func.coalesce(sa.func.sum(col(JobTotal.n)), 0)).where(*matching(JobTotal.employer_id)), *_own
+)
+_IN_STATUS = _Lists(
+    select(JobTotal.n).where(*matching(JobTotal.employer_id, JobTotal.status)),
+    *_own,
+    *matching(JobRow.status),
+)
 
 
-_LISTED = {backwards: _listing(backwards, *_own) for backwards in (False, True)}
-_LISTED_IN = {backwards: _listing(backwards, *_own, *matching(JobRow.status)) for backwards in (False, True)}
-_total = sa.select(sa.func.coalesce(sa.func.sum(col(JobTotal.n)), 0)).where(*matching(JobTotal.employer_id))
-_total_in = select(JobTotal.n).where(*matching(JobTotal.employer_id, JobTotal.status))
-_COUNT, _COUNT_IN = Statement(_total), Statement(_total_in)
-_NEAR, _NEAR_IN = _near(_total, *_own), _near(_total_in, *_own, *matching(JobRow.status))
-_TOTALS = Statement(select(JobTotal.employer_id, JobTotal.status, JobTotal.n))
+def _lists(employer_id: int, status: Status | None) -> tuple[_Lists, dict[str, Any]]:
+    """Return the statements, and the values that all of them take."""
+    if status is None:
+        return _IN_ANY, {"employer_id": employer_id}
+    return _IN_STATUS, {"employer_id": employer_id, "status": status.value}
 
 
 def page(
@@ -183,24 +195,21 @@ def page(
 def near_page(
     tx: Tx, employer_id: int, *, status: Status | None, page: int, page_size: int
 ) -> tuple[int, list[JobView]] | None:
-    """Return what ``page`` returns, found with one statement that passes the jobs of earlier pages; None if the page is empty."""
-    values: dict[str, Any] = {"employer_id": employer_id, "limit": page_size, "skip": (page - 1) * page_size}
-    found = tx.all(_NEAR, **values) if status is None else tx.all(_NEAR_IN, **values, status=status.value)
-    if not found:
+    """Return the same as ``page``, with one statement that passes the jobs of earlier pages; None if the page is empty."""
+    lists, values = _lists(employer_id, status)
+    rows = tx.page(lists.near, page, page_size, **values)
+    if not rows:
         return None
-    total, _ = found[0]
-    return total, [header for _, header in found]
+    total, _ = rows[0]
+    return total, [header for _, header in rows]
 
 
 def _ids_in(tx: Tx, employer_id: int, status: Status | None, window: Window) -> list[int]:
     if not window.take:
         return []
-    values = {"employer_id": employer_id, "limit": window.take, "skip": window.near}
-    if status is None:
-        found = tx.scalars(_LISTED[window.backwards], **values)
-    else:
-        found = tx.scalars(_LISTED_IN[window.backwards], **values, status=status.value)
-    return found[::-1] if window.backwards else found
+    lists, values = _lists(employer_id, status)
+    ids = tx.scalars(lists.ids[window.backwards], limit=window.take, skip=window.near, **values)
+    return ids[::-1] if window.backwards else ids
 
 
 def _term(q: str) -> str | None:
@@ -208,14 +217,25 @@ def _term(q: str) -> str | None:
     if any(char < " " or char == "\x7f" for char in q):
         return None
     folded = fold(q)
-    return folded if len(folded) <= _LONGEST_TERM else None
+    return folded if len(folded) <= MAX_TERM else None
+
+
+# -- totals --------------------------------------------------------------------------------------------------
+
+_TOTALS = Statement(select(JobTotal.employer_id, JobTotal.status, JobTotal.n))
+_DAYS_SINCE = Statement(
+    select(JobDay.day, JobDay.status, JobDay.n)
+    .where(col(JobDay.day) >= bindparam("first"))
+    .order_by(col(JobDay.day))
+)
+_OF_DAY = Statement(select(JobDay.status, JobDay.n).where(*matching(JobDay.day)))
+_PUT_DAY = replacing(JobDay)
 
 
 def count(tx: Tx, employer_id: int, status: Status | None = None) -> int:
     """Return how many jobs the employer has (in ``status``), from the kept totals."""
-    if status is None:
-        return tx.scalar(_COUNT, employer_id=employer_id) or 0
-    return tx.scalar(_COUNT_IN, employer_id=employer_id, status=status.value) or 0
+    lists, values = _lists(employer_id, status)
+    return tx.scalar(lists.total, **values) or 0
 
 
 def totals(tx: Tx) -> dict[tuple[int, str], int]:
@@ -223,7 +243,30 @@ def totals(tx: Tx) -> dict[tuple[int, str], int]:
     return {(employer_id, status): n for employer_id, status, n in tx.all(_TOTALS)}
 
 
-# -- what is due ---------------------------------------------------------------------------------------------
+def by_status(tx: Tx) -> Counter[str]:
+    """Return status → number of jobs of all employers, now."""
+    numbers: Counter[str] = Counter()
+    for (_employer, status), number in totals(tx).items():
+        numbers[status] += number
+    return numbers
+
+
+def note_day(tx: Tx) -> None:
+    """Store the numbers of now as those of today, unless they are stored."""
+    day, numbers = tx.now.today.isoformat(), by_status(tx)
+    if dict(tx.all(_OF_DAY, day=day)) != numbers:
+        tx.many(_PUT_DAY, [(day, status, number) for status, number in numbers.items()])
+
+
+def days_since(tx: Tx, first: date) -> dict[date, dict[str, int]]:
+    """Return day → status → number, from the day ``first`` on. A day on which the service did not run is missing."""
+    days: dict[date, dict[str, int]] = {}
+    for day, status, number in tx.all(_DAYS_SINCE, first=first.isoformat()):
+        days.setdefault(date.fromisoformat(day), {})[status] = number
+    return days
+
+
+# -- due jobs -----------------------------------------------------------------------------------------------
 
 _active = col(JobRow.status) == Status.ACTIVE.value
 _today: sa.BindParameter[str] = bindparam("today")

@@ -18,7 +18,6 @@ from syncd.store.model.statements import (
     SelectOf,
     Statement,
     Statements,
-    TextContains,
     adding,
     among,
     counting,

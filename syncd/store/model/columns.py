@@ -68,7 +68,7 @@ def kept_row(value: object, names: Iterable[str]) -> tuple[Any, ...]:
 class Columns(Generic[R]):
     """The columns for the parameters of ``build``, which returns the value: ``Statement(columns.select())``.
 
-    A parameter is the column of ``table`` that has its name. ``others`` say what differs: another column, a function
+    A parameter is the column of ``table`` that has its name. ``others`` has the exceptions: another column, a function
     that decodes the value, or both: ``(column, decode)``, ``((column, …), decode)``."""
 
     def __init__(self, build: Callable[..., R], table: type[Table], **others: Any) -> None:
@@ -89,14 +89,14 @@ class Columns(Generic[R]):
                 self._multiple.append((place, slice(at, self._size + len(more)), decode))
             elif decode is not None:
                 self._single.append((place, decode))
-        #: A column for each parameter, in order; then what parameters have besides.
+        #: A column for each parameter, in order; then the further columns of parameters that have several.
         self.columns = [col(column) for column in (*first, *more)]
 
     def select(self) -> SelectOf[R]:
         return SelectOf(self.columns, self.make)
 
     def values(self, value: R) -> dict[Any, object]:
-        """Return by column what ``value`` has for each parameter that is one column of the table: what ``Tx.insert`` takes."""
+        """Return the parameters by column, for ``Tx.insert``. Each must be one column of the table."""
         return {column: getattr(value, name) for name, column in zip(self._names, self.columns, strict=False)}
 
     def make(self, row: Sequence[Any]) -> R:

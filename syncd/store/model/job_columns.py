@@ -43,9 +43,8 @@ def _same(value: Any) -> Any:
 
 
 class Codec(NamedTuple):
-    """How a value of a Job is kept. ``encode`` returns the value of its column, ``decode`` the value for that of its columns;
-    None: they are the same. ``old`` returns the value that ``to_json`` takes for it, ``restore`` the value for the one that a
-    JSON parser made of that."""
+    """How a value of a Job is kept. ``encode`` makes the value of its column of it, ``decode`` is the way back; None: they are
+    the same. ``old`` makes it ready for ``to_json``, ``restore`` is the way back from parsed JSON."""
 
     encode: Callable[[Any], Any] | None = None
     decode: Decode | None = None
@@ -151,7 +150,7 @@ def _codec(field: JobField) -> Codec:
     return Codec(encode, *(optional(function) for function in (codec.decode, codec.old, codec.restore)))
 
 
-#: By attribute. What is not a field is written out.
+#: By attribute. Attributes that are not fields are written out.
 _CODECS: Mapping[str, Codec] = {
     **dict.fromkeys(("id", "employer_id", "version"), Codec()),
     "published_at": Codec(micros, instant_of, micros, instant_of),
@@ -212,11 +211,11 @@ def row_of(job: Job) -> Row:
 
 
 def update_of(before: Job, after: Job) -> tuple[Statement[Any], Row]:
-    """Return the statement that makes ``before`` into ``after``, and its values. Of no effect if the row's version is
+    """Return the statement that makes ``before`` into ``after``, and its values. It has no effect if the row's version is
     not that of ``before``.
 
-    Only what differs is set: SQLite writes every index that has a column named in an UPDATE, whether its value
-    changes or not, and there are five."""
+    Only the values that differ are set: SQLite writes each of the five indexes that has a column of the UPDATE, whether its
+    value changes or not."""
     pairs = zip(_ATTRIBUTES, _attributes(before), _attributes(after), strict=True)
     statement, pick = _update(tuple(name for name, old, new in pairs if old != new))
     return statement, (*pick(row_of(after)), before.id, before.version)
@@ -224,7 +223,7 @@ def update_of(before: Job, after: Job) -> tuple[Statement[Any], Row]:
 
 @lru_cache(maxsize=1024)
 def _update(changed: tuple[str, ...]) -> tuple[Statement[Any], Callable[[Row], Row]]:
-    """Return the UPDATE of these attributes of Job, and what takes its values out of those of ``INSERT``."""
+    """Return the UPDATE of these attributes of Job, and the function that picks its values from those of ``INSERT``."""
     own = [column for name in changed for column in _columns(name)]
     names = [*own, "search"] if _SEARCHED.intersection(changed) else own
     columns = (getattr(JobRow, name) for name in names)
@@ -236,8 +235,8 @@ def _update(changed: tuple[str, ...]) -> tuple[Statement[Any], Callable[[Row], R
 
 # -- old values ----------------------------------------------------------------------------------------------
 
-#: What the history keeps beside what a change can be about: the exact instant, and who chose the close date or
-#: archived the job.
+#: Values that the history keeps besides those that can be changed: the exact instant, and who chose the close date or archived
+#: the job.
 PRIVATE: Mapping[str, str] = {
     "publishedAt": "published_at",
     "closeOrigin": "close_origin",
@@ -248,7 +247,7 @@ _private = attrgetter(*PRIVATE.values())
 
 
 def _old_of(attribute: str) -> Callable[[Job], object]:
-    """Return the function of a job for what the history keeps of one attribute."""
+    """Return the function of a job for the value of one attribute that the history keeps."""
     value_of, old = attrgetter(attribute), _CODECS[attribute].old
     return value_of if old is _same else lambda job: old(value_of(job))
 
@@ -258,8 +257,8 @@ _RESTORE = {name: (attribute, _CODECS[attribute].restore) for name, attribute in
 
 
 def old_values(before: Job, names: Iterable[str], after: Job | None) -> str:
-    """Return the history's ``before``: of each wire name in ``names`` the value in ``before``, and what of PRIVATE
-    differs. ``after`` None: everything."""
+    """Return the history's ``before``: of each wire name in ``names`` the value in ``before``, and the PRIVATE values that
+    differ. ``after`` None: everything."""
     if after is None:
         names = (*names, *PRIVATE)
     elif (old := _private(before)) != (new := _private(after)):
@@ -269,8 +268,7 @@ def old_values(before: Job, names: Iterable[str], after: Job | None) -> str:
 
 
 def attributes_of(before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return attributes of Job, typed, from a history's ``before``: what ``msgspec.structs.replace`` takes to restore
-    them."""
+    """Return attributes of Job, typed, from a history's ``before``: for ``msgspec.structs.replace``."""
     restored = {}
     for name, value in before.items():
         attribute, restore = _RESTORE[name]

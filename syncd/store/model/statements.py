@@ -3,9 +3,9 @@
     BY_ID = Statement(select(EmployerRow.id, EmployerRow.name).where(*matching(EmployerRow.id)))
     tx.one(BY_ID, id=7)
 
-SQLAlchemy's own execution takes several times as long as the database itself. So a statement is only its text and the
-order of its parameters, and values go to the driver as they are (``tables`` says in which form). Constants are part of
-the text, where the database's planner sees them.
+SQLAlchemy's own execution takes several times as long as the database itself. So a statement is only its text and the order
+of its parameters, and values go to the driver as they are (``tables`` has their forms). Constants are part of the text, where
+the database's planner sees them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import UpdateBase
-from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.selectable import TypedReturnsRows
 from sqlmodel import col
 
@@ -102,13 +101,6 @@ def given(*columns: Any) -> dict[Any, Any]:
     return {column: bindparam(column.key) for column in columns}
 
 
-class TextContains(FunctionElement[bool]):
-    """Whether the first text contains the second, character by character. Each database writes it in its own way."""
-
-    type = sa.Boolean()
-    inherit_cache = True
-
-
 # -- whole statements ----------------------------------------------------------------------------------------
 
 
@@ -143,19 +135,19 @@ def adding(table: type[Table]) -> Statement[Never]:
 
 
 def _upserting(table: type[Table], merge: Callable[[Any, Any], Any]) -> Statement[Never]:
-    names, key, found = _names(table), _key(table), metadata.tables[str(table.__tablename__)]
+    names, key, old = _names(table), _key(table), metadata.tables[str(table.__tablename__)]
 
     def statement(insert: Insert) -> Any:
         new = insert(table).values({name: bindparam(name) for name in names})
-        merged = {name: merge(found.c[name], new.excluded[name]) for name in names if name not in key}
+        merged = {name: merge(old.c[name], new.excluded[name]) for name in names if name not in key}
         return new.on_conflict_do_update(index_elements=key, set_=merged)
 
     return Statement(statement, order=names)
 
 
 def _names(table: type[Table]) -> list[str]:
-    found = metadata.tables[str(table.__tablename__)]
-    return [column.name for column in found.columns if column is not found.autoincrement_column]
+    core = metadata.tables[str(table.__tablename__)]
+    return [column.name for column in core.columns if column is not core.autoincrement_column]
 
 
 def _key(table: type[Table]) -> list[str]:
@@ -163,16 +155,16 @@ def _key(table: type[Table]) -> list[str]:
 
 
 def rewriting(table: type[Table]) -> Statement[Never]:
-    """Return the UPDATE of a whole row but its primary key, which says what row it is. ``order``: that of the table."""
+    """Return the UPDATE of the row that has this primary key. ``order``: that of the table."""
     names, key = _names(table), _key(table)
-    found = [getattr(table, name) for name in key]
     values: dict[str, Any] = {name: bindparam(name) for name in names if name not in key}
-    return Statement(sa.update(table).where(*matching(*found)).values(values), order=names)
+    row = matching(*(getattr(table, name) for name in key))
+    return Statement(sa.update(table).where(*row).values(values), order=names)
 
 
 def updating(*columns: Any, where: Sequence[Any], was: Sequence[Any] = ()) -> Statement[Never]:
-    """Return the UPDATE of ``columns`` in the rows that have the given values in ``where`` and, before the update, in
-    ``was`` (parameters ``was_`` and the name). ``order``: columns, where, was."""
+    """Return the UPDATE of ``columns`` in the rows that match ``where`` and, before the update, ``was`` (parameters ``was_``
+    and the name). ``order``: columns, where, was."""
     before = {f"was_{column.key}": column for column in was}
     unchanged = [col(column) == bindparam(name) for name, column in before.items()]
     source = sa.update(columns[0].class_).where(*matching(*where), *unchanged).values(given(*columns))
@@ -180,14 +172,14 @@ def updating(*columns: Any, where: Sequence[Any], was: Sequence[Any] = ()) -> St
 
 
 def deleting(*columns: Any) -> Statement[Never]:
-    """Return the DELETE of the rows that have the given values in ``columns``. ``order``: theirs."""
+    """Return the DELETE of the rows that match ``columns``. ``order``: theirs."""
     source = sa.delete(columns[0].class_).where(*matching(*columns))
     return Statement(source, order=[column.key for column in columns])
 
 
-def removing(found: Any, column: Any, *conditions: Any) -> Statement[Never]:
-    """Return the DELETE of the rows that fulfil all conditions and whose ``column`` is among what ``found`` selects."""
-    return Statement(sa.delete(column.class_).where(col(column).in_(found), *conditions))
+def removing(selected: Any, column: Any, *conditions: Any) -> Statement[Never]:
+    """Return the DELETE of the rows that fulfil all conditions and whose ``column`` is among the ``selected``."""
+    return Statement(sa.delete(column.class_).where(col(column).in_(selected), *conditions))
 
 
 # -- compiled ------------------------------------------------------------------------------------------------
@@ -211,7 +203,7 @@ class Compiled:
             self.arrange = picker([order.index(name) for name in self._order])
 
     def with_lists(self, values: Mapping[str, Any]) -> tuple[str, list[object]]:
-        """Return the text for lists of that length, and the values in order. Lengths are rounded up, so that the driver
+        """Return the text for lists of these lengths, and the values in order. Lengths are rounded up, so that the driver
         meets the same texts again: a list is filled up with its last value."""
         text, ordered = self.text, list[object]()
         for name in self._order:
@@ -222,7 +214,7 @@ class Compiled:
 
 
 def _place(name: str) -> str:
-    """Return what SQLAlchemy's compiler writes for a parameter that is a list."""
+    """Return the text of SQLAlchemy's compiler for a parameter that is a list."""
     return f"__[POSTCOMPILE_{name}]"
 
 
@@ -254,9 +246,9 @@ class Statements(dict[Statement[Any], Compiled]):
     def __missing__(self, statement: Statement[Any]) -> Compiled:
         source = statement.source
         core: sa.ClauseElement = source if isinstance(source, sa.ClauseElement) else source(self._insert)
-        compiled = cast(SQLCompiler, core.compile(dialect=self._dialect))
-        found = self[statement] = Compiled(compiled, statement.order)
-        return found
+        compiled = Compiled(cast(SQLCompiler, core.compile(dialect=self._dialect)), statement.order)
+        self[statement] = compiled
+        return compiled
 
 
 class ConstantsInText(SQLCompiler):

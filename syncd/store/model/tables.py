@@ -1,8 +1,7 @@
-"""The schema, as SQLModel tables: the one description of what the store holds. No queries, no validation.
+"""The schema of the store, as SQLModel tables. No queries, no validation.
 
-Kinds of columns: an instant is an integer of microseconds since 1970 in UTC, a calendar date ISO text, a
-decimal its exact text. So a row reads the same through SQLModel, Core and the driver, and on every database.
-Where a description of what changed or was sent has no use but to be read back whole, it is JSON text.
+An instant is an integer of microseconds since 1970 in UTC, a calendar date ISO text, a decimal its exact text: a row is the same
+through SQLModel, Core and the driver, and on every database. Values that are only read back whole are JSON text.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData
 from sqlalchemy.orm import declared_attr
 from sqlmodel import Field, SQLModel
 
-#: Batch migrations can only drop what has a name.
+#: Migrations in batches can only drop things that have a name.
 NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -31,7 +30,7 @@ def _where(condition: str) -> dict[str, Any]:
 
 
 class Table(SQLModel):
-    """What all tables share: their own metadata, so that nothing else that uses SQLModel mixes in. Rows are never
+    """The base of all tables, with metadata of its own, so that no other user of SQLModel mixes in. Rows are never
     validated, so pydantic's validators are not built: that takes half of the time to import this module."""
 
     model_config = {"defer_build": True}
@@ -44,7 +43,7 @@ class Table(SQLModel):
 
 
 class FactRow(Table, table=True):
-    """What the store knows about itself: version of the place data, last proof that it can write."""
+    """A fact of the store about itself: version of the place data, last proof that it can write, and others."""
 
     __tablename__ = "setting"
 
@@ -88,9 +87,8 @@ class KeyRow(Table, table=True):
 
 
 class PlaceRow(Table, table=True):
-    """A Canadian place: shipped (its GeoNames id, no employer) or added by an employer (from 1,000,000,000).
-
-    ``key`` is the name as it is compared (``place_key``)."""
+    """A Canadian place: shipped (its GeoNames id, no employer) or added by an employer (from 1,000,000,000). ``key`` is the
+    name as it is compared (``place_key``)."""
 
     __table_args__ = (Index(None, "key", "province"), Index(None, "employer_id"))
 
@@ -103,9 +101,9 @@ class PlaceRow(Table, table=True):
 
 
 class JobRow(Table, table=True):
-    """A posting. ``search`` is the folded title, a line feed and the folded referenceId; the description
-    comes last because lists never read it. Locations and categories are JSON: they are only ever read with
-    their job, and a job keeps the spelling of a place that it was given."""
+    """A posting. ``search`` is the folded title, a line feed and the folded referenceId; the description comes last because
+    lists never read it. Locations and categories are JSON: they are only read with their job, and a job keeps its own
+    spelling of a place."""
 
     __table_args__ = (
         Index("uq_job_reference", "employer_id", "reference_id", unique=True),
@@ -164,9 +162,9 @@ class JobDay(Table, table=True):
 
 
 class JobSearchStale(Table, table=True):
-    """Jobs that are not as the search index (``search_index``) has them: at which place it has which text. Written by
-    the triggers ``job_search_changed`` and ``job_search_gone`` on ``job``: a migration that rebuilds that table has to
-    make them again. Of a job that is gone there is only this, so nothing here is a foreign key."""
+    """A job that is not as the search index (``search_index``) has it: with its place and text there. Written by the triggers
+    ``job_search_changed`` and ``job_search_gone`` on ``job``: a migration that rebuilds that table has to make them again. Of
+    a job that is gone there is only this, so nothing here is a foreign key."""
 
     __table_args__ = {"sqlite_with_rowid": False}
 
@@ -177,9 +175,9 @@ class JobSearchStale(Table, table=True):
 
 
 class HistoryRow(Table, table=True):
-    """One change of one job. Outlives the job and the run: neither is a foreign key. ``version`` is the job's
-    after the change; ``before`` the values of the fields that changed (none for a create); ``state``, now and then,
-    those of all fields before the change; ``request_id`` that of a request to the API."""
+    """One change of one job. Outlives the job and the run: neither is a foreign key. ``version`` is the job's after the
+    change; ``before`` the old values of the fields that changed (none for a create); ``state``, now and then, those of all
+    fields; ``request_id`` that of a request to the API."""
 
     __table_args__ = (
         Index(None, "job_id", "id"),
@@ -202,9 +200,8 @@ class HistoryRow(Table, table=True):
 
 
 class FeedRow(Table, table=True):
-    """A configured source. One that moves to another employer is another feed. ``disturbed``: since its last
-    run one of its jobs was deleted, or taken by another feed. ``paused``: why its files are left lying ("": nobody
-    said why), None if they are taken."""
+    """A configured source. One that moves to another employer is another feed. ``disturbed``: since its last run one of its
+    jobs was deleted, or taken by another feed. ``paused``: why its files are left lying (maybe ""), None if they are taken."""
 
     __table_args__ = (
         Index("uq_feed_name", "name", "employer_id", unique=True),
@@ -220,8 +217,8 @@ class FeedRow(Table, table=True):
 
 
 class FeedJob(Table, table=True):
-    """What a feed last wrote to a job that it owns; a job has one owner. ``active`` and ``touched`` (changed
-    by others since) repeat what the job says, so that a re-sync never reads the jobs themselves."""
+    """The last row of a feed for a job that it owns; a job has one owner. ``active`` and ``touched`` (changed by others
+    since) follow the job, so that a re-sync never reads the jobs themselves."""
 
     __table_args__ = (Index(None, "feed_id", "digest"), Index(None, "feed_id", "job_id", "active"))
 
@@ -237,8 +234,7 @@ class FeedJob(Table, table=True):
 
 
 class FeedSent(Table, table=True):
-    """Digests by field of what the feed sent (JSON), for three-way edits: kept for a feed with
-    ``on_api_edit = "keep"``."""
+    """Digests by field of the feed's last row (JSON), for three-way edits: kept with ``on_api_edit = "keep"``."""
 
     job_id: int = Field(primary_key=True, foreign_key="job.id", ondelete="CASCADE")
     sent: str = Field(sa_type=Text)
@@ -253,9 +249,8 @@ class FeedMiss(Table, table=True):
 
 
 class RunRow(Table, table=True):
-    """One reconciliation. ``claimed_name``: the file's name under ``.claimed/``; ``checkpoint``: where it was
-    when it last wrote something; ``died_at`` and ``deaths``: where earlier attempts ended, and how often in a
-    row."""
+    """One reconciliation. ``claimed_name``: the file's name under ``.claimed/``; ``checkpoint``: its place when it last wrote
+    something; ``died_at`` and ``deaths``: where earlier attempts ended, and how often in a row."""
 
     __table_args__ = (
         Index(None, "feed_id", "id"),
@@ -303,7 +298,7 @@ class RunOwner(Table, table=True):
 
 
 class RunPlan(Table, table=True):
-    """What a held run would do, as the importer packed it."""
+    """The plan of a held run, as the importer packed it."""
 
     run_id: int = Field(foreign_key="run.id", ondelete="CASCADE", primary_key=True)
     payload: bytes = Field(sa_type=LargeBinary)
@@ -354,9 +349,8 @@ class ReplyRow(Table, table=True):
 
 
 class NoticeRow(Table, table=True):
-    """What the operator is notified of: written in the transaction in which it happens, whether anybody is notified or not.
-    ``key`` names it outside; ``counts`` are JSON; ``over``: of a recovered feed, the event that is over. Outlives the run
-    and the feed."""
+    """A notice to the operator, written in the transaction of its event, whether anybody is notified or not. ``key`` names it
+    outside; ``counts`` are JSON; ``over``: of a recovered feed, the event that is over. Outlives the run and the feed."""
 
     __table_args__ = (Index(None, "feed", "id"), {"sqlite_autoincrement": True})
 
@@ -374,9 +368,8 @@ class NoticeRow(Table, table=True):
 
 
 class OutboxRow(Table, table=True):
-    """A notice that is to go to one receiver (``way``: ``webhook`` or ``email:ADDRESS``). ``message`` has the key of the
-    message that has it, from before the first try to send that; ``due``: not tried again before; ``error``: why the last try
-    failed; ``sent_at`` is None until it is sent."""
+    """A notice that is to go to one receiver (``way``: ``webhook`` or ``email:ADDRESS``). ``message``: the key of the message
+    that has it, from before the first try to send that; ``due``: not tried again before; ``error``: why the last try failed."""
 
     __table_args__ = (
         Index(None, "way", "sent_at", "feed", "id"),

@@ -15,22 +15,21 @@ from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDialect, PGTypeCompiler
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
-from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import NullPool
 from sqlalchemy.sql.operators import in_op, not_in_op
 
 from syncd.errors import StoreError
 from syncd.store.database import Database, Executes
-from syncd.store.model import ConstantsInText, Statements, TextContains
+from syncd.store.model import ConstantsInText, Statements
 from syncd.store.postgres.connections import (
     DRIVER_ERRORS,
     Connection,
     Connector,
+    NamedLocks,
     is_conflict,
     store_errors,
     translated,
 )
-from syncd.store.postgres.named_locks import NamedLocks
 from syncd.store.postgres.search import PostgresIndex
 from syncd.store.postgres.session import BEGIN_READ, BEGIN_WRITE, WRITER_LOCK, PostgresSession, SingleSession
 
@@ -73,11 +72,6 @@ class _Dialect(PGDialect):
 def statements() -> Statements:
     """Return the statements of all stores on PostgreSQL of this process."""
     return Statements(_Dialect(paramstyle="numeric_dollar"), insert)  # type: ignore[no-untyped-call]
-
-
-@compiles(TextContains, "postgresql")
-def _contains(element: TextContains, compiler: PGCompiler, **options: Any) -> str:
-    return f"(strpos({compiler.process(element.clauses, **options)}) > 0)"
 
 
 class _Types(PGTypeCompiler):

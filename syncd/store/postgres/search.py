@@ -8,7 +8,7 @@ from typing import Any
 
 from psycopg import errors
 
-from syncd.store.database import SHORTEST_INDEXED, Executes, Run, Search, Session, Window
+from syncd.store.database import MIN_INDEXED, Executes, Run, Search, Session, Window
 
 #: The name of the index. It is made where it is missing, not by a migration: the server may lack the extension.
 INDEX = "ix_job_search"
@@ -51,7 +51,7 @@ class PostgresIndex:
             values.append(search.status.value)
         has_term, indexed = "strpos(search, $2) > 0", list(values)
         where = f"{listed} AND {has_term}"
-        if len(search.term) >= SHORTEST_INDEXED:
+        if len(search.term) >= MIN_INDEXED:
             indexed.append(f"%{search.term.translate(_LITERAL)}%")
             where += f" AND search LIKE ${len(indexed)}"
 

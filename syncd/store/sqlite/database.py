@@ -8,18 +8,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
-from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import NullPool
 
 from syncd.errors import StoreBusy, StoreError, StoreInUse
 from syncd.store.database import Database, Executes, Session
-from syncd.store.model import ConstantsInText, Statements, TextContains, metadata
+from syncd.store.model import ConstantsInText, Statements, metadata
 from syncd.store.sqlite.backups import version_of
 from syncd.store.sqlite.files import create, named_lock, open_lock, take_lock
 from syncd.store.sqlite.search_index import TrigramIndex
@@ -70,12 +68,6 @@ class _Dialect(SQLiteDialect_pysqlite):
 def statements() -> Statements:
     """Return the statements of all stores on SQLite of this process."""
     return Statements(_Dialect(paramstyle="qmark"), insert)
-
-
-@compiles(TextContains, "sqlite")
-def _contains(element: TextContains, compiler: SQLiteCompiler, **options: Any) -> str:
-    # not LIKE: its patterns end at a NUL and may not be long
-    return f"instr({compiler.process(element.clauses, **options)})"
 
 
 _PUT_BACK = "put it back, or stop syncd, put a backup in its place and start again"

@@ -1,20 +1,19 @@
-"""Search (``q``, docs/specification.md 4.7) with a trigram index of jobs' search texts, which is made where it is missing and
-brought up to date step by step.
+"""Search (``q``, docs/specification.md 4.7) with a trigram index of the jobs' search texts.
 
 The index counts the jobs that have a term. Few of them are sorted; a page of many is found by a walk through the list from
-its nearer end, which need not go far. Terms that the index cannot be asked for, and all terms while it is far behind, are
-looked for in each entry of the list's index.
+its nearer end. Terms that the index does not find, and all terms while it is far behind, are looked for in each entry of the
+list's index.
 
 ``job_search`` is an FTS5 table without a copy of the texts. The *place* of a job in it is its employer, status and
 id in one number, so that the jobs of a search lie together, with a status and without.
 
-The index is kept after the writes, not in them: a write would take half as long again. Two things say which jobs it
-lacks, both kept by the writes themselves and so as durable as they are: the *mark*, the last job that was indexed
-(ids rise), and ``job_search_stale``, where triggers note which indexed jobs have changed or gone, with the place and
-the text that the index still has. A step moves both in the same transaction as the index.
+The index is brought up to date after the writes, in steps: in them it would cost half as much again. The writes keep record of
+the jobs that it lacks: the *mark* is the last job that was indexed (ids rise), and in ``job_search_stale`` triggers note the
+indexed jobs that have changed or gone, with the place and the text that the index still has. A step moves both in the same
+transaction as the index.
 
-Where SQLite has no FTS5 there is no mark, and the index is not asked. Neither is one that was found damaged: it is made again
-when the store is opened again, since it holds nothing that the jobs do not.
+Where SQLite has no FTS5 there is no mark, and the index is not asked. Neither is a damaged one: it is made again when the store
+is opened again, since it holds nothing that the jobs do not.
 """
 
 # ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
@@ -28,16 +27,16 @@ from typing import Any
 
 from syncd.domain import Status
 from syncd.errors import StoreError
-from syncd.store.database import SHORTEST_INDEXED, Executes, Run, Search, Session, Window
+from syncd.store.database import MIN_INDEXED, Executes, Run, Search, Session, Window
 from syncd.store.sqlite.session import primary_code
 
 #: The index and the tables in which FTS5 keeps it: not for migrations.
 TABLES = frozenset({"job_search", "job_search_data", "job_search_idx", "job_search_config"})
-#: Characters of the longest term that the index is asked for.
+#: Characters of a term that the index is asked for.
 MAX_INDEXED = 100
-#: The index is asked while it lacks at most this part of the jobs: one that it lacks costs as much as fifty in a walk.
+#: The part of the jobs that the index may lack when it is asked: one that it lacks costs as much as fifty in a walk.
 MAX_LACKING = 1 / 50
-#: The most jobs that are read at once: to sort one that the index has costs as much as forty in a walk.
+#: Jobs that are sorted: to sort one that the index has costs as much as forty in a walk.
 MAX_SORTED = 500
 #: Jobs in one step, and pages in one merge: 1 to 5 ms of the writer each, for which others wait.
 STEP_JOBS, MERGED_PAGES = 500, 60
@@ -113,7 +112,7 @@ _CREATE = (
     "CREATE VIRTUAL TABLE job_search USING fts5"
     "(search, tokenize = 'trigram case_sensitive 1', content = '', columnsize = 0)"
 )
-# FTS5 would merge what was added by itself, in the middle of a step: 30 ms and more at a time.
+# FTS5 would merge by itself, in the middle of a step: 30 ms and more at a time.
 _MERGE_ASKED = "INSERT INTO job_search (job_search, rank) VALUES ('automerge', 0)"
 _IS_USABLE = f"SELECT 1 FROM job_search_config WHERE k = 'automerge' AND v = 0 AND {_MARK} IS NOT NULL"
 _MERGE = "INSERT INTO job_search (job_search, rank) VALUES ('merge', ?)"
@@ -129,7 +128,7 @@ _LAST_STALE = (
     "SELECT employer_id, job_id FROM job_search_stale ORDER BY employer_id DESC, job_id DESC LIMIT 1"
 )
 _STALE = "FROM job_search_stale WHERE (employer_id, job_id) <= (?, ?)"
-# One ascending run each: FTS5 writes out what it has gathered whenever a row comes before the last.
+# One ascending run each: FTS5 writes out the rows that it has gathered whenever one comes before the last.
 _REMOVE = (
     "INSERT INTO job_search (job_search, rowid, search)"
     f" SELECT 'delete', place, indexed {_STALE} ORDER BY place"
@@ -144,15 +143,15 @@ _ADD = (
     f" WHERE id > {_MARK} AND id <= ? ORDER BY place"
 )
 
-#: What a statement that uses a damaged index may raise: SQLite takes noise for the length of something, too.
+#: Errors of a statement that uses a damaged index: SQLite takes noise for the length of something, too.
 _FAILURES = (sqlite3.DatabaseError, MemoryError)
 #: How SQLite says that the tables of the index do not fit each other.
 _BROKEN = ("vtable constructor failed", "no such table", "SQL logic error", "invalid fts5 file format")
 
 
 def _is_damage(error: BaseException) -> bool:
-    """Return whether a statement that uses the index failed because of it. SQLite does not say which page or table it
-    found damaged: it may be the jobs' after all."""
+    """Return whether a statement that uses the index failed because of it. SQLite does not name the page or table that is
+    damaged: it may be the jobs' after all."""
     if isinstance(error, MemoryError):
         return True
     code, said = primary_code(error), str(error)
@@ -178,30 +177,25 @@ class TrigramIndex:
         self._to_merge = _is_usable(session)
         if self._to_merge:
             return
-        for make in (_rebuild, _rebuild_beside):
-            session.begin()
-            try:
-                make(session)
-                session.commit()
-            except BaseException as error:
-                session.rollback()
-                if make is _rebuild_beside or not _is_damage(error):
-                    raise
-            else:
-                return
+        try:
+            _rebuild(session, frozenset({"job_search"}))
+        except Exception as error:
+            if not _is_damage(error):
+                raise
+            _rebuild(session, TABLES)
 
     def find(self, tx: Executes, search: Search, page: int, size: int) -> tuple[int, list[int]]:
         values, damage = _values_of(search), ""
-        if self.damage is None and SHORTEST_INDEXED <= len(search.term) <= MAX_INDEXED:
+        if self.damage is None and MIN_INDEXED <= len(search.term) <= MAX_INDEXED:
             try:
-                found = self._find_indexed(tx, values, page, size)
+                indexed = self._find_indexed(tx, values, page, size)
             except _FAILURES as error:
                 if not _is_damage(error):
                     raise
                 damage = str(error) or "out of memory"
             else:
-                if found is not None:
-                    return found
+                if indexed is not None:
+                    return indexed
         ids = _ids(tx, _WALK.format(_FORWARDS), values, MAX_SORTED + 1, 0)
         total = len(ids)
         if total > MAX_SORTED:
@@ -273,48 +267,42 @@ def _is_usable(session: Session) -> bool:
         return False
 
 
-def _rebuild(to: Executes) -> None:
-    """Put an empty index in the place of the one that is there, if any. Fails on pages that cannot be read; the
-    transaction is of no use then."""
-    _forget(to)
-    _take_out(to, {"job_search"})  # a DROP would begin with a look at it, and fail if it is damaged
-    for table in sorted(TABLES - {"job_search"}):
-        to.execute(f"DROP TABLE IF EXISTS {table}")
-    _create(to)
+def _rebuild(session: Session, unread: Set[str]) -> None:
+    """Put an empty index in the place of the one that is there, if any. Tables that are ``unread`` only leave the schema: a
+    DROP would read their pages, and fail if they are damaged. The pages stay, unused, until a VACUUM."""
+    session.begin()
+    try:
+        _forget(session)
+        session.execute("PRAGMA writable_schema = ON")
+        try:
+            for table in unread:
+                session.execute("DELETE FROM sqlite_master WHERE type = 'table' AND name = ?", (table,))
+        finally:
+            session.execute("PRAGMA writable_schema = RESET")
+        for table in sorted(TABLES - unread):
+            session.execute(f"DROP TABLE IF EXISTS {table}")
+        _create(session)
+        session.commit()
+    except BaseException:
+        session.rollback()
+        raise
 
 
-def _rebuild_beside(to: Executes) -> None:
-    """Rebuild without a look at the pages of the index that is there: they stay, unused, until a VACUUM."""
-    _forget(to)
-    _take_out(to, TABLES)
-    _create(to)
+def _create(session: Session) -> None:
+    try:
+        session.execute(_CREATE)
+    except sqlite3.OperationalError as error:
+        if "no such module" not in str(error) and "no such tokenizer" not in str(error):
+            raise
+        return
+    session.execute(_MERGE_ASKED)
+    session.execute(_SET_MARK, ("0",))
 
 
 def _forget(to: Executes) -> None:
     """Do without the index until the store is opened again."""
     to.execute("DELETE FROM setting WHERE name = 'job_search'")  # also stops the triggers
     to.execute("DELETE FROM job_search_stale")
-
-
-def _take_out(to: Executes, names: Set[str]) -> None:
-    """Remove ``names`` from the schema, and nothing else of them."""
-    to.execute("PRAGMA writable_schema = ON")
-    try:
-        for name in names:
-            to.execute("DELETE FROM sqlite_master WHERE type = 'table' AND name = ?", (name,))
-    finally:
-        to.execute("PRAGMA writable_schema = RESET")
-
-
-def _create(to: Executes) -> None:
-    try:
-        to.execute(_CREATE)
-    except sqlite3.OperationalError as error:
-        if "no such module" not in str(error) and "no such tokenizer" not in str(error):
-            raise
-        return
-    to.execute(_MERGE_ASKED)
-    to.execute(_SET_MARK, ("0",))
 
 
 def lacks_jobs(tx: Executes) -> bool:
@@ -324,8 +312,7 @@ def lacks_jobs(tx: Executes) -> bool:
 
 
 def add(tx: Executes, limit: int = STEP_JOBS) -> bool:
-    """Bring at most ``limit`` changed and ``limit`` new jobs into the index; return whether there may be more. (While
-    others write there are always some more: to wait for the last would be a commit for each of them.)"""
+    """Bring at most ``limit`` changed and ``limit`` new jobs into the index; return whether there may be more."""
     last = tx.execute(_SOME_STALE, (limit - 1,)).fetchone() or tx.execute(_LAST_STALE).fetchone()
     changed = 0
     if last is not None:
@@ -340,7 +327,7 @@ def add(tx: Executes, limit: int = STEP_JOBS) -> bool:
 
 
 def merge(tx: Executes) -> bool:
-    """Merge some of what was added, so that a search has few places to look at; return whether there may be more."""
+    """Merge some parts of the index, so that a search has few to look at; return whether there may be more."""
     (before,) = tx.execute(_CHANGES).fetchone()
     tx.execute(_MERGE, (MERGED_PAGES,))
     (after,) = tx.execute(_CHANGES).fetchone()

@@ -19,8 +19,7 @@ import msgspec
 
 from syncd.domain import Run, RunState
 from syncd.errors import FEED_ERROR_CODES
-from syncd.store import Tx, history, jobs, runs
-from syncd.store.runs import results
+from syncd.store import Tx, history, jobs, run_results, runs
 from syncd.sync.report.json_forms import (
     change_json,
     rejected_json,
@@ -83,9 +82,9 @@ def whole_report(
     the transaction. ``most`` changes and ``would_archive`` jobs are listed (None: all). Raises NotFound."""
     return {
         **summary(tx, runs.get(tx, run_id), would_archive),
-        "rejectedRows": map(rejected_json, results.rejected_rows(tx, run_id)),
-        **unknown_json(results.unknown(tx, run_id)),
-        "warnings": map(warning_json, results.warnings(tx, run_id)),
+        "rejectedRows": map(rejected_json, run_results.rejected_rows(tx, run_id)),
+        **unknown_json(run_results.unknown(tx, run_id)),
+        "warnings": map(warning_json, run_results.warnings(tx, run_id)),
         "changes": (
             change_json(c.action, c.reference_id, c.job_id, sorted(c.before or ()))
             for c in islice(history.of_run(tx, run_id), most)
@@ -140,7 +139,7 @@ def write_json(report: dict[str, Any], write: Callable[[bytes], object], *, line
 
 def would_archive_of(tx: Tx, run: Run, most: int | None) -> dict[str, Any] | None:
     """Return the jobs that a held run waits to archive, the first ``most`` listed (None: all); None for any other run."""
-    payload = results.plan(tx, run.id) if run.state is RunState.HELD else None
+    payload = run_results.plan(tx, run.id) if run.state is RunState.HELD else None
     if payload is None:
         return None
     shown = ShownPlan.from_bytes(payload)

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from syncd.domain import HoldScope, Run, RunCounts, RunKind, RunState
 from syncd.errors import Conflict, NotFound
-from syncd.store import Store, Tx, history, runs
-from syncd.store.runs import results
+from syncd.store import Store, Tx, history, run_results, runs
 from syncd.sync.drop_file import DropFile
 from syncd.sync.files import parse_filed
 from syncd.sync.folders import CLAIMED, DONE, FAILED, OPEN_FILES, mode_of, open_regular, open_subfolder
@@ -52,7 +51,7 @@ class Running(Conflict):
 def waiting(tx: Tx, run_id: int) -> tuple[Run, ShownPlan]:
     """Return a held run and what was shown of it. Raises NotFound, NotHeld."""
     run = runs.get(tx, run_id)
-    payload = results.plan(tx, run_id)
+    payload = run_results.plan(tx, run_id)
     if run.state is not RunState.HELD or payload is None:
         raise NotHeld(run)
     return run, ShownPlan.from_bytes(payload)
@@ -73,7 +72,7 @@ def reject(store: Store, run_id: int) -> Run:
         else:
             run, _ = waiting(tx, run_id)
         run = replace(run, state=RunState.REJECTED)
-        results.set_plan(tx, run_id, None)
+        run_results.set_plan(tx, run_id, None)
         runs.save(tx, run)
         return run
 

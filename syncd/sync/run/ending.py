@@ -11,8 +11,7 @@ import structlog
 from syncd.domain import Hold, HoldScope, RejectedRow, Run, RunCounts, RunState, takes_place, why_held
 from syncd.errors import MAX_MESSAGE_CHARACTERS, FeedError, shortened
 from syncd.logs import Event
-from syncd.store import Tx, feed_jobs, feeds, notices, runs
-from syncd.store.runs import results
+from syncd.store import Tx, feed_jobs, feeds, notices, run_results, runs
 from syncd.sync.drop_file import FILE_CHANGED
 from syncd.sync.report import ShownPlan, particulars
 from syncd.sync.run.context import FileRun, Summary
@@ -90,7 +89,7 @@ def end_held(
         if not hold.all:
             feed_jobs.confirm(tx, this.feed.id, plan.back)
             _remember_settings(tx, this)
-        results.set_plan(tx, run.id, payload)
+        run_results.set_plan(tx, run.id, payload)
 
     return _end(this, run, also, stage, plan.summary)
 
@@ -128,19 +127,19 @@ def _end(
     if this.rejects is not None:
         this.rejects.close()
     if this.reports_rows:
-        store.write(lambda tx: results.clear(tx, run.id))
+        store.write(lambda tx: run_results.clear(tx, run.id))
         _store_rejected(this, stage, summary)
         for warnings in this.warnings.batches():
-            store.write(partial(results.add_warnings, run_id=run.id, warnings=warnings))
+            store.write(partial(run_results.add_warnings, run_id=run.id, warnings=warnings))
     phases = {name: round(seconds, 6) for name, seconds in this.phases.items()}
     run = replace(run, ended_at=store.now().instant, phases=phases)
 
     def end(tx: Tx) -> list[Run]:
         also(tx)
         if this.reports_rows:
-            results.set_unknown(tx, run.id, this.unknown())
+            run_results.set_unknown(tx, run.id, this.unknown())
         if run.state is not RunState.HELD:
-            results.set_plan(tx, run.id, None)
+            run_results.set_plan(tx, run.id, None)
         runs.save(tx, run)
         superseded = supersede(tx, run, whole=summary is not None and summary.archives)
         notices.note_run(tx, run)
@@ -158,7 +157,7 @@ def _store_rejected(this: FileRun, stage: Stage | None, summary: Summary | None)
     if stage is None or summary is None:
         return
     for rows in stage.rows.rejected(REJECTED_BATCH, summary.member_of):
-        store.write(partial(results.add_rejected, run_id=run.id, rows=rows))
+        store.write(partial(run_results.add_rejected, run_id=run.id, rows=rows))
         for row in rows:
             _log_rejected(run, row)
 
@@ -171,7 +170,7 @@ def supersede(tx: Tx, run: Run, *, whole: bool) -> list[Run]:
     gone = [replace(held, state=RunState.SUPERSEDED) for held in runs.held(tx, run.feed) if held.id < run.id]
     for superseded in gone:
         runs.save(tx, superseded)
-        results.set_plan(tx, superseded.id, None)
+        run_results.set_plan(tx, superseded.id, None)
     return gone
 
 

@@ -37,8 +37,7 @@ from syncd.domain import (
 )
 from syncd.errors import Conflict, Problem, StoreError
 from syncd.logs import Event
-from syncd.store import Store, Tx, feed_jobs, feeds, history, jobs, runs
-from syncd.store.runs import former_owners, results
+from syncd.store import Store, Tx, feed_jobs, feeds, history, jobs, run_results, runs
 from syncd.sync.run.context import Warnings
 from syncd.sync.run.ending import figures, reconciled
 from syncd.sync.run.plan import OnChange, PlannedChange
@@ -79,7 +78,7 @@ class _Batch:
     jobs: int = 0
     updates: list[Update] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
-    owners: list[former_owners.FormerOwner] = field(default_factory=list)
+    owners: list[feed_jobs.FormerOwner] = field(default_factory=list)
     warnings: list[tuple[str, str, str | None]] = field(default_factory=list)
     refused: int = 0
 
@@ -88,7 +87,7 @@ class _Batch:
         job: Job,
         changes: Sequence[PastChange],
         decided: RevertDecision,
-        owner: former_owners.FormerOwner | None,
+        owner: feed_jobs.FormerOwner | None,
     ) -> None:
         """Add what becomes of a job. ``owner``: its owner before the run, if the run changed that."""
         decision = decided.decision
@@ -235,7 +234,7 @@ def _decide(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
     """Return what becomes of these jobs, from what the store has now."""
     batch, found = _Batch(len(ids)), jobs.by_ids(tx, ids)
     past = history.since(tx, ids, reverted.first) if reverted.first else {}
-    owners = former_owners.changed_by(tx, reverted.run.id, ids)
+    owners = feed_jobs.owners_changed_by(tx, reverted.run.id, ids)
     for job_id in ids:
         entries = past.get(job_id, [])
         job = found.get(job_id)
@@ -256,7 +255,7 @@ def _refusal(job: Job, problems: Sequence[Problem]) -> str:
     return f"job {job.id} stays as it is, because the older values do not fit what was changed since: {why}"
 
 
-def _gets_back(owner: former_owners.FormerOwner, changes: Sequence[PastChange], after: Job) -> bool:
+def _gets_back(owner: feed_jobs.FormerOwner, changes: Sequence[PastChange], after: Job) -> bool:
     """Return whether the former owner owns the job again: nobody changed the owner since, and the status is again what it
     was before the run. Else a feed would own a job that is archived for another reason."""
     changed = (change.before or {} for change in changes if change.undone)
@@ -360,12 +359,12 @@ def _end(store: Store, run: Run, reverted: _Reverted, warnings: Warnings, refuse
             ended_at=tx.now.instant,
         )
         feed_jobs.end_waiting(tx, reverted.feed_id)
-        results.clear(tx, run.id)
-        results.add_warnings(tx, run.id, warnings.all())
+        run_results.clear(tx, run.id)
+        run_results.add_warnings(tx, run.id, warnings.all())
         runs.save(tx, ended)
         if waiting is not None:
             runs.save(tx, replace(waiting, state=RunState.SUPERSEDED))
-            results.set_plan(tx, waiting.id, None)
+            run_results.set_plan(tx, waiting.id, None)
         return ended
 
     ended = store.write(end)

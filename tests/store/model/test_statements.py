@@ -18,7 +18,6 @@ from syncd.store.model import (
     JobTotal,
     PlaceRow,
     Statement,
-    TextContains,
     adding,
     among,
     deleting,
@@ -153,15 +152,6 @@ def test_whole_rows_are_in_the_order_of_the_table() -> None:
 def test_an_id_that_the_database_gives_is_returned(tx: Tx) -> None:
     assert [tx.insert({EmployerRow.name: name}) for name in ("A", "B")] == [1, 2]
     assert tx.scalars(Statement(select(EmployerRow.unlimited))) == [True, True]  # the default of the table
-
-
-@pytest.mark.parametrize(
-    ("part", "found"), [("-0", 10), ("t-1", 2), ("%", 0), ("_", 0), ("", 12), ("T-0", 0), ("\0", 0)]
-)
-def test_a_part_of_a_text_is_found_character_by_character(tx: Tx, part: str, found: int) -> None:
-    contains = TextContains(col(FactRow.name), bindparam("part"))
-    mine = sa.select(sa.func.count()).select_from(FactRow).where(contains, col(FactRow.name).like("t-%"))
-    assert tx.scalar(Statement(mine), part=part) == found
 
 
 def test_a_value_may_be_used_twice(tx: Tx) -> None:

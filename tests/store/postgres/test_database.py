@@ -11,10 +11,9 @@ from msgspec.structs import replace
 
 from syncd.domain import Create, Employer, Job, RejectedRow, Update
 from syncd.errors import Problem, StoreBusy, StoreError
-from syncd.store import StaleDecision, Store, Tx, database_at, employers, feeds, jobs, runs
+from syncd.store import StaleDecision, Store, Tx, database_at, employers, feeds, jobs, run_results, runs
 from syncd.store.postgres import search
 from syncd.store.postgres.session import COPIED, as_copy
-from syncd.store.runs import results
 from tests.clock import Clock
 from tests.e2e.conftest import wait_until
 from tests.store.board import ACTOR, TORONTO, Board, a_job, ask
@@ -128,11 +127,11 @@ def test_rows_that_are_read_one_by_one_stay_with_the_server_until_then(
     run = store.write(lambda tx: runs.begin(tx, feed, employer.id, "a.csv", 1, None))
     problem = Problem("/a", "b", "c")
     rows = [RejectedRow(number, None, None, (problem,), None) for number in range(2_500)]
-    store.write(lambda tx: results.add_rejected(tx, run.id, rows))
+    store.write(lambda tx: run_results.add_rejected(tx, run.id, rows))
 
     def read(tx: Tx) -> tuple[list[int], list[int], int]:
-        found = [row.record for row in results.rejected_rows(tx, run.id)]
-        two = [results.rejected_rows(tx, run.id) for _ in range(2)]  # at once, and not to the end
+        found = [row.record for row in run_results.rejected_rows(tx, run.id)]
+        two = [run_results.rejected_rows(tx, run.id) for _ in range(2)]  # at once, and not to the end
         begun = [next(each).record for each in two for _ in range(2)]
         ((cursors,),) = tx.execute("SELECT count(*) FROM pg_cursors WHERE name LIKE 'stream%'")
         return found, begun, cursors
@@ -227,8 +226,8 @@ def test_a_nul_in_a_text_is_marked_where_it_is_kept_and_found_nowhere(
     run = store.write(lambda tx: runs.begin(tx, feed, employer.id, "a\0.json", 1, None))
     assert run.file == "a\ufffd.json"
     row = RejectedRow(1, None, "r\0", (Problem("/a", "b", "c\0d", "e\0"),), None)
-    store.write(lambda tx: results.add_rejected(tx, run.id, [row]))
-    (kept,) = store.read(lambda tx: list(results.rejected_rows(tx, run.id)))
+    store.write(lambda tx: run_results.add_rejected(tx, run.id, [row]))
+    (kept,) = store.read(lambda tx: list(run_results.rejected_rows(tx, run.id)))
     assert kept.reference_id == "r\ufffd"
     assert kept.errors[0].detail == "c\0d"  # in JSON
     board.create(reference_id="r\ufffd")

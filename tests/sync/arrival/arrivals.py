@@ -131,7 +131,7 @@ class Arrival:
 
     def runs(self) -> list[Run]:
         """Return all runs, the oldest first."""
-        return sorted(self.board.store.read(lambda tx: list(runs.list(tx))), key=lambda run: run.id)
+        return sorted(self.board.store.read(lambda tx: list(runs.newest(tx))), key=lambda run: run.id)
 
     def states(self) -> list[str]:
         return [run.state.value for run in self.runs()]

@@ -169,7 +169,7 @@ def test_a_revert_waits_for_the_run_of_another_process(arrival: Arrival) -> None
         thread = threading.Thread(target=lambda: ended.append(revert(ctx, drop, 2, LENIENT)))
         thread.start()
         assert waited.wait(10)
-        assert store.read(runs.list)[0].id == 2
+        assert store.read(runs.newest)[0].id == 2
     thread.join(10)
     assert titles(arrival) == {"Cook"}
     assert [run.state for run in ended if isinstance(run, Run)] == ["succeeded"]

@@ -384,7 +384,7 @@ def test_a_process_that_is_killed_after_a_step_does_not_change_the_end(arrival: 
     assert names(feed.folder / "done")[0] == "1-jobs.json"
     assert claims(feed) == []
     with Store.open(store_url(f"{arrival.board.folder}/syncd.db"), timezone=ZONE) as store:
-        [run] = store.read(lambda tx: list(runs.list(tx)))
+        [run] = store.read(lambda tx: list(runs.newest(tx)))
     assert (run.state, run.counts.created) == (RunState.SUCCEEDED, 1)
 
 

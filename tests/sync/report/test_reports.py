@@ -14,8 +14,7 @@ import pytest
 import syncd
 from syncd.domain import FeedWarning, HoldScope, RejectedRow, Run, RunCounts, RunState
 from syncd.errors import FEED_ERROR_CODES, Problem
-from syncd.store import Tx, runs
-from syncd.store.runs import results
+from syncd.store import Tx, run_results, runs
 from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.report.files.html import LISTED, render_html
 from syncd.sync.report.reports import partner_report
@@ -83,14 +82,14 @@ def test_the_page_shows_the_problems_grouped_and_escaped(board: Board, feed: Fee
     hostile = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
     run = board.deliver(feed, [board.row("a"), board.row("b", title=None), board.row("c", title=None)])
     board.store.write(
-        lambda tx: results.add_rejected(
+        lambda tx: run_results.add_rejected(
             tx,
             run.id,
             [RejectedRow(9, 77, hostile, (Problem("/locations/2/description", hostile, hostile, hostile),))],
         )
     )
     board.store.write(
-        lambda tx: results.add_warnings(tx, run.id, [FeedWarning(hostile, hostile, 4, hostile)])
+        lambda tx: run_results.add_warnings(tx, run.id, [FeedWarning(hostile, hostile, 4, hostile)])
     )
     html = render_html(
         partners(board, run) | {"reason": hostile, "file": hostile, "feed": hostile, "employer": hostile}
@@ -334,9 +333,9 @@ def test_the_report_beside_the_file_has_all_rejected_rows_and_warnings(board: Bo
         RejectedRow(n, n, None, (Problem("/title", "required", "a job needs a title"),))
         for n in range(3, number)
     ]
-    board.store.write(lambda tx: results.add_rejected(tx, run.id, rows))
+    board.store.write(lambda tx: run_results.add_rejected(tx, run.id, rows))
     warnings = [FeedWarning("place_assumed", f"taken for place {n % 4}", n) for n in range(number)]
-    board.store.write(lambda tx: results.add_warnings(tx, run.id, warnings))
+    board.store.write(lambda tx: run_results.add_warnings(tx, run.id, warnings))
     written = written_reports(board.store, run.id)
     data = json.loads(content(written[".report.json"]))
     assert (len(data["rejectedRows"]), len(data["warnings"])) == (number - 2, number)

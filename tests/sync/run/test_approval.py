@@ -18,8 +18,7 @@ from msgspec import structs
 
 from syncd.domain import ActorKind, Job, Run
 from syncd.errors import NotFound
-from syncd.store import Store
-from syncd.store.runs import results
+from syncd.store import Store, run_results
 from syncd.sync.run import Feed, Stopped
 from syncd.sync.run.approval import NotHeld
 from tests.clock import ZONE
@@ -224,7 +223,7 @@ def test_an_approval_does_what_was_shown_and_reports_it(board: Board, held: Held
     assert (run.id, run.ended_at) == (held.run.id, board.clock.now)
     assert run_events(logs) == ["run.approved"]
     assert replace(board.saved(run.id), phases={}) == replace(run, phases={})
-    assert board.store.read(lambda tx: results.plan(tx, run.id)) is None
+    assert board.store.read(lambda tx: run_results.plan(tx, run.id)) is None
     assert run.counts.read == counted_rows(run.counts)
     assert_not_held(board, held)
 

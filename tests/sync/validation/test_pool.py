@@ -23,8 +23,7 @@ from structlog.testing import capture_logs
 from syncd.domain import Run
 from syncd.errors import FeedError
 from syncd.feeds.readers import Record
-from syncd.store import Store
-from syncd.store.runs import results
+from syncd.store import Store, run_results
 from syncd.sync.run import RejectsWriter, Stopped, reading
 from syncd.sync.validation import ValidatedRow, ValidationTask, pool
 from tests.amounts import some
@@ -95,7 +94,7 @@ def result_of(board: Board, run: Run) -> Any:
         (run.state, run.holds, run.reason, run.withheld, run.counts),
         board.rejected(run),
         board.warnings(run),
-        board.store.read(lambda tx: results.unknown(tx, run.id)),
+        board.store.read(lambda tx: run_results.unknown(tx, run.id)),
         board.jobs(),
     )
 
@@ -165,7 +164,7 @@ def test_a_run_has_the_same_result_with_a_worker_process(
     run = assert_same_result(board, other, FORMATS[form](mixed_rows(board)))
     assert run.counts.created > 800
     assert run.counts.rejected > 10
-    unknown = board.store.read(lambda tx: results.unknown(tx, run.id))
+    unknown = board.store.read(lambda tx: run_results.unknown(tx, run.id))
     assert unknown.found == {"locations": [("Toronto, Texas", 9)]}
     assert workers.batches > 30
     assert workers.all_ended()

@@ -1,4 +1,4 @@
-"""What SQLite's search index needs: which indexed jobs have changed since. (``TrigramIndex.prepare`` makes the index
+"""Jobs that have changed since SQLite's search index took them in. (``TrigramIndex.prepare`` makes the index
 itself, wherever it is missing.) And whole states in the history."""
 
 # ruff: noqa: S608 - SQL is put together from constants only

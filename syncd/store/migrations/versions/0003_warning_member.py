@@ -1,4 +1,4 @@
-"""Which file of an archive a warning is about."""
+"""The file of an archive that a warning is about."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What a revert needs: which run it reverts, which owners runs changed. And feeds that are paused."""
+"""For reverts: the run that a run reverts, and the owners that runs changed. And feeds that are paused."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Which run a file waits for before it has its turn."""
+"""The run that a file waits for before it has its turn."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What the operator is notified of, and what is still to be sent."""
+"""Notices for the operator, and those that are still to be sent."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What the operator's pages ask: how many jobs there were by day, and how many active jobs each feed owns."""
+"""For the pages of the operator: how many jobs there were by day, and how many active jobs each feed owns."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Which key took the place of another, so that a key has one successor at a time."""
+"""The key that took the place of another, so that a key has one successor at a time."""
 
 import sqlalchemy as sa
 from alembic import op

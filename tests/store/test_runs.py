@@ -24,8 +24,7 @@ from syncd.domain import (
     UnknownValues,
 )
 from syncd.errors import NotFound, Problem
-from syncd.store import Store, employers, feeds, history, runs
-from syncd.store.runs import results
+from syncd.store import Store, employers, feeds, history, run_results, runs
 from tests.clock import Clock
 from tests.store.board import Board
 
@@ -107,9 +106,9 @@ def test_runs_are_listed_newest_first(begin: Begin, store: Store, employer: Empl
         begin()
     other = store.write(lambda tx: feeds.feed_id(tx, "other", employer.id))
     store.write(lambda tx: runs.begin(tx, other, employer.id, "x.csv", 1, None))
-    assert [run.id for run in store.read(runs.list)] == [4, 3, 2, 1]
-    assert [run.id for run in store.read(lambda tx: runs.list(tx, "acme", 2))] == [3, 2]
-    assert store.read(lambda tx: runs.list(tx, "nobody")) == []
+    assert [run.id for run in store.read(runs.newest)] == [4, 3, 2, 1]
+    assert [run.id for run in store.read(lambda tx: runs.newest(tx, "acme", 2))] == [3, 2]
+    assert store.read(lambda tx: runs.newest(tx, "nobody")) == []
 
 
 def test_the_last_run_in_a_state_and_the_unfinished_ones(
@@ -204,19 +203,19 @@ def test_rejected_rows_and_warnings_come_back_in_order(begin: Begin, store: Stor
         RejectedRow(1, None, None, (Problem("", "wrong_type", "no", 5),)),
     ]
     warnings = [FeedWarning("duplicate", "twice", 3, "C"), FeedWarning("declared", "fewer")]
-    store.write(partial(results.add_rejected, run_id=run.id, rows=rows))
-    store.write(partial(results.add_warnings, run_id=run.id, warnings=warnings))
-    assert store.read(lambda tx: list(results.rejected_rows(tx, run.id))) == rows[::-1]
-    assert store.read(lambda tx: list(results.warnings(tx, run.id))) == warnings
+    store.write(partial(run_results.add_rejected, run_id=run.id, rows=rows))
+    store.write(partial(run_results.add_warnings, run_id=run.id, warnings=warnings))
+    assert store.read(lambda tx: list(run_results.rejected_rows(tx, run.id))) == rows[::-1]
+    assert store.read(lambda tx: list(run_results.warnings(tx, run.id))) == warnings
     unknown = UnknownValues({"categories": [("Soudure \ud800", 3), ("é", 1)]}, "[lookup.category]")
-    store.write(lambda tx: results.set_unknown(tx, run.id, unknown))
-    store.write(lambda tx: results.set_unknown(tx, run.id, unknown))
-    found = store.read(lambda tx: results.unknown(tx, run.id))
+    store.write(lambda tx: run_results.set_unknown(tx, run.id, unknown))
+    store.write(lambda tx: run_results.set_unknown(tx, run.id, unknown))
+    found = store.read(lambda tx: run_results.unknown(tx, run.id))
     assert found == UnknownValues({"categories": [("Soudure ?", 3), ("é", 1)]}, "[lookup.category]")
-    store.write(lambda tx: results.clear(tx, run.id))
-    assert store.read(lambda tx: results.unknown(tx, run.id)) == UnknownValues({}, "")
-    assert store.read(lambda tx: list(results.rejected_rows(tx, run.id))) == []
-    assert store.read(lambda tx: list(results.warnings(tx, run.id))) == []
+    store.write(lambda tx: run_results.clear(tx, run.id))
+    assert store.read(lambda tx: run_results.unknown(tx, run.id)) == UnknownValues({}, "")
+    assert store.read(lambda tx: list(run_results.rejected_rows(tx, run.id))) == []
+    assert store.read(lambda tx: list(run_results.warnings(tx, run.id))) == []
 
 
 @pytest.mark.parametrize(
@@ -225,9 +224,9 @@ def test_rejected_rows_and_warnings_come_back_in_order(begin: Begin, store: Stor
 def test_no_value_of_a_feed_breaks_the_log(begin: Begin, store: Store, value: object) -> None:
     run = begin(file="\udce9.xml", claimed="\udce9")
     row = RejectedRow(1, 1, "\ud800", (Problem("/\ud800", "wrong_type", "\ud800", value),))
-    store.write(lambda tx: results.add_rejected(tx, run.id, [row]))
-    store.write(lambda tx: results.add_warnings(tx, run.id, [FeedWarning("x", "\ud800", 1, "\ud800")]))
-    [found] = store.read(lambda tx: list(results.rejected_rows(tx, run.id)))
+    store.write(lambda tx: run_results.add_rejected(tx, run.id, [row]))
+    store.write(lambda tx: run_results.add_warnings(tx, run.id, [FeedWarning("x", "\ud800", 1, "\ud800")]))
+    [found] = store.read(lambda tx: list(run_results.rejected_rows(tx, run.id)))
     assert found.errors[0].code == "wrong_type"
 
 
@@ -247,17 +246,17 @@ def test_what_a_run_changed_is_listed_in_order(begin: Begin, board: Board, store
 
 def test_a_held_plan_is_kept_until_it_is_settled(begin: Begin, store: Store) -> None:
     run = begin()
-    assert store.read(lambda tx: results.plan(tx, run.id)) is None
+    assert store.read(lambda tx: run_results.plan(tx, run.id)) is None
     for payload in (b"\x00one", b"two"):
-        store.write(partial(results.set_plan, run_id=run.id, payload=payload))
-        assert store.read(lambda tx: results.plan(tx, run.id)) == payload
-    store.write(lambda tx: results.set_plan(tx, run.id, None))
-    assert store.read(lambda tx: results.plan(tx, run.id)) is None
+        store.write(partial(run_results.set_plan, run_id=run.id, payload=payload))
+        assert store.read(lambda tx: run_results.plan(tx, run.id)) == payload
+    store.write(lambda tx: run_results.set_plan(tx, run.id, None))
+    assert store.read(lambda tx: run_results.plan(tx, run.id)) is None
 
 
 def test_old_runs_go_but_not_what_is_still_needed(begin: Begin, end: End, store: Store, clock: Clock) -> None:
     old = end(begin(), RunState.SUCCEEDED)
-    store.write(lambda tx: results.add_warnings(tx, old.id, [FeedWarning("x", "y")]))
+    store.write(lambda tx: run_results.add_warnings(tx, old.id, [FeedWarning("x", "y")]))
     newest_applied = end(begin(), RunState.PARTIAL, counts=RunCounts(read=2, updated=1, rejected=1))
     end(begin(), RunState.PARTIAL, counts=RunCounts(read=1, rejected=1))
     end(begin(), RunState.FAILED)
@@ -266,8 +265,8 @@ def test_old_runs_go_but_not_what_is_still_needed(begin: Begin, end: End, store:
     clock.forward(days=2)
     recent = end(begin(), RunState.FAILED)
     assert store.write(lambda tx: runs.prune(tx, clock() - timedelta(days=1))) == 3
-    assert {r.id for r in store.read(runs.list)} == {newest_applied.id, held.id, open_one.id, recent.id}
-    assert store.read(lambda tx: list(results.warnings(tx, old.id))) == []
+    assert {r.id for r in store.read(runs.newest)} == {newest_applied.id, held.id, open_one.id, recent.id}
+    assert store.read(lambda tx: list(run_results.warnings(tx, old.id))) == []
 
 
 def test_a_run_of_which_no_row_went_in_is_not_the_last_success(store: Store, begin: Begin, end: End) -> None:

@@ -1,4 +1,4 @@
-"""The run log: one row a reconciliation, and what is needed to go on after a crash."""
+"""The log of runs: one row for each reconciliation."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy import bindparam
+from sqlalchemy.orm import aliased
 from sqlmodel import col, select
 
 from syncd.domain import HoldScope, Run, RunCounts, RunKind, RunProgress, RunState
@@ -36,8 +37,9 @@ from syncd.store.model import (
 from syncd.store.transactions import Tx, existing
 
 _STOPPED = "stopped"
+_UNFINISHED = [state.value for state in RunState if not state.ended]
 
-RUN = Columns(
+_RUN = Columns(
     Run,
     RunRow,
     feed=FeedRow.name,
@@ -52,22 +54,12 @@ RUN = Columns(
     progress=optional(msgspec.json.Decoder(RunProgress).decode),
     filtered_by=msgspec.json.Decoder(dict[str, int]).decode,
 )
-
-
-class OpenRun(NamedTuple):
-    """A run that has not ended: its number, and of a file its name in ``.claimed/``."""
-
-    id: int
-    claimed_name: str | None
-
-
-_OPEN_RUN = Columns(OpenRun, RunRow)
-SELECT = (
-    RUN.select()
+_SELECT = (
+    _RUN.select()
     .join(FeedRow, col(FeedRow.id) == RunRow.feed_id)
     .join(EmployerRow, col(EmployerRow.id) == RunRow.employer_id)
 )
-_newest = col(RunRow.id).desc()
+_newest_first = col(RunRow.id).desc()
 #: Runs of files that may have been applied: ``Run.proved_usable`` decides.
 _applied = sa.and_(
     col(RunRow.kind) == RunKind.FILE.value,
@@ -77,17 +69,26 @@ _applied = sa.and_(
     ),
 )
 _of_feed = matching(RunRow.feed_id)
-_GET = Statement(SELECT.where(*matching(RunRow.id)))
-_LAST = Statement(SELECT.where(*_of_feed, among(RunRow.state, "states")).order_by(_newest).limit(1))
-_of_name = col(RunRow.feed_id).in_(select(FeedRow.id).where(col(FeedRow.name) == bindparam("feed")))
+_GET = Statement(_SELECT.where(*matching(RunRow.id)))
+_LAST = Statement(_SELECT.where(*_of_feed, among(RunRow.state, "states")).order_by(_newest_first).limit(1))
+_of_name = col(FeedRow.name) == bindparam("feed")
+_of_feed_name = col(RunRow.feed_id).in_(select(FeedRow.id).where(_of_name))
 _in_state = col(RunRow.state) == bindparam("state")
-_IN_STATES = Statement(SELECT.where(among(RunRow.state, "states")).order_by(col(RunRow.id)))
-_CLAIMED = Statement(SELECT.where(*matching(RunRow.feed_id, RunRow.claimed_name)).order_by(_newest).limit(1))
-_OPEN = Statement(_OPEN_RUN.select().where(*_of_feed, among(RunRow.state, "states")).order_by(col(RunRow.id)))
-_HELD = Statement(SELECT.where(col(FeedRow.name) == bindparam("feed"), _in_state).order_by(col(RunRow.id)))
+_IN_STATES = Statement(_SELECT.where(among(RunRow.state, "states")).order_by(col(RunRow.id)))
+_CLAIMED = Statement(
+    _SELECT.where(*matching(RunRow.feed_id, RunRow.claimed_name)).order_by(_newest_first).limit(1)
+)
+_OPEN = Statement(
+    select(RunRow.id, col(RunRow.claimed_name))
+    .where(*_of_feed, among(RunRow.state, "states"))
+    .order_by(col(RunRow.id))
+)
+_HELD = Statement(_SELECT.where(_of_name, _in_state).order_by(col(RunRow.id)))
 _CLAIMED_NAME = Statement(select(col(RunRow.claimed_name)).where(*matching(RunRow.id)))
-_APPLIED = Statement(SELECT.where(*_of_feed, _applied).order_by(_newest))
-_APPLIED_FILE = Statement(SELECT.where(*_of_feed, *matching(RunRow.sha256), _applied).order_by(_newest))
+_APPLIED = Statement(_SELECT.where(*_of_feed, _applied).order_by(_newest_first))
+_APPLIED_FILE = Statement(
+    _SELECT.where(*_of_feed, *matching(RunRow.sha256), _applied).order_by(_newest_first)
+)
 _LATEST_TIMES = Statement(
     select(sa.func.max(col(RunRow.claimed_at)), sa.func.max(col(RunRow.ended_at))).where(*_of_feed)
 )
@@ -164,7 +165,7 @@ def begin(  # noqa: PLR0917
 
 
 def save(tx: Tx, run: Run) -> None:
-    """Write what may change of a run: all but its identity, feed and file. Raises NotFound."""
+    """Write a run, but for its identity, feed and file, which do not change. Raises NotFound."""
     if not tx.many(_SAVE, [kept_row(run, _SAVE.order)]):
         raise NotFound("run", run.id)
 
@@ -182,11 +183,11 @@ def last(tx: Tx, feed_id: int, states: Collection[RunState]) -> Run | None:
 @cache
 def _pages(of_feed: bool, in_state: bool) -> tuple[Statement[tuple[int]], Statement[Run]]:
     """Return the statements for the number and for a page of the runs, of a feed or of all, in a state or in any."""
-    limits = [limit for limit, given in ((_of_name, of_feed), (_in_state, in_state)) if given]
-    return counting(RunRow, *limits), Statement(paged(SELECT.where(*limits).order_by(_newest)))
+    limits = [limit for limit, holds in ((_of_feed_name, of_feed), (_in_state, in_state)) if holds]
+    return counting(RunRow, *limits), Statement(paged(_SELECT.where(*limits).order_by(_newest_first)))
 
 
-def list(tx: Tx, feed: str | None = None, limit: int = 50, state: RunState | None = None) -> Sequence[Run]:
+def newest(tx: Tx, feed: str | None = None, limit: int = 50, state: RunState | None = None) -> Sequence[Run]:
     """Return the newest runs first, of the feed with that name or of all, in ``state`` or in any."""
     _counted, listed = _pages(feed is not None, state is not None)
     return tx.page(listed, 1, limit, feed=feed, state=state and state.value)
@@ -209,12 +210,12 @@ def waiting(tx: Tx) -> Sequence[Run]:
 
 def unfinished(tx: Tx) -> Sequence[Run]:
     """Return the runs that have not ended: of a crash, or going on just now. Oldest first."""
-    return tx.all(_IN_STATES, states=[state.value for state in RunState if not state.ended])
+    return tx.all(_IN_STATES, states=_UNFINISHED)
 
 
-def unfinished_of(tx: Tx, feed_id: int) -> Sequence[OpenRun]:
-    """Return the feed's runs that have not ended, oldest first."""
-    return tx.all(_OPEN, feed_id=feed_id, states=[state.value for state in RunState if not state.ended])
+def unfinished_of(tx: Tx, feed_id: int) -> Sequence[tuple[int, str | None]]:
+    """Return the feed's runs that have not ended, oldest first: of each its id and the name of its file in ``.claimed/``."""
+    return tx.all(_OPEN, feed_id=feed_id, states=_UNFINISHED)
 
 
 def held(tx: Tx, feed: str) -> Sequence[Run]:
@@ -240,8 +241,7 @@ def applied_before(tx: Tx, feed_id: int, sha256: str) -> bool:
 
 
 def clock_went_back(tx: Tx, feed_id: int) -> bool:
-    """Return whether a run of the feed began or ended later than now: what it decided by the date may be decided otherwise
-    now."""
+    """Return whether a run of the feed began or ended later than now: its decisions by date may be others now."""
     latest = tx.one(_LATEST_TIMES, feed_id=feed_id) or ()
     return any(time is not None and time > micros(tx.now.instant) for time in latest)
 
@@ -255,6 +255,82 @@ def is_behind(tx: Tx, feed_id: int, run_id: int) -> bool:
 def _newest_applied(tx: Tx, feed_id: int) -> Run | None:
     """Return the newest run of a file of the feed that was applied, at least in part."""
     return next((run for run in tx.each(_APPLIED, feed_id=feed_id) if run.proved_usable), None)
+
+
+# -- the newest runs of feeds ----------------------------------------------------------------------------------
+
+_each = aliased(RunRow)
+_newest_id = sa.select(sa.func.max(col(_each.id))).where(col(_each.feed_id) == col(FeedRow.id))
+_NEWEST_OF_EACH = Statement(
+    _SELECT.where(among(FeedRow.name, "feeds"), col(RunRow.id) == _newest_id.scalar_subquery()).order_by(
+        col(RunRow.id)
+    )
+)
+_LAST_FILE = Statement(
+    _SELECT.where(_of_name, col(RunRow.kind) == RunKind.FILE.value).order_by(_newest_first).limit(1)
+)
+_SUCCESSES = Statement(_SELECT.where(_of_name, among(RunRow.state, "states")).order_by(_newest_first))
+_first_shown = (
+    sa.select(col(_each.id))
+    .where(col(_each.feed_id) == col(FeedRow.id))
+    .order_by(col(_each.id).desc())
+    .limit(1)
+    .offset(bindparam("before"))
+)
+_STRIPS = Statement(
+    sa.select(col(FeedRow.name), col(RunRow.id), col(RunRow.state))
+    .join(RunRow, col(RunRow.feed_id) == FeedRow.id)
+    .where(
+        among(FeedRow.name, "feeds"),
+        col(RunRow.id) >= sa.func.coalesce(_first_shown.scalar_subquery(), 0),
+    )
+    .order_by(col(RunRow.id))
+)
+
+
+def strips(tx: Tx, feeds: Collection[str], limit: int) -> dict[str, list[tuple[int, str]]]:
+    """Return (id, state) of the newest ``limit`` runs of each of the feeds with these names, oldest first."""
+    shown: dict[str, list[tuple[int, str]]] = {feed: [] for feed in feeds}
+    for feed, number, state in tx.all(_STRIPS, feeds=[*feeds], before=limit - 1) if feeds else ():
+        shown[feed].append((number, state))
+    return {feed: runs[-limit:] for feed, runs in shown.items()}
+
+
+class LastRuns(NamedTuple):
+    """Of the runs of a feed: the newest, the newest whose file was taken, and the newest of a file."""
+
+    newest: Run | None
+    success: Run | None
+    file: Run | None
+
+
+#: Of a feed without runs.
+NO_RUNS = LastRuns(None, None, None)
+
+
+def last_runs(tx: Tx, feeds: Collection[str]) -> dict[str, LastRuns]:
+    """Return the last runs of each of the feeds with these names. A feed whose newest run took a file costs no statement of
+    its own."""
+    latest = {run.feed: run for run in tx.all(_NEWEST_OF_EACH, feeds=[*feeds])} if feeds else {}
+    return {feed: _last_runs(tx, latest[feed]) if feed in latest else NO_RUNS for feed in feeds}
+
+
+def _last_runs(tx: Tx, newest: Run) -> LastRuns:
+    if newest.is_success:
+        return LastRuns(newest, newest, newest)
+    file = newest if newest.kind is RunKind.FILE else last_file(tx, newest.feed)
+    return LastRuns(newest, last_success(tx, newest.feed), file)
+
+
+def last_file(tx: Tx, feed: str) -> Run | None:
+    """Return the newest run of a file of the feed with that name."""
+    return tx.one(_LAST_FILE, feed=feed)
+
+
+def last_success(tx: Tx, feed: str) -> Run | None:
+    """Return the newest run of the feed with that name whose file was taken."""
+    states = [RunState.SUCCEEDED.value, RunState.PARTIAL.value, RunState.UNCHANGED.value]
+    return next((run for run in tx.each(_SUCCESSES, feed=feed, states=states) if run.is_success), None)
 
 
 # -- crashes -------------------------------------------------------------------------------------------------

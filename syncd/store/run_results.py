@@ -1,4 +1,4 @@
-"""What a run found beside jobs: rows that it refused, warnings, unknown values; and the plan of a held run."""
+"""The results of a run beside jobs: refused rows, warnings, unknown values; and the plan of a held run."""
 
 from __future__ import annotations
 
@@ -29,14 +29,17 @@ from syncd.store.model import (
 )
 from syncd.store.transactions import Tx
 
-_found = msgspec.json.Decoder(dict[str, list[tuple[str, int]]]).decode
-_errors = msgspec.json.Decoder(list[tuple[str, str, str, Any]]).decode
+_decode_unknown = msgspec.json.Decoder(dict[str, list[tuple[str, int]]]).decode
+_decode_errors = msgspec.json.Decoder(list[tuple[str, str, str, Any]]).decode
 
-_REJECTED = Columns(
-    RejectedRow, RunRejected, errors=lambda text: tuple(shared_problem(*values) for values in _errors(text))
-)
+
+def _errors(text: str) -> tuple[Problem, ...]:
+    return tuple(shared_problem(*values) for values in _decode_errors(text))
+
+
+_REJECTED = Columns(RejectedRow, RunRejected, errors=_errors)
 _WARNING = Columns(FeedWarning, RunWarning)
-_UNKNOWN = Columns(UnknownValues, RunUnknown, found=_found)
+_UNKNOWN = Columns(UnknownValues, RunUnknown, found=_decode_unknown)
 _GET_REJECTED = Statement(
     _REJECTED.select()
     .where(*matching(RunRejected.run_id))
@@ -69,10 +72,9 @@ def rejected_rows(tx: Tx, run_id: int) -> Iterator[RejectedRow]:
     return tx.each(_GET_REJECTED, run_id=run_id)
 
 
-def some_errors(tx: Tx, run_id: int, limit: int) -> list[list[Problem]]:
+def some_errors(tx: Tx, run_id: int, limit: int) -> list[tuple[Problem, ...]]:
     """Return the errors of up to ``limit`` rejected rows of the run, in no particular order."""
-    found = tx.scalars(_SOME_ERRORS, run_id=run_id, limit=limit)
-    return [[shared_problem(*values) for values in _errors(text)] for text in found]
+    return [_errors(text) for text in tx.scalars(_SOME_ERRORS, run_id=run_id, limit=limit)]
 
 
 def add_warnings(tx: Tx, run_id: int, warnings: Iterable[FeedWarning]) -> None:
@@ -86,14 +88,14 @@ def warnings(tx: Tx, run_id: int) -> Iterator[FeedWarning]:
 
 
 def set_unknown(tx: Tx, run_id: int, unknown: UnknownValues) -> None:
-    """Keep ``unknown`` in place of what was there."""
+    """Keep ``unknown`` in place of the former ones."""
     tx.run(_FORGET_UNKNOWN, run_id=run_id)
-    found = {
+    by_name = {
         clean(name): [(clean(value), rows) for value, rows in values]
         for name, values in unknown.found.items()
     }
-    if found:
-        tx.run(_ADD_UNKNOWN, run_id=run_id, found=to_json(found), toml=clean(unknown.toml))
+    if by_name:
+        tx.run(_ADD_UNKNOWN, run_id=run_id, found=to_json(by_name), toml=clean(unknown.toml))
 
 
 def unknown(tx: Tx, run_id: int) -> UnknownValues:
@@ -107,7 +109,7 @@ def clear(tx: Tx, run_id: int) -> None:
 
 
 def set_plan(tx: Tx, run_id: int, payload: bytes | None) -> None:
-    """Keep what a held run would do, as the importer packed it; None: forget it."""
+    """Keep the plan of a held run, as the importer packed it; None: forget it."""
     if payload is None:
         tx.run(_FORGET_PLAN, run_id=run_id)
     else:
