@@ -6,10 +6,9 @@ from typing import Any, cast
 import pytest
 
 from syncd import shipped_data
-from syncd.domain import Employer, JobInput, Location, Place, place_key
+from syncd.domain import Actor, ActorKind, Create, Employer, JobInput, Location, Place, place_key
 from syncd.domain.places import parse_place
 from syncd.store import Store, Tx, employers, jobs, places
-from syncd.store.jobs import upsert
 from tests.store.board import Board, OpenStore
 
 FOUND = [
@@ -133,8 +132,6 @@ def test_an_added_place_keeps_its_id_and_is_its_employers(
 
 
 def test_two_jobs_of_one_batch_share_a_new_place(store: Store, employer: Employer, board: Board) -> None:
-    from syncd.domain import Create
-
     new = find(store, employer, "Petit-Lac, QC")
     jobs = board.apply(*(Create(board.job(locations=(new,))) for _ in range(3)))
     assert {job.locations[0].id for job in jobs} == {places.FIRST_ADDED}
@@ -144,8 +141,6 @@ def test_a_write_that_fails_adds_no_place(store: Store, employer: Employer, boar
     new = find(store, employer, "Petit-Lac, QC")
 
     def fn(tx: Tx) -> None:
-        from syncd.domain import Actor, ActorKind, Create
-
         jobs.apply(tx, [Create(board.job(locations=(new,)))], Actor(ActorKind.KEY, 1))
         raise ZeroDivisionError
 
@@ -176,16 +171,3 @@ def test_new_place_data_changes_names_and_removes_nothing(
     assert find(later, employer, "New Place, ON").id == 7
     assert find(later, employer, "Toronto").id == 6167865
     assert find(later, employer, "Montréal").id == 0
-
-
-def test_an_upsert_with_an_unknown_place_twice_is_one_job_unchanged(store: Store, employer: Employer) -> None:
-    from syncd.domain import Actor, ActorKind
-
-    sent = JobInput(
-        {"title": "x", "referenceId": "A", "categories": (1,), "locations": (Place("Petit-Lac", "QC"),)}
-    )
-    put = [
-        store.write(lambda tx: upsert.put(tx, employer.id, sent, Actor(ActorKind.KEY, 1))) for _ in range(2)
-    ]
-    assert put[0][0] == put[1][0]
-    assert [created for _, created in put] == [True, False]

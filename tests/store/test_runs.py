@@ -10,9 +10,6 @@ from typing import Any
 import pytest
 
 from syncd.domain import (
-    Actor,
-    ActorKind,
-    ArchivedBy,
     Employer,
     FeedWarning,
     HoldScope,
@@ -24,9 +21,8 @@ from syncd.domain import (
     UnknownValues,
 )
 from syncd.errors import NotFound, Problem
-from syncd.store import Store, employers, feeds, history, run_results, runs
+from syncd.store import Store, employers, feeds, run_results, runs
 from tests.clock import Clock
-from tests.store.board import Board
 
 Begin = Callable[..., Run]
 End = Callable[..., Run]
@@ -228,30 +224,6 @@ def test_no_value_of_a_feed_breaks_the_log(begin: Begin, store: Store, value: ob
     store.write(lambda tx: run_results.add_warnings(tx, run.id, [FeedWarning("x", "\ud800", 1, "\ud800")]))
     [found] = store.read(lambda tx: list(run_results.rejected_rows(tx, run.id)))
     assert found.errors[0].code == "wrong_type"
-
-
-def test_what_a_run_changed_is_listed_in_order(begin: Begin, board: Board, store: Store) -> None:
-    run = begin()
-    actor = Actor(ActorKind.RUN, run.id)
-    job = board.create(reference_id="A")
-    board.archive(job, ArchivedBy.MISSING, actor, run_id=run.id)
-    [change] = store.read(lambda tx: list(history.of_run(tx, run.id)))
-    assert (change.action, change.reference_id, change.job_id, change.before) == (
-        "archived",
-        "A",
-        job.id,
-        {"status": "active"},
-    )
-
-
-def test_a_held_plan_is_kept_until_it_is_settled(begin: Begin, store: Store) -> None:
-    run = begin()
-    assert store.read(lambda tx: run_results.plan(tx, run.id)) is None
-    for payload in (b"\x00one", b"two"):
-        store.write(partial(run_results.set_plan, run_id=run.id, payload=payload))
-        assert store.read(lambda tx: run_results.plan(tx, run.id)) == payload
-    store.write(lambda tx: run_results.set_plan(tx, run.id, None))
-    assert store.read(lambda tx: run_results.plan(tx, run.id)) is None
 
 
 def test_old_runs_go_but_not_what_is_still_needed(begin: Begin, end: End, store: Store, clock: Clock) -> None:

@@ -76,11 +76,6 @@ def together(store: Store, *fns: Callable[[Tx], object]) -> list[object]:
     return [future.exception() or future.result() for future in futures]
 
 
-def test_what_was_acknowledged_is_seen_by_others(store: Store, path: Path) -> None:
-    store.write(put("t-1"))
-    assert seen(path) == {"t-1": "x"}
-
-
 def test_writes_that_wait_are_committed_together(store: Store, path: Path) -> None:
     def look(tx: Tx) -> dict[str, dict[str, str]]:
         mine = dict(tx.execute("SELECT name, value FROM setting WHERE name LIKE 't-%'").fetchall())
@@ -196,12 +191,6 @@ def test_many_threads_write_and_every_write_counts_once(store: Store, path: Path
     assert seen(path) == {f"t-{n}": "x" for n in range(640) if n % 7}
 
 
-def test_a_function_sees_what_was_written_before_it(store: Store) -> None:
-    added = store.write(lambda tx: employers.add(tx, "Acme"))
-    assert store.write(lambda tx: employers.get(tx, added.id)) == added
-    assert store.read(lambda tx: employers.get(tx, added.id)) == added
-
-
 @pytest.mark.parametrize("door", ["read", "look_up"])
 def test_reads_go_on_while_a_write_is_under_way_and_see_it_once_it_is_acknowledged(
     store: Store, door: str
@@ -262,13 +251,6 @@ def test_a_read_cannot_write(store: Store) -> None:
     with pytest.raises(StoreBusy):
         store.read(lambda tx: employers.add(tx, "Acme"))
     assert store.read(employers.all) == []
-
-
-def test_a_read_that_raises_leaves_no_open_snapshot(store: Store) -> None:
-    with pytest.raises(ZeroDivisionError):
-        store.read(lambda tx: 1 / 0)
-    store.write(lambda tx: employers.add(tx, "Acme"))
-    assert len(store.read(employers.all)) == 1
 
 
 async def test_handlers_write_and_read_without_blocking_the_loop(store: Store) -> None:

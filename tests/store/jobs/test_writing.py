@@ -21,7 +21,6 @@ from syncd.domain import (
     Location,
     Salary,
     Status,
-    Unchanged,
     Update,
 )
 from syncd.errors import StoreError
@@ -98,21 +97,6 @@ def test_an_update_of_one_field_writes_that_and_leaves_the_rest(
     )
 
 
-@pytest.mark.parametrize("name", ["title", "reference_id"])
-def test_what_an_update_changed_is_found_by_its_new_text_only(
-    board: Board, store: Store, employer: Employer, name: str
-) -> None:
-    old: dict[str, Any] = {name: "Ancien"}
-    new: dict[str, Any] = {name: "Élan"}
-    before = board.create(**old)
-    board.update(before, **new)
-
-    def found(q: str) -> int:
-        return store.read(lambda tx: jobs.page(tx, employer.id, q=q, status=None, page=1, page_size=10))[0]
-
-    assert (found("ancien"), found("elan")) == (0, 1)
-
-
 def test_an_update_of_a_title_touches_none_of_the_indexes_on_dates_and_status() -> None:
     before = Job(
         id=7, employer_id=1, reference_id="A", title="Cook", published_at=datetime(2026, 1, 2, tzinfo=UTC),
@@ -156,21 +140,6 @@ def test_no_id_beyond_int32_is_given_out(board: Board, store: Store) -> None:
         board.create()
 
 
-def test_an_update_raises_the_version_and_keeps_the_id(
-    board: Board, store: Store, employer: Employer
-) -> None:
-    job = board.create()
-    after = board.update(job, title="Chief baker")
-    assert (after.id, after.version, after.title) == (job.id, 2, "Chief baker")
-    assert store.read(lambda tx: jobs.get(tx, employer.id, job.id)) == after
-
-
-def test_an_unchanged_writes_nothing(board: Board, store: Store) -> None:
-    job = board.create()
-    assert board.apply(Unchanged(job)) == [job]
-    assert len(changes_of(store, job.employer_id, job.id)) == 1
-
-
 def test_a_stale_decision_is_refused_and_changes_nothing(
     board: Board, store: Store, employer: Employer
 ) -> None:
@@ -187,13 +156,6 @@ def test_a_stale_decision_is_refused_and_changes_nothing(
             board.apply(Update(other, replace(other, title="Cook"), ("title",)), change)
     assert store.read(lambda tx: jobs.by_ids(tx, [job.id, other.id])) == {job.id: newer, other.id: other}
     assert store.read(jobs.totals) == {(employer.id, "active"): 2}
-
-
-def test_a_deleted_job_cannot_be_updated(board: Board) -> None:
-    job = board.create()
-    board.delete(job)
-    with pytest.raises(StaleDecision):
-        board.update(job, title="Cook")
 
 
 def test_a_reference_freed_in_a_batch_can_be_used_in_it(

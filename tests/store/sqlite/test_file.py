@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from syncd.domain import RunState
-from syncd.errors import StoreBusy, StoreError, StoreInUse, StoreTooNew
+from syncd.errors import StoreBusy, StoreError, StoreInUse
 from syncd.store import Store, Tx, employers, runs, schema, utc_now
 from syncd.store.facts import prove_writable
 from syncd.store.jobs import reading
@@ -59,15 +59,6 @@ def test_a_second_daemon_is_refused_commands_are_not(path: Path) -> None:
             command.write(lambda tx: employers.add(tx, "Acme"))
         assert [e.name for e in daemon.read(employers.all)] == ["Acme"]
     opened(path, exclusive=True).close()
-
-
-def test_the_lock_is_free_again_after_a_refused_opening(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    connection.close()
-    for _ in range(2):
-        with pytest.raises(StoreTooNew):
-            opened(path, exclusive=True)
 
 
 def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
@@ -122,14 +113,6 @@ def test_nothing_is_written_to_a_file_that_was_taken_away_until_it_is_back(tmp_p
         (tmp_path / "aside.db").rename(tmp_path / "syncd.db")
         store.write(lambda tx: employers.add(tx, "After"))
         assert [found.name for found in store.read(employers.all)] == ["Before", "After"]
-
-
-def test_what_is_no_store_says_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "syncd.db").write_bytes(b"no database" * 999)
-    with pytest.raises(
-        StoreError, match=r"damaged or is not a store \(file is not a database\); stop syncd and put a backup"
-    ):
-        Store.open(f"sqlite:///{tmp_path}/syncd.db", timezone=TORONTO)
 
 
 def test_a_store_that_another_process_has_locked_is_busy_not_broken(
