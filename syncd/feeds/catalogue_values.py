@@ -63,7 +63,6 @@ class EntryFinder:
         return self.by_name(name) if len(name) <= _MAX_NAME else None
 
     def similar(self, value: object) -> str | None:
-        """Return the name in the catalogue that ``value`` may be a misspelling of."""
         near = near_names(spelled(value), (entry.name for entry in self.entries.values()))
         return near[0] if near else None
 

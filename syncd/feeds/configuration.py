@@ -272,7 +272,6 @@ def _member(table: Map[str, Any], key: str, parse: Callable[[object], T], defaul
 
 
 def _policy(values: Map[str, Any], base: Policy, scope: Scope) -> Policy:
-    """Return ``base`` with the changes of the feed's file."""
     changes: dict[str, Any] = {}
     for setting in fields(Policy):
         name, usual = setting.name, getattr(base, setting.name)
@@ -294,7 +293,6 @@ def _threshold(values: Map[str, Any], name: str, base: Threshold, counted: str, 
 
 
 def _read_spec(table: Map[str, Any], scope: Scope) -> ReadSpec:
-    """Return the ``[read]`` section."""
     scope.keys(table, READ_KEYS)
     form: Any = _member(table, "format", one_of(*FORMATS), None, scope)
     records = _member(table, "records", filled_text, None, scope)

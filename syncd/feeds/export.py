@@ -32,14 +32,10 @@ def jsonld(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Ite
     lead = '{"@context": "https://schema.org", "@graph": [\n'
     start = lead
     for job in jobs:
-        yield lead + _json_in_a_page(_posting(job, employer, catalogue))
+        posting = _JSON.encode(_posting(job, employer, catalogue))
+        yield lead + posting.replace(b"<", b"\\u003c").decode()  # may stand in a ``script`` element of a page
         lead = ",\n"
     yield start + "]}\n" if lead is start else "\n]}\n"
-
-
-def _json_in_a_page(document: Mapping[str, object]) -> str:
-    """Return JSON that may stand in a ``script`` element of a page: ``<``, which only texts have, is ``\\u003c``."""
-    return _JSON.encode(document).replace(b"<", b"\\u003c").decode()
 
 
 def _posting(job: Job, employer: Employer, catalogue: Catalogue) -> dict[str, Any]:
@@ -117,7 +113,6 @@ def _common(job: Job, employer: Employer, catalogue: Catalogue) -> dict[str, str
 
 
 def _pay(salary: Salary | None) -> str:
-    """``$25.50 - $30 per hour + commission``."""
     if salary is None:
         return ""
     amounts = [_dollars(n) for n in (salary.amount, salary.max_amount) if n is not None]

@@ -86,12 +86,10 @@ def strict_boolean(text: str) -> object:
 
 
 def integer(text: str) -> object:
-    """Return an int where the text is one, else the text."""
     stripped = text.strip()
     return int(stripped) if _INT.match(stripped) else text
 
 
 def decimal(text: str) -> object:
-    """Return a Decimal where the text is a plain number, else the text."""
     stripped = text.strip()
     return Decimal(stripped) if _DECIMAL.match(stripped) else text

@@ -44,7 +44,6 @@ def value(thing: object) -> str:
 
 
 def comment(words: str) -> list[str]:
-    """Return the words as ``# `` lines of at most about 100 characters."""
     mark = "# "
     return wrap(
         " ".join(words.split()),

@@ -68,7 +68,6 @@ class XmlNode:
 
 
 def element_of(item: Any) -> Any:
-    """Return the element of a record's item."""
     return item.element() if item.__class__ is FlatRecord else item
 
 
@@ -101,7 +100,6 @@ def text_of(value: Any, markup: bool = False) -> Any:
 
 
 def inner_markup(element: Any) -> str:
-    """Return the content between an element's tags, as markup."""
     parts = [escape(element.text or "", quote=False)]
     parts += [etree.tostring(child, encoding="unicode", method="html") for child in element]
     return "".join(parts)

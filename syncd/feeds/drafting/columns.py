@@ -57,7 +57,6 @@ SURELY_DESCRIPTION = ("description", "jobdescription", "descriptionposte")
 
 
 def comparable(name: str) -> str:
-    """Return a name as it is compared."""
     words = name_key(name.replace("#", " number ")).split()
     return "".join(word for word in words if word not in _EMPTY) or "".join(words)
 
@@ -136,7 +135,6 @@ class Column:
 
 @lru_cache(maxsize=1024)
 def _last_steps(selector: str) -> tuple[str, str]:
-    """Return the last step of a path, and its last two together."""
     steps = [step for step in re.split(r"[./@\[\]\"]+", selector) if step]
     return (comparable(steps[-1]) if steps else ""), comparable("".join(steps[-2:]))
 
@@ -179,6 +177,7 @@ def _dates(text: str) -> set[str]:
 
 
 Fits = Callable[[Column], bool]
+Order = Callable[[Column], tuple[float, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,20 +211,24 @@ class ColumnSearch:
         )
         return columns[: _MAX_ALTERNATIVES if columns and columns[0].filled < self.records else 1]
 
-    def alike(self, field: str, fits: Fits, order: Callable[[Column], tuple[float, ...]]) -> list[Column]:
+    def alike(self, field: str, fits: Fits, order: Order) -> list[Column]:
         """Return the one column, if any, whose values alone fit; the first by ``order``, then by name."""
         columns = [c for c in self.all if fits(c) and not c.against(field)]
         return sorted(columns, key=lambda c: (*order(c), c.selector))[:1]
 
+    def find(self, field: str, fits: Fits, looks: Fits, order: Order, words: str) -> tuple[list[Column], str]:
+        """Return the columns of the field's names, else the one that looks like it, and the reason in words."""
+        if columns := self.named(field, fits):
+            return columns, "by its name"
+        return self.alike(field, looks, order), f"by its values: {words}"
+
     def is_unique(self, column: Column) -> bool:
-        """Return whether nearly every record has a value of its own."""
         filled = (
             column.filled >= self.records * 0.9 or column.filled == self.records - 1 > 1
         )  # a row may lack it
         return filled and column.different >= min(column.values, MAX_DIFFERENT) * 0.9
 
     def guess(self, field: str, used: Sequence[Column], expression: object, why: str) -> Guess:
-        """Return the guess that ``field`` is made from the columns ``used``."""
         share = min(1.0, max((column.filled for column in used), default=0) / self.records)
         return Guess(field, expression, why, tuple(used), share)
 
@@ -240,6 +243,5 @@ def _selectable(selector: str, form: Format) -> bool:
 
 
 def one_or_list(columns: Sequence[Column]) -> object:
-    """Return the selector of one column, or the list of selectors."""
     selectors = [column.selector for column in columns]
     return selectors[0] if len(selectors) == 1 else selectors

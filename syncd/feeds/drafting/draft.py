@@ -195,12 +195,10 @@ class Drafter:
 
 
 def _first_step(selector: str) -> str:
-    """Return the first step of a path, as names are compared."""
     return comparable(re.split(r"[./\[]", selector.strip("./@"), maxsplit=1)[0])
 
 
 def _order(expression: object) -> str | None:
-    """Return the order of day and month in a guessed date, if it is known."""
     formats = expression.get("date", ()) if isinstance(expression, dict) else ()
     return next((name for name in formats if name in ("dmy", "mdy")), None)
 

@@ -261,7 +261,6 @@ def _lookups(findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[
 
 
 def _inventory(survey: Survey, fields: Mapping[str, Guess]) -> Lines:
-    """Yield all places of the records that have a value."""
     used = {column.selector: guess.field for guess in fields.values() for column in guess.columns}
     columns = list(survey.columns.values())
     yield f"# What the records have: how many of {survey.records:,} have it, and samples."

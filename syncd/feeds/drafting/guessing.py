@@ -40,7 +40,6 @@ _INTERNAL = frozenset(("internal", "internal only", "internal posting", "interne
 
 
 def guess_fields(columns: ColumnSearch) -> dict[str, Guess]:
-    """Return the guesses by field, in the order in which a person would read them."""
     made = (
         _guess_reference(columns),
         _guess_title(columns),
@@ -58,7 +57,6 @@ def guess_fields(columns: ColumnSearch) -> dict[str, Guess]:
 
 
 def several_companies(columns: ColumnSearch) -> Column | None:
-    """Return the column that names several companies, if there is one."""
     companies = columns.named("company", lambda c: c.average < 100 and 1 < c.different <= MAX_SAMPLES)
     return companies[0] if companies else None
 
@@ -80,13 +78,11 @@ def internal_postings(columns: ColumnSearch) -> tuple[Column, str] | None:
 
 
 def guess_company(columns: ColumnSearch) -> str | None:
-    """Return the employer's name as the file has it, if it has one in most records."""
     companies = columns.named("company", lambda column: column.average < 100 and column.different <= 3)
     return companies[0].samples[0] if companies and companies[0].filled * 2 > columns.records else None
 
 
 def near_addresses(columns: ColumnSearch) -> list[Column]:
-    """Return the columns with the name of an address to apply at, but without such addresses."""
     return columns.named(URL_FIELD, lambda c: c.share("url", "host", "email") <= 0.5)
 
 
@@ -97,21 +93,14 @@ def _guess_reference(columns: ColumnSearch) -> Guess | None:
         short = column.longest <= FIELD["referenceId"].most
         return short and columns.is_unique(column) and not column.kinds["url"] and not column.kinds["html"]
 
-    ids = columns.named("referenceId", usable)[:1]
-    why = "by its name; different in each record"
+    def looks(column: Column) -> bool:
+        short = column.average <= 40 and ID_LIKE.match(column.name) is not None
+        return short and usable(column) and column.filled == columns.records > 1
+
+    ids, why = columns.find("referenceId", usable, looks, lambda c: (c.longest,), "short")
     if not ids:
-        ids = columns.alike(
-            "referenceId",
-            lambda c: (
-                usable(c)
-                and c.filled == columns.records > 1
-                and c.average <= 40
-                and ID_LIKE.match(c.name) is not None
-            ),
-            lambda c: (c.longest,),
-        )
-        why = "by its values: short, different in each record"
-    return columns.guess("referenceId", ids, ids[0].selector, why) if ids else _guess_derived(columns)
+        return _guess_derived(columns)
+    return columns.guess("referenceId", ids[:1], ids[0].selector, f"{why}; different in each record")
 
 
 def _guess_derived(columns: ColumnSearch) -> Guess | None:
@@ -135,26 +124,18 @@ def _guess_derived(columns: ColumnSearch) -> Guess | None:
 
 
 def _guess_title(columns: ColumnSearch) -> Guess | None:
-    """Return the column with a title's name, else the one with short, different texts."""
-
     def fits(column: Column) -> bool:
         plain = column.share("url", "email", "number", "html", "money") < 0.5
         return column.average < _MAX_TITLE and plain and column.share(*_DATES) < 0.5
 
-    titles = columns.named("title", fits)
-    why = "by its name"
-    if not titles:
-        titles = columns.alike(
-            "title",
-            lambda c: (
-                fits(c)
-                and 5 < c.average < 120
-                and c.filled > columns.records * 0.8
-                and c.different * 4 > c.values
-            ),
-            lambda c: (not _TITLE.search(c.name), -c.different),
-        )
-        why = "by its values: short, different texts"
+    def looks(column: Column) -> bool:
+        different = column.different * 4 > column.values and column.filled > columns.records * 0.8
+        return different and 5 < column.average < 120 and fits(column)
+
+    def order(column: Column) -> tuple[float, ...]:
+        return not _TITLE.search(column.name), -column.different
+
+    titles, why = columns.find("title", fits, looks, order, "short, different texts")
     if not titles:
         return None
     source = one_or_list(titles)
@@ -164,23 +145,19 @@ def _guess_title(columns: ColumnSearch) -> Guess | None:
 
 
 def _guess_description(columns: ColumnSearch) -> Guess | None:
-    """Return the columns with a description's name, else the one with the longest texts."""
-
     def fits(column: Column) -> bool:
         long = column.average > 40 or column.share("html") > 0.3
         return long and column.share("url", "email", "number") < 0.5
 
-    texts = columns.named("description", fits)
+    def looks(column: Column) -> bool:
+        long = column.average > _MIN_DESCRIPTION or column.share("html") > 0.5
+        return long and column.filled > columns.records * 0.5 and fits(column)
+
+    texts, why = columns.named("description", fits), "by its name"
     if not texts:
-        sure = [c for c in columns.all if c.name in SURELY_DESCRIPTION]
-        texts = [c for c in sure if not c.share("url", "email")][:1]
-    why = "by its name"
+        texts = [c for c in columns.all if c.name in SURELY_DESCRIPTION and not c.share("url", "email")][:1]
     if not texts:
-        most = [c for c in columns.all if c.filled > columns.records * 0.5]
-        long = [c.selector for c in most if c.average > _MIN_DESCRIPTION or c.share("html") > 0.5]
-        texts = columns.alike(
-            "description", lambda c: c.selector in long and fits(c), lambda c: (-c.average,)
-        )
+        texts = columns.alike("description", looks, lambda c: (-c.average,))
         why = "by its values: the longest texts"
     if not texts:
         return None
@@ -217,19 +194,19 @@ def _is_data_type(column: Column) -> bool:
 
 def _guess_status(columns: ColumnSearch) -> Guess | None:
     """Return only a column that has no more values than were sampled, and where every one of them is known."""
-    statuses = columns.named(
-        "status", lambda c: c.values > 0 and c.different <= MAX_SAMPLES and is_status(c)
-    )[:1]
+    statuses = columns.named("status", lambda c: c.different <= MAX_SAMPLES and is_status(c))
     if not statuses or statuses[0].filled < columns.records * 0.9:
         return None
-    return columns.guess("status", statuses, statuses[0].selector, "by its name and values")
+    return columns.guess("status", statuses[:1], statuses[0].selector, "by its name and values")
 
 
 def _guess_address(columns: ColumnSearch, field: str, kind: str, bare: str = "") -> Guess | None:
     """Return the address to apply at. ``bare`` is a kind that counts as well in a column of the right name."""
-    addresses = columns.named(field, lambda c: c.kinds[kind] + c.kinds[bare] > 0.5 * c.values)
-    why = "by its name"
-    if not addresses:
-        addresses = columns.alike(field, lambda c: c.share(kind) > 0.8, lambda c: (-c.filled, -c.different))
-        why = f"by its values: {'web' if kind == 'url' else 'e-mail'} addresses"
+    addresses, why = columns.find(
+        field,
+        lambda c: c.kinds[kind] + c.kinds[bare] > 0.5 * c.values,
+        lambda c: c.share(kind) > 0.8,
+        lambda c: (-c.filled, -c.different),
+        f"{'web' if kind == 'url' else 'e-mail'} addresses",
+    )
     return columns.guess(field, addresses, one_or_list(addresses), why) if addresses else None

@@ -56,7 +56,6 @@ def _formats(column: Column, columns: ColumnSearch) -> list[str]:
 
 
 def _day_or_month_first(kinds: Counter[str]) -> str | None:
-    """Return the order that more of the dates have."""
     dmy, mdy = (kinds[f"date:{order}"] for order in _ORDERS)
     return None if dmy == mdy else "dmy" if dmy > mdy else "mdy"
 
@@ -115,7 +114,6 @@ def _are_two(city: list[Column], province: list[Column]) -> bool:
 
 
 def _lacks_province(place: list[Column], province: list[Column]) -> bool:
-    """Return whether the province of the places is in another column."""
     if not place or not province or place[0] is province[0]:
         return False
     return place[0].share("place") <= 0.3 < province[0].share("province")
@@ -131,14 +129,12 @@ def _city_and_province(city: Column, province: Column, *, each: bool) -> dict[st
 
 
 def _parted(selector: str) -> tuple[str, str, str]:
-    """Return the path above its last step, the mark between them, and that step."""
     if '"' in selector or "@" in selector:
         return "", "", selector
     return selector.rpartition("/" if "/" in selector else ".")
 
 
 def guess_salary(columns: ColumnSearch) -> Guess | None:
-    """Return the amounts with their period, a text, or both."""
     parts = {
         "amount": columns.named("amount", _has_amounts),
         "maxAmount": columns.named("maxAmount", _has_amounts),
@@ -176,6 +172,5 @@ def _pay_text(columns: list[Column]) -> object:
 
 
 def _period_in(column: Column) -> str | None:
-    """Return the period of the amounts by the column's name: "Hourly Rate"."""
     words = name_key(column.selector).split()
     return next((PERIODS[word] for word in words if word in PERIODS), None)

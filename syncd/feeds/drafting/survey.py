@@ -185,7 +185,6 @@ class Survey:
         return ColumnSearch(self.columns.values(), self.format, self.records)
 
     def presets(self) -> list[tuple[str, float]]:
-        """Return the presets that fit, with their scores, the likeliest first."""
         return find_preset(self.format, self.path, self.fields)
 
 

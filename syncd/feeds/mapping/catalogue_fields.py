@@ -54,7 +54,6 @@ _GLUED = re.compile(r"(?<=[a-z\u00e0-\u00ff])(?=[A-Z])")
 
 
 def _choice(right: FieldExpression) -> FieldFunction:
-    """Return the function of the first value that the catalogue knows."""
     find = _finder(right.field, right.context)
     default = _constant_ids(right, find)
     of_positions = right.field.catalogue == "position_types" and find.id_of("part time") == PART

@@ -92,8 +92,12 @@ def compile_field(
     the whole field."""
     parts = expression if isinstance(expression, list) else []
     if any(isinstance(part, dict) and compiler.has_options(part) for part in parts):
-        places = ((part, scope.at(i)) for i, part in enumerate(parts, 1))
-        return _first_of([compile_field(compiler, field, part, context, place) for part, place in places])
+        alternatives = [
+            compile_field(compiler, field, part, context, scope.at(i)) for i, part in enumerate(parts, 1)
+        ]
+        return lambda node, log: next(
+            (value for function in alternatives if (value := function(node, log)) is not None), None
+        )
     context = compiler.prepare(field, context)
     if not isinstance(expression, dict):
         source = compile_source(expression, context, scope)
@@ -105,17 +109,6 @@ def compile_field(
     bare = compiler.bare and compiler.has_options(expression) and not plain
     source = NOTHING if alone or bare else compile_table(plain, context, scope)
     return compiler.compile(FieldExpression(field, expression, source, context, scope))
-
-
-def _first_of(functions: list[FieldFunction]) -> FieldFunction:
-    def value(node: Any, log: RowLog) -> object:
-        for function in functions:
-            result = function(node, log)
-            if result is not None:
-                return result
-        return None
-
-    return value
 
 
 def first_few(items: list[Any], name: str, most: int | None, log: RowLog) -> list[Any]:

@@ -143,7 +143,6 @@ class Mapping:
         return MappedRow(body, _reference(body), tuple(log.problems), tuple(log.warnings), tuple(log.unknown))
 
     def lookup_of(self, field: str) -> str | None:
-        """Return the name of the (first) lookup that a field uses, or None."""
         return next(lookups_in((self._fields or {}).get(field)), None)
 
     def unused(self, columns: Sequence[str]) -> list[str]:

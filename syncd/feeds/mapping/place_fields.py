@@ -108,7 +108,6 @@ def _checked(items: list[TidyPlace], name: str, strict: bool, log: RowLog) -> ob
 
 
 def _distinct(places: Iterable[TidyPlace]) -> list[TidyPlace]:
-    """Return one of each place; of several spellings the first."""
     distinct: dict[tuple[str, str], TidyPlace] = {}
     for place in places:
         distinct.setdefault(place.identity, place)
@@ -116,7 +115,6 @@ def _distinct(places: Iterable[TidyPlace]) -> list[TidyPlace]:
 
 
 def _default(right: FieldExpression) -> list[TidyPlace]:
-    """Return the places of ``default``, which the feed's file vouches for."""
     scope = right.scope.at("default")
     places = [read_place(spelled(value)) for value in constants(right.options.get("default", []), scope)]
     for place in places:

@@ -181,7 +181,6 @@ def _member(field: JobField, value: Any, by_name: _Finders) -> object:
 
 
 def _cells(body: Body, by_name: _Finders) -> Iterator[str]:
-    """Yield the cells of ``COLUMNS``."""
     for field, member in COLUMNS.values():
         shown, value = field, body[field.name]
         if member is not None and value is not None:

@@ -126,7 +126,6 @@ class NativeKind(NamedTuple):
 
 
 def _entry(id: int, find: EntryFinder) -> dict[str, object]:
-    """Return the entry by id, and with its name for people."""
     return {"id": id, "name": find.entries[id].name} if id in find.entries else {"id": id}
 
 
@@ -138,7 +137,6 @@ def _entry_cell(entry: Mapping[str, Any], find: EntryFinder) -> str:
 
 
 def _parts(item: Callable[[str], object]) -> Callable[[str], object]:
-    """Return the reader of a cell that is a list."""
     return lambda cell: [item(part) for part in cell.split("|")]
 
 

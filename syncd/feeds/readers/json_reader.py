@@ -145,7 +145,6 @@ class JsonReader(_JsonReader):
                 return False
 
     def _contained(self, closing: bytes) -> Iterator[Record]:
-        """Yield the records of an array or object, up to its closing bracket."""
         if self._separator():
             raise self._fault("not_well_formed", "a comma before the first record")
         while not self._data.startswith(closing, self._at):
@@ -176,7 +175,6 @@ class JsonReader(_JsonReader):
     # -- the data
 
     def _add_data(self) -> bool:
-        """Add the next chunk. Return False at the end of the file."""
         chunk = next(self._rest, None)
         self._data, self._at, self._misled = self._data[self._at :] + (chunk or b""), 0, False
         return chunk is not None

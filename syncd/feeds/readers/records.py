@@ -142,18 +142,15 @@ class FeedReader(ABC):
         return None
 
     @property
-    def encoding_guessed(self) -> str | None:
-        """The warning that nothing names the file's encoding and that it is not UTF-8; None while that is not so."""
-        if not self.source.guessed:
-            return None
-        return (
-            "the file is not UTF-8 and names no encoding; it was read as Windows-1252 (see [read] encoding)"
-        )
+    def encoding_guessed(self) -> bool:
+        """Whether the file is not UTF-8, and nothing names its encoding."""
+        return self.source.guessed
 
     def warnings(self) -> Iterator[tuple[str, str]]:
         """Yield the code and the text of each warning about the file as a whole. Final only after the last record."""
-        if self.encoding_guessed is not None:
-            yield "encoding_guessed", self.encoding_guessed
+        if self.encoding_guessed:
+            read_as = "it was read as Windows-1252 (see [read] encoding)"
+            yield "encoding_guessed", f"the file is not UTF-8 and names no encoding; {read_as}"
         if self.controls:
             left_out = f"{plural(self.controls, 'control character')} {'was' if self.controls == 1 else 'were'} left out"
             yield "control_characters", f"{left_out} of the file: XML allows none but tab and line ends"
@@ -166,7 +163,6 @@ class FeedReader(ABC):
             skip = max(0, skip - len(chunk))
 
     def _ask(self, digests: list[bytes]) -> Collection[bytes]:
-        """Return those of ``digests`` whose records are known."""
         return frozenset(self._known(digests)) if self._known is not None and digests else ()
 
     def _next(self, count: int = 1) -> int:

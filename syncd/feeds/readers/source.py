@@ -77,7 +77,6 @@ class Unpacked:
 
     @property
     def consumed(self) -> int:
-        """Bytes of the compressed file that were read so far."""
         return self._file.tell()
 
     def read(self, size: int, /) -> bytes:
@@ -115,7 +114,6 @@ def check_expansion(expanded: int, packed: int, limits: FeedLimits) -> None:
 
 
 def gunzip(file: BinaryIO, limits: FeedLimits) -> Unpacked:
-    """Return the content of a gzip file."""
     return Unpacked(gzip.GzipFile(fileobj=cast("BinaryIO", _ShortReads(file))), file, limits, owns=True)
 
 

@@ -92,7 +92,6 @@ class Book:
             self._expanded = stream.expanded
 
     def fill(self, texts: Texts) -> None:
-        """Add the texts that cells refer to by number."""
         if "sharedStrings" not in self._parts:
             return
         for element in self.elements(self._parts["sharedStrings"], "si"):

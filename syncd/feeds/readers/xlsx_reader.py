@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
 from functools import cache
-from typing import NamedTuple
 
 from lxml import etree
 
@@ -31,12 +30,8 @@ _DAY = 86400
 _LAST_DAY = 2_958_465
 
 
-class _Row(NamedTuple):
-    """The number of a row, its cells, and their size in bytes: of shared texts in UTF-8, else about that."""
-
-    number: int
-    cells: list[str]
-    size: int
+#: The number of a row, its cells, and about their size in bytes.
+_Row = tuple[int, list[str], int]
 
 
 class XlsxReader(TableReader):
@@ -86,7 +81,7 @@ class XlsxReader(TableReader):
             self._expanded += size
             check_expansion(self._expanded, packed, self._limits)
             if texts:
-                yield _Row(number, texts, size)
+                yield number, texts, size
 
     def _take_header(self, rows: Iterator[_Row]) -> Callable[[bytes], bytes]:
         """Take the first row with more than one cell, which names the columns: a lone cell above is a title."""
@@ -104,7 +99,7 @@ class XlsxReader(TableReader):
         raise FeedError("bad_header", "no row of the sheet has the names of two columns or more", line=1)
 
     def _records(self, batch: list[_Row], digest: Callable[[bytes], bytes]) -> Iterator[Record]:
-        raws = [repr(row.cells).encode("utf-8", "surrogatepass") for row in batch]
+        raws = [repr(cells).encode("utf-8", "surrogatepass") for _, cells, _ in batch]
         digests = list(map(digest, raws))
         known = self._ask(digests)
         for (number, cells, _), raw, own in zip(batch, raws, digests, strict=True):
@@ -120,8 +115,9 @@ def _batches(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
     batch: list[_Row] = []
     size = 0
     for row in rows:
+        *_, row_size = row
         batch.append(row)
-        size += row.size
+        size += row_size
         if len(batch) == _MAX_BATCH or size > _MAX_BATCH_SIZE:
             yield batch
             batch, size = [], 0

@@ -52,7 +52,6 @@ class ZipArchive:
 
     @property
     def place(self) -> int:
-        """The bytes of the file that were read."""
         return self._raw.tell()
 
     def members(self) -> list[zipfile.ZipInfo]:
@@ -107,10 +106,10 @@ class ZipReader(FeedReader):
         self._declared: list[int] = []
         self._begins: list[int] = []
         self._names: list[str] = []
-        self._guessed: str | None = None
+        self._guessed = False
 
     @property
-    def encoding_guessed(self) -> str | None:
+    def encoding_guessed(self) -> bool:
         return self._guessed
 
     def member_of(self, number: int) -> str | None:
@@ -208,7 +207,6 @@ def _open(raw: _Bounded) -> zipfile.ZipFile:
 
 
 def shown(info: zipfile.ZipInfo) -> str:
-    """Return the member's name, fit for a message."""
     name = "".join(char if char.isprintable() else "?" for char in info.filename)
     return name if len(name) <= 80 else f"{name[:40]}…{name[-39:]}"
 

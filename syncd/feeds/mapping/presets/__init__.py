@@ -33,7 +33,6 @@ _Layers = list[tuple[str, Mapping[str, Any]]]
 
 @cache
 def preset_names() -> tuple[str, ...]:
-    """Return the names of the shipped presets, in alphabetical order."""
     names = (entry.name for entry in files("syncd.feeds.mapping.presets").iterdir())
     return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
 
@@ -81,7 +80,6 @@ class MappingLine(NamedTuple):
 
 
 def mapping_in_force(name: str, values: Mapping[str, Any]) -> list[MappingLine]:
-    """Return the lines of the mapping of a feed whose file has ``values`` and no fault."""
     own = f"{name}.toml"
     layers: _Layers = [*(preset_layers(values["preset"]) if "preset" in values else ()), (own, values)]
     merged = reduce(overridden, (dict(tables) for _, tables in layers))
@@ -123,12 +121,12 @@ def find_preset(form: Format, path: str, names: Collection[str]) -> list[tuple[s
 
 
 def score(preset: Mapping[str, Any], form: Format, path: str, names: Collection[str]) -> float:
-    """Return how well a preset (its parsed file) fits, from 0 (not at all) to 1."""
     form = "json" if form == "jsonl" else form
     if "detect" not in preset or preset.get("read", {}).get("format", form) != form:
         return 0.0
     detect = preset["detect"]
-    where = _path_fit(detect.get("records", ()), path)
+    steps = _steps(path.removesuffix(EACH))  # an object of records in place of an array is the same place
+    where = max((_fit(_steps(pattern), steps) for pattern in detect.get("records", ())), default=0.5)
     have = {_plain_name(name) for name in names}
     needs, marks = detect.get("needs", ()), detect.get("marks", ())
     if not where or any(_plain_name(name) in have for name in detect.get("lacks", ())):
@@ -155,15 +153,8 @@ def _has(names: str, have: set[str]) -> bool:
     return any(_plain_name(name) in have for name in names.split("|"))
 
 
-def _path_fit(patterns: Collection[str], path: str) -> float:
-    """Return 1 for the very path; less where any path fits, for a pattern with "*", and for the end of a deeper path; else 0."""
-    if not patterns:
-        return 0.5
-    steps = _steps(path.removesuffix(EACH))  # an object of records in place of an array is the same place
-    return max(_fit(_steps(pattern), steps) for pattern in patterns)
-
-
 def _fit(pattern: tuple[str, ...], steps: tuple[str, ...]) -> float:
+    """Return 1 for the very path; less for a pattern with "*", and for the end of a deeper path; else 0."""
     if len(pattern) < len(steps) and pattern[0] not in ("", "*"):
         return 0.25 if steps[-len(pattern) :] == pattern else 0.0
     if len(pattern) != len(steps) or any(a not in ("*", b) for a, b in zip(pattern, steps, strict=True)):

@@ -132,8 +132,8 @@ def settle(pay: Pay, unit: tuple[int, int] | None, infer: PeriodLimits | None, s
         return pay
     if amount is None:
         return _without(pay, "salary_unclear", "no amount above 0", shown_text)
-    if unit is None and infer is not None and (period := _inferred(amount, infer)):
-        unit = period, 1
+    if unit is None and infer is not None and not infer.hourly_below <= amount <= infer.yearly_above:
+        unit = HOURLY if amount < infer.hourly_below else YEARLY, 1
         pay = _noted(pay, "salary_period_inferred", f"the period is inferred: {_shown(shown_text)}")
     if unit is None:
         return _without(pay, "salary_no_period", "an amount without a period", shown_text)
@@ -311,12 +311,6 @@ def _ordered(pay: Pay) -> Pay:
     if amount is pay.amount and most is pay.max_amount and most != amount:
         return pay
     return replace(pay, amount=amount, max_amount=None if most == amount else most)
-
-
-def _inferred(amount: Decimal, infer: PeriodLimits) -> int | None:
-    if amount < infer.hourly_below:
-        return HOURLY
-    return YEARLY if amount > infer.yearly_above else None
 
 
 def _noted(pay: Pay, code: str, detail: str) -> Pay:

@@ -151,7 +151,6 @@ def each_city(text: str) -> tuple[str, ...]:
 
 
 def is_canada(country: str) -> bool:
-    """Return whether ``country``, a code or a name, is Canada."""
     return country[:20].strip().strip(".").casefold() in _CANADA
 
 
@@ -167,7 +166,6 @@ def is_nowhere(text: str) -> bool:
 
 
 def has_postal_code(text: str) -> bool:
-    """Return whether ``text`` has a Canadian postal code in it."""
     return _ANY_POSTAL.search(text[:_MAX_PLACE]) is not None
 
 

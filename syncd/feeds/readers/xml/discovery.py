@@ -56,7 +56,6 @@ _PATHS = [tuple(path.split("/")) for path in _KNOWN]
 
 
 def is_known(path: tuple[str, ...]) -> bool:
-    """Return whether some known format has its records there."""
     folded = tuple(name.casefold() for name in path)
     return any(matches(known, folded) for known in _PATHS)
 

@@ -179,7 +179,6 @@ class XmlParser:
 
     @property
     def in_section(self) -> bool:
-        """Whether the data so far ends within CDATA, a comment or an instruction."""
         return self.entities.section_end is not None
 
     def feed(self, data: bytes, line: int) -> list[Event]:
@@ -219,11 +218,9 @@ class XmlParser:
 
     @property
     def _is_heavy(self) -> bool:
-        """Whether the tags and attributes since the last record take too much memory."""
         return self._tags * BYTES_A_TAG > self.most or self._attributes * _BYTES_AN_ATTRIBUTE > self.most
 
     def record_ended(self) -> None:
-        """Count data, tags and attributes from here."""
         self._since = self._tags = self._attributes = 0
 
     def close(self) -> FeedError | None:

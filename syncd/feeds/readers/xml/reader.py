@@ -120,7 +120,6 @@ class XmlReader(FeedReader):
         return element
 
     def _document_start(self, head: bytes) -> int:
-        """Return where the document begins in ``head``."""
         return len(head) - len(head.lstrip())
 
     # -- slices
@@ -212,7 +211,6 @@ class XmlReader(FeedReader):
     # -- anything else
 
     def _loose(self, data: bytes) -> Iterator[Record]:
-        """Parse bytes of any kind, cut between tokens."""
         self._trusted = False
         self._parser.count_tags(data, self._line)
         first = self._line

@@ -51,13 +51,11 @@ def refuse_dtd(head: bytes) -> None:
 
 
 def local(element: etree._Element) -> str:
-    """Return the element's name without its namespace."""
     tag = str(element.tag)
     return tag[tag.find("}") + 1 :]
 
 
 def names(element: etree._Element) -> tuple[str, ...]:
-    """Return the local names from the root to ``element``."""
     return (*[local(above) for above in element.iterancestors()][::-1], local(element))
 
 
@@ -74,12 +72,10 @@ def inherited(parent: etree._Element | None, *, attributes: bool) -> tuple[objec
 
 
 def is_one_element(events: list[Event]) -> bool:
-    """Return whether the events are the start and the end of one and the same element."""
     return [event for event, _ in events] == ["start", "end"] and events[0][1] is events[1][1]
 
 
 def matches(path: tuple[str, ...], steps: tuple[str, ...]) -> bool:
-    """Return whether the names ``steps`` are those of ``path``, in which "*" is any name."""
     return len(path) == len(steps) and all(a in ("*", b) for a, b in zip(path, steps, strict=True))
 
 
@@ -124,12 +120,10 @@ class RecordTree:
         return True
 
     def free_before(self, element: etree._Element) -> None:
-        """Free the elements before ``element``, which is the last record so far."""
         self._drop_before(element)
         self._last = element
 
     def check_depth(self, element: etree._Element, limits: FeedLimits, line: int) -> None:
-        """Raise FeedError ``limit_exceeded`` for a record that is nested too deep."""
         level, depth = [element], len(self.path) - 1
         while level:
             depth += 1
