@@ -150,12 +150,6 @@ def test_a_held_run_whose_rows_went_in_can_be_reverted_and_waits_no_longer(acme)
     assert acme.run("runs", "approve", "3").code == 1
 
 
-def test_a_feed_that_is_no_longer_configured_has_runs_that_can_be_reverted(acme):
-    (acme.feeds / "acme.toml").unlink()
-    assert acme.run("runs", "revert", "2").code == 0
-    assert jobs(acme)["R-0"] == ("Welder 0", "active")
-
-
 def test_a_revert_that_was_cut_off_is_continued(acme, monkeypatch):
     monkeypatch.setattr(Store, "MAX_WRITE_ROWS", 1)
     with monkeypatch.context() as patched:

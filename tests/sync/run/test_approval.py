@@ -429,13 +429,6 @@ def test_a_run_of_a_feed_that_is_not_configured_can_only_be_rejected(board: Boar
     assert board.importer.approve(held.run.id, held.feed).state == "succeeded"
 
 
-def test_an_unknown_run_is_not_found(board: Board) -> None:
-    with pytest.raises(NotFound):
-        board.importer.approve(99, board.feed())
-    with pytest.raises(NotFound):
-        board.importer.reject(99)
-
-
 @pytest.mark.parametrize("name", ["share", "shifted columns"])
 def test_a_run_is_approved_after_a_restart(board: Board, name: str) -> None:
     held = make_held(board, name)

@@ -170,13 +170,6 @@ def test_some_rows_without_a_reference_are_tolerated(
     assert board.active() == references(1, number + 1 if held else number)
 
 
-def test_a_feed_sets_how_many_rows_without_a_reference_it_tolerates(board: Board) -> None:
-    feed = board.feed_with(board.rows(1, 20), "max_unnamed = { percent = 0, rows = 1 }")
-    run = board.deliver(feed, [*board.rows(1, 19), board.row(None, title="Baker")])
-    assert outcome(run) == ("held", "archive")
-    assert reason_of(run).startswith("1 of 20 rows have no readable referenceId (5 %, the limit is 0 %")
-
-
 def test_a_missing_job_that_is_like_a_row_without_a_reference_counts_as_named(board: Board) -> None:
     feed = board.feed()
     page = {"applicantRoutingType": {"id": 2}, "applicationUrl": "https://jobs.example.com/18"}
@@ -200,15 +193,6 @@ def test_a_missing_job_that_is_like_a_row_without_a_reference_counts_as_named(bo
     # a job that is spared waits no longer in grace, and is archived as usual when nothing is like it
     assert outcome(board.deliver(feed, board.rows(1, 17, confidential=True))) == ("succeeded", None)
     assert board.active() == references(1, 17)
-
-
-def test_above_the_limit_no_job_counts_as_named_for_a_row_that_is_like_it(board: Board) -> None:
-    feed = board.feed_with(board.rows(1, 20))
-    run = board.deliver(
-        feed, [*board.rows(1, 16), *(board.row(None, title=f"Cook r{n}") for n in range(17, 21))]
-    )
-    assert outcome(run) == ("held", "archive")
-    assert "4 of 20 active jobs would be archived" in reason_of(run)
 
 
 def test_a_page_that_several_jobs_have_says_nothing_about_a_row_without_a_reference(board: Board) -> None:
@@ -535,41 +519,64 @@ def test_a_file_that_gives_the_jobs_other_ids_holds_everything(
         assert len(board.active()) == kept + renamed + 3
 
 
-def test_jobs_with_other_ids_and_other_titles_are_recognised_by_their_pages(board: Board) -> None:
-    def rows(prefix: str, title: str) -> list[Row]:
-        pages = (f"https://jobs.example.com/{n}" for n in range(1, 9))
-        return [
-            board.row(
-                f"{prefix}{n}", title=f"{title} {n}", applicantRoutingType={"id": 2}, applicationUrl=page
-            )
-            for n, page in enumerate(pages)
-        ]
-
-    feed = board.feed_with(rows("r", "Cook"))
-    run = board.deliver(feed, rows("x", "Chef"))
-    assert outcome(run) == ("held", "all")
-    assert "8 of these are new again under another referenceId" in reason_of(run)
+def rows(first: int, last: int, **fields: Any) -> list[Row]:
+    return [Board.row(f"r{n}", **fields) for n in range(first, last + 1)]
 
 
-def test_a_page_that_all_jobs_have_says_nothing_about_changed_ids(board: Board) -> None:
-    page = {"applicantRoutingType": {"id": 2}, "applicationUrl": "https://example.com/careers"}
-    feed = board.feed_with(board.rows(1, 12, **page))
-    run = board.deliver(feed, [*board.rows(1, 5, **page), *board.rows(20, 26, **page)])
-    assert outcome(run) == ("held", "archive")
+def other_ids(last: int, **fields: Any) -> list[Row]:
+    """Return rows for the jobs r1 to r<last> under other ids."""
+    return [Board.row(f"x{n}", **{"title": f"Cook r{n}"} | fields) for n in range(1, last + 1)]
 
 
-def test_titles_are_compared_without_case_and_accents(board: Board) -> None:
-    feed = board.feed_with(board.rows(1, 8, title="Préposé à l'entretien"))
-    run = board.deliver(feed, [board.row(f"x{n}", title="PREPOSE A L'ENTRETIEN") for n in range(1, 9)])
-    assert outcome(run) == ("held", "all")
-    assert "8 of these are new again" in reason_of(run)
+def on_page(row: Row, page: object) -> Row:
+    """Return the row with the address of a page where one applies."""
+    return {**row, "applicantRoutingType": {"id": 2}, "applicationUrl": f"https://example.com/{page}"}
 
 
-def test_the_same_title_in_another_place_is_another_job(board: Board) -> None:
-    feed = board.feed_with(board.rows(1, 8))
-    there = [{"description": "Calgary, AB"}]
-    run = board.deliver(feed, [board.row(f"x{n}", title=f"Cook r{n}", locations=there) for n in range(1, 9)])
-    assert outcome(run) == ("held", "archive")
+def on_pages(rows: list[Row]) -> list[Row]:
+    """Return the rows, each with a page of its own."""
+    return [on_page(row, n) for n, row in enumerate(rows)]
+
+
+ALL, ARCHIVE, NONE = ("held", "all"), ("held", "archive"), ("succeeded", None)
+NO_LIMIT = "max_archive = { percent = 100, jobs = 100 }"
+HALF, MORE = (f"<p><b>{'x' * letters}</b></p>" for letters in (50, 51))
+#: Name -> the settings of a feed, its first and its second file, the outcome of the second, and words of its reason.
+SECOND_FILES: dict[str, tuple[str, list[Row], list[Row], tuple[str, str | None], str]] = {
+    "the feed's own limit of rows without a reference": (
+        "max_unnamed = { percent = 0, rows = 1 }", rows(1, 20), [*rows(1, 19), Board.row(None, title="Baker")],
+        ARCHIVE, "1 of 20 rows have no readable referenceId (5 %, the limit is 0 %"),
+    "rows without a reference that are like jobs, above the limit": (
+        "", rows(1, 20), [*rows(1, 16), *(Board.row(None, title=f"Cook r{n}") for n in range(17, 21))],
+        ARCHIVE, "4 of 20 active jobs would be archived"),
+    "other ids and titles on the same pages": (
+        "", on_pages(rows(1, 8)), on_pages(other_ids(8, title="Chef")),
+        ALL, "8 of these are new again under another referenceId"),
+    "one page of all jobs": (
+        "", [on_page(row, "careers") for row in rows(1, 12)],
+        [on_page(row, "careers") for row in (*rows(1, 5), *rows(20, 26))], ARCHIVE, ""),
+    "titles in another case without accents": (
+        "", rows(1, 8, title="Préposé à l'entretien"), other_ids(8, title="PREPOSE A L'ENTRETIEN"),
+        ALL, "8 of these are new again"),
+    "the same titles in another place": (
+        "", rows(1, 8), other_ids(8, locations=[{"description": "Calgary, AB"}]), ARCHIVE, ""),
+    "a known record that is applied again": (
+        "", rows(1, 10), [*rows(1, 6, title="Chef"), *rows(7, 10, description="<p>Other.</p>"), *rows(7, 10)],
+        ALL, "6 of 10 active jobs would get another title"),
+    "half of the text": ("", rows(1, 6, description=f"<p>{'x' * 100}</p>"), rows(1, 6, description=HALF), ALL, ""),
+    "more than half": ("", rows(1, 6, description=f"<p>{'x' * 100}</p>"), rows(1, 6, description=MORE), NONE, ""),
+    "max_retitled": ("max_retitled = 100", rows(1, 12), rows(1, 12, title="Chef"), NONE, ""),
+    "max_shrunk": ("max_shrunk = 100", rows(1, 12, description=LONG_TEXT), rows(1, 12, description="<p>x</p>"), NONE, ""),
+    "max_rekeyed": (f"max_rekeyed = 100\n{NO_LIMIT}", rows(1, 12), [*rows(1, 1), *other_ids(12)[1:]], NONE, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SECOND_FILES)
+def test_a_second_file_is_judged(board: Board, name: str) -> None:
+    toml, first, second, expected, words = SECOND_FILES[name]
+    run = board.deliver(board.feed_with(first, toml), second)
+    assert outcome(run) == expected
+    assert words in (run.reason or "")
 
 
 @pytest.mark.parametrize(
@@ -598,37 +605,6 @@ def test_only_titles_of_active_jobs_count(board: Board) -> None:
         board.put({"referenceId": f"r{n}", "status": "archived"})
     run = board.deliver(feed, board.rows(1, 10, title="Chef"))
     assert "5 of 5 active jobs would get another title" in reason_of(run)
-
-
-def test_a_known_record_that_is_applied_again_counts_its_job_once(board: Board) -> None:
-    feed = board.feed_with(board.rows(1, 10))
-    retitled, corrected = board.rows(1, 6, title="Chef"), board.rows(7, 10, description="<p>Corrected.</p>")
-    run = board.deliver(feed, [*retitled, *corrected, *board.rows(7, 10)])
-    assert "6 of 10 active jobs would get another title" in reason_of(run)
-
-
-@pytest.mark.parametrize(("letters", "holds"), [(50, "all"), (51, None)])
-def test_a_description_that_loses_exactly_half_of_its_text_counts(
-    board: Board, letters: int, holds: str | None
-) -> None:
-    feed = board.feed_with(board.rows(1, 6, description=f"<p>{'x' * 100}</p>"))
-    assert board.deliver(feed, board.rows(1, 6, description=f"<p><b>{'x' * letters}</b></p>")).holds == holds
-
-
-@pytest.mark.parametrize("key", ["max_retitled", "max_shrunk", "max_rekeyed"])
-def test_a_feed_may_set_the_limit_of_each_accident(board: Board, key: str) -> None:
-    feed = board.feed_with(
-        board.rows(1, 12, description=LONG_TEXT),
-        f"{key} = 100\nmax_archive = {{ percent = 100, jobs = 100 }}",
-    )
-    match key:
-        case "max_retitled":
-            second = board.rows(1, 12, description=LONG_TEXT, title="Chef")
-        case "max_shrunk":
-            second = board.rows(1, 12, description="<p>x</p>")
-        case _:
-            second = rekeyed_rows(board, 1, 11, 0)
-    assert outcome(board.deliver(feed, second)) == ("succeeded", None)
 
 
 def test_the_bytes_of_an_older_applied_file_hold_everything(board: Board) -> None:

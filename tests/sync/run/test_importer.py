@@ -63,14 +63,6 @@ def test_rows_become_active_jobs_and_missing_jobs_are_archived(board: Board) -> 
     assert board.job("a").archived_by is ArchivedBy.MISSING
 
 
-def test_a_missing_job_that_a_later_file_names_is_active_again(board: Board) -> None:
-    feed = board.feed_with([board.row("a"), board.row("b")])
-    board.deliver(feed, [board.row("b")])
-    run = board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
-    assert nonzero_counts(run) == {"read": 3, "created": 1, "reactivated": 1, "unchanged": 1}
-    assert board.statuses()["a"] == "active"
-
-
 def test_a_file_with_the_bytes_of_the_last_run_is_not_read(board: Board) -> None:
     feed = board.feed_with([board.row("a")])
     run = board.deliver(feed, [board.row("a")])
@@ -122,15 +114,6 @@ def test_a_known_record_is_neither_mapped_nor_written(board: Board) -> None:
     assert board.job("a") == before
 
 
-def test_keep_leaves_an_edit_until_the_feed_sends_another_value(board: Board) -> None:
-    feed = board.feed_with([board.row("a")], 'on_api_edit = "keep"')
-    board.put({"referenceId": "a", "title": "Edited", "confidential": True})
-    board.deliver(feed, [board.row("a"), board.row("b")])
-    assert board.job("a").title == "Edited"
-    board.deliver(feed, [board.row("a", title="Baker"), board.row("b")])
-    assert (board.job("a").title, board.job("a").confidential) == ("Baker", True)
-
-
 def test_keep_applies_to_edits_from_before_it_was_configured(board: Board) -> None:
     feed = board.feed_with([board.row("a"), board.row("b")])
     board.put({"referenceId": "a", "title": "Edited"})
@@ -143,16 +126,6 @@ def test_keep_applies_to_edits_from_before_it_was_configured(board: Board) -> No
     assert board.job("a").title == "Edited"
     board.deliver(feed, [board.row("a", title="Chef"), board.row("b")])
     assert board.job("a").title == "Chef"
-
-
-def test_a_job_that_a_person_archived_stays_archived(board: Board) -> None:
-    feed = board.feed_with([board.row("a"), board.row("b")])
-    board.put({"referenceId": "a", "status": "archived"})
-    run = board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
-    assert nonzero_counts(run) == {"read": 3, "created": 1, "suppressed": 1, "unchanged": 1}
-    run = board.deliver(feed, [board.row("a", title="Chef"), board.row("b")])
-    assert run.counts.suppressed == 1
-    assert (board.job("a").title, board.job("a").status) == ("Chef", "archived")
 
 
 # -- rejected rows -----------------------------------------------------------------------------------------
@@ -396,42 +369,6 @@ def test_a_rejected_row_of_a_corrected_file_ends_the_waiting_of_its_job(board: B
 
 
 # -- dates -------------------------------------------------------------------------------------------------
-
-
-def test_a_row_whose_close_date_has_passed_archives_its_job_and_creates_none(board: Board) -> None:
-    feed = board.feed_with([board.row("a"), board.row("b"), board.row("c")])
-    run = board.deliver(
-        feed,
-        [
-            board.row("a", closeDate="2026-11-15"),
-            board.row("b"),
-            board.row("c"),
-            board.row("d", closeDate="2026-01-01"),
-        ],
-    )
-    assert nonzero_counts(run) == {"read": 4, "unchanged": 2, "expired": 2}
-    assert board.job("a").archived_by is ArchivedBy.EXPIRED
-    assert board.find_job("d") is None
-
-
-def test_an_unchanged_row_archives_its_job_on_the_day_after_its_close_date(board: Board) -> None:
-    feed = board.feed()
-    rows = [board.row("a", closeDate="2026-11-20"), board.row("b"), board.row("c")]
-    board.deliver(feed, rows)
-    board.clock.forward(days=5)
-    run = board.deliver(feed, rows)
-    assert nonzero_counts(run) == {"read": 3, "unchanged": 2, "expired": 1}
-
-
-def test_an_unchanged_row_renews_a_close_date_that_nobody_chose(board: Board) -> None:
-    feed = board.feed()
-    rows = [board.row("a"), board.row("b", closeDate="2027-06-01")]
-    board.deliver(feed, rows)
-    board.clock.forward(days=31)
-    assert board.deliver(feed, rows).counts.updated == 1
-    assert board.job("a").close_date == date(2027, 2, 15)
-    board.clock.forward(days=1)
-    assert board.deliver(feed, rows).state == "unchanged"
 
 
 @pytest.mark.parametrize("more", [[], [{"referenceId": "other"}]], ids=["the same file", "another file"])
