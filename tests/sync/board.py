@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ from syncd.domain import (
     RejectedRow,
     Run,
     RunCounts,
+    Threshold,
     check_body,
 )
 from syncd.feeds.configuration import FeedDefaults, parse_feed
@@ -87,6 +89,15 @@ class Board:
         folder = self.folder / "drop" / name
         (folder / "done").mkdir(parents=True, exist_ok=True)
         return Feed(feed_id, config, self.employer, folder)
+
+    def feed_without_limits(self, toml: str, name: str) -> Feed:
+        """Return a feed whose guard holds nothing because of a share."""
+        feed, limits = (
+            self.feed(toml, name),
+            ("max_archive", "max_rejected", "max_rekeyed", "max_retitled", "max_shrunk"),
+        )
+        never: dict[str, Any] = dict.fromkeys(limits, Threshold(100, 10**9))
+        return replace(feed, config=replace(feed.config, policy=replace(feed.config.policy, **never)))
 
     def file(self, content: object, name: str = "jobs.json") -> DropFile:
         """Write a file of these bytes, or of this value as JSON."""

@@ -15,7 +15,7 @@ import itertools
 import json
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 
 from syncd.api import make_app
 from syncd.config import Api
-from syncd.domain import Catalogue, Employer, Run, Threshold, check_body
+from syncd.domain import Catalogue, Employer, Run, check_body
 from syncd.errors import Invalid
 from syncd.service.refresher import Refresher
 from syncd.store import Store, employers, keys, runs
@@ -40,7 +40,6 @@ from tests.clock import START, ZONE, Clock
 from tests.stores import store_url
 from tests.sync.board import Board, counted_rows
 
-NEVER = Threshold(100, 10**9)
 #: The settings of each feed: two feeds of snapshots, one whose files archive nothing, and one with other settings.
 FEEDS = {
     "north": "",
@@ -231,20 +230,11 @@ class ImporterSide:
     def __init__(self, client: Client, clock: Clock, folder: Path) -> None:
         self.client = client
         self._board = Board(client.store, clock, folder, client.employer)
-        self._feeds = {name: self._feed(name, toml) for name, toml in FEEDS.items()}
+        self._feeds = {
+            name: self._board.feed_without_limits(toml, f"{name}-{client.employer.id}")
+            for name, toml in FEEDS.items()
+        }
         self._numbers = itertools.count()
-
-    def _feed(self, name: str, toml: str) -> Feed:
-        feed = self._board.feed(toml, f"{name}-{self.client.employer.id}")
-        policy = replace(
-            feed.config.policy,
-            max_archive=NEVER,
-            max_rejected=NEVER,
-            max_rekeyed=NEVER,
-            max_retitled=NEVER,
-            max_shrunk=NEVER,
-        )
-        return replace(feed, config=replace(feed.config, policy=policy))
 
     def _begin(self, feed: Feed, content: object) -> tuple[DropFile, Run]:
         source = self._board.file(content, f"{next(self._numbers)}.json")

@@ -19,11 +19,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from syncd.domain import ArchivedBy, Job, Run, Status, Threshold
+from syncd.domain import ArchivedBy, Job, Run, Status
 from syncd.errors import IllegalTransition, Invalid, NotFound
 from syncd.store import Store, employers, feed_jobs
 from syncd.sync.run import (
-    Feed,
     NothingToRevert,
     Stopped,
     begin_revert,
@@ -35,7 +34,6 @@ from tests.clock import START, ZONE, Clock
 from tests.stores import store_url
 from tests.sync.board import Board, Row
 
-NEVER = Threshold(100, 10**9)
 FEEDS = {
     "plain": "",
     "keeping": 'on_api_edit = "keep"\ntake_over = true',
@@ -55,21 +53,12 @@ class Past:
         folder.mkdir()
         employer = store.write(lambda tx: employers.add(tx, name))
         self.board = Board(store, clock, folder, employer)
-        self.feeds = {feed: self._feed(toml, f"{feed}-{employer.id}") for feed, toml in FEEDS.items()}
+        self.feeds = {
+            name: self.board.feed_without_limits(toml, f"{name}-{employer.id}")
+            for name, toml in FEEDS.items()
+        }
         self.pictures: list[Picture] = [{}]
         self.runs: list[tuple[int, int]] = []
-
-    def _feed(self, toml: str, name: str) -> Feed:
-        feed = self.board.feed(toml, name)
-        policy = replace(
-            feed.config.policy,
-            max_archive=NEVER,
-            max_rejected=NEVER,
-            max_rekeyed=NEVER,
-            max_retitled=NEVER,
-            max_shrunk=NEVER,
-        )
-        return replace(feed, config=replace(feed.config, policy=policy))
 
     def jobs(self) -> Picture:
         return {job.id: job for job in self.board.jobs()}

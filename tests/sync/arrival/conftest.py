@@ -1,7 +1,9 @@
-"""The fixture of the tests in which files arrive (arrivals.py)."""
+"""The fixtures of the tests in which files arrive (arrivals.py)."""
 
 import pytest
 
+from syncd.domain import Run, RunState
+from syncd.sync.run import Feed
 from tests.sync.arrival.arrivals import Arrival
 from tests.sync.board import Board
 
@@ -10,3 +12,14 @@ from tests.sync.board import Board
 def arrival(board: Board) -> Arrival:
     """The feeds of ``board`` and a worker that runs their files."""
     return Arrival(board)
+
+
+@pytest.fixture
+def held(arrival: Arrival) -> tuple[Feed, Run]:
+    """Return a feed and its second run, which is held."""
+    feed = arrival.feed_with([arrival.row(name) for name in "abcdef"])
+    arrival.run_files()
+    arrival.drop(feed, [arrival.row("a")], "less.json")
+    [run] = arrival.run_files()
+    assert run.state is RunState.HELD
+    return feed, run

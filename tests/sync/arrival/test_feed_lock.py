@@ -230,17 +230,6 @@ def test_a_daemon_with_another_store_on_the_same_drop_folder_leaves_a_file_alone
 # -- decisions --------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def held(arrival: Arrival) -> tuple[Feed, Run]:
-    """Return a feed and its second run, which is held."""
-    feed = arrival.feed_with([arrival.row(name) for name in "abcdef"])
-    arrival.run_files()
-    arrival.drop(feed, [arrival.row("a")], "less.json")
-    [run] = arrival.run_files()
-    assert run.state is RunState.HELD
-    return feed, run
-
-
 def report_of(feed: Feed, run: Run) -> str:
     return (feed.folder / "done" / f"{run.id}-{run.file}.report.json").read_text()
 

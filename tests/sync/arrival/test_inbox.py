@@ -154,16 +154,19 @@ def test_a_file_directly_in_the_drop_folder_is_unexpected(inbox: Inbox) -> None:
 # -- when a file is complete ------------------------------------------------------------------------
 
 
-def test_a_file_is_ready_when_it_has_been_still_for_the_settle_time(
-    inbox: Inbox, clock: MonotonicClock
+@pytest.mark.parametrize(("kind", "seconds"), [("any", 2.0), ("without a lease", 30.0), ("empty", 60.0)])
+def test_a_file_is_ready_when_it_has_been_still_for_a_time(
+    inbox: Inbox, clock: MonotonicClock, monkeypatch: pytest.MonkeyPatch, kind: str, seconds: float
 ) -> None:
-    drop(inbox)
-    first = inbox.scan()
-    assert ready_names(first) == []
-    assert first.due == pytest.approx(2.0)
-    clock.now += 1.9
-    assert ready_names(inbox.scan()) == []
-    clock.now += 0.1
+    if kind == "without a lease":
+        monkeypatch.setattr(inbox_module, "open_for_writing", lambda fd: None)
+    drop(inbox, content=b"" if kind == "empty" else b"<jobs/>")
+    inbox.scan()
+    clock.now += seconds - 0.5
+    scan = inbox.scan()
+    assert ready_names(scan) == []
+    assert scan.due == pytest.approx(0.5)
+    clock.now += 0.5
     assert ready_names(inbox.scan()) == ["jobs.xml"]
 
 
@@ -233,18 +236,6 @@ print(inbox.open_for_writing(fd))
     assert (done.returncode, done.stdout.strip()) == (0, "False"), done.stderr
 
 
-def test_a_file_without_a_lease_has_to_be_still_for_30_seconds(
-    inbox: Inbox, clock: MonotonicClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(inbox_module, "open_for_writing", lambda fd: None)
-    drop(inbox)
-    scan = scan_after(inbox, clock, 29.5)
-    assert ready_names(scan) == []
-    assert scan.due == pytest.approx(0.5)
-    clock.now += 0.5
-    assert ready_names(inbox.scan()) == ["jobs.xml"]
-
-
 def test_the_lease_of_a_file_of_another_user_is_refused(inbox: Inbox, clock: MonotonicClock) -> None:
     if os.getuid() != 0:
         pytest.skip("needs root to give a file to another user")
@@ -262,15 +253,6 @@ print(open_for_writing(os.open(0 if len(sys.argv) < 2 else "/proc/self/fd/0", os
             [sys.executable, "-c", code, "x"], stdin=file, capture_output=True, text=True, check=False
         )
     assert done.stdout.strip() == "None", done.stderr
-
-
-def test_an_empty_file_waits_a_minute(inbox: Inbox, clock: MonotonicClock) -> None:
-    drop(inbox, content=b"")
-    scan = scan_after(inbox, clock, 59)
-    assert ready_names(scan) == []
-    assert scan.due == pytest.approx(1)
-    clock.now += 1
-    assert ready_names(inbox.scan()) == ["jobs.xml"]
 
 
 def test_a_file_with_a_marker_is_ready_without_a_settle_time(

@@ -391,17 +391,6 @@ def test_a_marker_that_becomes_a_folder_during_the_claim_does_not_stop_the_feed(
 # -- held runs --------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def held(arrival: Arrival) -> tuple[Feed, Run]:
-    """Return a feed and its second run, which is held."""
-    feed = arrival.feed_with([arrival.row(name) for name in "abcdef"])
-    arrival.run_files()
-    arrival.drop(feed, [arrival.row("a")], "less.json")
-    [run] = arrival.run_files()
-    assert run.state is RunState.HELD
-    return feed, run
-
-
 def test_a_held_run_whose_folder_became_a_link_is_not_approved(
     arrival: Arrival, held: tuple[Feed, Run], tmp_path: Path
 ) -> None:

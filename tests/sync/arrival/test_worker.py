@@ -520,18 +520,6 @@ def test_an_import_waits_while_another_process_runs_the_feed(arrival: Arrival) -
     assert len(slept) == 3
 
 
-def test_an_import_that_died_is_continued_by_the_worker(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    path = arrival.board.folder / "mine.json"
-    path.write_text(json.dumps([arrival.row("a")]))
-    arrival.restart_dying("begun")
-    with pytest.raises(Died):
-        arrival.worker.import_file(feed, path)
-    arrival.restart()
-    arrival.run_files()
-    assert [(run.id, run.state.value) for run in arrival.runs()] == [(1, "succeeded")]
-
-
 # -- after a run ------------------------------------------------------------------------------------
 
 
