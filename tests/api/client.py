@@ -95,6 +95,18 @@ class ApiClient:
         )
         return self.wires[-1]
 
+    def head(self, method: str = "GET", *lines: str, path: str = "/jobs") -> bytes:
+        """Return the head of a request as bytes, with the key."""
+        head = [f"{method} {BASE}{path} HTTP/1.1", "Host: x", f"API-Key: {self.key}", *lines]
+        return "\r\n".join(head).encode() + b"\r\n\r\n"
+
+    def whole(self, method: str, body: object, *lines: str) -> bytes:
+        """Return a request for the list of jobs as bytes, with the key and a JSON body."""
+        raw = json.dumps(body).encode()
+        return (
+            self.head(method, *lines, "Content-Type: application/json", f"Content-Length: {len(raw)}") + raw
+        )
+
     @asynccontextmanager
     async def writer_held(self) -> AsyncIterator[None]:
         """Let writes wait until the end of the block."""

@@ -89,10 +89,7 @@ async def producers(api: ApiClient, serve: Any, monkeypatch: pytest.MonkeyPatch)
 async def half_a_request(api: ApiClient) -> Answer:
     """Send a head without its body, and return the answer."""
     wire = await api.wire()
-    head = (
-        f"PUT /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\nContent-Type: application/json\r\n"
-    )
-    await wire.send(f"{head}Content-Length: 10\r\n\r\n{{".encode())
+    await wire.send(api.whole("PUT", {"title": "Cook"})[:-5])
     status, headers, problem = await wire.answer()
     return Answer(status, CIMultiDict(headers), json.dumps(problem).encode())
 
@@ -121,7 +118,7 @@ async def test_a_client_that_is_lost_midway_leaves_all_or_nothing(api: ApiClient
     the list agree."""
     dice = random.Random(64)
     for number in range(64):
-        raw = one_request(api, f"R-{number}")
+        raw = api.whole("PUT", api.body(referenceId=f"R-{number}", description="d" * 20_000))
         reader, writer = await asyncio.open_connection("127.0.0.1", api.port)
         answered = number % 8 == 0
         writer.write(raw if answered else raw[: dice.randrange(1, len(raw) + 1)])
@@ -139,11 +136,3 @@ async def test_a_client_that_is_lost_midway_leaves_all_or_nothing(api: ApiClient
         assert (await api.get(f"/jobs/{header['id']}/history")).json["paging"]["total"] == 1
     made = api.store.read(lambda tx: tx.execute("SELECT count(*) FROM history").fetchone())
     assert made == (listed["paging"]["total"],)
-
-
-def one_request(api: ApiClient, reference: str) -> bytes:
-    raw = json.dumps(api.body(referenceId=reference, description="d" * 20_000)).encode()
-    head = (
-        f"PUT /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\nContent-Type: application/json\r\n"
-    )
-    return f"{head}Content-Length: {len(raw)}\r\n\r\n".encode() + raw

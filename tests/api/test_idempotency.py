@@ -136,16 +136,10 @@ async def test_elsewhere_it_means_nothing(api: ApiClient) -> None:
 
 async def test_a_client_that_left_finds_the_answer_when_it_comes_back(api: ApiClient) -> None:
     """The job and the kept answer are written together."""
-    raw = json.dumps(api.body()).encode()
-    head = (
-        f"POST /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\nContent-Type: application/json\r\n"
-        f"Idempotency-Key: order-4711\r\nContent-Length: {len(raw)}\r\n\r\n"
-    )
-    reader, writer = await asyncio.open_connection("127.0.0.1", api.port)
-    writer.write(head.encode() + raw)
+    _, writer = await asyncio.open_connection("127.0.0.1", api.port)
+    writer.write(api.whole("POST", api.body(), "Idempotency-Key: order-4711"))
     await writer.drain()
     writer.transport.abort()
-    del reader
     for _ in range(200):
         if await total(api):
             break

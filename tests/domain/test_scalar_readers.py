@@ -68,26 +68,15 @@ def test_close_dates_are_iso_8601_and_kept_as_written(written, day):
 @pytest.mark.parametrize(
     "written",
     [
-        "20260102",
-        "2026-W01-1",
-        "2026-001",
-        "2026-1-2",
-        "2027-02-29",
-        "2026-13-01",
-        "2026-00-10",
-        "0000-01-01",
-        "2026-01-02T24:00:00",
-        "2026-01-02T10:60:00",
-        "2026-01-02T10",
+        *(
+            "20260102 2026-W01-1 2026-001 2026-1-2 2027-02-29 2026-13-01 2026-00-10 0000-01-01 "
+            "2026-01-02T24:00:00 2026-01-02T10:60:00 2026-01-02T10 2026-01-02T10:00:00+25:00 2026-01-02T "
+            "2026-01-02Z 02/01/2026 tomorrow"
+        ).split(),
         "2026-01-02 10:00:00",
-        "2026-01-02T10:00:00+25:00",
-        "2026-01-02T",
-        "2026-01-02Z",
         " 2026-01-02",
         "2026-01-02\n",
         "٢٠٢٦-٠١-٠٢",
-        "02/01/2026",
-        "tomorrow",
         "2026-01-02" + "0" * 1000,
     ],
 )
@@ -177,26 +166,15 @@ def test_email_addresses(address):
 @pytest.mark.parametrize(
     "address",
     [
-        "jobs",
-        "jobs@",
-        "@example.com",
-        "a@b",
-        "a@test",
-        "a@@example.com",
+        *(
+            "jobs jobs@ @example.com a@b a@test a@@example.com a@example.com;b@example.com "
+            "mailto:a@example.com a@[127.0.0.1] a@1.2.3.4 .a@example.com a.@example.com a@-example.com "
+            "a@example..com a@example.com. a@localhost"
+        ).split(),
         "a b@example.com",
         "a@example.com, b@example.com",
-        "a@example.com;b@example.com",
         "Jobs <a@example.com>",
-        "mailto:a@example.com",
         '"a b"@example.com',
-        "a@[127.0.0.1]",
-        "a@1.2.3.4",
-        ".a@example.com",
-        "a.@example.com",
-        "a@-example.com",
-        "a@example..com",
-        "a@example.com.",
-        "a@localhost",
     ],
 )
 def test_what_is_not_an_email_address(address):
@@ -219,38 +197,17 @@ def test_web_addresses(url):
 @pytest.mark.parametrize(
     "url",
     [
-        "www.example.com",
-        "example.com/jobs",
-        "//example.com",
-        "ftp://example.com",
-        "javascript:alert(1)",
-        "mailto:a@example.com",
-        "http:/example.com",
-        "http:example.com",
-        "http://",
-        "https:///path",
-        "https://?q",
-        "https://#x",
-        "https://:8080/",
-        "https://user@example.com/",
-        "https://user:pw@example.com/",
-        "https://@example.com/",
-        "https://example.com:99999/",
-        "https://example.com:0/",
-        "https://example.com:/",
-        "https://example.com:80a/",
+        *(
+            "www.example.com example.com/jobs //example.com ftp://example.com javascript:alert(1) "
+            "mailto:a@example.com http:/example.com http:example.com http:// https:///path https://?q "
+            "https://#x https://:8080/ https://user@example.com/ https://user:pw@example.com/ "
+            "https://@example.com/ https://example.com:99999/ https://example.com:0/ "
+            "https://example.com:/ https://example.com:80a/ https://example.com\\@evil.example "
+            'https://exam<ple.com https://example.com/"x" https://a..b.com/ https://-a.com/ https://.com/ '
+            "https://[::1/ https://[zz]/ https://%65xample.com/ https://exa&mple.com/"
+        ).split(),
         "https://exa mple.com/",
         "https://example.com/a b",
-        "https://example.com\\@evil.example",
-        "https://exam<ple.com",
-        'https://example.com/"x"',
-        "https://a..b.com/",
-        "https://-a.com/",
-        "https://.com/",
-        "https://[::1/",
-        "https://[zz]/",
-        "https://%65xample.com/",
-        "https://exa&mple.com/",
     ],
 )
 def test_what_is_not_a_web_address(url):

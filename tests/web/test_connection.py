@@ -15,11 +15,6 @@ from tests.api.wire import Wire
 WAIT = 8.0
 
 
-def request(api: ApiClient, method: str = "POST", *lines: str, body: bytes = b"") -> bytes:
-    head = [f"{method} /api/v1.1/jobs HTTP/1.1", "Host: x", f"API-Key: {api.key}", *lines]
-    return "\r\n".join(head).encode() + b"\r\n\r\n" + body
-
-
 JSON_TYPE = "Content-Type: application/json"
 
 BROKEN: dict[str, bytes] = {
@@ -49,7 +44,6 @@ async def test_a_request_that_cannot_be_parsed_is_answered_with_a_problem(api: A
     assert headers["x-request-id"] == problem["requestId"]
     expected = ("api.request", 400, problem["requestId"])
     assert [(line["event"], line["status"], line["request_id"]) for line in lines] == [expected]
-    await wire.close()
 
 
 async def test_http_1_0_without_a_host_gets_the_address_that_it_reached(api: ApiClient) -> None:
@@ -61,13 +55,12 @@ async def test_http_1_0_without_a_host_gets_the_address_that_it_reached(api: Api
     status, headers, job = await wire.answer()
     assert status == 201
     assert headers["location"] == f"http://127.0.0.1:{api.port}/api/v1.1/jobs/{job['id']}"
-    await wire.close()
 
 
 async def test_a_repeated_key_header_is_refused(api: ApiClient) -> None:
     for second in (api.key, "x"):
         wire = await api.wire()
-        await wire.send(request(api, "GET", f"API-Key: {second}"))
+        await wire.send(api.head("GET", f"API-Key: {second}"))
         assert await wire.problem() == (401, "unauthenticated")
         await wire.close()
 
@@ -75,24 +68,22 @@ async def test_a_repeated_key_header_is_refused(api: ApiClient) -> None:
 async def test_chunks_without_end_are_refused_at_the_limit(serve: Any) -> None:
     async with serve(max_body=10_000) as api:
         wire = await api.wire()
-        await wire.send(request(api, "POST", JSON_TYPE, "Transfer-Encoding: chunked"))
+        await wire.send(api.head("POST", JSON_TYPE, "Transfer-Encoding: chunked"))
         chunk = b"400\r\n" + b" " * 1024 + b"\r\n"
         for _ in range(20):
             await wire.send(chunk)
         assert await wire.problem() == (413, "body_too_large")
-        await wire.close()
 
 
 async def test_chunks_may_carry_a_body(api: ApiClient) -> None:
     body = json.dumps(api.body()).encode()
     wire = await api.wire()
-    await wire.send(request(api, "POST", JSON_TYPE, "Transfer-Encoding: chunked"))
+    await wire.send(api.head("POST", JSON_TYPE, "Transfer-Encoding: chunked"))
     for byte in range(0, len(body), 50):
         part = body[byte : byte + 50]
         await wire.send(f"{len(part):x}\r\n".encode() + part + b"\r\n")
     await wire.send(b"0\r\n\r\n")
     assert (await wire.answer())[0] == 201
-    await wire.close()
 
 
 @pytest.mark.parametrize("chunk", [b"zz\r\n{}\r\n", b"-1\r\n", b"2\r\n{}xx\r\n", b"FFFFFFFFFFFFFFFFFF\r\n"])
@@ -100,7 +91,7 @@ async def test_chunks_may_carry_a_body(api: ApiClient) -> None:
 async def test_broken_chunks_are_an_error(serve: Any, chunk: bytes, late: bool) -> None:
     """aiohttp does not say that chunks which came behind the head are broken: the rest of the body never arrives."""
     async with serve(READ_TIMEOUT=0.3) as api:
-        head = request(api, "POST", JSON_TYPE, "Transfer-Encoding: chunked")
+        head = api.head("POST", JSON_TYPE, "Transfer-Encoding: chunked")
         wire = await api.wire()
         with structlog.testing.capture_logs() as lines:
             await wire.send(head if late else head + chunk)
@@ -116,7 +107,7 @@ async def test_broken_chunks_are_an_error(serve: Any, chunk: bytes, late: bool) 
 async def test_broken_chunks_that_no_handler_reads_end_the_connection(api: ApiClient) -> None:
     wire = await api.wire()
     with structlog.testing.capture_logs() as lines:
-        await wire.send(request(api, "GET", "Transfer-Encoding: chunked"))
+        await wire.send(api.head("GET", "Transfer-Encoding: chunked"))
         assert (await wire.answer())[0] == 200
         await wire.send(b"zz\r\n")
         assert await wire.closed()
@@ -150,7 +141,7 @@ async def test_a_request_line_is_refused_in_words_that_say_what_is_wrong(
 async def test_http_1_0_gets_no_100_continue(api: ApiClient) -> None:
     body = json.dumps(api.body()).encode()
     wire = await api.wire()
-    whole = request(api, "POST", JSON_TYPE, EXPECT, f"Content-Length: {len(body)}", body=body)
+    whole = api.head("POST", JSON_TYPE, EXPECT, f"Content-Length: {len(body)}") + body
     await wire.send(whole.replace(b"HTTP/1.1", b"HTTP/1.0", 1))
     assert (await wire.answer())[0] == 201
 
@@ -170,7 +161,6 @@ async def test_a_head_that_does_not_end_is_answered_in_time(serve: Any, sent: by
         await wire.send(sent)
         assert await wire.problem() == (408, "request_timeout")
         assert await wire.closed()
-        await wire.close()
 
 
 async def test_a_head_that_drips_is_not_kept_alive_by_dripping(serve: Any) -> None:
@@ -180,7 +170,6 @@ async def test_a_head_that_drips_is_not_kept_alive_by_dripping(serve: Any) -> No
         drip = asyncio.ensure_future(forever(wire))
         assert await wire.problem() == (408, "request_timeout")
         drip.cancel()
-        await wire.close()
 
 
 async def forever(wire: Wire) -> None:
@@ -193,9 +182,8 @@ async def forever(wire: Wire) -> None:
 async def test_a_body_that_does_not_end_is_answered_in_time(serve: Any, framing: str) -> None:
     async with serve(READ_TIMEOUT=0.2) as api:
         wire = await api.wire()
-        await wire.send(request(api, "POST", JSON_TYPE, framing, body=b"2\r\n{ \r\n"))
+        await wire.send(api.head("POST", JSON_TYPE, framing) + b"2\r\n{ \r\n")
         assert await wire.problem() == (408, "request_timeout")
-        await wire.close()
 
 
 @pytest.mark.parametrize(("reset", "status"), [(True, 499), (False, 400)], ids=["reset", "closed"])
@@ -205,7 +193,7 @@ async def test_a_client_that_leaves_during_its_body_leaves_only_a_line_in_the_lo
     """A client that closes its socket looks like one that closes its side alone, and is sent an answer."""
     with structlog.testing.capture_logs() as lines:
         wire = await api.wire()
-        await wire.send(request(api, "POST", JSON_TYPE, "Content-Length: 100", body=b'{"title":'))
+        await wire.send(api.head("POST", JSON_TYPE, "Content-Length: 100") + b'{"title":')
         await asyncio.sleep(0.1)
         if reset:
             no_linger = struct.pack("ii", 1, 0)
@@ -223,33 +211,30 @@ async def test_an_idle_connection_is_kept_through_slow_pauses_between_requests(s
     async with serve(READ_TIMEOUT=0.2, HEAD_TIMEOUT=0.2) as api:
         wire = await api.wire()
         for _ in range(3):
-            await wire.send(request(api, "GET"))
+            await wire.send(api.head("GET"))
             assert (await wire.answer())[0] == 200
             await asyncio.sleep(0.3)
-        await wire.close()
 
 
 async def test_an_idle_connection_is_closed_after_its_time(serve: Any) -> None:
     async with serve(keepalive=0.2) as api:
         wire = await api.wire()
-        await wire.send(request(api, "GET"))
+        await wire.send(api.head("GET"))
         assert (await wire.answer())[0] == 200
         assert await wire.closed()
-        await wire.close()
 
 
 async def test_pipelined_requests_are_answered_in_order(api: ApiClient) -> None:
     wire = await api.wire()
-    await wire.send(b"".join(request(api, "GET", f"X-Request-Id: r{n}") for n in range(40)))
+    await wire.send(b"".join(api.head("GET", f"X-Request-Id: r{n}") for n in range(40)))
     assert [(await wire.answer())[1]["x-request-id"] for _ in range(40)] == [f"r{n}" for n in range(40)]
-    await wire.close()
 
 
 async def test_one_connection_too_many_gets_a_503(serve: Any) -> None:
     async with serve(max_connections=2) as api:
         wires = [await api.wire() for _ in range(2)]
         for wire in wires:
-            await wire.send(request(api, "GET"))
+            await wire.send(api.head("GET"))
             assert (await wire.answer())[0] == 200
         extra = await api.wire()
         assert await extra.problem() == (503, "overloaded")
@@ -258,10 +243,8 @@ async def test_one_connection_too_many_gets_a_503(serve: Any) -> None:
         await wires[0].close()
         await asyncio.sleep(0.05)
         again = await api.wire()
-        await again.send(request(api, "GET"))
+        await again.send(api.head("GET"))
         assert (await again.answer())[0] == 200
-        for wire in (*wires, again):
-            await wire.close()
 
 
 EXPECT = "Expect: 100-continue"
@@ -270,11 +253,10 @@ EXPECT = "Expect: 100-continue"
 async def test_a_body_is_asked_for_only_when_it_is_wanted(api: ApiClient) -> None:
     body = json.dumps(api.body()).encode()
     wire = await api.wire()
-    await wire.send(request(api, "POST", JSON_TYPE, EXPECT, f"Content-Length: {len(body)}"))
+    await wire.send(api.head("POST", JSON_TYPE, EXPECT, f"Content-Length: {len(body)}"))
     assert (await wire.head())[0] == 100
     await wire.send(body)
     assert (await wire.answer())[0] == 201
-    await wire.close()
 
 
 @pytest.mark.parametrize(
@@ -289,18 +271,16 @@ async def test_a_body_that_is_not_wanted_is_not_asked_for(
     api: ApiClient, lines: list[str], problem: tuple[int, str]
 ) -> None:
     wire = await api.wire()
-    await wire.send(request(api, "POST", EXPECT, *lines))
+    await wire.send(api.head("POST", EXPECT, *lines))
     assert await wire.problem() == problem
     assert await wire.closed()
-    await wire.close()
 
 
 async def test_the_rest_of_a_refused_body_does_not_become_a_request(api: ApiClient) -> None:
-    smuggled = request(api, "GET", "X-Request-Id: smuggled")
+    smuggled = api.head("GET", "X-Request-Id: smuggled")
     wire = await api.wire()
-    head = request(api, "POST", "Content-Type: text/plain", f"Content-Length: {len(smuggled)}")
-    await wire.send(head + smuggled + request(api, "GET", "X-Request-Id: next"))
+    head = api.head("POST", "Content-Type: text/plain", f"Content-Length: {len(smuggled)}")
+    await wire.send(head + smuggled + api.head("GET", "X-Request-Id: next"))
     assert await wire.problem() == (415, "unsupported_media_type")
     status, headers, _ = await wire.answer()
     assert (status, headers["x-request-id"]) == (200, "next")
-    await wire.close()

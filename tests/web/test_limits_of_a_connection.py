@@ -60,7 +60,7 @@ async def test_an_endless_head_behind_a_request_ends_the_connection_after_its_an
     async with serve(MAX_HEAD=20_000) as api:
         wire = await api.wire()
         body = json.dumps(api.body()).encode()
-        head = ask("POST", JSON, f"Content-Length: {len(body)}").replace(b"KEY", api.key.encode())
+        head = api.head("POST", JSON, f"Content-Length: {len(body)}")
         await wire.send(
             head + body + b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + (b"X-A: " + b"a" * 1_000 + b"\r\n") * 50
         )
@@ -86,7 +86,7 @@ async def test_chunks_that_are_all_framing_end_the_connection(serve: Any) -> Non
         for part in (b"1;" + b"a" * 1_000 + b"\r\n \r\n", b"2;" + b"a" * 1_000):
             with structlog.testing.capture_logs() as lines:
                 wire = await api.wire()
-                await wire.send(ask("POST", JSON, CHUNKED).replace(b"KEY", api.key.encode()))
+                await wire.send(api.head("POST", JSON, CHUNKED))
                 for _ in range(1_000):
                     await wire.send(part)
                 assert await wire.closed()
@@ -100,7 +100,7 @@ async def test_a_connection_goes_on_after_a_large_body_in_many_pieces(api: ApiCl
     body = json.dumps(api.body(description="<p>" + "x" * 900_000 + "</p>")).encode()
     wire = await api.wire()
     for _ in range(2):
-        await wire.send(ask("POST", JSON, f"Content-Length: {len(body)}").replace(b"KEY", api.key.encode()))
+        await wire.send(api.head("POST", JSON, f"Content-Length: {len(body)}"))
         for start in range(0, len(body), 50_000):
             await wire.send(body[start : start + 50_000])
         assert (await wire.answer())[0] == 201
@@ -111,7 +111,7 @@ async def test_a_client_that_asks_much_and_reads_nothing_is_disconnected(serve: 
         job = await api.create(description="<p>" + "x" * 900_000 + "</p>")
         wire = await api.wire()
         with structlog.testing.capture_logs() as lines:
-            await wire.send(ask("GET", path=f"/jobs/{job['id']}").replace(b"KEY", api.key.encode()) * 30)
+            await wire.send(api.head(path=f"/jobs/{job['id']}") * 30)
             await asyncio.sleep(0.6)
             assert (await api.get("/jobs")).status == 200
             received = 0
@@ -129,7 +129,7 @@ async def test_a_client_that_asks_much_and_reads_nothing_is_disconnected(serve: 
 async def test_the_memory_of_lost_connections_is_freed(serve: Any) -> None:
     async with serve(WRITE_TIMEOUT=0.2) as api:
         job = await api.create(description="<p>" + "x" * 900_000 + "</p>")
-        many = ask("GET", path=f"/jobs/{job['id']}").replace(b"KEY", api.key.encode()) * 10
+        many = api.head(path=f"/jobs/{job['id']}") * 10
 
         def lost() -> int:
             ends = [it for it in gc.get_objects() if isinstance(it, asyncio.Transport) and it.is_closing()]
@@ -156,10 +156,7 @@ async def test_the_memory_of_lost_connections_is_freed(serve: Any) -> None:
 
 async def test_a_client_that_closes_its_side_gets_the_answer_to_a_whole_request(api: ApiClient) -> None:
     wire = await api.wire()
-    body = json.dumps(api.body()).encode()
-    await wire.send(
-        ask("POST", JSON, f"Content-Length: {len(body)}").replace(b"KEY", api.key.encode()) + body
-    )
+    await wire.send(api.whole("POST", api.body()))
     wire.writer.write_eof()
     assert (await wire.answer())[0] == 201
     assert await wire.closed()
@@ -214,7 +211,7 @@ async def test_a_closed_connection_is_freed_without_the_garbage_collector(api: A
     try:
         for _ in range(5):
             wire = await api.wire()
-            await wire.send(ask("GET").replace(b"KEY", api.key.encode()))
+            await wire.send(api.head())
             assert (await wire.head())[0] == 200
             await wire.close()
         await asyncio.sleep(0.1)

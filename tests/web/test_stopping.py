@@ -1,7 +1,6 @@
 """What clients see when the server stops."""
 
 import asyncio
-import json
 import socket
 from contextlib import ExitStack, suppress
 from typing import Any
@@ -11,31 +10,16 @@ import pytest
 from tests.api.client import ApiClient
 
 
-def head(api: ApiClient, *lines: str) -> bytes:
-    first = [
-        "POST /api/v1.1/jobs HTTP/1.1",
-        "Host: x",
-        f"API-Key: {api.key}",
-        "Content-Type: application/json",
-    ]
-    return "\r\n".join([*first, *lines, "", ""]).encode()
-
-
-def a_get(api: ApiClient) -> bytes:
-    """Return a whole request."""
-    return f"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\n\r\n".encode()
-
-
 async def test_a_stopping_server_finishes_requests_and_refuses_new_ones(api: ApiClient) -> None:
-    body = json.dumps(api.body(title="In flight")).encode()
+    whole = api.whole("POST", api.body(title="In flight"))
     busy, idle, halfway = [await api.wire() for _ in range(3)]
-    await busy.send(head(api, f"Content-Length: {len(body)}") + body[:20])
-    await halfway.send(head(api)[:60])
+    await busy.send(whole[:-20])
+    await halfway.send(api.head()[:60])
     await asyncio.sleep(0.1)
     stopping = asyncio.ensure_future(api.client.server.retire())
     await asyncio.sleep(0.1)
 
-    await idle.send(a_get(api))
+    await idle.send(api.head())
     status, headers, problem = await idle.answer()
     assert (status, problem["code"]) == (503, "shutting_down")
     assert headers["retry-after"] == "1"
@@ -45,7 +29,7 @@ async def test_a_stopping_server_finishes_requests_and_refuses_new_ones(api: Api
     assert (status, problem["code"], headers["retry-after"]) == (503, "shutting_down", "1")
     assert await halfway.closed()
 
-    await busy.send(body[20:])
+    await busy.send(whole[-20:])
     status, headers, problem = await busy.answer()
     assert (status, problem["title"]) == (201, "In flight")
     assert await busy.closed()
@@ -85,7 +69,7 @@ async def test_every_connection_that_a_stopping_server_has_accepted_is_answered(
         await server.listen(listener.dup())
         clients = [stack.enter_context(socket.create_connection(listener.getsockname())) for _ in range(20)]
         for client in clients:
-            client.sendall(a_get(api))
+            client.sendall(api.head())
             client.setblocking(False)
         for _ in range(turns):
             await asyncio.sleep(0)
@@ -104,11 +88,11 @@ async def test_every_connection_that_a_stopping_server_has_accepted_is_answered(
 
 async def test_a_client_that_has_just_connected_may_still_send_its_request(api: ApiClient) -> None:
     used, new = await api.wire(), await api.wire()
-    await used.send(a_get(api))
+    await used.send(api.head())
     assert (await used.answer())[0] == 200
     stopping = asyncio.ensure_future(api.client.server.retire())
     await asyncio.sleep(0.8)
-    await new.send(a_get(api))
+    await new.send(api.head())
     status, _, problem = await new.answer()
     assert (status, problem["code"]) == (503, "shutting_down")
     async with asyncio.timeout(5):
