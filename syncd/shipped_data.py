@@ -27,7 +27,6 @@ class ShippedEntry(NamedTuple):
 
 
 def place_file() -> bytes:
-    """Return the bytes of the file of places."""
     return _content("places_ca.tsv")
 
 

@@ -85,8 +85,6 @@ def size(value: object) -> int:
 
 
 def whole(low: int, high: int) -> Callable[[object], int]:
-    """Return the parser of a whole number from ``low`` to ``high``."""
-
     def parse(value: object) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
             raise ValueFault(f"must be a whole number from {low} to {high}, not {shown(value)}")
@@ -100,14 +98,12 @@ count = whole(0, MAX_COUNT)
 
 
 def percent(value: object) -> float:
-    """Return a percentage from 0 to 100."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
         raise ValueFault(f"must be a percentage from 0 to 100, not {shown(value)}")
     return float(value)
 
 
 def flag(value: object) -> bool:
-    """Return true or false."""
     if not isinstance(value, bool):
         raise ValueFault(f"must be true or false, not {shown(value)}")
     return value

@@ -122,5 +122,4 @@ def _digest(plain: str) -> bytes:
 
 
 def refused() -> Refusal:
-    """Return the error for every key that is not good."""
     return Refusal("unauthenticated", "send a valid key in the API-Key header", headers=_CHALLENGE)

@@ -17,8 +17,6 @@ LOCATION_PARAMETERS = frozenset({"q", "pageSize", "page"})
 
 
 def list_of(resource: CatalogueResource) -> Handler:
-    """Return the handler of the list."""
-
     async def serve(request: web.Request) -> web.Response:
         return web.Response(body=request.app[CONTEXT].render.catalogues[resource.catalogue], headers=_HEADERS)
 
@@ -26,8 +24,6 @@ def list_of(resource: CatalogueResource) -> Handler:
 
 
 def entry_of(resource: CatalogueResource) -> Handler:
-    """Return the handler of one entry."""
-
     async def serve(request: web.Request) -> web.Response:
         entry = request.app[CONTEXT].render.entries[resource.catalogue].get(path_id(request, "entry"))
         if entry is None:
@@ -50,7 +46,6 @@ async def list_locations(request: web.Request) -> web.Response:
 
 
 async def get_location(request: web.Request) -> web.Response:
-    """Answer one location."""
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     place_id = path_id(request, "location")
     place = context.store.look_up(lambda tx: places.get(tx, employer.id, place_id))

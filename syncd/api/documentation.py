@@ -54,7 +54,6 @@ async def page(request: web.Request) -> web.Response:
 
 
 async def asset(request: web.Request) -> web.Response:
-    """Answer a file of the viewer."""
     name = request.match_info["file"]
     if name not in FILES:
         raise NotFound("file", name[:50])

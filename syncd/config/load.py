@@ -264,7 +264,6 @@ def _secret(holder: Any, key: str, base: Path, faults: list[str]) -> str:
 
 
 def _contradictions(settings: Settings) -> Iterator[str]:
-    """Yield the faults of values that do not fit together."""
     operator, api = settings.operator, settings.api
     where = operator.listen or api.listen
     if not where.loopback and not operator.token:

@@ -131,7 +131,6 @@ CHANGEABLE: Mapping[str, str] = {"publishDate": "publish_date", **ATTRIBUTES}
 
 
 def fields_of(*kinds: FieldKind) -> tuple[JobField, ...]:
-    """Return the fields of these kinds, in order."""
     return tuple(field for field in FIELDS if field.kind in kinds)
 
 

@@ -140,7 +140,6 @@ def read_flag(pointer: str, value: object, problems: Problems) -> bool | Fault:
 
 
 def read_whole(pointer: str, value: object, least: int, most: int, problems: Problems) -> int | Fault:
-    """Return a whole number from ``least`` to ``most``."""
     if type(value) is not int:
         return wrong_type(pointer, value, "a whole number", problems)
     if not least <= value <= most:

@@ -109,7 +109,6 @@ def new_request_id() -> str:
 
 
 def add_standard_headers(response: web.StreamResponse, request_id: str) -> None:
-    """Add the headers that every answer has."""
     headers = response.headers
     headers["X-Request-Id"] = request_id
     for name, value in _FIXED_HEADERS:

@@ -81,14 +81,12 @@ class Refusal(SyncdError):
 
 
 def code_of(error: BaseException) -> str:
-    """Return the stable code of any exception."""
     if isinstance(error, Refusal):
         return error.code
     return next((CODE_OF[kind] for kind in type(error).__mro__ if kind in CODE_OF), "internal_error")
 
 
 def body(error: BaseException, request_id: str) -> bytes:
-    """Return the problem of any exception."""
     code = code_of(error)
     status, title = CODES[code]
     problem = {"type": f"/docs#{code}", "title": title, "status": status, "detail": _detail(error, code)}

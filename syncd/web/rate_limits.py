@@ -99,12 +99,10 @@ class FailedKeys:
         self._limited, self._buckets, self._clock = count > 0, Buckets(Quota(count, window)), clock
 
     def check(self, address: str) -> None:
-        """Raise ``rate_limited`` if ``address`` has to wait."""
         if self._limited and (wait := self._buckets.look(address, self._clock())):
             raise too_often(f"too many wrong {self._what} came from this address", wait)
 
     def note(self, address: str) -> None:
-        """Count one wrong key."""
         if self._limited:
             self._buckets.take(address, self._clock())
 

@@ -47,7 +47,6 @@ _AMOUNT: Schema = {
 
 
 def bodies(catalogue: Catalogue) -> dict[str, Schema]:
-    """Return every schema of a body, by name."""
     fields = {**_members(FIELDS), **dict.fromkeys(READ_ONLY, _IGNORED)}
     fields["id"] = {**nullable(INT32), "description": "Read-only: if it is there, that of the job addressed."}
     # The values of each field are described once, in JobCreate: the document is fetched by programs, and stays small.

@@ -90,7 +90,6 @@ def openapi_document(catalogue: Catalogue) -> dict[str, Any]:
 
 
 def codes_of(operation: Operation) -> frozenset[str]:
-    """Return the codes of the errors that ``operation`` can have."""
     return frozenset((*COMMON, *operation.codes, *(() if operation.open else ("unauthenticated",))))
 
 
@@ -235,7 +234,6 @@ _ERRORS: Mapping[str, Exception] = {
 
 
 def example_error(code: str) -> Any:
-    """Return a problem with this code."""
     error = _ERRORS.get(code) or Refusal(code, problems.GENERIC.get(code, CODES[code][1]))
     return _plain(problems.body(error, _REQUEST_ID))
 
@@ -269,7 +267,6 @@ def _paging(path: str, total: int) -> dict[str, object]:
 
 
 def _step() -> history.HistoryStep:
-    """Return the step of a job that got another title."""
     entry = history.HistoryEntry(
         id=1002, job_id=_JOB.id, employer_id=_EMPLOYER.id, reference_id=_JOB.reference_id, version=2,
         at=_JOB.published_at, actor=Actor(ActorKind.KEY, 3), run_id=None, action="updated", old={},

@@ -17,51 +17,36 @@ from syncd.api.requests import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
 from syncd.domain import INT32_MAX
 
 _POSITIVE = number(1, INT32_MAX)
-
-
-_PARAMETERS: tuple[tuple[str, str, str, Schema], ...] = (
-    (
-        "query", "q",
+_QUERY: Mapping[str, tuple[str, Schema]] = {
+    "q": (
         "A piece of the title or the referenceId (of the name, for locations), without case and accents.",
         text(),
     ),
-    ("query", "status", "Only jobs in this status. Empty: all.", ref("JobStatus")),
-    (
-        "query", "pageSize", f"More than {MAX_PAGE_SIZE} counts as {MAX_PAGE_SIZE}. Empty: the default.",
+    "status": ("Only jobs in this status. Empty: all.", ref("JobStatus")),
+    "pageSize": (
+        f"More than {MAX_PAGE_SIZE} counts as {MAX_PAGE_SIZE}. Empty: the default.",
         {**_POSITIVE, "default": DEFAULT_PAGE_SIZE},
     ),
-    ("query", "page", "From 1. Empty: the default.", {**_POSITIVE, "default": 1}),
-    (
-        "header", "If-Match",
-        "Only if the job is still the version with one of these entity tags (each as in `ETag`, with its quotes,"
-        " separated by commas); `*`: only if there is one.",
-        text(),
-    ),
-    (
-        "header", "If-None-Match",
-        "A read: 304 if the representation has one of these tags. A write: only if the job has none of"
-        " them; `*`: only if there is no job.",
-        text(),
-    ),
-    (
-        "header", IDEMPOTENCY_KEY,
-        f"Names this request, so that it can be repeated safely: 1 to {MAX_KEY} printable ASCII characters. Valid for"
-        " 24 hours.",
-        text(),
-    ),
-)  # fmt: skip
+    "page": ("From 1. Empty: the default.", {**_POSITIVE, "default": 1}),
+}
+_REQUEST_HEADERS = {
+    "If-Match": "Only if the job is still the version with one of these entity tags (each as in `ETag`, with its quotes,"
+    " separated by commas); `*`: only if there is one.",
+    "If-None-Match": "A read: 304 if the representation has one of these tags. A write: only if the job has none of"
+    " them; `*`: only if there is no job.",
+    IDEMPOTENCY_KEY: f"Names this request, so that it can be repeated safely: 1 to {MAX_KEY} printable ASCII characters."
+    " Valid for 24 hours.",
+}
 #: The parameters by the names in ``Operation.parameters``, and that of the paths.
 PARAMETERS: dict[str, Schema] = {
     "id": {"name": "id", "in": "path", "description": "Its number.", "required": True, "schema": INT32},
     **{
-        name: {
-            "name": name,
-            "in": at,
-            "description": about,
-            "schema": schema,
-            **({"allowEmptyValue": True} if at == "query" else {}),
-        }
-        for at, name, about, schema in _PARAMETERS
+        name: {"name": name, "in": "query", "description": about, "schema": schema, "allowEmptyValue": True}
+        for name, (about, schema) in _QUERY.items()
+    },
+    **{
+        name: {"name": name, "in": "header", "description": about, "schema": text()}
+        for name, about in _REQUEST_HEADERS.items()
     },
 }
 _HEADERS = {
@@ -73,11 +58,9 @@ _HEADERS = {
     "WWW-Authenticate": "How to send the API key.",
     REPLAYED: "`true`: this is the answer that the first request with this Idempotency-Key got.",
 }
-#: Headers that an answer may lack although its operation names them.
-_OPTIONAL_HEADERS = frozenset({REPLAYED, "Link"})
-#: The headers of answers by name.
+#: The headers of answers by name. An answer may lack two of them although its operation names them.
 HEADERS: dict[str, Schema] = {
-    name: {"description": about, "required": name not in _OPTIONAL_HEADERS, "schema": text()}
+    name: {"description": about, "required": name not in (REPLAYED, "Link"), "schema": text()}
     for name, about in _HEADERS.items()
 }
 #: Status of an error → its headers, beside those of every answer.
@@ -87,7 +70,6 @@ ERROR_HEADERS: dict[int, tuple[str, ...]] = {
     429: ("Retry-After",),
     503: ("Retry-After",),
 }
-
 
 _LIST = ("Link",)
 _TAGGED = ("ETag",)

@@ -135,7 +135,6 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField], Schema]] = {
 
 
 def value_schema(field: JobField) -> Schema:
-    """Return the schema of a field in an answer."""
     return {**optional(field, _BY_KIND[field.kind](field)), "description": field.about}
 
 
