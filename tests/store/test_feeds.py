@@ -98,8 +98,11 @@ def test_a_feed_that_moves_to_another_employer_starts_afresh(feed: Feed, store: 
 def test_what_a_feed_last_wrote_is_known(feed: Feed, store: Store) -> None:
     job = feed.write("A")
     feed.write("B")
-    assert feed.known("A", "B", "C") == {"A", "B"}
+    feed.write("C", status=Status.DRAFT)
+    assert feed.known("A", "B", "C", "D") == {"A", "B"}
     assert feed.known() == set()
+    assert feed.known("A", fingerprint=b"g" * 16) == set()
+    assert Feed(feed.board, "other").known("A") == set()
     asked = [digest("A")]
     found = store.read(lambda tx: feed_jobs.known_digests(tx, feed.id, PRINT, asked, TODAY, waits=False))
     assert found == [(job.id, digest("A"), "A")]
@@ -139,28 +142,16 @@ def test_what_takes_the_knowledge_away(feed: Feed, what: str) -> None:
     assert feed.known("A", "B") == left | {"B"}
 
 
-def test_a_job_written_again_is_known_again(feed: Feed) -> None:
-    job = feed.board.update(feed.write("A"), title="Cook")
-    assert feed.known("A") == set()
-    feed.own(job)
-    assert feed.known("A") == {"A"}
-
-
-def test_a_row_about_an_older_version_is_not_known(feed: Feed) -> None:
+def test_a_job_is_known_again_once_its_present_version_is_written(feed: Feed) -> None:
     job = feed.write("A")
-    feed.board.update(job, title="Cook")
+    newer = feed.board.update(job, title="Cook")
     feed.own(job)
     assert feed.known("A") == set()
-
-
-def test_another_fingerprint_knows_nothing(feed: Feed) -> None:
-    feed.write("A")
-    assert feed.known("A", fingerprint=b"g" * 16) == set()
-
-
-def test_another_feed_knows_nothing(feed: Feed, board: Board) -> None:
-    feed.write("A")
-    assert Feed(board, "other").known("A") == set()
+    feed.own(newer)
+    assert feed.known("A") == {"A"}
+    feed.board.delete(newer)
+    feed.own(newer)
+    assert feed.owner_of(newer) is None
 
 
 def test_a_row_is_known_until_the_day_on_which_it_is_due(feed: Feed) -> None:
@@ -168,11 +159,6 @@ def test_a_row_is_known_until_the_day_on_which_it_is_due(feed: Feed) -> None:
     assert feed.known("A", today=TODAY - timedelta(days=1)) == {"A"}
     assert feed.known("A") == set()
     assert feed.known("A", today=TODAY + timedelta(days=1)) == set()
-
-
-def test_a_job_that_is_not_active_is_not_known(feed: Feed) -> None:
-    feed.write("A", status=Status.DRAFT)
-    assert feed.known("A") == set()
 
 
 def test_many_digests_are_asked_for_at_once(feed: Feed, board: Board) -> None:
@@ -215,13 +201,6 @@ def test_a_job_has_one_owner_and_the_former_one_is_disturbed(feed: Feed, board: 
     assert not feed.undisturbed()
 
 
-def test_a_job_that_went_meanwhile_is_not_owned(feed: Feed) -> None:
-    job = feed.write("A")
-    feed.board.delete(job)
-    feed.own(job)
-    assert feed.owner_of(job) is None
-
-
 def test_owned_active_jobs_come_in_pages_with_their_misses(feed: Feed, board: Board, store: Store) -> None:
     made = [feed.write(name) for name in "ABCDE"]
     board.archive(made[1], ArchivedBy.PERSON)
@@ -240,15 +219,8 @@ def test_owned_active_jobs_come_in_pages_with_their_misses(feed: Feed, board: Bo
     ]
     board.update(board.archive(made[3], ArchivedBy.PERSON), status=Status.ACTIVE)
     assert (ids[3], 0) in feed.active()
-    store.write(lambda tx: feed_jobs.confirm(tx, feed.id, ids))
+    feed.own(made[2])
     assert (ids[2], 0) in feed.active()
-
-
-def test_writing_a_job_ends_its_waiting(feed: Feed, store: Store) -> None:
-    job = feed.write("A")
-    store.write(lambda tx: feed_jobs.missed(tx, feed.id, [job.id]))
-    feed.own(job)
-    assert feed.active() == [(job.id, 0)]
 
 
 def test_feeds_that_are_no_longer_configured_give_up_their_jobs(

@@ -1,6 +1,5 @@
 """Places: finding shipped ones however they are written, adding others."""
 
-from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -101,11 +100,6 @@ def test_the_same_place_twice_counts_once(store: Store, employer: Employer) -> N
     assert located(store, employer, "Foo Bar, ON", "foo-bar, on", "Foo Bar") == ["Foo Bar, ON", "Foo Bar"]
 
 
-def test_what_sends_no_places_is_left_alone(store: Store, employer: Employer) -> None:
-    for sent in (JobInput({"title": "x"}), JobInput({"locations": ()})):
-        assert store.read(partial(places.locate, employer_id=employer.id, sent=sent)) is sent
-
-
 def test_an_added_place_keeps_its_id_and_is_its_employers(
     board: Board, store: Store, employer: Employer
 ) -> None:
@@ -147,18 +141,6 @@ def test_a_write_that_fails_adds_no_place(store: Store, employer: Employer, boar
     with pytest.raises(ZeroDivisionError):
         store.write(fn)
     assert find(store, employer, "Petit-Lac, QC").id == 0
-
-
-def test_the_catalogue_is_listed_shortest_name_first_in_pages(store: Store, employer: Employer) -> None:
-    total, found = store.read(lambda tx: places.page(tx, employer.id, q="TORONT", page_size=3))
-    assert found[0].name == "Toronto"
-    assert total >= len(found) >= 1
-    assert [len(p.name) for p in found] == sorted(len(p.name) for p in found)
-    whole, first = store.read(lambda tx: places.page(tx, employer.id, page_size=100))
-    _, second = store.read(lambda tx: places.page(tx, employer.id, page=2, page_size=100))
-    assert whole > 3000
-    assert not {p.id for p in first} & {p.id for p in second}
-    assert store.read(lambda tx: places.page(tx, employer.id, q="%")) == (0, [])
 
 
 def test_new_place_data_changes_names_and_removes_nothing(

@@ -1,4 +1,4 @@
-"""The writer: one transaction for all that wait, an answer only for what is on disk, each failure its own."""
+"""The writer: one transaction for all that wait, an answer only for what is on disk, each failure its own. And reads."""
 
 import asyncio
 import threading
@@ -9,11 +9,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
+from sqlmodel import col
 
 from syncd.domain import Create, Employer
 from syncd.errors import NotFound, StoreBusy, StoreClosed, StoreOverloaded
-from syncd.store import Store, Tx, employers, history, jobs
-from syncd.store.model import FactRow, inserting
+from syncd.store import Store, Tx, employers, history, jobs, keys
+from syncd.store.model import EmployerRow, FactRow, Statement, inserting
 from tests.store.board import ACTOR, a_job
 from tests.stores import locked_error, open_transactions, refuse_writes, rows_in
 
@@ -247,12 +249,6 @@ def test_a_write_that_would_wait_for_another_write_is_an_error(store: Store) -> 
     assert store.write(put("t-2")) == "t-2"
 
 
-def test_a_read_cannot_write(store: Store) -> None:
-    with pytest.raises(StoreBusy):
-        store.read(lambda tx: employers.add(tx, "Acme"))
-    assert store.read(employers.all) == []
-
-
 async def test_handlers_write_and_read_without_blocking_the_loop(store: Store) -> None:
     names = [f"E{number}" for number in range(50)]
     added = await asyncio.gather(*(store.write_async(partial(employers.add, name=n)) for n in names))
@@ -435,7 +431,31 @@ def test_closing_finishes_what_waits_and_refuses_what_comes(store: Store, path: 
     closing.join()
     assert sorted(f.result() for f in futures) == ["t-0", "t-1", "t-2"]
     assert set(seen(path)) == {"t-0", "t-1", "t-2"}
-    for call in (store.write, store.read):
+    for call in (store.write, store.read, store.look_up):
         with pytest.raises(StoreClosed):
             call(employers.all)
+    assert open_transactions(path) == 0
     store.close()
+
+
+def test_rows_that_are_not_read_to_the_end_do_not_keep_their_moment(store: Store) -> None:
+    """Else all later reads on the same connection would see the store of that moment, for as long as somebody has the rows."""
+    for name in ("Acme", "Zenith"):
+        store.write(partial(employers.add, name=name))
+    every = Statement(sa.select(col(EmployerRow.name)).order_by(col(EmployerRow.name)))
+    unread = [store.read(lambda tx: tx.each(every)) for _ in range(2)]
+    begun = store.read(lambda tx: (rows := tx.each(every), next(rows)))
+    store.write(lambda tx: employers.add(tx, "Moss"))
+    assert [employer.name for employer in store.read(employers.all)] == ["Acme", "Zenith", "Moss"]
+    assert (len(unread), begun[1]) == (2, ("Acme",))
+
+
+@pytest.mark.parametrize("door", ["read", "look_up"])
+def test_a_read_cannot_write(store: Store, door: str) -> None:
+    for write in (
+        partial(employers.add, name="Acme"),
+        lambda tx: keys.touch(tx, {1: tx.now.instant, 2: tx.now.instant}),
+    ):
+        with pytest.raises(StoreBusy):
+            getattr(store, door)(write)
+    assert store.read(employers.all) == []

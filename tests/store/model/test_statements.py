@@ -21,7 +21,6 @@ from syncd.store.model import (
     adding,
     among,
     deleting,
-    following,
     given,
     inserting,
     matching,
@@ -83,40 +82,9 @@ def test_lists_of_similar_lengths_share_a_text() -> None:
     assert [marks(["x"] * n) for n in (1, 2, 3, 4, 5, 16, 17, 33, 500)] == [1, 2, 4, 4, 8, 16, 32, 64, 512]
 
 
-def test_a_list_goes_beside_other_values(tx: Tx) -> None:
-    statement = Statement(
-        select(FactRow.value).where(
-            col(FactRow.value) > bindparam("above"),
-            among(FactRow.name, "names"),
-            col(FactRow.value) < bindparam("below"),
-        )
-    )
-    assert tx.scalars(statement, below="5", names=["t-02", "t-03", "t-07"], above="2") == ["3"]
-
-
-def test_rows_are_tuples_or_what_is_made_of_them(tx: Tx) -> None:
-    source = select(FactRow.name, FactRow.value).where(*matching(FactRow.name))
-    plain = Statement(source)
-    assert tx.one(plain, name="t-01") == ("t-01", "1")
-    assert tx.one(plain, name="none") is None
-
-    def made(row: tuple[str, str]) -> dict[str, str]:
-        return dict([row])
-
-    statement = Statement(source, made)
-    assert tx.one(statement, name="t-01") == {"t-01": "1"}
-    assert tx.one(statement, name="none") is None
-    assert tx.all(statement, name="t-01") == [*tx.each(statement, name="t-01")] == [{"t-01": "1"}]
-
-
 def test_a_value_that_is_missing_is_a_mistake(tx: Tx) -> None:
     with pytest.raises(KeyError):
         tx.one(Statement(select(FactRow.value).where(*matching(FactRow.name))), nmae="t-01")
-
-
-def test_the_next_rows_are_those_above_in_order(tx: Tx) -> None:
-    statement = Statement(following(select(FactRow.name), FactRow.name))
-    assert tx.scalars(statement, after="t-03", limit=3) == ["t-04", "t-05", "t-06"]
 
 
 def test_an_update_of_many_takes_values_in_its_own_order(tx: Tx) -> None:
@@ -147,11 +115,6 @@ def test_whole_rows_are_in_the_order_of_the_table() -> None:
     assert inserting(PlaceRow).order == ["id", "name", "province", "key", "population", "employer_id"]
     assert adding(JobTotal).order == ["employer_id", "status", "n"]
     assert rewriting(FeedJob).order == inserting(FeedJob).order
-
-
-def test_an_id_that_the_database_gives_is_returned(tx: Tx) -> None:
-    assert [tx.insert({EmployerRow.name: name}) for name in ("A", "B")] == [1, 2]
-    assert tx.scalars(Statement(select(EmployerRow.unlimited))) == [True, True]  # the default of the table
 
 
 def test_a_value_may_be_used_twice(tx: Tx) -> None:

@@ -51,13 +51,9 @@ async def keep_writing(store: Store, count: int) -> None:
     await asyncio.gather(*(some(n * count // 8) for n in range(8)))
 
 
-async def test_the_log_stays_short_under_writes_without_a_pause(store: Store) -> None:
-    await keep_writing(store, WRITES)
-    assert log_of(store) < SHORT
-
-
-async def test_it_stays_short_while_others_read_without_a_pause(store: Store) -> None:
-    done = False
+@pytest.mark.parametrize("reads", [False, True])
+async def test_the_log_stays_short_under_writes_and_reads_without_a_pause(store: Store, reads: bool) -> None:
+    done = not reads
 
     async def read_on() -> None:
         while not done:

@@ -11,10 +11,9 @@ import sqlalchemy as sa
 
 from syncd.domain import RunState
 from syncd.errors import StoreBusy, StoreError, StoreInUse
-from syncd.store import Store, Tx, employers, runs, schema, utc_now
+from syncd.store import Store, Tx, employers, runs, schema
 from syncd.store.facts import prove_writable
 from syncd.store.jobs import reading
-from syncd.store.sqlite import backups
 from syncd.store.sqlite.database import SqliteDatabase
 from tests.store.board import TORONTO
 from tests.store.test_writer import put, seen, together
@@ -83,14 +82,6 @@ def test_the_file_is_set_up_for_speed_and_safety(store: Store) -> None:
     )
     assert values == [16384, "wal", 2, 1]
     assert store.write(lambda tx: -tx.execute("PRAGMA cache_size").fetchone()[0]) <= 16_384
-
-
-def test_a_backup_is_a_whole_store(store: Store, path: Path, tmp_path: Path) -> None:
-    store.write(lambda tx: employers.add(tx, "Acme"))
-    backups.write(path, tmp_path / "copy.db", utc_now())
-    store.write(lambda tx: employers.add(tx, "Later"))
-    with opened(tmp_path / "copy.db") as copy:
-        assert [e.name for e in copy.read(employers.all)] == ["Acme"]
 
 
 def test_both_ways_to_write_the_path_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
