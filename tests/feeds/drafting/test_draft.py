@@ -142,16 +142,7 @@ def test_the_fields_of_a_preset_have_a_sample_of_what_they_read(tmp_path: Path) 
 
 
 FRENCH = sheet(
-    [
-        "No de poste",
-        "Titre du poste",
-        "Ville",
-        "Province",
-        "Courriel",
-        "Date limite",
-        "Salaire",
-        "Détails de l'offre",
-    ],
+    "No de poste|Titre du poste|Ville|Province|Courriel|Date limite|Salaire|Détails de l'offre".split("|"),
     ["0044", "Infirmière", "Québec", "QC", "rh@x.ca", "05/09/2099", "25 $/h", LONG],
     ["0045", "Cuisinier", "Laval", "Québec", "rh@x.ca", "27/08/2099", "22,50 $ de l'heure", LONG + " Venez."],
     delimiter=";",
@@ -360,16 +351,12 @@ nasty = st.one_of(
 )
 
 
+nasty_values = st.one_of(nasty, st.lists(nasty, max_size=3), st.integers())
+nasty_jobs = st.dictionaries(nasty, nasty_values, min_size=1, max_size=6)
+
+
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    st.lists(
-        st.dictionaries(
-            nasty, st.one_of(nasty, st.lists(nasty, max_size=3), st.integers()), min_size=1, max_size=6
-        ),
-        min_size=1,
-        max_size=4,
-    )
-)
+@given(st.lists(nasty_jobs, min_size=1, max_size=4))
 def test_whatever_a_json_feed_has_its_draft_loads_and_says_nothing_of_its_own(
     tmp_path: Path, rows: list[dict[str, Any]]
 ) -> None:
@@ -398,16 +385,14 @@ def test_whatever_a_csv_has_its_draft_loads(tmp_path: Path, header: list[str], r
 
 
 def test_the_sheet_that_looks_most_like_jobs_is_chosen_and_named(tmp_path):
-    head = spreadsheets.row(
-        "Posting #", "Position Title", "Community", "Hourly Rate", "About the role", "Contact Email"
-    )
+    names = ("Posting #", "Position Title", "Community", "Hourly Rate", "About the role", "Contact Email")
     rows = [
         spreadsheets.row(1000 + n, f"Nurse {n}", "Prince George", "$38.20 - $51.45", LONG * 2, "j@nh.example")
         for n in range(4)
     ]
     sheets = {
         "Read me": spreadsheets.row("How to", "use") + spreadsheets.row("a", "b"),
-        "Postings": head + "".join(rows),
+        "Postings": "".join([spreadsheets.row(*names), *rows]),
     }
     draft = draft_of(tmp_path, spreadsheets.book(sheets), "nh.xlsx")
     feed_file = written(draft)
@@ -458,14 +443,12 @@ def fields_of(tmp_path: Path, text: str) -> dict[str, Any]:
 
 
 def test_a_place_takes_its_province_from_the_column_beside_it(tmp_path: Path) -> None:
-    text = (
-        "No d'offre;Titre du poste;Lieu de travail;Province;Pour postuler;Famille d'emploi;Tâches\n"
-        + "".join(
-            f"A-{n};Cuisinier {n};{city};{province};rh@x.example;Cuisine;{LONG}\n"
-            for n, (city, province) in enumerate([("Laval", "Québec"), ("Moncton", "Nouveau-Brunswick")])
-        )
+    head = "No d'offre;Titre du poste;Lieu de travail;Province;Pour postuler;Famille d'emploi;Tâches\n"
+    rows = (
+        f"A-{n};Cuisinier {n};{place};rh@x.example;Cuisine;{LONG}\n"
+        for n, place in enumerate(("Laval;Québec", "Moncton;Nouveau-Brunswick"))
     )
-    fields = fields_of(tmp_path, text)
+    fields = fields_of(tmp_path, "".join([head, *rows]))
     assert fields["locations"]["from"][0] == {"template": "{Lieu de travail}, {Province}"}
     assert fields["applicationEmail"] == "Pour postuler"
     assert fields["categories"]["from"] == "Famille d'emploi"

@@ -408,6 +408,11 @@ def test_a_record_that_cannot_be_read_keeps_its_problem_and_its_id():
         ({"salary": {"text": "s", "infer_period": {"hourly": 3}}}, "did you mean hourly_below?"),
         ({"applicantRoutingType": {"prefer": ["applicationUrl"]}}, "applicationUrl is not mapped"),
         ({"description": {"from": "d", "html": "clear"}}, "must be reject or clean"),
+        ({"salary": {"text": "s", "locale": "de"}}, "salary.locale: must be en or fr"),
+        ({"locations": {"from": "l", "too_many": "all"}}, "locations.too_many: must be first or reject"),
+        ({"locations": {"from": "l", "default": {"a": 1}}}, "locations.default: must be a constant"),
+        ({"referenceId": {"from": "r", "too_long": "cut"}}, "referenceId.too_long: must be reject or hash"),
+        ({"closeDate": {"from": "d", "date": ["dmmy"]}}, "neither a strptime format nor one of"),
     ],
 )
 def test_a_wrong_mapping_is_a_fault_that_names_the_key(fields, said):

@@ -95,19 +95,18 @@ def test_a_json_record_is_the_body_as_it_is():
 
 
 def test_catalogue_values_may_be_named_in_json():
-    body = row(
-        {
-            "referenceId": "R",
-            "categories": [{"name": "Sales"}, "retail", {"id": 3, "name": "whatever"}],
-            "positionType": "Temps plein",
-            "applicantRoutingType": {"name": "Email"},
-            "salary": {"amount": 1, "period": {"name": "Hourly"}},
-        }
-    ).body
-    assert body["categories"] == [{"id": 25}, {"id": 24}, {"id": 3, "name": "whatever"}]
-    assert body["positionType"] == {"id": 1}
-    assert body["applicantRoutingType"] == {"id": 1}
-    assert body["salary"]["period"] == {"id": 5}
+    named = {
+        "categories": [{"name": "Sales"}, "retail", {"id": 3, "name": "whatever"}],
+        "positionType": "Temps plein",
+        "applicantRoutingType": {"name": "Email"},
+        "salary": {"period": {"name": "Hourly"}},
+    }
+    assert row(named).body == {
+        "categories": [{"id": 25}, {"id": 24}, {"id": 3, "name": "whatever"}],
+        "positionType": {"id": 1},
+        "applicantRoutingType": {"id": 1},
+        "salary": {"period": {"id": 5}},
+    }
 
 
 def test_an_unknown_name_is_a_problem_at_its_place():

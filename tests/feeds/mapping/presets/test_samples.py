@@ -8,7 +8,7 @@ from syncd.domain import Catalogue, FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.drafting.survey import survey_file
-from syncd.feeds.mapping.presets import load_preset, preset_names
+from syncd.feeds.mapping.presets import find_preset, is_native, load_preset, preset_names, score
 from syncd.feeds.readers import open_reader
 
 NAMES = (
@@ -65,10 +65,10 @@ def test_a_sample_gives_exactly_its_jobs_rejects_and_warnings(preset, sample, go
 @pytest.mark.parametrize("preset", NAMES)
 def test_a_sample_finds_its_own_preset_and_no_other_as_likely(preset, sample):
     survey = survey_file(sample(preset).path, FeedLimits())
-    (name, score), *others = survey.presets()
+    (name, likeness), *others = survey.presets()
     assert (name, survey.records) == (preset, len(list(sample(preset).records())))
-    assert score > 0.8
-    assert all(other < score for _, other in others)
+    assert likeness > 0.8
+    assert all(other < likeness for _, other in others)
 
 
 def read(preset, text, folder):
@@ -92,3 +92,34 @@ def test_an_answer_that_only_says_what_went_wrong_is_an_error_and_no_empty_feed(
     with pytest.raises(FeedError) as raised:
         read(preset, text, tmp_path)
     assert raised.value.code == "no_records_path"
+
+
+@pytest.mark.parametrize(
+    ("table", "path", "fields", "expected"),
+    [
+        ({"needs": ["title"]}, "", ["title"], 0.75),
+        ({"needs": ["title"]}, "", ["name"], 0),
+        ({"needs": ["title|name"]}, "", ["name"], 0.75),
+        ({"needs": ["title"], "lacks": ["x"]}, "", ["title", "x"], 0),
+        ({"records": ["/source/job"], "needs": ["Job Title"]}, "/source/job", ["job_title"], 1),
+        ({"records": ["/*/job"], "needs": ["title"]}, "/source/job", ["title"], 0.75),
+        ({"records": ["/jobs/job"], "needs": ["title"]}, "/source/job", ["title"], 0),
+        ({"records": ["jobs"], "marks": ["a", "b"]}, "jobs", ["a"], 2 / 3),
+    ],
+)
+def test_a_score_is_the_share_of_what_is_expected(table, path, fields, expected):
+    assert score({"detect": table}, "json", path, fields) == expected
+
+
+def test_a_preset_of_another_format_is_out_of_the_question():
+    preset = {"read": {"format": "xml"}, "detect": {"needs": ["title"]}}
+    assert score(preset, "csv", "", ["title"]) == 0
+    assert score(preset, "xml", "", ["title"]) > 0
+    assert find_preset("json", "", []) == []
+
+
+def test_the_services_own_shape_is_known():
+    assert is_native(["referenceId", "title", "locations", "locations.description"])
+    assert not is_native(["referenceId", "title", "company"])
+    assert not is_native(["title"])
+    assert not is_native([])
