@@ -96,12 +96,10 @@ def _html(field: JobField, pointer: str) -> Reader:
         if not isinstance(text, str):
             return text
         faults = html_faults(text, MAX_PROBLEMS + 1)
-        if not faults:
-            return text
         problems += [
             Problem(pointer, "disallowed_html", f"offset {fault.offset}: {fault.detail}") for fault in faults
         ]
-        return FAULT
+        return FAULT if faults else text
 
     return read
 
@@ -121,13 +119,10 @@ def _scalar(read: Callable[[str, object, Problems], object], _: JobField, pointe
 
 def _status(field: JobField, pointer: str) -> Reader:
     def read(value: object, _: Catalogue, problems: Problems) -> object:
-        if not isinstance(value, str):
-            return wrong_type(pointer, value, "a status", problems)
-        status = _STATUSES.get(value)
-        if status is not None:
-            return status
-        if not value:
-            return wrong_type(pointer, None, "a status", problems)
+        if not isinstance(value, str) or not value:
+            return wrong_type(pointer, None if value == "" else value, "a status", problems)
+        if value in _STATUSES:
+            return _STATUSES[value]
         detail = "a status is active, archived or draft"
         return refused(pointer, "unknown_value", detail, problems, shown_value(value))
 
@@ -192,10 +187,9 @@ def _list(field: JobField, pointer: str) -> Callable[[object, Problems], list[An
         if least <= len(value) <= most:
             return value
         if len(value) < least:
-            problems.append(Problem(pointer, "too_few", f"{least} to {most} {what} are needed"))
+            refused(pointer, "too_few", f"{least} to {most} {what} are needed", problems)
         else:
-            detail = f"{len(value)} {what}; at most {most} are allowed"
-            problems.append(Problem(pointer, "too_many", detail))
+            refused(pointer, "too_many", f"{len(value)} {what}; at most {most} are allowed", problems)
         return value[:_READ_ENTRIES]
 
     return items_of

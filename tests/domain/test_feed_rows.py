@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from syncd.domain.decisions import Ownership, Reject, Unchanged, Update
 from syncd.domain.feed_rows import decide_row, field_digests, row_due, value_digest
-from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Location, Moment, Place, Salary, Status
-from syncd.domain.lifecycle import default_close_date
+from syncd.domain.job import ArchivedBy, CloseOrigin, JobInput, Location, Moment, Place, Salary, Status
+from syncd.domain.lifecycle import default_close_date, new_job
 from syncd.domain.policy import Policy
 
 TODAY = date(2026, 11, 21)
@@ -36,30 +36,9 @@ def in_days(days):
 
 def job(status="active", by=None, left=60, origin=CloseOrigin.DEFAULT, **changes):
     """A stored job as the body above makes it, with ``left`` days left."""
-    base = Job(
-        id=1,
-        employer_id=9,
-        reference_id="A-1",
-        title="Welder",
-        published_at=NOW.instant,
-        publish_date=TODAY,
-        close_date=in_days(left),
-        close_origin=origin,
-        confidential=False,
-        auto_refresh=False,
-        status=Status(status),
-        locations=(LAVAL,),
-        categories=(28,),
-        position_type=1,
-        salary=None,
-        description="<p>Weld.</p>",
-        routing=1,
-        application_email="jobs@example.com",
-        application_url=None,
-        archived_by=by,
-        version=1,
-    )
-    return replace(base, **changes)
+    made = new_job(BODY, NOW, 9)
+    kept = {"status": Status(status), "archived_by": by, "close_date": in_days(left), "close_origin": origin}
+    return replace(made, **{"id": 1, "version": 1, **kept, **changes})
 
 
 def row(current, ownership=OURS, policy=Policy(), now=NOW, **fields):  # noqa: B008
