@@ -30,6 +30,16 @@ TIMEOUT = 60.0  # seconds; reached only if the daemon hangs
 HEADER = ["referenceId", "title", "locations", "categories", "positionType", "description"]
 HEADER += ["applicantRoutingType", "applicationEmail"]
 EMPLOYER = "Acme Ltd."
+#: The body of a job that may be active, without its referenceId.
+JOB = {
+    "title": "Welder",
+    "locations": [{"description": "Toronto, ON"}],
+    "categories": [{"id": 1}],
+    "positionType": {"id": 1},
+    "description": "<p>Steel.</p>",
+    "applicantRoutingType": {"id": 1},
+    "applicationEmail": "hr@acme.example",
+}
 BASE = Api().base_path
 
 

@@ -11,10 +11,9 @@ import pytest
 
 from syncd.cli.output import DONE
 from tests.amounts import nightly
-from tests.e2e.conftest import BASE, Daemon, Installation, row
+from tests.e2e.conftest import BASE, JOB, Daemon, Installation, row
 
 WRITERS, ROWS = 4, 2_000
-JOB = {"title": "Welder", "locations": [{"description": "Toronto, ON"}], "categories": [{"id": 1}]}
 
 pytestmark = pytest.mark.slow
 

@@ -11,16 +11,7 @@ import pytest
 from syncd.domain import Actor, ActorKind, Catalogue, check_body
 from syncd.store import Store
 from syncd.store.jobs import upsert
-
-JOB = {
-    "title": "Welder",
-    "locations": [{"description": "Toronto, ON"}],
-    "categories": [{"id": 1}],
-    "positionType": {"id": 1},
-    "description": "<p>Steel.</p>",
-    "applicantRoutingType": {"id": 1},
-    "applicationEmail": "hr@acme.example",
-}
+from tests.e2e.conftest import JOB
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import pytest
 from syncd.store import Store, database_at, employers, keys
 from tests.clock import ZONE
 from tests.e2e import two_daemons
-from tests.e2e.two_daemons import BODY, EMPLOYER, Host, Load, ask
+from tests.e2e.conftest import JOB
+from tests.e2e.two_daemons import EMPLOYER, Host, Load, ask
 from tests.stores import POSTGRES, server
 from tests.test_bench import run as bench
 
@@ -57,9 +58,9 @@ def test_what_one_daemon_answers_the_other_knows_at_once(hosts, key, database, u
     one, two = hosts
     info, plain = key
     again = {"Idempotency-Key": "order-1"}
-    status, first, job = ask(one, "POST", "/jobs", plain, {"title": "Welder", **BODY}, **again)
+    status, first, job = ask(one, "POST", "/jobs", plain, JOB, **again)
     assert status == 201
-    status, _, same = ask(two, "POST", "/jobs", plain, {"title": "Welder", **BODY}, **again)
+    status, _, same = ask(two, "POST", "/jobs", plain, JOB, **again)
     assert (status, same) == (201, job)
     path = f"/jobs/{job['id']}"
     status, headers, _ = ask(two, "GET", path, plain)
@@ -77,7 +78,7 @@ def test_what_one_daemon_answers_the_other_knows_at_once(hosts, key, database, u
 def test_while_the_server_is_away_a_daemon_answers_503_and_goes_on_afterwards(hosts, key, until):
     host, _ = hosts
     host.start()
-    body = {"referenceId": "a", "title": "Welder", **BODY}
+    body = {"referenceId": "a", **JOB}
     assert ask(host, "PUT", "/jobs", key[1], body)[0] == 201
     server().stop()
     try:

@@ -17,6 +17,7 @@ from syncd.domain import RunState
 from syncd.store import Store, employers, jobs, runs
 from syncd.sync.files import DRAFT
 from tests.amounts import nightly
+from tests.e2e.conftest import JOB
 
 pytestmark = pytest.mark.slow
 
@@ -63,16 +64,7 @@ class Client(threading.Thread):
         """A job that no feed knows."""
         body = {"referenceId": ref, "title": f"Title {count}"}
         if ref not in self.titles:
-            body |= {
-                "locations": [{"description": "Halifax, NS"}],
-                "categories": [{"id": 1}],
-                "description": "<p>x</p>",
-            }
-            body |= {
-                "applicantRoutingType": {"id": 1},
-                "applicationEmail": "a@example.ca",
-                "positionType": {"id": 1},
-            }
+            body = JOB | body
         self.sent.setdefault(ref, []).append(body["title"])
         if self.put(body) in (200, 201):
             self.titles[ref] = body["title"]

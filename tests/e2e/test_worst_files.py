@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from tests.amounts import lacking, nightly
-from tests.e2e.conftest import csv_text, row
+from tests.e2e.conftest import JOB, csv_text, row
 
 pytestmark = pytest.mark.slow
 BASE = "/api/v1.1"
@@ -21,17 +21,7 @@ JOBS = 6
 
 
 def job(reference, **fields):
-    return {
-        "referenceId": reference,
-        "title": "Welder",
-        "locations": [{"description": "Toronto, ON"}],
-        "categories": [{"id": 1}],
-        "positionType": {"id": 1},
-        "description": "<p>Steel.</p>",
-        "applicantRoutingType": {"id": 1},
-        "applicationEmail": "hr@acme.example",
-        **fields,
-    }
+    return {"referenceId": reference, **JOB, **fields}
 
 
 def jobs(feed, **fields):

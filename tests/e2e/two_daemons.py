@@ -28,7 +28,7 @@ import msgspec
 from syncd.store import Store, employers, jobs, keys, runs
 from syncd.sync.files import DRAFT
 from tests.clock import ZONE
-from tests.e2e.conftest import Daemon, Installation, csv_text, row
+from tests.e2e.conftest import JOB, Daemon, Installation, csv_text, row
 from tests.stores import end_server, server
 
 EMPLOYER = "Acme Ltd."
@@ -84,16 +84,6 @@ class Host:
             self.daemon.close()
 
 
-BODY: dict[str, Any] = {
-    "locations": [{"description": "Halifax, NS"}],
-    "categories": [{"id": 1}],
-    "description": "<p>x</p>",
-    "applicantRoutingType": {"id": 1},
-    "applicationEmail": "a@example.ca",
-    "positionType": {"id": 1},
-}
-
-
 def ask(
     host: Host, method: str, path: str, key: str, body: dict[str, Any] | None = None, **headers: str
 ) -> tuple[int, Any, Any]:
@@ -129,7 +119,7 @@ class Client(threading.Thread):
             reference = f"api-{self.number}-{chance.randrange(20)}"
             title = f"Title {count}"
             self.possible.setdefault(reference, []).append(title)
-            body = {"referenceId": reference, "title": title, **BODY}
+            body = {**JOB, "referenceId": reference, "title": title}
             status, _, _ = ask(chance.choice(self.hosts), "PUT", "/jobs", self.key, body)
             self.statuses[status] += 1
             if status in (200, 201):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import mmap
 import sqlite3
 import tracemalloc
 import zipfile
@@ -22,6 +23,7 @@ from syncd.errors import FeedError, StoreBusy
 from syncd.service.refresher import Refresher
 from syncd.store import Tx, feed_jobs, runs
 from syncd.store.jobs import upsert
+from syncd.sync.drop_file import DropFile
 from syncd.sync.run import Progress, RejectsWriter, Stopped, reading, repeats
 from syncd.sync.run.stage.stage import NamedJobs
 from tests.amounts import nightly, some
@@ -413,6 +415,26 @@ def test_a_file_that_changes_while_it_is_read_is_not_applied_and_is_read_by_the_
     assert not board.saved(run.id).state.ended
     run = importer.run(feed, source.again(), run)
     assert (run.state, run.counts.created, run.size) == ("succeeded", 2, source.path.stat().st_size)
+
+
+def test_a_change_through_a_memory_map_is_found_although_the_times_stay(board: Board) -> None:
+    feed = board.feed()
+    path = board.file([board.row(f"r{n}") for n in range(5_000)]).path
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        mapped[:] = bytes(
+            mapped
+        )  # all pages are to be written to the disk already: a change leaves the times as they are
+        source = DropFile.at(path)
+        run, last = board.begin(feed, source), mapped.rfind(b"Cook")
+
+        def exchange() -> None:
+            mapped[last : last + 4] = b"Cool"
+
+        importer = board.make_importer(progress=on_phase("reading", exchange))
+        with pytest.raises(FeedError) as raised:
+            importer.run(feed, source, run)
+        assert DropFile.at(path) == source
+    assert (raised.value.code, board.jobs()) == ("file_changed", [])
 
 
 @pytest.mark.parametrize("phase", some(["applying", "reading", "hashing", "planning", "archiving"], 2))

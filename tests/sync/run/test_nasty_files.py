@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from syncd.domain import near_names
 from syncd.errors import MAX_MESSAGE_CHARACTERS, FeedError, Problem
 from tests.amounts import nightly, some
 from tests.feeds.spreadsheets import PACKAGE, RELS, book, row
+from tests.sync.board import Board
 from tests.sync.measured import syncd
 
 MOST = 300  # MB
@@ -176,3 +178,43 @@ def test_long_names_are_compared_with_nothing() -> None:
     assert near_names("titel", ["title", "status"]) == ["title"]
     assert near_names("x" * 201, ["x" * 201, "x" * 200]) == []
     assert near_names("x" * 200, ["x" * 201, "x" * 199]) == ["x" * 199]
+
+
+SHAPES = {
+    "csv": 'referenceId,title,description\na,x,"{text}"\nb,y,z\n',
+    "json": '[{{"referenceId":"a","title":"x","description":"{text}"}},{{"referenceId":"b"}}]',
+    "xml": "<jobs><job><referenceId>a</referenceId><description>{text}</description></job>"
+    "<job><referenceId>b</referenceId></job></jobs>",
+}
+LONG_FIELDS = some(["csv", "json", "xml"], 1)
+
+
+def import_in_a_process(folder: Path, name: str, size: int) -> tuple[dict[str, Any], int]:
+    """Import a file whose first record has a field of about this many bytes, with the command in a process of its own. Return
+    the run, and the most memory of that process in MiB."""
+    file = folder / f"jobs.{name}"
+    file.write_text(SHAPES[name].format(text="word " * (size // 5)))
+    ran = syncd(folder, "import", str(file), "--feed", "f", "--json")
+    return json.loads(ran.out), ran.peak
+
+
+@pytest.mark.parametrize("name", LONG_FIELDS)
+def test_a_field_of_8_mb_is_one_rejected_row_in_less_than_200_mb_of_memory(tmp_path: Path, name: str) -> None:
+    run, used = import_in_a_process(tmp_path, name, 8 * MB)
+    assert (run["state"], run["counts"]["read"], run["counts"]["rejected"]) == ("partial", 2, 2)
+    assert used < 200
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_a_json_record_that_is_too_long_is_named_by_its_beginning(board: Board, lines: bool) -> None:
+    feed, others = board.feed(), board.rows(1, 20)
+    board.deliver(feed, [*others, board.row("long")])
+    long = board.row("long", description="x" * (1 << 20))
+    rows = [*others[2:], long]
+    content = "\n".join(map(json.dumps, rows)) + "\n" if lines else json.dumps(rows)
+    run = board.deliver(feed, content.encode())
+    assert (run.state, run.counts.archived, run.counts.rejected) == ("partial", 2, 1)
+    [rejected] = board.rejected(run)
+    assert (rejected.reference_id, [problem.code for problem in rejected.errors]) == ("long", ["too_long"])
+    assert board.job("long").status == "active"
+    assert [warning.code for warning in board.warnings(run)] == []
