@@ -83,12 +83,6 @@ async def test_it_comes_in_pages_and_every_page_knows_the_values_of_its_time(api
     assert (await api.get(f"/jobs/{job['id']}/history?page=0")).code == "invalid_parameter"
 
 
-async def test_an_update_that_changes_nothing_leaves_no_trace(api: ApiClient) -> None:
-    job = await api.create(referenceId="R")
-    await api.put("/jobs", api.body(referenceId="R"))
-    assert (await api.get(f"/jobs/{job['id']}/history")).json["paging"]["total"] == 1
-
-
 async def test_the_history_shows_both_addresses(api: ApiClient) -> None:
     job = await api.create()
     await api.put(f"/jobs/{job['id']}", {"applicationUrl": "https://x.example/apply"})

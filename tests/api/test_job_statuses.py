@@ -50,15 +50,6 @@ async def test_a_job_is_archived_and_comes_back_and_nothing_else_changes(api: Ap
 
 
 @BY_ID_AND_REFERENCE
-@pytest.mark.parametrize("status", ["active", "archived"])
-async def test_nothing_becomes_a_draft_again(api: ApiClient, way: str, status: str) -> None:
-    job = await api.create(referenceId="A-1", status=status)
-    answer = await put(api, way, job, {"status": "draft", "title": "Never"})
-    assert (answer.status, answer.code) == (409, "illegal_transition")
-    assert (await api.get(f"/jobs/{job['id']}")).json == job
-
-
-@BY_ID_AND_REFERENCE
 @pytest.mark.parametrize(
     ("made", "sent", "close"),
     [
