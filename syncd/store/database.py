@@ -77,8 +77,7 @@ class Session(Executes, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A page of a list: ``take`` jobs after the first ``skip``, of ``total``. The second half of a list is counted from its
-    end."""
+    """A page of a list: ``take`` of ``total`` jobs after the first ``skip``. The second half is counted from the end."""
 
     skip: int
     take: int
@@ -132,13 +131,11 @@ class SearchIndex(Protocol):
         for a damaged index (``give_up``)."""
 
     def give_up(self, write: Run[None]) -> str | None:
-        """Do without the index until the store is opened again, if it was found damaged: return the fault, once. Return None if
-        none is known. Raises StoreError."""
+        """Do without a damaged index until the store is opened again; return the fault, once. Raises StoreError."""
 
 
 class Checkpoints:
-    """Keeps the database's log short beside the writer. Only for the thread that writes. This one does nothing: a server looks
-    after its log."""
+    """Keeps the database's log short, for the thread that writes. This one does nothing: a server looks after its log."""
 
     def are_due(self) -> bool:
         """Called after each commit: return whether ``copy``, which takes time, has something to do."""
@@ -175,8 +172,7 @@ class Database(Protocol):
         """Return whether there is a store, of any version. Creates nothing. Raises StoreError."""
 
     def under_locks(self, fn: Callable[[Any], T]) -> Callable[[Any], T]:
-        """Return ``fn``, a function that writes. If a named lock that the calling thread holds now is lost by then, it raises
-        StoreBusy first."""
+        """Return ``fn``, which first raises StoreBusy if a named lock that the calling thread holds now is lost by then."""
         return fn
 
     def writer(self) -> Session: ...

@@ -108,8 +108,7 @@ def _insert(tx: Tx, employer_id: int, label: str, expires_at: datetime | None) -
 
 
 def authenticate(tx: Tx, plain: str) -> KeyInfo | None:
-    """Return the key with this plain text; None if it is unknown, expired or revoked. The look-up is by hash, so its
-    time reveals nothing."""
+    """Return the key with this plain text if it is live. The look-up is by hash, so its time reveals nothing."""
     info = tx.one(_BY_DIGEST, digest=_digest(plain))
     return info if info is not None and info.live(tx.now.instant) else None
 
@@ -136,9 +135,8 @@ def revoke(tx: Tx, key_id: int) -> KeyInfo:
 
 
 def rotate(tx: Tx, key_id: int, grace: timedelta, expires_at: datetime | None = None) -> tuple[KeyInfo, str]:
-    """Return a successor with the employer and label of a live key, which itself ends after ``grace`` (never later
-    than it would have). Without ``expires_at`` the successor lasts as long as its predecessor was made for.
-    Raises NotFound, Conflict (see ``rotatable``)."""
+    """Return a successor with the employer and label of a live key, which itself ends after ``grace`` or earlier. Without
+    ``expires_at`` the successor lasts as long as its predecessor was made for. Raises as ``rotatable`` does."""
     old, now = rotatable(tx, key_id), tx.now.instant
     if expires_at is None and old.expires_at is not None:
         expires_at = now + (old.expires_at - old.created_at)

@@ -97,8 +97,7 @@ def note_run(tx: Tx, run: Run, *, poison: bool = False) -> None:
 
 
 def note_silence(tx: Tx, feed: str, last: datetime | None, every: timedelta) -> None:
-    """Write that the feed is overdue, unless this was written in the last period ``every``. ``last``: when its last file was
-    taken."""
+    """Write that the feed is overdue, once in a period ``every``. ``last``: when its last file was taken."""
     before = latest(tx, feed, [NoticeEvent.OVERDUE])
     if (
         before is not None
@@ -171,10 +170,7 @@ class Outgoing:
 
 
 _OUTGOING = Columns(
-    Outgoing,
-    OutboxRow,
-    notice=(tuple(_NOTICE.columns), lambda *row: _NOTICE.make(row)),
-    due=instant_of,
+    Outgoing, OutboxRow, notice=(tuple(_NOTICE.columns), lambda *row: _NOTICE.make(row)), due=instant_of
 )
 _SELECT = _OUTGOING.select().join(NoticeRow, col(NoticeRow.id) == OutboxRow.notice_id)
 _waits = col(OutboxRow.sent_at).is_(None)
@@ -219,8 +215,7 @@ def _cursor(way: str) -> str:
 
 
 def begin(tx: Tx, ways: Collection[str]) -> int:
-    """Set the receivers, and have all that waits be tried at once. Notices that waited for others are dropped; return how
-    many."""
+    """Set the receivers, and have all that waits be tried at once. Drop the notices for others; return how many."""
     tx.run(_DUE)
     known = {name: value for name, value in tx.all(_CURSORS) if value}
     for way in ways:

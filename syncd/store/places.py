@@ -20,16 +20,7 @@ from syncd import shipped_data
 from syncd.domain import JobInput, Location, Place, place_aliases, place_key, place_words
 from syncd.store import facts
 from syncd.store.database import Session
-from syncd.store.model import (
-    PlaceRow,
-    SelectOf,
-    Statement,
-    counting,
-    inserting,
-    matching,
-    paged,
-    replacing,
-)
+from syncd.store.model import PlaceRow, SelectOf, Statement, counting, inserting, matching, paged, replacing
 from syncd.store.transactions import Tx
 
 #: Added places count from here; every GeoNames id is below.
@@ -58,8 +49,7 @@ _ADD = inserting(PlaceRow)
 
 
 def locate(tx: Tx, employer_id: int, sent: JobInput) -> JobInput:
-    """Return ``sent`` with a Location for every Place. Its id is 0 if the catalogue lacks the place. The same place
-    twice counts once."""
+    """Return ``sent`` with a Location for every Place, each once. Its id is 0 if the catalogue lacks the place."""
     places = sent.fields.get("locations")
     if not isinstance(places, tuple) or not places:
         return sent
@@ -140,8 +130,7 @@ def _readings(q: str) -> list[str]:
 def page(
     tx: Tx, employer_id: int, *, q: str | None = None, page: int = 1, page_size: int = 10
 ) -> tuple[int, list[Location]]:
-    """Return the number of places whose name contains ``q``, compared as places are, and those of ``page``: shortest
-    name first."""
+    """Return the number of places with ``q`` in their name, and those of ``page``: shortest name first."""
     parts = _readings(q) if q else []
     values = {"employer_id": employer_id, **{f"part_{n}": part for n, part in enumerate(parts)}}
     counted, listed = _pages(len(parts))
@@ -172,8 +161,7 @@ _SHIP = replacing(PlaceRow)
 
 
 def load_shipped(session: Session, tx: Tx) -> None:
-    """Bring the table up to the shipped file of Canadian places. Never removes a place. Does nothing if the file was loaded
-    before."""
+    """Load the shipped file of Canadian places, unless it was loaded before. Never removes a place."""
     content = shipped_data.place_file()
     digest = sha256(content).hexdigest()
     if facts.get(tx, _LOADED) == digest:

@@ -115,12 +115,7 @@ _DEATHS = Statement(
     )
 )
 _RESUME = updating(
-    RunRow.state,
-    RunRow.attempt,
-    RunRow.checkpoint,
-    RunRow.died_at,
-    RunRow.deaths,
-    where=[RunRow.id],
+    RunRow.state, RunRow.attempt, RunRow.checkpoint, RunRow.died_at, RunRow.deaths, where=[RunRow.id]
 )
 _old = select(RunRow.id).where(
     col(RunRow.ended_at) < bindparam("before"),
@@ -145,8 +140,7 @@ def begin(  # noqa: PLR0917
     reverts: int | None = None,
     repeats: int | None = None,
 ) -> Run:
-    """Return a new run, claimed now. ``size`` in bytes; ``claimed_name``: the file's name under ``.claimed/``;
-    ``reverts`` and ``repeats``: as in Run."""
+    """Return a new run, claimed now. ``claimed_name``: the file's name under ``.claimed/``; the others are as in Run."""
     values = {
         RunRow.feed_id: feed_id,
         RunRow.employer_id: employer_id,
@@ -196,8 +190,7 @@ def newest(tx: Tx, feed: str | None = None, limit: int = 50, state: RunState | N
 def page(
     tx: Tx, feed: str | None, state: RunState | None, *, page: int, page_size: int
 ) -> tuple[int, Sequence[Run]]:
-    """Return how many runs there are of the feed with that name (None: of all) in ``state`` (None: in any), and those of
-    ``page``, from 1, newest first."""
+    """Return the number of runs (of one feed, in one state), and those of ``page``, from 1, newest first."""
     counted, listed = _pages(feed is not None, state is not None)
     values = {"feed": feed, "state": state and state.value}
     return tx.scalar(counted, **values) or 0, tx.page(listed, page, page_size, **values)
@@ -281,8 +274,7 @@ _STRIPS = Statement(
     sa.select(col(FeedRow.name), col(RunRow.id), col(RunRow.state))
     .join(RunRow, col(RunRow.feed_id) == FeedRow.id)
     .where(
-        among(FeedRow.name, "feeds"),
-        col(RunRow.id) >= sa.func.coalesce(_first_shown.scalar_subquery(), 0),
+        among(FeedRow.name, "feeds"), col(RunRow.id) >= sa.func.coalesce(_first_shown.scalar_subquery(), 0)
     )
     .order_by(col(RunRow.id))
 )
@@ -309,8 +301,7 @@ NO_RUNS = LastRuns(None, None, None)
 
 
 def last_runs(tx: Tx, feeds: Collection[str]) -> dict[str, LastRuns]:
-    """Return the last runs of each of the feeds with these names. A feed whose newest run took a file costs no statement of
-    its own."""
+    """Return the last runs of each of the feeds with these names."""
     latest = {run.feed: run for run in tx.all(_NEWEST_OF_EACH, feeds=[*feeds])} if feeds else {}
     return {feed: _last_runs(tx, latest[feed]) if feed in latest else NO_RUNS for feed in feeds}
 
@@ -352,8 +343,7 @@ def stopped(tx: Tx, run_id: int) -> None:
 
 
 def resume(tx: Tx, run_id: int) -> tuple[Run, int]:
-    """Begin the next attempt of a run that was cut off. Return the run, its state ``claimed`` again, and how many attempts in
-    a row have now died at the same place."""
+    """Begin the next attempt of a run that was cut off. Return the run, and how many attempts in a row have died at one place."""
     attempt, checkpoint, before, deaths = existing(tx.one(_DEATHS, id=run_id), "run", run_id)
     place, died_at = checkpoint or "", None
     if place == _STOPPED:

@@ -58,9 +58,8 @@ def database_at(url: str, *, lock_url: str = "") -> Database:
 
 
 class Store:
-    """Open one with ``Store.open`` and close it; it is a context manager too. ``read``, ``read_async`` and ``look_up`` are
-    those of ``Readers``; ``write``, ``begin_write`` and ``write_async`` those of ``Writer``. ``now()`` is the
-    present moment."""
+    """Open one with ``Store.open`` and close it, or use it as a context manager. ``read``, ``read_async`` and ``look_up`` are
+    those of ``Readers``; ``write``, ``begin_write`` and ``write_async`` those of ``Writer``. ``now()`` is the present moment."""
 
     #: The most rows that a run writes at once, about 40 ms, and in one of the ``steps`` of that, about 2 ms.
     MAX_WRITE_ROWS, MAX_STEP_ROWS = 1000, 50
@@ -179,8 +178,7 @@ class Store:
         self._last_request = monotonic()
 
     def steps(self, rows: Sequence[T]) -> Iterator[Sequence[T]]:
-        """Yield the rows of a long write in steps, inside the write: all of them, or fewer if requests wait for the writer by
-        then. (Every write costs a commit: with few rows in each, an import takes a third longer.)"""
+        """Yield the rows of a long write in steps: all of them, or fewer if requests wait for the writer by then."""
         for start in range(0, len(rows), self.MAX_STEP_ROWS):
             yield rows[start : start + self.MAX_STEP_ROWS]
             if self.waiting_requests:

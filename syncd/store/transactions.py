@@ -148,8 +148,7 @@ class Tx:
         return self.execute(compiled.text, compiled.pick(values))
 
     def many(self, statement: Statement[Any], rows: Iterable[tuple[object, ...]]) -> int:
-        """Run the statement once for each of ``rows``, which are in its ``order``; return the number of rows that were written
-        or removed in all."""
+        """Run the statement for each of ``rows``, which are in its ``order``; return the number of rows written or removed."""
         count: int = self._session.executemany(*self._arranged(statement, rows)).rowcount
         return count
 
@@ -236,8 +235,7 @@ class Readers:
         return self._read(self._sessions, fn)
 
     def look_up(self, fn: Callable[[Tx], T]) -> T:
-        """Run ``fn``, which runs one SELECT, as ``read`` does. It is for questions of microseconds that come by the thousand:
-        the statement is a transaction by itself, since to begin and end one costs a third of it, and more on a server."""
+        """Run ``fn``, which runs one SELECT, as ``read`` does. The SELECT is a transaction by itself: that takes less time."""
         return self._read(self._single, fn)
 
     def _read(self, sessions: _Sessions, fn: Callable[[Tx], T]) -> T:

@@ -88,11 +88,7 @@ def test_what_is_saved_comes_back(begin: Begin, store: Store, clock: Clock) -> N
 def test_a_run_that_is_not_there_is_not_found(begin: Begin, store: Store) -> None:
     run = begin()
     run = replace(run, id=99)
-    for call in (
-        lambda tx: runs.get(tx, 99),
-        lambda tx: runs.save(tx, run),
-        lambda tx: runs.resume(tx, 99),
-    ):
+    for call in (lambda tx: runs.get(tx, 99), lambda tx: runs.save(tx, run), lambda tx: runs.resume(tx, 99)):
         with pytest.raises(NotFound):
             store.write(call)
 

@@ -70,8 +70,7 @@ def test_a_store_of_a_newer_program_is_refused_and_left_alone(path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "url",
-    ["sqlite://", "sqlite:///:memory:", "mysql://localhost/syncd", "nonsense", "/var/lib/syncd.db"],
+    "url", ["sqlite://", "sqlite:///:memory:", "mysql://localhost/syncd", "nonsense", "/var/lib/syncd.db"]
 )
 def test_an_address_that_is_no_file_is_refused(url: str) -> None:
     with pytest.raises(StoreError):

@@ -116,8 +116,7 @@ def names(tx: Tx, job_ids: Sequence[int]) -> dict[int, tuple[str | None, str]]:
 
 
 def shared_urls(tx: Tx, employer_id: int, urls: Sequence[str]) -> set[str]:
-    """Return those of the URLs at which candidates apply to more than one active job of the employer. Meant for batches
-    of up to 500: each reads all of the employer's jobs."""
+    """Return the URLs that more than one active job of the employer has. Reads all of its jobs for each batch of up to 500."""
     shared = tx.scalars(_SHARED_URLS, employer_id=employer_id, urls=urls) if urls else ()
     return {url for url in shared if url is not None}
 
@@ -290,8 +289,7 @@ _DUE_CLOSE = Statement(
 
 
 def due_refresh(tx: Tx, before: datetime, limit: int) -> list[Job]:
-    """Return jobs that auto-refresh applies to, last published at or before ``before``: oldest first, at most
-    ``limit``."""
+    """Return at most ``limit`` jobs for auto-refresh, last published at or before ``before``: oldest first."""
     return tx.all(_DUE_REFRESH, today=tx.now.today.isoformat(), before=micros(before), limit=limit)
 
 

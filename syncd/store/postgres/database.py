@@ -11,10 +11,9 @@ from typing import Any, TypeVar
 
 import psycopg
 import sqlalchemy as sa
-from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDialect, PGTypeCompiler
-from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import NullPool
 from sqlalchemy.sql.operators import in_op, not_in_op
 
@@ -45,7 +44,6 @@ _SEQUENCES = (
 
 # -- the dialect -----------------------------------------------------------------------------------------------
 
-_DRIVER = "postgresql.syncd"
 #: How a value is compared with those of an array.
 _AMONG: dict[Any, str] = {in_op: "= ANY", not_in_op: "<> ALL"}
 
@@ -74,30 +72,13 @@ def statements() -> Statements:
     return Statements(_Dialect(paramstyle="numeric_dollar"), insert)  # type: ignore[no-untyped-call]
 
 
-class _Types(PGTypeCompiler):
-    """The types of the columns that migrations make."""
-
-    def visit_VARCHAR(self, type_: sa.String, **options: Any) -> str:  # noqa: N802 - SQLAlchemy's
-        return _ordered(super().visit_VARCHAR(type_, **options))
-
-    def visit_TEXT(self, type_: sa.Text, **options: Any) -> str:  # noqa: N802 - SQLAlchemy's
-        return _ordered(super().visit_TEXT(type_, **options))
-
-
-def _ordered(text: str) -> str:
+@compiles(sa.String, "postgresql")
+@compiles(sa.Text, "postgresql")
+def _ordered(type_: Any, compiler: PGTypeCompiler, **options: Any) -> str:
+    """Return the type of a text in a migration."""
+    is_text = isinstance(type_, sa.Text)
+    text = compiler.visit_TEXT(type_, **options) if is_text else compiler.visit_VARCHAR(type_, **options)
     return f'{text} COLLATE "C"'
-
-
-class MigrationDialect(PGDialect_psycopg):
-    """The dialect of migrations."""
-
-    supports_statement_cache = True
-    type_compiler_cls = _Types
-
-
-registry.register(_DRIVER, __name__, "MigrationDialect")
-#: The address of ``sa.create_engine``; the connection comes from ``creator``.
-MIGRATION_URL = "postgresql+syncd://"
 
 
 # -- the database ----------------------------------------------------------------------------------------------
@@ -157,7 +138,7 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def migration(self) -> Iterator[sa.Connection]:
-        engine = sa.create_engine(MIGRATION_URL, creator=self._migrating, poolclass=NullPool)
+        engine = sa.create_engine("postgresql+psycopg://", creator=self._migrating, poolclass=NullPool)
         lock = f"SELECT pg_advisory_xact_lock({WRITER_LOCK})"
         sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(lock))
         with engine.begin() as connection:

@@ -168,8 +168,7 @@ class PostgresSession:
             self._driver.execute(f"ANALYZE (SKIP_LOCKED) {tables}", prepare=False)
 
     def _beginning(self, run: Callable[[], T]) -> T:
-        """Return the result of ``run``, which begins a transaction. If the connection is lost, nothing was done on it: another
-        one is opened."""
+        """Return the result of ``run``, which begins a transaction: on another connection if this one is lost."""
         try:
             return run()
         except psycopg.Error:

@@ -33,12 +33,7 @@ _PUT_NOTE = (
 )
 _REMOVE_NOTE = "DELETE FROM setting WHERE name = ?"
 _VERSION = "SELECT version_num FROM alembic_version"
-_NOT_WRITTEN = (
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_READONLY,
-)
+_NOT_WRITTEN = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 _FILE_NAME = re.compile(r"syncd-\d{8}T\d{6}\.\d{6}Z\.db")
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -102,8 +97,8 @@ def remove_oldest(folder: Path, keep: int, newest: Path) -> list[Path]:
 
 
 def version_of(path: Path) -> str | None:
-    """Return the version of the schema of a store, and write nothing; None if there is none. (A connection that may write
-    would, when it is closed, copy the log of a process that was killed.) Raises StoreError."""
+    """Return the version of the schema of a store; None if there is none. Writes nothing. (When a connection that may write is
+    closed, it copies the log of a process that was killed.) Raises StoreError."""
     if not path.exists():
         return None
     log = path.with_name(f"{path.name}-wal")
@@ -113,8 +108,7 @@ def version_of(path: Path) -> str | None:
 
 
 def _copy(path: Path, target: Path, at: datetime) -> Backup:
-    """Write a backup of the store at ``path`` to the new file ``target``, and compare every row with the store's. Raises
-    StoreError."""
+    """Write a backup of the store at ``path`` to the new file ``target``, and compare every row. Raises StoreError."""
     os.close(create(target))
     with store_errors(), closing(_connected(path, "mode=rw")) as source:
         source.execute("BEGIN")  # all that follows reads the store as it is at one moment
@@ -132,8 +126,7 @@ def _copy(path: Path, target: Path, at: datetime) -> Backup:
 
 
 def is_backup(path: Path) -> bool:
-    """Return whether the file has a store in it. A database that cannot be read counts: a damaged backup is to be
-    replaced."""
+    """Return whether the file has a store in it, or a database that cannot be read: a damaged backup may be replaced."""
     with path.open("rb") as file:
         if file.read(len(_MAGIC)) != _MAGIC:
             return False
@@ -188,8 +181,7 @@ def take_note_out(path: Path) -> None:
 
 
 def _contents(connection: sqlite3.Connection) -> tuple[dict[str, int], str]:
-    """Return how many rows each table has, and the SHA-256 of all rows. Left out are the note, and the search index, which has
-    nothing that the jobs do not have."""
+    """Return how many rows each table has, and the SHA-256 of all rows, without the note and the search index."""
     digest, rows = sha256(), dict[str, int]()
     names = [name for (name,) in connection.execute(_TABLES) if name not in INDEX_TABLES]
     orders = {name: _order(connection, name) for name in names}

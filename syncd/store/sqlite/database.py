@@ -74,8 +74,7 @@ _PUT_BACK = "put it back, or stop syncd, put a backup in its place and start aga
 
 
 class SqliteDatabase(Database):
-    """The store in the file at ``path``: one connection writes, others read. The holder of the lock beside the file owns
-    the store."""
+    """The store in the file at ``path``. The holder of the lock beside the file owns the store."""
 
     errors: tuple[type[BaseException], ...] = DRIVER_ERRORS
     translated = staticmethod(translated)
@@ -195,8 +194,7 @@ class SqliteDatabase(Database):
 
 
 def _make_private(path: Path) -> None:
-    """Make the file if it is missing, empty and for this user alone. SQLite gives the files beside it the same rights.
-    Raises StoreError."""
+    """Make the file for this user alone if it is missing. SQLite gives the files beside it the same rights."""
     if path.exists():  # to open it and close it again would give up the locks of a connection to it
         return
     try:

@@ -42,8 +42,7 @@ def open_lock(path: Path) -> int:
 
 
 def take_lock(fd: int) -> bool:
-    """Return whether this process now has the lock of an open file or folder, until it is closed: False while another has it.
-    Raises OSError."""
+    """Return whether this process now has the lock of an open file or folder, until it is closed. Raises OSError."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -100,8 +99,7 @@ def draft_folder(parent: Path) -> Iterator[Path]:
 
 
 def _make_locked(parent: Path) -> tuple[Path, int]:
-    """Return a new folder and the descriptor that has it locked. Another process may remove a folder before it is locked:
-    then another one is made."""
+    """Return a new folder and the descriptor that has it locked: another process may remove it before."""
     while True:
         try:
             folder = Path(tempfile.mkdtemp(prefix=_PREFIX, suffix=_SUFFIX, dir=parent))

@@ -150,8 +150,7 @@ _BROKEN = ("vtable constructor failed", "no such table", "SQL logic error", "inv
 
 
 def _is_damage(error: BaseException) -> bool:
-    """Return whether a statement that uses the index failed because of it. SQLite does not name the page or table that is
-    damaged: it may be the jobs' after all."""
+    """Return whether a statement that uses the index failed on a damaged page, which may be one of the jobs' after all."""
     if isinstance(error, MemoryError):
         return True
     code, said = primary_code(error), str(error)

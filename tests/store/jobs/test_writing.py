@@ -145,10 +145,7 @@ def test_a_stale_decision_is_refused_and_changes_nothing(
 ) -> None:
     job, other = board.create(), board.create()
     newer = board.update(job, title="Miller")
-    for change in (
-        Update(job, replace(job, title="Cook"), ("title",)),
-        Delete(job),
-    ):
+    for change in (Update(job, replace(job, title="Cook"), ("title",)), Delete(job)):
         with pytest.raises(StaleDecision) as refused:
             board.apply(change)
         assert refused.value.job_id == job.id

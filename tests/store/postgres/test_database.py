@@ -196,10 +196,7 @@ def test_what_a_thread_writes_under_a_lock_that_is_lost_is_refused(store: Store,
 
 def test_locks_are_on_the_address_for_locks(open_store: OpenStore) -> None:
     store = open_store(lock_url=server().url("nowhere"))
-    with (
-        pytest.raises(StoreBusy, match=r"cannot be reached .*does not exist"),
-        store.feed_lock("acme"),
-    ):
+    with pytest.raises(StoreBusy, match=r"cannot be reached .*does not exist"), store.feed_lock("acme"):
         pass
     store = open_store(lock_url=server().url("postgres"))
     with store.feed_lock("acme") as mine:
