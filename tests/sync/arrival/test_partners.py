@@ -130,31 +130,15 @@ def _is_json(path: Path) -> bool:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("suffix", [".report.json", ".report.html"])
-def test_a_report_is_not_written_to_what_a_partner_put_under_the_name_of_a_draft(
-    arrival: Arrival, private_file: Path, kind: str, suffix: str
-) -> None:
-    feed = arrival.feed()
-    arrival.worker.tick()
-    draft = feed.folder / "done" / f".1-jobs.json{suffix}.tmp"
-    before = put_thing(draft, kind, private_file)
-    arrival.drop(feed, partly_rejected())
-    [run] = arrival.run_files()
-    assert run.counts.created == 1
-    assert filed(feed, "done", 1) == ["1-jobs.json", ".rejected.json", ".report.html", ".report.json"]
-    assert state_of(draft) == before
-    assert private_file.read_bytes() == b"private"
-    assert not private_file.with_name("new").exists()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("suffix", REPORTS)
+@pytest.mark.parametrize(
+    "name", [f"1-jobs.json{suffix}" for suffix in REPORTS] + [".1-jobs.json.report.json.tmp"]
+)
 def test_what_has_the_name_of_a_file_of_a_run_stays_and_the_run_takes_another_name(
-    arrival: Arrival, private_file: Path, kind: str, suffix: str
+    arrival: Arrival, private_file: Path, kind: str, name: str
 ) -> None:
     feed, other = arrival.feed(), arrival.feed(name="other")
     arrival.worker.tick()
-    thing = feed.folder / "done" / f"1-jobs.json{suffix}"
+    thing, stem = feed.folder / "done" / name, "1-jobs.json" if name.startswith(".") else "1.2-jobs.json"
     before = put_thing(thing, kind, private_file)
     arrival.drop(feed, partly_rejected())
     arrival.drop(other, [arrival.row("x")])
@@ -162,8 +146,8 @@ def test_what_has_the_name_of_a_file_of_a_run_stays_and_the_run_takes_another_na
     assert state_of(thing) == before
     assert private_file.read_bytes() == b"private"
     assert not private_file.with_name("new").exists()
-    assert filed(feed, "done", 1) == ["1.2-jobs.json", ".rejected.json", ".report.html", ".report.json"]
-    assert json.loads((feed.folder / "done" / "1.2-jobs.json.report.json").read_text())["id"] == 1
+    assert filed(feed, "done", 1) == [stem, ".rejected.json", ".report.html", ".report.json"]
+    assert json.loads((feed.folder / "done" / f"{stem}.report.json").read_text())["id"] == 1
     assert claims(feed) == []
     assert arrival.worker.waiting is None
 

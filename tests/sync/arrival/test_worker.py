@@ -5,8 +5,10 @@ import errno
 import json
 import os
 import signal
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -256,70 +258,46 @@ def test_a_file_that_a_full_disk_keeps_from_moving_is_moved_later(
     assert arrival.worker.degraded == {}
 
 
-@pytest.mark.parametrize("folder", [".claimed", "done"])
-def test_a_file_whose_move_cannot_be_made_durable_is_run_once_and_filed(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch, folder: str
+def on_folder(name: str) -> Callable[..., bool]:
+    return lambda fd: os.readlink(f"/proc/self/fd/{fd}").endswith(name)
+
+
+@pytest.mark.parametrize(
+    ("function", "number", "concerns"),
+    [
+        ("fsync", errno.ENOSPC, on_folder(".claimed")),
+        ("fsync", errno.ENOSPC, on_folder("done")),
+        ("unlink", errno.EROFS, lambda path: ".filing-" in path),
+        ("dup", errno.EMFILE, lambda fd: True),
+    ],
+    ids=["claim not durable", "filing not durable", "filed and not removed", "no free descriptor"],
+)
+def test_a_file_is_run_once_and_filed_though_a_call_fails(
+    arrival: Arrival,
+    monkeypatch: pytest.MonkeyPatch,
+    function: str,
+    number: int,
+    concerns: Callable[..., bool],
 ) -> None:
     feed = arrival.feed_with([arrival.row("a")])
-    fsync, failures = os.fsync, [1]
+    real, failures = getattr(os, function), [1]
 
-    def full(fd: int) -> None:
-        if failures and os.readlink(f"/proc/self/fd/{fd}").endswith(folder):
+    def fail(*arguments: Any, **options: Any) -> Any:
+        if failures and concerns(*arguments):
             failures.clear()
-            raise OSError(errno.ENOSPC, "No space left on device")
-        fsync(fd)
+            raise OSError(number, os.strerror(number))
+        return real(*arguments, **options)
 
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, function, fail)
     with capture_logs() as logs:
-        arrival.run_files()
-        arrival.run_files()
+        for _ in range(3):  # the pause after the fault, and the file settles once more
+            arrival.run_files()
     assert not failures
     assert arrival.states() == ["succeeded"]
     assert names(feed.folder / "done")[0] == "1-jobs.json"
     assert claims(feed) == []
-    assert "feed.file_lost" not in [entry["event"] for entry in logs]
-
-
-def test_a_file_that_was_moved_is_not_lost_when_what_is_left_cannot_be_removed(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    feed = arrival.feed_with([arrival.row("a")])
-    unlink, failures = os.unlink, [1]
-
-    def read_only(path: str, *, dir_fd: int | None = None) -> None:
-        if failures and ".filing-" in path:
-            failures.clear()
-            raise OSError(errno.EROFS, "Read-only file system")
-        unlink(path, dir_fd=dir_fd)
-
-    monkeypatch.setattr(os, "unlink", read_only)
-    with capture_logs() as logs:
-        arrival.run_files()
-        arrival.run_files()
-    assert not failures
-    assert "feed.file_lost" not in [entry["event"] for entry in logs]
-    assert names(feed.folder / "done")[0] == "1-jobs.json"
     assert [name for name in names(feed.folder / ".claimed") if "filing" in name] == []
-
-
-def test_a_file_that_is_claimed_without_a_free_descriptor_is_run_later(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    feed = arrival.feed_with([arrival.row("a")])
-    dup, failures = os.dup, [1]
-
-    def few(fd: int) -> int:
-        if failures:
-            failures.clear()
-            raise OSError(errno.EMFILE, "Too many open files")
-        return dup(fd)
-
-    monkeypatch.setattr(os, "dup", few)
-    for _ in range(3):  # the pause after the fault, and the file settles once more
-        arrival.run_files()
-    assert not failures
-    assert arrival.states() == ["succeeded"]
-    assert claims(feed) == []
+    assert "feed.file_lost" not in [entry["event"] for entry in logs]
 
 
 def test_a_file_that_changes_while_it_is_read_is_read_again_when_it_is_still(arrival: Arrival) -> None:

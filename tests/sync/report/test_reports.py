@@ -199,16 +199,6 @@ def test_the_list_of_jobs_to_archive_is_complete_in_the_data_and_limited_on_the_
     assert len(written["wouldArchive"]["jobs"]) == number
 
 
-def test_only_a_held_run_lists_jobs_to_archive(board: Board, feed: Feed) -> None:
-    assert report(board.store, board.deliver(feed, [board.row("a")]).id)["wouldArchive"] is None
-    run = board.deliver(feed, [])
-    board.importer.approve(run.id, feed)
-    data = report(board.store, run.id)
-    assert data["wouldArchive"] is None
-    assert [(change["action"], change["referenceId"]) for change in data["changes"]] == [("archived", "a")]
-    assert "Jobs that may leave the board" not in page(board, run).words
-
-
 def test_the_jobs_to_archive_are_listed_as_they_are_now(board: Board, feed: Feed) -> None:
     board.deliver(feed, [board.row("a"), board.row("b")])
     run = board.deliver(feed, [])
