@@ -296,18 +296,19 @@ def _read_spec(table: Map[str, Any], scope: Scope) -> ReadSpec:
     scope.keys(table, READ_KEYS)
     form: Any = _member(table, "format", one_of(*FORMATS), None, scope)
     records = _member(table, "records", filled_text, None, scope)
-    recover = _member(table, "recover", flag, False, scope)
     if records is not None:
         _check_records(records, form, scope.at("records"))
-    if recover and form not in (None, "xml"):
-        scope.at("recover").fault("is for XML only")
-    delimiter = _member(table, "delimiter", _delimiter, None, scope)
-    if delimiter is not None and form not in (None, "csv"):
-        scope.at("delimiter").fault("is for CSV only")
-    sheet = _member(table, "sheet", filled_text, None, scope)
-    if sheet is not None and form not in (None, "csv"):
-        scope.at("sheet").fault("is for spreadsheets only, which are read like CSV")
     encoding = _member(table, "encoding", _encoding, None, scope)
+    delimiter = _member(table, "delimiter", _delimiter, None, scope)
+    recover = _member(table, "recover", flag, False, scope)
+    sheet = _member(table, "sheet", filled_text, None, scope)
+    for key, value, only, words in (
+        ("recover", recover, "xml", "is for XML only"),
+        ("delimiter", delimiter, "csv", "is for CSV only"),
+        ("sheet", sheet, "csv", "is for spreadsheets only, which are read like CSV"),
+    ):
+        if value and form not in (None, only):
+            scope.at(key).fault(words)
     return ReadSpec(form, records, encoding, delimiter, recover, sheet=sheet)
 
 

@@ -78,7 +78,8 @@ def guess_locations(columns: ColumnSearch) -> Guess | None:
     place = [c for c in place if not city or c is not city[0]]
     country = columns.named("country", lambda c: c.average < 40)[:1]
     sources: list[object] = []
-    if _are_two(city, province):
+    two = city and province and province[0] is not city[0]
+    if two and "{" not in city[0].selector + province[0].selector:  # a template can name both
         sources.append(_city_and_province(city[0], province[0], each=not country))
     # a city alone says less than "City, Province" beside it
     whole = [c for c in place if not sources and c.share("place") > 0.3]
@@ -104,13 +105,6 @@ def guess_locations(columns: ColumnSearch) -> Guess | None:
 def is_status(column: Column) -> bool:
     """Return whether a column, perhaps of the name "state", has the states of postings."""
     return bool(column.samples) and all(name_key(sample) in STATUSES for sample in column.samples)
-
-
-def _are_two(city: list[Column], province: list[Column]) -> bool:
-    """Return whether there is a column for each, which a template can name."""
-    if not city or not province or province[0] is city[0]:
-        return False
-    return "{" not in city[0].selector + province[0].selector
 
 
 def _lacks_province(place: list[Column], province: list[Column]) -> bool:

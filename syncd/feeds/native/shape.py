@@ -6,7 +6,7 @@ rules to refuse."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from syncd.domain import FIELDS, SALARY_MEMBERS, FieldKind, JobField, exact
@@ -190,16 +190,13 @@ class NativeColumn(NamedTuple):
         return self.field.name + member[:1].upper() + member[1:]
 
 
-def _columns() -> Iterator[NativeColumn]:
-    for field in NATIVE_FIELDS:
-        if field.kind is FieldKind.SALARY:
-            yield from (NativeColumn(field, member) for member in SALARY_MEMBERS)
-        else:
-            yield NativeColumn(field)
-
-
+_COLUMNS = (
+    NativeColumn(field, member)
+    for field in NATIVE_FIELDS
+    for member in (SALARY_MEMBERS if field.kind is FieldKind.SALARY else (None,))
+)
 #: The columns of a native CSV, as ``syncd export`` writes them.
-COLUMNS: Mapping[str, NativeColumn] = {column.name: column for column in _columns()}
+COLUMNS: Mapping[str, NativeColumn] = {column.name: column for column in _COLUMNS}
 
 
 def item_name(list_name: str) -> str:

@@ -125,8 +125,12 @@ class JsonReader(_JsonReader):
 
     def __iter__(self) -> Iterator[Record]:
         outer = self._outer
-        while self._records_begin():
-            if outer.kind == "object":  # the outer parser has its opening brace, and gets its closing one
+        while True:
+            self._go_on(outer.feed(self._data, self._at, self._line, self._offset))
+            if not outer.kind:
+                if not self._add_data():
+                    break
+            elif outer.kind == "object":  # the outer parser has its opening brace, and gets its closing one
                 self._go_on(self._at - 1)
                 yield from self._records(self._read())
                 self._go_on(self._at - 1)
@@ -134,15 +138,6 @@ class JsonReader(_JsonReader):
                 yield from self._contained(b"}" if outer.kind == "members" else b"]")
         outer.finish()
         self.declared = outer.declared
-
-    def _records_begin(self) -> bool:
-        """Feed the outer parser until records begin. Return False at the end of the file."""
-        while True:
-            self._go_on(self._outer.feed(self._data, self._at, self._line, self._offset))
-            if self._outer.kind:
-                return True
-            if not self._add_data():
-                return False
 
     def _contained(self, closing: bytes) -> Iterator[Record]:
         if self._separator():

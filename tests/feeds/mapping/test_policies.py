@@ -254,9 +254,6 @@ def test_more_than_three_may_be_left_to_the_rules(name, many):
     assert (len(kept.body[name]), codes(kept)) == (4, [])
 
 
-# --- ids
-
-
 def test_a_long_id_is_refused_by_the_rules_unless_its_hash_may_replace_it():
     long = "x" * 51
     assert row({"referenceId": "r"}, {"r": long}).reference_id == long
@@ -301,9 +298,6 @@ def test_a_lookup_may_give_booleans_and_nothing():
         assert row(spec, {"v": word}, lookups).body["confidential"] is flag
 
 
-# --- columns
-
-
 @pytest.mark.parametrize("column", ["job title", "job_title", "job-title", "jobtitle", "job  title."])
 def test_a_column_is_found_without_blanks_dashes_and_underscores(column):
     assert row({"title": "Job Title"}, {column: "Cook"}, form="csv").body == {"title": "Cook"}
@@ -328,7 +322,7 @@ def test_the_order_of_a_date_is_the_feeds_to_say_and_never_guessed(order, expect
 
 @pytest.mark.parametrize(
     "text",
-    ["Open until filled", "ongoing", "Jusqu'à comblement", "Ouvert jusqu’à ce que le poste soit pourvu"],
+    "Open until filled|ongoing|Jusqu'à comblement|Ouvert jusqu’à ce que le poste soit pourvu".split("|"),
 )
 def test_a_text_that_says_that_there_is_no_closing_date_is_not_a_wrong_one(text):
     found = row({"closeDate": {"from": "d", "date": ["dmy", "words"]}}, {"d": text})

@@ -117,7 +117,12 @@ def _cleaned(text: str, done: list[str]) -> tuple[str, tuple[str, ...]]:
     known = _BLOCK.sub(lambda tag: _BLOCKS[tag[2].lower()][bool(tag[1])], source)
     result = _CLEANER.clean(known).replace("&nbsp;", "\u00a0")
     result = _with_lists(_DEAD_LINK.sub(r"\1", result))
-    result = _without_empties(_CELL_END.sub("", result)).strip()
+    result = _CELL_END.sub("", result)
+    for _ in range(4):  # an element may be empty once those in it are gone
+        before, result = result, _EMPTY.sub("", result)
+        if before == result:
+            break
+    result = result.strip()
     if len(result) <= 4 * len(text) + 1000 and not html_faults(result, 1):
         return result, tuple(done)
     return bare(text), (*done, "reduced to plain text")
@@ -182,12 +187,3 @@ def _with_lists(text: str) -> str:
         last = token.end()
     out.append("</ul>" if opened else "")
     return "".join(out) + text[last:]
-
-
-def _without_empties(text: str) -> str:
-    for _ in range(4):
-        shorter = _EMPTY.sub("", text)
-        if shorter == text:
-            return text
-        text = shorter
-    return text
