@@ -65,7 +65,7 @@ def program():
 
 @pytest.fixture(autouse=True)
 def _process():
-    """Restores what a command that runs in the process of the tests sets up: the log, and what SIGHUP does."""
+    """Restores the log and the handler of SIGHUP, which a command in the process of the tests sets up."""
     root = logging.getLogger()
     handlers, level, on_reload = root.handlers[:], root.level, signal.getsignal(signal.SIGHUP)
     plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)

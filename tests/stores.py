@@ -33,13 +33,13 @@ from syncd.store.model import metadata
 from tests.clock import ZONE
 
 POSTGRES = os.environ.get("TESTS_STORE") == "postgres"
-#: For tests of what only SQLite has, outside of tests/store/sqlite.
+#: For tests outside of tests/store/sqlite about a part that only SQLite has.
 sqlite_only = pytest.mark.skipif(POSTGRES, reason="about what only a store on SQLite has")
 _EMPTY = "empty"
 #: How often a database is used: nobody removes what was deleted in it.
 _TIMES = 50
 _TABLES = [table.name for table in reversed(metadata.sorted_tables)]
-#: What is the same in each empty store.
+#: The properties that each empty store has.
 _SHAPE = (
     "SELECT version_num, (SELECT count(*) FROM pg_class), (SELECT count(*) FROM pg_trigger),"
     " (SELECT value FROM setting WHERE name = 'gazetteer'),"
@@ -105,7 +105,7 @@ def open_transactions(path: Path) -> int:
 
 
 def refuse_writes(path: Path, when: str, how: str, why: str) -> None:
-    """Let the store at ``path`` refuse writes with the message ``why``. ``when``: what the trigger waits for, as in "INSERT ON
+    """Let the store at ``path`` refuse writes with the message ``why``. ``when``: the event of the trigger, as in "INSERT ON
     job WHEN NEW.reference_id = 'a'". ``how``: ABORT, FAIL or ROLLBACK, which are the same for PostgreSQL, or IGNORE."""
     if not POSTGRES:
         raises = "RAISE(IGNORE)" if how == "IGNORE" else f"RAISE({how}, '{why}')"
@@ -121,7 +121,7 @@ def refuse_writes(path: Path, when: str, how: str, why: str) -> None:
 
 
 def allow_writes(path: Path) -> None:
-    """End what ``refuse_writes`` began."""
+    """Undo ``refuse_writes``."""
     change(path, "DROP FUNCTION refuse CASCADE" if POSTGRES else "DROP TRIGGER refuse")
 
 
@@ -131,7 +131,7 @@ def kept_text(text: str) -> str:
 
 
 def locked_error() -> Exception:
-    """Return what the driver raises when another process holds the store locked."""
+    """Return the error of the driver when another process holds the store locked."""
     if POSTGRES:
         return psycopg.errors.LockNotAvailable("canceling statement due to lock timeout")
     error = sqlite3.OperationalError("database is locked")
@@ -151,7 +151,7 @@ class Server:
         self._times: Counter[str] = Counter()
         self._numbers = count(1)
         self.folder = Path(tempfile.mkdtemp(prefix="syncd-postgres-"))
-        #: What has a program run as the user of the server.
+        #: Options with which a program runs as the user of the server.
         self.user: dict[str, Any] = {}
         if os.geteuid() == 0:  # the server does not run as root
             nobody = pwd.getpwnam("nobody")

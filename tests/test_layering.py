@@ -231,3 +231,38 @@ def test_no_two_packages_import_each_other() -> None:
                 if not f"{other}.".startswith(f"{home}.") and not f"{home}.".startswith(f"{other}."):
                     graph[home].add(other)
     assert circle(graph) == []
+
+
+# -- SQL is text only where a language of tables has no words for it --------------------------------------------
+
+#: Where SQL may stand as text: parts of one database, migrations, and the scratch files of a run.
+SQL_HOMES = ("store/sqlite/", "store/postgres/", "store/migrations/", "sync/run/stage/")
+STATEMENT = re.compile(
+    r"\bselect\b.*\bfrom\b|\binsert\s+(or\s+\w+\s+)?into\b|\bupdate\s+\w+\s+set\b|\bdelete\s+from\b"
+    r"|\b(create|drop|alter)\s+(virtual\s+|unique\s+|temp\s+)*(table|index|trigger|view)\b"
+    r"|^\s*(?-i:PRAGMA|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|ATTACH|VACUUM|ANALYZE|REINDEX)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def texts_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and text of each string but docstrings, with a name in the place of each value of an f-string."""
+    skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            skipped |= {id(value) for value in node.values}
+            parts = [part.value if isinstance(part, ast.Constant) else "name" for part in node.values]
+            yield node.lineno, "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
+            yield node.lineno, node.value
+
+
+def test_sql_is_written_with_tables() -> None:
+    places = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for name, path in FILES.items()
+        if not str(path.relative_to(ROOT)).startswith(SQL_HOMES)
+        for line, text in texts_in(tree_of(name))
+        if STATEMENT.search(text)
+    ]
+    assert places == []

@@ -1,4 +1,4 @@
-"""The lock files pin what pyproject.toml asks for: all of it, nothing else, with hashes. ``.ci/lock`` renews them."""
+"""The lock files pin all that pyproject.toml asks for, nothing else, with hashes. ``.ci/lock`` renews them."""
 
 import ast
 import importlib.metadata

@@ -1,4 +1,4 @@
-"""A client of the API, and what it sends."""
+"""A client of the API, and its requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys: which requests need one, which are good, when they were last used."""
+"""Keys: the requests that need one, the good ones, their last use."""
 
 import asyncio
 from datetime import timedelta

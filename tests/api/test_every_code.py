@@ -16,7 +16,7 @@ from tests.api.contract import Answer
 
 
 async def producers(api: ApiClient, serve: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Return what causes each code. The service cannot be used after the last ones."""
+    """Return code → a request that causes it. The service cannot be used after the last ones."""
     job = await api.create(referenceId="R")
     path = f"/jobs/{job['id']}"
     named = {"Idempotency-Key": "k"}

@@ -1,5 +1,5 @@
-"""Reading a body (docs/api.md "Reading a body"): what an update changes and clears, read-only and unknown members, and
-media types."""
+"""Reading a body (docs/api.md "Reading a body"): the changes of an update, read-only and unknown members, media
+types, faults."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ async def stored(api: ApiClient, job: Any) -> Any:
 
 # --- updates
 
-#: What is sent alone → the members of the answer that differ from before.
+#: Members that are sent alone → the members of the answer that differ from before.
 ALONE: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"title": "Head Cook"}, {}),
     ({"closeDate": "2026-12-24"}, {}),
@@ -60,7 +60,7 @@ async def test_each_field_can_be_changed_alone(
     assert await stored(api, job) == expected
 
 
-#: A null that is sent to an active job → what it becomes, or the fault.
+#: A null that is sent to an active job → its new value, or the fault.
 NULLS: dict[str, object] = {
     "referenceId": None,
     "salary": None,
@@ -98,7 +98,7 @@ async def test_null_clears_what_can_be_empty_and_is_the_default_or_a_fault_elsew
 async def test_a_draft_may_be_cleared_of_what_only_an_active_job_needs(api: ApiClient, name: str) -> None:
     job = await api.create(status="draft")
     answer = await api.put(f"/jobs/{job['id']}", {name: None})
-    if name == "applicationEmail":  # needed by the routing type, whatever the status
+    if name == "applicationEmail":  # needed by the routing type, in any status
         assert answer.faults == [("/applicationEmail", "required")]
         answer = await api.put(f"/jobs/{job['id']}", {name: None, "applicantRoutingType": None})
     assert answer.json[name] is None
@@ -141,7 +141,7 @@ async def test_a_routing_type_needs_its_address_in_any_status(
     assert answer.faults == [(f"/{name}", "required")]
 
 
-# --- what is not the client's to say
+# --- members that only the service sets
 
 
 def with_read_only(body: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What is in a body, value by value (docs/api.md "Dates", "Reading a body", "Description HTML" and
+"""The values of a body, one by one (docs/api.md "Dates", "Reading a body", "Description HTML" and
 "Locations"), on the way to the store and back. The tables of each rule are in ``tests/domain``."""
 
 from typing import Any

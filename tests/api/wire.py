@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.api.contract import Contract
 
-#: Seconds that a raw connection waits for what has to come.
+#: Seconds that a raw connection waits for the server.
 WAIT = 8.0
 
 

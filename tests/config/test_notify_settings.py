@@ -1,4 +1,4 @@
-"""``[notify]``: what is refused, and that its secrets are shown nowhere."""
+"""``[notify]``: values that are refused, and secrets, which are shown nowhere."""
 
 from datetime import time
 

@@ -1,4 +1,4 @@
-"""Whole bodies: what is read of them, and all their problems at once."""
+"""Whole bodies: their fields, and all their problems at once."""
 
 from datetime import UTC, date, datetime
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Catalogues: what is shipped, how entries are found by name, and how a configuration changes them."""
+"""Catalogues: the shipped entries, their names, and the changes by a configuration."""
 
 import pytest
 

@@ -229,7 +229,7 @@ KEEP = Policy(on_api_edit="keep")
 
 
 def last(**fields):
-    """What the store remembers of the row that this feed last sent."""
+    """The store's memory of the row that this feed last sent."""
     return Ownership(owner=5, sent=field_digests(BODY | fields))
 
 

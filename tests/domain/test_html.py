@@ -240,7 +240,7 @@ EVERY_ATTRIBUTE = {chr(c) for c in range(0x21, 0x3000) if chr(c) not in "/>"}
 
 
 def browser(text, *, strict):
-    """Return what an HTML5 parser makes of ``text``, with the allowed tags and attributes only, or with all that it can
+    """Return ``text`` after an HTML5 parser, with the allowed tags and attributes only, or with all that it can
     allow."""
     if strict:
         return nh3.clean(

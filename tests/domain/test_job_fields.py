@@ -1,4 +1,4 @@
-"""The table of fields: what the rest of the project relies on."""
+"""The properties of the table of fields on which the rest of the project relies."""
 
 import pytest
 

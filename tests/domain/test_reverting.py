@@ -1,4 +1,4 @@
-"""What a revert does to one job: the cases of several changes in one run, and of rules that would be broken."""
+"""A revert of one job: several changes in one run, and rules that it would break."""
 
 from typing import Any
 

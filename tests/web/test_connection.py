@@ -1,4 +1,4 @@
-"""What only a raw socket can send: broken heads, half of a request, endless bodies; and limits on connections."""
+"""Requests that only a raw socket can send: broken heads, half of a request, endless bodies; and limits on connections."""
 
 import asyncio
 import json

@@ -68,7 +68,7 @@ FRAMING: dict[str, tuple[bytes, list[int | str]]] = {
     "a length in the trailer": (ask("POST", JSON, CHUNKED) + b"2\r\n{}\r\n0\r\nContent-Length: 55\r\n\r\n", REFUSED),
     "trailers without end": (ask("POST", JSON, CHUNKED) + b"2\r\n{}\r\n0\r\n" + b"X: y\r\n" * 500, [431, "closed"]),
     "garbage behind a request": (ask("GET") + b"garbage\r\n\r\n", REFUSED),
-    # What is odd, but can be read in one way only.
+    # Odd requests that can be read in one way only.
     "a body of GET": (ask("GET", LENGTH) + SMUGGLED, [200, "end"]),
     "chunks of GET": (ask("GET", CHUNKED) + CHUNKS, [200, "end"]),
     "a body of HEAD": (ask("HEAD", LENGTH) + SMUGGLED, [200, "end"]),

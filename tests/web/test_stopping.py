@@ -1,4 +1,4 @@
-"""What clients see when the server stops."""
+"""The view of clients of a server that stops."""
 
 import asyncio
 import socket
@@ -61,8 +61,8 @@ async def answered(client: socket.socket) -> bool:
 async def test_every_connection_that_a_stopping_server_has_accepted_is_answered(
     turns: int, api: ApiClient
 ) -> None:
-    """The next server has the same socket, as with systemd: what the first has not accepted is its. However many turns of its
-    loop the first has had since the clients came, there is no connection that neither of the two answers."""
+    """The next server has the same socket, as with systemd, and the connections that the first has not accepted. There is no
+    connection that neither answers, however many turns of its loop the first has had since the clients came."""
     server = api.client.server
     with ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=64))

@@ -40,7 +40,7 @@ IDS = {"Category": 30, "PositionType": 5, "SalaryPeriod": 5, "ApplicantRoutingTy
 
 @schemathesis.hook
 def before_load_schema(_context: object, raw_schema: dict[str, Any]) -> None:
-    """Say in the document what its words say. A generator of clients needs plain strings and numbers there."""
+    """Add to the document the rules that it has in words. A generator of clients needs plain strings and numbers there."""
     parts = raw_schema["components"]
     for name, schema in HEADERS.items():
         parts["parameters"][name]["schema"] = schema

@@ -296,7 +296,7 @@ async def test_the_document_and_the_service_accept_the_same_bodies(
 
 
 #: Bodies that only the service refuses, by rules that the document has in words, because generators stumble over ``if``,
-#: ``anyOf`` and lists of numbers: (body, what is said, where).
+#: ``anyOf`` and lists of numbers: (body, words, their schema).
 IN_WORDS: list[tuple[dict[str, Any], str, str]] = [
     ({"description": ...}, "To be active it also needs positionType, description,", "JobCreate"),
     ({"positionType": None}, "To be active it also needs positionType, description,", "JobCreate"),
@@ -344,7 +344,7 @@ def test_what_only_the_service_writes_has_its_limits() -> None:
     assert schemas.MAX_STATUS == 10
 
 
-# --- the check itself: what it would let through nobody would notice
+# --- the check itself: nobody would notice the faults that it lets through
 
 
 def without_title(answer: Answer) -> None:
