@@ -27,19 +27,7 @@ from syncd.feeds.mapping.presets import MappingLine, mapping_in_force
 from syncd.feeds.native import members_of
 from syncd.plain_files import parse_toml, read_settings
 from syncd.store import Tx, employers, feed_jobs, feeds, history, jobs, runs
-from syncd.sync.report import (
-    change_json,
-    fields_json,
-    instant_json,
-    paging_json,
-    rejected_json,
-    run_json,
-    summary_json,
-    unknown_json,
-    warning_json,
-    whole_report,
-    would_archive_json,
-)
+from syncd.sync import report
 from syncd.sync.run import Planned, PlannedChange, RevertPlan
 from syncd.values import span_in_words
 
@@ -88,7 +76,6 @@ def count_active_jobs(tx: Tx, views: Iterable[dict[str, Any]]) -> None:
 
 
 def feed_view(tx: Tx | None, file: FeedFile, drop: Path, zone: tzinfo | None = None) -> dict[str, Any]:
-    """Return one feed as ``feeds_view`` does."""
     return feeds_view(tx, [file], drop, zone)[0]
 
 
@@ -104,9 +91,9 @@ def _feed_json(
         "preset": config.preset if config is not None else None,
         "mode": config.policy.mode if config is not None else None,
         "folder": str(drop / file.name),
-        "lastRun": run_json(newest) if newest is not None else None,
-        "lastSuccess": instant_json(success.ended_at) if success is not None else None,
-        "nextExpected": instant_json(_expected_after(delivered, config)),
+        "lastRun": report.run_json(newest) if newest is not None else None,
+        "lastSuccess": report.instant_json(success.ended_at) if success is not None else None,
+        "nextExpected": report.instant_json(_expected_after(delivered, config)),
         "activeJobs": 0,
         "state": states[0][0] if states else "ok",
         "reason": "; ".join(reason for _state, reason in states) or None,
@@ -134,7 +121,6 @@ def _lateness(config: FeedConfig, expected: datetime, zone: tzinfo | None) -> st
 
 
 def overdue_feeds(tx: Tx, configs: Iterable[FeedConfig]) -> set[str]:
-    """Return the names of the feeds whose next file should have come."""
     expecting = {config.name: config for config in configs if config.expect_every}
     last = runs.last_runs(tx, expecting)
     expected = {name: _expected_after(last[name].file, config) for name, config in expecting.items()}
@@ -142,8 +128,7 @@ def overdue_feeds(tx: Tx, configs: Iterable[FeedConfig]) -> set[str]:
 
 
 def _expected_after(last: Run | None, config: FeedConfig | None) -> datetime | None:
-    """Return the end of the time in which a file is expected after ``last``, the newest run of one; None before the first
-    one, and where the feed expects none."""
+    """Return the time until which a file is expected after ``last``, the newest run of one; None if none is."""
     if config is None or not config.expect_every or last is None or last.claimed_at is None:
         return None
     return last.claimed_at + config.expect_every
@@ -165,34 +150,34 @@ def mapping_view(name: str, lines: Iterable[MappingLine]) -> dict[str, Any]:
 def run_view(
     tx: Tx, number: int, page: int, catalogue: Catalogue, page_size: int = CHANGES_PAGE
 ) -> dict[str, Any]:
-    """Return the whole report of a run, with ``page`` of its changes (from 1) and their values before and after. Its rejected
-    rows and warnings are iterators, to be read to the end within the transaction. Raises NotFound."""
-    report = whole_report(tx, number, most=0)
+    """Return the report of a run with ``page`` of its changes; lists are iterators of the transaction. Raises NotFound."""
+    whole = report.whole_report(tx, number, most=0)
     total, changes = history.page_of_run(tx, number, page=page, page_size=page_size)
     member = members_of(catalogue)
     listed = [
-        change_json(entry.action, entry.reference_id, entry.job_id, fields_json(fields, member))
+        report.change_json(entry.action, entry.reference_id, entry.job_id, report.fields_json(fields, member))
         for entry, fields in ((change.entry, change.fields) for change in changes)
     ]
-    return report | {"changes": listed, "changesPaging": paging_json(total, page, page_size)}
+    return whole | {"changes": listed, "changesPaging": report.paging_json(total, page, page_size)}
 
 
 def plan_view(planned: Planned, catalogue: Catalogue) -> dict[str, Any]:
-    """Return the run object with ``state`` planned, and the changes that it would make. Its rejected rows, warnings and
-    changes are iterators."""
+    """Return the run object with ``state`` planned, and its changes. Its long lists are iterators."""
     member = members_of(catalogue)
     archiving = [(c, c.archives) for c in planned.changes if c.archives is not None]
     going = ((c.job_id or 0, c.reference_id, c.title, why) for c, why in archiving)
     return {
-        **summary_json(planned.run, would_archive_json(sum(bool(why) for _, why in archiving), going)),
+        **report.summary_json(
+            planned.run, report.would_archive_json(sum(bool(why) for _, why in archiving), going)
+        ),
         "id": None,
         "state": "planned",
         "phases": {},
-        "rejectedRows": map(rejected_json, planned.rejected),
-        **unknown_json(planned.unknown),
-        "warnings": map(warning_json, planned.warnings),
+        "rejectedRows": map(report.rejected_json, planned.rejected),
+        **report.unknown_json(planned.unknown),
+        "warnings": map(report.warning_json, planned.warnings),
         "changes": (
-            change_json(c.action, c.reference_id, c.job_id, fields_json(c.fields, member))
+            report.change_json(c.action, c.reference_id, c.job_id, report.fields_json(c.fields, member))
             for c in planned.changes
         ),
     }
@@ -230,8 +215,7 @@ def revert_view(planned: RevertPlan, changes: Collection[PlannedChange]) -> Plan
 
 
 def job_view(tx: Tx, job_id: int, page: int, page_size: int, catalogue: Catalogue) -> dict[str, Any]:
-    """Return a job of any employer, with ``page`` of its history (from 1), newest first. ``job`` is None for one that was
-    deleted, as long as the store keeps its history. Raises NotFound."""
+    """Return a job, None if it was deleted, with ``page`` of its history (from 1), newest first. Raises NotFound."""
     job = jobs.by_ids(tx, [job_id]).get(job_id)
     owner_id = history.owner_of(tx, job_id) if job is None else job.employer_id
     if owner_id is None:
@@ -243,7 +227,7 @@ def job_view(tx: Tx, job_id: int, page: int, page_size: int, catalogue: Catalogu
         "employer": {"id": owner.id, "name": owner.name},
         "job": None if job is None else _members(job, owner, member),
         "history": [_step(step, member) for step in steps],
-        "historyPaging": paging_json(total, page, page_size),
+        "historyPaging": report.paging_json(total, page, page_size),
     }
 
 
@@ -265,7 +249,7 @@ def _step(step: history.HistoryStep, member: Callable[[str, object], object]) ->
     )
     return {
         "id": step.entry.id,
-        "at": instant_json(step.entry.at),
+        "at": report.instant_json(step.entry.at),
         "action": step.entry.action,
         "changedBy": {
             "kind": actor.kind.value,

@@ -81,13 +81,12 @@ def _require_output() -> None:
 
 
 def _show_new(as_json: bool, info: keys.KeyInfo, plain: str) -> None:
-    """Print the key alone, so that it can be piped; a person on a terminal gets a remark, too. Raises SyncdError if it cannot be
-    printed: nobody has it then."""
+    """Print the key alone, so that it can be piped. Raises SyncdError if it cannot be printed: nobody has it then."""
     try:
         print_json({**key_json(info), "key": plain}) if as_json else print(plain)
         sys.stdout.flush()
     except (OSError, ValueError) as error:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - what is left in the buffer is not printed later
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the rest of the buffer is not printed later
         reason = f"key {info.id} was made, but could not be printed ({error}); revoke it: syncd key revoke {info.id}"
         raise SyncdError(reason) from None
     if sys.stdout.isatty() and not as_json:

@@ -1,32 +1,15 @@
-"""The program, as Typer reads it: its commands with their options and help. The module with the work of a command is imported
-when the command is called, so that ``syncd --help`` starts fast. Annotations are values, not texts that typer has to evaluate."""
+"""The program, as Typer reads it: its commands with their parameters and help. The module with the work of a command is imported
+when the command is called, so that ``syncd --help`` starts fast. Annotations are values, not texts that Typer has to evaluate."""
 
 import signal
-from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from syncd import __version__
-from syncd.cli.options import (
-    Config,
-    Employer,
-    FeedArgument,
-    FeedName,
-    File,
-    Json,
-    KeyId,
-    Number,
-    State,
-    Status,
-    argument,
-    command,
-    file_or_folder,
-    named_path,
-    settings_of,
-    time_option,
-)
+from syncd.cli import options
+from syncd.cli.options import Config, Json, Parameter, State, argument, command, option, switch, time_option
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 failed; 2 the command line cannot be understood; 3 an import that is held, or something that"
@@ -72,22 +55,18 @@ def common(
     """Turns a folder of job feeds into live job postings and serves the job-posting HTTP API 1.1."""
 
 
-@command(app, "demo", "demo.demo", common=())
-def demo(
-    port: Annotated[
-        int | None, typer.Option(help="Default: 8080, or the next free port.", min=1, max=65535)
-    ] = None,
-    folder: Annotated[
-        Path | None, typer.Option("--dir", metavar="D", help="Its folder. Default: a new temporary folder.")
-    ] = None,
-    once: Annotated[bool, typer.Option("--once", help="Stop after the last run.")] = False,
-) -> None:
-    """A try-out in a folder of its own: three feeds become postings while you watch."""
+# -- the service and its store ---------------------------------------------------------------------------------
 
-
-@command(app, "init", "installation.init", common=("as_json",))
-def init(folder: Annotated[Path, argument("DIR", "Made if it is missing.", named_path)]) -> None:
-    """Makes a complete installation in a folder: settings, examples of feeds, drop folder."""
+command(app, "demo", "demo.demo", common=())(
+    "A try-out in a folder of its own: three feeds become postings while you watch.",
+    port=option("--port", "Default: 8080, or the next free port.", kind=int, min=1, max=65535),
+    folder=option("--dir", "Its folder. Default: a new temporary folder.", "D", Path),
+    once=switch("--once", "Stop after the last run."),
+)
+command(app, "init", "installation.init", common=("as_json",))(
+    "Makes a complete installation in a folder: settings, examples of feeds, drop folder.",
+    folder=argument("DIR", "Made if it is missing.", Path, parser=options.named_path),
+)
 
 
 @app.command()
@@ -105,188 +84,132 @@ def serve(config: Config = None) -> int:
     return daemon.serve(settings)
 
 
-@command(app, "reload", "daemon.reload")
-def reload() -> None:
-    """Has the daemon read the files of feeds again. Exit code 1 if one is wrong; the others are renewed."""
+command(app, "reload", "daemon.reload")(
+    "Has the daemon read the files of feeds again. Exit code 1 if one is wrong; the others are renewed."
+)
+command(app, "check", "installation.check", common=("as_json",))(
+    "Checks configuration, rights, store and port; lists all that is wrong.", config=Parameter(Config, None)
+)
+command(app, "backup", "store.backup")(
+    "Writes a verified backup of the store, also beside a running daemon.",
+    target=argument(
+        "FILE|FOLDER", "In a folder it gets a name with the time.", Path, parser=options.file_or_folder
+    ),
+    keep=option(
+        "--keep", "Then remove the oldest backups of the folder but N.", "N", int, min=1, max=100_000
+    ),
+)
+command(app, "restore", "store.restore")(
+    "Puts a backup in the place of the store, which is kept. Stop the daemon first.",
+    file=argument("FILE", "A backup.", Path, parser=options.named_path),
+    yes=switch("--yes", "Restore without a question."),
+)
+command(store, "copy", "store.copy_store", common=("as_json",))(
+    "Copies a store into another one, such as SQLite into PostgreSQL, and verifies it. Stop the daemons first.",
+    source=argument("FROM", "The address of a store (store.url)."),
+    target=argument("TO", "The address of an empty store."),
+)
+command(notifications, "test", "daemon.try_notifications")(
+    "Sends a test message to each receiver that is configured, and says what became of it."
+)
 
+# -- files and jobs --------------------------------------------------------------------------------------------
 
-@command(app, "check", "installation.check", common=("as_json",))
-def check(config: Config = None) -> None:
-    """Checks configuration, rights, store and port; lists all that is wrong."""
+command(app, "plan", "imports.plan")(
+    "Shows what a run of FILE would do, without doing it.",
+    file=options.FILE,
+    name=options.FEED,
+    exit_code=switch("--exit-code", "Exit 4 if something would change."),
+)
+command(app, "import", "imports.import_file")(
+    "Imports FILE now, with or without the daemon. FILE stays where it is.",
+    file=options.FILE,
+    name=options.FEED,
+)
+command(app, "jobs", "jobs.list_jobs")(
+    "Lists an employer's jobs, the newest first.",
+    employer=options.OF_EMPLOYER,
+    q=option("-q --q", "In title or referenceId.", "Q"),
+    status=options.STATUS,
+)
+command(app, "export", "jobs.export")(
+    "Writes an employer's jobs as a feed, and says how many have no referenceId and are left out.",
+    employer=options.OF_EMPLOYER,
+    form=option(
+        "--format",
+        "json, xml, csv: the service's own shape. The others: active jobs only.",
+        kind=Literal["json", "xml", "csv", "jsonld", "indeed"],
+        default=options.REQUIRED,
+    ),
+    output=option("-o --output", "Default, or -: standard output.", "FILE", Path),
+    spreadsheet=switch("--spreadsheet", "csv: put ' before a cell that a spreadsheet would run."),
+    status=options.STATUS,
+    as_json=switch("--json", "Print JSON about the file written."),
+)
 
+# -- employers and keys ----------------------------------------------------------------------------------------
 
-@command(app, "backup", "store.backup")
-def backup(
-    target: Annotated[
-        Path, argument("FILE|FOLDER", "In a folder it gets a name with the time.", file_or_folder)
-    ],
-    keep: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Then remove the oldest backups of the folder but N.", min=1, max=100_000
-        ),
-    ] = None,
-) -> None:
-    """Writes a verified backup of the store, also beside a running daemon."""
+command(employers, "add", "accounts.add_employer")(
+    "Adds an employer. Auto-refresh takes effect on the plan unlimited only.",
+    name=argument("NAME"),
+    plan=option("--plan", "The job plan.", kind=Literal["unlimited", "standard"], default="unlimited"),
+)
+command(employers, "rename", "accounts.rename_employer")(
+    "Gives an employer another name. The files of its feeds have to name it, too.",
+    employer=options.EMPLOYER,
+    name=argument("NAME", "The new name."),
+)
+command(employers, "list", "accounts.list_employers")("Lists the employers.")
+command(keys, "create", "accounts.create_key")(
+    "Creates a key and prints it. It is never shown again.",
+    employer=options.EMPLOYER,
+    label=option("--label", "What the key is for.", "L", default=""),
+    expires=time_option("--expires", "How long the key is valid, such as 90d. Default: for ever."),
+)
+command(keys, "rotate", "accounts.rotate_key")(
+    "Creates a successor of a key and prints it. Both are valid until the old one ends.",
+    key_id=options.KEY,
+    grace=time_option("--grace", "How long the old key stays valid. 0: it ends now.", zero=True, shown="24h"),
+    expires=time_option("--expires", "How long the new key is valid. Default: as long as the old one was."),
+)
+command(keys, "list", "accounts.list_keys")("Lists the keys by number. The keys themselves are not stored.")
+command(keys, "revoke", "accounts.revoke_key")(
+    "Revokes a key: it is not valid from now on.", key_id=options.KEY
+)
 
+# -- feeds -----------------------------------------------------------------------------------------------------
 
-@command(app, "restore", "store.restore")
-def restore(
-    file: Annotated[Path, argument("FILE", "A backup.", named_path)],
-    yes: Annotated[bool, typer.Option("--yes", help="Restore without a question.")] = False,
-) -> None:
-    """Puts a backup in the place of the store, which is kept. Stop the daemon first."""
+command(feeds, "list", "feeds.list_feeds")("Lists the configured feeds and the last run of each.")
+command(feeds, "new", "feed_new.new_feed")(
+    "Drafts the file of a new feed, config/feeds.d/NAME.toml, from a real file.",
+    name=argument("NAME", "The new feed's name."),
+    file=option("--from", "A real file of the feed.", "FILE", Path),
+    employer=option("--employer", "Name or id. Default: the only employer.", "E"),
+    group=option(
+        "--group",
+        "Open its folder to this group of the partner, and to nobody else; also of a feed that exists. As root.",
+        "G",
+    ),
+    force=switch("--force", "Replace the file of an existing feed."),
+)
+command(feeds, "pause", "feeds.pause_feed")(
+    "Leaves the files of a feed lying until it is resumed.",
+    name=options.FEED_NAME,
+    why=option("--why", "The reason, for others to see.", "W", default=""),
+)
+command(feeds, "resume", "feeds.pause_feed", why=None)(
+    "Has the files of a paused feed taken again.", name=options.FEED_NAME
+)
+command(feeds, "show", "feeds.show_feed")(
+    "Prints the mapping of a feed as it is in force, with the origin of each line.", name=options.FEED_NAME
+)
+command(feeds, "check", "feeds.check_file")(
+    "Lists each row of FILE that a run would reject, and why. Exit code 1 if there is one, else 0.",
+    name=options.FEED_NAME,
+    file=options.FILE,
+)
 
-
-@command(app, "plan", "imports.plan")
-def plan(
-    file: File,
-    name: FeedName,
-    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 4 if something would change.")] = False,
-) -> None:
-    """Shows what a run of FILE would do, without doing it."""
-
-
-@command(app, "import", "imports.import_file")
-def import_(file: File, name: FeedName) -> None:
-    """Imports FILE now, with or without the daemon. FILE stays where it is."""
-
-
-@command(app, "jobs", "jobs.list_jobs")
-def jobs(
-    employer: Employer,
-    q: Annotated[str | None, typer.Option("-q", "--q", metavar="Q", help="In title or referenceId.")] = None,
-    status: Status = None,
-) -> None:
-    """Lists an employer's jobs, the newest first."""
-
-
-@command(app, "export", "jobs.export")
-def export(
-    *,
-    employer: Employer,
-    form: Annotated[
-        Literal["json", "xml", "csv", "jsonld", "indeed"],
-        typer.Option(
-            "--format", help="json, xml, csv: the service's own shape. The others: active jobs only."
-        ),
-    ],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default, or -: standard output.")
-    ] = None,
-    spreadsheet: Annotated[
-        bool, typer.Option("--spreadsheet", help="csv: put ' before a cell that a spreadsheet would run.")
-    ] = False,
-    status: Status = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON about the file written.")] = False,
-) -> None:
-    """Writes an employer's jobs as a feed, and says how many have no referenceId and are left out."""
-
-
-@command(employers, "add", "accounts.add_employer")
-def employer_add(
-    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False)],
-    plan: Annotated[Literal["unlimited", "standard"], typer.Option(help="The job plan.")] = "unlimited",
-) -> None:
-    """Adds an employer. Auto-refresh takes effect on the plan unlimited only."""
-
-
-@command(employers, "rename", "accounts.rename_employer")
-def employer_rename(
-    employer: Annotated[str, argument("EMPLOYER", "Name or id.")],
-    name: Annotated[str, argument("NAME", "The new name.")],
-) -> None:
-    """Gives an employer another name. The files of its feeds have to name it, too."""
-
-
-@command(employers, "list", "accounts.list_employers")
-def employer_list() -> None:
-    """Lists the employers."""
-
-
-@command(keys, "create", "accounts.create_key")
-def key_create(
-    employer: Annotated[str, argument("EMPLOYER", "Name or id.")],
-    label: Annotated[str, typer.Option(metavar="L", help="What the key is for.")] = "",
-    expires: Annotated[
-        timedelta | None, time_option("How long the key is valid, such as 90d. Default: for ever.")
-    ] = None,
-) -> None:
-    """Creates a key and prints it. It is never shown again."""
-
-
-@command(keys, "rotate", "accounts.rotate_key")
-def key_rotate(
-    key_id: KeyId,
-    grace: Annotated[
-        timedelta | None,
-        time_option("How long the old key stays valid. 0: it ends now.", zero=True, default="24h"),
-    ] = None,
-    expires: Annotated[
-        timedelta | None, time_option("How long the new key is valid. Default: as long as the old one was.")
-    ] = None,
-) -> None:
-    """Creates a successor of a key and prints it. Both are valid until the old one ends."""
-
-
-@command(keys, "list", "accounts.list_keys")
-def key_list() -> None:
-    """Lists the keys by number. The keys themselves are not stored."""
-
-
-@command(keys, "revoke", "accounts.revoke_key")
-def key_revoke(key_id: KeyId) -> None:
-    """Revokes a key: it is not valid from now on."""
-
-
-@command(feeds, "list", "feeds.list_feeds")
-def feed_list() -> None:
-    """Lists the configured feeds and the last run of each."""
-
-
-@command(feeds, "new", "feed_new.new_feed")
-def feed_new(
-    name: Annotated[str, argument("NAME", "The new feed's name.")],
-    file: Annotated[
-        Path | None, typer.Option("--from", metavar="FILE", help="A real file of the feed.")
-    ] = None,
-    employer: Annotated[
-        str | None, typer.Option("--employer", metavar="E", help="Name or id. Default: the only employer.")
-    ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option(
-            "--group",
-            metavar="G",
-            help="Open its folder to this group of the partner, and to nobody else; also of a feed that exists. As root.",
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file of an existing feed.")] = False,
-) -> None:
-    """Drafts the file of a new feed, config/feeds.d/NAME.toml, from a real file."""
-
-
-@command(feeds, "pause", "feeds.pause_feed")
-def feed_pause(
-    name: FeedArgument,
-    why: Annotated[str, typer.Option("--why", metavar="W", help="The reason, for others to see.")] = "",
-) -> None:
-    """Leaves the files of a feed lying until it is resumed."""
-
-
-@command(feeds, "resume", "feeds.pause_feed", why=None)
-def feed_resume(name: FeedArgument) -> None:
-    """Has the files of a paused feed taken again."""
-
-
-@command(feeds, "show", "feeds.show_feed")
-def feed_show(name: FeedArgument) -> None:
-    """Prints the mapping of a feed as it is in force, with the origin of each line."""
-
-
-@command(feeds, "check", "feeds.check_file")
-def feed_check(name: FeedArgument, file: File) -> None:
-    """Lists each row of FILE that a run would reject, and why. Exit code 1 if there is one, else 0."""
+# -- runs ------------------------------------------------------------------------------------------------------
 
 
 @runs.callback(invoke_without_command=True)
@@ -307,57 +230,30 @@ def runs_list(
     if context.invoked_subcommand is None:
         from syncd.cli.runs import list_runs
 
-        list_runs(settings_of(config), as_json, feed, state, limit)
+        list_runs(options.settings_of(config), as_json, feed, state, limit)
 
 
-@command(runs, "show", "runs.show_run")
-def runs_show(
-    number: Number,
-    changes: Annotated[
-        bool, typer.Option("--changes", help="Show the changes alone, with the values before and after.")
-    ] = False,
-    page: Annotated[
-        int, typer.Option(metavar="P", help="Which 1,000 of the changes --changes and --json show.", min=1)
-    ] = 1,
-) -> None:
-    """Shows a run: counts, rejected rows, warnings, changes."""
-
-
-@command(runs, "approve", "imports.decide_run", approved=True)
-def runs_approve(number: Number) -> None:
-    """Approves a held run: its waiting changes are made."""
-
-
-@command(runs, "reject", "imports.decide_run", approved=False)
-def runs_reject(number: Number) -> None:
-    """Rejects a run that is held, or was cut off: its waiting changes are not made."""
-
-
-@command(runs, "revert", "imports.revert_run")
-def runs_revert(
-    number: Number,
-    plan: Annotated[bool, typer.Option("--plan", help="Show what it would do, without doing it.")] = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Revert without a question, also over the guard's limits.")
-    ] = False,
-    pause: Annotated[bool, typer.Option("--pause", help="Pause the feed too.")] = False,
-) -> None:
-    """Reverts a run: puts back what it changed and nobody changed since."""
-
-
-@command(runs, "again", "imports.run_again")
-def runs_again(number: Number) -> None:
-    """Runs the kept file of a run once more, with today's mapping."""
-
-
-@command(store, "copy", "store.copy_store", common=("as_json",))
-def store_copy(
-    source: Annotated[str, argument("FROM", "The address of a store (store.url).")],
-    target: Annotated[str, argument("TO", "The address of an empty store.")],
-) -> None:
-    """Copies a store into another one, such as SQLite into PostgreSQL, and verifies it. Stop the daemons first."""
-
-
-@command(notifications, "test", "daemon.try_notifications")
-def notify_test() -> None:
-    """Sends a test message to each receiver that is configured, and says what became of it."""
+command(runs, "show", "runs.show_run")(
+    "Shows a run: counts, rejected rows, warnings, changes.",
+    number=options.RUN,
+    changes=switch("--changes", "Show the changes alone, with the values before and after."),
+    page=option(
+        "--page", "Which 1,000 of the changes --changes and --json show.", "P", int, default=1, min=1
+    ),
+)
+command(runs, "approve", "imports.decide_run", approved=True)(
+    "Approves a held run: its waiting changes are made.", number=options.RUN
+)
+command(runs, "reject", "imports.decide_run", approved=False)(
+    "Rejects a run that is held, or was cut off: its waiting changes are not made.", number=options.RUN
+)
+command(runs, "revert", "imports.revert_run")(
+    "Reverts a run: puts back what it changed and nobody changed since.",
+    number=options.RUN,
+    plan=switch("--plan", "Show what it would do, without doing it."),
+    yes=switch("--yes", "Revert without a question, also over the guard's limits."),
+    pause=switch("--pause", "Pause the feed too."),
+)
+command(runs, "again", "imports.run_again")(
+    "Runs the kept file of a run once more, with today's mapping.", number=options.RUN
+)

@@ -56,8 +56,7 @@ def _ask(settings: Settings) -> dict[str, Any]:
 
 
 def try_notifications(settings: Settings, as_json: bool) -> int:
-    """Send a test message to each receiver and print the results. Return the exit code: 1 if one of them did not accept it.
-    Raises ConfigError if nobody is to be notified."""
+    """Print the results of a test message to each receiver; return 1 if one did not accept it. Raises ConfigError."""
     import asyncio
     from dataclasses import asdict
 

@@ -14,11 +14,12 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import NamedTuple
 
 from syncd.cli.output import bold, remark, writable_by_owner_alone
 from syncd.config import Settings, load_settings
@@ -27,6 +28,7 @@ from syncd.errors import Conflict, SyncdError
 from syncd.service import stores
 from syncd.store import Store, employers, keys, runs
 
+DATA = files("syncd.cli") / "demo_data"
 EMPLOYERS = {"harbour": "Harbour Clinics", "maple": "Maple Software", "prairie": "Prairie Rail"}
 SETTINGS = """# The settings of `syncd demo`. The syncd.toml that ships with syncd has and explains all settings.
 [api]
@@ -38,21 +40,14 @@ listen = ""
 [drop]
 settle = "200ms"
 """
-FEEDS = {
-    "harbour": f'# A CSV in the service\'s own shape: no mapping needed.\nemployer = "{EMPLOYERS["harbour"]}"\n',
-    "maple": f'# Indeed XML: a shipped mapping.\nemployer = "{EMPLOYERS["maple"]}"\npreset   = "indeed"\n',
-    "prairie": f'# schema.org JSON-LD: another one.\nemployer = "{EMPLOYERS["prairie"]}"\npreset   = "schemaorg"\n',
-}
 FIRST_PORT = 8080
 #: Seconds that the daemon may take to become ready, one run, and the daemon to stop.
 START, RUN, STOP = 30.0, 30.0, 30.0
 _WORDS = ("created", "updated", "reactivated", "unchanged", "rejected", "archived")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """``source`` (a file of ``demo_data``, named for its feed) is dropped as ``name`` into the folder of the feed; its run ends
-    in ``state``."""
+class Step(NamedTuple):
+    """One step of ``story.toml``: the file ``source``, named for its feed, is dropped as ``name``; its run ends in ``state``."""
 
     title: str
     source: str
@@ -65,62 +60,13 @@ class Step:
         return self.source.partition("-")[0]
 
 
-STORY = (
-    Step(
-        "Create: a CSV in the service's own shape",
-        "harbour-1.csv",
-        "monday.csv",
-        RunState.SUCCEEDED,
-        "Every row was new, so each became an active posting, known from now on by its referenceId.",
-    ),
-    Step(
-        "Reject: an Indeed XML with one bad row",
-        "maple-1.xml",
-        "jobs.xml",
-        RunState.PARTIAL,
-        "Four jobs went in; the one without a title did not. The report beside the file says which and why.",
-    ),
-    Step(
-        "Another format: schema.org JSON-LD",
-        "prairie-1.json",
-        "postings.json",
-        RunState.SUCCEEDED,
-        "Same rules, same result: CSV, XML and JSON only differ in how they are read.",
-    ),
-    Step(
-        "Update and archive: Tuesday's CSV",
-        "harbour-2.csv",
-        "tuesday.csv",
-        RunState.SUCCEEDED,
-        "One job got a raise and was updated; one is no longer in the file and was archived; the rest were left alone.",
-    ),
-    Step(
-        "Unchanged: Tuesday's CSV once more",
-        "harbour-2.csv",
-        "tuesday-again.csv",
-        RunState.UNCHANGED,
-        "The same bytes as last time: nothing to do, so nothing was read and nothing was written.",
-    ),
-    Step(
-        "Reactivate: Wednesday's CSV",
-        "harbour-3.csv",
-        "wednesday.csv",
-        RunState.SUCCEEDED,
-        "The archived job is back in the file, so its old posting is active again, with the same id.",
-    ),
-    Step(
-        "Hold: Thursday's CSV has two rows",
-        "harbour-4.csv",
-        "thursday.csv",
-        RunState.HELD,
-        "Six of eight jobs would vanish at once. That looks like an accident, so nothing was archived: a person decides.",
-    ),
-)
+def story() -> list[Step]:
+    steps = tomllib.loads((DATA / "story.toml").read_text())["step"]
+    return [Step(**{**step, "state": RunState(step["state"])}) for step in steps]
 
 
 def demo(*, port: int | None, folder: Path | None, once: bool) -> None:
-    """Install, start a daemon, drop the files of the story, print what happens. Then serve until Ctrl-C, or with
-    ``once`` stop. Raises Conflict, SyncdError."""
+    """Install, start a daemon, drop the files of the story; serve until Ctrl-C unless ``once``. Raises Conflict, SyncdError."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop as on Ctrl-C
     settings = _install(folder, port)
     pages = f"http://{settings.api.listen}/operator/"
@@ -140,8 +86,7 @@ def demo(*, port: int | None, folder: Path | None, once: bool) -> None:
 
 
 def _install(folder: Path | None, port: int | None) -> Settings:
-    """Write settings and feed files to ``folder`` (None: a new temporary one) and return the settings. Raises
-    Conflict if the folder holds an installation already."""
+    """Write settings and feed files to ``folder`` (None: a temporary one). Raises Conflict if an installation is there."""
     base = Path(tempfile.mkdtemp(prefix="syncd-demo-")) if folder is None else folder.absolute()
     config = base / "config" / "syncd.toml"
     if config.exists():
@@ -149,8 +94,9 @@ def _install(folder: Path | None, port: int | None) -> Settings:
     with writable_by_owner_alone():
         (config.parent / "feeds.d").mkdir(parents=True, exist_ok=True)
         config.write_text(SETTINGS.format(port=_free_port(port)))
-        for name, text in FEEDS.items():
-            (config.parent / "feeds.d" / f"{name}.toml").write_text(text)
+        for name in EMPLOYERS:
+            feed = (DATA / f"{name}.toml").read_bytes()
+            (config.parent / "feeds.d" / f"{name}.toml").write_bytes(feed)
     return load_settings(config, {})
 
 
@@ -175,14 +121,12 @@ class DaemonProcess:
         self._process, self.log = process, log
 
     def check(self) -> None:
-        """Raise SyncdError if the process has ended."""
         if self._process.poll() is not None:
             lines = self.log.read_text("utf-8", "replace").strip().splitlines()
             last = lines[-1] if lines else "without a message"
             raise SyncdError(f"the daemon ended: {last} (log: {self.log})")
 
     def wait_until_ready(self, notifications: socket.socket) -> None:
-        """Wait for READY=1. Raises SyncdError."""
         end = time.monotonic() + START
         while time.monotonic() < end:
             self.check()
@@ -202,8 +146,7 @@ class DaemonProcess:
 
 @contextmanager
 def running_daemon(settings: Settings) -> Iterator[DaemonProcess]:
-    """Yield a ready ``syncd serve`` with these settings. Its log goes to ``var/serve.log``. It has a session of its own, so
-    that a Ctrl-C for the parent does not reach it. Raises SyncdError."""
+    """Yield a ready ``syncd serve``. A session of its own keeps a Ctrl-C for the parent from it. Raises SyncdError."""
     log = settings.base / "var" / "serve.log"
     # without settings that are for another installation
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SYNCD_")}
@@ -231,11 +174,11 @@ def running_daemon(settings: Settings) -> Iterator[DaemonProcess]:
 
 
 def _play_story(settings: Settings, store: Store, daemon: DaemonProcess) -> None:
-    for step in STORY:
+    for step in story():
         before = _last_run(store)
         folder = settings.drop.folder / step.feed
         part = folder / f".{step.name}.tmp"  # a file is complete as soon as it has its name
-        part.write_bytes((files("syncd.cli") / "demo_data" / step.source).read_bytes())
+        part.write_bytes((DATA / step.source).read_bytes())
         part.rename(folder / step.name)
         run = _wait_for_run(store, before.id if before else 0, daemon)
         print(f"{bold(step.title)}\n  {step.feed}/{step.name}: {_described(run)}\n  {step.meaning}\n")
@@ -289,12 +232,11 @@ def _print_how_to_look(settings: Settings, pages: str, key: str, *, serving: boo
   export SYNCD_CONFIG={settings.file}
   curl -s -H 'API-Key: {key}' '{address}/jobs?status=active'
   {program} runs
-  {program} runs approve {len(STORY)}      # let the held run archive what its file lacked""")
+  {program} runs approve {len(story())}      # let the held run archive what its file lacked""")
     sys.stdout.flush()
 
 
 def _program() -> str:
-    """Return the command that calls this very program from a shell."""
     installed, here = shutil.which("syncd"), Path(sys.argv[0])
     if installed is not None and Path(installed).resolve() == here.resolve():
         return "syncd"

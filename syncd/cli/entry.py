@@ -1,4 +1,4 @@
-"""The entry point. Each failure becomes one line on standard error that says what to do, and an exit code."""
+"""The entry point. Each failure becomes one line on standard error with the remedy, and an exit code."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ def _prepare_streams() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command line and return its exit code."""
     import typer
 
     from syncd.cli.app import app
@@ -59,15 +58,31 @@ def run(arguments: list[str]) -> int:
         if isinstance(leave.__context__, OSError):
             raise BrokenPipeError from None
         return int(leave.code or DONE)
-    except ConfigError as error:
-        return _complain("\n".join(error.faults), FAILED)
-    except SyncdError as error:
-        return _complain(str(error), FAILED)
-    except OSError as error:
-        return _complain(system_fault(error), FAILED)
     except Exception as error:
-        return _complain(_unreadable_program() or _not_text(error, arguments) or _bug(error), FAILED)
+        return _complain(_reason(error, arguments), FAILED)
     return result if isinstance(result, int) else DONE
+
+
+def _reason(error: Exception, arguments: list[str]) -> str:
+    if isinstance(error, ConfigError):
+        return "\n".join(error.faults)
+    if isinstance(error, SyncdError):
+        return str(error)
+    if isinstance(error, OSError):
+        return system_fault(error)
+    hidden = next((file for file in (os.__file__, __file__) if not os.access(file, os.R_OK)), None)
+    if hidden is not None:  # for the user that root became: nothing more can be imported
+        user = f"the user {os.geteuid()}, who owns the store, cannot read {hidden}"
+        return f"{user}: install Python and syncd where all users can read them, such as in /opt"
+    wrong = next((each for each in arguments if each.encode(errors="ignore").decode() != each), None)
+    if isinstance(error, UnicodeEncodeError) and wrong is not None:  # a name of a file need not be UTF-8
+        return f"the argument {wrong!a} is not UTF-8"
+    import traceback
+
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    words = " ".join(str(error).split())
+    return f"this is a fault of syncd itself, please report it: {type(error).__name__}: {words}{where}"
 
 
 def _complain(text: str, code: int) -> int:
@@ -90,32 +105,3 @@ def _usage(error: typer.TyperException) -> int:
     path = context.command_path if context is not None else "syncd"
     message = " ".join(error.format_message().split()).replace("Value error, ", "")
     return _complain(f"{message.rstrip('.')}; see `{path} --help`", USAGE)
-
-
-def _unreadable_program() -> str | None:
-    """Return the message if the user that root became cannot read this program, and so nothing more can be imported."""
-    hidden = next((file for file in (os.__file__, __file__) if not os.access(file, os.R_OK)), None)
-    if hidden is None:
-        return None
-    return (
-        f"the user {os.geteuid()}, who owns the store, cannot read {hidden}:"
-        " install Python and syncd where all users can read them, such as in /opt"
-    )
-
-
-def _not_text(error: Exception, arguments: list[str]) -> str | None:
-    """Return the message about an argument that is not UTF-8, as a name of a file need not be, if that is the cause."""
-    if not isinstance(error, UnicodeEncodeError):
-        return None
-    wrong = next((each for each in arguments if each.encode(errors="ignore").decode() != each), None)
-    return None if wrong is None else f"the argument {wrong!a} is not UTF-8"
-
-
-def _bug(error: Exception) -> str:
-    """Describe a fault of the program itself, with its place for a report."""
-    import traceback
-
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
-    words = " ".join(str(error).split())
-    return f"this is a fault of syncd itself, please report it: {type(error).__name__}: {words}{where}"

@@ -86,8 +86,7 @@ def _draft(
 
 
 def _owner(settings: Settings, employer: str | None, file: Path) -> tuple[str, Moment]:
-    """Return the name of the employer that is meant (None: the only one there is) and the time. Raises NotFound,
-    SyncdError, FeedError."""
+    """Return the name of the employer (None: the only one) and the time. Raises NotFound, SyncdError, FeedError."""
     with store_if_any(settings, lent=True) as store:
         known = store.read(employers.all) if store is not None else []
         if store is None or (employer is None and len(known) != 1):
@@ -179,8 +178,7 @@ def _print(draft: Draft, target: Path, file: Path, result: CheckResult | str, *,
 
 
 def _partner_group(settings: Settings, feed: str, name: str) -> grp.struct_group:
-    """Return the group with this name or number. Raises NotFound with the nearest name, ConfigError (not root, a group that is
-    not the partner's alone)."""
+    """Return the group with this name or number. Raises NotFound, ConfigError (not root, a group that others are in)."""
     try:
         group = grp.getgrgid(int(name)) if name.isdecimal() else grp.getgrnam(name)
     except (KeyError, OverflowError):
@@ -198,8 +196,7 @@ def _partner_group(settings: Settings, feed: str, name: str) -> grp.struct_group
 def _open_folder(
     settings: Settings, feed: str, group: grp.struct_group
 ) -> list[tuple[Path, str, str | None]]:
-    """Open the folder of a feed to a group; return each folder with its mode and its group. Say on standard error if the daemon
-    could not give its reports to the group. Raises UnusableFolder, OSError."""
+    """Open the folder of a feed to a group; return each folder, its mode and its group. Raises UnusableFolder, OSError."""
     owner = owner_ids(settings)
     opened = open_to_group(settings.drop.folder / feed, group.gr_gid, owner, lambda: acting_as(owner))
     user = exposure.user_name(owner[0])

@@ -45,7 +45,6 @@ def list_feeds(settings: Settings, as_json: bool) -> None:
 
 
 def _views(store: Store | None, files: Collection[FeedFile], settings: Settings) -> list[dict[str, Any]]:
-    """Return the configured feeds with all their faults."""
     whole = [replace(file, faults=configured_feeds.faults_of(store, file)) for file in files]
     folder = settings.drop.folder
     if store is None:
@@ -77,7 +76,6 @@ def pause_feed(settings: Settings, as_json: bool, name: str, why: str | None) ->
 
 
 def show_feed(settings: Settings, as_json: bool, name: str) -> None:
-    """Print the mapping in force. Raises NotFound, ConfigError."""
     with store_if_any(settings) as store:
         configured_feeds.feed_file(settings, stores.catalogue_of(store, settings), name).usable()
     lines = mapping_lines(name, settings.feeds)
@@ -93,8 +91,7 @@ def show_feed(settings: Settings, as_json: bool, name: str) -> None:
 
 
 def check_file(settings: Settings, as_json: bool, name: str, file: Path) -> int:
-    """Print the check, and return 1 if a row would be rejected, else 0. A scratch file holds the rejected rows until the summary
-    is known: a million of them need no memory. Raises NotFound (feed), FeedError, ConfigError."""
+    """Print the check, and return 1 if a row would be rejected, else 0. Raises NotFound (feed), FeedError, ConfigError."""
     with store_if_any(settings) as store, tempfile.TemporaryFile() as scratch:
         catalogue = stores.catalogue_of(store, settings)
         config = configured_feeds.feed_file(settings, catalogue, name).usable()

@@ -71,7 +71,6 @@ def _run(
     feed_name: Callable[[Store], str],
     work: Callable[[Worker, Feed], Run],
 ) -> int:
-    """Have a worker of one feed do ``work``, and print the run."""
     with _progress(as_json) as progress, opened_store(settings) as store:
         name = feed_name(store)
         catalogue = stores.catalogue_of(store, settings, remember=True)
@@ -135,8 +134,7 @@ def _progress(quiet: bool) -> Iterator[Progress | None]:
 
 
 def decide_run(settings: Settings, as_json: bool, number: int, *, approved: bool) -> int:
-    """Carry the decision out and print the run. Raises NotFound, Conflict if the run does not wait or is not what was
-    shown, and, for an approval, ConfigError if the file of its feed is wrong."""
+    """Carry the decision out and print the run. Raises NotFound, Conflict, ConfigError (the file of its feed is wrong)."""
     with opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings, remember=True)
         file = _file_of_run(store, settings, catalogue, number) if approved else None
@@ -187,7 +185,6 @@ def revert_run(settings: Settings, as_json: bool, number: int, *, plan: bool, ye
 
 
 def _agreed(planned: RevertPlan) -> bool:
-    """Ask whether to revert over the limits of the guard."""
     assert planned.hold is not None
     number, reason = planned.run.id, clean(planned.hold.reason)
     return agreed(
@@ -199,7 +196,6 @@ def _agreed(planned: RevertPlan) -> bool:
 
 
 def _print_revert(planned: RevertPlan, changes: list[PlannedChange], catalogue: Catalogue | None) -> None:
-    """Print the plan as text, or with a catalogue as JSON."""
     view = revert_view(planned, changes)
     if catalogue is None:
         view = replace(view, run=replace(view.run, holds=None, reason=None))

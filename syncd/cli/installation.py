@@ -118,7 +118,6 @@ def _old_version(settings: Settings) -> str | None:
 
 
 def faults(settings: Settings) -> Iterator[str]:
-    """Yield every fault. Creates nothing."""
     yield from _drop_folder(settings.drop.folder)
     running, known, of_feeds = _store_and_feeds(settings)
     yield from of_feeds
@@ -158,8 +157,7 @@ def _cannot_be_made(folder: Path) -> str | None:
 
 
 def _store_and_feeds(settings: Settings) -> tuple[bool, list[str], list[str]]:
-    """Return whether a daemon runs on this store, the names of the feeds, and the faults of the store, of feed files and of
-    folders of feeds."""
+    """Return whether a daemon runs on this store, the names of the feeds, and the faults of store, files and folders."""
     path, faults = settings.store.path, list[str]()
     try:
         if stores.has_store(settings):
@@ -193,7 +191,6 @@ def _feeds(store: Store | None, settings: Settings, *, employers: bool = True) -
 
 
 def _is_owned(settings: Settings) -> bool:
-    """Return whether a daemon owns the store."""
     database = stores.database_of(settings)
     try:
         database.lock()
@@ -204,7 +201,6 @@ def _is_owned(settings: Settings) -> bool:
 
 
 def _open(settings: Settings) -> tuple[bool, Store]:
-    """Return whether a daemon owns the store, and the store."""
     try:
         return False, stores.open_store(settings, exclusive=True)
     except StoreInUse:

@@ -46,7 +46,6 @@ def _places(job: jobs.JobView) -> str:
 
 
 def _views(store: Store, owner: Employer, q: str | None, status: Status | None) -> Iterator[jobs.JobView]:
-    """Yield the jobs of all pages."""
     for page in count(1):
         total, views = store.read(
             lambda tx, n=page: jobs.page(tx, owner.id, q=q, status=status, page=n, page_size=PAGE)  # type: ignore[misc]

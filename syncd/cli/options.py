@@ -1,5 +1,4 @@
-"""The declaration of a command, and the arguments and options that several commands have. Annotations are values here, as in
-``app``."""
+"""The declaration of a command, and the arguments and options that several commands have."""
 
 import inspect
 import sys
@@ -7,16 +6,56 @@ from collections.abc import Callable, Collection
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
 if TYPE_CHECKING:
     from syncd.config import Settings
 
-Declaration = Callable[..., None]
 #: The largest number that a store can hold.
 MAX_NUMBER = 2**63 - 1
+REQUIRED = inspect.Parameter.empty
+
+
+class Parameter(NamedTuple):
+    """An argument or an option. Its annotation is that of a parameter of a function, as Typer reads it."""
+
+    annotation: Any
+    default: Any = REQUIRED
+
+
+def argument(metavar: str, about: str | None = None, kind: Any = str, **more: Any) -> Parameter:
+    """Return an argument that has to be there."""
+    return Parameter(Annotated[kind, typer.Argument(metavar=metavar, help=about, show_default=False, **more)])
+
+
+def option(
+    names: str, about: str, metavar: str | None = None, kind: Any = str, default: Any = None, **more: Any
+) -> Parameter:
+    """Return an option; a switch if its ``kind`` is bool. ``names`` have spaces between them."""
+    annotation = kind | None if default is None else kind
+    return Parameter(
+        Annotated[annotation, typer.Option(*names.split(), help=about, metavar=metavar, **more)], default
+    )
+
+
+def switch(name: str, about: str) -> Parameter:
+    return option(name, about, kind=bool, default=False)
+
+
+def time_option(name: str, about: str, *, zero: bool = False, shown: bool | str = True) -> Parameter:
+    """Return an option that takes a time span such as 90d, with ``zero`` also 0; its help has ``shown`` as its default."""
+
+    def time_span(text: str) -> timedelta:
+        from syncd.values import duration
+
+        span = duration(text)
+        if not span and not zero:
+            raise ValueError("must be more than 0")
+        return span
+
+    return option(name, about, "TIME", timedelta, parser=time_span, show_default=shown)
 
 
 def _settings_file(context: typer.Context, path: Path | None) -> Path | None:
@@ -24,38 +63,6 @@ def _settings_file(context: typer.Context, path: Path | None) -> Path | None:
     if path is not None:
         context.obj = path
     return context.obj  # type: ignore[no-any-return]
-
-
-def argument(metavar: str, about: str, parser: Callable[[str], object] | None = None) -> Any:
-    """Return an argument that has to be there."""
-    return typer.Argument(metavar=metavar, help=about, parser=parser, show_default=False)
-
-
-Config = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="PATH", callback=_settings_file, help="The settings file."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-FeedName = Annotated[
-    str, typer.Option("--feed", metavar="NAME", help="The feed whose mapping and rules apply.")
-]
-File = Annotated[Path, argument("FILE", "A feed file.")]
-FeedArgument = Annotated[str, argument("NAME", "The feed.")]
-KeyId = Annotated[int, typer.Argument(metavar="ID", min=1, max=MAX_NUMBER, show_default=False)]
-Employer = Annotated[str, typer.Option("--employer", metavar="E", help="Name or id.")]
-Status = Annotated[
-    Literal["active", "archived", "draft"] | None, typer.Option(help="Only jobs of this status.")
-]
-State = Annotated[
-    Literal[
-        "claimed", "reading", "applying", "archiving", "succeeded", "partial", "held", "failed", "unchanged", "superseded",
-        "rejected",
-    ] | None,
-    typer.Option(help="Only runs in this state."),
-]  # fmt: skip
-Number = Annotated[
-    int, typer.Argument(metavar="N", help="The run's number.", min=1, max=MAX_NUMBER, show_default=False)
-]
 
 
 def named_path(text: str) -> Path:
@@ -73,25 +80,27 @@ def file_or_folder(text: str) -> Path:
     return path
 
 
-def time_option(about: str, *, zero: bool = False, default: bool | str = True) -> Any:
-    """Return an option that takes a time span such as 90d, with ``zero`` also 0; ``default`` is shown in its help."""
-
-    def time_span(text: str) -> timedelta:
-        from syncd.values import duration
-
-        span = duration(text)
-        if not span and not zero:
-            raise ValueError("must be more than 0")
-        return span
-
-    return typer.Option(metavar="TIME", parser=time_span, help=about, show_default=default)
-
-
-def _common(config: Config = None, as_json: Json = False) -> None:
-    """Has the options that nearly every command has."""
-
-
-_COMMON = inspect.signature(_common).parameters
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="PATH", callback=_settings_file, help="The settings file."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+State = Annotated[
+    Literal[
+        "claimed", "reading", "applying", "archiving", "succeeded", "partial", "held", "failed", "unchanged", "superseded",
+        "rejected",
+    ] | None,
+    typer.Option(help="Only runs in this state."),
+]  # fmt: skip
+_COMMON = {"config": Parameter(Config, None), "as_json": Parameter(Json, False)}
+FEED = option("--feed", "The feed whose mapping and rules apply.", "NAME", default=REQUIRED)
+FILE = argument("FILE", "A feed file.", Path)
+FEED_NAME = argument("NAME", "The feed.")
+EMPLOYER = argument("EMPLOYER", "Name or id.")
+KEY = argument("ID", kind=int, min=1, max=MAX_NUMBER)
+OF_EMPLOYER = option("--employer", "Name or id.", "E", default=REQUIRED)
+STATUS = option("--status", "Only jobs of this status.", kind=Literal["active", "archived", "draft"])
+RUN = argument("N", "The run's number.", int, min=1, max=MAX_NUMBER)
 
 
 def settings_of(config: Path | None) -> "Settings":
@@ -114,28 +123,28 @@ def command(
     *,
     common: Collection[str] = ("config", "as_json"),
     **fixed: object,
-) -> Callable[[Declaration], Declaration]:
-    """Return a decorator that adds a command to ``group``. Of the decorated function only arguments, options and help are used.
-    The function ``work`` (``module.function`` of this package) is imported when the command is called. It gets values by name:
-    those of the command's own options, of the ``common`` ones (the declaration may have its own form of one; for ``config`` it
-    gets ``settings``), and ``fixed``; it may return an exit code."""
-    module, _, function = work.rpartition(".")
-    shared = {name: option for name, option in _COMMON.items() if name in common}
+) -> Callable[..., None]:
+    """Return a function that adds a command to ``group``: it takes the help and, by name, the parameters of the command.
 
-    def add(declaration: Declaration) -> Declaration:
+    The function ``work`` (``module.function`` of this package) is imported when the command is called, and may return an exit
+    code. It gets values by name: those of the command's parameters, of the ``common`` ones (the command may have its own form
+    of one; for ``config`` it gets ``settings``), and ``fixed``."""
+    module, _, function = work.rpartition(".")
+
+    def add(about: str, /, **own: Parameter) -> None:
         def do(**values: Any) -> object:
             work = getattr(import_module(f"syncd.cli.{module}"), function)
             if "config" in common:
                 values["settings"] = settings_of(values.pop("config"))
             return work(**values, **fixed)
 
-        own = inspect.signature(declaration)
-        others = [option for name, option in own.parameters.items() if name not in shared]
-        last = (own.parameters.get(name, option) for name, option in shared.items())
-        named = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in (*others, *last)]
-        do.__signature__ = own.replace(parameters=named)  # type: ignore[attr-defined]
-        do.__doc__ = declaration.__doc__
+        shared = {each: own.pop(each, _COMMON[each]) for each in common}
+        parameters = [
+            inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for each, (annotation, default) in (own | shared).items()
+        ]
+        do.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        do.__doc__ = about
         group.command(name)(do)
-        return declaration
 
     return add

@@ -19,7 +19,7 @@ INTERRUPTED = 130
 
 
 def output_is_closed() -> bool:
-    """Return whether the program was started without standard output: what it prints goes nowhere."""
+    """Return whether the program was started without standard output: its results go nowhere."""
     return getattr(sys.stdout, "name", None) == os.devnull
 
 
@@ -31,7 +31,6 @@ def print_json(value: object) -> None:
 
 
 def print_result(as_json: bool, value: object, text: str) -> None:
-    """Print ``value`` as JSON, or ``text``."""
     if as_json:
         print_json(value)
     else:
@@ -41,8 +40,7 @@ def print_result(as_json: bool, value: object, text: str) -> None:
 def print_list(
     as_json: bool, values: object, headings: Sequence[str], rows: Sequence[Sequence[object]], empty: str
 ) -> None:
-    """Print ``values`` as JSON, or ``rows`` as columns as wide as their longest cell, or without rows the remark
-    ``empty``."""
+    """Print ``values`` as JSON, or ``rows`` as columns, or without rows the remark ``empty``."""
     if as_json:
         print_json(values)
         return
@@ -99,8 +97,7 @@ def agreed(question: str, otherwise: str, *about: str) -> bool:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a file that gets its name when it is complete and durable. A path that is not a regular file (``/dev/stdout``, a
-    pipe) is written to directly. Raises OSError."""
+    """Yield a file that gets its name when it is complete and durable; a pipe is written to directly. Raises OSError."""
     if path.exists() and not path.is_file():
         with path.open("wb") as file:
             yield file
@@ -118,7 +115,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def writable_by_owner_alone() -> Iterator[None]:
-    """Let nobody but the owner write to files and folders that are made meanwhile, whatever the umask."""
+    """Let nobody but the owner write to files and folders that are made meanwhile, under any umask."""
     umask = os.umask(0o022)
     os.umask(umask | 0o022)
     try:

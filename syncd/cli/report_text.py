@@ -23,7 +23,6 @@ IN_JSON = "--json has them"
 
 
 def summary(run: Run) -> str:
-    """Return a run as one line."""
     state, reason = state_of(run.state, run.holds), clean(run.reason or "")
     line = f"run {run.id}: {clean(run.feed)}, {subject_of(run)}: {state}; {counts_of(run.counts)}"
     return f"{line}; {reason}" if reason else line
@@ -39,8 +38,7 @@ def state_of(state: str, holds: str | None) -> str:
 
 
 def rows_of(run: Run) -> str:
-    """Return the counts of a run that has ended, or how far one is that goes on: ``reading: 12,000 records, 37 % of the
-    file``."""
+    """Return the counts of a run that has ended, or how far one is: ``reading: 12,000 records, 37 % of the file``."""
     progress = run.progress
     if run.state.ended or progress is None:
         return counts_of(run.counts)
@@ -52,7 +50,6 @@ def rows_of(run: Run) -> str:
 
 
 def counts_of(counts: RunCounts) -> str:
-    """Return the counts that are not zero in words."""
     others = ("read", "missing", "warnings")
     parts = [f"{number} {name}" for name, number in asdict(counts).items() if number and name not in others]
     if counts.missing > counts.archived:
@@ -87,20 +84,17 @@ def print_kinds(heading: str, kinds: Sequence[Kind]) -> None:
 
 
 def print_cut(shown: int, total: int, where: str = IN_JSON) -> None:
-    """Say how many of a list were not printed, and where they are."""
     if total > shown:
         print(f"  … and {total - shown:,} more: {where}")
 
 
 def print_lines(lines: Iterable[str], most: int, total: int) -> None:
-    """Print the first ``most`` lines, and how many there are more."""
     for line in islice(lines, most):
         print(clean(line))
     print_cut(most, total)
 
 
 def print_filtered(by_rule: Mapping[str, int]) -> None:
-    """Print how many rows each rule of the feed's file leaves out."""
     for rule, rows in by_rule.items():
         print(clean(f"[rows] {rule}: {rows} left out"))
 
@@ -113,7 +107,6 @@ def print_unknown(toml: str) -> None:
 
 
 def print_fields(fields: Mapping[str, tuple[object, object]]) -> None:
-    """Print changed fields with their values before and after."""
     for name, (before, after) in fields.items():
         print(f"    {name}: {shown(before)} → {shown(after)}")
 
@@ -126,8 +119,7 @@ def place_of(row: dict[str, Any]) -> str:
 
 
 def rejected_text(row: dict[str, Any], *, codes: bool) -> str:
-    """Return ``record 4711, line 9423 (R-17): /title required: a job needs a title``, with the value at fault. ``codes``:
-    whether it has the code of each error."""
+    """Return ``record 4711, line 9423 (R-17): /title required: a job needs a title``, with ``codes`` or without."""
     reasons = []
     for error in row["errors"]:
         code = f" {error['code']}" if codes else ""
@@ -143,7 +135,6 @@ def warning_text(warning: dict[str, Any]) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a field's value as one short line."""
     match value:
         case None:
             text = "none"

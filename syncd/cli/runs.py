@@ -89,7 +89,6 @@ def _print_text(tx: Tx, number: int) -> None:
 
 
 def _print_changes(tx: Tx, number: int, page: int) -> None:
-    """Print a page of the changes alone. Raises NotFound."""
     runs.get(tx, number)
     total, changes = history.page_of_run(tx, number, page=page, page_size=PAGE)
     for change in changes:

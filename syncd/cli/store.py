@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -20,7 +20,7 @@ from syncd.store.sqlite import backups, restoring
 from syncd.values import ValueFault
 
 T = TypeVar("T")
-#: What the names of the files beside a store end with.
+#: Endings of the names of the files beside a store.
 _BESIDE = ("-wal", "-shm", "-journal", ".lock")
 #: Name in text and JSON → the table whose rows it counts.
 COUNTED = {
@@ -44,7 +44,7 @@ ACTORS = {
 
 
 def backup(settings: Settings, as_json: bool, target: Path, keep: int | None) -> None:
-    """Write a backup and print what is in it. Raises StoreError, OSError."""
+    """Write a backup and print its counts. Raises StoreError, OSError."""
     store = _store_file(settings)
     become_owner(settings)
     require_store(settings)
@@ -57,39 +57,37 @@ def backup(settings: Settings, as_json: bool, target: Path, keep: int | None) ->
     _refuse_target(path, store)
     made = backups.write(store, path, at)
     removed = backups.remove_oldest(target, keep, path) if keep is not None else []
-    found = {"file": str(path), **_backup_json(made), "removed": [str(old) for old in removed]}
+    result = {"file": str(path), **_backup_json(made), "removed": [str(old) for old in removed]}
     lines = [f"{path}: {_backup_text(made)}", f"SHA-256 of its rows: {made.digest}"]
-    print_result(as_json, found, "\n".join([*lines, *(f"removed {old}" for old in removed)]))
+    print_result(as_json, result, "\n".join([*lines, *(f"removed {old}" for old in removed)]))
 
 
 def _store_file(settings: Settings) -> Path:
     """Return the file of the store. Raises StoreError if the store is on PostgreSQL."""
     if settings.store.path is None:
-        raise StoreError(
-            "pg_dump and pg_restore do this for a store on PostgreSQL: see docs/deploy/postgresql.md"
-        )
+        tools = "pg_dump and pg_restore do this for a store on PostgreSQL"
+        raise StoreError(f"{tools}: see docs/deploy/postgresql.md")
     return settings.store.path
 
 
 def _refuse_target(path: Path, store: Path) -> None:
-    """Raise StoreError if a backup at ``path`` would replace something that is not a backup, or be taken for a part of a
-    store."""
+    """Raise StoreError if a backup at ``path`` would replace another file, or be taken for a part of a store."""
+    why = ""
     for ending in _BESIDE:
         other = path.with_name(path.name.removesuffix(ending) or path.name)
         if other != path and other.exists():
-            raise StoreError(f"{path} belongs to the store {other}; name another file, or a folder")
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return
-    if store.samefile(path):
-        raise StoreError(f"{path} is the store itself; name another file, or a folder")
-    if not stat.S_ISREG(found.st_mode):
-        raise StoreError(f"{path} is not a regular file; name another file, or a folder")
-    if any(path.with_name(path.name + ending).exists() for ending in _BESIDE):
-        raise StoreError(f"{path} is a store that is in use; name another file, or a folder")
-    if not backups.is_backup(path):
-        raise StoreError(f"{path} is not a backup, and is not replaced; name another file, or a folder")
+            why = f"belongs to the store {other}"
+    if not why and path.exists():
+        if store.samefile(path):
+            why = "is the store itself"
+        elif not stat.S_ISREG(path.stat().st_mode):
+            why = "is not a regular file"
+        elif any(path.with_name(path.name + ending).exists() for ending in _BESIDE):
+            why = "is a store that is in use"
+        elif not backups.is_backup(path):
+            why = "is not a backup, and is not replaced"
+    if why:
+        raise StoreError(f"{path} {why}; name another file, or a folder")
 
 
 def _backup_json(made: backups.Backup) -> dict[str, Any]:
@@ -98,7 +96,6 @@ def _backup_json(made: backups.Backup) -> dict[str, Any]:
 
 
 def _backup_text(made: backups.Backup) -> str:
-    """Return the counts and the size in words."""
     counts = ", ".join(f"{count:,} {name}" for name, count in _counts(made).items())
     return f"{counts}; {made.size:,} bytes"
 
@@ -113,7 +110,7 @@ def _counts(made: backups.Backup) -> dict[str, int]:
 def restore(settings: Settings, as_json: bool, file: Path, yes: bool) -> int:
     """Put a backup in the place of the store, after a look at all of it and a yes. Raises StoreInUse, StoreError, OSError."""
     store = _store_file(settings)
-    # as root, if root calls: the owner of the store may not be able to read it; and without waiting for what writes to a pipe
+    # as root, if root calls: the owner of the store may not be able to read it; and without waiting for the writer of a pipe
     with open(file, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as source:
         become_owner(settings)
         _refuse_source(source, file, store)
@@ -131,63 +128,50 @@ def restore(settings: Settings, as_json: bool, file: Path, yes: bool) -> int:
         finally:
             database.unlock()
     if as_json:
-        shown = {"file": str(file), **_backup_json(made), "restored": restored}
-        shown |= {"keptAs": str(kept) if kept else None, "lost": _lost_json(lost)}
-        print_json(shown)
+        result = {"file": str(file), **_backup_json(made), "restored": restored}
+        print_json(result | {"keptAs": str(kept) if kept else None, "lost": _lost_json(lost)})
     elif restored:
-        print(_outro(made, kept))
+        print("restored")
+        if made.schema != schema.HEAD:
+            then = f"the next start backs it up and migrates it to {schema.HEAD}"
+            print(f"it has schema {made.schema}: {then}")
+        if kept is not None:
+            print(f"the store as it was: {kept}; remove it when it is not needed any more")
     return DONE if restored else HELD
 
 
 def _refuse_source(source: IO[bytes], file: Path, store: Path) -> None:
     """Raise StoreError if ``file`` cannot be a backup: the store itself, a store with a log beside it, a folder."""
-    found = os.fstat(source.fileno())
-    if not stat.S_ISREG(found.st_mode):
+    info = os.fstat(source.fileno())
+    if not stat.S_ISREG(info.st_mode):
         raise StoreError(f"{file} is not a regular file")
-    if store.exists() and os.path.samestat(found, store.stat()):
+    if store.exists() and os.path.samestat(info, store.stat()):
         raise StoreError(f"{file} is the store itself")
     log = file.with_name(f"{file.name}-wal")
     if log.exists() and log.stat().st_size:
-        raise StoreError(
-            f"{file} is not a backup: {log.name} beside it has a part of it; make one with `syncd backup`"
-        )
+        why = f"{log.name} beside it has a part of it; make one with `syncd backup`"
+        raise StoreError(f"{file} is not a backup: {why}")
 
 
 def _compared(draft: Path, database: Database) -> tuple[restoring.Losses | None, str]:
-    """Return what the store has and the backup does not; None with the reason if there is no store that can be read."""
+    """Return the losses: all that the store has and the backup does not; None with the reason if no store can be read."""
     try:
-        found = database.version()
-        if found is None:
-            return None, "there is no store yet"
-        schema.refuse_newer(found)
+        version = database.version()
+        if version is None:
+            return None, "There is no store yet"
+        schema.refuse_newer(version)
         return restoring.compare(database_at(f"sqlite:///{draft}"), database), ""
     except StoreTooNew as error:
-        return None, f"the present store cannot be compared: {error}"
+        return None, f"The present store cannot be compared: {error}"
     except StoreError as error:
-        return None, f"the present store cannot be read: {error}"
+        return None, f"The present store cannot be read: {error}"
 
 
 def _intro(file: Path, made: backups.Backup) -> list[str]:
     if made.made_at is None:
-        return [
-            f"{file}: {_backup_text(made)}",
-            "It has no digest (`syncd backup` did not make it): its rows cannot be verified.",
-        ]
+        unverified = "It has no digest (`syncd backup` did not make it): its rows cannot be verified."
+        return [f"{file}: {_backup_text(made)}", unverified]
     return [f"{file}, of {cell(made.made_at)}: {_backup_text(made)}", "It is whole, and as it was made."]
-
-
-def _outro(made: backups.Backup, kept: Path | None) -> str:
-    lines = ["restored"]
-    if made.schema != schema.HEAD:
-        lines.append(
-            f"it has schema {made.schema}: the next start backs it up and migrates it to {schema.HEAD}"
-        )
-    if kept is not None:
-        lines.append(f"the store as it was: {kept}; remove it when it is not needed any more")
-    return "\n".join(lines)
-
-
-# -- what is lost --------------------------------------------------------------------------------------------
 
 
 def _lost_json(lost: restoring.Losses | None) -> dict[str, Any] | None:
@@ -202,80 +186,74 @@ def _lost_json(lost: restoring.Losses | None) -> dict[str, Any] | None:
     }
 
 
-def _lost_lines(lost: restoring.Losses | None, why: str, drop: Path) -> list[str]:
-    """Return the lines of the text. ``why``: why nothing is known; ``drop``: the drop folder."""
+def _key_json(key: restoring.KeySummary) -> dict[str, Any]:
+    return {"id": key.id, "employer": key.employer, "label": key.label}
+
+
+def _lost_lines(lost: restoring.Losses | None, why: str, drop: Path) -> Iterator[str]:
+    """Yield the lines of the text. ``why``: the reason if nothing is known; ``drop``: the drop folder."""
     if lost is None:
-        return [f"{why[0].upper()}{why[1:]}"]
-    if lost.none:
-        return ["The present store has no run, no change of a job and no key that the backup does not have."]
-    lines = ["The present store has what the backup does not have, and what is lost:"]
-    for actor, count in lost.changes.items():
-        lines.append(f"  {count:,} changes of jobs {ACTORS.get(actor, f'by {actor}')}")
-    lines += _listed(lost.runs, lambda run: f"run {_run(run)}: {_file_of_run(run, drop)}")
-    lines += _listed(lost.reopened, lambda run: f"run {_run(run)} {_again(run, drop)}")
-    lines += _listed(lost.keys, lambda key: f"key {_key(key)}: make a new one")
-    lines += _listed(
-        lost.revoked,
-        lambda key: f"key {_key(key)}, which was revoked, is valid again: syncd key revoke {key.id}",
-    )
-    return lines
+        yield why
+    elif lost.none:
+        yield "The present store has no run, no change of a job and no key that the backup does not have."
+    else:
+        yield "The present store has what the backup does not have, and what is lost:"
+        for actor, count in lost.changes.items():
+            yield f"  {count:,} changes of jobs {ACTORS.get(actor, f'by {actor}')}"
+        yield from _listed(lost.runs, lambda run: f"{_run(run)}: {_file_of_run(run, drop)}")
+        yield from _listed(lost.reopened, lambda run: f"{_run(run)} {_again(run, drop)}")
+        yield from _listed(lost.keys, lambda key: f"{_key(key)}: make a new one")
+        valid = "which was revoked, is valid again: syncd key revoke"
+        yield from _listed(lost.revoked, lambda key: f"{_key(key)}, {valid} {key.id}")
 
 
-def _listed(things: Sequence[T], line: Callable[[T], str]) -> list[str]:
-    lines = [f"  {line(thing)}" for thing in things[:SHOWN]]
-    return lines + ([f"  … and {len(things) - SHOWN:,} more: --json has them"] if len(things) > SHOWN else [])
+def _listed(things: Sequence[T], line: Callable[[T], str]) -> Iterator[str]:
+    yield from (f"  {line(thing)}" for thing in things[:SHOWN])
+    if len(things) > SHOWN:
+        yield f"  … and {len(things) - SHOWN:,} more: --json has them"
 
 
 def _run(run: restoring.RunSummary) -> str:
-    return clean(f"{run.id} ({run.feed}, {run.file})")
+    return clean(f"run {run.id} ({run.feed}, {run.file})")
 
 
 def _file_of_run(run: restoring.RunSummary, drop: Path) -> str:
-    """Return what to do with the file of a run that the backup does not know."""
+    """Return the advice about the file of a run that the backup does not know."""
     if not run.is_of_file:
         return "a revert; revert again"
-    name = f"{run.id}-{run.file}"
-    found = [path for sub in ("done", "failed") if (path := drop / run.feed / sub / name).is_file()]
-    where = f"drop a copy of {clean(str(found[0]))} again" if found else "its file is not there any more"
-    return where if found or run.state != "claimed" else "its file is run again"
+    places = [drop / run.feed / sub / f"{run.id}-{run.file}" for sub in ("done", "failed")]
+    kept = next((path for path in places if path.is_file()), None)
+    if kept is not None:
+        return f"drop a copy of {clean(str(kept))} again"
+    return "its file is run again" if run.state == "claimed" else "its file is not there any more"
 
 
 def _again(run: restoring.RunSummary, drop: Path) -> str:
-    """Return what becomes of a run that has ended since the backup, where it had not."""
+    """Return the future of a run that has ended since the backup, where it had not."""
     if run.state == "held":
         return "is held again: decide it again"
     return f"goes on again, without its file, and fails: {_file_of_run(run, drop)}"
 
 
 def _key(key: restoring.KeySummary) -> str:
-    return clean(f"{key.id} ({key.employer}{', ' if key.label else ''}{key.label})")
-
-
-def _key_json(key: restoring.KeySummary) -> dict[str, Any]:
-    return {"id": key.id, "employer": key.employer, "label": key.label}
+    return clean(f"key {key.id} ({key.employer}{', ' if key.label else ''}{key.label})")
 
 
 # -- copy ------------------------------------------------------------------------------------------------------
 
 
 def copy_store(source: str, target: str, as_json: bool) -> None:
-    """Copy, and print what each table has. As root the process becomes the owner of the folder of the target's file, else of
-    that of the source's. The addresses are not printed: they may have passwords. Raises ConfigError, StoreInUse,
-    StoreError."""
-    addresses = _address("FROM", source), _address("TO", target)
+    """Copy, and print the rows of each table; the addresses may have passwords. Raises ConfigError, StoreInUse, StoreError."""
+    addresses = []
+    for name, value in (("FROM", source), ("TO", target)):
+        try:
+            addresses.append(store_address(value))
+        except ValueFault as fault:
+            raise ConfigError([f"{name}: {fault}"]) from None
     files = [path for path in (StoreSettings(url=address).path for address in reversed(addresses)) if path]
     for path in files[:1]:
         become_owner_of(path.absolute().parent)
     copied = copying.copy(*addresses)
-    found = [each._asdict() for each in copied]
-    print_list(as_json, found, ("table", "rows", "digest"), copied, "")
+    print_list(as_json, [each._asdict() for each in copied], ("table", "rows", "digest"), copied, "")
     if not as_json:
         remark("copied and verified: the target has these rows")
-
-
-def _address(name: str, value: str) -> str:
-    """Return a store address as ``store.url`` takes it. Raises ConfigError."""
-    try:
-        return store_address(value)
-    except ValueFault as fault:
-        raise ConfigError([f"{name}: {fault}"]) from None

@@ -16,8 +16,7 @@ from syncd.store import Store
 
 @contextmanager
 def opened_store(settings: Settings, *, make: bool = False) -> Iterator[Store]:
-    """Yield the store, beside a daemon or without one; as root, the process becomes the owner of the store's folder. Only with
-    ``make`` a store is created. Raises StoreError."""
+    """Yield the store, as its owner if root calls. Only with ``make`` a store is created. Raises StoreError."""
     become_owner(settings)
     if not make:
         require_store(settings)
@@ -29,7 +28,6 @@ def opened_store(settings: Settings, *, make: bool = False) -> Iterator[Store]:
 
 
 def require_store(settings: Settings) -> None:
-    """Raise StoreError if there is no store."""
     if not stores.has_store(settings):
         raise StoreError(
             f"there is no store at {place_of(settings)} (store.url, settings: {settings.file or 'all defaults'});"
@@ -39,8 +37,7 @@ def require_store(settings: Settings) -> None:
 
 @contextmanager
 def store_if_any(settings: Settings, *, lent: bool = False) -> Iterator[Store | None]:
-    """Yield the store as ``opened_store`` does; None if there is none yet. ``lent``: afterwards root is root again, to write
-    where only root may. Raises StoreError."""
+    """Yield the store, None if there is none yet. ``lent``: afterwards root is root again. Raises StoreError."""
     if not stores.has_store(settings):
         yield None
         return
@@ -49,7 +46,6 @@ def store_if_any(settings: Settings, *, lent: bool = False) -> Iterator[Store | 
 
 
 def place_of(settings: Settings) -> str:
-    """Return where the store is, without a password."""
     return str(settings.store.path or "the server of store.url")
 
 
@@ -72,8 +68,7 @@ def acting_as(owner: tuple[int, int]) -> Iterator[None]:
 
 
 def owner_ids(settings: Settings) -> tuple[int, int]:
-    """Return the ids of syncd's user, and of the first group of that user: as root the owner of the store's folder, else
-    those of this process."""
+    """Return the ids of user and first group: as root those of the owner of the store's folder, else of this process."""
     owner = _owner_of(_owned_folder(settings))
     return (os.geteuid(), os.getegid()) if owner is None else (owner.st_uid, owner.st_gid)
 

@@ -43,7 +43,6 @@ class Actions:
         return self._faults.get(number)
 
     def going_on(self, number: int) -> str | None:
-        """Return the action on this run that goes on, None if there is none."""
         return self._going.get(number)
 
     async def do(self, name: str, number: int, session: int | None, work: Callable[[], Run]) -> Run | None:
@@ -77,7 +76,7 @@ class Actions:
 @dataclass(eq=False, slots=True)
 class Preview:
     """One file that an operator looks at before it is run. ``feed``: its name, None to draft a feed; ``going``: the step that
-    goes on (``upload``, ``preview``, ``apply``), "" if none does. Then ``plan`` has what the file would do, ``run`` the run that
+    goes on (``upload``, ``preview``, ``apply``), "" if none does. Then ``plan`` has the effect of the file, ``run`` the run that
     applied it, or ``fault`` why not."""
 
     feed: str | None
@@ -106,8 +105,7 @@ class Previews:
         return self._previews.get(session)
 
     def begin(self, session: str, feed: str | None) -> Preview:
-        """Return a new preview in place of the last one of the session. Raises Conflict if that is not done yet,
-        ``overloaded`` if there are too many."""
+        """Return a new preview in place of the last one of the session. Raises Conflict if that goes on, ``overloaded``."""
         before = self._previews.get(session)
         if before is not None and before.going:
             raise Conflict("another preview of this session is going on; wait until it has ended")

@@ -24,7 +24,7 @@ log = structlog.get_logger("syncd.console")
 
 #: Pages that need no session.
 OPEN = frozenset({"/login"})
-#: Pages that read and check what is posted to them themselves, because it may be large.
+#: Pages that read and check their forms themselves, because these may be large.
 STREAMED = frozenset({"/preview"})
 _FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 POLICY = (
@@ -43,7 +43,6 @@ _HEADERS = {
 
 
 def add_console(app: web.Application, console: Console) -> None:
-    """Serve the pages below the prefix of ``console``."""
     prefix = console.prefix
     for path, methods in ROUTES.items():
         add_endpoint(

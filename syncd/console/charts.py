@@ -1,4 +1,5 @@
-"""Charts as SVG that the server makes. Colours are classes of the stylesheet; each chart comes with its numbers in words."""
+"""Charts as SVG that the server makes; bars are in the templates. Colours are classes of the stylesheet; each chart comes with
+its numbers in words."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ DAYS = 90
 #: Statuses of the chart, the lowest layer first.
 LAYERS = ("active", "draft", "archived")
 #: Count of a run → tone of its part of the bar.
-_PARTS = {
+PARTS = {
     "created": "good",
     "updated": "info",
     "reactivated": "back",
@@ -34,39 +35,10 @@ _PARTS = {
 RUNS, ROWS = 30, 200
 TONES = ("bad", "info", "back", "good")
 OTHERS = ("all others", "dim")
-BAR_HEIGHT, BAR_WIDTH, GAP = 120, 24, 4
-
-
-def bar(counts: Mapping[str, int]) -> Markup:
-    """Return the rows of a run as one bar, a part for each action."""
-    parts = [(name, counts[name], tone) for name, tone in _PARTS.items() if counts.get(name)]
-    total = sum(number for _, number, _ in parts)
-    if not total:
-        return Markup()
-    svg, left = Markup(), 0.0
-    for name, number, tone in parts:
-        width = max(2.0, number / total * 1000)
-        svg += _part(tone, f"{number:,} {name}", x=f"{left:.1f}", width=f"{width:.1f}", height=14)
-        left += width
-    return _svg("bar", f"{left:.1f}", 14, ", ".join(f"{number:,} {name}" for name, number, _ in parts), svg)
-
-
-def _part(tone: str, words: str, **attributes: object) -> Markup:
-    """Return a rectangle; ``words`` are shown on hover."""
-    placed = Markup("").join(Markup(' {}="{}"').format(*each) for each in attributes.items())
-    return Markup('<rect class="{}"{}><title>{}</title></rect>').format(tone, placed, words)
-
-
-def _svg(kind: str, width: object, height: int, words: str, parts: Markup) -> Markup:
-    head = Markup(
-        '<svg class="{}" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">'
-    )
-    return head.format(kind, width, height, words) + parts + Markup("</svg>")
 
 
 def job_chart(days: Mapping[date, Mapping[str, int]], today: date) -> Markup:
-    """Return the number of jobs by status over the last ``DAYS`` days as layers. A day without a number has that of the day
-    before; days before the first number are left empty."""
+    """Return the jobs by status over ``DAYS`` days as layers. A day without a number has that of the day before."""
     first = today - timedelta(days=DAYS - 1)
     series: list[Mapping[str, int]] = []
     for step in range(DAYS):
@@ -82,7 +54,10 @@ def job_chart(days: Mapping[date, Mapping[str, int]], today: date) -> Markup:
             paths += Markup('<path class="{}" d="{}"/>').format(status, path)
         floors = tops
     now = ", ".join(f"{series[-1].get(status, 0):,} {status}" for status in LAYERS)
-    return _svg("jobs", WIDTH, HEIGHT, f"Jobs by status since {first:%-d %B}: now {now}", paths)
+    head = Markup(
+        '<svg class="jobs" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>'
+    )
+    return head.format(WIDTH, HEIGHT, f"Jobs by status since {first:%-d %B}: now {now}", paths)
 
 
 def _area(series: Sequence[object], floors: Sequence[int], tops: Sequence[int], highest: int) -> str:
@@ -115,31 +90,12 @@ class RejectedRows:
     kinds: Sequence[tuple[str, str]]
 
     @property
-    def svg(self) -> Markup:
-        """The chart; empty if no row was rejected."""
-        if not self.kinds:
-            return Markup()
-        highest = max(counts.total() for _, counts in self.bars)
-        words = f"Rejected rows by kind in the last {len(self.bars)} runs; the table below has the numbers"
-        parts = Markup().join(self._bar(place, highest) for place in range(len(self.bars)))
-        return _svg("jobs", len(self.bars) * BAR_WIDTH, BAR_HEIGHT, words, parts)
-
-    def _bar(self, place: int, highest: int) -> Markup:
-        run, counts = self.bars[place]
-        parts, top = Markup(), float(BAR_HEIGHT)
-        for name, tone in self.kinds:
-            height = counts[name] / highest * (BAR_HEIGHT - 4)
-            if height:
-                top -= height
-                size = {"width": BAR_WIDTH - GAP, "height": f"{height:.1f}"}
-                words = f"run {run.id}: {counts[name]:,} {name}"
-                parts += _part(tone, words, x=place * BAR_WIDTH, y=f"{top:.1f}", **size)
-        return parts
+    def highest(self) -> int:
+        return max((counts.total() for _, counts in self.bars), default=0)
 
 
 def rejected_rows(tx: Tx, feed: str) -> RejectedRows:
-    """Return the rejected rows of the last runs of the feed. Of each run the first ``ROWS`` are looked at; all rejected rows are
-    counted in their shares."""
+    """Return the rejected rows of the last runs of the feed, in the shares of the first ``ROWS`` of each run."""
     read = [run for run in runs.newest(tx, feed, RUNS) if run.counts.read]
     by_kind = [(run, _by_kind(tx, run)) for run in reversed(read)]
     total = sum((counts for _, counts in by_kind), Counter[str]())
@@ -168,4 +124,4 @@ def _by_kind(tx: Tx, run: Run) -> Counter[str]:
     return shares or Counter({OTHERS[0]: rejected})
 
 
-CHARTS = {"bar": bar, "job_chart": job_chart}
+CHARTS = {"bar_parts": PARTS, "job_chart": job_chart}

@@ -73,7 +73,6 @@ class Fault:
 
 
 def problem_of(fault: Fault) -> web.Response:
-    """Return the answer to a program."""
     members = {name: getattr(fault, name) for name in ("title", "status", "detail", "code")}
     body = msgspec.json.encode({"type": "about:blank", **members})
     headers = {**fault.headers, "Content-Type": "application/problem+json"}

@@ -128,8 +128,7 @@ class Gate:
             raise Refusal("forbidden_origin", "the request comes from a page of another site", close=True)
 
     def session(self, request: web.Request) -> Session | None:
-        """Return the session of a request: by its cookie, or by the token that a program sends. Raises
-        ``unauthenticated`` for a wrong token, ``rate_limited`` after too many."""
+        """Return the session of a cookie, or of a program's token. Raises ``unauthenticated``, ``rate_limited``."""
         if "Authorization" not in request.headers:
             return self.sessions.find(request.cookies.get(COOKIE, ""))
         self.token.check_header(request)
@@ -147,7 +146,6 @@ class Gate:
             raise Refusal("stale_form", "the page was too old, or not ours; open it again")
 
     def keep(self, request: web.Request, response: web.StreamResponse, session: Session, path: str) -> None:
-        """Have the browser keep the session for pages below ``path``."""
         response.set_cookie(
             COOKIE,
             session.secret,

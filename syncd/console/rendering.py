@@ -114,7 +114,6 @@ def tone(state: str) -> str:
 
 
 def state(name: str) -> Markup:
-    """Return a state in word, colour and shape."""
     return Markup('<span class="state {}">{}</span>').format(tone(name), name)
 
 
@@ -175,7 +174,6 @@ def given(value: object) -> str:
 
 
 def toml_text(text: str) -> str:
-    """Return a text as a TOML file has it, in quotes."""
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -43,7 +43,7 @@ class Feeds(Protocol):
 
 
 class Console:
-    """The collaborators of all pages. ``arrival`` runs what the operator asks for: it stops when the service stops. ``health``
+    """The collaborators of all pages. ``arrival`` runs the files of the operator, until the service stops. ``health``
     is the answer of ``/readyz``. ``prefix`` is in front of every address of the pages ("" or "/operator")."""
 
     def __init__(
@@ -121,7 +121,6 @@ class Visit:
         return await self.console.store.read_async(fn)
 
     def page(self, template: str, status: int = 200, **values: Any) -> web.Response:
-        """Answer the page that ``template`` makes of ``values``."""
         console, path = self.console, self.request.path.removeprefix(self.console.prefix) or "/"
         html = console.env.get_template(template).render(
             session=self.session,
@@ -149,7 +148,6 @@ class Visit:
         return Fault.of(error)
 
     def text(self, name: str) -> str:
-        """Return a parameter of the address, "" if it is not there."""
         return self.request.query.get(name, "").strip()
 
     def number(self, name: str, default: int = 1, most: int = MAX_NUMBER) -> int:

@@ -1,13 +1,10 @@
 """The delivery of notices to one receiver, in order for each feed, never in the way of other feeds or receivers.
 
-A message that the receiver accepted is marked at once. Between the two a SIGKILL or a lost connection lets the same message be
-sent again: with the same id, by which the receiver knows it."""
+A message that was accepted is marked at once. After a SIGKILL between the two it is sent again, with the same id."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -21,75 +18,27 @@ import structlog
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
 
 from syncd.config import Notify
-from syncd.domain import Notice
-from syncd.errors import StoreError, SyncdError
+from syncd.errors import StoreError
 from syncd.logs import Event
+from syncd.notify.ways import MAX_PAUSE, NotSent, Way
 from syncd.store import Store, Tx, notices
 
 log = structlog.get_logger("syncd.notify")
 
-#: Tries of a message within seconds; after them other messages get their turn.
-TRIES = 3
-#: Refusals of one message after which it is given up: not its time is at fault, but its contents.
-REFUSALS = 8
-#: Notices in one e-mail.
-MAX_JOINED = 100
-#: Seconds until the store is asked again to mark what was sent.
+#: Tries of a message within seconds, after which others get their turn; refusals after which its contents are at fault, and it is
+#: given up; notices in one e-mail.
+TRIES, REFUSALS, MAX_JOINED = 3, 8, 100
+#: Seconds until the store is asked again to mark a message as sent.
 STORE_PAUSE = 1.0
-#: The time after an e-mail of which all that happens is in one e-mail: a bad night is a dozen of them, not hundreds.
-BURST = timedelta(minutes=5)
-#: The time before the first of several e-mails of which all that happens is in it, if a burst is not shorter.
-GATHERING = timedelta(seconds=10)
-#: The pause after a message failed once; it doubles up to the maximum, which is also the most that is waited on request.
-FIRST_PAUSE, MAX_PAUSE = timedelta(seconds=15), timedelta(minutes=30)
+#: The time after an e-mail whose notices are in one e-mail: a bad night is a dozen of them, not hundreds. The time for which the
+#: first of them waits for others, if a burst is not shorter.
+BURST, GATHERING = timedelta(minutes=5), timedelta(seconds=10)
+#: The pause after a message failed once; it doubles up to ``MAX_PAUSE``.
+FIRST_PAUSE = timedelta(seconds=15)
 #: The longest time for which a receiver is left alone: a clock that was set back does not make it longer.
 MAX_REST = timedelta(hours=1)
 #: The age at which a notice that could not be sent is given up.
 KEPT = timedelta(days=3)
-
-
-class NotSent(SyncdError):
-    """The receiver did not accept a message. The text has no secret in it.
-
-    ``after``: how long the receiver asked to wait. ``everything``: other messages would fail in the same way now.
-    ``refused``: the receiver refused this very message."""
-
-    def __init__(
-        self, why: str, *, after: timedelta | None = None, everything: bool = False, refused: bool = False
-    ) -> None:
-        self.after, self.everything, self.refused = after, everything, refused
-        super().__init__(why)
-
-    @property
-    def soon(self) -> bool:
-        """Whether another try within seconds may help."""
-        return self.after is None and not self.refused
-
-
-def why_no_connection(error: OSError) -> str:
-    """Return why a connection was not made, in the words of the system, which do not name the address."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return "its certificate cannot be verified"
-    if isinstance(error, ssl.SSLError):
-        return f"TLS failed ({error.reason or type(error).__name__})"
-    if error.errno is not None and error.errno > 0:  # asyncio has its own words in their place
-        return os.strerror(error.errno)
-    return error.strerror or type(error).__name__
-
-
-class Way(Protocol):
-    """A way to a receiver. ``name`` is that of the outbox: ``webhook`` or ``email:ADDRESS``; ``kind`` the part before the
-    colon; ``where`` says without secrets where messages go. ``joins``: several notices may be in one message."""
-
-    name: str
-    kind: str
-    where: str
-    joins: bool
-
-    async def send(self, notices: Sequence[Notice], pages: str, now: datetime) -> str:
-        """Send one message; return the answer of the receiver. ``pages``: the address of the operator's pages. Raises
-        NotSent."""
-        ...
 
 
 class Clock(Protocol):
@@ -129,8 +78,7 @@ class Delivery:
         self._rests_until: datetime | None = None
 
     async def turn(self) -> bool:
-        """Send the messages that may be sent now, unless another daemon does; return whether anything was sent. Raises
-        StoreError, OSError."""
+        """Send the messages that may be sent now; return whether anything was sent. Raises StoreError, OSError."""
         now = self._store.now().instant
         quiet = self._sending.settings.quiet
         if quiet is not None and quiet.include(now.astimezone(self._sending.zone).time()):
@@ -141,7 +89,13 @@ class Delivery:
         if not await self._store.read_async(self._next):
             return False
         async with self._lock() as mine:
-            return mine and await self._send_next()
+            sent = False
+            # another daemon may have sent the next messages before
+            for message in await self._store.read_async(self._next) if mine else ():
+                if self._stopping.is_set() or self._rests_until is not None:
+                    break
+                sent = await self._deliver(message) or sent
+            return sent
 
     @asynccontextmanager
     async def _lock(self) -> AsyncIterator[bool]:
@@ -157,15 +111,6 @@ class Delivery:
                 await loop.run_in_executor(thread, lock.__exit__, None, None, None)
         finally:
             thread.shutdown(wait=False)
-
-    async def _send_next(self) -> bool:
-        sent = False
-        # another daemon may have sent what was next before
-        for message in await self._store.read_async(self._next):
-            if self._stopping.is_set() or self._rests_until is not None:
-                break
-            sent = await self._deliver(message) or sent
-        return sent
 
     def _next(self, tx: Tx) -> Sequence[Sequence[notices.Outgoing]]:
         """Return the messages that may be sent now, each with its notices."""
@@ -189,13 +134,10 @@ class Delivery:
             self.note_dropped(gone, f"not sent within {KEPT.days} days")
 
     def note_dropped(self, number: int, reason: str) -> None:
-        """Log that notices will not be sent, if there are any."""
         if number:
             way = self._way
             self._sending.counts.notified(way.kind, "dropped", number)
             log.error(Event.NOTIFY_DROPPED, way=way.kind, to=way.where, number=number, reason=reason)
-
-    # -- a try ---------------------------------------------------------------------------------------------------
 
     async def _deliver(self, message: Sequence[notices.Outgoing]) -> bool:
         """Send one message and note its result; return whether it was accepted."""
@@ -206,13 +148,12 @@ class Delivery:
                 return False
         try:
             answer = await self._try(message)
-        except NotSent as error:
-            await self._note_failure(message, error)
-            return False
         except Exception as error:
-            why = f"a fault of syncd: {type(error).__name__}"
-            log.exception(Event.SERVICE_FAULT, part="notify", reason=why)
-            await self._note_failure(message, NotSent(why, refused=True))
+            failure = error if isinstance(error, NotSent) else None
+            if failure is None:
+                failure = NotSent(f"a fault of syncd: {type(error).__name__}", refused=True)
+                log.exception(Event.SERVICE_FAULT, part="notify", reason=str(failure))
+            await self._note_failure(message, failure)
             return False
         self._faults = 0
         await self._mark(lambda tx: notices.sent(tx, message))
@@ -237,9 +178,9 @@ class Delivery:
             sleep=self._sending.sleep,
             reraise=True,
         )
-        notices = [each.notice for each in message]
         now = self._store.now().instant
-        return await retrying(self._way.send, notices, self._sending.pages, now)
+        sent = [each.notice for each in message]
+        return await retrying(self._way.send, sent, self._sending.pages, now)
 
     async def _note_failure(self, message: Sequence[notices.Outgoing], error: NotSent) -> None:
         way, tries, now = self._way, message[0].tries + 1, self._store.now().instant
@@ -263,28 +204,25 @@ class Delivery:
             seconds=round(pause.total_seconds(), 1),
         )
 
-    async def _mark(self, write: Callable[[Tx], object]) -> None:
+    async def _mark(self, write: Callable[[Tx], object]) -> object:
         """Write to the store, tried again until it succeeds: a message that was sent must not be sent again."""
         while True:
             try:
-                await self._store.write_async(write)
+                return await self._store.write_async(write)
             except StoreError as error:
                 log.warning(Event.SERVICE_FAULT, part="notify", reason=str(error))
                 await self._sending.sleep(STORE_PAUSE)
-            else:
-                return
 
 
 def email_may_go(first: datetime, last_sent: datetime | None, now: datetime, burst: timedelta) -> bool:
-    """Return whether an e-mail may be sent ``now``. ``first``: when the oldest of its notices was written; ``last_sent``: when
-    the receiver was last sent one; ``burst``: the time that belongs to one e-mail. A clock that was set back does not delay
-    it."""
+    """Return whether an e-mail may be sent ``now``. ``first``: the time of its oldest notice; ``last_sent``: that of the last
+    e-mail; ``burst``: the time that belongs to one e-mail. A clock that was set back does not delay it."""
     gathered = not first <= now < first + min(GATHERING, burst)
     return gathered and (last_sent is None or not last_sent <= now < last_sent + burst)
 
 
 def pause_after(tries: int, share: float) -> timedelta:
-    """Return how long to wait after this number of failed tries: doubled for each, less up to a quarter of it by ``share``
-    (0 to 1, at random), so that receivers are not all tried at once."""
+    """Return the pause after this number of failed tries: doubled for each, less up to a quarter of it by ``share`` (0 to 1, at
+    random), so that receivers are not all tried at once."""
     whole = min(FIRST_PAUSE * float(2 ** min(tries - 1, 20)), MAX_PAUSE)
     return whole * (1 - share / 4)

@@ -17,9 +17,8 @@ from syncd.config import Notify, Settings
 from syncd.domain import Notice, NoticeEvent
 from syncd.errors import SyncdError
 from syncd.logs import Event
-from syncd.notify.delivery import Delivery, NotSent, Sending, Way
-from syncd.notify.email import Email
-from syncd.notify.webhook import Webhook
+from syncd.notify.delivery import Delivery, Sending
+from syncd.notify.ways import Email, NotSent, Way, Webhook
 from syncd.notify.words import pages_of
 from syncd.store import Tx, facts, feeds, notices, runs, utc_now
 
@@ -58,9 +57,9 @@ class Notifier:
         self._tasks: list[asyncio.Task[None]] = []
 
     def begin(self, settings: Settings) -> None:
-        """Have the configured receivers get what happens from now on. What waited for others is dropped. Raises StoreError."""
+        """Have the configured receivers get the notices from now on; those for others are dropped. Raises StoreError."""
         if settings.store.path is None and not self._deliveries:
-            return  # on a server, what waits may be for the receivers of another daemon
+            return  # on a server, notices that wait may be for the receivers of another daemon
         gone = self._store.write(lambda tx: notices.begin(tx, self._deliveries))
         if gone:
             reason = "the receiver is no longer configured"
@@ -119,14 +118,12 @@ class Notifier:
 
 
 def _is_due(tx: Tx, at: time, zone: tzinfo) -> bool:
-    """Return whether ``_add_if_due`` has something to write."""
     now, last = tx.now.instant.astimezone(zone), facts.get(tx, _LAST)
     return last is None or (now.time() >= at and last < now.date().isoformat())
 
 
 def _add_if_due(tx: Tx, at: time, zone: tzinfo, degraded: Mapping[str, str]) -> None:
-    """Write the digest of today if its time has come and it was not written. On a store that never had one, the first is that
-    of the next time."""
+    """Write the digest of today if its time has come; the first one of a store at the next time."""
     now, last = tx.now.instant.astimezone(zone), facts.get(tx, _LAST)
     today = now.date() if now.time() >= at else now.date() - PERIOD
     if last is None or last < today.isoformat():

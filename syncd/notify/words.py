@@ -1,4 +1,4 @@
-"""The words of a notice for a person: what happened, what is the case now, what to do. Values of partners are untrusted: they
+"""The words of a notice for a person: the event, the present state, the things to do. Values of partners are untrusted: they
 are shown on one line, without characters that hide or turn other text."""
 
 from __future__ import annotations
@@ -93,8 +93,7 @@ def link_of(notice: Notice, pages: str) -> str:
 
 
 def pages_of(settings: Settings, listening: str = "") -> str:
-    """Return the address of the operator's pages, without a slash at its end. ``listening``: the URL on which they are
-    served, where it is known."""
+    """Return the address of the operator's pages. ``listening``: the URL on which they are served, if it is known."""
     if settings.operator.public_url:
         return settings.operator.public_url
     below = "" if settings.operator.listen is not None else "/operator"

@@ -109,7 +109,7 @@ class ClockCheck:
                 self._trusted_start = start
             return
         if self._trusted_start is not None and abs(start - self._trusted_start) <= JUMP:
-            self._trust(now)  # the time is what it was before it jumped
+            self._trust(now)  # the time is as it was before it jumped
             return
         if self._trusted_start is None and self._is_near_last_seen(now):
             self._wait_until = None  # a time that was wrong at the start was set right
@@ -132,5 +132,4 @@ class ClockCheck:
 
 
 def _in_words(seconds: float) -> str:
-    """Return a time span in whole minutes or more."""
     return span_in_words(timedelta(minutes=max(1, round(seconds / 60))))

@@ -53,7 +53,6 @@ class FeedsInForce:
 
     @property
     def feeds(self) -> Mapping[str, Feed]:
-        """The feeds that can be used."""
         return self.configured.feeds
 
     @property
@@ -132,8 +131,7 @@ def faults_of(store: Store | None, file: FeedFile) -> tuple[str, ...]:
 
 
 def resolve(store: Store, file: FeedFile, settings: Settings, *, dry: bool = False) -> Feed:
-    """Return the feed with its employer and its identity in the store. ``dry``: for a dry run, which writes nothing, so
-    the id is 0 if the store does not know the feed. Raises ConfigError with all faults of its file."""
+    """Return the feed; its id is 0 in a ``dry`` run if the store does not know it. Raises ConfigError with all faults."""
     if faults := faults_of(store, file):
         raise ConfigError(faults)
     config = file.usable()

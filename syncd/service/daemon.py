@@ -28,10 +28,9 @@ from syncd.notify import Notifier, Sending, pages_of, ways_of
 from syncd.service import exposure, housekeeping, process, stores
 from syncd.service.clock_check import ClockCheck
 from syncd.service.configured_feeds import ConfiguredFeeds, FeedsInForce, load_feeds, make_importer
-from syncd.service.housekeeping import DegradedFeeds, Housekeeping, repeat
+from syncd.service.housekeeping import DegradedFeeds, Housekeeping, Refresher, repeat
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
-from syncd.service.refresher import Refresher
 from syncd.service.supervision import Readiness, SystemdNotifier, watch_the_loop
 from syncd.service.sync_thread import Heartbeat, SyncThreads
 from syncd.service.watcher import Watcher
@@ -101,8 +100,7 @@ class Daemon:
     def _arrival(
         self, stop: Callable[[], bool], trusts: Callable[[datetime], bool] = lambda now: True
     ) -> ArrivalContext:
-        """Return the context of runs, until ``stop``. ``trusts``: whether a run may decide by the date; where a person decides,
-        it may."""
+        """Return the context of runs. ``trusts``: whether a run may decide by the date; where a person decides, it may."""
         importer = make_importer(self._store, self._settings, self._catalogue, stop=stop, trusts=trusts)
         return ArrivalContext(
             self._store, importer, stop=stop, ended=self._metrics.ran, trusts=self._clock.trusts
@@ -132,7 +130,7 @@ class Daemon:
         feeds = sorted(self._feeds.feeds)
         log.info(Event.SERVICE_READY, **addresses, feeds=feeds, drop=str(drop))
         flush()  # a process that waits for the notification may read the addresses there next
-        self._systemd.ready(f"serving {addresses['api']}")
+        self._systemd.send("READY=1", f"STATUS=serving {addresses['api']}")
 
     async def _listen(self) -> dict[str, str]:
         """Open both addresses. Return their URLs."""
@@ -155,8 +153,7 @@ class Daemon:
         return urls
 
     def _console(self, prefix: str) -> Console:
-        """Return the operator's pages. What the operator starts stops with the service, and is not a sign of life of the
-        threads that take files."""
+        """Return the pages. A run that the operator starts is not a sign of life of the threads that take files."""
         arrival = self._arrival(self._stopping.is_set)
         return Console(
             self._store,
@@ -169,8 +166,7 @@ class Daemon:
         )
 
     async def _watching(self) -> bool:
-        """Wait until the watcher runs or, in its place, the folder is polled: from then on a file is taken at once. Return False
-        if the service is to stop first."""
+        """Wait until the watcher runs, so that a file is taken at once; False if the service is to stop first."""
         late: float | None = time.monotonic() + LATE
         while not await asyncio.to_thread(self._watcher.running.wait, WATCHER):
             if self._asked_to_stop.is_set():
@@ -219,7 +215,7 @@ class Daemon:
     def _on_stop(self, number: int) -> None:
         if self._asked_to_stop.is_set():
             flush()
-            os._exit(128 + number)  # at once: what is not committed was never acknowledged
+            os._exit(128 + number)  # at once: nothing was acknowledged that is not committed
         self._asked_to_stop.set()
 
     async def _reload(self) -> dict[str, Any]:
@@ -236,7 +232,7 @@ class Daemon:
                 now, faults = before, list(getattr(error, "faults", ())) or [str(error)]
                 kept = "the feeds as they were"
                 log.error(Event.SERVICE_RELOADED, kept=kept, faults=faults)  # noqa: TRY400 - the faults say it all
-                self._systemd.status("reload refused: " + faults[0])
+                self._systemd.send("STATUS=reload refused: " + faults[0])
             else:
                 self._feeds.configured = now
                 self._sync.change_feeds(now.feeds, now.degraded)
@@ -247,7 +243,7 @@ class Daemon:
 
     async def _stop(self) -> None:
         self._readiness.note_stopping()
-        self._systemd.stopping()
+        self._systemd.send("STOPPING=1", "STATUS=stopping")
         if self._asked_to_stop.is_set():
             log.info(Event.SERVICE_STOPPING)
         self._watcher.stop()
@@ -261,7 +257,6 @@ class Daemon:
 
 
 def _make_drop_folder(folder: Path) -> None:
-    """Create the drop folder if it does not exist. Raises ConfigError."""
     try:
         make_drop_folder(folder)
     except OSError as error:

@@ -19,8 +19,7 @@ _READ_OR_WRITE, _WRITE = 0o066, 0o022
 
 
 def store_faults(settings: Settings) -> Iterator[str]:
-    """Yield why other users could read or change the store. Its files must be this user's alone, and in its folder and
-    those above it nobody else may exchange it."""
+    """Yield why other users could read or change the store, or exchange a folder above it."""
     path = settings.store.path
     if path is None:
         return
@@ -138,7 +137,6 @@ def _lets_in(folder: os.stat_result, gid: int) -> bool:
 
 
 def _has_strangers(gid: int) -> bool:
-    """Return whether users other than this one and root may be in the group."""
     return gid not in (0, os.getegid()) or bool(_strangers(gid))
 
 

@@ -1,5 +1,5 @@
-"""Timers of the daemon: what is older than ``keep_history`` is deleted, feeds that have gone silent or cannot be used are
-reported, and the search index is kept up to date."""
+"""Timers of the daemon: jobs are refreshed and closed by the calendar, data older than ``keep_history`` is deleted, feeds that
+have gone silent or cannot be used are reported, the search index is kept up to date."""
 
 from __future__ import annotations
 
@@ -8,11 +8,21 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
 
-from syncd.domain import Notice, NoticeEvent
+from syncd.domain import (
+    REFRESH_EVERY,
+    Actor,
+    ActorKind,
+    Notice,
+    NoticeEvent,
+    Update,
+    decide_close,
+    decide_refresh,
+)
 from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded, SyncdError
 from syncd.logs import Event
 from syncd.service.clock_check import ClockCheck
@@ -26,15 +36,14 @@ log = structlog.get_logger("syncd.service")
 HOUSEKEEPING, INDEXING, DEGRADED = 60.0, 1.0, 5.0
 #: Seconds between two steps of the search index while requests come: they wait for each.
 PAUSE = 0.02
-#: Rows that one transaction deletes, so that writes of the API get their turn.
-BATCH = 1_000
+#: Rows that one transaction deletes, and jobs that one refreshes or closes, so that writes of the API get their turn.
+BATCH = 500
 #: Seconds that a fault of a folder or of the system must last to be noted: shorter ones pass by themselves.
 LASTING = 60.0
 
 
 async def repeat(part: str, tick: Callable[[], object], seconds: float) -> None:
-    """Call ``tick`` now and every ``seconds``, in a thread of its own. An exception is logged and the next tick
-    follows."""
+    """Call ``tick`` now and every ``seconds``, in a thread of its own, also after an exception, which is logged."""
     loop = asyncio.get_running_loop()
     with ThreadPoolExecutor(1, thread_name_prefix=f"syncd-{part}") as thread:
         while True:
@@ -47,6 +56,56 @@ async def repeat(part: str, tick: Callable[[], object], seconds: float) -> None:
             await asyncio.sleep(seconds)
 
 
+@dataclass(frozen=True, slots=True)
+class RefreshResult:
+    """The number of jobs published again, and of jobs archived because their close date has passed."""
+
+    refreshed: int = 0
+    closed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Refresher:
+    """Auto-refresh, and archiving on the day after the close date. The due times are in the jobs' rows: jobs that became due
+    while the daemon was down are done once, at the next tick. ``every`` and ``archive_closed`` are settings of ``[refresh]``.
+    ``stop`` is asked between batches, ``trusts`` whether an instant can be trusted: if not, nothing is due."""
+
+    store: Store
+    every: timedelta = REFRESH_EVERY
+    archive_closed: bool = True
+    stop: Callable[[], bool] = lambda: False
+    trusts: Callable[[datetime], bool] = lambda now: True
+
+    def tick(self) -> RefreshResult:
+        """Do all that is due now, and log ``refresh.done`` if a job was changed. Raises StoreError."""
+        closed = self._all(self._close) if self.archive_closed else 0
+        result = RefreshResult(self._all(self._refresh), closed)
+        if result != RefreshResult():
+            log.info(Event.REFRESH_DONE, refreshed=result.refreshed, closed=result.closed)
+        return result
+
+    def _all(self, step: Callable[[Tx], int]) -> int:
+        """Repeat ``step``, each time in a write of its own, until it changes less than a whole batch."""
+        done = 0
+        while not self.stop():
+            changed = self.store.write(lambda tx: step(tx) if self.trusts(tx.now.instant) else 0)
+            done += changed
+            if changed < BATCH:
+                break
+        return done
+
+    def _refresh(self, tx: Tx) -> int:
+        due = jobs.due_refresh(tx, tx.now.instant - self.every, BATCH)
+        decided = (decide_refresh(job, tx.now, unlimited=True, every=self.every) for job in due)
+        changes = [change for change in decided if isinstance(change, Update)]
+        return len(jobs.apply(tx, changes, Actor(ActorKind.REFRESH)))
+
+    def _close(self, tx: Tx) -> int:
+        due = jobs.due_close(tx, tx.now.today, BATCH)
+        changes = [change for job in due if isinstance(change := decide_close(job, tx.now), Update)]
+        return len(jobs.apply(tx, changes, Actor(ActorKind.CLOSE)))
+
+
 class Housekeeping:
     """A silent feed is reported once for each period. While ``clock`` does not trust the time, nothing is done."""
 
@@ -56,7 +115,7 @@ class Housekeeping:
         self._reported: dict[str, datetime] = {}
 
     def tick(self) -> None:
-        """Report silent feeds, note how many jobs there are today, and delete what is too old. Raises StoreError."""
+        """Report silent feeds, note how many jobs there are today, and delete old data. Raises StoreError."""
         self._clock.remember()
         now = self._store.now().instant
         if not self._clock.trusts(now):
@@ -94,8 +153,7 @@ class Housekeeping:
 
 
 class DegradedFeeds:
-    """Writes a notice when a feed cannot be used, and another when it can be used again. Each is written once, also over a
-    restart and beside other daemons."""
+    """Writes a notice when a feed cannot be used, and when it can be again: once, over restarts and beside other daemons."""
 
     def __init__(
         self, store: Store, feeds: FeedsInForce, monotonic: Callable[[], float] = time.monotonic
@@ -105,7 +163,7 @@ class DegradedFeeds:
         self._noted: set[str] | None = None
 
     def tick(self) -> None:
-        """Write what has changed. Raises StoreError."""
+        """Write the changes. Raises StoreError."""
         wrong, waiting, now = self._feeds.configured.degraded, self._feeds.waiting, self._monotonic()
         self._since = {name: self._since.get(name, now) for name in waiting}
         lasting = {name: why for name, why in waiting.items() if now - self._since[name] >= LASTING}

@@ -25,8 +25,7 @@ class Listeners:
         self._servers: list[Server] = []
 
     async def open(self, name: str, server: Server, address: Address) -> str:
-        """Have ``server`` listen at the socket that systemd passes as ``name``, else at ``address``. Return the URL that
-        a client can use. Raises ConfigError, which names the setting."""
+        """Have ``server`` listen at the socket ``name`` of systemd, else at ``address``; return its URL. Raises ConfigError."""
         self._servers.append(server)
         try:
             bound = await server.listen(self._passed.get(name) or (address.host or None, address.port))
@@ -35,7 +34,6 @@ class Listeners:
         return f"http://{Address(*bound[:2])}" if isinstance(bound, tuple) else str(bound)
 
     async def close(self) -> None:
-        """Finish the requests that have begun, and close all connections."""
         for server in self._servers:
             await server.retire()
 

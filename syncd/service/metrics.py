@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 
 from syncd.domain import Run
 from syncd.service.configured_feeds import FeedsInForce
-from syncd.service.refresher import RefreshResult
+from syncd.service.housekeeping import RefreshResult
 from syncd.store import Store, Tx, employers, jobs, notices, runs
 from syncd.store import feeds as stored_feeds
 from syncd.sync.run import Feed
@@ -50,7 +50,6 @@ class Metrics(Collector):
         ProcessCollector(registry=registry)
 
     def ran(self, run: Run) -> None:
-        """Count a run that has ended."""
         self._runs.labels(run.feed, run.state.value).inc()
         for action, count in asdict(run.counts).items():
             if action not in _NO_ACTION:
@@ -71,15 +70,12 @@ class Metrics(Collector):
         return content_type, encode(self._registry)
 
     def describe(self) -> list[Metric]:
-        """Return nothing, so that registering does not read from the store."""
-        return []
+        return []  # registering reads nothing from the store
 
     def collect(self) -> Iterator[Metric]:
         """Read the other metrics: from the store, and the feeds that cannot be used. Raises StoreError."""
         feeds, degraded = self._feeds.feeds, self._feeds.degraded
-        yield from self._store.read(
-            lambda tx: [_jobs(tx), _successes(tx, feeds), _progress(tx), _notifications(tx)]
-        )
+        yield from self._store.read(lambda tx: [*_of_store(tx, feeds)])
         configs = [feed.config for feed in feeds.values()]
         paused, overdue = self._store.read(lambda tx: (stored_feeds.paused(tx), overdue_feeds(tx, configs)))
         for name, about, those in (
@@ -91,6 +87,26 @@ class Metrics(Collector):
             yield _gauge(f"syncd_feed_{name}", about, ("feed",), values)
 
 
+def _of_store(tx: Tx, feeds: Mapping[str, Feed]) -> Iterator[Metric]:
+    names = {employer.id: employer.name for employer in employers.all(tx)}
+    by_status = (
+        ((names.get(owner, str(owner)), status), count) for (owner, status), count in jobs.totals(tx).items()
+    )
+    yield _gauge("syncd_jobs", "Jobs there are, by status.", ("employer", "status"), by_status)
+    about = "When the feed's last file was taken, in seconds since 1970."
+    ends = [(name, last.success.ended_at) for name, last in runs.last_runs(tx, feeds).items() if last.success]
+    values = (((name,), at.timestamp()) for name, at in ends if at is not None)
+    yield _gauge("syncd_feed_last_success_timestamp", about, ("feed",), values)
+    about = "How far a run is that goes on, in its present phase."
+    shares = (((run.feed,), run.progress.share if run.progress else 0.0) for run in runs.unfinished(tx))
+    yield _gauge("syncd_run_progress_ratio", about, ("feed",), dict(shares).items())
+    waiting: Counts[str] = Counts()
+    for way, number in notices.waiting(tx).items():
+        waiting[way.partition(":")[0]] += number
+    values = (((way,), number) for way, number in waiting.items())
+    yield _gauge("syncd_notifications_waiting", "Notices that wait to be sent.", ("way",), values)
+
+
 def _gauge(
     name: str, about: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
 ) -> Metric:
@@ -98,35 +114,3 @@ def _gauge(
     for label_values, value in values:
         gauge.add_metric(label_values, value)
     return gauge
-
-
-def _jobs(tx: Tx) -> Metric:
-    names = {employer.id: employer.name for employer in employers.all(tx)}
-    totals = jobs.totals(tx).items()
-    values = (((names.get(employer, str(employer)), status), count) for (employer, status), count in totals)
-    return _gauge("syncd_jobs", "Jobs there are, by status.", ("employer", "status"), values)
-
-
-def _notifications(tx: Tx) -> Metric:
-    totals: Counts[str] = Counts()
-    for way, number in notices.waiting(tx).items():
-        totals[way.partition(":")[0]] += number
-    values = (((way,), number) for way, number in totals.items())
-    return _gauge("syncd_notifications_waiting", "Notices that wait to be sent.", ("way",), values)
-
-
-def _progress(tx: Tx) -> Metric:
-    shares = {
-        run.feed: run.progress.share if run.progress is not None else 0.0 for run in runs.unfinished(tx)
-    }
-    about = "How far a run is that goes on, in its present phase."
-    values = (((feed,), share) for feed, share in shares.items())
-    return _gauge("syncd_run_progress_ratio", about, ("feed",), values)
-
-
-def _successes(tx: Tx, feeds: Mapping[str, Feed]) -> Metric:
-    last = runs.last_runs(tx, feeds).items()
-    about = "When the feed's last file was taken, in seconds since 1970."
-    ended = ((name, run.ended_at) for name, (_newest, run, _file) in last if run is not None)
-    values = (((name,), at.timestamp()) for name, at in ended if at is not None)
-    return _gauge("syncd_feed_last_success_timestamp", about, ("feed",), values)

@@ -67,8 +67,7 @@ def report_lack_of_files(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def tune_garbage_collector() -> None:
-    """Search less often for cycles, and not among the objects that exist now: call it once everything is imported and
-    built. Few cycles are ever made, and by default the search takes a tenth of the time of an import."""
+    """Search less often for cycles, and not among the objects that exist now. It takes a tenth of the time of an import."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG, OLDER, OLDEST)

@@ -8,13 +8,9 @@ from syncd.store import Database, Store, database_at, facts
 
 
 def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
-    """Return the open store, created or migrated first where needed. ``exclusive`` is for the daemon. Raises
-    StoreError, OSError."""
+    """Return the open store, made or migrated first. ``exclusive`` is for the daemon. Raises StoreError, OSError."""
     return Store.open(
-        settings.store.url,
-        timezone=settings.timezone,
-        exclusive=exclusive,
-        lock_url=settings.store.lock_url,
+        settings.store.url, timezone=settings.timezone, exclusive=exclusive, lock_url=settings.store.lock_url
     )
 
 
@@ -24,7 +20,6 @@ def database_of(settings: Settings) -> Database:
 
 
 def has_store(settings: Settings) -> bool:
-    """Return whether there is a store to open. Raises StoreError."""
     return database_of(settings).exists()
 
 

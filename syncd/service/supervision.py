@@ -8,6 +8,7 @@ import os
 import socket
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from syncd.errors import StoreError
@@ -31,48 +32,26 @@ class SystemdNotifier:
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         address = environ.get("NOTIFY_SOCKET", "")
         self._address = "\0" + address[1:] if address.startswith("@") else address
-        self.watchdog = _watchdog_seconds(environ)
+        microseconds = environ.get("WATCHDOG_USEC", "")
+        own = environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+        watched = own and microseconds.isdecimal() and int(microseconds) > 0
+        self.watchdog = int(microseconds) / 1e6 if watched else None
 
-    def ready(self, status: str) -> None:
-        self._send("READY=1", f"STATUS={status}")
-
-    def status(self, status: str) -> None:
-        self._send(f"STATUS={status}")
-
-    def stopping(self) -> None:
-        self._send("STOPPING=1", "STATUS=stopping")
-
-    def alive(self) -> None:
-        self._send("WATCHDOG=1")
-
-    def _send(self, *lines: str) -> None:
-        if not self._address:
-            return
-        try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as out:
+    def send(self, *lines: str) -> None:
+        if self._address:
+            with (
+                suppress(OSError),
+                socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as out,
+            ):
                 out.settimeout(1.0)
                 out.sendto("\n".join(lines).encode(), self._address)
-        except OSError:
-            return
-
-
-def _watchdog_seconds(environ: Mapping[str, str]) -> float | None:
-    """Return None if the supervisor does not watch this process."""
-    microseconds = environ.get("WATCHDOG_USEC", "")
-    meant = environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
-    return int(microseconds) / 1e6 if microseconds.isdecimal() and int(microseconds) and meant else None
 
 
 class Readiness:
     """Await a call of it for the answer."""
 
     def __init__(
-        self,
-        store: Store,
-        watcher: Watcher,
-        sync: SyncThreads,
-        feeds: FeedsInForce,
-        clock: ClockCheck,
+        self, store: Store, watcher: Watcher, sync: SyncThreads, feeds: FeedsInForce, clock: ClockCheck
     ) -> None:
         self._store, self._watcher, self._sync = store, watcher, sync
         self._feeds, self._clock = feeds, clock
@@ -80,7 +59,6 @@ class Readiness:
         self._stopping = False
 
     def note_lag(self, seconds: float) -> None:
-        """Record the last measured lateness of the event loop."""
         self._lag = seconds
 
     def note_stopping(self) -> None:
@@ -138,5 +116,5 @@ async def watch_the_loop(notifier: SystemdNotifier, readiness: Readiness) -> Non
         now = time.monotonic()
         readiness.note_lag(max(0.0, now - before - PULSE))
         if allowed is not None and now - sent >= allowed / 3 and readiness.progresses(within=allowed):
-            notifier.alive()
+            notifier.send("WATCHDOG=1")
             sent = now

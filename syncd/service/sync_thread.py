@@ -22,8 +22,7 @@ SMALL = 16 << 20
 
 
 class Heartbeat:
-    """The last progress of each thread of the worker. Each calls ``beat`` itself, at every batch edge: one that is stuck does
-    not hide behind the others."""
+    """The last progress of each thread of the worker, which calls ``beat`` itself at every batch edge."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
@@ -31,7 +30,6 @@ class Heartbeat:
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Count the silence of this thread while the block runs."""
         thread = threading.get_ident()
         self._last[thread] = self._monotonic()
         try:
@@ -45,7 +43,6 @@ class Heartbeat:
 
     @property
     def silence(self) -> float:
-        """Seconds since the last beat of the thread that is silent for longest; 0 without threads."""
         now = self._monotonic()
         return max((now - last for last in tuple(self._last.values())), default=0.0)
 
@@ -85,7 +82,6 @@ class SyncThreads:
 
     @property
     def silence(self) -> float:
-        """As that of the heartbeat."""
         return self._heartbeat.silence
 
     def start(self) -> None:
@@ -96,7 +92,6 @@ class SyncThreads:
         return all(thread.is_alive() for thread in self._threads)
 
     def join(self, seconds: float) -> None:
-        """Wait up to ``seconds`` for the end of all threads."""
         end = time.monotonic() + seconds
         for thread in self._threads:
             if thread.ident is not None:

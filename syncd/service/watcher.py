@@ -78,8 +78,7 @@ class Watcher(threading.Thread):
             log.warning(Event.SERVICE_FAULT, part="watcher", reason=reason)
 
     def _look(self) -> None:
-        """Compare the folder with its last listing, until ``stop``, or until a watch is to be tried. (watchfiles itself follows
-        links when it polls, and fails if one leads back.)"""
+        """Compare the folder with its last listing. (watchfiles follows links when it polls, and fails if one leads back.)"""
         before = listing(self._folder)
         self.running.set()
         self._hint()
@@ -90,8 +89,7 @@ class Watcher(threading.Thread):
             before = now
 
     def _listen(self) -> None:
-        """Wait for events of the folders themselves (a link inside one could lead anywhere), until ``stop``, or until folders
-        are added, removed or replaced. Raises _NoWatch."""
+        """Wait for events of the folders themselves until they are added, removed or replaced. Raises _NoWatch."""
         before = identity(self._folder)
         looked = time.monotonic()
         started = False
@@ -165,8 +163,7 @@ def listing(folder: Path) -> frozenset[tuple[str, str, int, int, int]]:
 
 
 def depth_of(folder: Path, path: str) -> int:
-    """Return 0 for the drop folder itself, 1 for an entry of it, 2 for an entry of a feed's folder, and 3 for anything
-    deeper and for the folders of runs, which is of no interest."""
+    """Return 0 for the drop folder, 1 for an entry of it, 2 for an entry of a feed's folder, 3 for anything of no interest."""
     if not path.startswith(f"{folder}/"):
         return 0
     parts = path[len(str(folder)) + 1 :].split("/")

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from syncd.domain import Actor, ActorKind
-from syncd.service.refresher import Refresher
+from syncd.service.housekeeping import Refresher
 from syncd.store import jobs, keys
 from syncd.store.jobs import upsert
 from tests.api.client import ApiClient

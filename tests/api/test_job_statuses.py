@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from syncd.service.refresher import Refresher
+from syncd.service.housekeeping import Refresher
 from syncd.store import employers, keys
 from tests.api.client import ApiClient
 from tests.api.contract import Answer

@@ -9,7 +9,7 @@ import pytest
 from syncd.api.app import ROUTES
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, Invalid
-from syncd.service.refresher import Refresher
+from syncd.service.housekeeping import Refresher
 from syncd.store import employers
 from tests.api.client import ApiClient
 

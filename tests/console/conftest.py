@@ -128,3 +128,9 @@ def browse(aiohttp_client: AiohttpClient, world):
         return Browser(await aiohttp_client(servers[-1]))
 
     return open_browser
+
+
+@pytest.fixture
+async def browser(browse):
+    """A browser of the world as the other fixtures made it."""
+    return await browse()

@@ -40,8 +40,7 @@ async def make_key(browser, employer=1, **fields):
     return KEY.findall(page)
 
 
-async def test_an_employer_is_added_and_renamed(browse, world, names):
-    browser = await browse()
+async def test_an_employer_is_added_and_renamed(world, names, browser):
     status, _, answer = await send(browser, "/employers", {"name": "  Bäcker &  Söhne ", "plan": "standard"})
     assert (status, answer.headers["Location"]) == (303, "/employers/2")
     page = (await browser.get("/employers"))[1]
@@ -77,8 +76,7 @@ async def test_a_name_that_cannot_be_taken_is_shown_again_with_why(  # noqa: PLR
     assert (await send(browser, "/employers", {"name": "New", "plan": "gold"}))[0] == 400
 
 
-async def test_a_key_is_shown_once_and_works(browse, world, states):
-    browser = await browse()
+async def test_a_key_is_shown_once_and_works(world, states, browser):
     status, page, answer = await send(browser, "/employers/1/keys", {"label": "import", "expires": "90d"})
     (plain,) = KEY.findall(page)
     assert (status, answer.headers["Cache-Control"], plain in str(answer.url)) == (201, "no-store", False)
@@ -93,15 +91,13 @@ async def test_a_key_is_shown_once_and_works(browse, world, states):
     "fields",
     [{"expires": "0"}, {"expires": "soon"}, {"expires": "-1d"}, {"expires": "999999d"}, {"label": "x" * 201}],
 )
-async def test_a_key_with_a_wrong_time_or_label_is_not_made(browse, world, states, fields):
-    browser = await browse()
+async def test_a_key_with_a_wrong_time_or_label_is_not_made(world, states, fields, browser):
     status, page, _ = await send(browser, "/employers/1/keys", fields)
     assert (status, 'role="alert"' in page) == (400, True)
     assert states() == {}
 
 
-async def test_a_rotation_asks_and_makes_a_successor(browse, world, clock, states):
-    browser = await browse()
+async def test_a_rotation_asks_and_makes_a_successor(world, clock, states, browser):
     (old,) = await make_key(browser, label="import")
     assert "stays valid for a while" in (await browser.get("/employers/1/keys/1/rotate"))[1]
     status, page, _ = await browser.submit("/employers/1/keys/1/rotate", grace="2h")
@@ -135,8 +131,7 @@ async def test_two_browsers_that_rotate_one_key_at_once_make_one_successor(brows
     assert (await first.get("/employers/1/keys/1/revoke"))[0] == 200
 
 
-async def test_a_revocation_asks_once_and_cannot_be_repeated(browse, world, states):
-    browser = await browse()
+async def test_a_revocation_asks_once_and_cannot_be_repeated(world, states, browser):
     (plain,) = await make_key(browser)
     assert "This cannot be undone" in (await browser.get("/employers/1/keys/1/revoke"))[1]
     assert states() == {1: "live"}
@@ -184,8 +179,7 @@ async def test_a_program_gets_the_objects_of_the_commands(browse, world):
     assert (status, json.loads(text)["revokedAt"] is not None) == (200, True)
 
 
-async def test_the_log_says_who_did_what_without_the_key(browse, world):
-    browser = await browse()
+async def test_the_log_says_who_did_what_without_the_key(world, browser):
     with capture_logs() as lines:
         (plain,) = await make_key(browser)
         await browser.submit("/employers/1/keys/1/revoke")

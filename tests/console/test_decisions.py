@@ -21,8 +21,7 @@ def actors(world, run_id):
     return {(entry.actor.kind.value, entry.actor.id) for entry in found}
 
 
-async def test_a_held_run_is_shown_read_and_approved(browse, world, held):
-    browser = await browse()
+async def test_a_held_run_is_shown_read_and_approved(world, held, browser):
     assert "1 decision waits for you" in (await browser.get("/"))[1]
     page = (await browser.get("/runs/2"))[1]
     assert (held.reason in page.replace("&#39;", "'"), "22 jobs would be archived" in page) == (True, True)
@@ -58,8 +57,7 @@ async def test_a_run_says_who_approved_it_on_each_page_of_its_changes(browse, wo
     )
 
 
-async def test_a_rejected_run_archives_nothing(browse, world, held):
-    browser = await browse()
+async def test_a_rejected_run_archives_nothing(world, held, browser):
     assert "22 jobs that the file lacks stay online." in (await browser.get("/runs/2/reject"))[1]
     assert (await browser.submit("/runs/2/reject"))[0] == 303
     assert (world.board.saved(2).state, len(world.board.active())) == ("rejected", 30)
@@ -112,8 +110,7 @@ async def test_two_browsers_that_approve_one_run_at_once_do_it_once(browse, worl
     assert len(actors(world, 2)) == 1
 
 
-async def test_an_approval_of_another_plan_than_the_one_that_was_seen_is_refused(browse, world, held):
-    browser = await browse()
+async def test_an_approval_of_another_plan_than_the_one_that_was_seen_is_refused(world, held, browser):
     status, page, _ = await browser.submit("/runs/2/approve", agreed="0" * 64)
     assert (status, "another plan by now" in page) == (409, True)
     assert world.board.saved(2).state == "held"
@@ -122,8 +119,7 @@ async def test_an_approval_of_another_plan_than_the_one_that_was_seen_is_refused
 @pytest.mark.parametrize(
     "number", ["0", "99", "-1", "2147483648", "99999999999999999999", "x", "1e3", "%00", "१"]
 )
-async def test_a_run_that_is_not_there_is_a_404(browse, world, number):
-    browser = await browse()
+async def test_a_run_that_is_not_there_is_a_404(world, number, browser):
     for place in ("", "/approve", "/reject", "/revert", "/again", "/file", "/report.html"):
         assert (await browser.get(f"/runs/{number}{place}"))[0] == 404
 

@@ -128,8 +128,7 @@ async def test_hostile_text_in_an_address_is_text_in_the_answer(browse, world, p
     "name",
     ["Origin", "Referer", "User-Agent", "Cookie", "Authorization", "If-None-Match", "X-Request-Id", "Accept"],
 )
-async def test_hostile_text_in_a_header_is_refused_or_not_repeated(browse, world, name):
-    browser = await browse()
+async def test_hostile_text_in_a_header_is_refused_or_not_repeated(world, name, browser):
     for path in ("/", "/nowhere", "/runs"):
         answer = await browser.client.get(path, headers={"Accept": "text/html", name: TAGS})
         assert answer.status < 500

@@ -83,8 +83,7 @@ async def test_a_query_that_is_not_one_is_refused_and_no_text_is_special(browse,
     assert (await browser.get("/jobs" + query))[0] == status
 
 
-async def test_a_program_names_the_employer_where_there_are_several(browse, world):
-    browser = await browse()
+async def test_a_program_names_the_employer_where_there_are_several(world, browser):
     assert (await browser.json("/jobs"))[0] == 200
     world.board.store.write(lambda tx: employers.add(tx, "Other"))
     assert (await browser.json("/jobs"))[0] == 400
@@ -130,8 +129,7 @@ async def test_a_deleted_job_has_its_history_and_a_long_history_has_pages(browse
 
 
 @pytest.mark.parametrize("number", ["99", "0", "-1", "x", "1e3", "\u0967", "99999999999999999999", "1%2F2"])
-async def test_a_job_that_is_not_there_is_a_404(browse, world, number):
-    browser = await browse()
+async def test_a_job_that_is_not_there_is_a_404(world, number, browser):
     assert (await browser.get(f"/jobs/{number}"))[0] == 404
 
 

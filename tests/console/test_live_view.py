@@ -141,8 +141,7 @@ async def test_a_program_gets_what_it_asks_for_whatever_it_knows(open_page, worl
     assert (status, answer.content_type, "ETag" in answer.headers) == (200, "application/json", False)
 
 
-async def test_pages_that_do_not_renew_themselves_ask_for_nothing(browse, world):
-    browser = await browse()
+async def test_pages_that_do_not_renew_themselves_ask_for_nothing(world, browser):
     for path in ("/runs", "/jobs", "/employers", "/service", "/preview"):
         _, page, answer = await browser.get(path)
         assert ("hx-get" in page, "live.js" in page, "ETag" in answer.headers) == (False, False, False)

@@ -72,8 +72,7 @@ async def test_a_file_is_previewed_changes_nothing_and_is_applied(browse, world,
     assert (await browser.post("/preview/apply", {"csrf": csrf_of(page)}))[0] == 409
 
 
-async def test_a_file_without_a_feed_gets_a_draft(browse, world, home):
-    browser = await browse()
+async def test_a_file_without_a_feed_gets_a_draft(world, home, browser):
     await send(browser, b"Title,Reference,City\nCook,1,Toronto\nBaker,2,Ottawa\n", feed="", name="jobs.csv")
     page = await shown(browser)
     assert ("A draft for jobs.csv" in page, "[fields]" in page) == (True, True)
@@ -109,8 +108,7 @@ async def test_a_program_gets_the_plan_and_its_file_is_removed(browse, world, ho
         "\\\\a\\b.json",
     ],
 )
-async def test_a_hostile_name_stays_in_its_folder_and_is_text(browse, world, home, name):
-    browser = await browse()
+async def test_a_hostile_name_stays_in_its_folder_and_is_text(world, home, name, browser):
     status = (await send(browser, world.board.rows(1, 2), name=name))[0]
     assert status == (400 if name == ".." else 303)
     page = await shown(browser)
@@ -118,15 +116,13 @@ async def test_a_hostile_name_stays_in_its_folder_and_is_text(browse, world, hom
     assert len(files_in(home)) == (status == 303)
 
 
-async def test_a_file_that_cannot_be_used_says_why(browse, world, home):
-    browser = await browse()
+async def test_a_file_that_cannot_be_used_says_why(world, home, browser):
     await send(browser, b"\x00\x01 <script>alert(1)</script>")
     page = await shown(browser)
     assert ('role="alert"' in page, "<script>alert" in page) == (True, False)
 
 
-async def test_a_preview_needs_the_token_of_the_form_before_its_file(browse, world, home):
-    browser = await browse()
+async def test_a_preview_needs_the_token_of_the_form_before_its_file(world, home, browser):
     await browser.get("/preview")
     assert (await browser.post("/preview", form("wrong", world.board.rows(1, 2))))[0] == 403
     assert (await browser.post("/preview", form(None, world.board.rows(1, 2))))[0] == 403
@@ -147,9 +143,8 @@ async def test_a_wrong_feed_and_a_file_that_is_too_large_leave_nothing(browse, w
 
 
 async def test_an_upload_that_breaks_off_leaves_nothing_and_another_one_waits_for_its_end(
-    browse, world, home
+    world, home, browser
 ):
-    browser = await browse()
     csrf = csrf_of((await browser.get("/preview"))[1])
     cookie = browser.client.session.cookie_jar.filter_cookies(browser.client.make_url("/"))[
         "syncd_operator"

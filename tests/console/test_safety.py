@@ -21,8 +21,7 @@ def guarded(world):
     world.guarded()
 
 
-async def test_without_a_session_every_page_leads_to_the_login(browse, world, guarded):
-    browser = await browse()
+async def test_without_a_session_every_page_leads_to_the_login(world, guarded, browser):
     for path in {*GETS} - {"/login"}:
         status, page, answer = await browser.get(path)
         back = "" if path == "/" else f"?next={path}"
@@ -45,16 +44,18 @@ async def test_the_token_opens_a_session_that_a_script_cannot_read(browse, world
     assert (await stranger.get("/", cookies={"syncd_operator": before}))[0] == 303
 
 
-async def test_behind_tls_the_cookie_is_for_tls_alone(browse, world, guarded):
-    api = world.settings.api
-    world.settings = replace(world.settings, api=replace(api, trusted_proxies=("127.0.0.0/8",)))
-    browser = await browse()
+@pytest.fixture
+def proxied(world, guarded):
+    api = replace(world.settings.api, trusted_proxies=("127.0.0.0/8",))
+    world.settings = replace(world.settings, api=api)
+
+
+async def test_behind_tls_the_cookie_is_for_tls_alone(proxied, browser):
     answer = (await browser.get("/login", headers={"X-Forwarded-Proto": "https"}))[2]
     assert answer.cookies["syncd_operator"]["secure"] is True
 
 
-async def test_a_login_leads_back_to_the_page_that_was_asked_for_and_nowhere_else(browse, world, guarded):
-    browser = await browse()
+async def test_a_login_leads_back_to_the_page_that_was_asked_for_and_nowhere_else(world, guarded, browser):
     for sent, leads_to in (
         ("/runs?state=held", "/runs?state=held"),
         ("//evil.example", "/"),
@@ -99,10 +100,7 @@ async def test_after_ten_wrong_tokens_an_address_has_to_wait_and_others_go_on(br
     assert (await inside.get("/"))[0] == 200  # a session is not a guess
 
 
-async def test_behind_a_proxy_the_wrong_tokens_of_one_client_keep_no_other_out(browse, world, guarded):
-    api = world.settings.api
-    world.settings = replace(world.settings, api=replace(api, trusted_proxies=("127.0.0.0/8",)))
-    browser = await browse()
+async def test_behind_a_proxy_the_wrong_tokens_of_one_client_keep_no_other_out(proxied, browser):
     csrf = csrf_of((await browser.get("/login"))[1])
 
     async def log_in(client, token):
@@ -115,8 +113,7 @@ async def test_behind_a_proxy_the_wrong_tokens_of_one_client_keep_no_other_out(b
 
 
 @pytest.mark.parametrize("sent", ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", "Bearer h\u00e9"])
-async def test_a_program_needs_the_token(browse, world, guarded, sent):
-    browser = await browse()
+async def test_a_program_needs_the_token(world, guarded, sent, browser):
     headers = {"Authorization": sent, "Accept": "application/json"}
     status, _, answer = await browser.get("/runs", headers=headers)
     assert (status, answer.headers["WWW-Authenticate"]) == (401, 'Bearer realm="operator"')
@@ -176,8 +173,7 @@ async def test_addresses_for_programs_are_served_for_the_same_names_as_the_pages
 @pytest.mark.parametrize(
     "origin", ["https://evil.example", "null", "http://127.0.0.1:1", "http://localhost.evil"]
 )
-async def test_a_page_of_another_origin_can_send_nothing(browse, world, origin):
-    browser = await browse()
+async def test_a_page_of_another_origin_can_send_nothing(world, origin, browser):
     fields = {"csrf": csrf_of((await browser.get("/employers"))[1]), "name": "Evil Ltd."}
     assert (await browser.post("/employers", fields, headers={"Origin": origin}))[0] == 403
     assert "Evil Ltd." not in (await browser.get("/employers"))[1]
@@ -196,12 +192,13 @@ async def test_a_form_needs_the_csrf_token_of_its_own_session(browse, world, gua
     assert world.board.saved(2).state == "held"
 
 
-#: Each address of the pages that changes something.
-POSTS = sorted(
-    path.replace("{name}", "acme").replace("{number}", "1").replace("{key}", "1")
-    for path, methods in ROUTES.items()
-    if "POST" in methods
-)
+def addresses(method):
+    """Return the addresses of the pages with this method."""
+    paths = [path for path, methods in ROUTES.items() if method in methods]
+    return sorted(path.format(name="acme", number=1, key=1, employer=1) for path in paths)
+
+
+POSTS, GETS = addresses("POST"), addresses("GET")
 
 
 @pytest.mark.parametrize("path", POSTS)
@@ -235,12 +232,14 @@ def _changeable(tx):
     return employers.all(tx), keys.all(tx), feeds.paused(tx), runs.page(tx, None, None, page=1, page_size=9)
 
 
-#: Each address of the pages that a browser can open.
-GETS = sorted(
-    path.replace("{name}", "acme").replace("{number}", "1").replace("{key}", "1").replace("{employer}", "1")
-    for path, methods in ROUTES.items()
-    if "GET" in methods
-)
+#: With "no-referrer" a browser sends its forms with "Origin: null", which is refused.
+SAFE = {
+    "Content-Security-Policy": POLICY,
+    "Cache-Control": "no-store",
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+}
 
 
 @pytest.mark.parametrize("prepared", [True, False])
@@ -252,12 +251,7 @@ async def test_every_address_has_the_headers_of_safety(browse, world, prepared):
     for path in (*GETS, "/nowhere", "/static/0/nothing.css"):
         answer = (await browser.get(path, headers={"Accept": "text/html"}))[2]
         assert answer.status < 500
-        assert answer.headers["Content-Security-Policy"] == POLICY
-        assert answer.headers["Cache-Control"] == "no-store"
-        assert answer.headers["X-Frame-Options"] == "DENY"
-        assert answer.headers["X-Content-Type-Options"] == "nosniff"
-        # With "no-referrer" a browser sends its forms with "Origin: null", which is refused.
-        assert answer.headers["Referrer-Policy"] == "same-origin"
+        assert {name: answer.headers[name] for name in SAFE} == SAFE
         if path.endswith(("/file", "report.html")) and prepared:
             assert answer.headers["Content-Disposition"].startswith("attachment; filename*=UTF-8''")
         elif answer.content_type == "text/html":
@@ -267,8 +261,7 @@ async def test_every_address_has_the_headers_of_safety(browse, world, prepared):
     assert ("frame-ancestors 'none'" in POLICY, "unsafe" in POLICY) == (True, False)
 
 
-async def test_what_a_page_loads_is_in_the_package_and_may_be_kept(browse, world, guarded):
-    browser = await browse()
+async def test_what_a_page_loads_is_in_the_package_and_may_be_kept(world, guarded, browser):
     page = (await browser.get("/login"))[1]
     found = re.findall(r'(?:href|src)="(/static/[^"]+)"', page)
     assert len(found) == 3
@@ -300,7 +293,7 @@ def seconds():
 
 
 @pytest.fixture
-async def browser(world, seconds, aiohttp_client: AiohttpClient):
+async def timed(world, seconds, aiohttp_client: AiohttpClient):
     """A browser of pages that ask for the token."""
     world.guarded()
     gate = Gate(world.settings, Sessions(TOKEN, lambda: seconds.now), seconds.nanoseconds)
@@ -309,30 +302,28 @@ async def browser(world, seconds, aiohttp_client: AiohttpClient):
     return Browser(await aiohttp_client(app))
 
 
-async def test_an_expired_session_shows_and_does_nothing(browser, world, seconds):
+async def test_an_expired_session_shows_and_does_nothing(timed, world, seconds):
     world.hold()
-    await browser.log_in()
-    csrf = csrf_of((await browser.get("/runs/2/approve"))[1])
+    await timed.log_in()
+    csrf = csrf_of((await timed.get("/runs/2/approve"))[1])
     seconds.now = LIFETIME - 1
-    assert (await browser.get("/"))[0] == 200
+    assert (await timed.get("/"))[0] == 200
     seconds.now = LIFETIME
     for path in ("/runs/2/approve", "/feeds/acme/pause", "/employers", "/employers/1/keys", "/preview/apply"):
-        status, page, answer = await browser.post(path, {"csrf": csrf})
+        status, page, answer = await timed.post(path, {"csrf": csrf})
         assert (status, answer.headers["Location"], page) == (303, "/login", "")
-    assert (await browser.get("/feeds/acme"))[2].headers["Location"] == "/login?next=/feeds/acme"
+    assert (await timed.get("/feeds/acme"))[2].headers["Location"] == "/login?next=/feeds/acme"
     assert world.board.saved(2).state == "held"
-    await browser.log_in()
-    assert (await browser.post("/runs/2/approve", {"csrf": csrf}))[
-        0
-    ] == 403  # a form of the session that ended
+    await timed.log_in()
+    assert (await timed.post("/runs/2/approve", {"csrf": csrf}))[0] == 403  # a form of the session that ended
     assert world.board.saved(2).state == "held"
 
 
-async def test_a_thousand_wrong_tokens_are_refused_and_a_while_later_the_right_one_is_not(browser, seconds):
+async def test_a_thousand_wrong_tokens_are_refused_and_a_while_later_the_right_one_is_not(timed, seconds):
     bearer = {"Authorization": "Bearer wrong", "Accept": "application/json"}
-    statuses = [(await browser.get("/runs", headers=bearer))[0] for _ in range(1000)]
+    statuses = [(await timed.get("/runs", headers=bearer))[0] for _ in range(1000)]
     assert statuses == [401] * 10 + [429] * 990
-    status, _, answer = await browser.log_in()
+    status, _, answer = await timed.log_in()
     assert status == 429
     seconds.now += int(answer.headers["Retry-After"])
-    assert (await browser.log_in())[0] == 303
+    assert (await timed.log_in())[0] == 303

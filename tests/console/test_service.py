@@ -34,11 +34,7 @@ async def test_what_is_wrong_is_said_with_its_reason(browse, world):
 async def test_every_setting_is_shown_with_its_origin_and_no_secret(browse, world, tmp_path):
     file = tmp_path / "config" / "syncd.toml"
     file.write_text('[drop]\nrescan = "200ms"\n[sync.max_archive]\npercent = 12.5\njobs = 7\n')
-    environ = {
-        "SYNCD_OPERATOR__TOKEN": TOKEN,
-        "SYNCD_LIMITS__RECORD": "2MiB",
-        "SYNCD_API__RATE_LIMIT": "5",
-    }
+    environ = {"SYNCD_OPERATOR__TOKEN": TOKEN, "SYNCD_LIMITS__RECORD": "2MiB", "SYNCD_API__RATE_LIMIT": "5"}
     world.settings = replace(load_settings(file, environ), base=tmp_path)
     browser = await browse()
     await browser.log_in()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from syncd.domain import Notice, NoticeEvent
-from syncd.notify.webhook import body_of, signature_of
+from syncd.notify.ways import body_of, signature_of
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
 SECTION = GUIDE.partition("\n### Notifications\n")[2].partition("\n## ")[0]

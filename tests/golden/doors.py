@@ -40,8 +40,7 @@ from syncd.domain import (
 from syncd.domain.feed_rows import value_digest as digest
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.readers import ReadSpec, open_reader
-from syncd.service.housekeeping import index_searches
-from syncd.service.refresher import Refresher
+from syncd.service.housekeeping import Refresher, index_searches
 from syncd.service.stores import catalogue_of
 from syncd.store import Store
 from syncd.sync.run import Feed

@@ -9,9 +9,9 @@ import pytest
 
 from syncd.config import load_settings
 from syncd.domain import NoticeEvent
-from syncd.notify import webhook
+from syncd.notify import ways
 from syncd.notify.delivery import KEPT
-from syncd.notify.webhook import retry_after
+from syncd.notify.ways import retry_after
 from syncd.store import notices
 from tests.clock import START
 from tests.notify.conftest import PAGES
@@ -185,15 +185,18 @@ async def test_of_too_many_that_wait_the_oldest_are_given_up(office, monkeypatch
     assert [event["number"] for event in logged if event["event"] == "notify.dropped"] == [2]
 
 
-async def test_a_new_process_goes_on_where_the_last_one_ended(office, clock):
-    with Hook(answer=lambda number: 500 if number < 3 else 200) as hook:
+@pytest.mark.parametrize(("status", "minutes"), [(500, 10), (401, 0)])
+async def test_a_new_process_goes_on_where_the_last_one_ended(office, clock, status, minutes):
+    """A receiver that refused everything is tried at once."""
+    with Hook(answer=lambda number: status if number < 3 else 200) as hook:
         settings = office.settings(hook)
         first = office.notifier(settings)
         office.write(run=1)
-        await office.work(first)
-        assert hook.accepted == []
+        for _ in range(2):
+            await office.work(first)
+        assert (len(hook.tried), hook.accepted) == (3, [])
         office.write(run=2)
-        clock.forward(minutes=10)
+        clock.forward(minutes=minutes)
         await office.work(office.notifier(settings))
         await office.work(office.notifier(settings))
     assert runs_of(hook.accepted, "acme") == [1, 2]
@@ -255,14 +258,14 @@ async def test_an_e_mail_that_is_refused_again_and_again_is_given_up(office, log
 async def test_a_fault_in_one_message_does_not_hold_up_others(office, logged, monkeypatch):
     with Hook() as hook:
         notifier = office.notifier(office.settings(hook))
-        whole = webhook.body_of
+        whole = ways.body_of
 
         def body_of(notice, pages):
             if notice.run == 1:
                 raise ZeroDivisionError
             return whole(notice, pages)
 
-        monkeypatch.setattr(webhook, "body_of", body_of)
+        monkeypatch.setattr(ways, "body_of", body_of)
         office.write("acme", run=1)
         office.write("beta", run=2)
         office.write("acme", run=3)
@@ -271,19 +274,6 @@ async def test_a_fault_in_one_message_does_not_hold_up_others(office, logged, mo
     assert [event["reason"] for event in logged if event["event"] == "notify.dropped"] == [
         "refused 8 times: a fault of syncd: ZeroDivisionError"
     ]
-
-
-async def test_after_a_restart_what_waits_is_tried_at_once(office):
-    with Hook(answer=lambda number: 401 if number < 3 else 200) as hook:
-        settings = office.settings(hook)
-        office.notifier(settings)
-        notifier = office.notifier(settings)
-        office.write()
-        await office.work(notifier)
-        await office.work(notifier)
-        assert len(hook.tried) == 3
-        await office.work(office.notifier(settings))
-    assert len(hook.accepted) == 1
 
 
 async def test_secrets_are_in_no_event_of_the_log(office, logged):

@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 
 from syncd.domain import NoticeEvent
-from syncd.notify.delivery import FIRST_PAUSE, MAX_PAUSE, email_may_go, pause_after
+from syncd.notify.delivery import FIRST_PAUSE, email_may_go, pause_after
+from syncd.notify.ways import MAX_PAUSE
 from tests.clock import START
 from tests.notify.receivers import Hook, Mailbox, texts
 

@@ -13,7 +13,7 @@ import structlog
 from syncd.domain import Status
 from syncd.service import clock_check
 from syncd.service.clock_check import ClockCheck
-from syncd.service.refresher import Refresher
+from syncd.service.housekeeping import Refresher
 from tests.sync.board import Board
 
 LATER = timedelta(days=90)

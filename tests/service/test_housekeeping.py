@@ -8,6 +8,8 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from syncd.domain import Actor, ActorKind, JobInput, Place, RunState
 from syncd.errors import StoreOverloaded
 from syncd.service.clock_check import ClockCheck
@@ -76,18 +78,12 @@ def test_a_file_ends_the_silence(store, clock, logged):
     assert overdue(logged)[0]["feed"] == "acme"
 
 
-def test_silence_before_the_start_counts(store, clock, logged):
+@pytest.mark.parametrize(("every", "reported"), [(timedelta(days=1), 1), (None, 0)])
+def test_silence_before_the_start_counts_where_a_file_is_expected(store, clock, logged, every, reported):
     run_now(store)
-    clock.forward(days=2)
-    housekeeping(store, Feed()).tick()
-    assert len(overdue(logged)) == 1
-
-
-def test_a_feed_without_an_expected_period_may_be_silent(store, clock, logged):
-    home = housekeeping(store, Feed(config=Config(None)))
     clock.forward(days=100)
-    home.tick()
-    assert not overdue(logged)
+    housekeeping(store, Feed(config=Config(every))).tick()
+    assert len(overdue(logged)) == reported
 
 
 def test_old_runs_are_deleted_except_the_newest_that_was_applied(store, clock):
@@ -113,21 +109,15 @@ def make_jobs(store, count):
 
 
 @sqlite_only
-def test_indexing_adds_all_jobs(store):
-    make_jobs(store, search_index.STEP_JOBS + 1)
-    assert store.read(search_index.lacks_jobs)
-    index_searches(store, lambda: False)
-    assert not store.read(search_index.lacks_jobs)
-
-
-@sqlite_only
-def test_indexing_stops_between_two_steps(store):
+def test_indexing_stops_between_two_steps_and_then_adds_all_jobs(store):
     make_jobs(store, search_index.STEP_JOBS + 1)
     answers = iter([False, False, True])  # before the first step it looks whether there is something to merge
     index_searches(store, lambda: next(answers))
     [(mark,)] = rows_in(store.database.path, "SELECT value FROM setting WHERE name = 'job_search'")
     assert mark == str(search_index.STEP_JOBS)
     assert store.read(search_index.lacks_jobs)
+    index_searches(store, lambda: False)
+    assert not store.read(search_index.lacks_jobs)
 
 
 @sqlite_only

@@ -11,8 +11,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from syncd.domain import Notice, NoticeEvent, Run, RunCounts, RunKind, RunProgress, RunState
+from syncd.service.housekeeping import RefreshResult
 from syncd.service.metrics import Metrics
-from syncd.service.refresher import RefreshResult
 from syncd.store import employers, feeds, notices, runs
 from syncd.web import RequestTimes
 from syncd.web.envelope import BOUNDS
@@ -23,6 +23,11 @@ OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 @pytest.fixture
 def times():
     return RequestTimes()
+
+
+@pytest.fixture
+def employer(store):
+    return store.write(lambda tx: employers.add(tx, "Acme Ltd."))
 
 
 @pytest.fixture
@@ -62,24 +67,18 @@ def begun(tx, employer):
     return runs.begin(tx, feed, employer.id, "jobs.csv", 100, None)
 
 
-def test_the_last_success_of_a_feed_is_not_a_run_of_which_no_row_went_in(store, times):
-    employer = store.write(lambda tx: employers.add(tx, "Acme Ltd."))
+def test_the_last_success_of_a_feed_is_not_a_run_of_which_no_row_went_in(store, times, employer):
     metrics = metrics_of(store, times, {"acme": feed_of("acme")})
     ends = [datetime(2026, 11, day, tzinfo=UTC) for day in (1, 2)]
-    for end, counts in zip(
-        ends, (RunCounts(read=2, created=1, rejected=1), RunCounts(read=2, rejected=2)), strict=True
-    ):
+    counts = RunCounts(read=2, created=1, rejected=1), RunCounts(read=2, rejected=2)
+    for end, of_run in zip(ends, counts, strict=True):
         run = store.write(lambda tx: begun(tx, employer))
-        store.write(
-            lambda tx, run=run, end=end, counts=counts: runs.save(
-                tx, replace(run, state=RunState.PARTIAL, ended_at=end, counts=counts)
-            )
-        )
+        ended = replace(run, state=RunState.PARTIAL, ended_at=end, counts=of_run)
+        store.write(lambda tx, ended=ended: runs.save(tx, ended))
     assert shown(metrics)["syncd_feed_last_success_timestamp", ("feed", "acme")] == ends[0].timestamp()
 
 
-def test_a_run_that_goes_on_shows_how_far_it_is(store, metrics):
-    employer = store.write(lambda tx: employers.add(tx, "Acme Ltd."))
+def test_a_run_that_goes_on_shows_how_far_it_is(store, metrics, employer):
     run = store.write(lambda tx: begun(tx, employer))
     assert shown(metrics)["syncd_run_progress_ratio", ("feed", "acme")] == 0
     store.write(lambda tx: runs.set_progress(tx, run.id, RunProgress("reading", 2000, 0.25)))
@@ -88,17 +87,15 @@ def test_a_run_that_goes_on_shows_how_far_it_is(store, metrics):
     assert ("syncd_run_progress_ratio", ("feed", "acme")) not in shown(metrics)
 
 
-def test_a_feed_that_is_degraded_is_shown(metrics):
+def test_a_feed_is_degraded_and_is_overdue_from_its_last_file_until_the_next(
+    store, clock, times, metrics, employer
+):
     assert shown(metrics)["syncd_feed_degraded", ("feed", "broken")] == 1
-
-
-def test_a_feed_is_overdue_from_its_last_file_until_the_next(store, clock, times):
     feeds = {"acme": feed_of("acme", timedelta(hours=2)), "other": feed_of("other")}
     metrics = metrics_of(store, times, feeds)
     overdue = ("syncd_feed_overdue", ("feed", "acme"))
     clock.forward(hours=3)
     assert shown(metrics)[overdue] == 0  # before the first file
-    employer = store.write(lambda tx: employers.add(tx, "Acme Ltd."))
     store.write(lambda tx: begun(tx, employer))
     clock.forward(hours=2)
     assert shown(metrics)[overdue] == 0
@@ -121,18 +118,8 @@ def test_runs_are_counted_by_state_and_their_rows_by_action(metrics):
         for key, value in found.items()
         if key[0] == "syncd_rows_total" and ("feed", "acme") in key
     }
-    assert rows == {
-        "created": 9,
-        "updated": 0,
-        "reactivated": 0,
-        "unchanged": 1,
-        "replaced": 0,
-        "rejected": 2,
-        "suppressed": 0,
-        "expired": 0,
-        "filtered": 0,
-        "archived": 3,
-    }
+    none = dict.fromkeys(("updated", "reactivated", "replaced", "suppressed", "expired", "filtered"), 0)
+    assert rows == {"created": 9, "unchanged": 1, "rejected": 2, "archived": 3, **none}
     assert found["syncd_run_seconds_sum", ("feed", "acme"), ("phase", "apply")] == 4.0
     assert found["syncd_run_seconds_count", ("feed", "acme"), ("phase", "read")] == 2
 
@@ -191,8 +178,7 @@ def one_notice_waits(tx):
     notices.collect(tx, "webhook", ["failed"], [])
 
 
-def test_every_metric_is_documented_with_its_labels(store, metrics, times):
-    employer = store.write(lambda tx: employers.add(tx, "Acme Ltd."))
+def test_every_metric_is_documented_with_its_labels(store, metrics, times, employer):
     store.write(lambda tx: tx.execute(f"INSERT INTO job_total VALUES ({employer.id}, 'active', 1)"))
     store.write(lambda tx: begun(tx, employer))
     metrics.ran(a_run(created=1))

@@ -25,8 +25,6 @@ async def operator(aiohttp_client: AiohttpClient, state: dict[str, object]):
     """A client of the operator's application."""
 
     async def readiness():
-        if "broken" in state:
-            raise OSError("gone")
         return state
 
     def render(accept):
@@ -38,17 +36,6 @@ async def operator(aiohttp_client: AiohttpClient, state: dict[str, object]):
 
     endpoints = {**health_of(readiness), **controls_of(render, reload, "hush-hush")}
     return await aiohttp_client(make_operator_app(endpoints))
-
-
-async def test_the_state_of_health_decides_the_status(operator, state):
-    assert await (await operator.get("/healthz")).json() == {"alive": True}
-    assert (await operator.get("/readyz")).status == 200
-    state.update(ready=False, store="the disk is full")
-    answer = await operator.get("/readyz")
-    assert (answer.status, (await answer.json())["store"]) == (503, "the disk is full")
-    state["broken"] = True
-    assert (await operator.get("/readyz")).status == 503
-    assert (await operator.head("/healthz")).status == 200
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import watchfiles
 
 from syncd.service import watcher as watcher_module
-from syncd.service.watcher import OURS, Watcher, depth_of
+from syncd.service.watcher import OURS, Watcher
 
 TIMEOUT = 20  # seconds
 
@@ -136,22 +136,6 @@ def watches():
         with suppress(FileNotFoundError), open(f"/proc/self/fdinfo/{info}") as file:
             count += sum(line.startswith("inotify wd") for line in file)
     return count
-
-
-@pytest.mark.parametrize(
-    ("path", "depth"),
-    [
-        ("/drop", 0),
-        ("/elsewhere", 0),
-        ("/drop/acme", 1),
-        ("/drop/acme/jobs.csv", 2),
-        ("/drop/acme/done", 3),
-        ("/drop/acme/.claimed/x", 3),
-        ("/drop/acme/deep/x", 3),
-    ],
-)
-def test_how_deep_a_path_lies(tmp_path, path, depth):
-    assert depth_of(tmp_path / "drop", str(tmp_path) + path) == depth
 
 
 def test_without_inotify_instances_it_polls_and_says_so_once(tmp_path, monkeypatch, logged):

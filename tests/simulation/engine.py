@@ -17,7 +17,7 @@ import pytest
 from syncd.domain import Catalogue, Employer, Policy, Threshold
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.service.clock_check import ClockCheck
-from syncd.service.refresher import Refresher
+from syncd.service.housekeeping import Refresher
 from syncd.store import Store, employers, feeds
 from syncd.store import store as store_module
 from syncd.store import writer as writer_module

@@ -29,7 +29,7 @@ from syncd.api import make_app
 from syncd.config import Api
 from syncd.domain import Catalogue, Employer, Run, check_body
 from syncd.errors import Invalid
-from syncd.service.refresher import Refresher
+from syncd.service.housekeeping import Refresher
 from syncd.store import Store, employers, keys, runs
 from syncd.sync.drop_file import DropFile
 from syncd.sync.files import filed_name

@@ -4,17 +4,15 @@ page or, for a program, JSON."""
 from syncd.console.pages import (
     decision_pages,
     employers_page,
-    feed_page,
+    feed_pages,
     jobs_page,
-    overview_page,
     preview_page,
     run_pages,
     service_page,
 )
 
 PAGES = (
-    overview_page,
-    feed_page,
+    feed_pages,
     run_pages,
     decision_pages,
     jobs_page,

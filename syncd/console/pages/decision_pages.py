@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -25,41 +25,33 @@ READ_FIRST, SHOWN = 16 << 20, 50
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question to the operator. ``does``: the effects, a sentence each; ``agreed``: the digest of the plan that is shown, ""
-    if it needs none; ``plan``: the same as JSON, where there is one."""
+    """One question to the operator. ``counts``: the effects on jobs, None if they are not known; ``agreed``: the digest of the
+    plan that is shown, "" if it needs none; ``plan``: the same as JSON, where there is one; ``jobs``: those that would be
+    archived."""
 
     run: Run
-    does: list[str]
+    counts: RunCounts | None
     agreed: str = ""
     plan: dict[str, Any] | None = None
     jobs: list[dict[str, Any]] = field(default_factory=list)
 
 
-# -- the effects ---------------------------------------------------------------------------------------------
+async def about_held(visit: Visit, number: int) -> Question:
+    """Return the question whether to approve or reject a run. Raises Conflict if it is not held."""
 
+    def read(tx: Tx) -> tuple[Run, dict[str, Any], ShownPlan]:
+        run, payload = runs.get(tx, number), run_results.plan(tx, number)
+        if run.state is not RunState.HELD or payload is None:
+            raise Conflict(f"run {number} is {run.state}; only a held run can be approved or rejected")
+        return (
+            run,
+            would_archive_of(tx, run, SHOWN) or {"total": 0, "jobs": []},
+            ShownPlan.from_bytes(payload),
+        )
 
-async def about_approval(visit: Visit, number: int) -> Question:
-    run, going, shown = await visit.read(lambda tx: _held(tx, number))
-    does = _changes(run.counts if run.holds == "all" else RunCounts(), going["total"])
-    return Question(run, does, shown.plan, jobs=going["jobs"])
-
-
-async def about_rejection(visit: Visit, number: int) -> Question:
-    run, going, _shown = await visit.read(lambda tx: _held(tx, number))
-    if run.holds == "all":
-        return Question(run, ["Nothing of the file goes in. All jobs stay as they are."])
-    words = "job that the file lacks stays online", "jobs that the file lacks stay online"
-    kept = _sentences((going["total"], *words))
-    return Question(run, [*kept, "What went in already is kept; Revert takes that back, too."])
-
-
-def _held(tx: Tx, number: int) -> tuple[Run, dict[str, Any], ShownPlan]:
-    """Return the run, the jobs that it would archive, and its plan. Raises Conflict if it is not held."""
-    run, payload = runs.get(tx, number), run_results.plan(tx, number)
-    if run.state is not RunState.HELD or payload is None:
-        raise Conflict(f"run {number} is {run.state}; only a held run can be approved or rejected")
-    going = would_archive_of(tx, run, SHOWN)
-    return run, going or {"total": 0, "jobs": []}, ShownPlan.from_bytes(payload)
+    run, going, shown = await visit.read(read)
+    counts = replace(run.counts if run.holds == "all" else RunCounts(), archived=going["total"])
+    return Question(run, counts, shown.plan, jobs=going["jobs"])
 
 
 async def about_revert(visit: Visit, number: int) -> Question:
@@ -67,19 +59,8 @@ async def about_revert(visit: Visit, number: int) -> Question:
     planned = await asyncio.to_thread(
         lambda: plan_revert(console.store, number, _policy(console, number), on_change=changes.append)
     )
-    counts = planned.counts
-    does = _sentences(
-        (counts.updated, "job gets its former values back", "jobs get their former values back"),
-        (counts.reactivated, "job comes back", "jobs come back"),
-        (counts.archived, "job that the run created is archived", "jobs that the run created are archived"),
-        (
-            counts.warnings,
-            "job stays as it is, at least in part: somebody changed it since",
-            "jobs stay as they are, at least in part: somebody changed them since",
-        ),
-    )
     plan = first_of_plan(revert_view(planned, changes), console.catalogue, SHOWN)
-    return Question(planned.run, does, planned.digest, plan)
+    return Question(planned.run, planned.counts, planned.digest, plan)
 
 
 async def about_repeat(visit: Visit, number: int) -> Question:
@@ -89,18 +70,14 @@ async def about_repeat(visit: Visit, number: int) -> Question:
     if run.kind is not RunKind.FILE or not run.state.ended:
         raise Conflict(f"run {number} has not ended, or has no file")
     if run.size > READ_FIRST:
-        unread = f"The file has {run.size:,} bytes and is not read in advance."
-        return Question(run, [unread, "It is run as if it had just been sent; the limits of the feed hold."])
+        return Question(run, None)
 
     def plan() -> Planned:
         with kept_file(run, feed) as source:
             return console.arrival.importer.plan(feed, source.path)
 
     planned = await asyncio.to_thread(plan)
-    does = _changes(planned.run.counts, planned.run.counts.archived)
-    does += [f"The run would be held: {planned.run.reason}"] if planned.run.holds else []
-    does = does or ["Nothing changes: the jobs are as this file has them."]
-    return Question(run, does, plan=first_of_plan(planned, console.catalogue, SHOWN))
+    return Question(run, planned.run.counts, plan=first_of_plan(planned, console.catalogue, SHOWN))
 
 
 def _policy(console: Console, number: int) -> Policy:
@@ -109,7 +86,6 @@ def _policy(console: Console, number: int) -> Policy:
 
 
 def _feed(console: Console, number: int) -> Feed | None:
-    """Return the feed of the run, None if it cannot be used now."""
     return console.configured.feeds.get(console.store.read(lambda tx: runs.get(tx, number)).feed)
 
 
@@ -118,21 +94,6 @@ def _configured(console: Console, run: Run) -> Feed:
     if feed is None:
         raise NotFound("feed", run.feed, "it cannot be used now")
     return feed
-
-
-def _changes(counts: RunCounts, archived: int) -> list[str]:
-    """Return the changes of jobs, a sentence each."""
-    return _sentences(
-        (counts.created, "new job goes online", "new jobs go online"),
-        (counts.updated, "job changes", "jobs change"),
-        (counts.reactivated, "job comes back", "jobs come back"),
-        (archived, "job is archived", "jobs are archived"),
-    )
-
-
-def _sentences(*counted: tuple[int, str, str]) -> list[str]:
-    """Return a sentence for each number that is not 0. Each comes with its words for one and for many."""
-    return [f"{number:,} {one if number == 1 else many}." for number, one, many in counted if number]
 
 
 # -- the actions ---------------------------------------------------------------------------------------------
@@ -206,8 +167,8 @@ class Decision:
 
 
 DECISIONS = (
-    Decision("approve", "Approve", about_approval, partial(_decide, approved=True)),
-    Decision("reject", "Reject", about_rejection, partial(_decide, approved=False)),
+    Decision("approve", "Approve", about_held, partial(_decide, approved=True)),
+    Decision("reject", "Reject", about_held, partial(_decide, approved=False)),
     Decision("revert", "Revert", about_revert, take_back),
     Decision("again", "Run again", about_repeat, run_again),
 )

@@ -46,8 +46,7 @@ async def list_employers(visit: Visit, fault: Fault | None = None) -> web.Stream
 
 
 def _lines(tx: Tx, page: int, feeds: dict[str, list[str]]) -> tuple[int, list[dict[str, Any]]]:
-    """Return how many employers there are, and those of the page: with the number of their active jobs and of their keys that
-    are live, and the names of their feeds."""
+    """Return how many employers there are, and those of the page with their active jobs, live keys and feeds."""
     everyone = sorted(employers.all(tx), key=lambda employer: employer.name)
     totals = jobs.totals(tx)
     valid = Counter(info.employer_id for info in keys.all(tx) if info.live(tx.now.instant))
@@ -90,14 +89,12 @@ async def add(visit: Visit) -> web.StreamResponse:
 
 
 def state(visit: Visit, tx: Tx) -> object:
-    """Return the employer and its keys."""
     number = visit.path_number("employer")
     return employers.get(tx, number), keys_of(tx, number)
 
 
 @live(state)
 async def show(visit: Visit) -> web.StreamResponse:
-    """Answer one employer with its keys."""
     return await show_employer(visit)
 
 
@@ -151,12 +148,10 @@ async def rename(visit: Visit) -> web.StreamResponse:
 
 
 def status_of(fault: Fault | None) -> int:
-    """Return the HTTP status of a page with a form, which may have been wrong."""
     return 200 if fault is None else fault.status
 
 
 def note(visit: Visit, action: str, employer: int, key: int | None = None) -> None:
-    """Log an action of the operator on an employer or one of its keys."""
     session = visit.session.number
     log.info(Event.OPERATOR_CHANGED, action=action, employer=employer, key=key, session=session)
 
@@ -230,7 +225,6 @@ def _askable(tx: Tx, employer: int, key: int, action: str) -> keys.KeyInfo:
 
 
 def _of(tx: Tx, employer: int, key: int) -> keys.KeyInfo:
-    """Return the key if it is one of this employer. Raises NotFound."""
     info = keys.get(tx, key)
     if info.employer_id != employer:
         raise NotFound("key", key)
@@ -249,8 +243,7 @@ def _shown_once(
 
 
 def form_text(visit: Visit, name: str) -> str:
-    """Return a field of a form without surrounding and repeated white space, "" if it is not there. Raises
-    ``invalid_parameter`` for characters that cannot be seen."""
+    """Return a field of a form without needless white space. Raises ``invalid_parameter`` for characters that cannot be seen."""
     sent = visit.form.get(name, "")
     text = " ".join(sent.split()) if isinstance(sent, str) else ""
     if not text.isprintable():

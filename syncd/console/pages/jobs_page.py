@@ -70,8 +70,7 @@ async def list_jobs(visit: Visit) -> web.StreamResponse:
 
 
 def _owner(tx: Tx, visit: Visit, everyone: list[Employer]) -> Employer | None:
-    """Return the employer that the address names; without one the first by name, to a program the only one; None if there is
-    none yet. Raises NotFound, ``invalid_parameter``."""
+    """Return the employer that the address names; without one the first by name, to a program the only one. Raises NotFound."""
     if name := visit.text("employer"):
         return employers.find(tx, name[:200])
     if len(everyone) > 1 and visit.wants_json:

@@ -47,8 +47,7 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 async def upload(visit: Visit) -> web.StreamResponse:
-    """Take a file and look at it. A browser is led to the page that shows it; a program gets the plan (``syncd plan
-    --json``), or the ``draft`` of a feed, and the file is removed."""
+    """Take a file and look at it. A browser is led to the page that shows it; a program gets the plan or the draft."""
     console, previews = visit.console, visit.console.previews
     session = visit.session.secret or token_hex(16)
     preview = await _received(visit, session)
@@ -99,7 +98,6 @@ async def _next(parts: MultipartReader) -> BodyPartReader | None:
 
 
 async def _with_file(visit: Visit, session: str, fields: dict[str, str], part: BodyPartReader) -> Preview:
-    """Check the fields, then write the file."""
     console, feed = visit.console, fields.get("feed") or None
     console.gate.check_form(visit.session, fields.get("csrf"))
     name = PurePath((part.filename or "").replace("\\", "/")).name
@@ -150,8 +148,7 @@ def _usable(console: Console, name: str) -> Feed:
 
 
 def _look_at(console: Console, preview: Preview, feed: Feed | None, shown: int | None) -> None:
-    """Note what the file would do, in a thread. ``shown``: the number of entries of each list that are kept. None: the lists are
-    iterators."""
+    """Note the effect of the file, in a thread. ``shown``: entries of each list that are kept; None: they are iterators."""
     assert preview.path is not None
     if preview.feed is None:
         preview.plan = {"draft": _draft(console, preview)}

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
-from syncd.console.pages.overview_page import figures
+from syncd.console.pages.feed_pages import figures
 from syncd.console.visit import Visit, live, paging
 from syncd.domain import ActorKind, Run, RunKind, RunState
 from syncd.errors import NotFound
@@ -71,7 +71,7 @@ def _state(visit: Visit, tx: Tx) -> object:
 
 @live(_state)
 async def show(visit: Visit) -> web.StreamResponse:
-    """Answer the run; as JSON that of ``syncd runs show --json``, whatever its size."""
+    """Answer the run; as JSON that of ``syncd runs show --json``, however large it is."""
     number, page, catalogue = visit.path_number("run"), visit.number("page"), visit.console.catalogue
     if visit.wants_json:
         with SpooledTemporaryFile(MEMORY) as scratch:
@@ -141,7 +141,6 @@ def _can(run: Run, *, changed: bool) -> list[tuple[str, str]]:
 
 
 async def report_page(visit: Visit) -> web.StreamResponse:
-    """Answer the partner's report as a file."""
     number = visit.path_number("run")
     with SpooledTemporaryFile(MEMORY) as scratch:
         run = await visit.read(lambda tx: runs.get(tx, number))
@@ -164,7 +163,6 @@ async def file(visit: Visit) -> web.StreamResponse:
 
 
 async def send(visit: Visit, content: IO[bytes], headers: dict[str, str]) -> web.StreamResponse:
-    """Answer all of ``content``, from its beginning."""
     size = content.seek(0, os.SEEK_END)
     content.seek(0)
     if size <= BLOCK:

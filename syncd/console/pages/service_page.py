@@ -25,7 +25,6 @@ LOW = 0.05
 
 
 async def show(visit: Visit) -> web.StreamResponse:
-    """Answer the state of the service; its JSON is its own."""
     console, settings = visit.console, visit.console.settings
     health = await console.health()
     version, totals, unfinished, held = await visit.read(_counts)
@@ -55,8 +54,7 @@ def _counts(tx: Tx) -> tuple[str | None, dict[str, int], dict[str, int], int]:
 
 
 def _store(settings: Settings) -> dict[str, Any]:
-    """Return the kind of the store and, of a file, its path and size in bytes; never its address, which may have a
-    password."""
+    """Return kind, path and size of the store; never its address, which may have a password."""
     path = settings.store.path
     if path is None:
         return {"kind": settings.store.url.partition(":")[0], "path": None, "size": None}

@@ -20,7 +20,7 @@ import structlog
 
 from syncd.domain import Actor, ActorKind, ArchivedBy, Run, check_body
 from syncd.errors import FeedError, StoreBusy
-from syncd.service.refresher import Refresher
+from syncd.service.housekeeping import Refresher
 from syncd.store import Tx, feed_jobs, runs
 from syncd.store.jobs import upsert
 from syncd.sync.drop_file import DropFile

@@ -1,17 +1,21 @@
-"""One feed: its runs, rejected rows over time, its mapping in force, its jobs, and its folder; pause and resume."""
+"""The overview (runs that wait for a decision, each feed in a line, how many jobs there are, runs that go on); and one feed: its
+runs, rejected rows over time, its mapping in force, its jobs, and its folder; pause and resume."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Collection
+from datetime import timedelta, tzinfo
+from pathlib import Path
 from typing import Any
 
 import structlog
 from aiohttp import web
 
-from syncd.console.charts import ROWS, rejected_rows
-from syncd.console.pages.overview_page import state_of_runs
+from syncd.console.charts import DAYS, ROWS, rejected_rows
 from syncd.console.visit import Visit, live, paging
-from syncd.domain import FIELD
+from syncd.domain import FIELD, Run
 from syncd.errors import NotFound, UnusableFolder
 from syncd.feeds.configuration import FeedFile
 from syncd.feeds.mapping.presets import MappingLine
@@ -21,13 +25,89 @@ from syncd.store import Tx, feed_jobs, feeds, jobs, runs
 from syncd.sync.arrival import look_into
 from syncd.sync.report import instant_json, run_json
 from syncd.sync.run import Feed
-from syncd.views import feed_view, mapping_lines, mapping_view
+from syncd.values import plural
+from syncd.views import count_active_jobs, feed_states, feed_view, feeds_view, mapping_lines, mapping_view
 from syncd.web import Refusal
 
 log = structlog.get_logger("syncd.console")
 
+#: Runs in the strip of a feed, feeds on a page, and decisions that are listed.
+STRIP, FEEDS, DECISIONS = 30, 25, 20
+#: States of feeds in the order of the page; all others come last, by name.
+_ORDER = ("held", "degraded", "failed", "overdue", "paused")
 #: Runs on a page, jobs and files of the folder that are listed, lines of the mapping, and characters of why a feed is paused.
 RUNS, JOBS, FILES, LINES, MAX_WHY = 25, 10, 100, 200, 500
+
+
+def state_of_runs(visit: Visit, tx: Tx, feed: str | None = None) -> object:
+    """Return the values that change with runs (of ``feed``, if it is named), pauses and the configuration of feeds."""
+    newest = runs.newest(tx, feed, limit=1)
+    return (
+        [run.id for run in newest],
+        [figures(run) for run in runs.unfinished(tx) if feed in (None, run.feed)],
+        [(run.id, run.reason) for run in runs.waiting(tx) if feed in (None, run.feed)],
+        feeds.paused(tx),
+        [(name, file.faults) for name, file in visit.console.configured.files.items()],
+    )
+
+
+def figures(run: Run) -> object:
+    """Return the values of a run that change while it goes on."""
+    return run.id, run.state, run.attempt, run.holds, run.reason, run.counts, run.progress
+
+
+@live(state_of_runs)
+async def overview(visit: Visit) -> web.StreamResponse:
+    """Answer the overview; as JSON that of ``syncd feed list --json``."""
+    if visit.wants_json:
+        return visit.json(await visit.read(lambda tx: feeds_view(tx, *_configured(visit))))
+    page = visit.number("page")
+    return visit.page("overview.html.j2", **await visit.read(lambda tx: _overview(tx, visit, page)))
+
+
+def _configured(visit: Visit) -> tuple[Collection[FeedFile], Path, tzinfo]:
+    settings = visit.console.settings
+    return visit.console.configured.files.values(), settings.drop.folder, settings.timezone
+
+
+def _overview(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
+    views = sorted(feed_states(tx, *_configured(visit)), key=_urgency)
+    pages = paging(len(views), page, FEEDS)["pages"]
+    page = min(page, pages)
+    shown = views[(page - 1) * FEEDS : page * FEEDS]
+    count_active_jobs(tx, shown)
+    strips = runs.strips(tx, [feed["name"] for feed in shown], STRIP)
+    held = [run_json(run) for run in runs.waiting(tx)]
+    today, numbers = tx.now.today, jobs.by_status(tx)
+    return {
+        "now": tx.now.instant,
+        "held": held[:DECISIONS],
+        "more_held": max(0, len(held) - DECISIONS),
+        "going": [run_json(run) for run in runs.unfinished(tx)],
+        "feeds": [_line(feed, strips[feed["name"]]) for feed in shown],
+        "feeds_total": len(views),
+        "troubled": sum(_urgency(feed)[0] < len(_ORDER) for feed in views),
+        "page": page,
+        "pages": pages,
+        "jobs": numbers,
+        "days": jobs.days_since(tx, today - timedelta(days=DAYS - 1)) | {today: dict(numbers)},
+        "today": today,
+    }
+
+
+def _urgency(feed: dict[str, Any]) -> tuple[int, str]:
+    return _ORDER.index(feed["state"]) if feed["state"] in _ORDER else len(_ORDER), feed["name"]
+
+
+def _line(feed: dict[str, Any], strip: list[tuple[int, str]]) -> dict[str, Any]:
+    """Return a feed with its newest runs (id, state), oldest first, and the same in words."""
+    states = Counter(state for _number, state in strip)
+    words = ", ".join(f"{number} {state}" for state, number in states.items())
+    last = f"The last {plural(len(strip), 'run')}: {words}" if strip else "No runs yet"
+    return {**feed, "strip": strip, "words": last}
+
+
+# -- one feed ------------------------------------------------------------------------------------------------
 
 
 @live(lambda visit, tx: state_of_runs(visit, tx, visit.request.match_info["name"]))
@@ -38,7 +118,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         file.usable()
         return visit.json(mapping_view(file.name, await _mapping(visit, file)))
     page = visit.number("page")
-    values = await visit.read(lambda tx: _values(tx, visit, file, page))
+    values = await visit.read(lambda tx: _feed(tx, visit, file, page))
     lines, unread = await _mapping_or_why(visit, file)
     feed = visit.console.configured.feeds.get(file.name)
     count, lying, unusable = await asyncio.to_thread(_folder, feed)
@@ -80,7 +160,7 @@ async def _mapping_or_why(visit: Visit, file: FeedFile) -> tuple[list[MappingLin
         return [], f"{why}; the service goes on with what it read before"
 
 
-def _values(tx: Tx, visit: Visit, file: FeedFile, page: int) -> dict[str, Any]:
+def _feed(tx: Tx, visit: Visit, file: FeedFile, page: int) -> dict[str, Any]:
     console, now = visit.console, tx.now.instant
     settings, feed = console.settings, console.configured.feeds.get(file.name)
     total, listed = runs.page(tx, file.name, None, page=page, page_size=RUNS)
@@ -152,6 +232,7 @@ async def _done(visit: Visit, action: str) -> web.StreamResponse:
 
 
 ROUTES = {
+    "/": {"GET": overview},
     "/feeds/{name}": {"GET": show},
     "/feeds/{name}/pause": {"POST": pause_feed},
     "/feeds/{name}/resume": {"POST": resume_feed},

@@ -1,0 +1,301 @@
+"""The ways to a receiver: the webhook, a signed POST of JSON, and e-mail, as plain text and as HTML."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import os
+import socket
+import ssl
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta, tzinfo
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime, parsedate_to_datetime
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+from zlib import crc32
+
+import aiohttp
+import aiosmtplib
+import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from syncd import __version__
+from syncd.config import Notify, SmtpServer
+from syncd.domain import Notice
+from syncd.errors import SyncdError
+from syncd.notify.words import MAX_NAME, MAX_SUBJECT, Words, link_of, one_line, words_of
+
+#: The longest pause that is waited on request of a receiver.
+MAX_PAUSE = timedelta(minutes=30)
+#: Seconds that a receiver has for its answer.
+ANSWER = 10.0
+#: Statuses of a receiver that can take nothing now.
+_BUSY = (429, 503)
+#: Seconds for one message: connecting, TLS, login, transfer.
+WHOLE = 30.0
+#: Seconds for the good-bye, after which the message is accepted in any case.
+QUIT = 2.0
+#: Characters of an answer that are shown, and feeds that a subject names.
+MAX_ANSWER, MAX_NAMED = 200, 3
+#: Between two notices of the plain text.
+_RULE = f"\n\n{'-' * 40}\n\n"
+
+_ENV = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+class NotSent(SyncdError):
+    """The receiver did not accept a message. The text has no secret in it.
+
+    ``after``: how long the receiver asked to wait. ``everything``: other messages would fail in the same way now.
+    ``refused``: the receiver refused this very message."""
+
+    def __init__(
+        self, why: str, *, after: timedelta | None = None, everything: bool = False, refused: bool = False
+    ) -> None:
+        self.after, self.everything, self.refused = after, everything, refused
+        super().__init__(why)
+
+    @property
+    def soon(self) -> bool:
+        return self.after is None and not self.refused
+
+
+def why_no_connection(error: OSError) -> str:
+    """Return why a connection was not made, in the words of the system, which do not name the address."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return "its certificate cannot be verified"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed ({error.reason or type(error).__name__})"
+    if error.errno is not None and error.errno > 0:  # asyncio has its own words in their place
+        return os.strerror(error.errno)
+    return error.strerror or type(error).__name__
+
+
+class Way(Protocol):
+    """A way to a receiver. ``name`` is that of the outbox: ``webhook`` or ``email:ADDRESS``; ``kind`` the part before the
+    colon; ``where`` says without secrets where messages go. ``joins``: several notices may be in one message."""
+
+    name: str
+    kind: str
+    where: str
+    joins: bool
+
+    async def send(self, notices: Sequence[Notice], pages: str, now: datetime) -> str:
+        """Send one message; return the answer. ``pages``: the address of the operator's pages. Raises NotSent."""
+        ...
+
+
+# -- the webhook ---------------------------------------------------------------------------------------------
+
+
+class Webhook:
+    """A way. A redirect is not followed: a signed body is for the configured address alone."""
+
+    kind = name = "webhook"
+    joins = False
+
+    def __init__(self, settings: Notify, answer: float = ANSWER) -> None:
+        self._url, self._secret, self._answer = settings.webhook, settings.webhook_secret, answer
+        self.where = urlsplit(self._url).hostname or ""
+
+    async def send(self, notices: Sequence[Notice], pages: str, now: datetime) -> str:
+        """Send the notice, of which there is one; return the status of the answer. Raises NotSent."""
+        (notice,) = notices
+        body = body_of(notice, pages)
+        try:
+            async with asyncio.timeout(self._answer):
+                status, retry = await self._post(body, int(now.timestamp()))
+        except TimeoutError:
+            raise NotSent(f"no answer within {self._answer:g} s", everything=True) from None
+        except aiohttp.ClientConnectorError as error:
+            raise NotSent(f"cannot connect: {why_no_connection(error.os_error)}", everything=True) from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise NotSent(f"no answer: {type(error).__name__}") from None
+        if 200 <= status < 300:
+            return f"status {status}"
+        hint = "; redirects are not followed" if 300 <= status < 400 else ""
+        after = retry_after(retry, now)
+        raise NotSent(f"answered with status {status}{hint}", after=after, everything=status in _BUSY)
+
+    async def _post(self, body: bytes, timestamp: int) -> tuple[int, str | None]:
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": f"syncd/{__version__}",
+            "Syncd-Timestamp": str(timestamp),
+            "Syncd-Signature": signature_of(self._secret, timestamp, body),
+        }
+        jar = aiohttp.DummyCookieJar()
+        async with (
+            aiohttp.ClientSession(cookie_jar=jar, auto_decompress=False) as session,
+            session.post(self._url, data=body, headers=headers, allow_redirects=False) as response,
+        ):
+            head = response.status, response.headers.get("Retry-After")
+            response.close()  # its body may have any length
+            return head
+
+
+def body_of(notice: Notice, pages: str) -> bytes:
+    """Return the JSON of a notice; it is the same for each try. ``pages``: the address of the operator's pages."""
+    return msgspec.json.encode(
+        {
+            "id": notice.key,
+            "event": notice.event.value,
+            "feed": notice.feed,
+            "run": notice.run,
+            "state": notice.state,
+            "reason": notice.reason,
+            "counts": notice.counts,
+            "at": notice.at,
+            "url": link_of(notice, pages),
+        }
+    )
+
+
+def signature_of(secret: str, timestamp: int, body: bytes) -> str:
+    """Return the value of ``Syncd-Signature``. ``timestamp``: that of ``Syncd-Timestamp``, seconds since 1970."""
+    signed = b"%d.%s" % (timestamp, body)
+    return "v1=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
+
+
+def retry_after(value: str | None, now: datetime) -> timedelta | None:
+    """Return how long a Retry-After header asks to wait, at most ``MAX_PAUSE``; None if there is none that can be read."""
+    if not value:
+        return None
+    if value.strip().isdecimal() and value.isascii():
+        seconds = float(value.strip()[:10])
+    else:
+        try:
+            at = parsedate_to_datetime(value)
+        except (ValueError, OverflowError):
+            return None
+        seconds = (at.replace(tzinfo=at.tzinfo or now.tzinfo) - now).total_seconds()
+    return min(timedelta(seconds=max(seconds, 0.0)), MAX_PAUSE)
+
+
+# -- e-mail --------------------------------------------------------------------------------------------------
+
+
+class Email:
+    """A way. A login is never sent without TLS, except to this machine itself."""
+
+    kind = "email"
+    joins = True
+
+    def __init__(self, settings: Notify, receiver: str, zone: tzinfo, whole: float = WHOLE) -> None:
+        """``zone``: of times; ``whole``: seconds that one message may take."""
+        if settings.smtp is None:
+            raise ValueError("no server takes e-mail")
+        self._server: SmtpServer = settings.smtp
+        self._password, self._sender = settings.smtp_password, settings.email_from
+        self._receiver, self._zone, self._whole = receiver, zone, whole
+        self.name, self.where = f"email:{receiver}", receiver
+
+    async def send(self, notices: Sequence[Notice], pages: str, now: datetime) -> str:
+        """Send one message with all of the notices; return the answer of the server. Raises NotSent."""
+        mail = mail_of(notices, self._sender, self._receiver, pages=pages, now=now, zone=self._zone)
+        try:
+            async with asyncio.timeout(self._whole):
+                return await self._transfer(mail)
+        except TimeoutError:
+            raise NotSent(f"no answer within {self._whole:g} s", everything=True) from None
+        except aiosmtplib.SMTPDataError as error:
+            raise NotSent(self._answer(error), refused=error.code >= 500) from None
+        except aiosmtplib.SMTPRecipientsRefused as error:
+            raise NotSent(self._answer(error.recipients[0]), everything=True) from None
+        except aiosmtplib.SMTPResponseException as error:
+            raise NotSent(self._answer(error), everything=True) from None
+        except (aiosmtplib.SMTPException, OSError, ValueError) as error:
+            raise NotSent(self._fault(error), everything=True) from None
+
+    async def _transfer(self, mail: EmailMessage) -> str:
+        server = self._server
+        client = aiosmtplib.SMTP(
+            hostname=server.host,
+            port=server.port,
+            username=server.user or None,
+            password=self._password or None,
+            local_hostname=_own_name(),
+            use_tls=server.tls,
+            start_tls=_starts_tls(server),
+            timeout=self._whole,
+        )
+        try:
+            await client.connect()
+            _, answer = await client.send_message(mail, sender=self._sender, recipients=[self._receiver])
+            with suppress(aiosmtplib.SMTPException, OSError, TimeoutError):
+                await client.quit(timeout=QUIT)
+        finally:
+            client.close()
+        return self._cleaned(answer)
+
+    def _answer(self, error: aiosmtplib.SMTPResponseException | aiosmtplib.SMTPRecipientRefused) -> str:
+        return f"answered {error.code} {self._cleaned(error.message)}"
+
+    def _fault(self, error: Exception) -> str:
+        where = f"{self._server.host}:{self._server.port}"
+        if isinstance(error, aiosmtplib.SMTPConnectError) and isinstance(error.__cause__, OSError):
+            return f"{where}: cannot connect: {why_no_connection(error.__cause__)}"
+        return f"{where}: {self._cleaned(str(error)) or type(error).__name__}"
+
+    def _cleaned(self, text: str) -> str:
+        hidden = text.replace(self._password, "…") if self._password else text
+        return one_line(hidden, MAX_ANSWER)
+
+
+def _starts_tls(server: SmtpServer) -> bool | None:
+    """Return whether STARTTLS is asked for; None: if the server offers it."""
+    if server.tls or server.loopback:
+        return False
+    return True if server.user else None
+
+
+def _own_name() -> str:
+    name = socket.gethostname()
+    return name if name.isascii() and name.isprintable() and " " not in name else "localhost"
+
+
+def mail_of(
+    notices: Sequence[Notice], sender: str, receiver: str, *, pages: str, now: datetime, zone: tzinfo
+) -> EmailMessage:
+    """Return the e-mail. Its Message-ID is the same for each try."""
+    times = [f"{(notice.at or now).astimezone(zone):%Y-%m-%d %H:%M %Z}" for notice in notices]
+    shown = [(words_of(notice, pages), at) for notice, at in zip(notices, times, strict=True)]
+    mail = EmailMessage(policy=SMTP)
+    mail["From"], mail["To"] = sender, receiver
+    mail["Subject"] = one_line(_subject(notices, shown[0][0]), MAX_SUBJECT)
+    mail["Date"] = format_datetime(now)
+    domain = sender.rpartition("@")[2]
+    mail["Message-ID"] = f"<{notices[0].key}.{crc32(receiver.encode()):08x}@{domain}>"
+    mail["Auto-Submitted"] = "auto-generated"
+    mail.set_content(_RULE.join(_text(words, at) for words, at in shown), cte="quoted-printable")
+    page = _ENV.get_template("mail.html.j2").render(shown=shown, pages=pages)
+    mail.add_alternative(page, subtype="html", cte="quoted-printable")
+    return mail
+
+
+def _subject(notices: Sequence[Notice], first: Words) -> str:
+    if len(notices) == 1:
+        return f"syncd: {first.title}"
+    names = list(dict.fromkeys(one_line(notice.feed, MAX_NAME) for notice in notices if notice.feed))
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return f"syncd: {len(notices)} notices: {', '.join(names[:MAX_NAMED])}{more}"
+
+
+def _text(words: Words, at: str) -> str:
+    parts = [words.title, "", f"What happened ({at}):", words.happened]
+    if words.now:
+        parts += ["", "What is the case now:", words.now]
+    if words.do:
+        parts += ["", "What to do:", *(f"- {line}" for line in words.do)]
+    return "\n".join([*parts, "", words.link])
