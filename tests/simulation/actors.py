@@ -147,15 +147,8 @@ class Operators:
     def __init__(self, scene: Scene, service: Service, interrupts: Callable[[], bool]) -> None:
         self._scene, self._service, self._interrupts = scene, service, interrupts
 
-    def approve(self, feed: str) -> None:
-        """``syncd runs approve``, for the newest held run of the feed."""
-        self._decide(feed, approves=True)
-
-    def reject(self, feed: str) -> None:
-        """``syncd runs reject``."""
-        self._decide(feed, approves=False)
-
-    def _decide(self, feed: str, *, approves: bool) -> None:
+    def decide(self, feed: str, *, approves: bool) -> None:
+        """``syncd runs approve`` or ``reject``, for the newest held run of the feed."""
         scene = self._scene
         scene.look()
         held = scene.ledger.held(feed)
@@ -181,11 +174,7 @@ class Operators:
         path.write_bytes(content.data)
         now = scene.layer.time()
         os.utime(path, ns=(now, now))
-        wait = self._waiting()
-
-        def interrupted() -> bool:
-            wait(0.0)
-            return False
+        interrupted = self._interrupted()
 
         def bring(store: Store) -> None:
             known = scene.engine.feeds(store)
@@ -210,11 +199,7 @@ class Operators:
 
     def again(self, feed: str, back: int) -> None:
         """``syncd runs again``."""
-        number, wait = self._scene.ledger.ended_run(feed, back), self._waiting()
-
-        def interrupted() -> bool:
-            wait(0.0)
-            return False
+        number, interrupted = self._scene.ledger.ended_run(feed, back), self._interrupted()
 
         def run_again(store: Store) -> None:
             known = self._scene.engine.feeds(store)
@@ -243,6 +228,16 @@ class Operators:
                 raise Stopped("a person stopped the command")
 
         return wait
+
+    def _interrupted(self) -> Callable[[], bool]:
+        """Return what a worker of a command asks whether to stop."""
+        wait = self._waiting()
+
+        def interrupted() -> bool:
+            wait(0.0)
+            return False
+
+        return interrupted
 
     def _command(self, name: str, work: Callable[[Store], None]) -> bool:
         """Run a command. Return whether it did its work."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,8 @@ class Simulation:
             "put": clients.put,
             "edit": clients.edit,
             "delete": clients.delete,
-            "approve": operators.approve,
-            "reject": operators.reject,
+            "approve": partial(operators.decide, approves=True),
+            "reject": partial(operators.decide, approves=False),
             "import": operators.bring,
             "revert": operators.revert,
             "run again": operators.again,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import io
-import itertools
 import json
 import os
 import zipfile
@@ -18,7 +17,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from syncd.domain import Run, RunState
-from syncd.errors import Conflict, FeedError, StoreBusy
+from syncd.errors import Conflict, FeedError
 from syncd.service.clock_check import ClockCheck
 from syncd.store import Store
 from syncd.sync.arrival import ArrivalContext, decide
@@ -199,55 +198,6 @@ def test_a_report_that_cannot_be_written_does_not_hold_up_the_feed(
     assert arrival.states() == ["succeeded", "succeeded"]
     assert "feed.fault" in {entry["event"] for entry in logs}
     assert (feed.folder / "done" / "1-jobs.json").exists()
-
-
-def test_an_error_just_after_a_run_was_begun_is_not_a_death(arrival: Arrival) -> None:
-    arrival.drop(arrival.feed(), [arrival.row("a")])
-
-    def fail(step: str) -> None:
-        if step == "begun" and arrival.monotonic.now < 600:
-            raise error_of("ENOSPC")
-
-    arrival.restart(at=fail)
-    arrival.run_files()
-    while arrival.worker.due() is not None:
-        wait_until_due(arrival)
-    assert [(run.state.value, run.attempt) for run in arrival.runs()] == [("succeeded", 1)]
-
-
-def test_a_store_that_fails_again_before_a_run_goes_on_does_not_make_a_file_a_poison_file(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arrival.drop(arrival.feed(), [arrival.row("a")])
-    failing: list[str] = []  # the next use of the store that fails
-    visits = itertools.count()
-
-    def break_once(name: str) -> None:
-        use = getattr(arrival.board.store, name)
-
-        def call(work: Any) -> Any:
-            if name in failing:
-                failing.remove(name)
-                raise StoreBusy("the disk reports an error")
-            return use(work)
-
-        monkeypatch.setattr(arrival.board.store, name, call)
-
-    def fail(step: str) -> None:
-        """Each second visit cannot read the run; the others end early, which the store does not note."""
-        if step == "claimed" and next(visits) % 2:
-            failing.append("read")
-        elif step == "begun":
-            failing.append("write")
-            raise error_of("ENOSPC")
-
-    break_once("read")
-    break_once("write")
-    arrival.restart(at=lambda step: fail(step) if arrival.monotonic.now < 900 else None)
-    arrival.run_files()
-    while arrival.worker.due() is not None:
-        wait_until_due(arrival)
-    assert [(run.state.value, run.attempt, run.reason) for run in arrival.runs()] == [("succeeded", 1, None)]
 
 
 def test_an_interrupted_import_has_not_died(arrival: Arrival) -> None:

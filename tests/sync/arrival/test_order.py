@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import errno
-import itertools
 import json
-import os
 from typing import Any
 
 import pytest
@@ -49,31 +47,6 @@ def test_a_broken_file_among_others_is_mended_by_the_next(arrival: Arrival) -> N
     arrival.run_files()
     assert ended(arrival) == {"0.json": "succeeded", "1.json": "failed", "2.json": "succeeded"}
     assert arrival.board.job("a").title == "Baker"
-
-
-@pytest.mark.parametrize("nth", range(1, 7))
-def test_a_fault_while_files_are_claimed_does_not_change_their_order(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch, nth: int
-) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")], "old.json", 10)
-    arrival.drop(feed, [arrival.row("a", title="Baker")], "new.json", 20)
-    arrival.worker.tick()
-    calls, fsync = itertools.count(1), os.fsync
-
-    def full(fd: int) -> None:
-        if next(calls) == nth:
-            raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
-        fsync(fd)
-
-    monkeypatch.setattr(os, "fsync", full)
-    arrival.monotonic.now += 61
-    arrival.worker.tick()
-    for _ in range(3):
-        arrival.run_files()
-    assert set(ended(arrival).values()) == {"succeeded"}
-    assert len(arrival.runs()) == 2
-    assert claims(feed) == []
 
 
 def _held(arrival: Arrival) -> None:

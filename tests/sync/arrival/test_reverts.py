@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from syncd.domain import Policy, Run, RunState, Threshold
-from syncd.errors import StoreBusy
 from syncd.store import Store, feeds, runs
 from syncd.sync.arrival import ArrivalContext, revert
 from syncd.sync.arrival.reverts import FeedPaused
 from syncd.sync.run import Feed, RevertPlan, begin_revert, reverting
 from tests.sync.arrival.arrivals import Arrival, names
-from tests.sync.board import not_none
 
 LENIENT = replace(Policy(), max_retitled=Threshold(100, 5))
 
@@ -126,36 +123,6 @@ def test_a_revert_that_is_interrupted_has_not_died(arrival: Arrival, monkeypatch
             with pytest.raises(KeyboardInterrupt):
                 revert(ctx, drop, 2, LENIENT)
     assert [(run.id, run.state, run.attempt) for run in arrival.worker.tick()] == [(3, "succeeded", 6)]
-    assert titles(arrival) == {"Cook"}
-
-
-def test_a_revert_that_a_fault_of_the_store_breaks_off_has_not_died_even_if_that_cannot_be_noted(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    two_runs(arrival)
-    cut_off(arrival, 2, monkeypatch)
-    store, broken = arrival.board.store, threading.Event()
-    write, put_back = store.write, reverting._put_back
-
-    def write_unless_broken(work: Any) -> Any:
-        if broken.is_set():
-            raise StoreBusy("the disk reports an error")
-        return write(work)
-
-    def break_store(*arguments: Any, **options: Any) -> Any:
-        if arrival.monotonic.now > 900:
-            return put_back(*arguments, **options)
-        broken.set()
-        raise StoreBusy("the disk reports an error")
-
-    monkeypatch.setattr(store, "write", write_unless_broken)
-    monkeypatch.setattr(reverting, "_put_back", break_store)
-    ended = arrival.worker.tick()
-    while not ended:
-        broken.clear()
-        arrival.monotonic.now += not_none(arrival.worker.due())
-        ended = arrival.worker.tick()
-    assert [(run.id, run.state, run.attempt) for run in ended] == [(3, "succeeded", 2)]
     assert titles(arrival) == {"Cook"}
 
 
