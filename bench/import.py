@@ -147,7 +147,7 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int, url: str) -
     from syncd.service.process import tune_garbage_collector, tune_thread_switches
     from syncd.store import Store, employers, feeds, runs
     from syncd.sync.drop_file import DropFile
-    from syncd.sync.run.context import Feed, RunContext
+    from syncd.sync.run.context import Feed, Host, RunContext
     from syncd.sync.run.importer import Importer
 
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))
@@ -166,7 +166,7 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int, url: str) -
         feed = Feed(feed_id, config, employer, folder)
         source = DropFile.at(path)
         run = store.write(lambda tx: runs.begin(tx, feed_id, employer.id, source.name, source.size, "bench"))
-        importer = Importer(RunContext(store, catalogue, scratch=folder, processes=helpers))
+        importer = Importer(RunContext(store, catalogue, host=Host(folder), processes=helpers))
         tune_garbage_collector()
         tune_thread_switches()
         memory = _Memory()

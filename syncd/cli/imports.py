@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from syncd.cli import report_text as text
 from syncd.cli.output import CHANGES, DONE, FAILED, HELD, agreed, bold, clean, print_result, remark
@@ -20,8 +21,11 @@ from syncd.service import configured_feeds, process, stores
 from syncd.store import Store, feeds, runs
 from syncd.sync.arrival import ArrivalContext, Worker, decide, revert
 from syncd.sync.report import rejected_json, run_json, warning_json, write_json
-from syncd.sync.run import Feed, Planned, PlannedChange, Progress, RevertPlan, plan_revert
+from syncd.sync.run import Feed, Host, Planned, PlannedChange, RevertPlan, plan_revert
 from syncd.views import plan_view, revert_view
+
+if TYPE_CHECKING:
+    import rich.progress
 
 SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
 #: Lines of each kind that the text has.
@@ -29,12 +33,12 @@ SHOWN = 200
 
 
 def plan(settings: Settings, as_json: bool, file: Path, name: str, exit_code: bool) -> int:
-    with _progress(as_json) as progress, opened_store(settings) as store:
+    with _terminal(settings, as_json) as host, opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings)
         feed_file = configured_feeds.feed_file(settings, catalogue, name)
         feed = configured_feeds.resolve(store, feed_file, settings, dry=True)
         process.tune_garbage_collector()
-        importer = configured_feeds.make_importer(store, settings, catalogue, progress=progress)
+        importer = configured_feeds.make_importer(store, settings, catalogue, host)
         with naming(file):
             planned = importer.plan(feed, file)
     _print_plan(planned, catalogue if as_json else None)
@@ -71,29 +75,21 @@ def _run(
     feed_name: Callable[[Store], str],
     work: Callable[[Worker, Feed], Run],
 ) -> int:
-    with _progress(as_json) as progress, opened_store(settings) as store:
+    with _terminal(settings, as_json) as host, opened_store(settings) as store:
         name = feed_name(store)
         catalogue = stores.catalogue_of(store, settings, remember=True)
         feed_file = configured_feeds.feed_file(settings, catalogue, name)
         feed = configured_feeds.resolve(store, feed_file, settings)
         process.tune_garbage_collector()
-        arrival = _arrival(store, settings, catalogue, progress)
+        arrival = _arrival(store, settings, catalogue, host)
         run = work(Worker(arrival, {name: feed}, drop=settings.drop.folder), feed)
     if as_json or run.state is not RunState.FAILED:
         _print_run(run, as_json)
     return _import_code(run)
 
 
-def _arrival(
-    store: Store, settings: Settings, catalogue: Catalogue, progress: Progress | None = None
-) -> ArrivalContext:
-    """Return the context of runs. It says that a command waits, because another process runs the feed."""
-
-    def say(feed: str) -> None:
-        remark(f"syncd: waiting: another process runs a file of feed {clean(feed)}")
-
-    importer = configured_feeds.make_importer(store, settings, catalogue, progress=progress)
-    return ArrivalContext(store, importer, waits=say)
+def _arrival(store: Store, settings: Settings, catalogue: Catalogue, host: Host) -> ArrivalContext:
+    return ArrivalContext(store, configured_feeds.make_importer(store, settings, catalogue, host), host)
 
 
 def _print_run(run: Run, as_json: bool) -> None:
@@ -113,21 +109,34 @@ def _import_code(run: Run) -> int:
     return DONE
 
 
+class _Terminal(Host):
+    """The command as runs see it: it moves the ``bar``, if there is one, and says that it waits."""
+
+    def __init__(self, settings: Settings, bar: rich.progress.Progress | None = None) -> None:
+        super().__init__(configured_feeds.scratch_folder(settings))
+        self._bar = bar
+        self._task = bar.add_task("reading") if bar is not None else None
+
+    def progress(self, phase: str, done: int, total: int) -> None:
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, description=phase, completed=done, total=total or None)
+
+    def waits(self, feed: str) -> None:
+        remark(f"syncd: waiting: another process runs a file of feed {clean(feed)}")
+
+
 @contextmanager
-def _progress(quiet: bool) -> Iterator[Progress | None]:
-    """Yield a function that moves a progress bar, or None if standard error is not a terminal."""
+def _terminal(settings: Settings, quiet: bool) -> Iterator[Host]:
+    """Yield the host of a command, with a progress bar if standard error is a terminal."""
     if quiet or not sys.stderr.isatty():
-        yield None
+        yield _Terminal(settings)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description:9}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading")
-        yield lambda phase, done, total: bar.update(
-            task, description=phase, completed=done, total=total or None
-        )
+        yield _Terminal(settings, bar)
 
 
 # -- decisions -----------------------------------------------------------------------------------------------------
@@ -139,7 +148,7 @@ def decide_run(settings: Settings, as_json: bool, number: int, *, approved: bool
         catalogue = stores.catalogue_of(store, settings, remember=True)
         file = _file_of_run(store, settings, catalogue, number) if approved else None
         feed = configured_feeds.resolve(store, file, settings) if file is not None else None
-        arrival = _arrival(store, settings, catalogue)
+        arrival = _arrival(store, settings, catalogue, _Terminal(settings))
         run = decide(arrival, settings.drop.folder, number, feed, approved=approved)
     _print_run(run, as_json)
     return FAILED if run.state is RunState.FAILED else DONE
@@ -162,7 +171,7 @@ def revert_run(settings: Settings, as_json: bool, number: int, *, plan: bool, ye
             planned = plan_revert(store, number, policy, on_change=changes.append)
             _print_revert(planned, changes, catalogue if as_json else None)
             return DONE
-        arrival = _arrival(store, settings, catalogue)
+        arrival = _arrival(store, settings, catalogue, _Terminal(settings))
         why, digest, drop = f"run {number} was reverted" if pause else None, None, settings.drop.folder
         while isinstance(
             run := revert(arrival, drop, number, policy, agreed=digest, yes=yes, pause=why), RevertPlan

@@ -4,9 +4,9 @@ files of them as the settings say."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from pathlib import Path
 from typing import Protocol
 
 import structlog
@@ -18,7 +18,7 @@ from syncd.feeds.configuration import FeedConfig, FeedDefaults, FeedFile, read_f
 from syncd.logs import Event
 from syncd.store import Store, employers
 from syncd.store import feeds as stored_feeds
-from syncd.sync.run import Feed, Importer, Progress, RunContext
+from syncd.sync.run import Feed, Host, Importer, RunContext
 
 log = structlog.get_logger("syncd.service")
 
@@ -154,17 +154,11 @@ def _owner(store: Store | None, config: FeedConfig) -> Employer:
     raise ConfigError([f"{config.name}.toml: employer: no employer {config.employer!r}; {way}"])
 
 
-def make_importer(
-    store: Store,
-    settings: Settings,
-    catalogue: Catalogue,
-    *,
-    stop: Callable[[], bool] = lambda: False,
-    progress: Progress | None = None,
-    trusts: Callable[[datetime], bool] = lambda now: True,
-) -> Importer:
-    """Return the importer. Its scratch files are beside the store, where there is space."""
-    scratch = settings.store.path.parent if settings.store.path is not None else None
+def scratch_folder(settings: Settings) -> Path | None:
+    """Return the folder for scratch files: that of the store, where there is space."""
+    return settings.store.path.parent if settings.store.path is not None else None
+
+
+def make_importer(store: Store, settings: Settings, catalogue: Catalogue, host: Host) -> Importer:
     processes = min(MAX_HELPERS, len(os.sched_getaffinity(0)) - 1)  # of the cores that this process may use
-    context = RunContext(store, catalogue, settings.limits, stop, progress, scratch, processes, trusts=trusts)
-    return Importer(context)
+    return Importer(RunContext(store, catalogue, settings.limits, host, processes))

@@ -9,9 +9,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,12 +26,18 @@ from syncd.logs import Event, flush
 from syncd.notify import Notifier, Sending, pages_of, ways_of
 from syncd.service import exposure, housekeeping, process, stores
 from syncd.service.clock_check import ClockCheck
-from syncd.service.configured_feeds import ConfiguredFeeds, FeedsInForce, load_feeds, make_importer
+from syncd.service.configured_feeds import (
+    ConfiguredFeeds,
+    FeedsInForce,
+    load_feeds,
+    make_importer,
+    scratch_folder,
+)
 from syncd.service.housekeeping import DegradedFeeds, Housekeeping, Refresher, repeat
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
 from syncd.service.supervision import Readiness, SystemdNotifier, watch_the_loop
-from syncd.service.sync_thread import Heartbeat, SyncThreads
+from syncd.service.sync_thread import DaemonHost, Heartbeat, SyncThreads
 from syncd.service.watcher import Watcher
 from syncd.store import Store
 from syncd.sync import make_drop_folder
@@ -82,7 +87,8 @@ class Daemon:
         self._clock = ClockCheck(store)
         self._feeds = FeedsInForce(configured)
         self._metrics = Metrics(store, self._feeds, self._times)
-        arrival = self._arrival(self._must_stop, trusts=self._clock.trusts)
+        host = self._host(self._clock, self._heartbeat)
+        arrival = ArrivalContext(store, make_importer(store, settings, catalogue, host), host)
         worker = Worker(arrival, configured.feeds, unusable=configured.degraded, drop=drop.folder)
         self._sync = SyncThreads(worker, drop.rescan, self._heartbeat, self._stopping, RUNS_AT_ONCE)
         self._feeds.folders = self._sync
@@ -97,14 +103,9 @@ class Daemon:
         self._tasks: set[asyncio.Task[object]] = set()
         self._reloading = asyncio.Lock()
 
-    def _arrival(
-        self, stop: Callable[[], bool], trusts: Callable[[datetime], bool] = lambda now: True
-    ) -> ArrivalContext:
-        """Return the context of runs. ``trusts``: whether a run may decide by the date; where a person decides, it may."""
-        importer = make_importer(self._store, self._settings, self._catalogue, stop=stop, trusts=trusts)
-        return ArrivalContext(
-            self._store, importer, stop=stop, ended=self._metrics.ran, trusts=self._clock.trusts
-        )
+    def _host(self, clock: ClockCheck | None = None, heartbeat: Heartbeat | None = None) -> DaemonHost:
+        scratch = scratch_folder(self._settings)
+        return DaemonHost(scratch, self._stopping, self._metrics, clock, heartbeat)
 
     async def run(self) -> None:
         self._handle_signals()
@@ -153,8 +154,10 @@ class Daemon:
         return urls
 
     def _console(self, prefix: str) -> Console:
-        """Return the pages. A run that the operator starts is not a sign of life of the threads that take files."""
-        arrival = self._arrival(self._stopping.is_set)
+        """Return the operator's pages. The runs that the operator starts stop with the service, may decide by any date, and
+        are not a sign of life of the threads that take files."""
+        importer = make_importer(self._store, self._settings, self._catalogue, self._host())
+        arrival = ArrivalContext(self._store, importer, self._host(self._clock))
         return Console(
             self._store,
             self._settings,
@@ -199,11 +202,6 @@ class Daemon:
             task.add_done_callback(self._tasks.discard)
 
     # -- while running -----------------------------------------------------------------------------------
-
-    def _must_stop(self) -> bool:
-        """Return whether the worker has to stop. It asks at every batch edge, so each call is a sign of progress."""
-        self._heartbeat.beat()
-        return self._stopping.is_set()
 
     def _handle_signals(self) -> None:
         loop = asyncio.get_running_loop()

@@ -6,12 +6,17 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
 
 import structlog
 
+from syncd.domain import Run
 from syncd.logs import Event
+from syncd.service.clock_check import ClockCheck
+from syncd.service.metrics import Metrics
 from syncd.sync.arrival import Worker
-from syncd.sync.run import Feed
+from syncd.sync.run import Feed, Host
 
 log = structlog.get_logger("syncd.service")
 
@@ -45,6 +50,33 @@ class Heartbeat:
     def silence(self) -> float:
         now = self._monotonic()
         return max((now - last for last in tuple(self._last.values())), default=0.0)
+
+
+class DaemonHost(Host):
+    """The daemon as runs see it: they stop with it, and are counted when they end. ``clock``: None where a person decides, by any
+    date. ``heartbeat``: of the threads that take files: each question is a sign of progress."""
+
+    def __init__(
+        self,
+        scratch: Path | None,
+        stopping: threading.Event,
+        metrics: Metrics,
+        clock: ClockCheck | None = None,
+        heartbeat: Heartbeat | None = None,
+    ) -> None:
+        super().__init__(scratch)
+        self._stopping, self._metrics, self._clock, self._heartbeat = stopping, metrics, clock, heartbeat
+
+    def stop(self) -> bool:
+        if self._heartbeat is not None:
+            self._heartbeat.beat()
+        return self._stopping.is_set()
+
+    def trusts(self, now: datetime) -> bool:
+        return self._clock is None or self._clock.trusts(now)
+
+    def ended(self, run: Run) -> None:
+        self._metrics.ran(run)
 
 
 class SyncThreads:

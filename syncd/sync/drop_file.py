@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,6 +15,8 @@ from syncd.sync import folders
 
 #: The code of the error for a file that is written to while it is read.
 FILE_CHANGED = "file_changed"
+#: Bytes that are read at once.
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +38,8 @@ class DropFile:
 
     @classmethod
     def at(cls, path: Path, name: str | None = None) -> DropFile:
-        """Return the file at ``path`` as it is now. Raises FileNotFoundError, and FeedError ``not_a_feed`` for what is not a
-        file."""
+        """Return the file at ``path`` as it is now. Raises FileNotFoundError, and FeedError ``not_a_feed`` for anything but
+        a file."""
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise FeedError("not_a_feed", f"this is {kind_of(status.st_mode)}, not a file")
@@ -45,7 +48,7 @@ class DropFile:
 
     @classmethod
     def opened(cls, folder_fd: int, folder: Path, entry: str, name: str) -> DropFile | None:
-        """Open a file in the open folder at ``folder``. Return None for what is not a regular file, has another name, or is
+        """Open a file in the open folder at ``folder``. Return None if it is not a regular file, has another name, or is
         gone. Locks that a partner holds on the file do not matter. Raises OSError."""
         try:
             fd = folders.open_regular(entry, folder_fd)
@@ -62,7 +65,7 @@ class DropFile:
 
     @property
     def age(self) -> tuple[int, str]:
-        """What files are sorted by, the oldest first."""
+        """The key by which files are sorted, the oldest first."""
         return self.signature.mtime_ns, self.name
 
     @property
@@ -76,7 +79,7 @@ class DropFile:
 
     @property
     def path(self) -> Path:
-        """The path for reading: that of the open file, whatever lies under its name by now."""
+        """The path for reading: that of the open file, even if another lies under its name by now."""
         path = self.folder / self.entry
         return path if self.fd < 0 else folders.descriptor_path(self.fd, path)
 
@@ -96,10 +99,18 @@ class DropFile:
 
     def again(self) -> DropFile:
         """Return the same file with its present size and times. Raises as ``at``."""
-        found = DropFile.at(self.path)
-        return DropFile(
-            self.folder, self.entry, self.name, found.signature, found.ctime_ns, self.fd, self.folder_fd
-        )
+        now = DropFile.at(self.path)
+        return replace(self, signature=now.signature, ctime_ns=now.ctime_ns)
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the bytes of the file. Raises OSError, and FeedError ``file_changed`` for a file that has grown."""
+        done = 0
+        with self.open() as file:
+            while block := file.read(_BLOCK):
+                done += len(block)
+                if done > self.size:
+                    raise self.changed()
+                yield block
 
     def check_unchanged(self) -> None:
         """Raise FeedError ``file_changed`` if the file has been written to since this value was made."""

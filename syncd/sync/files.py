@@ -1,4 +1,4 @@
-"""Files on their way through a feed's folder: what they are called, and how they are copied, written and moved.
+"""Files on their way through a feed's folder: their names, and how they are copied, written and moved.
 
 A partner may put anything under any name into ``done/`` and ``failed/``, at any moment, and may replace these folders. So
 each file is written in a folder that only syncd's user can enter, and then moved. Nothing there is opened, followed, waited
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
 import os
 import re
 import secrets
+import shutil
 import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from io import FileIO
 from typing import IO
 
 from syncd.sync.folders import REPORT_MODE, mode_of
@@ -48,14 +49,14 @@ def short_name(name: str) -> str:
 
 
 def claim_name(token: str, name: str) -> str:
-    """Return what a claimed file is called: 8 hex digits and its name."""
+    """Return the name of a claimed file: 8 hex digits and its name."""
     return f"{token}-{short_name(display_name(name))}"
 
 
 def parse_claim(name: str) -> tuple[str, str] | None:
     """Return (8 hex digits, the file's name) of a claimed file, None for anything else."""
-    found = _CLAIM.fullmatch(name)
-    return (found[1], found[2]) if found else None
+    match = _CLAIM.fullmatch(name)
+    return (match[1], match[2]) if match else None
 
 
 def filed_name(run_id: int, name: str, copy: int = 1) -> str:
@@ -70,70 +71,37 @@ def is_filed_as(name: str, run_id: int, file: str) -> bool:
 
 
 def rejected_beside(stem: str, names: Iterable[str]) -> str | None:
-    """Return what the name of the file of rejected records adds to ``stem``; None if none of ``names`` is that file's."""
+    """Return the ending that the file of rejected records adds to ``stem``; None if none of ``names`` is that file's."""
     added = (name.removeprefix(stem) for name in names if name.startswith(stem))
     return next((suffix for suffix in added if _REJECTED.fullmatch(suffix)), None)
 
 
 def parse_filed(name: str) -> int | None:
     """Return the number of the run that filed ``name``, None for a name that no run makes."""
-    found = _FILED.match(name)
-    return int(found[1]) if found else None
+    match = _FILED.match(name)
+    return int(match[1]) if match else None
 
 
-#: The request to share the blocks of another file (linux/fs.h).
-_FICLONE = 0x40049409
-#: Bytes that the kernel copies, and that are read, between two calls of ``progress``.
-_IN_KERNEL, _READ = 16 * 1024 * 1024, 1024 * 1024
+#: Bytes that the kernel copies at once.
+_COPY_BYTES = 1 << 24
 
 
-def copy_into(
-    source: int, name: str, folder: int, size: int, progress: Callable[[int, int], None] | None
-) -> None:
-    """Write a durable copy of the open file ``source``, ``size`` bytes long, as ``name`` into ``folder``. ``progress``
-    is called with the bytes done and ``size``. Raises OSError.
+def copy_into(source: FileIO, name: str, folder: int) -> None:
+    """Write a durable copy of ``source``, which is at its beginning, as ``name`` into ``folder``. Raises OSError.
 
-    The copy is a clone where the file system has them (XFS, Btrfs): it shares blocks until one of the files is written
-    to, and takes no time. Elsewhere the kernel copies, and where it cannot, this process does.
-
-    The copy is never a hard link, though that would be as fast: a process that writes to the source would then change
-    the file during its run, and the file that is kept in ``done/``."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    copy = os.open(name, flags, 0o640, dir_fd=folder)
-    try:
-        report = progress or (lambda done, all: None)
-        if _cloned(source, copy):
-            report(size, size)
-        else:
-            _copy(source, copy, size, report)
-        os.fsync(copy)
-    finally:
-        os.close(copy)
+    Where the file system can (XFS, Btrfs), the kernel makes a clone, which shares blocks until one of the files is written to.
+    The copy is never a hard link: a process that writes to the source would then change the file during its run, and the
+    file that is kept in ``done/``."""
+    with open(os.open(name, _NEW_FILE, 0o640, dir_fd=folder), "wb") as copy:
+        with suppress(OSError):  # the rest is read and written below, where a fault of the disk comes again
+            while os.copy_file_range(source.fileno(), copy.fileno(), _COPY_BYTES):
+                pass
+        shutil.copyfileobj(source, copy)
+        copy.flush()
+        os.fsync(copy.fileno())
 
 
-def _cloned(source: int, copy: int) -> bool:
-    try:
-        fcntl.ioctl(copy, _FICLONE, source)
-    except OSError:
-        return False
-    return True
-
-
-def _copy(source: int, copy: int, size: int, progress: Callable[[int, int], None]) -> None:
-    done = 0
-    with suppress(OSError):  # the rest is read and written below, where a fault of the disk comes again
-        while count := os.copy_file_range(source, copy, _IN_KERNEL):
-            done += count
-            progress(done, size)
-    while chunk := os.read(source, _READ):
-        written = 0
-        while written < len(chunk):
-            written += os.write(copy, chunk[written:])
-        done += len(chunk)
-        progress(done, size)
-
-
-#: What the names of files that are being written begin with.
+#: The beginning of the names of files that are being written.
 DRAFT = ".draft-"
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOREPLACE = 1
@@ -142,8 +110,8 @@ _renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 
 
 def write_draft(private: int, content: Content) -> str:
-    """Write a new file of a random name into a private folder, durably; return the name. Raises OSError and what ``content``
-    raises, and leaves nothing then."""
+    """Write a new file of a random name into a private folder, durably; return the name. After an error, such as one that
+    ``content`` raises, no file is left."""
     name = f"{DRAFT}{secrets.token_hex(8)}"
     fd = os.open(name, _NEW_FILE, REPORT_MODE, dir_fd=private)
     try:
@@ -158,7 +126,7 @@ def write_draft(private: int, content: Content) -> str:
 
 
 def discard(folder: int, name: str) -> None:
-    """Remove what lies under ``name``, if it is there and is not a folder."""
+    """Remove the entry ``name``, if it is there and is not a folder."""
     with suppress(FileNotFoundError, IsADirectoryError, PermissionError):
         os.unlink(name, dir_fd=folder)
 
@@ -180,8 +148,8 @@ def move(source: int, name: str, target: int, wanted: str) -> None:
 def is_own_file(folder: int, name: str) -> bool:
     """Return whether ``name`` is a file that syncd's user made and that has no other name."""
     with suppress(FileNotFoundError):
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and found.st_nlink == 1
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and status.st_nlink == 1
     return False
 
 
@@ -200,10 +168,10 @@ def replace_own_file(private: int, content: Content, folder: int, name: str) -> 
 
 def inherit_group(private: int, name: str, folder: int) -> None:
     """Give a file of syncd's own the group that it would have if it had been made in ``folder``, and let that read it."""
-    found = os.fstat(folder)
-    if found.st_mode & stat.S_ISGID:
+    status = os.fstat(folder)
+    if status.st_mode & stat.S_ISGID:
         with suppress(PermissionError):  # a group that syncd's user is not in
-            os.chown(name, -1, found.st_gid, dir_fd=private, follow_symlinks=False)
+            os.chown(name, -1, status.st_gid, dir_fd=private, follow_symlinks=False)
     if stat.S_ISREG(mode_of(name, private)):
         with suppress(PermissionError):  # a file system that keeps no modes
             os.chmod(name, REPORT_MODE, dir_fd=private)

@@ -1,5 +1,5 @@
-"""The folders of a feed and what lies in them, opened by descriptor and never through a link, so that no rename leads out of
-the drop folder. A folder that cannot be used raises UnusableFolder with its path and what to do."""
+"""The folders of a feed and the files in them, opened by descriptor and never through a link, so that no rename leads out of
+the drop folder. A folder that cannot be used raises UnusableFolder with its path and the remedy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OPEN_FILES = Path("/proc/self/fd")
 
 
 class Signature(NamedTuple):
-    """What changes when a file is written to or replaced."""
+    """The values that change when a file is written to or replaced."""
 
     device: int
     inode: int
@@ -40,8 +40,8 @@ class Signature(NamedTuple):
     mtime_ns: int
 
     @classmethod
-    def of(cls, found: os.stat_result) -> Signature:
-        return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    def of(cls, status: os.stat_result) -> Signature:
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def descriptor_path(fd: int, real: Path) -> Path:
@@ -67,7 +67,7 @@ def has_other_name(fd: int) -> bool:
 
 
 def unopened(error: OSError) -> str:
-    """Return why a file of a partner cannot be opened, and what to do."""
+    """Return why a file of a partner cannot be opened, and the remedy."""
     if error.errno == errno.EAGAIN:
         return "it cannot be opened: the process that wrote it holds a lease on it"
     return f"it cannot be opened: {error.strerror}; syncd's user needs to read it"
@@ -86,7 +86,7 @@ def try_lock(fd: int) -> bool:
 
 
 def mode_of(name: str, folder: int) -> int:
-    """Return the type and rights of what lies under ``name``, 0 for nothing."""
+    """Return the type and rights of the entry ``name``, 0 if there is none."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except FileNotFoundError:
@@ -95,7 +95,7 @@ def mode_of(name: str, folder: int) -> int:
 
 @contextmanager
 def open_folder(folder: Path) -> Iterator[int]:
-    """Open a folder that is not a link. Raises UnusableFolder for what is not a folder, OSError."""
+    """Open a folder that is not a link. Raises UnusableFolder for anything else, OSError."""
     fd = _open(folder, folder)
     try:
         yield fd
@@ -138,7 +138,7 @@ def ensure_subfolder(folder: Path, name: str) -> Iterator[int]:
 
 
 def make_feed_folder(folder: Path) -> None:
-    """Make the feed's folder, and the drop folder above it, where they are missing. What exists keeps its rights. Raises
+    """Make the feed's folder, and the drop folder above it, where they are missing; others keep their rights. Raises
     OSError."""
     make_drop_folder(folder.parent)
     _make(folder, FEED_MODE)
@@ -169,11 +169,11 @@ def _made(name: str, outer: int) -> bool:
 
 
 def _set_mode(fd: int, mode: int) -> None:
-    """Give an open folder these rights, whatever the umask, if it is this user's. Where the system lets no process set
+    """Give an open folder these rights, not those of the umask, if it is this user's. Where the system lets no process set
     the set-group-ID bit (``RestrictSUIDSGID=`` of systemd), the folder has it only if it inherited it."""
-    found = os.fstat(fd)
-    now = stat.S_IMODE(found.st_mode)
-    if now == mode or found.st_uid != os.geteuid():
+    status = os.fstat(fd)
+    now = stat.S_IMODE(status.st_mode)
+    if now == mode or status.st_uid != os.geteuid():
         return
     try:
         os.fchmod(fd, mode)

@@ -15,7 +15,7 @@ from syncd.service.listeners import make_operator_app
 from syncd.sync.arrival import ArrivalContext
 from syncd.sync.run import Feed
 from syncd.web import controls_of, health_of
-from tests.sync.board import Board
+from tests.sync.board import Board, FakeHost
 from tests.sync.board_fixtures import board_fixture, clock_fixture, store_fixture  # noqa: F401
 
 TOKEN = "hush-hush"
@@ -48,7 +48,7 @@ class World:
 
     def console(self, prefix="", gate=None):
         board = self.board
-        arrival = ArrivalContext(board.store, board.importer, trusts=lambda now: self.trusted)
+        arrival = ArrivalContext(board.store, board.importer, FakeHost(trusts=lambda now: self.trusted))
         parts: dict[str, Any] = {"configured": self, "arrival": arrival, "health": self.health}
         return Console(board.store, self.settings, board.catalogue, **parts, prefix=prefix, gate=gate)
 

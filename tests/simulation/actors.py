@@ -21,6 +21,7 @@ from tests.simulation.engine import CATALOGUE
 from tests.simulation.layer import Process
 from tests.simulation.scene import Scene
 from tests.simulation.service import Service
+from tests.sync.board import FakeHost
 
 _KEY = Actor(ActorKind.KEY, 1)
 #: How often a command in the middle of the service's work asks whether to stop, before a person stops it.
@@ -159,7 +160,7 @@ class Operators:
             known = scene.engine.feeds(store)
             importer = scene.engine.importer(store, lambda: False)
             number, drop = held.run.id, scene.engine.drop
-            context = ArrivalContext(store, importer, sleep=self._waiting())
+            context = ArrivalContext(store, importer, FakeHost(sleep=self._waiting()))
             decide(context, drop, number, known[feed], approved=approves)
 
         with scene.ledger.decision(held, approves=approves):
@@ -189,9 +190,8 @@ class Operators:
 
         def revert_it(store: Store) -> None:
             known = self._scene.engine.feeds(store)
-            context = ArrivalContext(
-                store, self._scene.engine.importer(store, lambda: False), sleep=self._waiting()
-            )
+            importer = self._scene.engine.importer(store, lambda: False)
+            context = ArrivalContext(store, importer, FakeHost(sleep=self._waiting()))
             revert(context, drop, number or 0, known[feed].config.policy, yes=True)
 
         if number is not None:

@@ -30,6 +30,7 @@ from syncd.sync.arrival import ArrivalContext, Worker
 from syncd.sync.run import Feed, Importer, RunContext, ending, planner, reading
 from tests.clock import ZONE, Clock
 from tests.stores import POSTGRES, copy_store, server, store_url
+from tests.sync.board import FakeHost
 
 CATALOGUE = Catalogue.default()
 #: The employers: that of all feeds but one, and that of the feed ``foreign``, whose jobs have the same references.
@@ -132,20 +133,12 @@ class Engine:
         return found
 
     def importer(self, store: Store, stop: Any, **options: Any) -> Importer:
-        return Importer(RunContext(store, CATALOGUE, scratch=self.scratch, stop=stop, **options))
+        return Importer(RunContext(store, CATALOGUE, host=FakeHost(self.scratch, stop=stop, **options)))
 
     def worker(self, store: Store, known: dict[str, Feed], stop: Any, **options: Any) -> Worker:
         importer = self.importer(store, stop, **options)
-        context = ArrivalContext(
-            store,
-            importer,
-            self.scratch,
-            monotonic=self.monotonic,
-            sleep=self.sleep,
-            stop=stop,
-            **options,
-        )
-        return Worker(context, known, drop=self.drop)
+        host = FakeHost(self.scratch, monotonic=self.monotonic, sleep=self.sleep, stop=stop, **options)
+        return Worker(ArrivalContext(store, importer, host), known, drop=self.drop)
 
 
 class Daemon:

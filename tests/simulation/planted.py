@@ -131,7 +131,9 @@ def _degraded_feed_blocks_others(patch: Patch) -> None:
     def tick(self: worker.Worker) -> list[Any]:
         self.wake()
         ended: list[Any] = []
-        while not (self.waiting or self.degraded or self._ctx.stop()) and (some := self.work()) is not None:
+        while (
+            not (self.waiting or self.degraded or self._ctx.host.stop()) and (some := self.work()) is not None
+        ):
             ended += some
         return ended
 

@@ -15,6 +15,7 @@ from syncd.domain import (
     ActorKind,
     Catalogue,
     Employer,
+    FeedLimits,
     FeedWarning,
     Job,
     RejectedRow,
@@ -29,14 +30,23 @@ from syncd.store.jobs import upsert
 from syncd.sync.drop_file import DropFile
 from syncd.sync.files import Content, filed_name
 from syncd.sync.report import whole_report
-from syncd.sync.run import Feed, Importer, Progress, RejectsWriter, RunContext
+from syncd.sync.run import Feed, Host, Importer, RejectsWriter, RunContext
 from tests.clock import Clock
 
 T = TypeVar("T")
+Progress = Callable[[str, int, int], None]
 Row = dict[str, Any]
 
 #: A description that is long enough to lose half of its text.
 LONG_TEXT = "<p>" + "We look for somebody who cooks well and likes to do so every day. " * 4 + "</p>"
+
+
+class FakeHost(Host):
+    """A host of which a test replaces some ``methods``."""
+
+    def __init__(self, scratch: Path | None = None, **methods: Callable[..., Any]) -> None:
+        super().__init__(scratch)
+        self.__dict__.update(methods)
 
 
 class Board:
@@ -49,8 +59,12 @@ class Board:
         self.employer = employer or store.write(lambda tx: employers.add(tx, "Acme Ltd."))
         self.importer = self.make_importer()
 
-    def make_importer(self, **options: Any) -> Importer:
-        return Importer(RunContext(self.store, self.catalogue, scratch=self.folder, **options))
+    def make_importer(
+        self, *, limits: FeedLimits | None = None, processes: int = 0, **methods: Callable[..., Any]
+    ) -> Importer:
+        """Return an importer in a FakeHost of these ``methods``."""
+        host = FakeHost(self.folder, **methods)
+        return Importer(RunContext(self.store, self.catalogue, limits or FeedLimits(), host, processes))
 
     def make_importer_that_stops(self, phase: str) -> Importer:
         """Return an importer that is stopped after its first batch of ``phase``."""

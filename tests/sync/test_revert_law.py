@@ -32,7 +32,7 @@ from syncd.sync.run import (
 from tests.amounts import examples
 from tests.clock import START, ZONE, Clock
 from tests.stores import store_url
-from tests.sync.board import Board, Row
+from tests.sync.board import Board, FakeHost, Row
 
 FEEDS = {
     "plain": "",
@@ -95,17 +95,15 @@ class Past:
         """Revert the run. With ``cut`` the first attempt ends after that number of batches."""
         store, batches = self.board.store, itertools.count()
 
-        def stop(*_: object) -> None:
-            if next(batches) == cut:
-                raise Stopped
+        host = FakeHost(stop=lambda: next(batches) == cut)
 
         policy = next(iter(self.feeds.values())).config.policy
         planned = plan_revert(store, run_id, policy)
         run = store.write(lambda tx: begin_revert(tx, run_id))
         try:
-            run = carry_out_revert(store, run, stop)
+            run = carry_out_revert(store, run, host)
         except Stopped:
-            run = carry_out_revert(store, run)
+            run = carry_out_revert(store, run, FakeHost())
         self.picture()
         self.runs.append((run.id, len(self.pictures) - 1))
         assert replace(run.counts, warnings=0) == replace(planned.counts, warnings=0)

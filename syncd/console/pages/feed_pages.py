@@ -172,7 +172,7 @@ def _feed(tx: Tx, visit: Visit, file: FeedFile, page: int) -> dict[str, Any]:
         "now": now,
         "feed": feed_view(tx, file, settings.drop.folder, settings.timezone),
         "paused": file.name in feeds.paused(tx),
-        "trusted": console.arrival.trusts(now),
+        "trusted": console.arrival.host.trusts(now),
         "held": [run.id for run in runs.waiting(tx) if run.feed == file.name],
         "runs": [run_json(run) for run in listed],
         "going": [run_json(run) for run in runs.unfinished(tx) if run.feed == file.name],

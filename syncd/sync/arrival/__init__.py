@@ -3,19 +3,18 @@
 The way of a file (docs/reconciliation.md "When a file is taken"), in four modules:
 
 1. ``worker``       Each feed has its turn.
-2. ``feed_queue``   One visit to a feed, under its lock (``feed_lock``). The file of a run that a dead process left comes first,
+2. ``feed_queue``   One visit to a feed, under its lock (``context``). The file of a run that a dead process left comes first,
                     then the complete files (``inbox``), the oldest first. A file is claimed: renamed into ``.claimed/``
                     (``claims``; ``syncd import`` copies it there). After a turn that failed the feed has a pause.
 3. ``run_file``     Its run is begun in the store, taken to its end by the importer, and reported.
 4. ``file_away``    Reports and file are moved to ``done/`` or ``failed/``; ``feed_folder`` removes them later.
 
-A person's decision on a held run needs the same lock (``decisions``), and so does a revert (``reverts``). A process that
-dies leaves the file in ``.claimed/``. What failed for a reason that can pass is tried again (``context``).
-``partner_access`` opens a feed's folder to the group of its partner; ``folder_contents`` shows people what lies there."""
+A person's decision on a run needs the same lock (``decisions``). A process that dies leaves the file in ``.claimed/``. A step
+that failed for a reason that can pass is tried again (``context``). ``feed_folder`` opens a feed's folder to the group of its
+partner; ``inbox`` also shows people the files that lie there."""
 
 from syncd.sync.arrival.context import ArrivalContext
-from syncd.sync.arrival.decisions import decide
-from syncd.sync.arrival.folder_contents import look_into
-from syncd.sync.arrival.partner_access import FolderRights, open_to_group
-from syncd.sync.arrival.reverts import revert
+from syncd.sync.arrival.decisions import decide, revert
+from syncd.sync.arrival.feed_folder import FolderRights, open_to_group
+from syncd.sync.arrival.inbox import look_into
 from syncd.sync.arrival.worker import Worker

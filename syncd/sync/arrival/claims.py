@@ -7,7 +7,6 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from syncd.sync import files, folders
 from syncd.sync.arrival.inbox import UnexpectedFile
 from syncd.sync.drop_file import FILE_CHANGED, DropFile
 
-#: What the name of a copy begins with while it is made.
+#: The beginning of the name of a copy while it is made.
 COPY = ".copy-"
 
 
@@ -54,7 +53,7 @@ class Claims:
             return claimed
 
     def claimed(self) -> list[DropFile]:
-        """Return the claimed files, the oldest first. Some are what a process left when it died."""
+        """Return the claimed files, the oldest first, those of processes that died among them."""
         place = self.folder / folders.CLAIMED
         there = []
         with folders.open_folder(self.folder) as folder, folders.open_folder_in(folder, place) as claims:
@@ -82,7 +81,7 @@ class Claims:
             return sorted(filter(files.parse_claim, os.listdir(claims)))
 
     def unexpected(self) -> list[UnexpectedFile]:
-        """Return what replaced a file in the moment of its claim and is not a file, and files that cannot be opened."""
+        """Return the things that replaced a file in the moment of its claim, and files that cannot be opened."""
         with folders.open_subfolder(self.folder, folders.CLAIMED) as claims:
             faults = [(name, _fault(name, claims)) for name in self.names()]
         return [
@@ -92,8 +91,8 @@ class Claims:
         ]
 
     def _note_marker(self, folder: int, claims: int, claim: str, name: str) -> str | None:
-        """Note, before a file is claimed, which marker it has; return the name of the note. If this process dies, the marker of
-        the next file of that name is not taken for it, whatever the clock says."""
+        """Note, before a file is claimed, its marker; return the name of the note. If this process dies, the marker of the next
+        file of that name is not taken for it, even if the clock was set."""
         if (marker := self._marker_of(folder, name)) is None:
             return None
         note = _marker_note(claim[:8], marker)
@@ -118,13 +117,13 @@ class Claims:
         return None
 
 
-#: What the name of a note has behind the digits of the claimed file.
+#: The part of the name of a note behind the digits of the claimed file.
 _NOTE = ".marker-"
 
 
 def _marker_note(token: str, marker: os.stat_result) -> str:
-    """Return the name of the note that the file that is claimed with this token had this marker. Whatever a partner does with
-    a marker changes the time of its last change."""
+    """Return the name of the note that the file that is claimed with this token had this marker. Each change of a marker
+    changes its ``st_ctime``."""
     return f".{token}{_NOTE}{marker.st_ino}-{marker.st_ctime_ns}"
 
 
@@ -133,16 +132,13 @@ def is_marker_note(name: str) -> bool:
     return name.startswith(_NOTE, 9)
 
 
-def copy_in(
-    feed: Path, path: Path, progress: Callable[[int, int], None] | None = None, *, name: str | None = None
-) -> DropFile:
+def copy_in(feed: Path, path: Path, *, name: str | None = None) -> DropFile:
     """Return a claimed copy of the regular file ``path``, open, which is durable before it gets its name. Call it under the
-    feed's lock. ``feed`` is the feed's folder; ``progress`` is called with the bytes done and all bytes; ``name``: the
-    file's, if it is not that of ``path``.
+    feed's lock. ``feed`` is the feed's folder; ``name``: the file's, if it is not that of ``path``.
 
     Raises OSError, and FeedError ``not_a_feed`` (not a regular file) or ``file_changed`` (it changed meanwhile)."""
     with (
-        open(path, "rb", opener=_open_nonblocking) as source,
+        open(path, "rb", opener=_open_nonblocking, buffering=0) as source,
         folders.open_subfolder(feed, folders.CLAIMED) as claims,
     ):
         status = os.fstat(source.fileno())
@@ -151,7 +147,7 @@ def copy_in(
         token = _unused_token({name[:8] for name in os.listdir(claims)})
         name = name or path.name
         copy, claim = f"{COPY}{token}", files.claim_name(token, name)
-        files.copy_into(source.fileno(), copy, claims, status.st_size, progress)
+        files.copy_into(source, copy, claims)
         if folders.Signature.of(os.fstat(source.fileno())) != folders.Signature.of(status):
             os.unlink(copy, dir_fd=claims)
             raise FeedError(FILE_CHANGED, f"{path} changed while it was copied")

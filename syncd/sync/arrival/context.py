@@ -1,12 +1,11 @@
-"""What all feeds of one worker share, and how a fault that can pass is waited for."""
+"""The parts that all feeds of one worker share, the wait for a fault that can pass, and the lock of a feed: one process at a time
+changes its state."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
-from pathlib import Path
 from typing import TypeVar
 
 import structlog
@@ -16,12 +15,15 @@ from syncd.domain import Run
 from syncd.errors import StoreBusy, StoreOverloaded
 from syncd.logs import Event
 from syncd.store import Store, Tx, runs
-from syncd.sync.run import DISK, ClockDoubted, Importer, Stopped, scratch_fault
+from syncd.sync import folders
+from syncd.sync.run import DISK, ClockDoubted, Feed, Host, Importer, scratch_fault
 
 log = structlog.get_logger("syncd.sync")
 T = TypeVar("T")
 #: Tries before other feeds get their turn.
 TRIES = 4
+#: Seconds between two attempts to get the lock of a feed, and after which a person is to know that a command waits for it.
+PAUSE, LONG_WAIT = 0.2, 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,32 +37,21 @@ class GivenUp:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalContext:
-    """``scratch`` as in RunContext. ``monotonic`` and ``sleep`` are in seconds. ``stop`` is asked between two files. ``at`` is
-    called after each step of a delivery with the step's name (``claimed``, ``begun``, ``run``, ``reported``, ``filed``):
-    tests end the process there. ``ended`` is called with each run that has its outcome, ``waits`` with the name of a feed for
-    whose lock a command waits longer than a second. ``trusts`` returns whether an instant can be trusted; while it cannot, no
-    file is run and nothing old is removed."""
+    """The parts that all feeds of one worker share."""
 
     store: Store
     importer: Importer
-    scratch: Path | None = None
-    monotonic: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
-    stop: Callable[[], bool] = lambda: False
-    at: Callable[[str], None] = lambda step: None
-    ended: Callable[[Run], None] = lambda run: None
-    waits: Callable[[str], None] = lambda feed: None
-    trusts: Callable[[datetime], bool] = lambda now: True
+    host: Host = field(default_factory=Host)
     given_up: GivenUp = field(default_factory=GivenUp)
 
     def retried(self, work: Callable[[], T]) -> T:
-        """Return ``work()``, tried again after a short pause while it fails in a way that can pass. Raises what the last
-        try raised."""
+        """Return ``work()``, tried again after a short pause while it fails in a way that can pass. Raise the error of the
+        last try."""
         retrying = Retrying(
             retry=retry_if_exception(_passes_soon),
             stop=stop_after_attempt(TRIES),
             wait=wait_exponential_jitter(multiplier=0.1, max=2.0, jitter=0.05),
-            sleep=self.sleep,
+            sleep=self.host.sleep,
             before_sleep=_log_retry,
             reraise=True,
         )
@@ -79,10 +70,38 @@ class ArrivalContext:
             return run, 0
         return self.write(lambda tx: runs.resume(tx, number))
 
-    def check_stop(self, why: str = "stopped between two files") -> None:
-        """Raise Stopped if the service is stopping."""
-        if self.stop():
-            raise Stopped(why)
+    # -- the lock of a feed ---------------------------------------------------------------------------------------
+
+    @contextmanager
+    def feed_lock(self, feed: Feed) -> Iterator[bool]:
+        """Yield whether this process alone may take, run and file files of the feed: False while another one does. The
+        folders inside that of the feed have to be there. Raises OSError, StoreError, UnusableFolder.
+
+        The lock lies beside the store, where no partner can hold or exchange it. A daemon with another store on the same
+        drop folder is kept away by a lock on ``.claimed/``, the folder itself, which only syncd's user can open."""
+        with self.store.feed_lock(feed.name) as mine:
+            if not mine:
+                yield False
+                return
+            with folders.open_subfolder(feed.folder, folders.CLAIMED) as claims:
+                yield folders.try_lock(claims)
+
+    @contextmanager
+    def awaited_lock(self, feed: Feed | str) -> Iterator[None]:
+        """Hold the lock of the feed, once no other process has it; for a name, the lock beside the store alone. Raises
+        Stopped when the service stops."""
+        slept = 0.0
+        while True:
+            lock = self.store.feed_lock(feed) if isinstance(feed, str) else self.feed_lock(feed)
+            with lock as mine:
+                if mine:
+                    yield
+                    return
+            self.host.check_stop("stopped while another process was running the feed")
+            self.host.sleep(PAUSE)
+            if slept < LONG_WAIT <= slept + PAUSE:
+                self.host.waits(feed if isinstance(feed, str) else feed.name)
+            slept += PAUSE
 
 
 def can_pass(error: BaseException) -> bool:

@@ -1,19 +1,45 @@
-"""A person's decision on a run, under the lock of the run's feed (docs/reconciliation.md "Approving and
-rejecting")."""
+"""A person's decisions on runs, under the lock of their feed: approving, rejecting and reverting
+(docs/reconciliation.md "Approving and rejecting", "Reverting a run"), and feeds that are paused."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
-from syncd.domain import Run
-from syncd.store import runs
+from syncd.domain import Policy, Run, RunState
+from syncd.errors import Conflict, StoreError
+from syncd.store import Store, feeds, runs
 from syncd.sync.arrival.context import ArrivalContext
-from syncd.sync.arrival.feed_lock import awaited
+from syncd.sync.arrival.run_file import MAX_DEATHS, end_without_importer
 from syncd.sync.report.files import refresh_reports
-from syncd.sync.run import Feed, Running
+from syncd.sync.run import (
+    Feed,
+    RevertPlan,
+    Running,
+    begin_revert,
+    carry_out_revert,
+    plan_revert,
+    unfinished_reverts,
+)
+
+
+class FeedPaused(Conflict):
+    """The files of the feed are left lying until it is resumed."""
+
+    code = "feed_paused"
+
+    def __init__(self, name: str, why: str) -> None:
+        reason = f" ({why})" if why else ""
+        super().__init__(f"feed {name} is paused{reason}; `syncd feed resume {name}` first")
+
+
+def check_not_paused(store: Store, name: str) -> None:
+    """Raise FeedPaused if the feed is paused."""
+    why = store.read(feeds.paused).get(name)
+    if why is not None:
+        raise FeedPaused(name, why)
 
 
 def decide(
@@ -30,20 +56,94 @@ def decide(
     the run, for an approval; ``session`` and ``agreed`` as in ``Importer.approve``. Another process that runs the feed ends
     first, and may change the run. A run that was cut off can be rejected, too: the next visit to the feed files its file.
 
-    Raises NotFound, NotHeld, Running, what ``Importer.approve`` raises, Stopped, OSError and StoreError."""
-    store = ctx.store
-    run = store.read(lambda tx: runs.get(tx, number))
-    name = run.feed
-
-    @contextmanager
-    def lock() -> Iterator[bool]:
-        with store.feed_lock(name) as mine:
-            if not (mine or approved or run.state.ended):
+    Raises Running, Stopped, OSError, StoreError, and as ``Importer.approve`` and ``Importer.reject`` do."""
+    run = ctx.store.read(lambda tx: runs.get(tx, number))
+    if not (approved or run.state.ended):
+        with ctx.store.feed_lock(run.feed) as mine:
+            if not mine:
                 raise Running(run)
-            yield mine
-
-    with awaited(ctx, name, lock):
-        approve = partial(ctx.importer.approve, number, feed, session=session, agreed=agreed)
-        run = approve() if approved else ctx.importer.reject(number)
-        refresh_reports(store, drop / name, number)
+    with ctx.awaited_lock(run.feed):
+        importer = ctx.importer
+        run = (
+            importer.approve(number, feed, session=session, agreed=agreed)
+            if approved
+            else importer.reject(number)
+        )
+        refresh_reports(ctx.store, drop / run.feed, number)
     return run
+
+
+def revert(
+    ctx: ArrivalContext,
+    drop: Path,
+    number: int,
+    policy: Policy,
+    *,
+    agreed: str | None = None,
+    yes: bool = False,
+    pause: str | None = None,
+    session: int | None = None,
+) -> Run | RevertPlan:
+    """Revert the run ``number`` and return the run that did it. Waits while another process runs the feed.
+
+    ``policy``: of the feed. A revert over the limits of the guard needs ``yes`` (any plan), or ``agreed``, the digest of
+    the plan that a person has seen; else nothing is changed, and the plan is returned. ``pause``: pause the feed as well,
+    for this reason. ``session``: of the operator, as in Actor; one that breaks off is continued without it.
+
+    Raises NotFound, Conflict, NothingToRevert, Stopped, OSError and StoreError. A revert that breaks off
+    is continued by the next one, and by the daemon."""
+    run = ctx.store.read(lambda tx: runs.get(tx, number))
+    with ctx.awaited_lock(run.feed):
+        for _ended in continue_reverts(ctx, run.feed, run.employer_id):
+            pass
+        plan = plan_revert(ctx.store, number, policy)
+        if not yes:
+            if plan.hold is not None and plan.digest != agreed:
+                return plan
+            if agreed is not None and plan.digest != agreed:
+                raise Conflict(f"the revert of run {number} shows another plan by now; look at it again")
+        if pause is not None:
+            ctx.write(lambda tx: feeds.pause(tx, run.feed, pause))
+        ended = _carried_out(ctx, ctx.write(lambda tx: begin_revert(tx, number)), session)
+        if run.state is RunState.HELD:
+            refresh_reports(ctx.store, drop / run.feed, number)
+        return ended
+
+
+def continue_reverts(ctx: ArrivalContext, feed: str, employer_id: int) -> Iterator[Run]:
+    """Take the reverts of a feed that were cut off to their ends; yield each. Call it under the feed's lock."""
+    for cut_off in ctx.store.read(lambda tx: unfinished_reverts(tx, feed, employer_id)):
+        run, deaths = ctx.resumed(cut_off.id)
+        if deaths >= MAX_DEATHS:
+            why = f"{deaths} attempts in a row died at the same place; revert run {run.reverts} again"
+            run = end_without_importer(ctx, replace(run, state=RunState.FAILED, reason=why), poison=True)
+        else:
+            run = _carried_out(ctx, run)
+        ctx.host.ended(run)
+        yield run
+
+
+def continue_other_reverts(ctx: ArrivalContext, visited: Collection[str]) -> list[Run]:
+    """Take the reverts to their ends that were cut off and belong to feeds that are not visited: these are degraded, or no
+    longer configured. A fault of the store leaves them for the next time."""
+    ended: list[Run] = []
+    with suppress(StoreError, OSError):
+        cut_off = {(run.feed, run.employer_id) for run in ctx.store.read(runs.unfinished) if run.reverts}
+        for name, employer_id in sorted(cut_off):
+            if name not in visited:
+                with ctx.store.feed_lock(name) as mine:
+                    if mine:
+                        ended += continue_reverts(ctx, name, employer_id)
+    return ended
+
+
+def _carried_out(ctx: ArrivalContext, run: Run, session: int | None = None) -> Run:
+    """Take the revert to its end. An error that is caught here is not the death of the process, and neither is Ctrl-C."""
+    try:
+        return carry_out_revert(ctx.store, run, ctx.host, session=session)
+    except (Exception, KeyboardInterrupt):
+        try:
+            ctx.store.write(lambda tx: runs.stopped(tx, run.id))
+        except StoreError:
+            ctx.given_up.runs.add(run.id)
+        raise

@@ -1,4 +1,4 @@
-"""The queue of one feed: which of its files is run next, and when to look again (docs/reconciliation.md "When a file is
+"""The queue of one feed: the file that is run next, and the time of the next look (docs/reconciliation.md "When a file is
 taken")."""
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from syncd.logs import Event
 from syncd.store import Tx, feeds, runs
 from syncd.sync.arrival.claims import Claims
 from syncd.sync.arrival.context import ArrivalContext, can_pass
+from syncd.sync.arrival.decisions import continue_reverts
 from syncd.sync.arrival.feed_folder import make_folders, sweep, tidy
-from syncd.sync.arrival.feed_lock import feed_lock
 from syncd.sync.arrival.inbox import Inbox, Settling, UnexpectedFile
-from syncd.sync.arrival.reverts import continue_reverts
 from syncd.sync.arrival.run_file import end_without_importer, file_with_reports, run_file
 from syncd.sync.drop_file import DropFile
 from syncd.sync.run import Feed, Stopped, disk_fails, names_elsewhere, scratch_fault
@@ -38,7 +37,7 @@ SOON = 0.01
 UNTRUSTED = UNOPENED = 5.0
 #: Seconds that an import waits for a claimed file to settle, and between two looks at it.
 MAX_SETTLING, PAUSE = 60.0, 0.5
-#: The most files that one visit files without running them.
+#: Files that one visit files without running them.
 MAX_FILED = 100
 #: Seconds: the longest pause of a feed whose turns fail.
 MAX_PAUSE = 60.0
@@ -46,7 +45,7 @@ MAX_PAUSE = 60.0
 
 @dataclass(slots=True)
 class ClaimedFiles:
-    """The claimed files by what has to be done, each list with the oldest first: those whose runs have ``ended``, which only have
+    """The claimed files by their next step, each list with the oldest first: those whose runs have ``ended``, which only have
     to be filed; those whose runs were ``cut_off`` and go on, before all others; those that are ``complete`` and have no run
     yet. ``unsettled``: others have to be still first; ``more``: not all were looked at."""
 
@@ -58,7 +57,7 @@ class ClaimedFiles:
 
 
 class FeedQueue:
-    """What is remembered of a feed from turn to turn, as long as it ``serves`` the feed. After a turn that failed there is a
+    """The memory of a feed from turn to turn, as long as it ``serves`` the feed. After a turn that failed there is a
     pause, and the reason is in ``waiting``; ``degraded`` says that only this feed is concerned.
 
     ``wanted``: it needs a turn; ``running``: it has one; ``large``: its next file is not for a thread that is kept for small
@@ -69,8 +68,8 @@ class FeedQueue:
         config = feed.config
         self._ctx, self.feed = ctx, feed
         self._claims = Claims(feed.folder, config.marker)
-        self._inbox = Inbox(feed.folder, config.marker, Settling(config.settle, ctx.monotonic))
-        self._orphans = Settling(config.settle, ctx.monotonic)
+        self._inbox = Inbox(feed.folder, config.marker, Settling(config.settle, ctx.host))
+        self._orphans = Settling(config.settle, ctx.host)
         self._complete: deque[DropFile] = deque()
         self._scan_at = self._sweep_at = 0.0
         #: When the next visit may find more, by the monotonic clock; None if time alone brings nothing.
@@ -82,7 +81,7 @@ class FeedQueue:
         self.unexpected: list[UnexpectedFile] = []
 
     def serves(self, feed: Feed) -> bool:
-        """Return whether what this queue remembers is valid for ``feed`` as it is configured now."""
+        """Return whether this queue is valid for ``feed`` as it is configured now."""
         return _place(feed) == _place(self.feed)
 
     # -- turns ------------------------------------------------------------------------------------------------
@@ -126,20 +125,20 @@ class FeedQueue:
     def _pause(self, feed: Feed, error: Exception) -> None:
         self._failures += 1
         seconds = min(2.0 ** (self._failures - 1), MAX_PAUSE)
-        self._paused_until = self._ctx.monotonic() + seconds
+        self._paused_until = self._ctx.host.monotonic() + seconds
         self.waiting = _in_words(error, feed.folder)
-        self.degraded = _is_of_one_feed(error, feed.folder, self._ctx.scratch)
+        self.degraded = _is_of_one_feed(error, feed.folder, self._ctx.host.scratch)
         if can_pass(error) or isinstance(error, SyncdError):
             log.warning(Event.FEED_WAITING, feed=feed.name, reason=self.waiting, seconds=seconds)
         else:
             log.exception(Event.FEED_FAULT, feed=feed.name, reason=self.waiting)
 
     def _visit(self, feed: Feed, largest: int | None) -> Iterator[Run]:
-        """Continue what a dead process left, or run the oldest complete file. Yield each run when it has ended and its file is
-        filed. Raises whatever the folder, the store or a run raises."""
+        """Continue the runs of a dead process, or run the oldest complete file. Yield each run when it has ended and its file
+        is filed. Raises the errors of the folder, the store and a run."""
         self._due = None
         make_folders(feed.folder)
-        with feed_lock(self._ctx.store, feed) as mine:
+        with self._ctx.feed_lock(feed) as mine:
             if not mine:
                 self._look_again(ELSEWHERE)
                 return
@@ -147,7 +146,7 @@ class FeedQueue:
             # asked in each turn: a pause waits for no other file
             if feed.name in self._ctx.store.read(feeds.paused):
                 return
-            if not self._ctx.trusts(self._ctx.store.now().instant):
+            if not self._ctx.host.trusts(self._ctx.store.now().instant):
                 self._look_again(UNTRUSTED)
                 return
             tidy(feed.folder)
@@ -162,16 +161,16 @@ class FeedQueue:
                     yield run
                 if run is not None or self.large:
                     break
-            if self._ctx.monotonic() >= self._sweep_at:
+            if self._ctx.host.monotonic() >= self._sweep_at:
                 sweep(self._ctx.store, feed)
-                self._sweep_at = self._ctx.monotonic() + SWEEP
+                self._sweep_at = self._ctx.host.monotonic() + SWEEP
 
     def finish(self, feed: Feed) -> Iterator[Run]:
         """Take all claimed files to their ends; yield each run. Call it under the feed's lock. A file that a process goes on
         writing to is left after a minute.
 
-        Raises whatever the folder, the store or a run raises, and Stopped."""
-        give_up = self._ctx.monotonic() + MAX_SETTLING
+        Raises Stopped, and the errors of the folder, the store and a run."""
+        give_up = self._ctx.host.monotonic() + MAX_SETTLING
         while True:
             yield from self._fail_lost_runs(feed)
             claimed = self._sorted_claims(feed)
@@ -180,15 +179,15 @@ class FeedQueue:
                 run = self._run(feed, file, run_id)
                 if run is not None:
                     yield run
-            if claimed.unsettled and self._ctx.monotonic() < give_up:
-                self._ctx.sleep(PAUSE)
+            if claimed.unsettled and self._ctx.host.monotonic() < give_up:
+                self._ctx.host.sleep(PAUSE)
             elif not claimed.more:
                 return
-            self._ctx.check_stop()
+            self._ctx.host.check_stop()
 
     def _run(self, feed: Feed, file: DropFile, run_id: int | None, largest: int | None = None) -> Run | None:
         """Claim the file if it is not claimed, and run it. Return its run; None if it cannot be run now."""
-        self._ctx.check_stop()
+        self._ctx.host.check_stop()
         if largest is not None and file.size > largest:
             self.large = self.wanted = True
             return None
@@ -208,7 +207,7 @@ class FeedQueue:
 
     def _file_ended(self, feed: Feed, claimed: ClaimedFiles) -> None:
         for file, run in claimed.ended:
-            self._ctx.check_stop()
+            self._ctx.host.check_stop()
             if (opened := self._claims.open(file)) is not None:
                 with closing(opened):
                     file_with_reports(self._ctx, feed, opened, run)
@@ -221,7 +220,7 @@ class FeedQueue:
             if name not in there:
                 lost = self._ctx.store.read(partial(runs.get, run_id=number))
                 lost = end_without_importer(self._ctx, replace(lost, state=RunState.FAILED, reason=why))
-                self._ctx.ended(lost)
+                self._ctx.host.ended(lost)
                 yield lost
 
     def _sorted_claims(self, feed: Feed) -> ClaimedFiles:
@@ -236,8 +235,8 @@ class FeedQueue:
                 claimed.cut_off.append((file, number))
         claimed.more = len(rest) > MAX_FILED
         names = [file.entry for file in rest[:MAX_FILED]]
-        found = self._ctx.store.read(lambda tx: [runs.by_claimed(tx, feed.id, name) for name in names])
-        for file, ended in zip(rest, found, strict=False):
+        known = self._ctx.store.read(lambda tx: [runs.by_claimed(tx, feed.id, name) for name in names])
+        for file, ended in zip(rest, known, strict=False):
             if ended is not None:
                 claimed.ended.append((file, ended))
             elif self._has_settled(file):
@@ -267,7 +266,7 @@ class FeedQueue:
     def _oldest_first(self, claimed: list[DropFile]) -> Iterator[tuple[DropFile, None]]:
         """Yield the complete files, claimed or not, the oldest first. The folder is looked at anew only when all have been run,
         or after some seconds: there can be many."""
-        now = self._ctx.monotonic()
+        now = self._ctx.host.monotonic()
         if not self._complete or now >= self._scan_at:
             scan = self._inbox.scan()
             self.unexpected = [*scan.unexpected, *self._claims.unexpected()]
@@ -280,7 +279,7 @@ class FeedQueue:
     def _look_again(self, seconds: float | None) -> None:
         """Be due after this time, if not earlier for another reason."""
         if seconds is not None:
-            due = self._ctx.monotonic() + max(seconds, SOON)
+            due = self._ctx.host.monotonic() + max(seconds, SOON)
             self._due = due if self._due is None else min(self._due, due)
 
 
@@ -305,8 +304,8 @@ def _is_of_one_feed(error: Exception, folder: Path, scratch: Path | None) -> boo
 
 
 def _in_words(error: Exception, folder: Path) -> str:
-    """Return what an operator can act on, with the name of the error's class only if the error is unexpected. Errors of
-    the system name files relative to the feed's ``folder``."""
+    """Return the error in words for the operator, with the name of its class only if it is unexpected. Errors of the system
+    name files relative to the feed's ``folder``."""
     if isinstance(error, OSError):
         name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
         return f"{folder / name}: {error.strerror or error}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,31 +13,27 @@ from pathlib import Path
 from syncd.errors import UnusableFolder
 from syncd.sync import files, folders
 from syncd.sync.drop_file import DropFile
+from syncd.sync.run import Host
 
-#: The most names that are tried at a time: a partner who takes each of them first delays only this feed.
-NAMES = 100
+#: Names that are tried at a time: a partner who takes each of them first delays only this feed.
+MAX_NAMES = 100
 #: The note of an attempt to file a claimed file: its 8 digits, and the number of the name that was tried.
 _NOTE = re.compile(r"\.([0-9a-f]{8})\.filing-([0-9]{1,9})")
 
 
 def file_away(
-    file: DropFile,
-    run_id: int,
-    place: Path,
-    reports: Mapping[str, files.Content],
-    placed: Callable[[], None] = lambda: None,
+    file: DropFile, run_id: int, place: Path, reports: Mapping[str, files.Content], host: Host
 ) -> Path:
     """Move the file into ``place`` (``done/`` or ``failed/``) as RUN-NAME, durably; return its path.
 
-    First ``reports`` (what their names add to the file's → what writes them) and the file of rejected records are placed, and
-    ``placed`` is called: a file that has moved has its reports. Nothing that lies there is replaced; the file gets a
-    name with a number then. Raises FileNotFoundError if the claimed file is gone, OSError, and UnusableFolder with the
-    folder that is at fault."""
+    First ``reports`` (the endings of their names → their writers) and the file of rejected records are placed: a file that
+    has moved has its reports. Nothing that lies there is replaced; the file gets a name with a number then. Raises
+    FileNotFoundError if the claimed file is gone, OSError, and UnusableFolder with the folder that is at fault."""
     os.stat(file.entry, dir_fd=file.folder_fd, follow_symlinks=False)
     with folders.ensure_subfolder(place.parent, place.name) as target, folders.moving_to(place):
         attempt = _Attempt(file, run_id, place, target)
         try:
-            name = attempt.place(reports, placed)
+            name = attempt.place(reports, host)
         finally:
             with suppress(OSError):  # ``tidy`` removes the rest
                 attempt.clean()
@@ -49,7 +45,7 @@ def file_away(
 
 @dataclass(slots=True)
 class _Part:
-    """A file on its way into a folder: where it lies now, and what its name there ends with."""
+    """A file on its way into a folder: its folder and name now, and the ending of its name there."""
 
     folder: int
     name: str
@@ -64,20 +60,20 @@ class _Part:
 
 
 class _Attempt:
-    """One attempt to file a claimed file and what belongs to it into the folder at ``place``, open as ``target``."""
+    """One attempt to file a claimed file with its reports into the folder at ``place``, open as ``target``."""
 
     def __init__(self, file: DropFile, run_id: int, place: Path, target: int) -> None:
         self._file, self._run_id, self._place, self._target = file, run_id, place, target
         self._claims, self._token = file.folder_fd, file.entry[:8]
         self._parts: list[_Part] = []
 
-    def place(self, reports: Mapping[str, files.Content], placed: Callable[[], None]) -> str:
+    def place(self, reports: Mapping[str, files.Content], host: Host) -> str:
         """Move all of it to the first of the names 42-jobs.xml, 42.2-jobs.xml, … that is free; return that name."""
         first = max((copy for _name, copy in self._notes()), default=None)
         if first is not None:  # an earlier attempt died
             self._take_over(self._stem(first), reports)
         self._gather(reports)
-        for copy in range(first or 1, (first or 1) + NAMES):
+        for copy in range(first or 1, (first or 1) + MAX_NAMES):
             stem = self._stem(copy)
             if folders.mode_of(stem, self._target):
                 continue
@@ -85,7 +81,7 @@ class _Attempt:
             try:
                 for part in self._parts:
                     part.move_to(self._target, stem)
-                placed()
+                host.step("reported")
                 files.move(self._claims, self._file.entry, self._target, stem)
             except FileExistsError:
                 continue
@@ -119,8 +115,8 @@ class _Attempt:
         files.inherit_group(self._claims, name, self._target)
 
     def _take_over(self, stem: str, reports: Mapping[str, files.Content]) -> None:
-        """Take what an attempt that died placed beside ``stem``: remove its reports, since there are new ones, and place
-        its rejected records again."""
+        """Take the files that an attempt that died placed beside ``stem``: remove its reports, since there are new ones, and
+        place its rejected records again."""
         for name in os.listdir(self._target):
             suffix = name.removeprefix(stem)
             if name.startswith(f"{stem}.") and files.is_own_file(self._target, name):
@@ -133,8 +129,8 @@ class _Attempt:
 
     def _notes(self) -> list[tuple[str, int]]:
         """Return the names of the notes, and the number of the name that each attempt tried."""
-        found = [(name, _NOTE.fullmatch(name)) for name in os.listdir(self._claims)]
-        return [(name, int(note[2])) for name, note in found if note and note[1] == self._token]
+        notes = [(name, _NOTE.fullmatch(name)) for name in os.listdir(self._claims)]
+        return [(name, int(note[2])) for name, note in notes if note and note[1] == self._token]
 
     def _note(self, copy: int) -> None:
         with suppress(FileExistsError):

@@ -9,8 +9,10 @@ import fcntl
 import os
 import signal
 import stat
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import structlog
@@ -20,13 +22,17 @@ from syncd.plain_files import kind_of
 from syncd.sync import files, folders
 from syncd.sync.drop_file import DropFile
 from syncd.sync.folders import Signature
+from syncd.sync.run import Host
 
 log = structlog.get_logger("syncd.sync")
 
 #: Seconds: the least stillness where the kernel grants no lease, and of a file of 0 bytes.
 WITHOUT_LEASE, EMPTY = 30.0, 60.0
-#: The most lines about one feed, and in how many seconds: a partner can make any number of things under ever new names.
-MOST, PERIOD = 100, 3600.0
+#: Why a complete file lies there, and why one with such a name does.
+ITS_TURN = "it waits for its turn"
+UNFINISHED = "its name is that of an unfinished or hidden file: it is never taken"
+#: Lines about one feed, and in how many seconds: a partner can make any number of things under ever new names.
+MAX_LINES, PERIOD = 100, 3600.0
 
 
 def open_for_writing(fd: int) -> bool | None:
@@ -54,15 +60,15 @@ class Waiting:
 
 
 class Settling:
-    """How long files have been still, by a clock that only goes forward. ``settle``: the seconds that a file must be."""
+    """How long files have been still, by the host's clock. ``settle``: the seconds that a file must be."""
 
-    def __init__(self, settle: float, monotonic: Callable[[], float]) -> None:
-        self._settle, self._monotonic = settle, monotonic
+    def __init__(self, settle: float, host: Host) -> None:
+        self._settle, self._host = settle, host
         self._seen: dict[str, tuple[Signature, float]] = {}
 
     def too_early(self, name: str, signature: Signature) -> Waiting | None:
         """Return why the file has not been still for long enough, None if it has. It begins again with each change."""
-        now = self._monotonic()
+        now = self._host.monotonic()
         before, since = self._seen.get(name, (None, now))
         if before != signature:
             since = now
@@ -73,7 +79,7 @@ class Settling:
 
     def in_use(self, name: str, fd: int) -> Waiting | None:
         """Return why a file that is still has to wait all the same: a process may have it open for writing."""
-        age = self._monotonic() - self._seen[name][1]
+        age = self._host.monotonic() - self._seen[name][1]
         written = open_for_writing(fd)
         if written:
             return Waiting("a process has it open for writing", max(self._settle, 0.5))
@@ -95,7 +101,7 @@ class UnexpectedFile:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What one look at the folder found. ``ready`` is sorted: the oldest first, then by name."""
+    """The result of one look at the folder. ``ready`` is sorted: the oldest first, then by name."""
 
     ready: tuple[DropFile, ...]
     waiting: tuple[Waiting, ...]
@@ -118,35 +124,34 @@ class Inbox:
         OSError, UnusableFolder."""
         with folders.open_folder(self.folder) as folder:
             names = set(os.listdir(folder))
-            found = [self.look_at(folder, name) for name in sorted(names - {folders.DONE, folders.FAILED})]
+            seen = [self.look_at(folder, name) for name in sorted(names - {folders.DONE, folders.FAILED})]
         self._settling.forget_all_but(names)
-        ready = [file for file in found if isinstance(file, DropFile)]
-        ready.sort(key=lambda file: file.age)
-        waiting = tuple(file for file in found if isinstance(file, Waiting))
-        return Scan(tuple(ready), waiting, tuple(file for file in found if isinstance(file, UnexpectedFile)))
+        return Scan(
+            tuple(sorted((file for file in seen if isinstance(file, DropFile)), key=lambda file: file.age)),
+            tuple(file for file in seen if isinstance(file, Waiting)),
+            tuple(file for file in seen if isinstance(file, UnexpectedFile)),
+        )
 
     def look_at(self, folder: int, name: str) -> DropFile | Waiting | UnexpectedFile | None:
-        """Return what ``name`` in the open folder is; None for a marker and for what has the name of an unfinished file."""
+        """Return the file ``name`` of the open folder; None for a marker and for the name of an unfinished file."""
         if files.never_taken(name):
             return None
         try:
-            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
             return None
         is_marker = bool(self._marker and name.endswith(self._marker))
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             rule = "only a regular file is a marker" if is_marker else "only regular files are taken"
-            return UnexpectedFile(files.display_name(name), f"{kind_of(found.st_mode)}: {rule}")
+            return UnexpectedFile(files.display_name(name), f"{kind_of(status.st_mode)}: {rule}")
         if is_marker:
             return None
-        signature = folders.Signature.of(found)
+        signature = Signature.of(status)
         return self._incomplete(folder, name, signature) or DropFile(
             self.folder, name, files.display_name(name), signature
         )
 
-    def _incomplete(
-        self, folder: int, name: str, signature: folders.Signature
-    ) -> Waiting | UnexpectedFile | None:
+    def _incomplete(self, folder: int, name: str, signature: Signature) -> Waiting | UnexpectedFile | None:
         if self._marker:
             if not stat.S_ISREG(folders.mode_of(name + self._marker, folder)):
                 return Waiting(f"{files.display_name(name + self._marker)} is not there")
@@ -167,35 +172,82 @@ class Inbox:
 
 
 def unexpected_in(drop: Path, feeds: set[str]) -> list[UnexpectedFile]:
-    """Return what lies directly in the drop folder and belongs to no feed. Hidden files and a README may lie there."""
+    """Return the things directly in the drop folder that belong to no feed. Hidden files and a README may lie there."""
     names = (n for n in sorted(os.listdir(drop)) if n not in feeds and not n.startswith((".", "README")))
     return [UnexpectedFile(files.display_name(name), "it is not in the folder of a feed") for name in names]
 
 
 class UnexpectedFilesLog:
-    """Logs ``feed.stray`` once for each thing, but not more than ``MOST`` times for a feed in ``PERIOD`` seconds."""
+    """Logs ``feed.stray`` once for each thing, but not more than ``MAX_LINES`` times for a feed in ``PERIOD`` seconds."""
 
-    def __init__(self, monotonic: Callable[[], float]) -> None:
-        self._monotonic = monotonic
+    def __init__(self, host: Host) -> None:
+        self._host = host
         self._reported: set[tuple[str, str]] = set()
         #: Feed → the instant at which its period began, and how many lines there were since.
         self._lines: dict[str, tuple[float, int]] = {}
 
-    def report(self, found: Mapping[tuple[str, str], str]) -> None:
-        """Log what is new. ``found``: feed ("" for the drop folder itself) and name → why it is never taken."""
-        for (feed, name), why in found.items():
+    def report(self, unexpected: Mapping[tuple[str, str], str]) -> None:
+        """Log the new ones. ``unexpected``: feed ("" for the drop folder itself) and name → why it is never taken."""
+        for (feed, name), why in unexpected.items():
             if (feed, name) not in self._reported:
                 self._log(feed, name, why)
-        self._reported = set(found)
+        self._reported = set(unexpected)
 
     def _log(self, feed: str, name: str, why: str) -> None:
-        now = self._monotonic()
+        now = self._host.monotonic()
         since, count = self._lines.get(feed, (now, 0))
         if now - since >= PERIOD:
             since, count = now, 0
         self._lines[feed] = since, count + 1
-        if count < MOST:
+        if count < MAX_LINES:
             log.warning(Event.FEED_STRAY, feed=feed or None, file=name, reason=why)
-        elif count == MOST:
-            why = f"there are more than {MOST}; further ones are not reported for an hour"
+        elif count == MAX_LINES:
+            why = f"there are more than {MAX_LINES}; further ones are not reported for an hour"
             log.warning(Event.FEED_STRAY, feed=feed or None, file=None, reason=why)
+
+
+# -- for people who look -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LyingFile:
+    """A file in a feed's folder. ``size`` in bytes; ``why`` it lies there; ``ready``: it is complete."""
+
+    name: str
+    size: int
+    changed: datetime
+    why: str
+    ready: bool
+
+
+class _SettlingByAge(Settling):
+    """Files that nobody looked at before have been still since they were written."""
+
+    def too_early(self, name: str, signature: Signature) -> Waiting | None:
+        age = time.time() - signature.mtime_ns / 1e9
+        self._seen[name] = (signature, self._host.monotonic() - age)
+        return super().too_early(name, signature)
+
+
+def look_into(folder: Path, settle: float, marker: str | None, max_files: int) -> tuple[int, list[LyingFile]]:
+    """Return how many things lie in the folder of a feed, and the first ``max_files`` by name. ``settle`` as in ``Settling``,
+    ``marker`` as in ``Inbox``. Raises OSError, UnusableFolder."""
+    inbox = Inbox(folder, marker, _SettlingByAge(settle, Host()))
+    with folders.open_folder(folder) as opened:
+        names = sorted(set(os.listdir(opened)) - {folders.CLAIMED, folders.DONE, folders.FAILED})
+        files_there = [_lying_file(inbox, opened, name, marker) for name in names[:max_files]]
+    return len(names), [file for file in files_there if file is not None]
+
+
+def _lying_file(inbox: Inbox, folder: int, name: str, marker: str | None) -> LyingFile | None:
+    try:
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    file = inbox.look_at(folder, name)
+    why = file.why if isinstance(file, Waiting | UnexpectedFile) else ITS_TURN
+    if file is None:
+        is_marker = bool(marker and name.endswith(marker) and not files.never_taken(name))
+        why = "it is a marker: it says that another file is complete" if is_marker else UNFINISHED
+    changed = datetime.fromtimestamp(status.st_mtime, UTC)
+    return LyingFile(files.display_name(name), status.st_size, changed, why, isinstance(file, DropFile))

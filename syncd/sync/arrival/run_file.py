@@ -46,24 +46,22 @@ def run_file(
     """Take a claimed and open file to the end of its run, and file and close it. Return the run.
 
     ``run_id``: the run that was begun for it by an attempt that ended early; ``repeats``: the run whose file is run again.
-    Raises what the run raises; the file then stays claimed for the next visit."""
+    If it raises an error, the file stays claimed for the next visit."""
     with closing(file):
-        ctx.at("claimed")
-        if run_id is None:
-            run, deaths = _begin(ctx, feed, file, repeats), 0
-        else:
-            given_up = run_id in ctx.given_up.runs
-            run, deaths = ctx.resumed(run_id)
-            if not given_up:
-                log.info(Event.FEED_CLAIMED, **_claim_of(run), attempt=run.attempt)
+        ctx.host.step("claimed")
+        given_up = run_id in ctx.given_up.runs
+        run, deaths = _begun(ctx, feed, file, repeats) if run_id is None else ctx.resumed(run_id)
+        if not given_up:
+            attempt = {"attempt": run.attempt} if run_id is not None else {}
+            log.info(Event.FEED_CLAIMED, run=run.id, feed=run.feed, file=run.file, size=run.size, **attempt)
         with bind_context(run=run.id, feed=run.feed):  # for all that is logged meanwhile
             if deaths >= MAX_DEATHS:
                 why = f"{deaths} attempts in a row died at the same place; not tried again"
                 run = end_without_importer(ctx, replace(run, state=RunState.FAILED, reason=why), poison=True)
             else:
                 run = _take_to_its_end(ctx, feed, file, run, deaths)
-            ctx.at("run")
-            ctx.ended(run)
+            ctx.host.step("run")
+            ctx.host.ended(run)
             file_with_reports(ctx, feed, file, run)
     return run
 
@@ -76,7 +74,7 @@ def file_with_reports(ctx: ArrivalContext, feed: Feed, file: DropFile, run: Run)
     def attempt(*, reported: bool = True) -> None:
         rejected = _rejected_file(feed, file, run, place.name)
         reports = written_reports(ctx.store, run.id, rejected) if reported else {}
-        file_away(file, run.id, place, reports, lambda: ctx.at("reported"))
+        file_away(file, run.id, place, reports, ctx.host)
 
     try:
         ctx.retried(attempt)
@@ -89,7 +87,7 @@ def file_with_reports(ctx: ArrivalContext, feed: Feed, file: DropFile, run: Run)
             raise
         log.exception(Event.FEED_FAULT, reason=fault.detail)
         ctx.retried(lambda: attempt(reported=False))  # no report is to hold up the feed
-    ctx.at("filed")
+    ctx.host.step("filed")
 
 
 def end_without_importer(ctx: ArrivalContext, run: Run, *, poison: bool = False) -> Run:
@@ -106,19 +104,10 @@ def end_without_importer(ctx: ArrivalContext, run: Run, *, poison: bool = False)
     return run
 
 
-def _begin(ctx: ArrivalContext, feed: Feed, file: DropFile, repeats: int | None) -> Run:
-    """Store a new run."""
-    run = ctx.write(
-        lambda tx: runs.begin(
-            tx, feed.id, feed.employer.id, file.name, file.size, file.entry, repeats=repeats
-        )
-    )
-    log.info(Event.FEED_CLAIMED, **_claim_of(run))
-    return run
-
-
-def _claim_of(run: Run) -> dict[str, object]:
-    return {"run": run.id, "feed": run.feed, "file": run.file, "size": run.size}
+def _begun(ctx: ArrivalContext, feed: Feed, file: DropFile, repeats: int | None) -> tuple[Run, int]:
+    """Store a new run; return it and its deaths so far, as ``ArrivalContext.resumed`` does."""
+    owner, name, size = feed.employer.id, file.name, file.size
+    return ctx.write(lambda tx: runs.begin(tx, feed.id, owner, name, size, file.entry, repeats=repeats)), 0
 
 
 def _rejected_file(feed: Feed, file: DropFile, run: Run, sub: str) -> str | None:
@@ -138,7 +127,7 @@ def _take_to_its_end(ctx: ArrivalContext, feed: Feed, file: DropFile, run: Run, 
     """Run the file. An error that the file is to blame for ends the run as ``failed``; others are raised."""
     store = ctx.store
     try:
-        ctx.at("begun")
+        ctx.host.step("begun")
         held = [older.id for older in store.read(lambda tx: runs.held(tx, run.feed)) if older.id < run.id]
         with closing(RejectsWriter(file.rejects, feed.config.read)) as rejects:
             # a try that a full disk ended may have changed the run
@@ -164,24 +153,26 @@ def _take_to_its_end(ctx: ArrivalContext, feed: Feed, file: DropFile, run: Run, 
 
 def _may_be_of_the_file(ctx: ArrivalContext, feed: Feed, file: DropFile, error: BaseException) -> bool:
     """Return whether an error of the system may be one of the file: other files beside it can be written and read."""
-    if not isinstance(error, OSError) or error.errno in DISK or not file.is_there:
-        return False
-    if names_elsewhere(error, feed.folder):
-        return False
-    return not disk_fails(file.folder_fd, ctx.scratch)
+    return (
+        isinstance(error, OSError)
+        and error.errno not in DISK
+        and file.is_there
+        and not names_elsewhere(error, feed.folder)
+        and not disk_fails(file.folder_fd, ctx.host.scratch)
+    )
 
 
 def _fault_of_file(error: BaseException, tries: int) -> FeedError | None:
     """Return the error of the file that ``error`` is. ``tries``: of an error of the system that may be one of the file, how often
     the file was tried in a row."""
     if tries >= MAX_DEATHS:
-        what = f"{error}; tried {tries} times, while other files beside it can be read"
-        return FeedError("unreadable", what)
+        detail = f"{error}; tried {tries} times, while other files beside it can be read"
+        return FeedError("unreadable", detail)
     return file_fault(error) if isinstance(error, Exception) else None
 
 
 def _failed(ctx: ArrivalContext, run: Run, fault: FeedError, error: BaseException) -> Run:
-    """End the run, with what it may have applied, as ``failed``."""
+    """End the run as ``failed``; the rows that it applied stay."""
     log.error(Event.FEED_FAULT, reason=fault.detail, exc_info=error)
     run = ctx.store.read(lambda tx: runs.get(tx, run.id))
     reason = shortened(f"{fault.code}: {fault.detail}")

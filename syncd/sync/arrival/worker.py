@@ -14,13 +14,12 @@ from syncd.errors import Conflict, StoreClosed, StoreError
 from syncd.store import runs
 from syncd.sync.arrival.claims import copy_in
 from syncd.sync.arrival.context import ArrivalContext
+from syncd.sync.arrival.decisions import check_not_paused, continue_other_reverts, continue_reverts
 from syncd.sync.arrival.feed_folder import make_folders
-from syncd.sync.arrival.feed_lock import awaited, feed_lock
 from syncd.sync.arrival.feed_queue import FeedQueue
 from syncd.sync.arrival.inbox import UnexpectedFilesLog, unexpected_in
-from syncd.sync.arrival.reverts import check_not_paused, continue_other_reverts, continue_reverts
 from syncd.sync.arrival.run_file import run_file
-from syncd.sync.run import Feed, Progress, Stopped, kept_file
+from syncd.sync.run import Feed, Stopped, kept_file
 
 
 class Worker:
@@ -42,20 +41,20 @@ class Worker:
         self._drop = drop
         self._feeds, self._unusable = dict(feeds), unusable
         self._queues: dict[str, FeedQueue] = {}
-        self._unexpected = UnexpectedFilesLog(ctx.monotonic)
+        self._unexpected = UnexpectedFilesLog(ctx.host)
         self._choosing = threading.Lock()
         self._numbers = itertools.count(1)
         self._started = self._has_news = False
 
     @property
     def waiting(self) -> str | None:
-        """What keeps feeds from being worked on, in one line, without ``degraded``; None if nothing does."""
+        """Why feeds are not worked on, in one line, without ``degraded``; None if all are."""
         queues = list(self._queues.items())
         return "; ".join(f"{name}: {q.waiting}" for name, q in queues if q.waiting and not q.degraded) or None
 
     @property
     def degraded(self) -> dict[str, str]:
-        """Feed → what keeps its files, and no others, from being worked on."""
+        """Feed → why its files, and no others, are not worked on."""
         queues = list(self._queues.items())
         return {name: q.waiting for name, q in queues if q.waiting and q.degraded}
 
@@ -64,7 +63,7 @@ class Worker:
         need not come before the next rescan. ``largest`` as in ``work``."""
         idle = [queue for queue in list(self._queues.values()) if queue.is_for(largest)]
         dues = [queue.due for queue in idle if queue.due is not None]
-        return max(0.0, min(dues) - self._ctx.monotonic()) if dues else None
+        return max(0.0, min(dues) - self._ctx.host.monotonic()) if dues else None
 
     def change_feeds(self, feeds: Mapping[str, Feed], unusable: Collection[str] = ()) -> None:
         """Use these feeds from the next turns on. A run that goes on ends as it began."""
@@ -93,13 +92,13 @@ class Worker:
         ended: list[Run] = []
         try:
             with suppress(Stopped, StoreClosed):
-                self._ctx.check_stop()
+                self._ctx.host.check_stop()
                 for run in queue.turn(self._feeds.get(queue.feed.name, queue.feed), largest):
-                    ended.append(run)  # noqa: PERF402 - what ended counts, also if a later run raises
+                    ended.append(run)  # noqa: PERF402 - they count, also if a later run raises
         finally:
             with self._choosing:
                 queue.running = False
-                # another thread may have reported meanwhile, without what this turn has found
+                # another thread may have reported meanwhile, without the things that this turn saw
                 self._has_news = True
         return ended
 
@@ -107,28 +106,27 @@ class Worker:
         """Give feeds their turns until nothing is left to be done now. Return the runs that ended, in order."""
         self.wake()
         ended: list[Run] = []
-        while not self._ctx.stop() and (some := self.work()) is not None:
+        while not self._ctx.host.stop() and (some := self.work()) is not None:
             ended += some
         return ended
 
-    def import_file(self, feed: Feed, path: Path, progress: Progress | None = None) -> Run:
-        """Run a copy of ``path`` now, as if it were a complete file in the feed's folder. The file itself stays. What an
-        earlier process left claimed when it died is finished first.
+    def import_file(self, feed: Feed, path: Path) -> Run:
+        """Run a copy of ``path`` now, as if it were a complete file in the feed's folder. The file itself stays. Claimed files
+        of a process that died are finished first.
 
         Waits while another process runs the feed. Raises FeedPaused, OSError, FeedError (not a regular file, or it
-        changes), and what the folder, the store or a run raises. The daemon's next tick continues a run that breaks off."""
-        copying = (lambda done, size: progress("copying", done, size)) if progress else None
+        changes), and as ``FeedQueue.finish`` does. The daemon's next tick continues a run that breaks off."""
         with self._alone_with(feed) as queue:
-            run = run_file(self._ctx, feed, copy_in(feed.folder, path, copying))
+            run = run_file(self._ctx, feed, copy_in(feed.folder, path))
             _exhaust(queue.finish(feed))
             return run
 
     def run_again(self, feed: Feed, number: int) -> Run:
-        """Run a copy of the kept file of the run ``number`` of this feed once more. What an earlier process left claimed is
+        """Run a copy of the kept file of the run ``number`` of this feed once more. Claimed files of a process that died are
         finished first.
 
         Waits while another process runs the feed. Raises NotFound (the run, its file), Conflict (the run has not ended, or
-        is a revert), and what ``import_file`` raises."""
+        is a revert), and as ``import_file`` does."""
         with self._alone_with(feed):
             run = self._ctx.store.read(lambda tx: runs.get(tx, number))
             if run.kind is not RunKind.FILE or not run.state.ended:
@@ -142,11 +140,11 @@ class Worker:
 
     @contextmanager
     def _alone_with(self, feed: Feed) -> Iterator[FeedQueue]:
-        """Hold the lock of the feed, which is not paused, and yield its queue. What an earlier process left of reverts and
-        claimed files is at its end. Raises FeedPaused."""
+        """Hold the lock of the feed, which is not paused, and yield its queue. Reverts and claimed files of a process that died
+        are at their ends. Raises FeedPaused."""
         make_folders(feed.folder)
         ctx = self._ctx
-        with awaited(ctx, feed.name, lambda: feed_lock(ctx.store, feed)):
+        with ctx.awaited_lock(feed):
             _exhaust(continue_reverts(ctx, feed.name, feed.employer.id))
             check_not_paused(ctx.store, feed.name)
             queue = FeedQueue(ctx, feed)
@@ -157,7 +155,7 @@ class Worker:
 
     def _next(self, largest: int | None) -> FeedQueue | None:
         """Return the feed whose turn it is, None if no feed needs one."""
-        now = self._ctx.monotonic()
+        now = self._ctx.host.monotonic()
         with self._choosing:
             if not self._started:
                 self._started = self._begin_with_the_cut_off()
@@ -169,7 +167,7 @@ class Worker:
         return None
 
     def _after_all_turns(self) -> list[Run] | None:
-        """Once all feeds had their turns: report what is unexpected, and take reverts of other feeds to their ends. Return the
+        """Once all feeds had their turns: report unexpected files, and take reverts of other feeds to their ends. Return the
         runs that ended; None if none did."""
         with self._choosing:
             if not self._has_news:
@@ -184,11 +182,11 @@ class Worker:
     def _begin_with_the_cut_off(self) -> bool:
         """Mark the feeds whose runs a dead process left. Return False if the store cannot say now."""
         try:
-            found = {run.feed for run in self._ctx.store.read(runs.unfinished)}
+            feeds = {run.feed for run in self._ctx.store.read(runs.unfinished)}
         except (StoreError, OSError):
             return False
         for name, queue in self._queues.items():
-            queue.heals = name in found
+            queue.heals = name in feeds
         return True
 
     def _queue_of(self, feed: Feed) -> FeedQueue:
@@ -197,16 +195,16 @@ class Worker:
 
     def _report_unexpected(self) -> None:
         """Report everything in the drop folder that is never taken."""
-        found = {
+        unexpected = {
             (name, file.name): file.why for name, queue in self._queues.items() for file in queue.unexpected
         }
         if self._drop is not None:
             with suppress(OSError):
-                found |= {
+                unexpected |= {
                     ("", file.name): file.why
                     for file in unexpected_in(self._drop, {*self._feeds, *self._unusable})
                 }
-        self._unexpected.report(found)
+        self._unexpected.report(unexpected)
 
 
 def _exhaust(ended: Iterator[Run]) -> None:

@@ -2,7 +2,7 @@
 
 The way of a file through a run (docs/reconciliation.md "What a run does"):
 
-1. ``importer``   The file's digest is made (``file_digest``). The bytes of the last run, with nothing changed since, end the run
+1. ``importer``   The file's digest is made. The bytes of the last run, with nothing changed since, end the run
                   here: ``unchanged``.
 2. ``reading``    Every record is read, to the last byte, before a job is written. A record that the feed wrote before
                   and that nothing has changed since is *known*. Any other is mapped and checked
@@ -21,15 +21,10 @@ would reject. ``reverting`` undoes a run: it reads no file."""
 
 from syncd.sync.run.approval import Running, kept_file
 from syncd.sync.run.checking import Checker, CheckResult
-from syncd.sync.run.context import (
-    ClockDoubted,
-    Feed,
-    Progress,
-    RunContext,
-    Stopped,
-)
+from syncd.sync.run.context import Feed, RunContext
 from syncd.sync.run.ending import reconciled
 from syncd.sync.run.faults import DISK, disk_fails, file_fault, names_elsewhere
+from syncd.sync.run.host import ClockDoubted, Host, Stopped
 from syncd.sync.run.importer import Importer, Planned
 from syncd.sync.run.plan import PlannedChange
 from syncd.sync.run.rejects import RejectsWriter
@@ -38,7 +33,6 @@ from syncd.sync.run.reverting import (
     RevertPlan,
     begin_revert,
     carry_out_revert,
-    check_something_left,
     plan_revert,
     unfinished_reverts,
 )

@@ -34,8 +34,9 @@ from syncd.domain import (
 from syncd.errors import Problem, StoreError
 from syncd.logs import Event
 from syncd.store import StaleDecision, Tx, feed_jobs, jobs, places, runs
-from syncd.sync.run.context import ClockDoubted, Feed, FileRun, Stopped, Summary
+from syncd.sync.run.context import Feed, FileRun, Summary
 from syncd.sync.run.deciding import NO_OWNER, RowJobs, decide, problems_of, written
+from syncd.sync.run.host import ClockDoubted, Stopped
 from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import pack_problems, unpack
 

@@ -1,11 +1,12 @@
 """A person's decision on a held run (docs/reconciliation.md "Approving and rejecting").
 
-An approved run reads its file again and is planned against the store as it is then. It applies exactly what was
+An approved run reads its file again and is planned against the store as it is then. It applies exactly the plan that was
 shown; if the jobs concerned have changed, it shows the new plan instead. A run that is cut off while it is approved
-stays held: it has to be approved again, and then shows what is left."""
+stays held: it has to be approved again, and then shows the rest."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -22,7 +23,6 @@ from syncd.sync.folders import CLAIMED, DONE, FAILED, OPEN_FILES, mode_of, open_
 from syncd.sync.report import ShownPlan
 from syncd.sync.run.context import Feed
 from syncd.sync.run.ending import decided
-from syncd.sync.run.file_digest import sha256
 
 
 class NotHeld(Conflict):
@@ -49,7 +49,7 @@ class Running(Conflict):
 
 
 def waiting(tx: Tx, run_id: int) -> tuple[Run, ShownPlan]:
-    """Return a held run and what was shown of it. Raises NotFound, NotHeld."""
+    """Return a held run and its plan that was shown. Raises NotFound, NotHeld."""
     run = runs.get(tx, run_id)
     payload = run_results.plan(tx, run_id)
     if run.state is not RunState.HELD or payload is None:
@@ -58,7 +58,7 @@ def waiting(tx: Tx, run_id: int) -> tuple[Run, ShownPlan]:
 
 
 def reject(store: Store, run_id: int) -> Run:
-    """Store the run, which is held or was cut off, as ``rejected`` and return it. What it applied is kept. Raises NotFound,
+    """Store the run, which is held or was cut off, as ``rejected`` and return it. Applied rows stay. Raises NotFound,
     NotHeld."""
 
     def decline(tx: Tx) -> Run:
@@ -92,23 +92,28 @@ def feed_of(run: Run, feed: Feed | None) -> Feed:
 @contextmanager
 def filed(store: Store, run: Run, feed: Feed) -> Iterator[DropFile]:
     """Open the run's file in ``done/``, found by the run's number and by its bytes. Raises NotFound, UnusableFolder."""
-    fd = _find(feed.folder, run, DONE)
-    if fd is None:
-        raise NotFound("file", run.file, _where(store, run, feed))
-    try:
-        yield _source(fd, run)
-    finally:
-        os.close(fd)
+    with _opened(run, feed, DONE) as file:
+        if file is None:
+            raise NotFound("file", run.file, _where(store, run, feed))
+        yield file
 
 
 @contextmanager
 def kept_file(run: Run, feed: Feed) -> Iterator[DropFile]:
     """Open the file of a run that has ended, in ``done/`` or ``failed/``, as ``filed`` does. Raises NotFound."""
-    fd = _find(feed.folder, run, DONE)
+    with _opened(run, feed, DONE, FAILED) as file:
+        if file is None:
+            why = f"what run {run.id} left is no longer there; send the file again"
+            raise NotFound("file", run.file, why)
+        yield file
+
+
+@contextmanager
+def _opened(run: Run, feed: Feed, *places: str) -> Iterator[DropFile | None]:
+    fd = next((fd for place in places if (fd := _find(feed.folder, run, place)) is not None), None)
     if fd is None:
-        fd = _find(feed.folder, run, FAILED)
-    if fd is None:
-        raise NotFound("file", run.file, f"what run {run.id} left is no longer there; send the file again")
+        yield None
+        return
     try:
         yield _source(fd, run)
     finally:
@@ -122,7 +127,7 @@ def _find(feed: Path, run: Run, place: str) -> int | None:
             if fd is not None:
                 source = _source(fd, run)
                 # a run that was superseded before it read its file has no digest: its number has to do
-                if source.size == run.size and run.sha256 in (None, sha256(source, lambda done: None).hex()):
+                if source.size == run.size and run.sha256 in (None, _sha256(source)):
                     return fd
                 os.close(fd)
     return None
@@ -132,8 +137,15 @@ def _source(fd: int, run: Run) -> DropFile:
     return DropFile.at(OPEN_FILES / str(fd), run.file)
 
 
+def _sha256(source: DropFile) -> str:
+    digest = hashlib.sha256()
+    for block in source.blocks():
+        digest.update(block)
+    return digest.hexdigest()
+
+
 def _where(store: Store, run: Run, feed: Feed) -> str:
-    """Return why the file is not in ``done/``, and what to do."""
+    """Return why the file is not in ``done/``, and the next step."""
     folder = feed.folder / DONE
     name = store.read(lambda tx: runs.claimed_name(tx, run.id))
     with suppress(FileNotFoundError), open_subfolder(feed.folder, CLAIMED) as claims:

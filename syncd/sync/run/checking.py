@@ -1,7 +1,7 @@
-"""``feed check``: what a run would reject of a file, and why. All of the file is read, nothing is written.
+"""``feed check``: the rows of a file that a run would reject, and why. All of the file is read, nothing is written.
 
 Each row is checked as a new job. If it is rejected so, and the job that it names exists, it is checked again as a
-change to that job: it may lack what only a new job needs."""
+change to that job, which may have the missing fields."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from syncd.sync.report import Kinds
 from syncd.sync.run.deciding import problems_of
 from syncd.sync.validation import CheckedRow, check_record, remaining_problems
 
-#: The most references (to find repetitions) that are counted.
-MOST_REFERENCES = 1_000_000
+#: References that are kept to find repetitions.
+MAX_REFERENCES = 1_000_000
 _NO_OWNER = Ownership()
 
 
 @dataclass(slots=True)
 class CheckResult:
-    """What was found in a file; complete when ``check`` has yielded its last row. ``repeated``: rows whose reference
+    """The result for a file; complete when ``check`` has yielded its last row. ``repeated``: rows whose reference
     an earlier row has. ``filtered``: the number of rows that the feed's file leaves out, by rule."""
 
     format: Format | None = None
@@ -69,7 +69,7 @@ class Checker:
     most: int | None = None
 
     def check(self, path: Path, result: CheckResult) -> Iterator[RejectedRow]:
-        """Yield the rejected rows in file order; all else that is found goes into ``result``. Raises FeedError for a
+        """Yield the rejected rows in file order; all else goes into ``result``. Raises FeedError for a
         file that cannot be used as a whole, and OSError."""
         reader = open_reader(path, self.config.read, self.limits)
         result.format = reader.format
@@ -108,7 +108,7 @@ class Checker:
         return problems
 
     def _remaining(self, row: CheckedRow, rest: JobInput) -> tuple[Problem, ...]:
-        """Return what the job would lack beside the problems of the row."""
+        """Return the problems of the job beside those of the row."""
         more = remaining_problems(row.problems, problems_of(self._decide(None, rest).decision))
         if more and row.reference is not None and (job := self.current(row.reference)) is not None:
             more = remaining_problems(row.problems, problems_of(self._decide(job, rest).decision))
@@ -117,7 +117,7 @@ class Checker:
     def _decide(self, job: Job | None, sent: JobInput) -> RowDecision:
         fields = dict(sent.fields)
         if job is not None:
-            fields.pop("locations", None)  # they are not located here, and cannot be what is wrong
+            fields.pop("locations", None)  # they are not located here, and cannot be wrong
         return decide_row(
             job,
             JobInput(fields, sent.id),
@@ -133,5 +133,5 @@ def _count_repetition(reference: str, seen: set[int], result: CheckResult) -> No
     mark = hash(reference)
     if mark in seen:
         result.repeated += 1
-    elif len(seen) < MOST_REFERENCES:
+    elif len(seen) < MAX_REFERENCES:
         seen.add(mark)

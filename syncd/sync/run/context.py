@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 import time
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
 from itertools import islice
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import TypeVar
 
 import structlog
 
@@ -27,34 +30,23 @@ from syncd.domain import (
     RunState,
     UnknownValues,
 )
-from syncd.errors import SyncdError
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import UnknownCounter
 from syncd.logs import Event
 from syncd.store import Store, runs
 from syncd.sync.drop_file import DropFile
+from syncd.sync.run.host import ClockDoubted, Host
 from syncd.sync.run.rejects import RejectsWriter
-from syncd.sync.run.spool import Spool
 
 log = structlog.get_logger("syncd.sync")
-#: progress(phase, done, total): bytes in the phases ``hashing`` and ``reading``, then rows or jobs.
-Progress = Callable[[str, int, int], None]
+T = TypeVar("T")
+#: Bytes that a list may take in memory; then it goes to a scratch file.
+MAX_IN_MEMORY = 1 << 20
 #: The most warnings that are stored in one write.
 MAX_WRITTEN = 5000
 
 #: Seconds between two notes of how far a run is: in the store, and in the log.
 NOTED, LOGGED = 1.0, 30.0
-
-
-class Stopped(SyncdError):
-    """The run stopped between two batches because the service is stopping. The next start continues it."""
-
-
-class ClockDoubted(SyncdError):
-    """The clock was set while a run decided by it. The run can be continued when the time is trusted again."""
-
-    def __init__(self) -> None:
-        super().__init__("the clock was set while the run decided by its date")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +84,38 @@ class Feed:
     @property
     def employer_wide(self) -> bool:
         return self.config.policy.owns == "employer"
+
+
+class Spool(Collection[T]):
+    """Values that may be many, in the order in which they were added: memory does not grow with their number. Each is unchanged
+    since. Their scratch file is in ``folder`` (None: the system's own for temporary files), and goes with the object. Raises
+    OSError (a full disk)."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        place = str(folder) if folder is not None else None
+        self._file = SpooledTemporaryFile(MAX_IN_MEMORY, prefix="syncd-list-", dir=place)  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
+        self._count = self._end = 0
+
+    def append(self, value: T) -> None:
+        self._file.seek(self._end)
+        pickle.dump(value, self._file, pickle.HIGHEST_PROTOCOL)
+        self._end = self._file.tell()
+        self._count += 1
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[T]:
+        at = 0
+        while at < self._end:
+            self._file.seek(at)
+            value = pickle.load(self._file)  # noqa: S301 - from this process
+            at = self._file.tell()
+            yield value
+
+    def __contains__(self, value: object) -> bool:
+        return any(value == each for each in self)
 
 
 class Warnings:
@@ -161,32 +185,20 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """The parts that all runs of one importer share. ``stop`` is asked between two batches. ``scratch``: a folder with space for
-    the largest file (None: the system's own for temporary files). ``processes``: the most worker processes that validate a large
-    file (the setting ``sync.helpers``). ``monotonic`` is in seconds. ``trusts`` returns whether an instant can be trusted: the
-    result of a row or of a missing job depends on the date."""
+    """The parts that all runs of one importer share. ``processes``: the most worker processes that validate a large file (the
+    setting ``sync.helpers``)."""
 
     store: Store
     catalogue: Catalogue
     limits: FeedLimits = field(default_factory=FeedLimits)
-    stop: Callable[[], bool] = lambda: False
-    progress: Progress | None = None
-    scratch: Path | None = None
+    host: Host = field(default_factory=Host)
     processes: int = 0
-    monotonic: Callable[[], float] = time.monotonic
-    trusts: Callable[[datetime], bool] = lambda now: True
 
     def check_clock(self, now: Moment) -> None:
-        """Raise ClockDoubted if ``now``, by which a transaction decides, cannot be trusted: call it in the transaction."""
-        if not self.trusts(now.instant):
+        """Raise ClockDoubted if ``now``, by which a transaction decides, cannot be trusted: call it in the transaction. The
+        result of a row or of a missing job depends on the date."""
+        if not self.host.trusts(now.instant):
             raise ClockDoubted
-
-    def after_batch(self, phase: str, done: int, total: int) -> None:
-        """Report how far the run is. Raises Stopped when the run must not go on."""
-        if self.progress is not None:
-            self.progress(phase, done, total)
-        if self.stop():
-            raise Stopped(f"stopped while {phase}")
 
 
 class ProgressNotes:
@@ -194,10 +206,10 @@ class ProgressNotes:
 
     def __init__(self, ctx: RunContext, run: Run, *, stored: bool) -> None:
         self._ctx, self._run, self._stored = ctx, run, stored
-        self._noted = self._logged = ctx.monotonic()
+        self._noted = self._logged = ctx.host.monotonic()
 
     def note(self, progress: RunProgress) -> None:
-        now = self._ctx.monotonic()
+        now = self._ctx.host.monotonic()
         if not self._stored or now - self._noted < NOTED:
             return
         self._noted = now
@@ -233,7 +245,7 @@ class FileRun:
     phases: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "warnings", Warnings(self.ctx.scratch))
+        object.__setattr__(self, "warnings", Warnings(self.ctx.host.scratch))
         object.__setattr__(self, "notes", ProgressNotes(self.ctx, self.run, stored=self.stored))
 
     @property
@@ -263,7 +275,25 @@ class FileRun:
         """Report how far the run is: bytes (with the number of records) or records. Raises Stopped when the run must not go
         on."""
         self.notes.note(RunProgress(phase, records, round(done / total, 3) if total else 1.0))
-        self.ctx.after_batch(phase, done, total)
+        self.ctx.host.progress(phase, done, total)
+        self.ctx.host.check_stop(f"stopped while {phase}")
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the file in hexadecimal digits. Raises FeedError ``file_changed``, OSError, Stopped."""
+        digest, done = hashlib.sha256(), 0
+        with self.measured("hash"):
+            for block in self.source.blocks():
+                digest.update(block)
+                done += len(block)
+                self.after_batch("hashing", done, self.source.size)
+        return digest.hexdigest()
+
+    def check_unchanged(self, sha256: str | None) -> None:
+        """Raise FeedError ``file_changed`` if the file is another since this digest was made, even if its times are the same;
+        else as ``digest`` does."""
+        self.source.check_unchanged()
+        if self.digest() != sha256:
+            raise self.source.changed()
 
     def enter(self, run: Run, state: RunState) -> None:
         """Store that the run is in ``state``, where the state shows how far a run is."""

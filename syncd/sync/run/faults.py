@@ -23,7 +23,7 @@ _PROBES, _BLOCK = 64, b"syncd" * 100
 
 def file_fault(error: Exception, where: str = "") -> FeedError | None:
     """Return ``error`` as an error of the file that was worked on; ``where`` says how far that was. Return None for errors of the
-    system, and for those that say what they mean (SyncdError)."""
+    system, and for a SyncdError, which has its own words."""
     if isinstance(error, MemoryError):
         return FeedError(
             "limit_exceeded", " ".join(("the file takes more memory than there is", where)).strip()
@@ -38,7 +38,7 @@ def file_fault(error: Exception, where: str = "") -> FeedError | None:
 
 @contextmanager
 def faults_of_file() -> Iterator[None]:
-    """Raise what the file is to blame for, or syncd itself, as FeedError; its cause is the error that was raised."""
+    """Raise an error of the file, or of syncd itself, as FeedError; its cause is the error that was raised."""
     try:
         yield
     except Exception as error:

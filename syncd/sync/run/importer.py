@@ -28,7 +28,7 @@ from syncd.sync.drop_file import DropFile
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
 from syncd.sync.run.applier import Applier, RowSelection
-from syncd.sync.run.context import Feed, FileRun, RunContext
+from syncd.sync.run.context import Feed, FileRun, RunContext, Spool
 from syncd.sync.run.ending import (
     REJECTED_BATCH,
     end_applied,
@@ -39,12 +39,10 @@ from syncd.sync.run.ending import (
     shown_plan,
 )
 from syncd.sync.run.faults import faults_of_file
-from syncd.sync.run.file_digest import check_unchanged, digest_of
 from syncd.sync.run.plan import BATCH, Plan, PlannedChange
 from syncd.sync.run.planner import make_plan
 from syncd.sync.run.reading import read_file, write_late_rejects
 from syncd.sync.run.rejects import RejectsWriter
-from syncd.sync.run.spool import Spool
 from syncd.sync.run.stage import Stage
 
 
@@ -75,17 +73,17 @@ class Importer:
         call, with the file as it is then, continues the run.
         """
         this = FileRun(self._ctx, feed, source, run, rejects)
-        run = replace(run, sha256=digest_of(this), size=source.size)
+        run = replace(run, sha256=this.digest(), size=source.size)
         try:
             if _would_change_nothing(this, run):
                 return end_unchanged(this, run)
-            with Stage(self._ctx.scratch) as stage:
+            with Stage(self._ctx.host.scratch) as stage:
                 with faults_of_file():
                     summary = read_file(this, run, stage)
                     plan = make_plan(this, stage, summary, run.sha256)
                     hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
                     write_late_rejects(this, stage)
-                check_unchanged(this, run.sha256)
+                this.check_unchanged(run.sha256)
                 run = replace(run, withheld=summary.withheld, filtered_by=dict(summary.filtered))
                 return _carry_out(this, run, stage, plan, hold)
         except FeedError as error:
@@ -106,12 +104,12 @@ class Importer:
         if agreed is not None and agreed != shown.plan:
             raise Conflict(f"run {run_id} shows another plan by now; look at it again")
         feed = approval.feed_of(run, feed)
-        with approval.filed(self._ctx.store, run, feed) as source, Stage(self._ctx.scratch) as stage:
+        with approval.filed(self._ctx.store, run, feed) as source, Stage(self._ctx.host.scratch) as stage:
             this = FileRun(self._ctx, feed, source, run, approved=True, session=session)
-            check_unchanged(this, run.sha256)
+            this.check_unchanged(run.sha256)
             summary = read_file(this, run, stage)
             plan = make_plan(this, stage, summary, run.sha256)
-            check_unchanged(this, run.sha256)
+            this.check_unchanged(run.sha256)
             return _carry_out_approved(this, run, stage, plan, shown)
 
     def reject(self, run_id: int) -> Run:
@@ -126,16 +124,16 @@ class Importer:
             0, feed.name, employer.id, employer.name, RunKind.FILE, RunState.CLAIMED, source.name, source.size
         )
         this = FileRun(self._ctx, feed, source, run, stored=False)
-        run = replace(run, sha256=digest_of(this))
+        run = replace(run, sha256=this.digest())
         if _would_change_nothing(this, run):
             return Planned(run, unchanged=True)
-        changes = Spool[PlannedChange](self._ctx.scratch)
-        rejected = Spool[RejectedRow](self._ctx.scratch)
-        with Stage(self._ctx.scratch) as stage, faults_of_file():
+        changes = Spool[PlannedChange](self._ctx.host.scratch)
+        rejected = Spool[RejectedRow](self._ctx.host.scratch)
+        with Stage(self._ctx.host.scratch) as stage, faults_of_file():
             summary = read_file(this, run, stage)
             plan = make_plan(this, stage, summary, run.sha256, changes.append)
             hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
-            check_unchanged(this, run.sha256)
+            this.check_unchanged(run.sha256)
             run = replace(
                 run,
                 counts=plan.outcome(hold),

@@ -2,7 +2,7 @@
 
 The reasons are in a ``syncd_errors`` column (CSV), attribute (XML) or member (JSON, JSON Lines). They begin with the name
 of the file that has the record, where an archive has several files. The mark comes first in each record: so the cells of
-a ragged CSV row stay where they were, and the beginning of the file shows what it is. By this mark the readers know a file
+a ragged CSV row stay where they were, and the beginning of the file shows its kind. By this mark the readers know a file
 of mended rows: delivered again, it archives nothing (docs/reconciliation.md "After a run").
 
 A run calls ``start`` once with its open reader, ``add`` for each rejected record while that record is current, and
@@ -62,8 +62,7 @@ class RejectsWriter:
         self.path: Path | None = None
 
     def start(self, reader: FeedReader) -> None:
-        """Set the reader whose records follow. A run that starts over calls it again, and what was written is
-        dropped."""
+        """Set the reader whose records follow. A run that starts over calls it again, and the records so far are dropped."""
         self._discard()
         self._reader = reader
 
@@ -212,7 +211,7 @@ def _raw(record: Record) -> object:
 
 
 def _around(item: Any, path: str | None) -> tuple[str, str]:
-    """Return what comes before and after the records: as in the feed's file, or plain elements by the feed's own path.
+    """Return the markup before and after the records: as in the feed's file, or plain elements by the feed's own path.
     Where each file of an archive is one record, several records need a root."""
     if item is not None:
         before, after = enclosing_markup(item)
@@ -245,7 +244,7 @@ def _json(value: object, encoding: str) -> str:
         text = json.dumps(value, default=_plain)
     if encoding.lower().startswith("utf"):
         return text
-    return re.sub("[^\x00-\x7f]", lambda found: json.dumps(found[0])[1:-1], text)
+    return re.sub("[^\x00-\x7f]", lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def _plain(value: Any) -> object:

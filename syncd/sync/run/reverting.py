@@ -1,14 +1,13 @@
-"""Reverts a run: puts back, field by field, what it changed and nobody changed since (docs/reconciliation.md "Reverting a
-run").
+"""Reverts a run: puts back each of its changes that nobody changed since (docs/reconciliation.md "Reverting a run").
 
-A revert is a run of its own. Every batch is decided inside its transaction, from the history of its jobs: what this revert
-put back before is as it should be by now. So one that was cut off can be carried out again with the same result."""
+A revert is a run of its own. Every batch is decided inside its transaction, from the history of its jobs, in which jobs that this
+revert put back before need nothing more. So one that was cut off can be carried out again with the same result."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
@@ -25,7 +24,6 @@ from syncd.domain import (
     PlanCounts,
     Policy,
     Reject,
-    RevertDecision,
     Run,
     RunCounts,
     RunKind,
@@ -35,21 +33,20 @@ from syncd.domain import (
     decide_revert,
     guard,
 )
-from syncd.errors import Conflict, Problem, StoreError
+from syncd.errors import Conflict, StoreError
 from syncd.logs import Event
 from syncd.store import Store, Tx, feed_jobs, feeds, history, jobs, run_results, runs
 from syncd.sync.run.context import Warnings
 from syncd.sync.run.ending import figures, reconciled
+from syncd.sync.run.host import Host
 from syncd.sync.run.plan import OnChange, PlannedChange
 from syncd.sync.run.planner import changed_fields, lost_half
 
 log = structlog.get_logger("syncd.sync")
 
 _OPERATOR = Actor(ActorKind.OPERATOR)
-#: History's action → what it counts as in a run.
+#: History's action → its count in a run.
 _COUNTED = {"archived": "archived", "closed": "archived", "reactivated": "reactivated"}
-#: after_batch(phase, done, total): may raise to stop between two batches.
-AfterBatch = Callable[[str, int, int], None]
 
 
 class NothingToRevert(Conflict):
@@ -58,21 +55,21 @@ class NothingToRevert(Conflict):
     code = "nothing_to_revert"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class RevertPlan:
-    """What a revert of ``run`` would do. ``hold``: which limits of the guard it exceeds; ``digest``: of the sequence of
-    changes, which is what a person agrees to."""
+    """The plan of a revert of ``run``. ``hold``: the limits of the guard that it exceeds; ``digest``: of the sequence of
+    changes, to which a person agrees."""
 
     run: Run
-    counts: RunCounts = field(default_factory=RunCounts)
-    warnings: Collection[FeedWarning] = ()
-    hold: Hold | None = None
-    digest: str = ""
+    counts: RunCounts
+    warnings: Collection[FeedWarning]
+    hold: Hold | None
+    digest: str
 
 
 @dataclass(slots=True)
 class _Batch:
-    """What becomes of ``jobs`` jobs. ``gone``: the jobs among ``updates`` that the run created; ``owners``: former owners that
+    """The changes to ``jobs`` jobs. ``gone``: the jobs among ``updates`` that the run created; ``owners``: former owners that
     get their jobs back; ``refused``: jobs that stay because they would break a rule."""
 
     jobs: int = 0
@@ -82,21 +79,18 @@ class _Batch:
     warnings: list[tuple[str, str, str | None]] = field(default_factory=list)
     refused: int = 0
 
-    def add(
-        self,
-        job: Job,
-        changes: Sequence[PastChange],
-        decided: RevertDecision,
-        owner: feed_jobs.FormerOwner | None,
-    ) -> None:
-        """Add what becomes of a job. ``owner``: its owner before the run, if the run changed that."""
+    def add(self, job: Job, changes: Sequence[PastChange], owner: feed_jobs.FormerOwner | None) -> None:
+        """Add the changes to a job. ``owner``: its owner before the run, if the run changed that."""
+        decided = decide_revert(job, changes)
         decision = decided.decision
         if decided.stays:
             detail = f"job {job.id}: {', '.join(decided.stays)} changed since, and stays as it is"
             self.warnings.append(("changed_since", detail, job.reference_id))
         if isinstance(decision, Reject):
             self.refused += 1
-            self.warnings.append(("not_restored", _refusal(job, decision.problems), job.reference_id))
+            why = "; ".join(f"{problem.pointer}: {problem.detail}" for problem in decision.problems)
+            detail = f"job {job.id} stays as it is, because the older values do not fit what was changed since: {why}"
+            self.warnings.append(("not_restored", detail, job.reference_id))
             return
         if isinstance(decision, Update):
             self.updates.append(decision)
@@ -111,21 +105,14 @@ class _Batch:
 
 
 def plan_revert(
-    store: Store,
-    run_id: int,
-    policy: Policy,
-    *,
-    on_change: OnChange | None = None,
-    after_batch: AfterBatch = lambda phase, done, total: None,
+    store: Store, run_id: int, policy: Policy, *, on_change: OnChange | None = None
 ) -> RevertPlan:
-    """Return what a revert of the run would do; ``on_change`` gets each change, in order. Nothing is written.
+    """Plan a revert of the run; ``on_change`` gets each change, in order. Nothing is written.
 
     Raises NotFound, Conflict (the run goes on), NothingToRevert."""
     run = store.read(lambda tx: revertible(tx, run_id))
-    plan, warnings, digest = RevertPlan(run), Warnings(), hashlib.sha256()
-    tally, kinds, owners = PlanCounts(), Counter[str](), 0
-    reverted = _Reverted.of(store, run)
-    done = 0
+    warnings, digest, reverted = Warnings(), hashlib.sha256(), _Reverted.of(store, run)
+    tally, kinds, owners, done = PlanCounts(), Counter[str](), 0, 0
     while ids := reverted.ids[done : done + store.MAX_WRITE_ROWS]:
         batch, done = store.read(partial(_decide, reverted=reverted, ids=ids)), done + len(ids)
         owners += len(batch.owners)
@@ -137,17 +124,20 @@ def plan_revert(
                 on_change(_planned(update))
         _take_warnings(warnings, batch)
         kinds["rejected"] += batch.refused
-        after_batch("planning", done, len(reverted.ids))
     if not owners and kinds.total() == kinds["rejected"]:
-        raise _nothing_left(run, stays=bool(warnings.total))
+        why = (
+            "can be put back: all of it was changed since"
+            if warnings.total
+            else "is left: it was put back before"
+        )
+        raise NothingToRevert(f"nothing of what run {run.id} changed {why}")
     tally.read = len(reverted.ids)
     tally.active = tally.named_active = tally.described = store.read(
         lambda tx: feed_jobs.count_active(tx, reverted.feed_id)
     )
-    plan.counts = _whole(RunCounts().plus(kinds), len(reverted.ids), warnings.total)
-    plan.warnings, plan.digest = warnings.all(), digest.hexdigest()
-    plan.hold = guard(tally, policy, archives=True)
-    return plan
+    counts = _whole(RunCounts().plus(kinds), len(reverted.ids), warnings.total)
+    hold = guard(tally, policy, archives=True)
+    return RevertPlan(run, counts, warnings.all(), hold, digest.hexdigest())
 
 
 def revertible(tx: Tx, run_id: int) -> Run:
@@ -158,23 +148,6 @@ def revertible(tx: Tx, run_id: int) -> Run:
     if not history.jobs_of_run(tx, run_id):
         raise NothingToRevert(f"run {run_id} ({run.state}) changed nothing")
     return run
-
-
-def check_something_left(store: Store, run_id: int) -> None:
-    """Raise what ``plan_revert`` raises, as soon as that is known."""
-    run, stays, done = store.read(lambda tx: revertible(tx, run_id)), False, 0
-    reverted = _Reverted.of(store, run)
-    while ids := reverted.ids[done : done + store.MAX_WRITE_ROWS]:
-        batch, done = store.read(partial(_decide, reverted=reverted, ids=ids)), done + len(ids)
-        if batch.updates or batch.owners:
-            return
-        stays = stays or bool(batch.warnings)
-    raise _nothing_left(run, stays=stays)
-
-
-def _nothing_left(run: Run, *, stays: bool) -> NothingToRevert:
-    why = "can be put back: all of it was changed since" if stays else "is left: it was put back before"
-    return NothingToRevert(f"nothing of what run {run.id} changed {why}")
 
 
 def _tally(tally: PlanCounts, update: Update) -> None:
@@ -222,22 +195,22 @@ class _Reverted:
 
     @classmethod
     def of(cls, store: Store, run: Run, by: int | None = None, session: int | None = None) -> _Reverted:
-        def found(tx: Tx) -> _Reverted:
+        def read(tx: Tx) -> _Reverted:
             feed_id = feeds.find(tx, run.feed, run.employer_id) or 0
             jobs_of_run, first = history.jobs_of_run(tx, run.id), history.first_of_run(tx, run.id)
             return cls(run, jobs_of_run, first, feed_id, by, session)
 
-        return store.read(found)
+        return store.read(read)
 
 
 def _decide(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
-    """Return what becomes of these jobs, from what the store has now."""
-    batch, found = _Batch(len(ids)), jobs.by_ids(tx, ids)
+    """Return the changes to these jobs, as the store has them now."""
+    batch, present = _Batch(len(ids)), jobs.by_ids(tx, ids)
     past = history.since(tx, ids, reverted.first) if reverted.first else {}
     owners = feed_jobs.owners_changed_by(tx, reverted.run.id, ids)
     for job_id in ids:
         entries = past.get(job_id, [])
-        job = found.get(job_id)
+        job = present.get(job_id)
         if job is None:
             reference = entries[-1].reference_id if entries else None
             batch.warnings.append(("deleted_since", f"job {job_id} was deleted since", reference))
@@ -246,18 +219,13 @@ def _decide(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
             PastChange(entry.run_id == reverted.run.id, None if entry.old is None else entry.attributes)
             for entry in entries
         ]
-        batch.add(job, changes, decide_revert(job, changes), owners.get(job_id))
+        batch.add(job, changes, owners.get(job_id))
     return batch
 
 
-def _refusal(job: Job, problems: Sequence[Problem]) -> str:
-    why = "; ".join(f"{problem.pointer}: {problem.detail}" for problem in problems)
-    return f"job {job.id} stays as it is, because the older values do not fit what was changed since: {why}"
-
-
 def _gets_back(owner: feed_jobs.FormerOwner, changes: Sequence[PastChange], after: Job) -> bool:
-    """Return whether the former owner owns the job again: nobody changed the owner since, and the status is again what it
-    was before the run. Else a feed would own a job that is archived for another reason."""
+    """Return whether the former owner owns the job again: nobody changed the owner since, and the status is again that
+    before the run. Else a feed would own a job that is archived for another reason."""
     changed = (change.before or {} for change in changes if change.undone)
     statuses = [before["status"] for before in changed if "status" in before]
     if statuses and statuses[0] is not after.status:
@@ -274,7 +242,7 @@ def _take_warnings(warnings: Warnings, batch: _Batch) -> None:
 
 
 def begin_revert(tx: Tx, run_id: int) -> Run:
-    """Return a new run that is to revert the run ``run_id``. Raises what ``revertible`` raises."""
+    """Return a new run that is to revert the run ``run_id``. Raises as ``revertible`` does."""
     run = revertible(tx, run_id)
     feed_id = feeds.find(tx, run.feed, run.employer_id) or 0
     return runs.begin(tx, feed_id, run.employer_id, run.file, 0, None, kind=RunKind.REVERT, reverts=run_id)
@@ -282,21 +250,15 @@ def begin_revert(tx: Tx, run_id: int) -> Run:
 
 def unfinished_reverts(tx: Tx, feed: str, employer_id: int) -> list[Run]:
     """Return the feed's reverts that have not ended, the oldest first."""
-    found = (run for run in runs.unfinished(tx) if run.kind is RunKind.REVERT)
-    return [run for run in found if (run.feed, run.employer_id) == (feed, employer_id)]
+    reverts = (run for run in runs.unfinished(tx) if run.kind is RunKind.REVERT)
+    return [run for run in reverts if (run.feed, run.employer_id) == (feed, employer_id)]
 
 
-def carry_out_revert(
-    store: Store,
-    run: Run,
-    after_batch: AfterBatch = lambda phase, done, total: None,
-    *,
-    session: int | None = None,
-) -> Run:
+def carry_out_revert(store: Store, run: Run, host: Host, *, session: int | None = None) -> Run:
     """Take a revert to its end, from wherever it was cut off, and return it. ``session``: of the operator, as in Actor. Call
     it under the lock of its feed.
 
-    Raises what ``after_batch`` raises between two batches, and StoreError; the same call then continues it."""
+    Raises Stopped between two batches when ``host`` stops, and StoreError; the same call then continues it."""
     assert run.reverts is not None
     start, number, done, refused = perf_counter(), run.reverts, 0, 0
     reverted = _Reverted.of(store, store.read(lambda tx: runs.get(tx, number)), run.id, session)
@@ -307,13 +269,13 @@ def carry_out_revert(
             _take_warnings(warnings, batch)
             refused += batch.refused
             done += batch.jobs
-        after_batch("reverting", done, len(reverted.ids))
+        host.check_stop("stopped while reverting")
     run = replace(run, phases={"revert": round(perf_counter() - start, 6)})
     return _end(store, run, reverted, warnings, refused)
 
 
 def _written(store: Store, reverted: _Reverted, ids: Sequence[int]) -> Iterator[_Batch]:
-    """Put the first of these jobs back, in one transaction unless one of them cannot be written; yield what was done."""
+    """Put the first of these jobs back, in one transaction unless one of them cannot be written; yield the changes."""
     try:
         yield from store.write(partial(_put_back, store=store, reverted=reverted, ids=ids))
     except (StoreError, OSError):

@@ -7,17 +7,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from syncd.domain import Run
 from syncd.store import runs
 from syncd.sync.arrival import ArrivalContext, Worker
 from syncd.sync.drop_file import DropFile
-from syncd.sync.run import Feed, Importer, RejectsWriter
+from syncd.sync.run import Feed, Host, Importer, RejectsWriter
 from tests.stores import store_url
-from tests.sync.board import Board
+from tests.sync.board import Board, FakeHost
 
 WORKER_PROGRAM = Path(__file__).with_name("worker_program.py")
 
@@ -26,14 +25,15 @@ class Died(BaseException):
     """The process ends here: no handler of ``Exception`` sees it."""
 
 
-class MonotonicClock:
+class MonotonicClock(Host):
     """Seconds that only the test, or a sleep, moves forward. ``slept`` has the length of each sleep."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.now = 500.0
         self.slept: list[float] = []
 
-    def __call__(self) -> float:
+    def monotonic(self) -> float:
         return self.now
 
     def sleep(self, seconds: float) -> None:
@@ -70,25 +70,10 @@ class Arrival:
         self.feeds: dict[str, Feed] = {}
         self.worker = self.restart()
 
-    def restart(
-        self,
-        importer: RunsFiles | None = None,
-        *,
-        at: Callable[[str], None] = lambda step: None,
-        stop: Callable[[], bool] = lambda: False,
-        trusts: Callable[[datetime], bool] = lambda now: True,
-    ) -> Worker:
-        """Start another worker; the one before it is as if its process had died. ``at``, ``stop`` and ``trusts`` as in
-        ``ArrivalContext``."""
-        ctx = ArrivalContext(
-            self.board.store,
-            cast(Importer, importer or self.board.importer),
-            monotonic=self.monotonic,
-            sleep=self.monotonic.sleep,
-            stop=stop,
-            at=at,
-            trusts=trusts,
-        )
+    def restart(self, importer: RunsFiles | None = None, **methods: Callable[..., Any]) -> Worker:
+        """Start another worker, in a host with these ``methods``; the one before it is as if its process had died."""
+        host = FakeHost(None, monotonic=self.monotonic.monotonic, sleep=self.monotonic.sleep, **methods)
+        ctx = ArrivalContext(self.board.store, cast(Importer, importer or self.board.importer), host)
         self.worker = Worker(ctx, self.feeds, drop=self.board.folder / "drop")
         return self.worker
 
@@ -99,7 +84,7 @@ class Arrival:
             if current == step:
                 raise Died
 
-        self.restart(at=die)
+        self.restart(step=die)
 
     def feed(self, toml: str = "", name: str = "acme") -> Feed:
         """Add a feed to the worker, or replace it."""

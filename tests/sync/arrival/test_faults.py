@@ -395,7 +395,7 @@ def test_a_clock_that_jumps_while_a_run_goes_on_closes_nothing(
             clock.now += timedelta(days=90)
         reached.append(current)
 
-    check = ClockCheck(arrival.board.store, arrival.monotonic)
+    check = ClockCheck(arrival.board.store, arrival.monotonic.monotonic)
     arrival.restart(arrival.board.make_importer(progress=jump, trusts=check.trusts), trusts=check.trusts)
     monkeypatch.setattr(reading, "EDGE", 2)
     changed = [arrival.row(name, closeDate=closes, confidential=True) for name in names[:6]]

@@ -24,7 +24,7 @@ from syncd.sync.run.approval import NotHeld
 from tests.clock import ZONE
 from tests.stores import sqlite_only, store_url
 from tests.sync.arrival.arrivals import Arrival, Died, claims, names
-from tests.sync.board import Board
+from tests.sync.board import Board, FakeHost
 
 #: A program that locks each path of its arguments, says so, and ends with its standard input.
 LOCKER = """
@@ -155,7 +155,7 @@ def test_a_file_whose_folder_is_taken_away_during_the_filing_is_not_lost(arrival
         if step == "reported":
             shutil.rmtree(feed.folder / "done")
 
-    arrival.restart(at=take_away)
+    arrival.restart(step=take_away)
     with capture_logs() as logs:
         arrival.run_files()
     assert [log["event"] for log in logs if log["event"] in ("feed.file_lost", "feed.waiting")] == [
@@ -175,7 +175,7 @@ def test_a_file_that_is_gone_is_reported_as_lost(arrival: Arrival) -> None:
         if step == "run":
             (feed.folder / ".claimed" / claims(feed)[0]).unlink()
 
-    arrival.restart(at=remove)
+    arrival.restart(step=remove)
     with capture_logs() as logs:
         arrival.run_files()
     assert [log["file"] for log in logs if log["event"] == "feed.file_lost"] == ["jobs.json"]
@@ -209,8 +209,7 @@ def test_a_daemon_with_another_store_on_the_same_drop_folder_leaves_a_file_alone
     feed = arrival.feed_with([arrival.row("a")])
     with Store.open(store_url(f"{tmp_path}/other.db"), clock=arrival.board.clock, timezone=ZONE) as store:
         other = Board(store, arrival.board.clock, tmp_path)
-        clock = arrival.monotonic
-        ctx = ArrivalContext(store, other.importer, monotonic=clock, sleep=clock.sleep)
+        ctx = ArrivalContext(store, other.importer, arrival.monotonic)
         second = Worker(ctx, {"acme": other.feed()})
         ended: list[Run] = []
 
@@ -219,7 +218,7 @@ def test_a_daemon_with_another_store_on_the_same_drop_folder_leaves_a_file_alone
             arrival.monotonic.now += 61
 
         second.tick()
-        arrival.restart(at=run_second)
+        arrival.restart(step=run_second)
         [run] = arrival.run_files()
         assert run.state is RunState.SUCCEEDED
         arrival.monotonic.now += 61
@@ -250,7 +249,7 @@ def test_a_decision_waits_while_another_process_runs_the_feed(
                 lock.close()
 
         drop = arrival.board.folder / "drop"
-        ctx = ArrivalContext(arrival.board.store, importer, sleep=end_at_the_third)
+        ctx = ArrivalContext(arrival.board.store, importer, FakeHost(sleep=end_at_the_third))
         decided = decide(ctx, drop, run.id, feed, approved=approved)
     assert decided.state is state
     assert waits == [RunState.HELD] * 3
@@ -271,7 +270,7 @@ def test_a_decision_looks_at_the_run_again_once_it_has_the_lock(
             arrival.drop(feed, [arrival.row(name) for name in "abcdefg"], "more.json")
             assert [run.state for run in arrival.run_files()] == [RunState.SUCCEEDED]
 
-        ctx = ArrivalContext(arrival.board.store, importer, sleep=let_a_newer_file_run)
+        ctx = ArrivalContext(arrival.board.store, importer, FakeHost(sleep=let_a_newer_file_run))
         with pytest.raises(NotHeld, match="run 2 is superseded"):
             decide(ctx, arrival.board.folder / "drop", run.id, feed, approved=approved)
     assert arrival.states() == ["succeeded", "superseded", "succeeded"]
@@ -280,17 +279,18 @@ def test_a_decision_looks_at_the_run_again_once_it_has_the_lock(
 
 def decided(arrival: Arrival, feed: Feed, run: Run, **waiting: Any) -> None:
     board = arrival.board
-    ctx = ArrivalContext(board.store, board.importer, **waiting)
+    ctx = ArrivalContext(board.store, board.importer, FakeHost(**waiting))
     decide(ctx, board.folder / "drop", run.id, feed, approved=True)
 
 
 def imported(arrival: Arrival, feed: Feed, _run: Run, **waiting: Any) -> None:
     file = arrival.board.file([arrival.row("a")], "more.json").path
-    Worker(ArrivalContext(arrival.board.store, arrival.board.importer, **waiting), {}).import_file(feed, file)
+    ctx = ArrivalContext(arrival.board.store, arrival.board.importer, FakeHost(**waiting))
+    Worker(ctx, {}).import_file(feed, file)
 
 
 def reverted(arrival: Arrival, _feed: Feed, run: Run, **waiting: Any) -> None:
-    ctx = ArrivalContext(arrival.board.store, arrival.board.importer, **waiting)
+    ctx = ArrivalContext(arrival.board.store, arrival.board.importer, FakeHost(**waiting))
     revert(ctx, arrival.board.folder / "drop", run.id - 1, Policy(), yes=True)
 
 

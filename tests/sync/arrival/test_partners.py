@@ -22,7 +22,6 @@ from syncd.sync import files
 from syncd.sync.arrival.inbox import Inbox, Scan
 from syncd.sync.drop_file import DropFile
 from syncd.sync.run import Feed, approval
-from syncd.sync.run.file_digest import sha256
 from tests.amounts import some
 from tests.stores import store_url
 from tests.sync.arrival.arrivals import WORKER_PROGRAM, Arrival, Died, claims, names, partly_rejected
@@ -249,7 +248,7 @@ def test_a_folder_for_drafts_that_others_can_enter_is_closed_first(arrival: Arri
     private.chmod(mode)
     arrival.drop(feed, [arrival.row("a")])
     modes: list[int] = []
-    arrival.restart(at=lambda step: modes.append(stat.S_IMODE(private.stat().st_mode)))
+    arrival.restart(step=lambda step: modes.append(stat.S_IMODE(private.stat().st_mode)))
     assert len(arrival.run_files()) == 1
     assert set(modes) == {mode & 0o7700}
 
@@ -393,13 +392,15 @@ def test_a_held_run_whose_file_changes_after_the_comparison_is_not_approved(
     kept = feed.folder / "done" / "2-less.json"
     before = kept.stat()
 
-    def exchange(source: DropFile, on_block: Callable[[int], None]) -> bytes:
-        digest = sha256(source, on_block)
+    sha256 = approval._sha256
+
+    def exchange(source: DropFile) -> str:
+        digest = sha256(source)
         kept.write_bytes(kept.read_bytes().replace(b"Cook", b"Cool"))
         os.utime(kept, ns=(before.st_mtime_ns, before.st_mtime_ns))
         return digest
 
-    monkeypatch.setattr(approval, "sha256", exchange)
+    monkeypatch.setattr(approval, "_sha256", exchange)
     with pytest.raises(Exception, match="was written to while it was read"):
         arrival.board.importer.approve(run.id, feed)
     saved = arrival.board.saved(run.id)

@@ -10,9 +10,10 @@ import pytest
 from syncd.domain import Policy, Run, RunState, Threshold
 from syncd.store import Store, feeds, runs
 from syncd.sync.arrival import ArrivalContext, revert
-from syncd.sync.arrival.reverts import FeedPaused
+from syncd.sync.arrival.decisions import FeedPaused
 from syncd.sync.run import Feed, RevertPlan, begin_revert, reverting
 from tests.sync.arrival.arrivals import Arrival, names
+from tests.sync.board import FakeHost
 
 LENIENT = replace(Policy(), max_retitled=Threshold(100, 5))
 
@@ -35,7 +36,7 @@ def cut_off(arrival: Arrival, number: int, monkeypatch: pytest.MonkeyPatch, batc
         patched.setattr(Store, "MAX_WRITE_ROWS", 1)
         patched.setattr(reverting, "_put_back", dies)
         with pytest.raises(Cut):
-            reverting.carry_out_revert(store, run)
+            reverting.carry_out_revert(store, run, FakeHost())
     return arrival.board.saved(run.id)
 
 
@@ -86,7 +87,7 @@ def test_a_pause_begins_before_the_next_file(arrival: Arrival) -> None:
         if step == "run":
             arrival.board.store.write(lambda tx: feeds.pause(tx, feed.name, "enough"))
 
-    arrival.restart(at=pause)
+    arrival.restart(step=pause)
     assert [run.file for run in arrival.run_files()] == ["0.json"]
     assert names(feed.folder) == [".claimed", "1.json", "2.json", "done", "failed"]
 
@@ -128,7 +129,7 @@ def test_a_revert_that_is_interrupted_has_not_died(arrival: Arrival, monkeypatch
 
 def test_a_revert_waits_for_the_run_of_another_process(arrival: Arrival) -> None:
     feed, store = two_runs(arrival), arrival.board.store
-    ctx = ArrivalContext(store, arrival.board.importer, sleep=lambda seconds: waited.set())
+    ctx = ArrivalContext(store, arrival.board.importer, FakeHost(sleep=lambda seconds: waited.set()))
     waited, ended = threading.Event(), list[Run | RevertPlan]()
     drop = arrival.board.folder / "drop"
     with store.feed_lock(feed.name) as mine:

@@ -17,7 +17,6 @@ from syncd.domain import Run, RunState
 from syncd.errors import FeedError, NotFound, StoreBusy
 from syncd.store import Store, runs
 from syncd.sync.arrival import ArrivalContext, Worker, run_file
-from syncd.sync.arrival.feed_lock import feed_lock
 from syncd.sync.drop_file import DropFile
 from syncd.sync.run import Feed, RejectsWriter, Stopped
 from tests.amounts import some
@@ -32,7 +31,7 @@ from tests.sync.arrival.arrivals import (
     partly_rejected,
     run_worker_program,
 )
-from tests.sync.board import not_none
+from tests.sync.board import FakeHost, not_none
 from tests.sync.board import report as report_of
 
 STEPS = ["claimed", "begun", "run", "reported", "filed"]
@@ -456,7 +455,7 @@ def test_one_of_two_workers_on_one_folder_runs_the_file(arrival: Arrival) -> Non
         if step == "begun":
             ended.extend(second.tick())
 
-    first, second = arrival.restart(at=run_second), arrival.restart()
+    first, second = arrival.restart(step=run_second), arrival.restart()
     first.tick()
     second.tick()
     arrival.monotonic.now += 2
@@ -469,10 +468,8 @@ def test_an_import_runs_and_files_a_copy_of_the_file(arrival: Arrival) -> None:
     feed = arrival.feed()
     path = arrival.board.folder / "mine.json"
     path.write_text(json.dumps([arrival.row("a")]))
-    reports: list[tuple[str, int, int]] = []
-    run = arrival.worker.import_file(feed, path, lambda *report: reports.append(report))
+    run = arrival.worker.import_file(feed, path)
     assert (run.state, run.file) == (RunState.SUCCEEDED, "mine.json")
-    assert reports[-1] == ("copying", path.stat().st_size, path.stat().st_size)
     assert path.exists()
     assert names(feed.folder / "done")[0] == "1-mine.json"
 
@@ -484,17 +481,16 @@ def test_an_import_waits_while_another_process_runs_the_feed(arrival: Arrival) -
     arrival.worker.tick()
     slept: list[float] = []
     with ExitStack() as lock:
-        assert lock.enter_context(feed_lock(arrival.board.store, feed))
+        other = ArrivalContext(arrival.board.store, arrival.board.importer)
+        assert lock.enter_context(other.feed_lock(feed))
 
         def release_at_the_third(seconds: float) -> None:
             slept.append(seconds)
             if len(slept) == 3:
                 lock.close()
 
-        command = Worker(
-            ArrivalContext(arrival.board.store, arrival.board.importer, sleep=release_at_the_third), {}
-        )
-        assert command.import_file(feed, path).state is RunState.SUCCEEDED
+        ctx = ArrivalContext(other.store, other.importer, FakeHost(sleep=release_at_the_third))
+        assert Worker(ctx, {}).import_file(feed, path).state is RunState.SUCCEEDED
     assert len(slept) == 3
 
 
@@ -538,7 +534,7 @@ def test_a_held_run_is_not_approved_before_its_file_is_in_done(arrival: Arrival)
                 arrival.board.importer.approve(arrival.runs()[-1].id, feed)
             messages.append(str(raised.value))
 
-    arrival.restart(at=approve)
+    arrival.restart(step=approve)
     arrival.drop(feed, [arrival.row("a")], "less.json")
     [held] = arrival.run_files()
     assert held.state is RunState.HELD

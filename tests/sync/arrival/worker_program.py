@@ -17,16 +17,26 @@ from syncd.domain import Catalogue
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds
 from syncd.sync.arrival import ArrivalContext, Worker
-from syncd.sync.run import Feed, Importer, RunContext
+from syncd.sync.run import Feed, Host, Importer, RunContext
+
+
+class DyingHost(Host):
+    """Kills the process after the step ``last``."""
+
+    def __init__(self, last: str) -> None:
+        super().__init__()
+        self.last, self.now = last, 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def step(self, name: str) -> None:
+        if name == self.last:
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def main(url: str, folder: Path, step: str, content: str | None = None) -> None:
-    now, catalogue = 0.0, Catalogue.default()
-
-    def die(current: str) -> None:
-        if current == step:
-            os.kill(os.getpid(), signal.SIGKILL)
-
+    host, catalogue = DyingHost(step), Catalogue.default()
     with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
         employer = store.read(lambda tx: employers.find(tx, "Acme Ltd."))
         feed_id = store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id))
@@ -36,11 +46,11 @@ def main(url: str, folder: Path, step: str, content: str | None = None) -> None:
             feed.folder.mkdir(parents=True, exist_ok=True)
             (feed.folder / "jobs.json").write_text(content)
         importer = Importer(RunContext(store, catalogue))
-        worker = Worker(ArrivalContext(store, importer, monotonic=lambda: now, at=die), {"acme": feed})
+        worker = Worker(ArrivalContext(store, importer, host), {"acme": feed})
         states = []
         for _ in range(3):
             states += [run.state.value for run in worker.tick()]
-            now += 100
+            host.now += 100
         left = [
             path.name for place in (feed.folder, feed.folder / "done") for path in sorted(place.iterdir())
         ]

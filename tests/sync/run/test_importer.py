@@ -24,11 +24,11 @@ from syncd.service.housekeeping import Refresher
 from syncd.store import Tx, feed_jobs, runs
 from syncd.store.jobs import upsert
 from syncd.sync.drop_file import DropFile
-from syncd.sync.run import Progress, RejectsWriter, Stopped, reading, repeats
+from syncd.sync.run import RejectsWriter, Stopped, reading, repeats
 from syncd.sync.run.stage.stage import NamedJobs
 from tests.amounts import nightly, some
 from tests.clock import Clock
-from tests.sync.board import Board, not_none, on_phase
+from tests.sync.board import Board, Progress, not_none, on_phase
 from tests.sync.native_files import as_csv
 
 DAY = timedelta(days=1)
