@@ -88,8 +88,15 @@ def test_a_copy_has_everything_and_gives_out_the_next_ids(
 
 
 def test_a_copy_of_a_copy_is_the_same(  # noqa: PLR0917
-    filled: tuple[Any, str], path: Path, target: str, empty: Path, tmp_path: Path, employer: Employer
+    filled: tuple[Any, str],
+    path: Path,
+    target: str,
+    empty: Path,
+    tmp_path: Path,
+    employer: Employer,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(copying, "_PAGE", 2)
     first = copying.copy(store_url(path), target)
     again = server().new_database() if POSTGRES else ""
     url = server().url(again) if POSTGRES else f"sqlite:///{shutil.copy(empty, tmp_path / 'again.db')}"
@@ -97,14 +104,6 @@ def test_a_copy_of_a_copy_is_the_same(  # noqa: PLR0917
     assert seen(url, employer, filled[1]) == seen(store_url(path), employer, filled[1])
     if again:
         server().sql(f"DROP DATABASE {again} WITH (FORCE)")
-
-
-def test_pages_end_where_the_next_begin(
-    filled: tuple[Any, str], path: Path, target: str, monkeypatch: pytest.MonkeyPatch, employer: Employer
-) -> None:
-    monkeypatch.setattr(copying, "_PAGE", 2)
-    copying.copy(store_url(path), target)
-    assert seen(target, employer, filled[1]) == seen(store_url(path), employer, filled[1])
 
 
 def test_a_target_that_is_not_empty_is_refused_and_left_alone(

@@ -249,17 +249,6 @@ def test_a_write_that_would_wait_for_another_write_is_an_error(store: Store) -> 
     assert store.write(put("t-2")) == "t-2"
 
 
-async def test_handlers_write_and_read_without_blocking_the_loop(store: Store) -> None:
-    names = [f"E{number}" for number in range(50)]
-    added = await asyncio.gather(*(store.write_async(partial(employers.add, name=n)) for n in names))
-    assert sorted(e.id for e in added) == list(range(1, 51))
-    with pytest.raises(NotFound):
-        await store.write_async(lambda tx: employers.get(tx, 99))
-    assert len(await store.read_async(employers.all)) == 50
-    with pytest.raises(NotFound):
-        await store.read_async(lambda tx: employers.get(tx, 99))
-
-
 async def test_a_caller_that_gives_up_does_not_stop_its_write_or_the_writer(store: Store) -> None:
     gate = Gate(store)
     task = asyncio.create_task(store.write_async(lambda tx: employers.add(tx, "Gone")))

@@ -9,6 +9,7 @@ from syncd.domain import Actor, ActorKind, Catalogue, Employer, JobInput, check_
 from syncd.errors import Invalid
 from syncd.store import Store, jobs
 from syncd.store.jobs import upsert
+from tests.store.board import changes_of
 
 BODY = {
     "title": "Baker",
@@ -32,6 +33,12 @@ def test_the_faults_of_a_body_come_before_the_conflict(store: Store, employer: E
     store.write(lambda tx: upsert.create(tx, employer.id, sent(), KEY))
     with pytest.raises(Invalid):
         store.write(lambda tx: upsert.create(tx, employer.id, sent(positionType=None), KEY))
+
+
+def test_a_put_that_changes_nothing_leaves_no_trace(store: Store, employer: Employer) -> None:
+    put = [store.write(lambda tx: upsert.put(tx, employer.id, sent(), KEY)) for _ in range(2)]
+    assert put == [(put[0][0], True), (put[0][0], False)]
+    assert len(changes_of(store, employer.id, put[0][0].id)) == 1
 
 
 def test_a_race_of_creates_ends_in_one_job(store: Store, employer: Employer) -> None:

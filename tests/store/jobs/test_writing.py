@@ -24,7 +24,7 @@ from syncd.domain import (
     Update,
 )
 from syncd.errors import StoreError
-from syncd.store import Store, employers, history, jobs
+from syncd.store import Store, history, jobs
 from syncd.store.model import job_columns
 from syncd.store.sqlite.database import statements
 from syncd.store.transactions import StaleDecision
@@ -162,19 +162,6 @@ def test_a_reference_freed_in_a_batch_can_be_used_in_it(
     _, new = board.apply(Delete(job), Create(replace(job, id=0, version=0)))
     assert store.read(lambda tx: jobs.by_reference(tx, employer.id, "A")) == new
     assert new.id != job.id
-
-
-def test_references_are_the_employers_own_and_exact(board: Board, store: Store, employer: Employer) -> None:
-    other = store.write(lambda tx: employers.add(tx, "Other"))
-    mine = board.create(reference_id="a")
-    upper = board.create(reference_id="A")
-    theirs = board.create(reference_id="a", employer_id=other.id)
-    board.create(reference_id=None)
-    board.create(reference_id=None)
-    found = store.read(lambda tx: jobs.by_references(tx, employer.id, ["a", "A", "b"]))
-    assert found == {"a": mine, "A": upper}
-    assert store.read(lambda tx: jobs.by_reference(tx, other.id, "a")) == theirs
-    assert store.read(lambda tx: jobs.get(tx, other.id, mine.id)) is None
 
 
 # -- history ---------------------------------------------------------------------------------------------

@@ -57,23 +57,9 @@ def test_connections_that_were_ended_between_two_calls_are_opened_again(store: S
         assert len(names(store)) == len(store.look_up(employers.all)) == number + 2
 
 
-def test_a_write_whose_connection_ends_before_its_commit_is_done_once(store: Store, path: Path) -> None:
-    runs = []
-
-    def write(tx: Tx) -> None:
-        employers.add(tx, "one")
-        runs.append(1)
-        if len(runs) == 1:
-            end_connections(path)
-            employers.all(tx)
-
-    store.write(write)
-    assert len(runs) == 2  # the first transaction was undone by the server
-    assert names(store) == ["one"]
-
-
-def test_a_write_whose_connection_ends_before_its_history_is_written_is_done_once(
-    store: Store, path: Path, employer: Employer
+@pytest.mark.parametrize("when", ["before a statement", "before its history is written"])
+def test_a_write_whose_connection_ends_is_done_once(
+    store: Store, path: Path, employer: Employer, when: str
 ) -> None:
     runs: list[int] = []
 
@@ -82,10 +68,12 @@ def test_a_write_whose_connection_ends_before_its_history_is_written_is_done_onc
         runs.append(job.id)
         if len(runs) == 1:
             end_connections(path)
+            if when == "before a statement":
+                employers.all(tx)
         return job.id
 
     assert store.write(write) == runs[-1]
-    assert len(runs) == 2
+    assert len(runs) == 2  # the first transaction was undone by the server
     assert rows_in(path, "SELECT job_id FROM history") == rows_in(path, "SELECT id FROM job") == [(runs[-1],)]
     assert rows_in(path, "SELECT sum(n) FROM job_total") == [(1,)]
 

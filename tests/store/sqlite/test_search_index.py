@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from syncd.domain import ArchivedBy, Employer, Status
+from syncd.domain import Employer
 from syncd.errors import StoreError
 from syncd.store import Store, employers, jobs, schema
 from syncd.store.sqlite import SqliteDatabase, search_index
@@ -95,23 +95,6 @@ def test_the_index_counts_many_jobs_and_the_list_shows_them(
     assert (
         ask(store, employer, "baker 1")[0] == len([n for n in range(120) if n % 2 and str(n)[0] == "1"]) - 2
     )
-
-
-def test_a_job_that_the_index_has_with_an_older_text_is_there_once(
-    board: Board, store: Store, employer: Employer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(search_index, "MAX_LACKING", 10)
-    first, second, third = (board.create(title=f"Baker {number}") for number in range(3))
-    index_all(store)
-    board.update(third, title="Bakery")
-    board.archive(second, ArchivedBy.PERSON)
-    for q, status, ids in (
-        ("baker", None, [third.id, second.id, first.id]),
-        ("baker ", None, [second.id, first.id]),
-        ("baker", Status.ACTIVE, [third.id, first.id]),
-        ("baker", Status.ARCHIVED, [second.id]),
-    ):
-        assert ask(store, employer, q, status) == (len(ids), ids)
 
 
 @pytest.mark.parametrize(
