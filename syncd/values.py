@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from typing import Any
 
@@ -188,36 +188,32 @@ def settings_field(settings: tuple[Setting, ...], make: Callable[..., object], *
     )
 
 
-def section(declared: type, name: str = "") -> Any:
-    """Declare the settings of another dataclass, below the ``name`` of their table (else that of the field)."""
-    return field(metadata={"section": declared, "name": name})
+def section(declared: type) -> Any:
+    """Declare the settings of another dataclass, in a table with the name of the field."""
+    return field(metadata={"section": declared})
 
 
-def declared_settings(holder: type, above: str = "", place: str = "") -> Iterator[Setting]:
+def declared_settings(holder: type, above: str = "") -> Iterator[Setting]:
     """Yield the settings of ``holder`` and its sections in the order of their declaration, with whole keys and attributes,
-    which begin with ``above`` and ``place``."""
+    which begin with ``above``."""
     for each in fields(holder):
-        name, attribute = above + (each.metadata.get("name") or each.name), place + each.name
+        name = above + each.name
         if "section" in each.metadata:
-            yield from declared_settings(each.metadata["section"], f"{name}.", f"{attribute}.")
+            yield from declared_settings(each.metadata["section"], f"{name}.")
         for declared in each.metadata.get("settings", ()):
-            yield replace(declared, key=name + declared.key, attribute=attribute)
+            yield replace(declared, key=name + declared.key, attribute=name)
 
 
 def members_of(holder: type, parsed: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     """Return the declared fields of ``holder`` by name, built from the ``parsed`` values of the settings by key."""
-    return {
-        each.name: _member(each, parsed, above + (each.metadata.get("name") or each.name))
-        for each in fields(holder)
-        if "section" in each.metadata or "settings" in each.metadata
-    }
-
-
-def _member(declared: Field[Any], parsed: Mapping[str, Any], name: str) -> Any:
-    if "section" in declared.metadata:
-        holder = declared.metadata["section"]
-        return holder(**members_of(holder, parsed, f"{name}."))
-    return declared.metadata["make"](*(parsed[name + each.key] for each in declared.metadata["settings"]))
+    members: dict[str, Any] = {}
+    for each in fields(holder):
+        name, declared = above + each.name, each.metadata
+        if "section" in declared:
+            members[each.name] = declared["section"](**members_of(declared["section"], parsed, f"{name}."))
+        elif "settings" in declared:
+            members[each.name] = declared["make"](*(parsed[name + s.key] for s in declared["settings"]))
+    return members
 
 
 def _number_in(text: str) -> object:

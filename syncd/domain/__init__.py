@@ -73,7 +73,6 @@ from syncd.domain.job_fields import (
     fields_of,
 )
 from syncd.domain.lifecycle import (
-    REFRESH_EVERY,
     PastChange,
     RevertDecision,
     decide,
@@ -81,7 +80,6 @@ from syncd.domain.lifecycle import (
     decide_missing,
     decide_refresh,
     decide_revert,
-    unique_locations,
 )
 from syncd.domain.places import (
     MAX_PLACE_DESCRIPTION,

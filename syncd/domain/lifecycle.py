@@ -16,7 +16,6 @@ from syncd.domain.job_fields import ADDRESSES, CHANGEABLE, FIELDS, SALARY_ATTRIB
 from syncd.errors import IllegalTransition
 
 LIFETIME = timedelta(days=60)
-REFRESH_EVERY = timedelta(days=7)
 
 #: Status → the others that it may become.
 TRANSITIONS: Mapping[Status, tuple[Status, ...]] = {
@@ -209,16 +208,13 @@ def _archive(current: Job, by: ArchivedBy) -> Update | Unchanged:
     return Update(current, job, ("status",))
 
 
-def decide_refresh(
-    current: Job, now: Moment, *, unlimited: bool, every: timedelta = REFRESH_EVERY
-) -> Update | Unchanged:
-    """Publish a job again if auto-refresh is due, once, however long it has been due; change nothing else.
+def decide_refresh(current: Job, now: Moment, every: timedelta) -> Update | Unchanged:
+    """Publish a job of an employer on the unlimited plan again if auto-refresh is due, once, however long it has been due.
 
-    Due is an active job with ``autoRefresh`` whose employer is on the ``unlimited`` plan, whose close date has not passed,
-    and which was last published at least ``every`` ago."""
+    Due is an active job with ``autoRefresh`` whose close date has not passed, and which was last published at least
+    ``every`` ago."""
     due = (
-        unlimited
-        and current.auto_refresh
+        current.auto_refresh
         and current.status is Status.ACTIVE
         and current.close_date >= now.today
         and now.instant - current.published_at >= every

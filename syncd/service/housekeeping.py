@@ -14,7 +14,6 @@ from datetime import datetime, timedelta
 import structlog
 
 from syncd.domain import (
-    REFRESH_EVERY,
     Actor,
     ActorKind,
     Notice,
@@ -71,7 +70,7 @@ class Refresher:
     ``stop`` is asked between batches, ``trusts`` whether an instant can be trusted: if not, nothing is due."""
 
     store: Store
-    every: timedelta = REFRESH_EVERY
+    every: timedelta = timedelta(days=7)
     archive_closed: bool = True
     stop: Callable[[], bool] = lambda: False
     trusts: Callable[[datetime], bool] = lambda now: True
@@ -96,7 +95,7 @@ class Refresher:
 
     def _refresh(self, tx: Tx) -> int:
         due = jobs.due_refresh(tx, tx.now.instant - self.every, BATCH)
-        decided = (decide_refresh(job, tx.now, unlimited=True, every=self.every) for job in due)
+        decided = (decide_refresh(job, tx.now, self.every) for job in due)
         changes = [change for change in decided if isinstance(change, Update)]
         return len(jobs.apply(tx, changes, Actor(ActorKind.REFRESH)))
 

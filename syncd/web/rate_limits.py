@@ -70,15 +70,15 @@ class Buckets:
 class KeyLimit:
     """``requests`` in a minute for each key."""
 
-    def __init__(self, requests: int, clock: Callable[[], int] = time.monotonic_ns) -> None:
-        self._buckets, self._clock = Buckets(Quota(requests)), clock
+    def __init__(self, requests: int) -> None:
+        self._buckets = Buckets(Quota(requests))
 
     def spend(self, request: web.Request) -> None:
         """Spend one request of the key, or raise ``rate_limited`` (a guard that runs after the authentication)."""
         key_id = request.get(KEY_ID)
         if key_id is None:
             return
-        wait = self._buckets.take(key_id, self._clock())
+        wait = self._buckets.take(key_id, time.monotonic_ns())
         if wait:
             raise too_often(f"a key may send {self._buckets.quota.requests} requests in a minute", wait)
 

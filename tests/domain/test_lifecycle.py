@@ -247,10 +247,9 @@ def test_a_job_is_closed_on_the_day_after_its_last(days, status, closes):
 )
 def test_auto_refresh_publishes_again_what_is_due(changes, due):
     current = job(**{"auto_refresh": True, "published_at": NOW.instant - timedelta(days=7)} | changes)
-    decision = decide_refresh(current, NOW, unlimited=True)
+    decision = decide_refresh(current, NOW, timedelta(days=7))
     assert isinstance(decision, Update) == due
     if isinstance(decision, Update):
         assert decision.job == replace(current, published_at=NOW.instant, publish_date=TODAY)
         assert decision.changed == ("publishDate",)
-        assert decide_refresh(decision.job, NOW, unlimited=True) == Unchanged(decision.job)
-    assert decide_refresh(current, NOW, unlimited=False) == Unchanged(current)
+        assert decide_refresh(decision.job, NOW, timedelta(days=7)) == Unchanged(decision.job)
