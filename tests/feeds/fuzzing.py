@@ -236,7 +236,7 @@ def _overwrite(random: Random, data: bytes) -> bytes:
 
 
 def _text_mode(random: Random, data: bytes) -> bytes:
-    """What FTP in text mode makes of a file."""
+    """Change line ends, as FTP in text mode does."""
     return data.replace(b"\r\n", b"\n") if random.random() < 0.5 else data.replace(b"\n", b"\r\n")
 
 
@@ -246,7 +246,7 @@ def _splice(random: Random, data: bytes) -> bytes:
 
 
 def _value(random: Random, data: bytes) -> bytes:
-    """Replace what stands between two marks: a cell, a text, a member."""
+    """Replace the text between two marks: a cell, a text, a member."""
     at = random.randrange(len(data) + 1)
     starts = [place for mark in (b">", b'"', b",", b"\n") if (place := data.find(mark, at)) >= 0]
     if not starts:

@@ -1,4 +1,4 @@
-"""Plain text out of feeds: scalars as text, what means nothing, booleans."""
+"""Plain text out of feeds: scalars as text, empty values, booleans."""
 
 from decimal import Decimal
 

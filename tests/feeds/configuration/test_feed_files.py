@@ -1,4 +1,4 @@
-"""Feed files: what is read, what is refused, and what the digests notice."""
+"""Feed files: their settings, their faults, and their digests."""
 
 import json
 import os
@@ -36,8 +36,8 @@ def test_what_is_not_a_regular_file_or_has_no_name_in_utf_8_is_a_fault_of_that_f
     (tmp_path / "good.toml").write_text('employer = "A"')
     (tmp_path / "folder.toml").mkdir()
     before = len(os.listdir("/proc/self/fd"))
-    found = read_feed_files(tmp_path, CATALOGUE, FeedDefaults())
-    reported = {name: file.faults[0] for name, file in found.items() if file.faults}
+    feeds = read_feed_files(tmp_path, CATALOGUE, FeedDefaults())
+    reported = {name: file.faults[0] for name, file in feeds.items() if file.faults}
     assert reported == {
         "fifo": "fifo.toml: cannot be read: it is a FIFO, not a file",
         "folder": "folder.toml: cannot be read: it is a folder, not a file",
@@ -45,23 +45,23 @@ def test_what_is_not_a_regular_file_or_has_no_name_in_utf_8_is_a_fault_of_that_f
         "large": "large.toml: cannot be read: it is larger than 4194304 bytes",
         "x\\xff": reported["x\\xff"],
     }
-    assert found["good"].usable().employer == "A"
+    assert feeds["good"].usable().employer == "A"
     with pytest.raises(ConfigError, match=r"fifo\.toml: cannot be read"):
-        found["fifo"].usable()
-    json.dumps([*found]).encode()
+        feeds["fifo"].usable()
+    json.dumps([*feeds]).encode()
     assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_an_employer_is_enough_and_gives_the_defaults():
-    found = feed('employer = "Acme Ltd."')
-    assert (found.name, found.employer, found.preset, found.marker) == ("acme", "Acme Ltd.", None, None)
-    assert (found.policy, found.settle, found.keep_files) == (Policy(), 2.0, timedelta(days=30))
-    assert found.expect_every is None
-    assert found.read.format is None
+    config = feed('employer = "Acme Ltd."')
+    assert (config.name, config.employer, config.preset, config.marker) == ("acme", "Acme Ltd.", None, None)
+    assert (config.policy, config.settle, config.keep_files) == (Policy(), 2.0, timedelta(days=30))
+    assert config.expect_every is None
+    assert config.read.format is None
 
 
 def test_every_setting_can_be_overridden():
-    found = feed(
+    config = feed(
         """
         employer = "Acme"
         mode = "delta"
@@ -86,7 +86,7 @@ def test_every_setting_can_be_overridden():
         delimiter = "tab"
         """
     )
-    assert found.policy == Policy(
+    assert config.policy == Policy(
         mode="delta",
         max_archive=Threshold(60, 2),
         max_rejected=Threshold(10, 50),
@@ -100,15 +100,15 @@ def test_every_setting_can_be_overridden():
         take_over=True,
         renew=False,
     )
-    assert (found.settle, found.marker, found.keep_files) == (0.5, ".done", timedelta(hours=12))
-    assert found.expect_every == timedelta(days=1)
-    assert (found.read.format, found.read.encoding, found.read.delimiter) == ("csv", "windows-1252", "\t")
+    assert (config.settle, config.marker, config.keep_files) == (0.5, ".done", timedelta(hours=12))
+    assert config.expect_every == timedelta(days=1)
+    assert (config.read.format, config.read.encoding, config.read.delimiter) == ("csv", "windows-1252", "\t")
 
 
 def test_the_services_defaults_reach_the_feed():
-    found = feed('employer = "A"\ngrace = 2', FeedDefaults(Policy(expired="ignore"), 0.2, timedelta(days=1)))
-    assert (found.policy.expired, found.policy.grace) == ("ignore", 2)
-    assert (found.settle, found.keep_files) == (0.2, timedelta(days=1))
+    config = feed('employer = "A"\ngrace = 2', FeedDefaults(Policy(expired="ignore"), 0.2, timedelta(days=1)))
+    assert (config.policy.expired, config.policy.grace) == ("ignore", 2)
+    assert (config.settle, config.keep_files) == (0.2, timedelta(days=1))
 
 
 WRONG = [
@@ -187,9 +187,9 @@ def test_all_faults_of_all_files_come_at_once(tmp_path):
     )
     (tmp_path / "c.toml").write_bytes(b'employer = "\xff"')
     (tmp_path / "d e.toml").write_text('employer = "x"')
-    found = read_feed_files(tmp_path, CATALOGUE, FeedDefaults())
-    assert list(found) == ["a", "b", "c", "d e"]
-    files = [fault.split(":")[0] for file in found.values() for fault in file.faults]
+    feeds = read_feed_files(tmp_path, CATALOGUE, FeedDefaults())
+    assert list(feeds) == ["a", "b", "c", "d e"]
+    files = [fault.split(":")[0] for file in feeds.values() for fault in file.faults]
     assert set(files) == {"a.toml", "b.toml", "c.toml", "d e.toml"}
     assert files.count("a.toml") == 3
     assert files.count("b.toml") >= 2
@@ -213,10 +213,10 @@ def test_a_folder_that_cannot_be_read_is_not_one_without_feeds(tmp_path):
 def test_two_feeds_that_differ_in_case_only_are_refused(tmp_path):
     for name in ("Acme", "acme"):
         (tmp_path / f"{name}.toml").write_text('employer = "A"')
-    found = read_feed_files(tmp_path, CATALOGUE, FeedDefaults())
-    assert found["Acme"].faults == ()
+    feeds = read_feed_files(tmp_path, CATALOGUE, FeedDefaults())
+    assert feeds["Acme"].faults == ()
     with pytest.raises(ConfigError, match="in case only"):
-        found["acme"].usable()
+        feeds["acme"].usable()
 
 
 BASE = 'employer = "A"\npreset = "indeed"\n'

@@ -1,4 +1,4 @@
-"""``feed new``, without the command line: what it finds in a file, what it guesses, and that what it writes always loads."""
+"""``feed new``, without the command line: its findings in a file, its guesses, and that its text always loads."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def findings(draft: Draft, path: Path) -> CheckResult:
 
 
 def checked(feed: FeedConfig, path: Path) -> CheckResult:
-    found = CheckResult()
-    list(Checker(feed, CATALOGUE, FeedLimits(), NOW).check(path, found))
-    return found
+    result = CheckResult()
+    list(Checker(feed, CATALOGUE, FeedLimits(), NOW).check(path, result))
+    return result
 
 
 def sheet(*rows: list[str], delimiter: str = ",") -> str:
@@ -106,8 +106,8 @@ def written(draft: Draft) -> dict[str, Any]:
 def test_each_sample_is_known_and_its_draft_works_at_once(sample: str, preset: str | None) -> None:
     draft = drafted(SAMPLES / sample)
     assert (draft.preset, written(draft).get("fields", {})) == (preset, {})
-    found = findings(draft, SAMPLES / sample)
-    assert found.good + found.expired >= 0.9 * found.read > 0
+    result = findings(draft, SAMPLES / sample)
+    assert result.good + result.expired >= 0.9 * result.read > 0
 
 
 def test_a_draft_says_what_a_preset_lacks() -> None:
@@ -153,8 +153,8 @@ def test_french_columns_are_found_and_the_file_shows_the_order_of_dates(tmp_path
     draft = draft_of(tmp_path, FRENCH.encode("cp1252"))
     assert (draft.survey.encoding, draft.survey.delimiter) == ("cp1252", ";")
     assert "dmy" in str(written(draft)["fields"]["closeDate"])
-    found = findings(draft, tmp_path / "feed")
-    assert (found.good, found.kinds.by_frequency()) == (2, [])
+    result = findings(draft, tmp_path / "feed")
+    assert (result.good, result.kinds.by_frequency()) == (2, [])
 
 
 def test_a_column_with_a_dot_in_its_name_is_named_as_it_is_written(tmp_path: Path) -> None:
@@ -198,8 +198,8 @@ def test_xml_that_is_not_well_formed_is_read_leniently_and_the_draft_says_so(tmp
     draft = draft_of(tmp_path, cooks_in_xml("R&D Cook", "?a=1&b=2"))
     assert written(draft)["read"]["recover"] is True
     assert "The file is broken" in draft.text
-    found = findings(draft, tmp_path / "feed")
-    assert (found.good, found.withheld is not None) == (3, True)
+    result = findings(draft, tmp_path / "feed")
+    assert (result.good, result.withheld is not None) == (3, True)
 
 
 def keyed(*addresses: str) -> str:
@@ -213,9 +213,9 @@ def test_addresses_without_a_scheme_are_where_one_applies(tmp_path: Path) -> Non
     draft = draft_of(tmp_path, keyed("x.ca/jobs/1", "www.x.ca/jobs/2", "https://x.ca/3"))
     assert draft.survey.path == "jobs.*"
     assert written(draft)["fields"]["applicationUrl"] == "url"
-    found = findings(draft, tmp_path / "feed")
-    assert found.good == 3
-    assert [(kind.code, kind.rows) for kind in found.warnings.by_frequency()] == [("url_scheme_added", 2)]
+    result = findings(draft, tmp_path / "feed")
+    assert result.good == 3
+    assert [(kind.code, kind.rows) for kind in result.warnings.by_frequency()] == [("url_scheme_added", 2)]
 
 
 def test_a_path_in_place_of_an_address_is_reported_with_what_to_write(tmp_path: Path) -> None:
@@ -399,9 +399,9 @@ def test_the_sheet_that_looks_most_like_jobs_is_chosen_and_named(tmp_path):
     assert feed_file["read"]["sheet"] == "Postings"
     assert feed_file["fields"]["referenceId"] == "Posting #"
     assert feed_file["fields"]["salary"] == {"text": {"template": "{Hourly Rate} per hour"}}
-    found = findings(draft, tmp_path / "nh.xlsx")
-    assert (found.good, found.rejected) == (4, 0)
-    assert [(kind.code, kind.rows) for kind in found.warnings.by_frequency()] == [("place_assumed", 4)]
+    result = findings(draft, tmp_path / "nh.xlsx")
+    assert (result.good, result.rejected) == (4, 0)
+    assert [(kind.code, kind.rows) for kind in result.warnings.by_frequency()] == [("place_assumed", 4)]
     alone = draft_of(
         tmp_path, spreadsheets.book({"Postings": sheets["Postings"], "Read me": sheets["Read me"]})
     )
@@ -535,8 +535,8 @@ def test_nodes_of_json_ld_that_are_no_postings_are_left_out(tmp_path: Path) -> N
     text = draft_of(tmp_path, json.dumps(graph)).text
     assert "positionType" not in tomllib.loads(text)["fields"]
     assert "rows" not in tomllib.loads(text)
-    found = checked(taken(text), tmp_path / "feed")
-    assert (found.good, found.rejected, found.filtered) == (2, 0, Counter({"only @type = JobPosting": 1}))
+    result = checked(taken(text), tmp_path / "feed")
+    assert (result.good, result.rejected, result.filtered) == (2, 0, Counter({"only @type = JobPosting": 1}))
     assert "rows" not in tomllib.loads(draft_of(tmp_path, json.dumps(jobs)).text)
 
 
@@ -566,8 +566,8 @@ def test_a_draft_says_how_to_leave_out_postings_that_are_not_for_the_public(
 ) -> None:
     text = draft_of(tmp_path, postings("Audience", ("External", word, "External"))).text
     assert f'# Audience has "{word}". To leave such postings out:' in text.splitlines()
-    found = checked(taken(text), tmp_path / "feed")
-    assert (found.good, found.filtered.total()) == (2, 1)
+    result = checked(taken(text), tmp_path / "feed")
+    assert (result.good, result.filtered.total()) == (2, 1)
 
 
 def test_a_status_whose_column_the_preset_does_not_have_is_in_the_draft(tmp_path: Path) -> None:

@@ -144,9 +144,9 @@ def test_a_field_that_is_not_named_is_not_sent_and_one_without_value_is_null():
 
 def test_the_first_three_locations_count_and_the_run_says_so():
     text = "A, ON / B, ON / C, ON / D, ON / A, ON"
-    found = row({"locations": {"from": "where", "split": "/"}}, {"where": text})
-    assert found.body["locations"] == [{"description": f"{name}, ON"} for name in "ABC"]
-    assert found.warnings == (("too_many_locations", "4 locations; the first 3 count"),)
+    mapped = row({"locations": {"from": "where", "split": "/"}}, {"where": text})
+    assert mapped.body["locations"] == [{"description": f"{name}, ON"} for name in "ABC"]
+    assert mapped.warnings == (("too_many_locations", "4 locations; the first 3 count"),)
 
 
 def test_all_collects_and_alternatives_stop_at_the_first():
@@ -183,11 +183,11 @@ CATEGORIES = [
 ]
 
 
-@pytest.mark.parametrize(("given", "ids"), CATEGORIES)
-def test_categories_come_by_id_or_name_and_are_split_only_where_they_are_not_one_name(given, ids):
+@pytest.mark.parametrize(("raw", "ids"), CATEGORIES)
+def test_categories_come_by_id_or_name_and_are_split_only_where_they_are_not_one_name(raw, ids):
     source = {"all": ["c"], "split": [",", "/"], "lookup": "c"}
-    found = value(source, {"c": given}, "categories", lookups={"c": {"ventes/gros": "Sales"}}, form="json")
-    assert found == (None if ids is None else [{"id": id} for id in ids])
+    mapped = value(source, {"c": raw}, "categories", lookups={"c": {"ventes/gros": "Sales"}}, form="json")
+    assert mapped == (None if ids is None else [{"id": id} for id in ids])
 
 
 def test_an_unknown_category_rejects_the_row_unless_there_is_a_default():
@@ -200,9 +200,9 @@ def test_an_unknown_category_rejects_the_row_unless_there_is_a_default():
     assert taken.warnings == (("unknown_category", "unknown category: Alchemy"),)
 
 
-@pytest.mark.parametrize("given", ["FULL_TIME", "full time", "Temps plein", ["unheard of", "fulltime"], 1])
-def test_a_position_type_is_the_first_that_is_known(given):
-    assert value("p", {"p": given}, "positionType") == {"id": 1}
+@pytest.mark.parametrize("raw", ["FULL_TIME", "full time", "Temps plein", ["unheard of", "fulltime"], 1])
+def test_a_position_type_is_the_first_that_is_known(raw):
+    assert value("p", {"p": raw}, "positionType") == {"id": 1}
 
 
 def test_an_unknown_position_type_rejects_the_row_unless_there_is_a_default():
@@ -267,9 +267,9 @@ def test_a_salary_comes_from_text_or_from_parts(source, item, expected):
     ],
 )
 def test_a_salary_that_the_api_would_refuse_is_not_sent_and_the_run_says_why(source, item, code):
-    found = row({"salary": source}, item, form="json")
-    assert found.body == {"salary": None}
-    assert [warning for warning, _ in found.warnings] == ([code] if code else [])
+    mapped = row({"salary": source}, item, form="json")
+    assert mapped.body == {"salary": None}
+    assert [warning for warning, _ in mapped.warnings] == ([code] if code else [])
 
 
 @pytest.mark.parametrize(
@@ -279,12 +279,12 @@ def test_a_salary_that_the_api_would_refuse_is_not_sent_and_the_run_says_why(sou
         ({"min": "4.200", "period": "month"}, ("4200", None)),
         ({"min": "950.000", "period": "month"}, ("950", None)),
         ({"min": "25.125", "period": "hour"}, ("25.125", None)),
-        ({"min": "52.000", "max": "60,000", "period": "hour"}, None),  # above what an hour pays
+        ({"min": "52.000", "max": "60,000", "period": "hour"}, None),  # more than pay for an hour
     ],
 )
 def test_dots_of_amounts_separate_thousands_where_they_would_be_too_little(item, amounts):
-    found = row({"salary": {"amount": "min", "maxAmount": "max", "period": "period"}}, item, form="json")
-    salary = found.body["salary"]
+    mapped = row({"salary": {"amount": "min", "maxAmount": "max", "period": "period"}}, item, form="json")
+    salary = mapped.body["salary"]
     if amounts is None:
         assert salary is None
     else:
@@ -369,9 +369,9 @@ STATUSES = {
 }
 
 
-@pytest.mark.parametrize(("given", "status"), [(word, s) for s, words in STATUSES.items() for word in words])
-def test_a_status_is_read_by_its_common_names(given, status):
-    assert value("s", {"s": given}, "status") == status
+@pytest.mark.parametrize(("raw", "status"), [(word, s) for s, words in STATUSES.items() for word in words])
+def test_a_status_is_read_by_its_common_names(raw, status):
+    assert value("s", {"s": raw}, "status") == status
 
 
 def test_a_record_that_cannot_be_read_keeps_its_problem_and_its_id():
@@ -381,8 +381,8 @@ def test_a_record_that_cannot_be_read_keeps_its_problem_and_its_id():
     assert readable == MappedRow(None, "7", (problem,), fragment={"referenceId": "7"})
     assert mapping.row(Record(1, 1, b"", None, problem)) == MappedRow(None, None, (problem,))
     # a record that is not an object
-    found = Mapping(CATALOGUE, {"title": "t"}, form="json").row(Record(1, 1, b"", ["x"]))
-    assert [p.code for p in found.problems] == ["wrong_type"]
+    mapped = Mapping(CATALOGUE, {"title": "t"}, form="json").row(Record(1, 1, b"", ["x"]))
+    assert [p.code for p in mapped.problems] == ["wrong_type"]
 
 
 @pytest.mark.parametrize(
@@ -449,7 +449,7 @@ def test_a_record_in_a_format_that_the_mapping_cannot_be_meant_for_fails_the_fil
     "number", [10**5000, Decimal("1E+999999"), "9" * 5000], ids=["int", "exponent", "text"]
 )
 def test_absurd_numbers_are_values_like_others(number):
-    found = row({"referenceId": "v", "categories": {"from": "v", "default": "Other"}}, {"v": number})
-    assert isinstance(found.reference_id, str) or [p.pointer for p in found.problems] == ["/referenceId"]
-    assert found.body["categories"] == [{"id": 32}]
+    mapped = row({"referenceId": "v", "categories": {"from": "v", "default": "Other"}}, {"v": number})
+    assert isinstance(mapped.reference_id, str) or [p.pointer for p in mapped.problems] == ["/referenceId"]
+    assert mapped.body["categories"] == [{"id": 32}]
     assert value({"amount": "v", "period": {"value": "Hourly"}}, {"v": number}, "salary") is None

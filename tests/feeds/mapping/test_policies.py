@@ -1,4 +1,4 @@
-"""The mapping language: what does not fit, what has no value, and what is found although it is spelled otherwise."""
+"""The mapping language: values that do not fit, missing values, and names that are spelled otherwise."""
 
 from decimal import Decimal
 
@@ -18,12 +18,12 @@ def row(fields, item, lookups=None, form="json", catalogue=CATALOGUE):
     return Mapping(catalogue, fields, lookups, form).row(Record(1, 1, b"", item))
 
 
-def codes(found):
-    return [code for code, _ in found.warnings]
+def codes(mapped):
+    return [code for code, _ in mapped.warnings]
 
 
-def places(found):
-    return [entry["description"] for entry in found.body["locations"]]
+def places(mapped):
+    return [entry["description"] for entry in mapped.body["locations"]]
 
 
 # --- locations
@@ -72,19 +72,19 @@ OFFICES = {"locations": {"each": [".", "more"], "from": ["l", "."], "country": "
     ],
 )
 def test_each_of_several_places_has_its_own_country(item, expected, warnings):
-    found = row(OFFICES, item)
-    assert places(found) == expected
-    assert codes(found) == warnings
+    mapped = row(OFFICES, item)
+    assert places(mapped) == expected
+    assert codes(mapped) == warnings
 
 
 def test_places_abroad_and_their_country():
     # all have the record's foreign country
-    found = row(OFFICES, {"l": "Boston", "c": "US", "more": ["London", {"l": "Halifax"}]})
-    assert [(p.code, p.value) for p in found.problems] == [("outside_canada", "US")]
+    mapped = row(OFFICES, {"l": "Boston", "c": "US", "more": ["London", {"l": "Halifax"}]})
+    assert [(p.code, p.value) for p in mapped.problems] == [("outside_canada", "US")]
     # the record is not itself a place, so its country is not that of the others
     fields = {"locations": {"each": "more", "from": "l", "country": ["c", "more[*].c"]}}
-    found = row(fields, {"c": "US", "more": [{"l": "Boston", "c": "US"}, {"l": "Laval"}]})
-    assert places(found) == ["Laval"]
+    mapped = row(fields, {"c": "US", "more": [{"l": "Boston", "c": "US"}, {"l": "Laval"}]})
+    assert places(mapped) == ["Laval"]
     # a default does not bring a job abroad home
     spec = {"locations": {"from": "l", "country": "c", "default": "Toronto, ON"}}
     assert [p.code for p in row(spec, {"l": "Boston", "c": "US"}).problems] == ["outside_canada"]
@@ -143,10 +143,10 @@ def test_places_of_a_list_without_their_provinces_get_that_of_the_record():
 
 def test_of_a_long_list_the_first_three_places_count():
     names = ["Toronto, ON", "Ottawa, ON", "London, ON", "Barrie, ON", "Guelph, ON"]
-    found = row({"locations": "l"}, {"l": "; ".join(names * 12)})
-    assert (places(found), codes(found)) == (names[:3], ["too_many_locations"])
-    found = row({"locations": "l"}, {"l": "Toronto, ON; " * 1_000})
-    assert len(places(found)) == 1  # far too long for a place: the rules of a job reject it
+    mapped = row({"locations": "l"}, {"l": "; ".join(names * 12)})
+    assert (places(mapped), codes(mapped)) == (names[:3], ["too_many_locations"])
+    mapped = row({"locations": "l"}, {"l": "Toronto, ON; " * 1_000})
+    assert len(places(mapped)) == 1  # far too long for a place: the rules of a job reject it
 
 
 @pytest.mark.parametrize(
@@ -156,9 +156,9 @@ def test_of_a_long_list_the_first_three_places_count():
 )
 def test_a_text_that_names_another_country_is_left_out_beside_a_place_in_canada(abroad):
     for fields in (WHERE, {"locations": "l"}):
-        found = row(fields, {"l": f"{abroad}; Laval, QC"})
-        assert (places(found), codes(found)) == (["Laval, QC"], ["location_abroad"])
-        assert abroad.partition(",")[0] in found.warnings[0][1]
+        mapped = row(fields, {"l": f"{abroad}; Laval, QC"})
+        assert (places(mapped), codes(mapped)) == (["Laval, QC"], ["location_abroad"])
+        assert abroad.partition(",")[0] in mapped.warnings[0][1]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_text_that_names_another_country_is_left_out_beside_a_place_in_canada(
     ),
 )
 def test_a_text_that_names_another_country_stays_where_nothing_is_surely_in_canada(text):
-    """The rules of the API refuse it then; they refuse what is misspelt, too."""
+    """The rules of the API refuse it then; they refuse misspelt names, too."""
     assert places(row(WHERE, {"l": text})) == text.split("; ")
 
 
@@ -196,8 +196,8 @@ def test_of_several_kinds_of_work_the_hours_count_before_the_tenure(values, expe
 
 def test_a_retired_kind_of_work_is_not_found_beside_another():
     catalogue = CATALOGUE.extended(position_types={2: ""})
-    found = row({"positionType": "t"}, {"t": ["Permanent", "Part-time"]}, catalogue=catalogue)
-    assert found.body["positionType"] == {"id": 1}
+    mapped = row({"positionType": "t"}, {"t": ["Permanent", "Part-time"]}, catalogue=catalogue)
+    assert mapped.body["positionType"] == {"id": 1}
 
 
 @pytest.mark.parametrize(
@@ -212,35 +212,35 @@ def test_a_retired_kind_of_work_is_not_found_beside_another():
 )
 def test_the_csv_preset_finds_place_and_province_in_columns_of_their_own(place, province):
     preset = load_preset("csv")
-    found = row(preset["fields"], {place: "Windsor", province: "Nouvelle-Écosse"}, preset["lookup"], "csv")
-    assert places(found) == ["Windsor, Nouvelle-Écosse"]
+    mapped = row(preset["fields"], {place: "Windsor", province: "Nouvelle-Écosse"}, preset["lookup"], "csv")
+    assert places(mapped) == ["Windsor, Nouvelle-Écosse"]
 
 
 def test_what_names_no_place_is_left_out_and_said():
-    found = row(WHERE, {"l": "Laval, QC; Remote - Canada"})
-    assert places(found) == ["Laval, QC"]
-    assert found.warnings == (("location_nowhere", "no place: Remote - Canada"),)
+    mapped = row(WHERE, {"l": "Laval, QC; Remote - Canada"})
+    assert places(mapped) == ["Laval, QC"]
+    assert mapped.warnings == (("location_nowhere", "no place: Remote - Canada"),)
 
 
 def test_a_job_that_is_nowhere_has_a_problem_that_says_what_to_do():
-    found = row(WHERE, {"l": "Télétravail"})
-    assert "locations" not in found.body
-    assert [(p.pointer, p.code, p.value) for p in found.problems] == [
+    mapped = row(WHERE, {"l": "Télétravail"})
+    assert "locations" not in mapped.body
+    assert [(p.pointer, p.code, p.value) for p in mapped.problems] == [
         ("/locations", "required", "Télétravail")
     ]
-    assert "default" in found.problems[0].detail
+    assert "default" in mapped.problems[0].detail
 
 
 @pytest.mark.parametrize("text", ["Remote", "", None])
 def test_a_default_location_is_used_where_there_is_none(text):
-    found = row({"locations": {"from": "l", "default": "Toronto, ON"}}, {"l": text})
-    assert (places(found), found.problems) == (["Toronto, ON"], ())
+    mapped = row({"locations": {"from": "l", "default": "Toronto, ON"}}, {"l": text})
+    assert (places(mapped), mapped.problems) == (["Toronto, ON"], ())
 
 
 def test_one_place_however_it_is_spelled_counts_once():
-    found = row(WHERE, {"l": "Montréal, QC; MONTREAL, Québec; Laval, QC; Hull, Que.; Laval"})
-    assert places(found) == ["Montréal, QC", "Laval, QC", "Hull, Que."]
-    assert codes(found) == ["too_many_locations"]
+    mapped = row(WHERE, {"l": "Montréal, QC; MONTREAL, Québec; Laval, QC; Hull, Que.; Laval"})
+    assert places(mapped) == ["Montréal, QC", "Laval, QC", "Hull, Que."]
+    assert codes(mapped) == ["too_many_locations"]
 
 
 @pytest.mark.parametrize(
@@ -285,9 +285,9 @@ def test_an_entry_with_a_star_holds_for_all_that_begin_so_and_the_longest_wins()
 
 def test_values_that_no_catalogue_knows_are_collected_with_and_without_a_default():
     spec = {"categories": {"from": "c", "split": ",", "default": "Other"}, "positionType": "p"}
-    found = row(spec, {"c": "Sales, Alchemy, Astrology", "p": "gig"})
+    mapped = row(spec, {"c": "Sales, Alchemy, Astrology", "p": "gig"})
     unknown = [("categories", "Alchemy"), ("categories", "Astrology"), ("positionType", "gig")]
-    assert sorted(found.unknown) == unknown
+    assert sorted(mapped.unknown) == unknown
     assert row(spec, {"c": "Sales", "p": "Contract"}).unknown == ()
 
 
@@ -313,11 +313,11 @@ def test_a_column_is_found_without_blanks_dashes_and_underscores(column):
 )
 def test_the_order_of_a_date_is_the_feeds_to_say_and_never_guessed(order, expected):
     spec = {"closeDate": {"from": "d", "date": [order]}}
-    found = row(spec, {"d": "05/06/2027"})
-    assert found.body.get("closeDate") == expected
-    assert bool(found.problems) is (expected is None)
+    mapped = row(spec, {"d": "05/06/2027"})
+    assert mapped.body.get("closeDate") == expected
+    assert bool(mapped.problems) is (expected is None)
     if expected is None:
-        assert "may be 2027-06-05 or 2027-05-06" in found.problems[0].detail
+        assert "may be 2027-06-05 or 2027-05-06" in mapped.problems[0].detail
 
 
 @pytest.mark.parametrize(
@@ -325,14 +325,14 @@ def test_the_order_of_a_date_is_the_feeds_to_say_and_never_guessed(order, expect
     "Open until filled|ongoing|Jusqu'à comblement|Ouvert jusqu’à ce que le poste soit pourvu".split("|"),
 )
 def test_a_text_that_says_that_there_is_no_closing_date_is_not_a_wrong_one(text):
-    found = row({"closeDate": {"from": "d", "date": ["dmy", "words"]}}, {"d": text})
-    assert found.body == {}
-    assert codes(found) == ["no_date"]
-    assert found.problems == ()
+    mapped = row({"closeDate": {"from": "d", "date": ["dmy", "words"]}}, {"d": text})
+    assert mapped.body == {}
+    assert codes(mapped) == ["no_date"]
+    assert mapped.problems == ()
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("raw", "expected"),
     [
         ("mailto:jobs@a.example?subject=007", "jobs@a.example"),
         ("MAILTO:jobs%2Bca@a.example", "jobs+ca@a.example"),
@@ -342,12 +342,12 @@ def test_a_text_that_says_that_there_is_no_closing_date_is_not_a_wrong_one(text)
         ("<" + "a@" * 100_000 + "x", "<" + "a@" * 100_000 + "x"),  # in linear time
     ],
 )
-def test_an_address_is_taken_out_of_a_link_and_from_beside_a_name(given, expected):
-    assert row({"applicationEmail": "e"}, {"e": given}).body == {"applicationEmail": expected}
+def test_an_address_is_taken_out_of_a_link_and_from_beside_a_name(raw, expected):
+    assert row({"applicationEmail": "e"}, {"e": raw}).body == {"applicationEmail": expected}
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("raw", "expected"),
     [
         ("Sales &amp; Service &#8211; Montr&eacute;al", "Sales & Service – Montréal"),
         ("R&amp;amp;D", "R&D"),
@@ -356,17 +356,17 @@ def test_an_address_is_taken_out_of_a_link_and_from_beside_a_name(given, expecte
         ("Sales&reg manager; R&copy", "Sales&reg manager; R&copy"),
     ],
 )
-def test_references_to_characters_in_a_title_are_replaced(given, expected):
-    found = row({"title": "t"}, {"t": given})
-    assert found.body == {"title": expected}
-    assert codes(found) == (["references_replaced"] if given != expected else [])
+def test_references_to_characters_in_a_title_are_replaced(raw, expected):
+    mapped = row({"title": "t"}, {"t": raw})
+    assert mapped.body == {"title": expected}
+    assert codes(mapped) == (["references_replaced"] if raw != expected else [])
 
 
 def test_an_unknown_status_is_rejected_or_left_out():
-    assert row({"status": "s"}, {"s": "Full-time"}).body == {"status": "Full-time"}  # which the rules refuse
-    found = row({"status": {"from": "s", "unknown": "ignore"}}, {"s": "Full-time"})
-    assert (found.body, codes(found)) == ({}, ["unknown_status"])
-    assert found.unknown == (("status", "Full-time"),)
+    assert row({"status": "s"}, {"s": "Full-time"}).body == {"status": "Full-time"}  # the rules refuse it
+    mapped = row({"status": {"from": "s", "unknown": "ignore"}}, {"s": "Full-time"})
+    assert (mapped.body, codes(mapped)) == ({}, ["unknown_status"])
+    assert mapped.unknown == (("status", "Full-time"),)
     assert row({"status": "s"}, {"s": "Full-time"}).unknown == (("status", "Full-time"),)
     assert row({"status": "s"}, {"s": "Closed"}).unknown == ()
 
@@ -410,8 +410,8 @@ def test_two_amounts_may_have_their_units_beside_them(low, high, expected):
 )
 def test_pay_that_is_too_high_to_be_true_is_not_sent(amount, period):
     fields = {"salary": {"amount": "a", "period": "p"}}
-    found = row(fields, {"a": amount, "p": period})
-    assert (found.body, codes(found)) == ({"salary": None}, ["salary_unclear"])
+    mapped = row(fields, {"a": amount, "p": period})
+    assert (mapped.body, codes(mapped)) == ({"salary": None}, ["salary_unclear"])
     less = amount - 6_000_000 if amount > 10**6 else amount - 1
     assert row(fields, {"a": less, "p": period}).body["salary"]
 
@@ -471,18 +471,18 @@ def test_a_formula_that_is_a_text_is_that_text(cell, expected):
 @pytest.mark.parametrize("cell", ["#REF!", "#N/A", "#NAME?", "#div/0!", "#VALEUR!", "#NOM?", "#ERROR!"])
 @pytest.mark.parametrize("field", ["referenceId", "title", "description"])
 def test_a_formula_that_failed_is_no_value(field, cell):
-    found = row({field: "x"}, {"x": cell}, form="csv")
-    (problem,) = found.problems
+    mapped = row({field: "x"}, {"x": cell}, form="csv")
+    (problem,) = mapped.problems
     assert (problem.pointer, problem.code, problem.value) == (f"/{field}", "wrong_type", cell)
-    assert field not in found.body
+    assert field not in mapped.body
     assert not row({field: "x"}, {"x": f"{cell} 1"}, form="csv").problems
 
 
 def test_a_year_of_two_digits_is_not_taken_for_a_day():
     preset = load_preset("csv")
-    found = row(preset["fields"], {"closing date": "13/07/26"}, preset["lookup"], "csv")
-    assert "closeDate" not in found.body
-    assert [p.code for p in found.problems if p.pointer == "/closeDate"] == ["invalid_date"]
+    mapped = row(preset["fields"], {"closing date": "13/07/26"}, preset["lookup"], "csv")
+    assert "closeDate" not in mapped.body
+    assert [p.code for p in mapped.problems if p.pointer == "/closeDate"] == ["invalid_date"]
 
 
 @pytest.mark.parametrize(
@@ -498,8 +498,8 @@ def test_a_year_of_two_digits_is_not_taken_for_a_day():
     ],
 )
 def test_the_decimal_mark_is_the_feeds_to_say(locale, text, amount):
-    found = row({"salary": {"text": "s", "locale": locale}}, {"s": text})
-    assert found.body["salary"]["amount"] == Decimal(amount)
+    mapped = row({"salary": {"text": "s", "locale": locale}}, {"s": text})
+    assert mapped.body["salary"]["amount"] == Decimal(amount)
 
 
 def test_the_locale_holds_for_parts_too():
@@ -533,10 +533,10 @@ FIXED = {
 @pytest.mark.parametrize("form", ["csv", "json"])
 @pytest.mark.parametrize("name", FIXED)
 def test_every_field_takes_a_constant_and_a_default(name, form):
-    given, expected = FIXED[name]
-    assert row({name: {"value": given}}, {"a": ""}, form=form).body == {name: expected}
-    found = row({name: {"from": "a", "default": given}}, {"a": ""}, form=form)
-    assert (found.body, found.problems) == ({name: expected}, ())
+    raw, expected = FIXED[name]
+    assert row({name: {"value": raw}}, {"a": ""}, form=form).body == {name: expected}
+    mapped = row({name: {"from": "a", "default": raw}}, {"a": ""}, form=form)
+    assert (mapped.body, mapped.problems) == ({name: expected}, ())
 
 
 def test_the_fields_of_the_language_are_those_of_a_job():

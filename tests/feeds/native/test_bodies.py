@@ -25,8 +25,8 @@ def row(item):
     return NATIVE.row(Record(1, 1, b"", item), "csv" if isinstance(item, Cells) else "json")
 
 
-def cells(**given):
-    return Cells({name.casefold(): cell for name, cell in given.items()})
+def cells(**named):
+    return Cells({name.casefold(): cell for name, cell in named.items()})
 
 
 BODY = {
@@ -82,11 +82,11 @@ CSV = cells(
 
 @pytest.mark.parametrize("item", [BODY, XML, CSV], ids=["json", "xml", "csv"])
 def test_the_same_job_gives_the_same_body_in_every_format(item):
-    found = row(item)
-    assert found.body == BODY
-    assert found.reference_id == "R-1"
-    assert (found.problems, found.warnings) == ((), ())
-    assert set(check_body(found.body, CATALOGUE).fields) == set(BODY)
+    mapped = row(item)
+    assert mapped.body == BODY
+    assert mapped.reference_id == "R-1"
+    assert (mapped.problems, mapped.warnings) == ((), ())
+    assert set(check_body(mapped.body, CATALOGUE).fields) == set(BODY)
 
 
 def test_a_json_record_is_the_body_as_it_is():
@@ -110,8 +110,8 @@ def test_catalogue_values_may_be_named_in_json():
 
 
 def test_an_unknown_name_is_a_problem_at_its_place():
-    found = row({"categories": ["Sales", "Alchemy"], "salary": {"period": {"name": "Moonly"}}})
-    assert [(p.pointer, p.code) for p in found.problems] == [
+    mapped = row({"categories": ["Sales", "Alchemy"], "salary": {"period": {"name": "Moonly"}}})
+    assert [(p.pointer, p.code) for p in mapped.problems] == [
         ("/categories/1", "unknown_value"),
         ("/salary/period", "unknown_value"),
     ]
@@ -131,9 +131,9 @@ def test_an_empty_cell_is_null_but_not_sent_for_status_and_close_date():
 
 
 def test_an_unknown_column_is_a_problem_but_the_column_of_reasons_is_none():
-    found = row(cells(referenceId="R", titel="Cook", syncd_errors="x"))
-    assert [(p.pointer, p.code) for p in found.problems] == [("/titel", "unknown_field")]
-    assert "did you mean title?" in found.problems[0].detail
+    mapped = row(cells(referenceId="R", titel="Cook", syncd_errors="x"))
+    assert [(p.pointer, p.code) for p in mapped.problems] == [("/titel", "unknown_field")]
+    assert "did you mean title?" in mapped.problems[0].detail
     assert row({"title": "x", "N": 1, "syncd_errors": []}).body == {"title": "x", "N": 1}
     assert row("<job><title>x</title><syncd_errors>x</syncd_errors></job>").body == {"title": "x"}
 
@@ -160,10 +160,10 @@ def test_a_commission_alone_and_no_salary_at_all_differ_in_csv():
     ],
 )
 def test_what_cannot_be_typed_is_refused_in_the_words_of_the_api(item, pointer, code):
-    found = row(f"<job><referenceId>R</referenceId>{item}</job>" if isinstance(item, str) else item)
-    assert found.problems == ()
+    mapped = row(f"<job><referenceId>R</referenceId>{item}</job>" if isinstance(item, str) else item)
+    assert mapped.problems == ()
     with pytest.raises(Invalid) as raised:
-        check_body(found.body, CATALOGUE)
+        check_body(mapped.body, CATALOGUE)
     assert (pointer, code) in [(p.pointer, p.code) for p in raised.value.problems]
 
 

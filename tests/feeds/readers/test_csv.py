@@ -1,4 +1,4 @@
-"""Readers: CSV of every dialect, and what is wrong with a faulty file."""
+"""Readers: CSV of every dialect, and the faults of a file."""
 
 from __future__ import annotations
 

@@ -237,7 +237,7 @@ def test_windows_1252_that_nothing_names_is_known_to_be_a_guess(data, spec, gues
 def test_a_declaration_in_single_bytes_that_names_a_wide_encoding_is_not_believed(
     named: str, written: str, guessed: bool
 ) -> None:
-    """What .NET writes into a string it calls UTF-16."""
+    """.NET writes UTF-16 into the declaration of any string."""
     text = f'<?xml version="1.0" encoding="{named}"?>\n<jobs><job><id>Montr\u00e9al</id></job></jobs>'
     reader, records = read(text.encode(written), ReadSpec(records="/jobs/job"))
     assert records == [({"id": "Montr\u00e9al"}, None)]

@@ -1,4 +1,4 @@
-"""Records of XML that are read without lxml: never anything else than what lxml gives."""
+"""Records of XML that are read without lxml: the same as with lxml."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ elements = st.lists(
 
 
 def texts_by_lxml(data: bytes) -> dict[str, list[str]] | None:
-    """Return the texts of a record as the reader's parser has them; None for what is not one record of nothing but texts."""
+    """Return the texts of a record as the reader's parser has them; None if it is not one record of nothing but texts."""
     parser = new_parser(None)
     parser.feed(b"<jobs>")
     try:

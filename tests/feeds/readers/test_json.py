@@ -1,4 +1,4 @@
-"""Readers: JSON and JSON Lines of every shape, objects of records, and what is wrong with a faulty file."""
+"""Readers: JSON and JSON Lines of every shape, objects of records, and the faults of a file."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tests.amounts import some
 from tests.feeds.readers.reading import MB, X, fault, items, read, reader_of, values
 
 _SECOND = "begins after the end of the first root and was left out"
-#: Name → (what is read leniently, the ids that come, what is reported as lost).
+#: Name → (a file that is read leniently, the ids that come, the report of losses).
 LENIENT = {
     "two roots": ("<jobs><job><id>1</id></job></jobs>\n<jobs><job><id>2</id></job></jobs>", "1", f"<jobs> (line 2) {_SECOND}"),
     "records without a root": ("<job><id>1</id></job>\n<job><id>2</id></job><job><id>3</id></job>", "1",
@@ -100,7 +100,7 @@ def test_what_has_no_control_characters_brings_no_warning():
 
 
 _GOOD = "<job><id>2</id><d>y</d></job>"
-#: Name → (what is in the root, the ids with the codes of their problems).
+#: Name → (the content of the root, the ids with the codes of their problems).
 MIXED_UP = {
     "tags of HTML without end": (
         f"<job><id>1</id><d><p>Unclosed <br> br <li>x</p></d></job>{_GOOD}<job><id>3</id></job>", "1 not_well_formed"),

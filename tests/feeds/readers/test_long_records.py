@@ -1,4 +1,4 @@
-"""Readers: a record of up to 8 MiB is one rejected row, in little memory and time, whatever is in it."""
+"""Readers: any record of up to 8 MiB is one rejected row, in little memory and time."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ MOST = 8 * MB
 
 
 def problems(data: str) -> dict[str, str | None]:
-    """Return the id of each record, and the code of what is wrong with it."""
+    """Return the id of each record, and the code of its problem."""
     return {item["id"]: code for item, code in read(data)[1]}
 
 
 @pytest.mark.parametrize("name", some(FORMS, 3))
 def test_a_record_of_up_to_8_mib_is_a_rejected_row_and_the_others_go_in(name):
     before, after = FORMS[name]
-    around = 40  # what the record has besides its text
+    around = 40  # the rest of the record
     found = problems(before + "x" * (MOST - around) + after)
     assert found == {id: "too_long" if id == "2" else None for id in found}
     assert "2" in found

@@ -1,4 +1,4 @@
-"""Readers: what holds for any document, cut or broken anywhere, and with any of its records known."""
+"""Readers: laws of any document, cut or broken anywhere, and with any of its records known."""
 
 from __future__ import annotations
 

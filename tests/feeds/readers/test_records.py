@@ -1,4 +1,4 @@
-"""Readers: what records of every format have in common: place, marks, limits, digests and progress."""
+"""Readers: records of every format: place, marks, limits, digests and progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers: XML files of every shape, and what is wrong with a faulty one."""
+"""Readers: XML files of every shape, and the faults of a file."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_an_indeed_feed_in_a_namespace_with_other_spellings_is_read():
 
 
 def rows_of(tmp_path, preset, name, data):
-    """What a preset makes of a delivery, as a run reads it."""
+    """Return the rows of a delivery by a preset, as a run reads it."""
     feed = parse_feed("f", f'employer = "A"\npreset = "{preset}"', CATALOGUE, FeedDefaults())
     (tmp_path / name).write_bytes(data)
     reader = open_reader(tmp_path / name, feed.read, FeedLimits())
