@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from functools import partial
 from zoneinfo import ZoneInfo
 
@@ -72,27 +71,6 @@ def test_a_dash_is_standard_output(acme, monkeypatch):
     dashed = acme.run("export", "--employer", "1", "--format", "csv", "-o", "-")
     assert (dashed.code, dashed.out) == (0, plain.out)
     assert not (acme.base / "-").exists()
-
-
-def test_a_file_is_complete_or_absent_and_json_describes_it(acme):
-    target = acme.base / "out.json"
-    result = acme.run("export", "--employer", "1", "--format", "json", "-o", str(target), "--json")
-    assert result.json == {
-        "employer": "Acme Ltd.",
-        "format": "json",
-        "file": str(target),
-        "exported": 2,
-        "withoutReferenceId": 1,
-        "notActive": 0,
-        "pastCloseDate": 0,
-    }
-    assert [job["referenceId"] for job in json.loads(target.read_text())] == ["A", "B"]
-    assert [path.name for path in acme.base.glob(".out*")] == []
-
-
-def test_one_status_is_exported_if_it_is_named(acme):
-    result = acme.run("export", "--employer", "1", "--format", "json", "--status", "draft")
-    assert [job["referenceId"] for job in result.json] == ["B"]
 
 
 def test_a_failing_export_leaves_the_old_file(acme, monkeypatch):

@@ -287,22 +287,17 @@ def opened_place(base, case):
 @pytest.mark.parametrize(
     "case", some([(case,) for case in OPEN_PLACES], 3), ids=lambda case: f"{case[0]} {case[1]:o}"
 )
-def test_check_names_what_is_too_open_and_its_chmod_mends_it(reachable, case):
+def test_check_names_what_is_too_open_the_daemon_refuses_a_store_and_the_chmod_mends_it(
+    reachable, start, case
+):
     line = opened_place(reachable.base, case)
     result = reachable.run("check")
     assert (result.code, result.err) == (1, line)
+    if case in OPEN_PLACES[:5]:
+        refused = reachable.run("serve")
+        assert (refused.code, refused.out, refused.err) == (1, "", line)
     subprocess.run(result.err.rpartition("): ")[2], shell=True, check=True)
     assert reachable.run("check").err == ""
-
-
-@pytest.mark.parametrize(
-    "case", some([(case,) for case in OPEN_PLACES[:5]], 2), ids=lambda case: f"{case[0]} {case[1]:o}"
-)
-def test_the_daemon_refuses_a_store_that_is_too_open(reachable, start, case):
-    line = opened_place(reachable.base, case)
-    result = reachable.run("serve")
-    assert (result.code, result.out, result.err) == (1, "", line)
-    subprocess.run(result.err.rpartition("): ")[2], shell=True, check=True)
     assert start().stop() == 0
 
 
@@ -352,9 +347,6 @@ def test_settings_may_be_open_to_a_group_that_has_nobody_else(reachable):
 def test_a_folder_with_the_sticky_bit_may_hold_the_settings(reachable):
     (reachable.base / "config").chmod(0o1777)
     assert reachable.run("check").err == ""
-
-
-SECRET = '[store]\nurl = "sqlite:///var/syncd.db"\n'
 
 
 def test_check_names_settings_with_a_secret_that_others_can_read(reachable):
