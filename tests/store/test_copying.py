@@ -21,7 +21,7 @@ TABLES = [table.name for table in copying._TABLES]
 
 @pytest.fixture
 def filled(store: Store, board: Board, employer: Employer, clock: Clock) -> tuple[Any, str]:
-    """A store with something in each kind of table: what a daemon sees of it, and a key."""
+    """A store with something in each kind of table: some of its rows, and a key."""
     made = [
         board.create(reference_id=f"r{n}", title=f"Bäcker {n}", confidential=n % 2 == 0) for n in range(5)
     ]
@@ -53,7 +53,7 @@ def target(tmp_path: Path, empty: Path) -> str:
 
 
 def seen(url: str, employer: Employer, key: str) -> dict[str, Any]:
-    """Return what a daemon shows of a store."""
+    """Return the contents of a store as a daemon shows them."""
     with Store.open(url, timezone=TORONTO) as store:
         found = store.read(lambda tx: jobs.after(tx, employer.id, 0, 99))
         return {

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from syncd.domain import ArchivedBy, Employer, Job, Salary, Status
-from syncd.store import Store, employers, history, jobs
+from syncd.store import Store, history, jobs
 from syncd.store.jobs.writing import WHOLE_EVERY
 from tests.amounts import some
 from tests.store.board import Board, changes_of
@@ -20,9 +20,9 @@ CHANGES = 3 * WHOLE_EVERY + 5
 @pytest.fixture
 def states(board: Board) -> list[Job]:
     """A job's states from the first to the last: all kinds of fields change, now the one and now the other."""
-    found = [board.create(reference_id="R")]
+    states = [board.create(reference_id="R")]
     for number in range(1, CHANGES):
-        job = found[-1]
+        job = states[-1]
         if number % 7 == 3:
             archived = job.status is Status.ARCHIVED
             changed = (
@@ -40,8 +40,8 @@ def states(board: Board) -> list[Job]:
             changed = board.update(
                 job, title=f"Title {number}", description=None if number % 2 else "<p>x</p>"
             )
-        found.append(changed)
-    return found
+        states.append(changed)
+    return states
 
 
 def pages(store: Store, job: Job, size: int) -> list[tuple[Job | None, Job | None]]:
@@ -89,17 +89,6 @@ def test_a_page_is_read_without_all_that_came_after_it(
     store.read(lambda tx: history.page(tx, job.employer_id, job.id, page=page, page_size=10))
     assert len(read) < 10 + WHOLE_EVERY + 1
     assert page > 1 or len(read) == 10
-
-
-def test_another_employer_finds_nothing(store: Store, employer: Employer, states: list[Job]) -> None:
-    other = store.write(lambda tx: employers.add(tx, "Other Ltd."))
-    for page in (1, 50):
-        found = store.read(
-            partial(history.page, employer_id=other.id, job_id=states[0].id, page=page, page_size=10)
-        )
-        assert found == (0, [])
-    beyond = store.read(lambda tx: history.page(tx, employer.id, states[0].id, page=50, page_size=10))
-    assert beyond == (CHANGES, [])
 
 
 def test_an_entry_has_what_changed_also_where_the_whole_job_is_kept(

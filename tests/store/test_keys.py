@@ -1,4 +1,4 @@
-"""Employers and the life of an API key."""
+"""Employers, the life of an API key, and the answers that are kept for it."""
 
 from datetime import timedelta
 from functools import partial
@@ -9,7 +9,7 @@ import pytest
 
 from syncd.domain import Employer
 from syncd.errors import Conflict, Invalid, NotFound
-from syncd.store import Store, employers, keys
+from syncd.store import Store, employers, keys, replies
 from tests.clock import Clock
 from tests.stores import rows_in
 
@@ -156,3 +156,17 @@ def test_a_key_whose_successor_has_ended_is_rotated_again(store: Store, employer
     store.write(lambda tx: keys.revoke(tx, lost.id))
     heir, _ = store.write(lambda tx: keys.rotate(tx, old.id, DAY))
     assert (heir.id, store.read(lambda tx: keys.get(tx, old.id)).successor_id) == (3, 3)
+
+
+def test_a_reply_is_kept_for_its_key_and_time(store: Store, employer: Employer, clock: Clock) -> None:
+    key, _ = store.write(lambda tx: keys.create(tx, employer.id))
+    reply = replies.Reply(b"d" * 32, 201, {"Location": "/jobs/1"}, b'{"id":1}')
+    since = clock() - timedelta(hours=24)
+    store.write(lambda tx: replies.keep(tx, key.id, "once", reply))
+    assert store.read(lambda tx: replies.find(tx, key.id, "once", since)) == reply
+    assert store.read(lambda tx: replies.find(tx, key.id, "twice", since)) is None
+    assert store.read(lambda tx: replies.find(tx, key.id + 1, "once", since)) is None
+    later = clock() + timedelta(microseconds=1)
+    assert store.read(lambda tx: replies.find(tx, key.id, "once", later)) is None
+    assert store.write(lambda tx: replies.prune(tx, clock())) == 0
+    assert store.write(lambda tx: replies.prune(tx, later)) == 1

@@ -1,4 +1,4 @@
-"""The run log and what a crash needs of it; results, and the newest runs of feeds."""
+"""The run log, also after a crash; results, and the newest runs of feeds."""
 
 from collections.abc import Callable
 from dataclasses import replace

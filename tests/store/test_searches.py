@@ -1,4 +1,4 @@
-"""Search: whatever changes jobs, and in whichever way they are found, the answer is that of a plain look at every job."""
+"""Search: after all kinds of changes, and in each way to find jobs, the answer is that of a plain look at every job."""
 
 from datetime import timedelta
 from itertools import count, product
@@ -92,7 +92,7 @@ def test_every_search_finds_the_jobs_that_a_plain_look_finds(
     model: list[Job] = []
     for step in steps:
         do(board, model, step, employer)
-    # what titles are and were: the index may still have the old ones
+    # titles of now and before: the index may still have the old ones
     titles = dict.fromkeys(
         text for _, *rest in steps for text in rest[:2] if isinstance(text, str) and len(text) > 2
     )

@@ -1,4 +1,4 @@
-"""Opening: migrations, locks, versions, and what a kill leaves."""
+"""Opening: migrations, locks, versions, and the store after a kill."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""The writer: one transaction for all that wait, an answer only for what is on disk, each failure its own. And reads."""
+"""The writer: one transaction for all that wait, an answer only for writes on disk, each failure its own. And reads."""
 
 import asyncio
 import threading
@@ -34,7 +34,7 @@ def put(name: str) -> Callable[[Tx], str]:
 
 
 def seen(path: Path) -> dict[str, str]:
-    """What another process would see now."""
+    """The settings that another process would see now."""
     return dict(rows_in(path, "SELECT name, value FROM setting WHERE name LIKE 't-%'"))
 
 
@@ -96,8 +96,8 @@ async def test_writes_of_one_turn_of_a_loop_are_committed_together(store: Store,
 
     for turn in range(5):
         before = seen(path)
-        found = await asyncio.gather(*(ask(f"t-{turn}-{number}") for number in range(8)))
-        assert found == [before] * 8
+        views = await asyncio.gather(*(ask(f"t-{turn}-{number}") for number in range(8)))
+        assert views == [before] * 8
     assert len(seen(path)) == 40
 
 
@@ -134,8 +134,8 @@ def creating(employer: Employer, *references: str) -> Callable[[Tx], int]:
 
     def fn(tx: Tx) -> int:
         made = [Create(a_job(employer.id, reference_id=reference)) for reference in references]
-        found = jobs.apply(tx, made, ACTOR)
-        return sum(map(len, history.since(tx, [job.id for job in found], 0).values()))
+        stored = jobs.apply(tx, made, ACTOR)
+        return sum(map(len, history.since(tx, [job.id for job in stored], 0).values()))
 
     return fn
 
@@ -262,7 +262,7 @@ async def test_a_caller_that_gives_up_does_not_stop_its_write_or_the_writer(stor
 
 
 async def first_and(store: Store, second: Callable[[], object]) -> "asyncio.Task[str]":
-    """A write of this loop that is done once ``second`` has queued what comes after it."""
+    """A write of this loop that is done once ``second`` has queued the next one."""
     runs, go = threading.Event(), threading.Event()
 
     def fn(tx: Tx) -> str:
@@ -350,24 +350,24 @@ async def requests_and_task(
 
 
 async def test_a_request_is_on_disk_before_a_task_of_another_thread_begins(store: Store, path: Path) -> None:
-    found: list[dict[str, str]] = []
-    await requests_and_task(store, put("t-1"), task=lambda _tx: found.append(seen(path)))
-    assert found == [{"t-1": "x"}]
+    looks: list[dict[str, str]] = []
+    await requests_and_task(store, put("t-1"), task=lambda _tx: looks.append(seen(path)))
+    assert looks == [{"t-1": "x"}]
 
 
 async def test_a_task_lets_one_batch_of_requests_pass_and_goes_with_the_next(
     store: Store, path: Path
 ) -> None:
-    found: list[dict[str, str]] = []
+    looks: list[dict[str, str]] = []
 
     def task(tx: Tx) -> None:
-        found.append(dict(tx.execute("SELECT name, value FROM setting WHERE name LIKE 't-%'").fetchall()))
-        found.append(seen(path))
+        looks.append(dict(tx.execute("SELECT name, value FROM setting WHERE name LIKE 't-%'").fetchall()))
+        looks.append(seen(path))
 
     await requests_and_task(
         store, put("t-1"), put("t-2"), put("t-3"), task=task
     )  # the first goes with the gate
-    assert found == [{"t-1": "x", "t-2": "x", "t-3": "x"}, {"t-1": "x", "t-2": "x"}]
+    assert looks == [{"t-1": "x", "t-2": "x", "t-3": "x"}, {"t-1": "x", "t-2": "x"}]
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -1,4 +1,4 @@
-"""Reading jobs: lists, search, what is due."""
+"""Jobs read: lists, search, due jobs."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -19,10 +19,10 @@ def listed(
     page: int = 1,
     page_size: int = 10,
 ) -> tuple[int, list[str]]:
-    total, found = store.read(
+    total, headers = store.read(
         lambda tx: jobs.page(tx, employer.id, q=q, status=status, page=page, page_size=page_size)
     )
-    return total, [header.title for header in found]
+    return total, [header.title for header in headers]
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 10, 100])
@@ -67,10 +67,10 @@ def test_a_search_takes_every_character_literally(
     board.create(title="100% remote_work \\o/")
     board.create(title="Chef de cuisine é")
     board.create(title="Développeur", reference_id="Réf-AB_1")
-    total, found = listed(store, employer, q=q)
+    total, titled = listed(store, employer, q=q)
     if q == "_":
         titles = ["Développeur", *titles]
-    assert (total, found) == (len(titles), titles)
+    assert (total, titled) == (len(titles), titles)
 
 
 def test_walking_through_all_jobs_goes_by_id(board: Board, store: Store, employer: Employer) -> None:
@@ -81,7 +81,7 @@ def test_walking_through_all_jobs_goes_by_id(board: Board, store: Store, employe
     assert active == [made[0], made[2]]
 
 
-# -- what is due -----------------------------------------------------------------------------------------
+# -- due jobs --------------------------------------------------------------------------------------------
 
 WEEK = timedelta(days=7)
 

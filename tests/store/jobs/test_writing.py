@@ -1,4 +1,4 @@
-"""``apply``: ids, versions, totals, history, and refusing what is stale."""
+"""``apply``: ids, versions, totals, history, and refused stale decisions."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -71,14 +71,14 @@ def test_a_job_comes_back_as_it_was_written(
     board: Board, store: Store, employer: Employer, fields: dict[str, Any]
 ) -> None:
     job = board.create(**fields)
-    found = store.read(lambda tx: jobs.get(tx, employer.id, job.id))
-    assert found is not None
-    assert found == job
+    kept = store.read(lambda tx: jobs.get(tx, employer.id, job.id))
+    assert kept is not None
+    assert kept == job
     assert (job.id, job.version) == (1, 1)
     for name, value in fields.items():
-        assert getattr(found, name) == value
-    if found.salary and found.salary.amount is not None:
-        assert str(found.salary.amount) == str(fields["salary"].amount)
+        assert getattr(kept, name) == value
+    if kept.salary and kept.salary.amount is not None:
+        assert str(kept.salary.amount) == str(fields["salary"].amount)
 
 
 @pytest.mark.parametrize("name", [*WHOLE, "title"])

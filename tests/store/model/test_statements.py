@@ -1,4 +1,4 @@
-"""Statements: what is compiled, in which order values go in, and what rows become."""
+"""Statements: their texts, the order of their values, and their rows."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,12 +11,8 @@ from sqlmodel import col, select
 from syncd.store import Store, Tx
 from syncd.store.model import (
     CounterRow,
-    EmployerRow,
     FactRow,
-    FeedJob,
     JobRow,
-    JobTotal,
-    PlaceRow,
     Statement,
     adding,
     among,
@@ -108,13 +104,6 @@ def test_rows_are_replaced_added_up_and_rewritten(tx: Tx) -> None:
     assert tx.run(rewriting(CounterRow), name="x", value=7) == 1
     assert tx.run(rewriting(CounterRow), name="y", value=7) == 0
     assert tx.scalar(count, name="x") == 7
-
-
-def test_whole_rows_are_in_the_order_of_the_table() -> None:
-    assert inserting(EmployerRow).order == ["name", "unlimited"]  # the database gives the id
-    assert inserting(PlaceRow).order == ["id", "name", "province", "key", "population", "employer_id"]
-    assert adding(JobTotal).order == ["employer_id", "status", "n"]
-    assert rewriting(FeedJob).order == inserting(FeedJob).order
 
 
 def test_a_value_may_be_used_twice(tx: Tx) -> None:

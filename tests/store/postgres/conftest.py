@@ -1,4 +1,4 @@
-"""Tests of what only PostgreSQL has: they run with ``TESTS_STORE=postgres``."""
+"""Tests of PostgreSQL alone: they run with ``TESTS_STORE=postgres``."""
 
 from tests.stores import POSTGRES
 

@@ -1,4 +1,4 @@
-"""A store on a server: what differs there from a store in a file."""
+"""A store on a server: the differences from a store in a file."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -67,7 +67,7 @@ def test_look_ups_that_were_planned_for_an_empty_table_use_its_index_once_it_has
 
     for first in range(0, 5_000, 50):
         store.write(partial(create, references=[f"r{n}" for n in range(first, first + 50)]))
-    # The server notes now and then what its connections have read.
+    # The server notes the reads of its connections now and then.
     seen = (
         "SELECT n_tup_ins, seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables"
         " WHERE relname = 'job' AND n_tup_ins >= 5000"
@@ -158,7 +158,7 @@ def test_a_lock_takes_the_connection_of_the_one_before(store: Store, path: Path)
     [another] = processes()
     assert another != kept
     with pytest.raises(KeyError), store.feed_lock("acme"):
-        raise KeyError  # whatever fails while it is held, it is given up
+        raise KeyError  # it is given up also if its block fails
     wait_until(lambda: processes() == [], "the end of the server's process")
     with store.feed_lock("acme") as mine:
         assert mine

@@ -31,7 +31,7 @@ default_pool_size = 4
 
 @pytest.fixture(scope="module")
 def pooler(program: Callable[..., str]) -> Iterator[str]:
-    """What an address needs besides, to lead through a pooler."""
+    """The further part of an address that leads through a pooler."""
     path, running = program("pgbouncer", "/usr/sbin/pgbouncer"), server()
     settings = running.folder / "pgbouncer.ini"
     settings.write_text(SETTINGS.format(folder=running.folder, port=PORT))

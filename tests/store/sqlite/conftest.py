@@ -1,4 +1,4 @@
-"""Tests of what only SQLite has."""
+"""Tests of SQLite alone."""
 
 from tests.stores import POSTGRES
 

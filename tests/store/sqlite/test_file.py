@@ -1,4 +1,4 @@
-"""A store in a file: how it is opened, owned, migrated and copied, and what faults of the file mean."""
+"""A store in a file: how it is opened, owned, and migrated, and faults of the file."""
 
 import sqlite3
 from collections.abc import Callable
