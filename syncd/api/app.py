@@ -23,13 +23,13 @@ from syncd.web import (
     Endpoints,
     FailedKeys,
     Guard,
-    KeyLimit,
     Refusal,
     RequestLog,
     RequestTimes,
     add_endpoint,
     add_not_found,
     envelope,
+    key_limit,
 )
 
 #: Path under the base path → method → handler.
@@ -65,10 +65,9 @@ def _guarded(context: ApiContext) -> web.Application:
     """Return an application with its middleware, in this order: request id and log line, preflights, the key, its limit."""
     settings = context.settings
     cors = Cors(settings.cors_origins) if settings.cors_origins else None
-    limit = KeyLimit(settings.rate_limit) if settings.rate_limit else None
     guards: list[Guard] = [cors.preflight] if cors else []
     guards += [_authentication(context)]
-    guards += [limit.spend] if limit else []
+    guards += [key_limit(settings.rate_limit)] if settings.rate_limit else []
     around = envelope(guards, context.log, context.stopping)
     app = web.Application(middlewares=[around], client_max_size=settings.max_body)
     app[CONTEXT], app[STOPPING] = context, context.stopping

@@ -18,5 +18,5 @@ from syncd.web.envelope import (
 )
 from syncd.web.monitoring import Endpoints, OperatorToken, ReadinessCheck, controls_of, health_of, no_token
 from syncd.web.problems import CODES, Refusal
-from syncd.web.rate_limits import FailedKeys, KeyLimit
+from syncd.web.rate_limits import FailedKeys, key_limit
 from syncd.web.server import STOPPING, Server

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 
 from aiohttp import web
 
-from syncd.web.envelope import KEY_ID
+from syncd.web.envelope import KEY_ID, Guard
 from syncd.web.problems import Refusal
 
 SECOND = 1_000_000_000
@@ -21,21 +20,14 @@ SECOND = 1_000_000_000
 WINDOW = 60 * SECOND
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
-    """``requests`` in a ``window`` (nanoseconds), at once or spread. Spent requests come back evenly."""
-
-    requests: int
-    window: int = WINDOW
-
-
 class Buckets:
-    """One bucket for each key, all with the same quota. At most ``capacity`` buckets are kept: the one that has been
-    unused for the longest time is dropped, and is full when its key comes back."""
+    """One bucket for each key, all with the same quota: ``requests`` in a ``window`` (nanoseconds), at once or spread. At most
+    ``capacity`` buckets are kept: the one that has been unused for the longest time is dropped, and is full when its key
+    comes back."""
 
-    def __init__(self, quota: Quota, capacity: int = 50_000) -> None:
-        self.quota, self._capacity = quota, capacity
-        self._full = quota.requests * quota.window
+    def __init__(self, requests: int, window: int = WINDOW, *, capacity: int = 50_000) -> None:
+        self._requests, self._window, self._capacity = requests, window, capacity
+        self._full = requests * window
         self._debts: dict[Hashable, tuple[int, int]] = {}
 
     def __len__(self) -> int:
@@ -44,7 +36,7 @@ class Buckets:
     def take(self, key: Hashable, now: int) -> int:
         """Spend one request of ``key``, if it has one left. Return the nanoseconds until it has one; 0: it had one. A refused
         request costs nothing."""
-        debt = self._debt(key, now) + self.quota.window
+        debt = self._debt(key, now) + self._window
         if debt > self._full:
             return self._wait(debt)
         self._debts.pop(key, None)  # so that it becomes the newest
@@ -55,32 +47,28 @@ class Buckets:
 
     def look(self, key: Hashable, now: int) -> int:
         """Return the value that ``take`` would return, and spend nothing."""
-        return self._wait(self._debt(key, now) + self.quota.window)
+        return self._wait(self._debt(key, now) + self._window)
 
     def _debt(self, key: Hashable, now: int) -> int:
         """Return the part that is spent and not yet refilled: a request costs ``window`` units, a nanosecond refills
         ``requests`` of them."""
         debt, at = self._debts.get(key, (0, now))
-        return max(0, debt - max(0, now - at) * self.quota.requests)
+        return max(0, debt - max(0, now - at) * self._requests)
 
     def _wait(self, debt: int) -> int:
-        return max(0, -(-(debt - self._full) // self.quota.requests))
+        return max(0, -(-(debt - self._full) // self._requests))
 
 
-class KeyLimit:
-    """``requests`` in a minute for each key."""
+def key_limit(requests: int) -> Guard:
+    """Return the guard of a key's ``requests`` in a minute, to run after the authentication."""
+    buckets = Buckets(requests)
 
-    def __init__(self, requests: int) -> None:
-        self._buckets = Buckets(Quota(requests))
-
-    def spend(self, request: web.Request) -> None:
-        """Spend one request of the key, or raise ``rate_limited`` (a guard that runs after the authentication)."""
+    def spend(request: web.Request) -> None:
         key_id = request.get(KEY_ID)
-        if key_id is None:
-            return
-        wait = self._buckets.take(key_id, time.monotonic_ns())
-        if wait:
-            raise too_often(f"a key may send {self._buckets.quota.requests} requests in a minute", wait)
+        if key_id is not None and (wait := buckets.take(key_id, time.monotonic_ns())):
+            raise too_often(f"a key may send {requests} requests in a minute", wait)
+
+    return spend
 
 
 class FailedKeys:
@@ -96,7 +84,7 @@ class FailedKeys:
         what: str = "keys",
     ) -> None:
         self._what = what
-        self._limited, self._buckets, self._clock = count > 0, Buckets(Quota(count, window)), clock
+        self._limited, self._buckets, self._clock = count > 0, Buckets(count, window), clock
 
     def check(self, address: str) -> None:
         if self._limited and (wait := self._buckets.look(address, self._clock())):
