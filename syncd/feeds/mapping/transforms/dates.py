@@ -30,27 +30,12 @@ _SERIAL = re.compile(r"\d{5}(?:\.\d+)?\Z", re.ASCII)
 _EPOCH = re.compile(r"-?\d{1,15}(?:\.\d+)?\Z", re.ASCII)
 _TIME = r"(?:[T,]?\s*(?:a\s+|at\s+)?\d{1,2}\s?[:h].*)?\Z"
 _NUMBERS = re.compile(rf"(\d{{1,2}}|\d{{4}})([/.\- ])(\d{{1,2}})\2(\d{{4}}|\d{{1,2}})\.?{_TIME}", re.ASCII)
-_MONTHS = {
-    name: month
-    for month, names in enumerate(
-        (
-            "jan janv january janvier",
-            "feb fev fevr february fevrier",
-            "mar mars march",
-            "apr avr april avril",
-            "may mai",
-            "jun juin june",
-            "jul juil july juillet",
-            "aug aou august aout",
-            "sep sept september septembre",
-            "oct october octobre",
-            "nov november novembre",
-            "dec december decembre",
-        ),
-        1,
-    )
-    for name in names.split()
-}
+_MONTH_NAMES = (
+    "jan janv january janvier|feb fev fevr february fevrier|mar mars march|apr avr april avril|may mai|"
+    "jun juin june|jul juil july juillet|aug aou august aout|sep sept september septembre|"
+    "oct october octobre|nov november novembre|dec december decembre"
+)
+_MONTHS = {name: month for month, names in enumerate(_MONTH_NAMES.split("|"), 1) for name in names.split()}
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er)?"
 _MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
 _WEEKDAY = r"(?:(?:le\s+)?[a-z]{2,9}\.?,?\s+)??(?:le\s+|the\s+)?"

@@ -26,33 +26,12 @@ from syncd.feeds.readers.xml.tree import (
 
 #: Paths of the known formats, and with "*" any root. The case of names does not count.
 _KNOWN = (
-    "source/job",
-    "jobs/job",
-    "source/jobs/job",
-    "feed/jobs/job",
-    "trovit/ad",
-    "jobatus/ad",
-    "workzag-jobs/position",
-    "rss/channel/item",
-    "processpositionopening/dataarea/positionopening",
-    "*/job",
-    "*/*/job",
-    "*/ad",
-    "*/vacancy",
-    "*/vacancies/vacancy",
-    "*/position",
-    "*/positions/position",
-    "*/positionopening",
-    "*/dataarea/positionopening",
-    "*/offer",
-    "*/offers/offer",
-    "feed/entry",
-    # one posting a file, as members of an archive
-    "job",
-    "vacancy",
-    "positionopening",
+    "source/job jobs/job source/jobs/job feed/jobs/job trovit/ad jobatus/ad workzag-jobs/position rss/channel/item"
+    " processpositionopening/dataarea/positionopening */job */*/job */ad */vacancy */vacancies/vacancy */position"
+    " */positions/position */positionopening */dataarea/positionopening */offer */offers/offer feed/entry"
+    " job vacancy positionopening"  # one posting a file, as members of an archive
 )
-_PATHS = [tuple(path.split("/")) for path in _KNOWN]
+_PATHS = [tuple(path.split("/")) for path in _KNOWN.split()]
 
 
 def is_known(path: tuple[str, ...]) -> bool:
