@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,12 +16,11 @@ from syncd.cli.imports import naming
 from syncd.cli.output import DONE, FAILED, bold, cell, clean, print_json, print_list, print_result, remark
 from syncd.cli.store_access import opened_store, store_if_any
 from syncd.config import Settings
-from syncd.domain import Job, Moment, UnknownValues
-from syncd.errors import NotFound
-from syncd.feeds.configuration import FeedConfig, FeedFile
+from syncd.domain import Moment, UnknownValues
+from syncd.feeds.configuration import FeedFile
 from syncd.feeds.mapping.presets import mapping_toml
 from syncd.service import configured_feeds, stores
-from syncd.store import Store, employers, jobs
+from syncd.store import Store
 from syncd.store import feeds as stored_feeds
 from syncd.sync.report import Kind, rejected_json, unknown_json, write_json
 from syncd.sync.run import Checker, CheckResult
@@ -96,7 +94,7 @@ def check_file(settings: Settings, as_json: bool, name: str, file: Path) -> int:
         catalogue = stores.catalogue_of(store, settings)
         config = configured_feeds.feed_file(settings, catalogue, name).usable()
         now, result = _now(store, settings), CheckResult()
-        checker = Checker(config, catalogue, settings.limits, now, _current(store, config))
+        checker = Checker(config, catalogue, settings.limits, now, store)
         with naming(file):
             for row in checker.check(file, result):
                 scratch.write(json.dumps(rejected_json(row), default=str).encode() + b"\n")
@@ -111,15 +109,6 @@ def _now(store: Store | None, settings: Settings) -> Moment:
         return store.now()
     instant = datetime.now(UTC)
     return Moment(instant, instant.astimezone(settings.timezone).date())
-
-
-def _current(store: Store | None, config: FeedConfig) -> Callable[[str], Job | None]:
-    """Return a function that finds a job of the feed's employer; it finds none if the employer does not exist yet."""
-    if store is not None:
-        with suppress(NotFound):
-            owner = store.read(lambda tx: employers.find(tx, config.employer))
-            return lambda reference: store.read(lambda tx: jobs.by_reference(tx, owner.id, reference))
-    return lambda reference: None
 
 
 def _print_text(

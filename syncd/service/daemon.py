@@ -182,9 +182,8 @@ class Daemon:
 
     def _start_timers(self) -> None:
         store, settings, stop = self._store, self._settings, self._stopping.is_set
-        refresher = Refresher(
-            store, settings.refresh.every, settings.refresh.archive_closed, stop, self._clock.trusts
-        )
+        refresh, host = settings.refresh, self._host(self._clock)
+        refresher = Refresher(store, refresh.every, refresh.archive_closed, host)
         house = Housekeeping(store, settings.store.keep_history, self._feeds, self._clock)
         degraded, index = DegradedFeeds(store, self._feeds), partial(housekeeping.index_searches, store, stop)
         self._spawn(

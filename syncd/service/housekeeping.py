@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import structlog
@@ -27,7 +27,7 @@ from syncd.logs import Event
 from syncd.service.clock_check import ClockCheck
 from syncd.service.configured_feeds import FeedsInForce
 from syncd.store import Store, Tx, feeds, history, jobs, notices, replies, runs
-from syncd.sync.run import Feed
+from syncd.sync.run import Feed, Host
 
 log = structlog.get_logger("syncd.service")
 
@@ -67,13 +67,12 @@ class RefreshResult:
 class Refresher:
     """Auto-refresh, and archiving on the day after the close date. The due times are in the jobs' rows: jobs that became due
     while the daemon was down are done once, at the next tick. ``every`` and ``archive_closed`` are settings of ``[refresh]``.
-    ``stop`` is asked between batches, ``trusts`` whether an instant can be trusted: if not, nothing is due."""
+    ``host``: while it does not trust the time, nothing is due; it may stop between batches."""
 
     store: Store
     every: timedelta = timedelta(days=7)
     archive_closed: bool = True
-    stop: Callable[[], bool] = lambda: False
-    trusts: Callable[[datetime], bool] = lambda now: True
+    host: Host = field(default_factory=Host)
 
     def tick(self) -> RefreshResult:
         """Do all that is due now, and log ``refresh.done`` if a job was changed. Raises StoreError."""
@@ -86,8 +85,8 @@ class Refresher:
     def _all(self, step: Callable[[Tx], int]) -> int:
         """Repeat ``step``, each time in a write of its own, until it changes less than a whole batch."""
         done = 0
-        while not self.stop():
-            changed = self.store.write(lambda tx: step(tx) if self.trusts(tx.now.instant) else 0)
+        while not self.host.stop():
+            changed = self.store.write(lambda tx: step(tx) if self.host.trusts(tx.now.instant) else 0)
             done += changed
             if changed < BATCH:
                 break

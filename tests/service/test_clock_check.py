@@ -14,7 +14,7 @@ from syncd.domain import Status
 from syncd.service import clock_check
 from syncd.service.clock_check import ClockCheck
 from syncd.service.housekeeping import Refresher
-from tests.sync.board import Board
+from tests.sync.board import Board, FakeHost
 
 LATER = timedelta(days=90)
 
@@ -44,7 +44,7 @@ class Clocks:
         return self.check.trusts(self.board.clock.now)
 
     def tick(self) -> tuple[int, int]:
-        result = Refresher(self.board.store, trusts=self.check.trusts).tick()
+        result = Refresher(self.board.store, host=FakeHost(trusts=self.check.trusts)).tick()
         return result.refreshed, result.closed
 
 
@@ -222,5 +222,5 @@ def test_the_time_that_a_change_uses_is_the_time_that_is_checked(clocks: Clocks)
         return clocks.check.trusts(now)
 
     clocks.set_time(LATER)
-    Refresher(clocks.board.store, trusts=trusts).tick()
+    Refresher(clocks.board.store, host=FakeHost(trusts=trusts)).tick()
     assert asked == [clocks.board.clock.now] * 2

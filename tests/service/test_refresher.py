@@ -19,7 +19,7 @@ from syncd.store import Store, employers, jobs
 from tests.clock import ZONE
 from tests.store.board import changes_of
 from tests.stores import store_url
-from tests.sync.board import Board
+from tests.sync.board import Board, FakeHost
 
 SECOND = timedelta(seconds=1)
 
@@ -271,7 +271,7 @@ def test_a_tick_stops_between_two_batches_and_the_next_one_goes_on(board: Board)
         calls.append(1)
         return len(calls) > 2
 
-    assert tick(board, stop=stop) == (BATCH, 0)
+    assert tick(board, host=FakeHost(stop=stop)) == (BATCH, 0)
     assert tick(board) == (3, 0)
 
 

@@ -153,7 +153,7 @@ class Daemon:
             self.store.write(lambda tx: feeds.release_unconfigured(tx, known))
             self.clock = ClockCheck(self.store, engine.monotonic, lambda: False)
             self.worker = engine.worker(self.store, known, lambda: self.stopping, trusts=self.clock.trusts)
-            self.refresher = Refresher(self.store, trusts=self.clock.trusts)
+            self.refresher = Refresher(self.store, host=FakeHost(trusts=self.clock.trusts))
         except Exception:
             self.store.close()
             raise

@@ -31,7 +31,7 @@ class Claims:
         replaced it by then: that stays in ``.claimed/`` and has to settle there, and so does a file whose claim failed."""
         place = self.folder / folders.CLAIMED
         with folders.open_folder(self.folder) as folder, folders.open_folder_in(folder, place) as claims:
-            name = files.claim_name(_unused_token({name[:8] for name in os.listdir(claims)}), file.name)
+            name = files.claim_name(_unused_token(claims), file.name)
             note = self._note_marker(folder, claims, name, file.entry)
             try:
                 os.rename(file.entry, name, src_dir_fd=folder, dst_dir_fd=claims)
@@ -144,7 +144,7 @@ def copy_in(feed: Path, path: Path, *, name: str | None = None) -> DropFile:
         status = os.fstat(source.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise FeedError("not_a_feed", f"{path} is {kind_of(status.st_mode)}")
-        token = _unused_token({name[:8] for name in os.listdir(claims)})
+        token = _unused_token(claims)
         name = name or path.name
         copy, claim = f"{COPY}{token}", files.claim_name(token, name)
         files.copy_into(source, copy, claims)
@@ -164,8 +164,9 @@ def _open_nonblocking(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def _unused_token(taken: set[str]) -> str:
-    """Return 8 random hex digits that are not ``taken``."""
+def _unused_token(claims: int) -> str:
+    """Return 8 random hex digits that no claimed file has."""
+    taken = {name[:8] for name in os.listdir(claims)}
     return next(token for token in iter(lambda: secrets.token_hex(4), None) if token not in taken)
 
 

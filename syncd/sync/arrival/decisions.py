@@ -10,7 +10,7 @@ from pathlib import Path
 
 from syncd.domain import Policy, Run, RunState
 from syncd.errors import Conflict, StoreError
-from syncd.store import Store, feeds, runs
+from syncd.store import feeds, runs
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.run_file import MAX_DEATHS, end_without_importer
 from syncd.sync.report.files import refresh_reports
@@ -33,13 +33,6 @@ class FeedPaused(Conflict):
     def __init__(self, name: str, why: str) -> None:
         reason = f" ({why})" if why else ""
         super().__init__(f"feed {name} is paused{reason}; `syncd feed resume {name}` first")
-
-
-def check_not_paused(store: Store, name: str) -> None:
-    """Raise FeedPaused if the feed is paused."""
-    why = store.read(feeds.paused).get(name)
-    if why is not None:
-        raise FeedPaused(name, why)
 
 
 def decide(

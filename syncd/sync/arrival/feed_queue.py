@@ -37,8 +37,6 @@ SOON = 0.01
 UNTRUSTED = UNOPENED = 5.0
 #: Seconds that an import waits for a claimed file to settle, and between two looks at it.
 MAX_SETTLING, PAUSE = 60.0, 0.5
-#: Files that one visit files without running them.
-MAX_FILED = 100
 #: Seconds: the longest pause of a feed whose turns fail.
 MAX_PAUSE = 60.0
 
@@ -47,13 +45,12 @@ MAX_PAUSE = 60.0
 class ClaimedFiles:
     """The claimed files by their next step, each list with the oldest first: those whose runs have ``ended``, which only have
     to be filed; those whose runs were ``cut_off`` and go on, before all others; those that are ``complete`` and have no run
-    yet. ``unsettled``: others have to be still first; ``more``: not all were looked at."""
+    yet. ``unsettled``: others have to be still first."""
 
     ended: list[tuple[DropFile, Run]] = field(default_factory=list)
     cut_off: list[tuple[DropFile, int]] = field(default_factory=list)
     complete: list[DropFile] = field(default_factory=list)
     unsettled: bool = False
-    more: bool = False
 
 
 class FeedQueue:
@@ -82,7 +79,8 @@ class FeedQueue:
 
     def serves(self, feed: Feed) -> bool:
         """Return whether this queue is valid for ``feed`` as it is configured now."""
-        return _place(feed) == _place(self.feed)
+        old, new = self.feed.config, feed.config
+        return (self.feed.folder, old.settle, old.marker) == (feed.folder, new.settle, new.marker)
 
     # -- turns ------------------------------------------------------------------------------------------------
 
@@ -153,7 +151,7 @@ class FeedQueue:
             yield from self._fail_lost_runs(feed)
             claimed = self._sorted_claims(feed)
             self._file_ended(feed, claimed)
-            self.heals, self.wanted = len(claimed.cut_off) > 1, self.wanted or claimed.more
+            self.heals = len(claimed.cut_off) > 1
             for file, run_id in claimed.cut_off[:1] or self._oldest_first(claimed.complete):
                 run = self._run(feed, file, run_id, largest)
                 if run is not None:
@@ -179,10 +177,9 @@ class FeedQueue:
                 run = self._run(feed, file, run_id)
                 if run is not None:
                     yield run
-            if claimed.unsettled and self._ctx.host.monotonic() < give_up:
-                self._ctx.host.sleep(PAUSE)
-            elif not claimed.more:
+            if not claimed.unsettled or self._ctx.host.monotonic() >= give_up:
                 return
+            self._ctx.host.sleep(PAUSE)
             self._ctx.host.check_stop()
 
     def _run(self, feed: Feed, file: DropFile, run_id: int | None, largest: int | None = None) -> Run | None:
@@ -233,10 +230,8 @@ class FeedQueue:
                 rest.append(file)
             else:
                 claimed.cut_off.append((file, number))
-        claimed.more = len(rest) > MAX_FILED
-        names = [file.entry for file in rest[:MAX_FILED]]
-        known = self._ctx.store.read(lambda tx: [runs.by_claimed(tx, feed.id, name) for name in names])
-        for file, ended in zip(rest, known, strict=False):
+        known = self._ctx.store.read(lambda tx: [runs.by_claimed(tx, feed.id, file.entry) for file in rest])
+        for file, ended in zip(rest, known, strict=True):
             if ended is not None:
                 claimed.ended.append((file, ended))
             elif self._has_settled(file):
@@ -281,10 +276,6 @@ class FeedQueue:
         if seconds is not None:
             due = self._ctx.host.monotonic() + max(seconds, SOON)
             self._due = due if self._due is None else min(self._due, due)
-
-
-def _place(feed: Feed) -> tuple[object, ...]:
-    return feed.folder, feed.config.settle, feed.config.marker
 
 
 def _unfinished_files(tx: Tx, feed: Feed) -> dict[str, int]:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from syncd.domain import Run, RunKind
 from syncd.errors import Conflict, StoreClosed, StoreError
-from syncd.store import runs
+from syncd.store import feeds, runs
 from syncd.sync.arrival.claims import copy_in
 from syncd.sync.arrival.context import ArrivalContext
-from syncd.sync.arrival.decisions import check_not_paused, continue_other_reverts, continue_reverts
+from syncd.sync.arrival.decisions import FeedPaused, continue_other_reverts, continue_reverts
 from syncd.sync.arrival.feed_folder import make_folders
 from syncd.sync.arrival.feed_queue import FeedQueue
 from syncd.sync.arrival.inbox import UnexpectedFilesLog, unexpected_in
@@ -76,7 +76,13 @@ class Worker:
         """Give each feed a turn: something may have happened in its folder. Feeds whose runs were cut off come first, then the
         others by their last turns."""
         with self._choosing:
-            self._queues = {name: self._queue_of(feed) for name, feed in self._feeds.items()}
+            queues = self._queues
+            self._queues = {
+                name: queues[name]
+                if name in queues and queues[name].serves(feed)
+                else FeedQueue(self._ctx, feed)
+                for name, feed in self._feeds.items()
+            }
             for queue in self._queues.values():
                 queue.wanted, queue.large = True, False
             self._has_news = True
@@ -146,7 +152,9 @@ class Worker:
         ctx = self._ctx
         with ctx.awaited_lock(feed):
             _exhaust(continue_reverts(ctx, feed.name, feed.employer.id))
-            check_not_paused(ctx.store, feed.name)
+            why = ctx.store.read(feeds.paused).get(feed.name)
+            if why is not None:
+                raise FeedPaused(feed.name, why)
             queue = FeedQueue(ctx, feed)
             _exhaust(queue.finish(feed))
             yield queue
@@ -174,24 +182,20 @@ class Worker:
                 return None
             self._has_news = False
             self._report_unexpected()
-            feeds = self._feeds
+            visited = self._feeds
         with suppress(Stopped, StoreClosed):
-            return continue_other_reverts(self._ctx, feeds) or None
+            return continue_other_reverts(self._ctx, visited) or None
         return None
 
     def _begin_with_the_cut_off(self) -> bool:
         """Mark the feeds whose runs a dead process left. Return False if the store cannot say now."""
         try:
-            feeds = {run.feed for run in self._ctx.store.read(runs.unfinished)}
+            cut_off = {run.feed for run in self._ctx.store.read(runs.unfinished)}
         except (StoreError, OSError):
             return False
         for name, queue in self._queues.items():
-            queue.heals = name in feeds
+            queue.heals = name in cut_off
         return True
-
-    def _queue_of(self, feed: Feed) -> FeedQueue:
-        queue = self._queues.get(feed.name)
-        return queue if queue is not None and queue.serves(feed) else FeedQueue(self._ctx, feed)
 
     def _report_unexpected(self) -> None:
         """Report everything in the drop folder that is never taken."""

@@ -6,7 +6,8 @@ change to that job, which may have the missing fields."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -24,10 +25,11 @@ from syncd.domain import (
     RowDecision,
     decide_row,
 )
-from syncd.errors import Problem
+from syncd.errors import NotFound, Problem
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import UnknownCounter
 from syncd.feeds.readers import Format, open_reader
+from syncd.store import Store, employers, jobs
 from syncd.sync.report import Kinds
 from syncd.sync.run.deciding import problems_of
 from syncd.sync.validation import CheckedRow, check_record, remaining_problems
@@ -58,14 +60,13 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Checker:
-    """``current`` returns the job with a reference, if the store has one. ``most``: the number of records to check
-    (None: all)."""
+    """``store``: the jobs of the feed's employer, if there is one. ``most``: the number of records to check (None: all)."""
 
     config: FeedConfig
     catalogue: Catalogue
     limits: FeedLimits
     now: Moment
-    current: Callable[[str], Job | None] = lambda reference: None
+    store: Store | None = None
     most: int | None = None
 
     def check(self, path: Path, result: CheckResult) -> Iterator[RejectedRow]:
@@ -98,7 +99,7 @@ class Checker:
         if row.sent is None or row.reference is None:
             return row.problems if row.rest is None else (*row.problems, *self._remaining(row, row.rest))
         decided = self._decide(None, row.sent)
-        if isinstance(decided.decision, Reject) and (job := self.current(row.reference)) is not None:
+        if isinstance(decided.decision, Reject) and (job := self._current(row.reference)) is not None:
             decided = self._decide(job, row.sent)
         action = decided.action
         problems = problems_of(decided.decision)
@@ -110,9 +111,19 @@ class Checker:
     def _remaining(self, row: CheckedRow, rest: JobInput) -> tuple[Problem, ...]:
         """Return the problems of the job beside those of the row."""
         more = remaining_problems(row.problems, problems_of(self._decide(None, rest).decision))
-        if more and row.reference is not None and (job := self.current(row.reference)) is not None:
+        if more and row.reference is not None and (job := self._current(row.reference)) is not None:
             more = remaining_problems(row.problems, problems_of(self._decide(job, rest).decision))
         return more
+
+    def _current(self, reference: str) -> Job | None:
+        """Return the job with this reference, None if there is none or the employer does not exist yet."""
+        if self.store is not None:
+            with suppress(NotFound):
+                name = self.config.employer
+                return self.store.read(
+                    lambda tx: jobs.by_reference(tx, employers.find(tx, name).id, reference)
+                )
+        return None
 
     def _decide(self, job: Job | None, sent: JobInput) -> RowDecision:
         fields = dict(sent.fields)

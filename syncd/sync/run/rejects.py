@@ -57,8 +57,7 @@ class RejectsWriter:
     def __init__(self, stem: Path, read: ReadSpec) -> None:
         self._stem, self._read = stem, read
         self._reader: FeedReader | None = None
-        self._file: TextIO | None = None
-        self._form: _Form | None = None
+        self._form: _Csv | _Xml | _Json | None = None
         self.path: Path | None = None
 
     def start(self, reader: FeedReader) -> None:
@@ -69,19 +68,18 @@ class RejectsWriter:
     def add(self, record: Record, problems: Sequence[Problem]) -> None:
         """Write one record with its reasons. Raises OSError (a full disk)."""
         assert self._reader is not None, "start() comes before add()"
-        if self._file is None or self._form is None:
-            self._file, self._form = self._open(self._reader)
+        if self._form is None:
+            self._form = self._new_form(self._reader)
         member = self._reader.member_of(record.number)
         self._form.record(record, f"{member}: {reasons(problems)}" if member else reasons(problems))
 
     def close(self) -> Path | None:
         """End the file, make it durable and return its path, or None if nothing was rejected. A second call does
         nothing."""
-        file, form = self._file, self._form
-        self._file = self._form = None
-        if file is not None and form is not None:
-            with file:
-                form.end()
+        form, self._form = self._form, None
+        if form is not None:
+            with form.file as file:
+                file.write(form.closing)
                 file.flush()
                 os.fsync(file.fileno())
             part = Path(file.name)
@@ -89,7 +87,7 @@ class RejectsWriter:
             part.rename(self.path)
         return self.path
 
-    def _open(self, reader: FeedReader) -> tuple[TextIO, _Form]:
+    def _new_form(self, reader: FeedReader) -> _Csv | _Xml | _Json:
         encoding = self._read.encoding or ("utf-8-sig" if reader.format == "csv" else "utf-8")
         path = self._stem.with_name(f"{self._stem.name}.{reader.format}.part")
         errors = "xmlcharrefreplace" if reader.format == "xml" else "replace"
@@ -97,34 +95,39 @@ class RejectsWriter:
         file = path.open("x", encoding=encoding, errors=errors, newline="")
         match reader.format:
             case "csv":
-                return file, _Csv(file, reader.header or [], self._read.delimiter or ",")
+                return _Csv(file, reader.header or [], self._read.delimiter or ",")
             case "xml":
-                return file, _Xml(file, self._read.records, encoding)
+                return _Xml(file, self._read.records, encoding)
             case "json":
                 keys = [key for key in member_path(self._read.records or "") if key != EACH]
                 opening = "".join("{" + json.dumps(key) + ": " for key in keys) + "[\n"
-                return file, _Json(file, encoding, opening, ",\n", "\n]" + "}" * len(keys) + "\n")
+                return _Json(file, encoding, opening, ",\n", "\n]" + "}" * len(keys) + "\n")
             case "jsonl":
-                return file, _Json(file, encoding, "", "\n", "\n")
+                return _Json(file, encoding, "", "\n", "\n")
 
     def _discard(self) -> None:
-        file, path = self._file, self.path
-        self._file = self._form = self.path = None
-        if file is not None:
+        form, path = self._form, self.path
+        self._form = self.path = None
+        if form is not None:
             with suppress(OSError):  # the disk may still be full
-                file.close()
-            Path(file.name).unlink(missing_ok=True)
+                form.file.close()
+            Path(form.file.name).unlink(missing_ok=True)
         if path is not None:
             path.unlink(missing_ok=True)
+
+
+# A format has its ``file``, whose beginning it has written, and the ``closing`` of the file.
 
 
 class _Csv:
     """The header of the feed's file after the column of the mark. A column of an earlier file of rejected records is
     dropped."""
 
+    closing = ""
+
     def __init__(self, file: TextIO, header: list[str], delimiter: str) -> None:
         self._old = next((i for i, name in enumerate(header) if name.strip().casefold() == ERRORS), None)
-        self._file, self._delimiter = file, delimiter
+        self.file, self._delimiter = file, delimiter
         self._write: Callable[[list[str]], object] = csv.writer(file, delimiter=delimiter).writerow
         self._write([ERRORS, *self._kept(header)])
 
@@ -140,14 +143,11 @@ class _Csv:
     def _write_long(self, row: Iterable[str]) -> None:
         """Write a row of which csv.writer would take ten times the memory."""
         for i, cell in enumerate(row):
-            self._file.write(f'{self._delimiter if i else ""}"')
+            self.file.write(f'{self._delimiter if i else ""}"')
             for part in _parts(cell):
-                self._file.write(part.replace('"', '""'))
-            self._file.write('"')
-        self._file.write("\r\n")
-
-    def end(self) -> None:
-        pass
+                self.file.write(part.replace('"', '""'))
+            self.file.write('"')
+        self.file.write("\r\n")
 
     def _kept(self, cells: Iterable[str]) -> Iterator[str]:
         return (cell for i, cell in enumerate(cells) if i != self._old)
@@ -157,21 +157,18 @@ class _Xml:
     """The record elements, within the elements that surround the first of them."""
 
     def __init__(self, file: TextIO, path: str | None, encoding: str) -> None:
-        self._file, self._path, self._closing = file, path, ""
+        self.file, self._path, self.closing = file, path, ""
         file.write(f'<?xml version="1.0" encoding="{encoding.removesuffix("-sig")}"?>\n')
 
     def record(self, record: Record, why: str) -> None:
-        if not self._closing:
-            opening, self._closing = _around(record.item, self._path)
-            self._file.write(opening)
+        if not self.closing:
+            opening, self.closing = _around(record.item, self._path)
+            self.file.write(opening)
         raw = _raw(record)
         if isinstance(raw, bytes) and (tag := _START_TAG.search(raw)):
-            self._file.write(_marked(raw, tag, why).decode("utf-8", "replace") + "\n")
+            self.file.write(_marked(raw, tag, why).decode("utf-8", "replace") + "\n")
         else:
-            self._file.write(f"<job {ERRORS}={quoteattr(why)}>{escape(_text(raw))}</job>\n")
-
-    def end(self) -> None:
-        self._file.write(self._closing)
+            self.file.write(f"<job {ERRORS}={quoteattr(why)}>{escape(_text(raw))}</job>\n")
 
 
 class _Json:
@@ -179,27 +176,20 @@ class _Json:
     records, whose keys are in the records."""
 
     def __init__(self, file: TextIO, encoding: str, opening: str, between: str, closing: str) -> None:
-        self._file, self._encoding = file, encoding
-        self._before, self._between, self._closing = opening, between, closing
+        self.file, self._encoding = file, encoding
+        self._before, self._between, self.closing = opening, between, closing
 
     def record(self, record: Record, why: str) -> None:
         raw = _raw(record)
-        self._file.write(self._before)
+        self.file.write(self._before)
         self._before = self._between
         if not isinstance(raw, str) or len(raw) <= _LONG:
-            self._file.write(_json(_member(raw, why), self._encoding))
+            self.file.write(_json(_member(raw, why), self._encoding))
             return
-        self._file.write(_json(_member("", why), self._encoding).removesuffix('"}'))
+        self.file.write(_json(_member("", why), self._encoding).removesuffix('"}'))
         for part in _parts(raw):
-            self._file.write(_json(part, self._encoding)[1:-1])
-        self._file.write('"}')
-
-    def end(self) -> None:
-        self._file.write(self._closing)
-
-
-#: One format. Its beginning is written when it is made.
-_Form = _Csv | _Xml | _Json
+            self.file.write(_json(part, self._encoding)[1:-1])
+        self.file.write('"}')
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -112,14 +112,11 @@ class RowValidator:
 
 
 def _valid(sent: JobInput, row: CheckedRow) -> ValidatedRow:
-    assumed = bool(row.warnings) and _only_assumed(sent, row.warnings)
+    assumed = False
+    if row.warnings:
+        places, number = sent.fields.get("locations"), sum(code == PLACE_ASSUMED for code, _ in row.warnings)
+        assumed = isinstance(places, tuple) and 0 < number >= len(places)
     return ValidatedRow(RowKind.VALID, row.reference, pack(sent), row.warnings, row.unknown, assumed=assumed)
-
-
-def _only_assumed(sent: JobInput, warnings: tuple[tuple[str, str], ...]) -> bool:
-    assumed = sum(code == PLACE_ASSUMED for code, _ in warnings)
-    places = sent.fields.get("locations")
-    return assumed > 0 and isinstance(places, tuple) and assumed >= len(places)
 
 
 def check_record(mapping: Mapping, catalogue: Catalogue, record: Record, form: Format | None) -> CheckedRow:

@@ -16,7 +16,7 @@ from syncd.domain import FeedWarning, HoldScope, RejectedRow, Run, RunCounts, Ru
 from syncd.errors import FEED_ERROR_CODES, Problem
 from syncd.store import Tx, run_results, runs
 from syncd.sync.report.files import refresh_reports, written_reports
-from syncd.sync.report.files.html import LISTED, render_html
+from syncd.sync.report.files.html import MAX_GOING, render_html
 from syncd.sync.report.reports import partner_report
 from syncd.sync.run import Feed
 from syncd.sync.run.context import MAX_WRITTEN, Warnings
@@ -181,7 +181,7 @@ def test_a_held_run_lists_the_jobs_that_would_be_archived(board: Board, feed: Fe
 def test_the_list_of_jobs_to_archive_is_complete_in_the_data_and_limited_on_the_page(
     board: Board, feed: Feed
 ) -> None:
-    number = LISTED + 2
+    number = MAX_GOING + 2
     board.deliver(feed, [board.row(f"r{n:04}", title=f"Cook {n}") for n in range(number)])
     run = board.deliver(feed, [])
     data = report(board.store, run.id)
@@ -192,9 +192,9 @@ def test_the_list_of_jobs_to_archive_is_complete_in_the_data_and_limited_on_the_
         ["r0000", "r0001", "r0002"],
     )
     words = " ".join(page(board, run).words.split())
-    assert f"r{LISTED - 1:04}" in words
-    assert f"r{LISTED:04}" not in words
-    assert f"The first {LISTED} of {number}." in words
+    assert f"r{MAX_GOING - 1:04}" in words
+    assert f"r{MAX_GOING:04}" not in words
+    assert f"The first {MAX_GOING} of {number}." in words
     written = json.loads(content(written_reports(board.store, run.id)[".report.json"]))
     assert len(written["wouldArchive"]["jobs"]) == number
 

@@ -26,10 +26,8 @@ from syncd.sync.report.files import words
 from syncd.sync.report.kinds import Kind, Kinds
 from syncd.sync.report.reports import for_partner, partner_report, write_json
 
-#: The most rows of one kind on the page; the JSON report has all.
-PER_KIND = 1000
-#: The most rows of all kinds of one list.
-PER_LIST = 10_000
+#: Rows of one kind on the page, and of all kinds of one list; the JSON report has all.
+MAX_KIND_ROWS, MAX_LIST_ROWS = 1000, 10_000
 #: Characters that change the direction of writing, that are invisible, or that control a terminal.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\ufffe\uffff]"
@@ -54,10 +52,10 @@ _ENV = Environment(
     lstrip_blocks=True,
 )
 
-#: The most jobs that would be archived on the page.
-LISTED = 500
-#: The most texts or values of one kind in its heading.
-CAUSES = 6
+#: Jobs that would be archived on the page.
+MAX_GOING = 500
+#: Texts or values of one kind in its heading.
+MAX_CAUSES = 6
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 
 
@@ -73,11 +71,11 @@ class Group:
 
     @property
     def causes(self) -> list[str]:
-        return self.kind.described(CAUSES) if self.kind is not None else []
+        return self.kind.described(MAX_CAUSES) if self.kind is not None else []
 
 
 class _Groups:
-    """Groups by key, in the order of their first rows. All together keep at most ``PER_LIST`` rows."""
+    """Groups by key, in the order of their first rows. All together keep at most ``MAX_LIST_ROWS`` rows."""
 
     def __init__(self) -> None:
         self._groups: dict[object, Group] = {}
@@ -89,7 +87,7 @@ class _Groups:
         if group is None:
             group = self._groups[key] = new()
         group.count += 1
-        if group.count <= PER_KIND and self._kept < PER_LIST:
+        if group.count <= MAX_KIND_ROWS and self._kept < MAX_LIST_ROWS:
             group.rows.append(row())
             self._kept += 1
 
@@ -107,21 +105,13 @@ def render_html(report: Mapping[str, Any]) -> str:
         headline=headline,
         next_steps=next_steps,
         errors=_errors(report["rejectedRows"]),
-        going=_going(report["wouldArchive"]),
+        going=report["wouldArchive"],
+        max_going=MAX_GOING,
         warnings=_warnings(report["warnings"]),
         changes=changes,
         listed_changes=sum(group.count for group in changes),
         counts=words.counts(report),
     )
-
-
-def _going(would_archive: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return the first jobs that would be archived, and how many more there are; None if there are none."""
-    if not would_archive or not would_archive["total"]:
-        return None
-    shown = would_archive["jobs"][:LISTED]
-    total = would_archive["total"]
-    return {"total": total, "jobs": shown, "more": total - len(shown)}
 
 
 def _errors(rows: Iterable[dict[str, Any]]) -> list[Group]:
