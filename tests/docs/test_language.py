@@ -41,11 +41,11 @@ PACKAGE = [path for path in FILES if path.suffix == ".py" and path.is_relative_t
 #: Clauses without a noun: "what the index lacks" instead of "the jobs that the index lacks".
 HEADLESS = re.compile(r"\bwhat(?:ever)?\b|(?:^|[.:;] )which\b|\b(?:says?|tells?|knows?) which\b", re.I)
 #: Clauses without a noun that docstrings and comments of ``syncd/`` have at most, in all.
-MAX_HEADLESS_CLAUSES = 260
+MAX_HEADLESS_CLAUSES = 40
 #: Names of variables and parameters that do not say what they hold.
 EMPTY_NAMES = {"found", "given", "asked", "these"}
 #: Variables and parameters with such a name that ``syncd/`` has at most, in all.
-MAX_EMPTY_NAMES = 85
+MAX_EMPTY_NAMES = 60
 
 #: Words in any case, names as they are; also between the underscores of a longer name.
 FOUND = re.compile(rf"(?<![A-Za-z])(?:(?i:{'|'.join(WORDS)})|{'|'.join(NAMES)})(?![A-Za-z])")
