@@ -158,12 +158,6 @@ def test_an_unknown_place_with_a_code_that_is_a_countrys_too_is_assumed(
     assert country in rejected.errors[0].detail
 
 
-def test_with_places_in_canada_a_code_is_that_of_the_province(board: Board) -> None:
-    feed = board.feed('places = "canada"\n' + FIELDS)
-    run = board.deliver(feed, [row(f"r{number}", "Lac-Perdu, NL") for number in range(5)])
-    assert (run.state, warned(board, run)) == ("succeeded", [])
-
-
 @pytest.mark.parametrize(
     "city", ["255 Greenwich Street", "110 William St. N Y", "Hồ Chí Minh", "Thành phố Đà Nẵng", "Ontario"]
 )
@@ -181,29 +175,28 @@ def test_a_bare_name_that_is_not_a_known_place_adds_none(
     assert [entry["value"] for entry in unknown["locations"]] == [city]
 
 
-def test_a_postal_code_of_another_country_is_no_word_for_canada(board: Board) -> None:
-    run = board.deliver(board.feed(FIELDS), [row("r1", "London", postal="SW1A 1AA")])
-    assert warned(board, run) == [("place_assumed", "r1")]
+STRICT, CANADA = (f'places = "{policy}"\n{FIELDS}' for policy in ("strict", "canada"))
 
 
-def test_strict_refuses_a_bare_city_and_takes_one_in_canada(board: Board) -> None:
-    feed = board.feed('places = "strict"\n' + FIELDS)
-    run = board.deliver(feed, [row("r1", "London"), row("r2", "London", country="Canada")])
-    (rejected,) = board.rejected(run)
-    assert (rejected.reference_id, codes(rejected)) == (
-        "r1",
-        [("/locations/0/description", "unknown_value")],
-    )
-    assert places(board, "r2") == ["London, ON"]
-    assert warned(board, run) == []
-
-
-def test_with_places_in_canada_a_bare_city_needs_no_other_word(board: Board) -> None:
-    feed = board.feed('places = "canada"\n' + FIELDS)
-    run = board.deliver(feed, [row(f"r{n}", "London") for n in range(9)] + [row("x", "255 Greenwich Street")])
-    assert warned(board, run) == []
-    assert [found.reference_id for found in board.rejected(run)] == ["x"]
-    assert len(board.active()) == 9
+@pytest.mark.parametrize(
+    ("toml", "city", "beside", "warning", "fault"),
+    [
+        (FIELDS, "London", {"postal": "SW1A 1AA"}, "place_assumed", ""),  # of another country
+        (STRICT, "London", {}, "", "unknown_value"),
+        (STRICT, "London", {"country": "Canada"}, "", ""),
+        (CANADA, "London", {}, "", ""),
+        (CANADA, "Lac-Perdu, NL", {}, "", ""),  # the code is that of the province
+        (CANADA, "255 Greenwich Street", {}, "", "unknown_value"),
+    ],
+)
+def test_a_feed_says_what_a_bare_city_is(
+    board: Board, toml: str, city: str, *, beside: dict[str, str], warning: str, fault: str
+) -> None:
+    run = board.deliver(board.feed(toml), [row(f"r{n}", city, **beside) for n in range(3)])
+    assert warned(board, run) == [(warning, f"r{n}") for n in range(3) if warning]
+    faults = [codes(rejected) for rejected in board.rejected(run)]
+    assert faults == ([[("/locations/0/description", fault)]] * 3 if fault else [])
+    assert len(board.active()) == (0 if fault else 3)
 
 
 def test_a_country_that_is_not_canada_is_refused_and_says_what_leaves_such_rows_out(board: Board) -> None:
