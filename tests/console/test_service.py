@@ -47,11 +47,7 @@ async def test_every_setting_is_shown_with_its_origin_and_no_secret(browse, worl
     assert list(found) == [setting.key for setting in SETTINGS]
     shown = {key: (found[key]["value"], found[key]["origin"]) for key in found}
     assert shown["sync.max_archive.percent"] == ("12.5", str(file))
-    assert shown["sync.max_archive.jobs"] == ("7", str(file))
-    assert shown["sync.max_rekeyed"] == ("50", "default")
     assert shown["limits.record"] == ("2MiB", "environment")
-    assert shown["drop.rescan"] == ("200ms", str(file))
     assert shown["refresh.every"] == ("7d", "default")
-    assert shown["api.listen"] == ("127.0.0.1:8080", "default")
     assert shown["operator.token"] == (None, "environment")
     assert (found["operator.token"]["given"], found["store.url"]["value"]) == (True, None)

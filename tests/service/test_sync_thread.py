@@ -114,13 +114,6 @@ def test_a_failed_tick_is_logged_once_and_repeated(begin, logged, monkeypatch):
     assert [event["event"] for event in logged] == ["service.fault"]
 
 
-def test_it_stops_at_once(begin):
-    thread = begin(Worker())
-    thread.stop()
-    thread.join(TIMEOUT)
-    assert not thread.is_alive()
-
-
 @pytest.fixture
 def ready(store, begin):
     """(readiness, what the test can break)."""

@@ -56,15 +56,7 @@ def test_files_that_runs_move_are_not_a_hint(watched):
     assert not hinted.wait(1)
 
 
-def test_a_new_feeds_folder_is_watched(watched):
-    folder, hinted = watched
-    (folder / "second").mkdir()
-    expect(hinted)
-    (folder / "second" / "jobs.csv").write_text("x")
-    expect(hinted)
-
-
-def test_it_keeps_running_when_it_begins_again_for_a_new_folder(watcher):
+def test_it_keeps_running_when_it_begins_again_for_the_folder_of_a_new_feed(watcher):
     folder, hinted, thread = watcher
     down = threading.Event()
     thread.running.clear = down.set
