@@ -58,13 +58,12 @@ def _ask(settings: Settings) -> dict[str, Any]:
 def try_notifications(settings: Settings, as_json: bool) -> int:
     """Print the results of a test message to each receiver; return 1 if one did not accept it. Raises ConfigError."""
     import asyncio
-    from dataclasses import asdict
 
     from syncd.notify import try_all
 
     if not (settings.notify.webhook or settings.notify.email_to):
         raise ConfigError(["nobody is notified: set notify.webhook or notify.email_to"])
     trials = asyncio.run(try_all(settings))
-    rows = [(trial.way, trial.to, "sent" if trial.sent else "failed", trial.answer) for trial in trials]
-    print_list(as_json, [asdict(trial) for trial in trials], ("way", "to", "result", "answer"), rows, "")
-    return DONE if all(trial.sent for trial in trials) else FAILED
+    rows = [(t["way"], t["to"], "sent" if t["sent"] else "failed", t["answer"]) for t in trials]
+    print_list(as_json, trials, ("way", "to", "result", "answer"), rows, "")
+    return DONE if all(trial["sent"] for trial in trials) else FAILED

@@ -6,7 +6,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import time, timedelta, tzinfo
 from typing import Any, Protocol
 from uuid import uuid4
@@ -153,18 +152,8 @@ def _digest(tx: Tx, degraded: Mapping[str, str]) -> Notice:
 # -- a test message ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """The result of one test message. ``answer``: the words of the receiver, or why it failed."""
-
-    way: str
-    to: str
-    sent: bool
-    answer: str
-
-
-async def try_all(settings: Settings) -> list[Trial]:
-    """Send a test message to each receiver, once; return the results."""
+async def try_all(settings: Settings) -> list[dict[str, Any]]:
+    """Send a test message to each receiver, once; return the results. ``answer``: its words, or why it was not sent."""
     now = utc_now()
     notice = Notice(NoticeEvent.TEST, None, "`syncd notify test` sent this.", key=uuid4().hex, at=now)
     trials = []
@@ -173,5 +162,5 @@ async def try_all(settings: Settings) -> list[Trial]:
             answer, sent = await way.send([notice], pages_of(settings), now), True
         except NotSent as error:
             answer, sent = str(error), False
-        trials.append(Trial(way.kind, way.where, sent, answer))
+        trials.append({"way": way.kind, "to": way.where, "sent": sent, "answer": answer})
     return trials
