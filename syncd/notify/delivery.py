@@ -171,8 +171,12 @@ class Delivery:
 
     async def _try(self, message: Sequence[notices.Outgoing]) -> str:
         """Return the answer of the receiver. A short fault is tried again at once. Raises NotSent."""
+
+        def may_pass(error: BaseException) -> bool:
+            return isinstance(error, NotSent) and error.after is None and not error.refused
+
         retrying = AsyncRetrying(
-            retry=retry_if_exception(lambda error: isinstance(error, NotSent) and error.soon),
+            retry=retry_if_exception(may_pass),
             stop=stop_after_attempt(TRIES),
             wait=wait_exponential_jitter(multiplier=0.2, max=2.0, jitter=0.2),
             sleep=self._sending.sleep,

@@ -32,14 +32,10 @@ from syncd.notify.words import MAX_NAME, MAX_SUBJECT, Words, link_of, one_line, 
 
 #: The longest pause that is waited on request of a receiver.
 MAX_PAUSE = timedelta(minutes=30)
-#: Seconds that a receiver has for its answer.
-ANSWER = 10.0
+#: Seconds for the answer of a webhook; for one e-mail (connecting, TLS, login, transfer); for its good-bye.
+ANSWER, WHOLE, QUIT = 10.0, 30.0, 2.0
 #: Statuses of a receiver that can take nothing now.
 _BUSY = (429, 503)
-#: Seconds for one message: connecting, TLS, login, transfer.
-WHOLE = 30.0
-#: Seconds for the good-bye, after which the message is accepted in any case.
-QUIT = 2.0
 #: Characters of an answer that are shown, and feeds that a subject names.
 MAX_ANSWER, MAX_NAMED = 200, 3
 #: Between two notices of the plain text.
@@ -65,10 +61,6 @@ class NotSent(SyncdError):
     ) -> None:
         self.after, self.everything, self.refused = after, everything, refused
         super().__init__(why)
-
-    @property
-    def soon(self) -> bool:
-        return self.after is None and not self.refused
 
 
 def why_no_connection(error: OSError) -> str:
