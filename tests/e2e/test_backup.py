@@ -120,18 +120,6 @@ def test_a_backup_that_was_changed_is_refused(acme: Installation, statement: str
     assert state(acme.base / "var") == before
 
 
-def test_one_letter_of_the_file_is_found(acme: Installation) -> None:
-    """A fault of a disk, which SQLite itself does not see."""
-    target = acme.base / "copy.db"
-    acme.run("backup", target)
-    content = target.read_bytes()
-    place = content.rindex(b"<p>Steel.</p>")
-    target.write_bytes(content[:place] + b"<p>Steal.</p>" + content[place + 13 :])
-    with closing(sqlite3.connect(target)) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    assert "something in its rows was changed" in acme.run("restore", target, "--yes").err
-
-
 def test_in_a_folder_backups_have_names_and_the_oldest_go(acme: Installation) -> None:
     folder = acme.base / "backups"
     (folder / "syncd-20200101T000000.000000Z.db").mkdir(parents=True)

@@ -1,18 +1,16 @@
-"""python -m tests.simulation --seeds 1-50000 [--processes 2]
-python -m tests.simulation --planted [FAULT ...] [--seeds 1-1000]
+"""python -m tests.simulation --planted [FAULT ...] [--seeds 1-1000]
 
-The first runs the schedules of many seeds, and prints each that fails with the steps that it needs. The second plants faults
-in the product, one at a time (all of them, or those that are named), and prints for each the seed that finds it."""
+It plants faults in the product, one at a time (all of them, or those that are named), and prints for each the seed that finds it.
+``pytest tests/simulation --schedules 50000`` runs the schedules of many seeds."""
 
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import sys
 import time
 
 from tests.simulation.planted import FAULTS, PlantedFault, found_by
-from tests.simulation.runner import Runner, run_many, runner
+from tests.simulation.runner import Runner, runner
 
 
 def main() -> int:
@@ -20,33 +18,11 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seeds", default="1-1000", help="the first and the last, as 1-50000, or one")
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--planted", nargs="*", choices=[[], *FAULTS], metavar="FAULT")
+    parser.add_argument("--planted", nargs="*", required=True, choices=[[], *FAULTS], metavar="FAULT")
     options = parser.parse_args()
     first, _, last = options.seeds.partition("-")
     seeds = range(int(first), int(last or first) + 1)
-    if options.planted is None:
-        return _run(seeds, options.processes)
     return _plant([FAULTS[name] for name in options.planted or FAULTS], seeds)
-
-
-def _run(seeds: range, processes: int) -> int:
-    context = multiprocessing.get_context("spawn")
-    failures: multiprocessing.SimpleQueue[str | None] = context.SimpleQueue()
-    parts = [seeds[n::processes] for n in range(processes)]
-    workers = [context.Process(target=run_many, args=(part, failures)) for part in parts if part]
-    for worker in workers:
-        worker.start()
-    ended = failed = 0
-    while ended < len(workers):
-        broken = failures.get()
-        if broken is None:
-            ended += 1
-        else:
-            failed += 1
-            print(f"{broken}\n{'-' * 80}", flush=True)
-    print(f"{len(seeds)} schedules, {failed} failed")
-    return min(failed, 1)
 
 
 def _plant(faults: list[PlantedFault], seeds: range) -> int:

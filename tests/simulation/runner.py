@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
-import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -89,15 +87,3 @@ def runner() -> Iterator[Runner]:
     place = _MEMORY if _MEMORY.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="syncd-simulation-", dir=place) as folder:
         yield Runner(Path(folder))
-
-
-def run_many(seeds: range, failures: Any) -> None:
-    """Run all seeds. Put what is broken into the queue ``failures``, and None at the end."""
-    with runner() as schedules:
-        for number, seed in enumerate(seeds, 1):
-            broken = schedules.run(seed)
-            if broken is not None:
-                failures.put(broken)
-            if number % 100 == 0:
-                print(f"{time.strftime('%H:%M:%S')} seed {seed}", file=sys.stderr, flush=True)
-    failures.put(None)
