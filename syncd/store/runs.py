@@ -83,7 +83,6 @@ _OPEN = Statement(
     .where(*_of_feed, among(RunRow.state, "states"))
     .order_by(col(RunRow.id))
 )
-_HELD = Statement(_SELECT.where(_of_name, _in_state).order_by(col(RunRow.id)))
 _CLAIMED_NAME = Statement(select(col(RunRow.claimed_name)).where(*matching(RunRow.id)))
 _APPLIED = Statement(_SELECT.where(*_of_feed, _applied).order_by(_newest_first))
 _APPLIED_FILE = Statement(
@@ -213,7 +212,7 @@ def unfinished_of(tx: Tx, feed_id: int) -> Sequence[tuple[int, str | None]]:
 
 def held(tx: Tx, feed: str) -> Sequence[Run]:
     """Return the held runs of the feed with that name, the oldest first."""
-    return tx.all(_HELD, feed=feed, state=RunState.HELD.value)
+    return [run for run in waiting(tx) if run.feed == feed]
 
 
 def by_claimed(tx: Tx, feed_id: int, claimed_name: str) -> Run | None:

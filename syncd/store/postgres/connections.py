@@ -191,23 +191,18 @@ class NamedLocks:
 
     def _kept(self) -> Connection | None:
         """Return a connection that was kept and still works, None if there is none."""
-        for driver in self._taken():
-            with suppress(*DRIVER_ERRORS):
-                driver.execute("SELECT 1")
-                return driver
-            driver.close()
+        with suppress(IndexError):  # several threads may take them
+            while driver := self._free.pop():
+                with suppress(*DRIVER_ERRORS):
+                    driver.execute("SELECT 1")
+                    return driver
+                driver.close()
         return None
-
-    def _taken(self) -> Iterator[Connection]:
-        """Yield the connections that are kept, each to one caller alone."""
-        with suppress(IndexError):
-            while True:
-                yield self._free.pop()
 
     def close(self) -> None:
         """Close the connections that are kept."""
-        for driver in self._taken():
-            driver.close()
+        while self._free:
+            self._free.pop().close()
 
     @property
     def _held(self) -> list[Held]:
