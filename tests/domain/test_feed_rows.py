@@ -50,6 +50,8 @@ def test_a_changed_row_updates():
     update = row(job(), title="Fitter")
     assert update.action == "updated"
     assert update.decision.changed == ("title",)
+    archived = row(job(), status=Status.ARCHIVED)
+    assert (archived.archives, archived.decision.job.archived_by) == (True, ArchivedBy.PERSON)
 
 
 P, M, C, X = ArchivedBy.PERSON, ArchivedBy.MISSING, ArchivedBy.CLOSED, ArchivedBy.EXPIRED

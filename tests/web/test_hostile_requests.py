@@ -90,6 +90,9 @@ FRAMING: dict[str, tuple[bytes, list[int | str]]] = {
     "an upgrade": (ask("GET", "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: x"), [200, "closed"]),
     "an upgrade, and more": (ask("GET", "Connection: Upgrade", "Upgrade: h2c") + SMUGGLED, [200, "closed"]),
     "an unknown expectation": (ask("GET", "Expect: miracles"), [200, "end"]),
+    "an expectation without a body": (ask("GET", "Expect: 100-continue"), [200, "end"]),
+    "the options of all": (b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", [404, "end"]),
+    "more behind a request of HTTP/1.0": (ask("GET", version="HTTP/1.0"), REFUSED),
     "more behind the last request": (ask("GET", "Connection: close"), REFUSED),
 }  # fmt: skip
 

@@ -4,6 +4,7 @@ import asyncio
 from datetime import timedelta
 from typing import Any
 
+import pytest
 import structlog
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,10 +156,13 @@ async def test_one_address_cannot_take_all_connections(serve: Any) -> None:
         assert await ok(api, again)
 
 
-async def test_the_connections_of_a_proxy_are_those_of_many(serve: Any) -> None:
-    async with serve(MAX_CONNECTIONS_PER_ADDRESS=1, trusted_proxies=("127.0.0.0/8",)) as api:
-        wires = [await api.wire() for _ in range(5)]
-        assert all([await ok(api, wire) for wire in wires])
+@pytest.mark.parametrize(("total", "refused"), [(0, False), (4, True)], ids=["no limit", "four in all"])
+async def test_the_connections_of_a_proxy_are_those_of_many(serve: Any, total: int, refused: bool) -> None:
+    proxies = ("127.0.0.0/8",)
+    async with serve(max_connections=total, MAX_CONNECTIONS_PER_ADDRESS=1, trusted_proxies=proxies) as api:
+        assert all([await ok(api, await api.wire()) for _ in range(4)])
+        fifth = await api.wire()
+        assert (await fifth.problem() == (503, "overloaded")) if refused else await ok(api, fifth)
 
 
 # -- the writer's queue ----------------------------------------------------------------------------------------
