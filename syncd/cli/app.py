@@ -126,13 +126,13 @@ command(app, "import", "imports.import_file")(
     file=options.FILE,
     name=options.FEED,
 )
-command(app, "jobs", "jobs.list_jobs")(
+command(app, "jobs", "employers.list_jobs")(
     "Lists an employer's jobs, the newest first.",
     employer=options.OF_EMPLOYER,
     q=option("-q --q", "In title or referenceId.", "Q"),
     status=options.STATUS,
 )
-command(app, "export", "jobs.export")(
+command(app, "export", "employers.export")(
     "Writes an employer's jobs as a feed, and says how many have no referenceId and are left out.",
     employer=options.OF_EMPLOYER,
     form=option(
@@ -149,31 +149,31 @@ command(app, "export", "jobs.export")(
 
 # -- employers and keys ----------------------------------------------------------------------------------------
 
-command(employers, "add", "accounts.add_employer")(
+command(employers, "add", "employers.add_employer")(
     "Adds an employer. Auto-refresh takes effect on the plan unlimited only.",
     name=argument("NAME"),
     plan=option("--plan", "The job plan.", kind=Literal["unlimited", "standard"], default="unlimited"),
 )
-command(employers, "rename", "accounts.rename_employer")(
+command(employers, "rename", "employers.rename_employer")(
     "Gives an employer another name. The files of its feeds have to name it, too.",
     employer=options.EMPLOYER,
     name=argument("NAME", "The new name."),
 )
-command(employers, "list", "accounts.list_employers")("Lists the employers.")
-command(keys, "create", "accounts.create_key")(
+command(employers, "list", "employers.list_employers")("Lists the employers.")
+command(keys, "create", "employers.create_key")(
     "Creates a key and prints it. It is never shown again.",
     employer=options.EMPLOYER,
     label=option("--label", "What the key is for.", "L", default=""),
     expires=time_option("--expires", "How long the key is valid, such as 90d. Default: for ever."),
 )
-command(keys, "rotate", "accounts.rotate_key")(
+command(keys, "rotate", "employers.rotate_key")(
     "Creates a successor of a key and prints it. Both are valid until the old one ends.",
     key_id=options.KEY,
     grace=time_option("--grace", "How long the old key stays valid. 0: it ends now.", zero=True, shown="24h"),
     expires=time_option("--expires", "How long the new key is valid. Default: as long as the old one was."),
 )
-command(keys, "list", "accounts.list_keys")("Lists the keys by number. The keys themselves are not stored.")
-command(keys, "revoke", "accounts.revoke_key")(
+command(keys, "list", "employers.list_keys")("Lists the keys by number. The keys themselves are not stored.")
+command(keys, "revoke", "employers.revoke_key")(
     "Revokes a key: it is not valid from now on.", key_id=options.KEY
 )
 

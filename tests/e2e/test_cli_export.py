@@ -76,7 +76,7 @@ def test_a_dash_is_standard_output(acme, monkeypatch):
 def test_a_failing_export_leaves_the_old_file(acme, monkeypatch):
     target = acme.base / "out.xml"
     target.write_text("old")
-    monkeypatch.setattr("syncd.cli.jobs.PAGE", 1)
+    monkeypatch.setattr("syncd.cli.employers.PAGE", 1)
     monkeypatch.setattr("syncd.store.jobs.after", _failing_after_the_first)
     result = acme.run("export", "--employer", "1", "--format", "xml", "-o", str(target))
     assert result.code == 1

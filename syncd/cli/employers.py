@@ -1,0 +1,238 @@
+"""Employers, their keys and their jobs: ``syncd employer …``, ``syncd key …``, ``syncd jobs`` and ``syncd export``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import count
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import typer
+
+from syncd.cli.output import (
+    cell,
+    clean,
+    output_is_closed,
+    print_json,
+    print_list,
+    print_result,
+    remark,
+    whole_file,
+)
+from syncd.cli.store_access import opened_store
+from syncd.config import Settings
+from syncd.domain import Employer, Job, Status
+from syncd.errors import SyncdError
+from syncd.store import Store, employers, jobs, keys
+from syncd.sync.report import employer_json, header_json, key_json
+
+if TYPE_CHECKING:
+    from syncd.feeds.export import ExportFormat
+
+#: How long a key stays valid beside its successor by default.
+GRACE = timedelta(hours=24)
+#: The counts of an export, as its JSON names them. ``pastCloseDate``: jobs that are active although their close date has passed;
+#: an import would archive them.
+COUNTED = ("exported", "withoutReferenceId", "notActive", "pastCloseDate")
+#: Jobs that are read at once: jobs of a megabyte each still fit into memory.
+PAGE = 100
+
+
+def add_employer(settings: Settings, as_json: bool, name: str, plan: str) -> None:
+    with opened_store(settings, make=True) as store:
+        employer = store.write(lambda tx: employers.add(tx, name, plan == "unlimited"))
+    text = f"employer {employer.id}: {employer.name} ({plan})"
+    print_result(as_json, employer_json(employer), text)
+
+
+def rename_employer(settings: Settings, as_json: bool, employer: str, name: str) -> None:
+    """Rename the employer, and name the feeds whose files still have the old name. Raises NotFound, Conflict, Invalid."""
+    from syncd.service import configured_feeds, stores
+
+    with opened_store(settings) as store:
+        old = store.read(lambda tx: employers.find(tx, employer))
+        renamed = store.write(lambda tx: employers.rename(tx, old.id, name))
+        catalogue = stores.catalogue_of(store, settings)
+        files = configured_feeds.feed_files(settings, catalogue).values()
+    text = f"employer {renamed.id}: {renamed.name}, before: {old.name}"
+    print_result(as_json, employer_json(renamed), clean(text))
+    stale = [file.name for file in files if file.config is not None and file.config.employer == old.name]
+    if stale and renamed.name != old.name:
+        names = ", ".join(f"{feed}.toml" for feed in stale)
+        remark(f'syncd: write employer = "{clean(renamed.name)}" in {names}, then: syncd reload')
+
+
+def list_employers(settings: Settings, as_json: bool) -> None:
+    with opened_store(settings) as store:
+        listed = [employer_json(employer) for employer in store.read(employers.all)]
+    rows = [tuple(employer.values()) for employer in listed]
+    empty = 'no employers yet; add one: syncd employer add "NAME"'
+    print_list(as_json, listed, ("id", "name", "plan"), rows, empty)
+
+
+def create_key(
+    settings: Settings, as_json: bool, employer: str, label: str, expires: timedelta | None
+) -> None:
+    _require_output()
+    with opened_store(settings) as store:
+        owner = store.read(lambda tx: employers.find(tx, employer))
+        ends = store.now().instant + expires if expires else None
+        info, plain = store.write(lambda tx: keys.create(tx, owner.id, label, ends))
+    _show_new(as_json, info, plain)
+
+
+def rotate_key(
+    settings: Settings, as_json: bool, key_id: int, grace: timedelta | None, expires: timedelta | None
+) -> None:
+    _require_output()
+    spared = GRACE if grace is None else grace
+    with opened_store(settings) as store:
+        ends = store.now().instant + expires if expires else None
+        info, plain = store.write(lambda tx: keys.rotate(tx, key_id, spared, ends))
+        old = store.read(lambda tx: keys.get(tx, key_id))
+    _show_new(as_json, info, plain)
+    if not as_json:
+        remark(f"key {old.id} is valid until {cell(old.expires_at)}; give every client the new one before")
+
+
+def _require_output() -> None:
+    """Raise SyncdError if standard output is closed: nobody would get the new key."""
+    if output_is_closed():
+        raise SyncdError("standard output is closed, so the new key would be lost; no key was made")
+
+
+def _show_new(as_json: bool, info: keys.KeyInfo, plain: str) -> None:
+    """Print the key alone, so that it can be piped. Raises SyncdError if it cannot be printed: nobody has it then."""
+    try:
+        print_json({**key_json(info), "key": plain}) if as_json else print(plain)
+        sys.stdout.flush()
+    except (OSError, ValueError) as error:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the rest of the buffer is not printed later
+        reason = f"key {info.id} was made, but could not be printed ({error}); revoke it: syncd key revoke {info.id}"
+        raise SyncdError(reason) from None
+    if sys.stdout.isatty() and not as_json:
+        remark(f"key {info.id} of {info.employer}; keep it now, it is not shown again")
+
+
+def list_keys(settings: Settings, as_json: bool) -> None:
+    with opened_store(settings) as store:
+        infos, now = store.read(keys.all), store.now().instant
+    rows = [
+        (k.id, k.employer, k.label, k.state(now), k.created_at, k.last_used_at, k.expires_at) for k in infos
+    ]
+    headings = ("id", "employer", "label", "state", "created", "last used", "expires")
+    empty = "no keys yet; make one: syncd key create EMPLOYER"
+    print_list(as_json, [key_json(info) for info in infos], headings, rows, empty)
+
+
+def revoke_key(settings: Settings, as_json: bool, key_id: int) -> None:
+    with opened_store(settings) as store:
+        info = store.write(lambda tx: keys.revoke(tx, key_id))
+    print_result(as_json, key_json(info), f"key {info.id} of {clean(info.employer)} is revoked")
+
+
+# -- jobs ------------------------------------------------------------------------------------------------------
+
+
+def list_jobs(settings: Settings, as_json: bool, employer: str, q: str | None, status: str | None) -> None:
+    wanted = Status(status) if status else None
+    with opened_store(settings) as store:
+        owner = store.read(lambda tx: employers.find(tx, employer))
+        views = list(_views(store, owner, q, wanted))
+    rows = [
+        (job.id, job.reference_id, job.status, job.publish_date, job.title, _places(job)) for job in views
+    ]
+    headings = ("id", "referenceId", "status", "published", "title", "locations")
+    print_list(as_json, [header_json(job, owner) for job in views], headings, rows, "no such jobs")
+
+
+def _places(job: jobs.JobView) -> str:
+    return "; ".join(place.description for place in job.locations)
+
+
+def _views(store: Store, owner: Employer, q: str | None, status: Status | None) -> Iterator[jobs.JobView]:
+    for page in count(1):
+        total, views = store.read(
+            lambda tx, n=page: jobs.page(tx, owner.id, q=q, status=status, page=n, page_size=PAGE)  # type: ignore[misc]
+        )
+        yield from views
+        if page * PAGE >= total:
+            return
+
+
+def export(
+    settings: Settings,
+    as_json: bool,
+    *,
+    employer: str,
+    form: str,
+    spreadsheet: bool,
+    status: str | None,
+    output: Path | None,
+) -> None:
+    """Write the export and print how many jobs it has. Raises NotFound (employer), OSError, typer.BadParameter."""
+    from syncd.feeds.export import EXPORTS, SPREADSHEET
+    from syncd.service import stores
+
+    if output == Path("-"):  # the conventional name of standard output
+        output = None
+    if as_json and output is None:
+        raise typer.BadParameter("--json describes a file: name the file with -o")
+    if spreadsheet and form != "csv":
+        raise typer.BadParameter(f"--spreadsheet is for --format csv, not {form}")
+    export_format = SPREADSHEET if spreadsheet else EXPORTS[form]
+    wanted = Status(status) if status else None
+    counts: Counter[str] = Counter()
+    with opened_store(settings) as store:
+        owner = store.read(lambda tx: employers.find(tx, employer))
+        exported = _jobs(store, owner, wanted, export_format, counts)
+        pieces = export_format.write(exported, owner, stores.catalogue_of(store, settings))
+        if output is None:
+            _write(sys.stdout.buffer, pieces)
+        else:
+            with whole_file(output) as file:
+                _write(file, pieces)
+    _print_counts(counts, as_json, owner, form, output)
+
+
+def _jobs(
+    store: Store, owner: Employer, status: Status | None, form: ExportFormat, counts: Counter[str]
+) -> Iterator[Job]:
+    """Yield the jobs to write, page by page: no lock is held while they are written, and memory stays flat."""
+    today = store.read(lambda tx: tx.now.today)
+    last = 0
+    while page := store.read(lambda tx, after=last: jobs.after(tx, owner.id, after, PAGE, status=status)):  # type: ignore[misc]
+        for job in page:
+            if job.reference_id is None:
+                counts["withoutReferenceId"] += 1
+            elif form.published_only and job.status is not Status.ACTIVE:
+                counts["notActive"] += 1
+            else:
+                counts["exported"] += 1
+                counts["pastCloseDate"] += job.status is Status.ACTIVE and job.close_date < today
+                yield job
+        last = page[-1].id
+
+
+def _write(file: IO[bytes], pieces: Iterator[str]) -> None:
+    for piece in pieces:
+        file.write(piece.encode())
+
+
+def _print_counts(
+    counts: Counter[str], as_json: bool, owner: Employer, form: str, output: Path | None
+) -> None:
+    if as_json:
+        about = {"employer": owner.name, "format": form, "file": str(output)}
+        print_json({**about, **{name: counts[name] for name in COUNTED}})
+        return
+    exported, unnamed, inactive, late = (counts[name] for name in COUNTED)
+    left = [f"{unnamed} without a referenceId"] if unnamed else []
+    left += [f"{inactive} not active"] if inactive else []
+    remark(f"syncd: {exported} jobs of {owner.name}" + (f"; left out: {', '.join(left)}" if left else ""))
+    if late:
+        remark(f"syncd: {late} active past their closeDate: importing this file would archive them")
