@@ -93,12 +93,9 @@ def test_each_jump_begins_the_ten_minutes_again(clocks: Clocks) -> None:
 
 
 @pytest.mark.parametrize("by", [timedelta(hours=1), -timedelta(hours=1)])
-def test_a_correction_of_an_hour_is_no_jump(clocks: Clocks, by: timedelta) -> None:
+def test_a_correction_of_an_hour_and_time_that_passes_are_no_jumps(clocks: Clocks, by: timedelta) -> None:
     clocks.set_time(by)
     assert clocks.trusted()
-
-
-def test_time_that_passes_is_no_jump(clocks: Clocks) -> None:
     clocks.pass_time(days=100)
     assert clocks.tick() == (0, 1)
 

@@ -58,18 +58,11 @@ async def test_what_is_refused_is_a_problem(operator, method, path, status, code
 
 
 @pytest.mark.parametrize(
-    "sent",
-    [
-        [],
-        ["hush-hush"],
-        ["Bearer"],
-        ["Bearer hush"],
-        ["Basic hush-hush"],
-        ["Bearer hush-hush", "Bearer hush-hush"],
-    ],
+    "sent", ["", "hush-hush", "Bearer", "Bearer hush", "Basic hush-hush", "Bearer hush-hush, again"]
 )
 async def test_metrics_need_the_token(operator, sent):
-    answer = await operator.get("/metrics", headers=[("Authorization", value) for value in sent])
+    values = [sent.removesuffix(", again")] * (2 if "again" in sent else bool(sent))
+    answer = await operator.get("/metrics", headers=[("Authorization", value) for value in values])
     problem = await answer.json(content_type="application/problem+json")
     assert (answer.status, problem["code"]) == (401, "unauthenticated")
     assert problem["detail"] == "send the operator's token: Authorization: Bearer TOKEN"
