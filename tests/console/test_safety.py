@@ -127,10 +127,8 @@ async def test_a_program_with_the_token_needs_no_session(browse, world, guarded)
     answer = (await browser.get("/runs", headers=headers))[2]
     assert [run["id"] for run in await answer.json()] == [1]
     status, _, answer = await browser.post("/runs/1/revert", headers=headers)
-    assert (status, (await answer.json())["code"]) == (
-        409,
-        "conflict",
-    )  # all jobs would go: yes=true is needed
+    # all jobs would go: yes=true is needed
+    assert (status, (await answer.json())["code"]) == (409, "conflict")
     status, _, answer = await browser.post("/runs/1/revert", {"yes": "true"}, headers=headers)
     assert (status, (await answer.json())["reverts"]) == (200, 1)
 

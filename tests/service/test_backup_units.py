@@ -42,31 +42,16 @@ def test_systemd_accepts_the_unit(units: Path, program: Callable[..., str], name
 
 def test_it_has_no_more_rights_than_it_needs(units: Path, program: Callable[..., str]) -> None:
     """The threshold is ten times the exposure that systemd computes, which goes from 0 to 10."""
-    command = [
-        program("systemd-analyze"),
-        "security",
-        "--offline=true",
-        "--threshold=15",
-        str(units / "syncd-backup.service"),
-    ]
+    options = ("security", "--offline=true", "--threshold=15", str(units / "syncd-backup.service"))
+    command = [program("systemd-analyze"), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-500:]
 
 
 def test_what_the_daemon_is_kept_from_the_backup_is_kept_from_too() -> None:
     daemon, backup = directives("syncd.service"), directives("syncd-backup.service")
-    words = (
-        "Protect",
-        "Private",
-        "Restrict",
-        "NoNew",
-        "Lock",
-        "Memory",
-        "RemoveIPC",
-        "ProcSubset",
-        "SystemCallArch",
-    )
-    kept = [key for key in daemon if key.startswith(words)]
+    words = "Protect Private Restrict NoNew Lock Memory RemoveIPC ProcSubset SystemCallArch"
+    kept = [key for key in daemon if key.startswith(tuple(words.split()))]
     assert kept
     assert [key for key in kept if key not in backup] == []
 
