@@ -1,6 +1,4 @@
-"""python -m tests.e2e.power_cuts [--cuts 100] [--seed N]
-
-Power cuts while a daemon takes PUTs and files: what was acknowledged before a cut is there after it, and the daemon goes on.
+"""Power cuts while a daemon takes PUTs and files: what was acknowledged before a cut is there after it, and the daemon goes on.
 
 ``strace`` writes down what the daemon asks of the disk, in order: each write to the store with its bytes, each rename, and when
 each flush began and returned. It writes down the answers to clients as well, and the lines of the log, so it is known what was
@@ -20,7 +18,6 @@ partners send are on the disk before the start."""
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import json
 import random
@@ -29,7 +26,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -438,23 +434,3 @@ def _moments(calls: list[Call], base: Path) -> list[list[int]]:
 
 def _is_ready(call: Call) -> bool:
     return call.name == "write" and any(b'"service.ready"' in argument for argument in call.arguments)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--cuts", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    figures = Figures()
-    for life, done in enumerate(range(0, options.cuts, CUTS)):
-        folder = tempfile.mkdtemp(prefix="syncd-power-cuts-")  # it stays if a check fails
-        cut(Path(folder), min(CUTS, options.cuts - done), options.seed + life, figures)
-        shutil.rmtree(folder)
-        print(figures, flush=True)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
