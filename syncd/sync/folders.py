@@ -25,8 +25,8 @@ _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 #: The rights of all users but the owner.
 _OTHERS = 0o077
-#: Why a file with a second name is not taken.
-OTHER_NAME = "it has a second name (a hard link), so it may be a file from elsewhere: copy it, or remove the other name"
+#: Why a file with a second name is not taken: it may be written to from there.
+_OTHER_NAME = "it has a second name (a hard link), so it may be a file from elsewhere: copy it, or remove the other name"
 #: This process's open files, by descriptor.
 OPEN_FILES = Path("/proc/self/fd")
 
@@ -60,17 +60,22 @@ def open_regular(name: str, folder: int) -> int | None:
     return None
 
 
-def has_other_name(fd: int) -> bool:
-    """Return whether an open file has a second name (a hard link). It may be a file from anywhere, and be written to from
-    there."""
-    return os.fstat(fd).st_nlink > 1
-
-
-def unopened(error: OSError) -> str:
-    """Return why a file of a partner cannot be opened, and the remedy."""
-    if error.errno == errno.EAGAIN:
+def open_partners(name: str, folder: int) -> int | str | None:
+    """Open a regular file of a partner for reading. Return why it cannot be run, and the remedy, if that is so; None if it is
+    gone. Never waits. Raises OSError."""
+    try:
+        fd = open_regular(name, folder)
+    except BlockingIOError:
         return "it cannot be opened: the process that wrote it holds a lease on it"
-    return f"it cannot be opened: {error.strerror}; syncd's user needs to read it"
+    except PermissionError as error:
+        return f"it cannot be opened: {error.strerror}; syncd's user needs to read it"
+    if fd is None:
+        mode = mode_of(name, folder)
+        return f"{kind_of(mode)}: only regular files are taken" if mode else None
+    if os.fstat(fd).st_nlink > 1:
+        os.close(fd)
+        return _OTHER_NAME
+    return fd
 
 
 def try_lock(fd: int) -> bool:

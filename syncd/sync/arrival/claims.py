@@ -172,13 +172,8 @@ def _unused_token(claims: int) -> str:
 
 def _fault(name: str, claims: int) -> str | None:
     """Return why a claimed file cannot be run, None if it can."""
-    try:
-        fd = folders.open_regular(name, claims)
-    except (PermissionError, BlockingIOError) as error:
-        return folders.unopened(error)
-    if fd is not None:
-        linked = folders.has_other_name(fd)
+    fd = folders.open_partners(name, claims)
+    if isinstance(fd, int):
         os.close(fd)
-        return folders.OTHER_NAME if linked else None
-    mode = folders.mode_of(name, claims)
-    return f"{kind_of(mode)}: only regular files are taken" if mode else None
+        return None
+    return fd

@@ -157,15 +157,12 @@ class Inbox:
                 return Waiting(f"{files.display_name(name + self._marker)} is not there")
         elif early := self._settling.too_early(name, signature):
             return early
-        try:
-            fd = folders.open_regular(name, folder)
-        except (PermissionError, BlockingIOError) as error:
-            return UnexpectedFile(files.display_name(name), folders.unopened(error))
+        fd = folders.open_partners(name, folder)
         if fd is None:
             return Waiting("it is gone", 0.0)
+        if isinstance(fd, str):
+            return UnexpectedFile(files.display_name(name), why=fd)
         try:
-            if folders.has_other_name(fd):
-                return UnexpectedFile(files.display_name(name), folders.OTHER_NAME)
             return None if self._marker else self._settling.in_use(name, fd)
         finally:
             os.close(fd)

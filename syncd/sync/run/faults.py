@@ -56,7 +56,7 @@ def names_elsewhere(error: OSError, folder: Path) -> bool:
 
 def disk_fails(folder: Path | int, scratch: Path | None) -> bool:
     """Return whether new files cannot be written and read: in ``folder`` (its path, or its descriptor), or in ``scratch`` (as in
-    RunContext). If they can, an error of the system that a run meets is one of its own file."""
+    Host). If they can, an error of the system that a run meets is one of its own file."""
     try:
         _probe(folder)
         _probe(scratch or Path(tempfile.gettempdir()))
