@@ -19,7 +19,7 @@ from syncd.service import clock_check
 from syncd.store import feed_jobs, runs
 from syncd.store.jobs import writing
 from syncd.sync import files, folders
-from syncd.sync.arrival import claims, decisions, feed_queue, inbox, run_file, worker
+from syncd.sync.arrival import claims, context, feed_queue, inbox, run_file, worker
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import applier, ending, importer, planner, reverting
 from syncd.sync.run.stage import rows
@@ -202,7 +202,7 @@ def _unowned_job_archived(patch: Patch) -> None:
 
 @_fault("A row that is rejected does not name its job, which is archived as missing.", 162)
 def _named_job_archived(patch: Patch) -> None:
-    patch.setattr(planner, "name_rejected", lambda progress: None)
+    patch.setattr(planner._Planner, "_name_jobs_of_rejected_rows", lambda self: None)
 
 
 @_fault("Of two rows with one referenceId the first is applied, not the last.", 16)
@@ -273,7 +273,7 @@ def _approval_beside_another_run(patch: Patch) -> None:
     def unlocked(*_args: Any, **_options: Any) -> Iterator[None]:
         yield
 
-    patch.setattr(decisions, "awaited", unlocked)
+    patch.setattr(context.ArrivalContext, "awaited_lock", unlocked)
 
 
 @_fault("An approval applies what the file would do now, not what a person was shown.", 9)

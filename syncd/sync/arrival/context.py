@@ -12,7 +12,7 @@ import structlog
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
 
 from syncd.domain import Run
-from syncd.errors import StoreBusy, StoreOverloaded
+from syncd.errors import StoreBusy, StoreError, StoreOverloaded
 from syncd.logs import Event
 from syncd.store import Store, Tx, runs
 from syncd.sync import folders
@@ -69,6 +69,13 @@ class ArrivalContext:
             self.given_up.runs.discard(number)  # only now: the store may have failed again
             return run, 0
         return self.write(lambda tx: runs.resume(tx, number))
+
+    def note_given_up(self, number: int) -> None:
+        """Note in the store that an attempt was given up and did not die; in this process, if the store is at fault."""
+        try:
+            self.store.write(lambda tx: runs.stopped(tx, number))
+        except StoreError:
+            self.given_up.runs.add(number)
 
     # -- the lock of a feed ---------------------------------------------------------------------------------------
 

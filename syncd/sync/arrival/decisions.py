@@ -135,8 +135,5 @@ def _carried_out(ctx: ArrivalContext, run: Run, session: int | None = None) -> R
     try:
         return carry_out_revert(ctx.store, run, ctx.host, session=session)
     except (Exception, KeyboardInterrupt):
-        try:
-            ctx.store.write(lambda tx: runs.stopped(tx, run.id))
-        except StoreError:
-            ctx.given_up.runs.add(run.id)
+        ctx.note_given_up(run.id)
         raise

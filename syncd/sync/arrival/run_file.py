@@ -13,7 +13,7 @@ from functools import partial
 import structlog
 
 from syncd.domain import Run, RunState
-from syncd.errors import FeedError, StoreClosed, StoreError, shortened
+from syncd.errors import FeedError, StoreClosed, shortened
 from syncd.logs import Event, bind_context
 from syncd.store import Tx, notices, runs
 from syncd.sync import folders
@@ -138,7 +138,10 @@ def _take_to_its_end(ctx: ArrivalContext, feed: Feed, file: DropFile, run: Run, 
             )
     except (Exception, KeyboardInterrupt) as error:
         tries = deaths + 1 if _may_be_of_the_file(ctx, feed, file, error) else 0
-        fault = _fault_of_file(error, tries)
+        fault = file_fault(error) if isinstance(error, Exception) else None
+        if tries >= MAX_DEATHS:
+            why = f"{error}; tried {tries} times, while other files beside it can be read"
+            fault = FeedError("unreadable", why)
         if fault is None:
             if not tries:
                 _note_end_of_attempt(ctx, file, run, error)
@@ -162,15 +165,6 @@ def _may_be_of_the_file(ctx: ArrivalContext, feed: Feed, file: DropFile, error: 
     )
 
 
-def _fault_of_file(error: BaseException, tries: int) -> FeedError | None:
-    """Return the error of the file that ``error`` is. ``tries``: of an error of the system that may be one of the file, how often
-    the file was tried in a row."""
-    if tries >= MAX_DEATHS:
-        detail = f"{error}; tried {tries} times, while other files beside it can be read"
-        return FeedError("unreadable", detail)
-    return file_fault(error) if isinstance(error, Exception) else None
-
-
 def _failed(ctx: ArrivalContext, run: Run, fault: FeedError, error: BaseException) -> Run:
     """End the run as ``failed``; the rows that it applied stay."""
     log.error(Event.FEED_FAULT, reason=fault.detail, exc_info=error)
@@ -180,13 +174,10 @@ def _failed(ctx: ArrivalContext, run: Run, fault: FeedError, error: BaseExceptio
 
 
 def _note_end_of_attempt(ctx: ArrivalContext, file: DropFile, run: Run, error: BaseException) -> None:
-    """Remember that the attempt was given up and did not die. The store remembers it too, unless it is at fault itself."""
+    """Remember that the attempt was given up and did not die."""
     changed = isinstance(error, FeedError) and error.code == FILE_CHANGED
     if changed:
         ctx.given_up.changed.add(file.entry)
     if changed or isinstance(error, Stopped | StoreClosed) or can_pass(error):
         ctx.given_up.runs.add(run.id)
-    try:
-        ctx.store.write(lambda tx: runs.stopped(tx, run.id))
-    except StoreError:
-        ctx.given_up.runs.add(run.id)
+    ctx.note_given_up(run.id)
