@@ -64,6 +64,8 @@ from syncd.domain.job_fields import (
     INT32_MAX,
     INT32_MIN,
     JOB_MEMBERS,
+    OWN_BITS,
+    OWN_VALUES,
     READ_ONLY,
     SALARY_MEMBERS,
     FieldKind,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from msgspec import Struct
@@ -67,12 +68,13 @@ class RowAction(StrEnum):
 class Ownership(Struct, frozen=True):
     """The store's knowledge of the feed and the current job.
 
-    ``owner``: the id of the feed that owns the job. ``sent``: wire name → digest of the value that this feed last sent
-    (``field_digests``), with ``on_api_edit = "keep"``. ``edited``, instead of ``sent`` for a job last written before the
-    feed had that setting: wire names of the fields that people have changed since. Both are empty unless this feed owns
-    the job."""
+    ``owner``: the id of the feed that owns the job. ``own_values``: the set of own values (``OWN_BITS``) of the row that this
+    feed last wrote to it; None: not known. ``sent``: wire name → digest of the value that this feed last sent
+    (``field_digests``), with ``on_api_edit = "keep"``. ``edited``, instead of ``sent`` for a job last written before the feed had
+    that setting: wire names of the fields that people have changed since. Both are empty unless this feed owns the job."""
 
     owner: int | None = None
+    own_values: int | None = None
     sent: dict[str, str] | None = None
     edited: frozenset[str] = frozenset()
 
@@ -98,8 +100,9 @@ class PlanCounts:
     ``recent_archives``: jobs that this feed archived as missing in the last 24 hours, without approval, and that are not
     active again · ``rekeyed``: missing jobs that a new job is like · ``named_active``: active jobs that the file names ·
     ``retitled``: of those, with another title · ``described``: of those, with a description before · ``shrunk``: of
-    these, that lose half of it or more · ``feed_changed``: the feed may not archive with its present settings yet ·
-    ``older_bytes``: the file has the bytes of an older applied file of the feed."""
+    these, that lose half of it or more · ``emptied``: by name in OWN_VALUES, how many more rows lost that value than gained
+    it, of the ``compared`` rows whose jobs an earlier file named · ``feed_changed``: the feed may not archive with its present
+    settings yet · ``older_bytes``: the file has the bytes of an older applied file of the feed."""
 
     read: int = 0
     filtered: int = 0
@@ -117,6 +120,8 @@ class PlanCounts:
     retitled: int = 0
     described: int = 0
     shrunk: int = 0
+    compared: int = 0
+    emptied: Mapping[str, int] = field(default_factory=dict)
     feed_changed: bool = False
     older_bytes: bool = False
 

@@ -9,6 +9,8 @@ from syncd.domain.policy import Policy, Threshold
 
 #: More rows with nothing but assumed places hold the file.
 MAX_ASSUMED = Threshold(50, 5)
+#: More rows that an older file would change hold it.
+MAX_OLDER_CHANGES = Threshold(10, 4)
 _GOING = "active jobs would be archived"
 _NOTHING_APPLIED = "nothing is applied: "
 
@@ -18,8 +20,8 @@ def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
     feed); archiving by the rows' own dates is checked in every run.
 
     A hold on everything wins over a hold on the archiving. Several reasons of one kind are joined; ``code`` is that
-    of the first: ``max_rejected`` ``rekeyed`` ``retitled`` ``shrunk`` ``places_assumed`` ``older_bytes`` (everything),
-    ``empty`` ``without_reference`` ``feed_changed`` ``max_archive`` (archiving). ``write_failed`` shows later."""
+    of the first: ``max_rejected`` ``rekeyed`` ``retitled`` ``shrunk`` ``emptied`` ``places_assumed`` ``older_bytes``
+    (everything), ``empty`` ``without_reference`` ``feed_changed`` ``max_archive`` (archiving). ``write_failed`` shows later."""
     missing = counts.missing if archives else 0
     for everything, reasons_of in ((True, _everything), (False, _archiving)):
         if reasons := list(reasons_of(counts, policy, missing)):
@@ -61,12 +63,20 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
     ):
         if limit.crossed(part, whole):
             yield code, _share(part, whole, what, limit)
+    emptied = {
+        what: n for what, n in counts.emptied.items() if policy.max_emptied.crossed(n, counts.compared)
+    }
+    if emptied:
+        lost = ", ".join(f"{what} in {number}" for what, number in emptied.items())
+        what = f"rows would lose a value that they had (a column gone or renamed?): {lost}"
+        yield "emptied", _share(max(emptied.values()), counts.compared, what, policy.max_emptied)
     going_in = counts.read - counts.rejected
     if MAX_ASSUMED.crossed(counts.assumed, going_in):
         what = "rows have only places that nothing says are in Canada"
         assumed = _share(counts.assumed, going_in, what, MAX_ASSUMED)
         yield "places_assumed", f'{assumed}; approve, or say places = "canada" in the feed\'s file'
-    if counts.older_bytes and (counts.read or missing):
+    changes_much = MAX_OLDER_CHANGES.crossed(counts.changed, counts.read)
+    if counts.older_bytes and (missing or counts.expired_archives or changes_much):
         yield "older_bytes", "the file is, byte for byte, an older one of this feed: a step back in time"
 
 

@@ -130,6 +130,22 @@ ADDRESSES = tuple(field for field in FIELDS if field.routing is not None)
 CHANGEABLE: Mapping[str, str] = {"publishDate": "publish_date", **ATTRIBUTES}
 
 
+#: The values of a row whose loss the guard notices, as people call them, each with its fields. A row has a value of its own where
+#: the file has one that is not null, and not only the mapping.
+OWN_VALUES: Mapping[str, tuple[str, ...]] = {
+    "pay": ("salary",),
+    "category": ("categories",),
+    "position type": ("positionType",),
+    "close date": ("closeDate",),
+    "description": ("description",),
+    "address to apply at": tuple(field.name for field in ADDRESSES),
+}
+#: Field → its bit in a set of own values.
+OWN_BITS: Mapping[str, int] = {
+    name: 1 << at for at, names in enumerate(OWN_VALUES.values()) for name in names
+}
+
+
 def fields_of(*kinds: FieldKind) -> tuple[JobField, ...]:
     return tuple(field for field in FIELDS if field.kind in kinds)
 

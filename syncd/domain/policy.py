@@ -78,6 +78,11 @@ class Policy:
     max_shrunk: Threshold = _threshold(
         Threshold(50, 5), "rows", "more descriptions that lost half their text: the file waits"
     )
+    max_emptied: Threshold = _threshold(
+        Threshold(50, 5),
+        "rows",
+        "more rows that lost their pay, category, position type, close date, description or address: the file waits",
+    )
     grace: int = setting(
         number(1, 100, "files"),
         1,

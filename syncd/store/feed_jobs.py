@@ -65,6 +65,7 @@ class Written(Struct, frozen=True):
     due: date | None
     created: bool = False
     active: bool = False
+    own_values: int | None = None
 
 
 # -- known records -------------------------------------------------------------------------------------------
@@ -125,7 +126,9 @@ def any_waits(tx: Tx, feed_id: int) -> bool:
 
 # -- ownership -----------------------------------------------------------------------------------------------
 
-_OWNERS = Statement(select(FeedJob.job_id, FeedJob.feed_id).where(among(FeedJob.job_id, "ids")))
+_OWNERS = Statement(
+    select(FeedJob.job_id, FeedJob.feed_id, col(FeedJob.own_values)).where(among(FeedJob.job_id, "ids"))
+)
 _SENT = Statement(select(FeedSent.job_id, FeedSent.sent).where(among(FeedSent.job_id, "ids")))
 _EDITS = Statement(
     select(HistoryRow.job_id, col(HistoryRow.before))
@@ -142,17 +145,17 @@ _EDITS = Statement(
 def ownership(tx: Tx, feed_id: int, job_ids: Sequence[int], *, edits: bool = False) -> dict[int, Ownership]:
     """Return the owner of each of ``job_ids`` that a feed owns. ``edits``: also the fields that this feed last sent, and those
     that were edited since."""
-    owners = dict(tx.all(_OWNERS, ids=job_ids)) if job_ids else {}
+    owners = tx.all(_OWNERS, ids=job_ids) if job_ids else []
     if not edits:
-        return {job_id: Ownership(owner) for job_id, owner in owners.items()}
-    own = [job_id for job_id, owner in owners.items() if owner == feed_id]
+        return {job_id: Ownership(owner, own_values) for job_id, owner, own_values in owners}
+    own = [job_id for job_id, owner, _ in owners if owner == feed_id]
     sent = {job_id: _decode(text) for job_id, text in tx.all(_SENT, ids=own)}
     edited: dict[int, set[str]] = {}  # the names of the fields that were changed since
     for job_id, before in tx.all(_EDITS, ids=[job_id for job_id in own if job_id not in sent]):
         edited.setdefault(job_id, set()).update(_decode_any(before or "{}"))
     return {
-        job_id: Ownership(owner, sent.get(job_id), frozenset(edited.get(job_id, ())))
-        for job_id, owner in owners.items()
+        job_id: Ownership(owner, own_values, sent.get(job_id), frozenset(edited.get(job_id, ())))
+        for job_id, owner, own_values in owners
     }
 
 
@@ -205,6 +208,7 @@ def own(tx: Tx, feed_id: int, rows: Sequence[Written], *, run_id: int | None = N
                 bool(active),
                 touched,
                 due,
+                row.own_values,
             )
         )
     tx.many(_OWN_NEW, new)

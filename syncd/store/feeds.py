@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy import bindparam
 from sqlmodel import col, select
@@ -22,6 +23,7 @@ from syncd.store.model import (
     clean,
     matching,
     micros,
+    to_json,
     updating,
 )
 from syncd.store.transactions import Tx
@@ -33,6 +35,10 @@ _OF_OTHERS = Statement(
 _ALL = Statement(select(FeedRow.id, FeedRow.name))
 _SETTINGS = Statement(select(col(FeedRow.settings_digest)).where(*matching(FeedRow.id)))
 _SET_SETTINGS = updating(FeedRow.settings_digest, where=[FeedRow.id])
+_OWN_DIGESTS = Statement(select(col(FeedRow.own_digests)).where(*matching(FeedRow.id)))
+_NAMES = Statement(select(col(FeedRow.names)).where(*matching(FeedRow.id)))
+_SET_NAMES = updating(FeedRow.names, where=[FeedRow.id])
+_SET_OWN_DIGESTS = updating(FeedRow.own_digests, where=[FeedRow.id])
 
 
 def feed_id(tx: Tx, name: str, employer_id: int) -> int:
@@ -61,6 +67,26 @@ def settings_changed(tx: Tx, feed_id: int, digest: str) -> bool:
 
 def set_settings_digest(tx: Tx, feed_id: int, digest: str) -> None:
     tx.run(_SET_SETTINGS, id=feed_id, settings_digest=digest)
+
+
+def own_digests(tx: Tx, feed_id: int) -> dict[str, str]:
+    """Return the digests that the feed's last applied run kept; empty before it."""
+    text = tx.scalar(_OWN_DIGESTS, id=feed_id)
+    return msgspec.json.decode(text, type=dict[str, str]) if text else {}
+
+
+def set_own_digests(tx: Tx, feed_id: int, digests: Mapping[str, str]) -> None:
+    tx.run(_SET_OWN_DIGESTS, id=feed_id, own_digests=to_json(digests))
+
+
+def names(tx: Tx, feed_id: int) -> list[str]:
+    """Return the names of the columns, elements or members of the feed's last used file; none before it."""
+    text = tx.scalar(_NAMES, id=feed_id)
+    return msgspec.json.decode(text, type=list[str]) if text else []
+
+
+def set_names(tx: Tx, feed_id: int, names: Sequence[str]) -> None:
+    tx.run(_SET_NAMES, id=feed_id, names=to_json(names))
 
 
 # -- disturbances -----------------------------------------------------------------------------------------------

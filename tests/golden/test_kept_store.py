@@ -55,10 +55,11 @@ def test_a_file_that_was_imported_changes_nothing(kept: Scenario, feed: str):
 
 
 def owned(kept: Scenario) -> list[dict[str, Any]]:
-    """Return what the store keeps of the feeds' rows, without the fingerprint: rows of mapped feeds are judged anew, since
-    the rules for places are newer than the kept store."""
-    found = rows(kept.installation.database, "feed_job", "job_id")
-    return [{name: value for name, value in row.items() if name != "fingerprint"} for row in found]
+    """Return the feeds' rows in the store, without the fingerprint (rows of mapped feeds are judged anew, since the rules for
+    places are newer than the kept store) and the own values, which the kept store lacks."""
+    owned = rows(kept.installation.database, "feed_job", "job_id")
+    newer = ("fingerprint", "own_values")
+    return [{name: value for name, value in row.items() if name not in newer} for row in owned]
 
 
 def test_what_a_person_changed_is_kept_from_the_feed(kept: Scenario):

@@ -182,7 +182,7 @@ def test_ownership_names_the_owner_and_shows_the_owner_what_it_sent(
     free = board.create(reference_id="C")
     asked = [mine.id, theirs.id, free.id]
     found = store.read(lambda tx: feed_jobs.ownership(tx, feed.id, asked, edits=True))
-    assert found == {mine.id: Ownership(feed.id, {"title": "=x"}), theirs.id: Ownership(other.id)}
+    assert found == {mine.id: Ownership(feed.id, sent={"title": "=x"}), theirs.id: Ownership(other.id)}
     found = store.read(lambda tx: feed_jobs.ownership(tx, feed.id, asked))
     assert found == {mine.id: Ownership(feed.id), theirs.id: Ownership(other.id)}
     feed.own(mine)

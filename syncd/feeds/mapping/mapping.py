@@ -4,6 +4,8 @@ A Mapping serves one feed, in any format that its selectors can be compiled for.
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Map
 from functools import partial
@@ -11,16 +13,32 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from syncd.domain import ADDRESSES, FIELDS, Catalogue, FieldKind, Routing, fold
+from syncd.domain import (
+    ADDRESSES,
+    FIELDS,
+    OWN_BITS,
+    OWN_VALUES,
+    Catalogue,
+    FieldKind,
+    Routing,
+    fold,
+)
 from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.catalogue_values import finders
 from syncd.feeds.faults import RowLog, Scope
 from syncd.feeds.mapping import catalogue_fields, place_fields, salary_fields, text_fields
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldFunction, compile_field
 from syncd.feeds.mapping.selectors import CsvHeader, Node, open_record
-from syncd.feeds.mapping.sources import MappingContext, PlacesRule, lookup_tables, lookups_in, selector
+from syncd.feeds.mapping.sources import (
+    MappingContext,
+    NotedValues,
+    PlacesRule,
+    lookup_tables,
+    lookups_in,
+    selector,
+)
 from syncd.feeds.native import native_body
-from syncd.feeds.readers import Format, Record
+from syncd.feeds.readers import Format, Record, header_key
 from syncd.feeds.text import spelled
 
 #: Name of an address → the routing type that uses it.
@@ -60,6 +78,8 @@ _MAX_RULE = 200
 _Test = Callable[[Node], bool]
 #: A function from a record to the name of the rule by which it is left out, None if it is not.
 RowFilter = Callable[[Node], str | None]
+#: A name in a selector. The names of XPath's functions are among them; a record seldom has one of these.
+_NAME = re.compile(r"[^\W\d][\w-]*")
 
 Body = dict[str, object]
 
@@ -71,8 +91,8 @@ class MappedRow(Struct, frozen=True):
     the row's id as far as it can be read, trimmed. ``warnings`` are (code, detail) of values that were cut, cleaned, guessed or
     left out. ``unknown`` is (field, value as the feed has it) of each value that names no entry of a catalogue, with or without a
     default: a lookup would have to translate it. ``left_out``: the rule of ``[rows]`` by which the feed leaves the record out;
-    nothing else is known of it then. ``fragment`` is the readable part of a record with a problem of its own, such as a CSV row
-    with too many cells."""
+    nothing else is known of it then. ``own_values``: the set of values that the record has itself (``OWN_BITS``). ``fragment`` is
+    the readable part of a record with a problem of its own, such as a CSV row with too many cells."""
 
     body: Body | None
     reference_id: str | None
@@ -81,10 +101,12 @@ class MappedRow(Struct, frozen=True):
     unknown: tuple[tuple[str, str], ...] = ()
     left_out: str | None = None
     fragment: Body | None = None
+    own_values: int = 0
 
 
 #: A field for one format: its name and value; whether it is sent as null without a value, or (a list of places) a problem then.
-_CompiledField = tuple[str, FieldFunction, bool, Problem | None]
+#: Last its bit among the own values, and the note of its selectors where the mapping may give the value instead.
+_CompiledField = tuple[str, FieldFunction, bool, Problem | None, int, NotedValues | None]
 
 
 class _Compiled(NamedTuple):
@@ -148,28 +170,65 @@ class Mapping:
         if left_out_by and (rule := left_out_by(open_record(record.item, actual))) is not None:
             return MappedRow(None, None, left_out=rule)
         log = RowLog()
-        body = self._body(record.item, actual, log)
-        return MappedRow(body, _reference(body), tuple(log.problems), tuple(log.warnings), tuple(log.unknown))
+        body, own_values = self._body(record.item, actual, log)
+        return MappedRow(
+            body,
+            _reference(body),
+            tuple(log.problems),
+            tuple(log.warnings),
+            tuple(log.unknown),
+            own_values=own_values,
+        )
 
     def lookup_of(self, field: str) -> str | None:
         return next(lookups_in((self._fields or {}).get(field)), None)
 
+    def own_digests(self) -> dict[str, str]:
+        """Return by name in OWN_VALUES a digest of the lines of the feed's file that make that value."""
+        fields = self._fields or {}
+        digests = {}
+        for what, names in OWN_VALUES.items():
+            lines = [fields.get(name) for name in names]
+            used = [self._lookups.get(name) for name in lookups_in(lines)]
+            made_of = repr((self._fields is None, lines, used)).encode()
+            digests[what] = hashlib.blake2b(made_of, digest_size=6).hexdigest()
+        return digests
+
     def unused(self, columns: Sequence[str]) -> list[str]:
         """Return the columns of a CSV that nothing in the mapping names."""
+        used = self.used(columns, "csv")
+        return [column for column in columns if column not in used] if self._fields is not None else []
+
+    def used(self, names: Sequence[str], form: Format) -> list[str]:
+        """Return the names of columns, elements or members that the mapping uses; none in the service's own shape."""
         if self._fields is None:
             return []
-        header = CsvHeader(tuple(columns))
-        used = set(map(header.find, self._for("csv").selectors))
-        return [column for column in columns if column not in used]
+        selectors = self._for(form).selectors
+        if form == "csv":
+            header = CsvHeader(tuple(map(header_key, names)))
+            columns = set(map(header.find, selectors))
+            return [name for name in names if header_key(name) in columns]
+        steps = {step.casefold() for text in selectors for step in _NAME.findall(text)}
+        return [name for name in names if name.casefold() in steps]
 
-    def _body(self, item: Any, form: Format, log: RowLog) -> Body:
+    def _body(self, item: Any, form: Format, log: RowLog) -> tuple[Body, int]:
+        """Return the body and the set of its own values."""
+        own_values = 0
         if self._fields is None:
-            return native_body(item, form, self._finders, log)
+            body = native_body(item, form, self._finders, log)
+            for name, bit in OWN_BITS.items():
+                if body.get(name) is not None:
+                    own_values |= bit
+            return body, own_values
         compiled = self._for(form)
         node = open_record(item, form)
-        body: Body = {}
-        for name, value_of, as_null, lack in compiled.fields:
+        body = {}
+        for name, value_of, as_null, lack, bit, noted in compiled.fields:
+            if noted is not None:
+                noted.found = False
             value = value_of(node, log)
+            if value is not None and (noted is None or noted.found):
+                own_values |= bit
             if value is None and lack is not None:
                 log.problems.append(lack)
             elif value is not DROPPED and (value is not None or as_null):
@@ -177,14 +236,14 @@ class Mapping:
         _move_mail_link(body)
         if compiled.prefer:
             _set_routing(body, compiled.prefer)
-        return body
+        return body, own_values
 
     def _unreadable(self, record: Record, form: Format | None) -> MappedRow:
         """Return a record with a problem of its own, with its readable part where the reader still gives the item."""
         problems = (record.problem,) if record.problem else ()
         if not isinstance(record.item, dict):
             return MappedRow(None, None, problems)
-        body = self._body(record.item, form or self._form or "json", RowLog())
+        body, _ = self._body(record.item, form or self._form or "json", RowLog())
         return MappedRow(None, _reference(body), problems, fragment=body)
 
     def _for(self, form: Format) -> _Compiled:
@@ -219,17 +278,27 @@ class Mapping:
         at_fields = scope.at("fields")
         for field in FIELDS:
             if field.name in fields:
-                place = at_fields.at(field.name)
+                place, bit = at_fields.at(field.name), OWN_BITS.get(field.name, 0)
+                noted = NotedValues() if bit and _has_constants(fields[field.name]) else None
+                context.noted = noted
                 value_of = compile_field(COMPILERS[field.name], field, fields[field.name], context, place)
                 lack = None
                 if field.kind is FieldKind.PLACES:  # a job always has a place, so null cannot be sent
                     detail = f"the record names no place; give [fields] {field.name} a default if such jobs have one"
                     lack = Problem(f"/{field.name}", "required", detail)
-                compiled.append((field.name, value_of, field.kind not in _NEVER_NULL, lack))
+                compiled.append((field.name, value_of, field.kind not in _NEVER_NULL, lack, bit, noted))
+        context.noted = None
         prefer = _preference(fields, at_fields)
         rows = _compile_rows(self._rows, context, scope.at("rows")) if self._rows is not None else None
         kept = tuple(each for each in compiled if not (prefer and each[0] == ROUTING_FIELD))
         return _Compiled(kept, prefer, rows, bool(context.outside), tuple(context.selectors))
+
+
+def _has_constants(expression: object) -> bool:
+    """Return whether a right-hand side has a constant, which a row may get instead of a value of its own."""
+    if isinstance(expression, dict):
+        return "value" in expression or "default" in expression or _has_constants([*expression.values()])
+    return isinstance(expression, list) and any(map(_has_constants, expression))
 
 
 def _reference(body: Body) -> str | None:

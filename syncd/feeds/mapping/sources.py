@@ -11,6 +11,7 @@ source = "selector" | [source, …] (the first that gives a value)
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -95,19 +96,41 @@ def constants(value: object, scope: Scope) -> Values:
     return [item for item in plain if item != ""]
 
 
+class NotedValues(threading.local):
+    """A note, for each thread, whether a selector has found a value since ``found`` was set to False."""
+
+    found = False
+
+    def of(self, selector: Selector) -> Selector:
+        """Return the selector with the note."""
+
+        def first(node: Node) -> object | None:
+            value = selector.first(node)
+            self.found = self.found or value is not None
+            return value
+
+        def every(node: Node) -> Values:
+            values = selector.every(node)
+            self.found = self.found or bool(values)
+            return values
+
+        return Selector(first, every, selector.nodes, selector.outside)
+
+
 @dataclass(slots=True)
 class MappingContext:
     """The context in which a mapping is compiled. ``finders``: of catalogue entries, by field (docs/feeds.md "Fields").
 
     ``places``: the feed's rule for bare cities. ``markup``: the value of an XML element with children is their markup.
-    ``whole`` returns whether a text with a separator is one value. ``outside`` collects selectors that leave the record,
-    ``selectors`` all of them."""
+    ``noted``: the selectors note there that they found a value. ``whole`` returns whether a text with a separator is one value.
+    ``outside`` collects selectors that leave the record, ``selectors`` all of them."""
 
     form: Format
     lookups: Mapping[str, LookupTable]
     finders: Mapping[str, EntryFinder]
     places: PlacesRule | None = None
     markup: bool = False
+    noted: NotedValues | None = None
     whole: Callable[[str], bool] = field(default=lambda text: False)
     outside: list[str] = field(default_factory=list)
     selectors: list[str] = field(default_factory=list)
@@ -161,7 +184,7 @@ def selector(text: object, context: MappingContext, scope: Scope) -> Selector:
     context.selectors.append(text)
     if compiled.outside:
         context.outside.append(text)
-    return compiled
+    return context.noted.of(compiled) if context.noted else compiled
 
 
 def each_node(selectors: object, context: MappingContext, scope: Scope) -> Callable[[Node], list[Node]]:
@@ -189,7 +212,8 @@ def _alternatives(expressions: list[object], context: MappingContext, scope: Sco
     columns = [e for e in expressions if isinstance(e, str) and e.strip()]
     if context.form == "csv" and columns and len(columns) == len(expressions):
         context.selectors.extend(columns)
-        return compile_columns(columns)
+        compiled = compile_columns(columns)
+        return context.noted.of(compiled) if context.noted else compiled
     sources = [compile_source(e, context, scope.at(i)) for i, e in enumerate(expressions, 1)]
     if not sources:
         scope.fault("a list of alternatives needs at least one")

@@ -201,7 +201,9 @@ class HistoryRow(Table, table=True):
 
 class FeedRow(Table, table=True):
     """A configured source. One that moves to another employer is another feed. ``disturbed``: since its last run one of its
-    jobs was deleted, or taken by another feed. ``paused``: why its files are left lying (maybe ""), None if they are taken."""
+    jobs was deleted, or taken by another feed. ``paused``: why its files are left lying (maybe ""), None if they are taken.
+    ``own_digests`` (JSON): by name in OWN_VALUES the digest of the lines of its file with which its last applied run made it.
+    ``names`` (JSON): of the columns, elements or members of its last used file."""
 
     __table_args__ = (
         Index("uq_feed_name", "name", "employer_id", unique=True),
@@ -214,6 +216,8 @@ class FeedRow(Table, table=True):
     settings_digest: str | None = None
     disturbed: bool = True
     paused: str | None = None
+    own_digests: str | None = Field(default=None, sa_type=Text)
+    names: str | None = Field(default=None, sa_type=Text)
 
 
 class FeedJob(Table, table=True):
@@ -231,6 +235,7 @@ class FeedJob(Table, table=True):
     active: bool
     touched: bool
     due: str | None = Field(default=None, max_length=10)
+    own_values: int | None = None
 
 
 class FeedSent(Table, table=True):

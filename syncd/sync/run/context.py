@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import TypeVar
@@ -32,11 +32,13 @@ from syncd.domain import (
 )
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import UnknownCounter
+from syncd.feeds.readers import Format
 from syncd.logs import Event
 from syncd.store import Store, runs
 from syncd.sync.drop_file import DropFile
 from syncd.sync.run.host import ClockDoubted, Host
 from syncd.sync.run.rejects import RejectsWriter
+from syncd.sync.run.shape import Names
 
 log = structlog.get_logger("syncd.sync")
 T = TypeVar("T")
@@ -137,6 +139,11 @@ class Warnings:
         self.total += 1
         self._kept.append(FeedWarning(code, detail, record, reference, member))
 
+    def add_first(self, code: str, detail: str) -> None:
+        """Add a warning about the whole file, which people read before all others."""
+        self.total += 1
+        self._first.append(FeedWarning(code, detail))
+
     def add_new_place(self, place: str, record: int, reference: str, member: str | None) -> None:
         """Add a warning about a place that the catalogue lacks, for the first record that has it."""
         self.add(
@@ -149,18 +156,19 @@ class Warnings:
 
     def clear(self) -> None:
         """Forget all warnings: the file is read again from its start."""
+        self._first: list[FeedWarning] = []
         self._kept = Spool[FeedWarning](self._folder)
         self.unknown = UnknownCounter()
         self.total = 0
 
     def batches(self) -> Iterator[list[FeedWarning]]:
         """Yield all warnings, ``MAX_WRITTEN`` at a time. Nothing may be added meanwhile."""
-        warnings = iter(self._kept)
+        warnings = chain(self._first, self._kept)
         while batch := list(islice(warnings, MAX_WRITTEN)):
             yield batch
 
     def all(self) -> Collection[FeedWarning]:
-        return self._kept
+        return [*self._first, *self._kept] if self._first else self._kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +178,8 @@ class Summary:
     ``assumed``: valid rows without a place that anything in their record places in Canada. ``filtered``: the number
     of rows that the feed leaves out, by rule.
     ``archives``: whether a job that the file does not name is missing (a snapshot, read whole, not of mended rows);
-    ``withheld``: why it is not, for a snapshot. ``member_of``: the archive's file that has a record."""
+    ``mended``: the file has rows that were rejected before and are corrected now. ``withheld``: why it is not, for a snapshot.
+    ``names``: of its columns, elements or members. ``member_of``: the archive's file that has a record."""
 
     read: int
     known: int
@@ -179,7 +188,10 @@ class Summary:
     assumed: int
     filtered: Mapping[str, int]
     archives: bool
+    mended: bool
     withheld: str | None
+    names: Names
+    form: Format
     member_of: Callable[[int], str | None]
 
 

@@ -90,6 +90,7 @@ def written(
         due=row_due(sent, job, feed.config.policy, now),
         created=created,
         active=job.status is Status.ACTIVE,
+        own_values=row.own_values,
     )
 
 

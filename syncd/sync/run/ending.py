@@ -59,17 +59,26 @@ def end_applied(this: FileRun, run: Run, stage: Stage, plan: Plan, shown: ShownP
         feed_jobs.confirm(tx, feed.id, plan.back)
         if shown is not None and shown.would_archive:
             feeds.set_settings_digest(tx, feed.id, shown.settings)
-        _remember_settings(tx, this)
+        _remember_file(tx, this, run, plan.summary)
         if whole:
             feeds.settle(tx, feed.id)
 
     return _end(this, replace(run, state=state, holds=None, reason=reason), also, stage, plan.summary)
 
 
-def _remember_settings(tx: Tx, this: FileRun) -> None:
-    """Keep the settings of the feed's first run whose rows went in: later ones are compared with them."""
-    if feeds.settings_digest(tx, this.feed.id) is None:
-        feeds.set_settings_digest(tx, this.feed.id, this.feed.config.settings_digest)
+def _remember_file(tx: Tx, this: FileRun, run: Run, summary: Summary) -> None:
+    """Keep what the next files are compared with: the settings of the feed's first run whose rows went in, the lines of its file
+    that made values of this one, and the names in this one, unless most of its rows were rejected."""
+    feed = this.feed
+    if feeds.settings_digest(tx, feed.id) is None:
+        feeds.set_settings_digest(tx, feed.id, feed.config.settings_digest)
+    feeds.set_own_digests(tx, feed.id, feed.config.mapping.own_digests())
+    if summary.mended or 2 * run.counts.rejected > run.counts.read:
+        return
+    names = summary.names.usual
+    if summary.known and summary.form != "csv":  # known records have the names that they had
+        names = tuple(dict.fromkeys([*feeds.names(tx, feed.id), *names]))
+    feeds.set_names(tx, feed.id, names)
 
 
 def end_held(
@@ -88,7 +97,7 @@ def end_held(
     def also(tx: Tx) -> None:
         if not hold.all:
             feed_jobs.confirm(tx, this.feed.id, plan.back)
-            _remember_settings(tx, this)
+            _remember_file(tx, this, run, plan.summary)
         run_results.set_plan(tx, run.id, payload)
 
     return _end(this, run, also, stage, plan.summary)

@@ -19,7 +19,6 @@ from syncd.domain import (
     RunKind,
     RunState,
     UnknownValues,
-    guard,
     write_failed,
 )
 from syncd.errors import Conflict, FeedError
@@ -81,7 +80,7 @@ class Importer:
                 with faults_of_file():
                     summary = read_file(this, run, stage)
                     plan = make_plan(this, stage, summary, run.sha256)
-                    hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
+                    hold = plan.guard(feed.config.policy)
                     write_late_rejects(this, stage)
                 this.check_unchanged(run.sha256)
                 run = replace(run, withheld=summary.withheld, filtered_by=dict(summary.filtered))
@@ -132,7 +131,7 @@ class Importer:
         with Stage(self._ctx.host.scratch) as stage, faults_of_file():
             summary = read_file(this, run, stage)
             plan = make_plan(this, stage, summary, run.sha256, changes.append)
-            hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
+            hold = plan.guard(feed.config.policy)
             this.check_unchanged(run.sha256)
             run = replace(
                 run,

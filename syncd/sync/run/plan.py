@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from syncd.domain import Hold, PlanCounts, RowAction, RunCounts
+from syncd.domain import Hold, PlanCounts, Policy, RowAction, RunCounts, guard
 from syncd.sync.run.context import Summary
 
 #: Rows or jobs in one look-up: API writes get their turn between two of them.
@@ -34,7 +34,8 @@ class Plan:
     """``summary``: of the file. ``tally``: the counts that the guard decides on. ``counts``: of the whole plan; ``certain``: the
     counts that are known before a row is applied; ``archiving``: rows that archive their job, by action. ``digest``: of the
     sequence of (action, job, version), which a person approves. ``waiting``: jobs that the file does not name but
-    that stay for now (``grace``); ``back``: jobs that it names again. The jobs that would be archived are in the stage."""
+    that stay for now (``grace``); ``back``: jobs that it names again. ``gone``: the
+    sentence about names that the mapping uses and the file no longer has. The jobs that would be archived are in the stage."""
 
     summary: Summary
     tally: PlanCounts
@@ -44,6 +45,14 @@ class Plan:
     digest: str
     waiting: Sequence[int]
     back: Sequence[int]
+    gone: str | None
+
+    def guard(self, policy: Policy) -> Hold | None:
+        """Return why the run has to wait; names that are gone come first."""
+        hold = guard(self.tally, policy, archives=self.summary.archives)
+        if hold is None or self.gone is None:
+            return hold
+        return Hold(hold.all, hold.code, f"{self.gone}; {hold.reason}")
 
     def outcome(self, hold: Hold | None) -> RunCounts:
         """Return the counts that the run ends with if it is held by ``hold``: the changes that wait are not counted."""

@@ -17,12 +17,15 @@ from functools import lru_cache, partial
 
 from syncd.domain import (
     CHANGEABLE,
+    OWN_BITS,
+    OWN_VALUES,
     Create,
     Job,
     JobInput,
     Likeness,
     Moment,
     Outline,
+    Ownership,
     Place,
     PlanCounts,
     Reject,
@@ -40,6 +43,7 @@ from syncd.sync.run.context import Feed, FileRun, Summary
 from syncd.sync.run.deciding import RowJobs, decide, problems_of
 from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange
 from syncd.sync.run.repeats import warn_of_repeats
+from syncd.sync.run.shape import gone_in_words
 from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import RowKind, pack_problems, unpack
 
@@ -49,6 +53,7 @@ _PAGE = 5000
 #: After each batch, requests that come have the interpreter for this many seconds: one takes 2 to 5 ms, and much longer beside a
 #: thread that computes.
 PAUSE_SECONDS = 0.005
+_BITS = tuple(dict.fromkeys(OWN_BITS.values()))
 _TAG = re.compile(r"<[^>]*>")
 #: An enumeration takes microseconds to show a member.
 _shown = lru_cache(typed=True)(repr)
@@ -75,19 +80,22 @@ class _Planner:
         self._digest = hashlib.sha256()
         self._waiting, self._back = array("q"), array("q")
         self._lacking = 0
+        #: By bit of OWN_BITS, how many more rows lost that value than gained it.
+        self._emptied: Counter[int] = Counter()
         self._new_places: set[str] = set()
         # Whether a job could turn out missing, and a new one could be that job under another referenceId.
         self._may_miss = summary.archives and any(self._active_after(0, limit=1))
 
     def plan(self, sha256: str | None) -> Plan:
         tally, actions, archiving, summary = self._tally, self._actions, self._archiving, self._summary
-        known = tally.named_active = tally.described = self._stage.known.name_jobs()
+        known = tally.named_active = tally.described = tally.compared = self._stage.known.name_jobs()
         self._plan_rows()
         self._name_jobs_of_rejected_rows()
         self._plan_missing()
         tally.created = actions[RowAction.CREATED]
         changed = actions[RowAction.UPDATED] + actions[RowAction.REACTIVATED]
         tally.changed = changed - archiving[RowAction.UPDATED]
+        gone = self._gone()
         tally = self._this.store.read(partial(self._with_history, sha256=sha256))
         warn_of_repeats(self._this, self._stage, summary)
         certain = RunCounts(
@@ -103,14 +111,32 @@ class _Planner:
         counts = certain.plus(actions)
         certain = replace(certain, rejected=counts.rejected)
         digest = self._digest.hexdigest()
-        return Plan(summary, tally, counts, certain, archiving, digest, self._waiting, self._back)
+        return Plan(summary, tally, counts, certain, archiving, digest, self._waiting, self._back, gone)
+
+    def _gone(self) -> str | None:
+        """Return the sentence about the names that the mapping uses and the file no longer has, and add it as the first
+        warning."""
+        names, form, feed = self._summary.names, self._summary.form, self._feed
+        if self._summary.mended or (self._summary.known and form != "csv"):
+            return None  # a known record has the names that it had
+        before = self._this.store.read(partial(feeds.names, feed_id=feed.id))
+        gone = names.gone(before, feed.config.mapping.used(before, form)) if before else []
+        if not gone:
+            return None
+        sentence = gone_in_words(gone, names.new(before), form)
+        self._this.warnings.add_first("names_gone", sentence)
+        return sentence
 
     def _with_history(self, tx: Tx, sha256: str | None) -> PlanCounts:
         """Return the tally with the figures of earlier runs of the feed."""
         feed, repeats = self._feed, self._this.run.repeats
         behind = repeats is not None and runs.is_behind(tx, feed.id, repeats)
+        before, now = feeds.own_digests(tx, feed.id), feed.config.mapping.own_digests()
+        emptied = {what: self._emptied[OWN_BITS[names[0]]] for what, names in OWN_VALUES.items()}
         return replace(
             self._tally,
+            # a value that the feed's file makes otherwise than before is a change of settings
+            emptied={what: count for what, count in emptied.items() if before.get(what) == now[what]},
             recent_archives=feeds.recent_archives(tx, feed.id, tx.now.instant - _RECENT),
             feed_changed=feeds.settings_changed(tx, feed.id, feed.config.settings_digest),
             older_bytes=behind or runs.applied_before(tx, feed.id, sha256 or ""),
@@ -160,6 +186,7 @@ class _Planner:
                 self._stage.new.add(likeness(after))
             return None
         self._note(decided.action, job.id, job.version)
+        self._compare_own_values(row, row_jobs.owner(job))
         if decided.archives:
             self._archiving[decided.action] += 1
             tally.expired_archives += 1
@@ -168,10 +195,21 @@ class _Planner:
             self._compare(job, after)
         return job.id
 
+    def _compare_own_values(self, row: StagedRow, owner: Ownership) -> None:
+        """Count a row whose job an earlier file of the feed named."""
+        if owner.owner != self._feed.id or owner.own_values is None or self._summary.mended:
+            return
+        self._tally.compared += 1
+        if owner.own_values != row.own_values:
+            for bit in _BITS:
+                self._emptied[bit] += bool(owner.own_values & bit) - bool(row.own_values & bit)
+
     def _compare(self, old: Job, new: Job) -> None:
         """Count a job that was active before the run and is named by it."""
         tally = self._tally
         tally.named_active += 1
+        if self._summary.mended:  # its few rows say nothing of the columns
+            return
         tally.retitled += old.title != new.title
         if old.description:
             tally.described += 1

@@ -18,6 +18,7 @@ from syncd.sync.run.context import Feed, FileRun, Summary
 from syncd.sync.run.deciding import RowJobs, decide, problems_of
 from syncd.sync.run.faults import file_fault
 from syncd.sync.run.repeats import merge_places
+from syncd.sync.run.shape import NameSample
 from syncd.sync.run.stage import MAX_LOOKED_UP, Stage
 from syncd.sync.validation import (
     NotOneRecord,
@@ -98,6 +99,7 @@ class _Reading:
         self._last_good: str | None = None
         self._read = self._known = self._rejected = self._assumed = 0
         self._filtered: Counter[str] = Counter()
+        self._names = NameSample()
 
     def read(self) -> Summary:
         this, reader = self._this, self._reader
@@ -143,7 +145,10 @@ class _Reading:
             self._assumed,
             self._filtered,
             archives,
+            reader.mended,
             withheld,
+            self._names.names(reader),
+            reader.format,
             reader.member_of,
         )
 
@@ -151,6 +156,7 @@ class _Reading:
         before = 0
         for record in self._reader:
             number = record.number
+            self._names.add(record)
             if record.item is None and record.problem is None:
                 number += self._take_known(record) - 1
             else:

@@ -57,6 +57,7 @@ class CheckedRow(NamedTuple):
     unknown: tuple[tuple[str, str], ...] = ()
     left_out: str | None = None
     rest: JobInput | None = None
+    own_values: int = 0
 
 
 class ValidatedRow(NamedTuple):
@@ -75,6 +76,7 @@ class ValidatedRow(NamedTuple):
     assumed: bool = False
     outline: Outline | None = None
     rest: bytes | None = None
+    own_values: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,15 @@ def _valid(sent: JobInput, row: CheckedRow) -> ValidatedRow:
     if row.warnings:
         places, number = sent.fields.get("locations"), sum(code == PLACE_ASSUMED for code, _ in row.warnings)
         assumed = isinstance(places, tuple) and 0 < number >= len(places)
-    return ValidatedRow(RowKind.VALID, row.reference, pack(sent), row.warnings, row.unknown, assumed=assumed)
+    return ValidatedRow(
+        RowKind.VALID,
+        row.reference,
+        pack(sent),
+        row.warnings,
+        row.unknown,
+        assumed=assumed,
+        own_values=row.own_values,
+    )
 
 
 def check_record(mapping: Mapping, catalogue: Catalogue, record: Record, form: Format | None) -> CheckedRow:
@@ -141,7 +151,9 @@ def _checked(mapped: MappedRow, catalogue: Catalogue) -> CheckedRow:
         unknown = mapped.unknown + unknown_places(problems)
         rest = _rest(mapped.body, problems, catalogue)
         return CheckedRow(_readable(mapped.reference_id), None, problems, mapped.warnings, unknown, rest=rest)
-    return CheckedRow(sent.reference_id, sent, (), mapped.warnings, mapped.unknown)
+    return CheckedRow(
+        sent.reference_id, sent, (), mapped.warnings, mapped.unknown, own_values=mapped.own_values
+    )
 
 
 def _rest(body: dict[str, object], problems: tuple[Problem, ...], catalogue: Catalogue) -> JobInput | None:

@@ -607,6 +607,142 @@ def test_only_titles_of_active_jobs_count(board: Board) -> None:
     assert "5 of 5 active jobs would get another title" in reason_of(run)
 
 
+MAPPED = """
+    [fields]
+    referenceId = "id"
+    title = "title"
+    locations = "place"
+    categories = { from = "group", default = "Other" }
+    positionType = ["type", { value = "Full Time" }]
+    salary = { text = "pay" }
+    description = "text"
+    applicationUrl = "link"
+    applicantRoutingType = { prefer = ["applicationUrl"] }
+"""
+#: A value of each kind that the guard looks at, by the name of its column.
+VALUES = {
+    "group": "Engineering",
+    "type": "Full Time",  # as the constant of the mapping
+    "pay": "$21.50/hr",
+    "text": "Cooks food daily.",
+    "link": "https://acme.example/jobs/1",
+}
+
+
+def mapped(first: int, last: int, form: str = "json", **columns: str | None) -> bytes:
+    """Return a file of these rows. ``columns``: the column's new name; None: the column is gone."""
+    rows = [
+        {"id": f"r{n}", "title": f"Cook {n}", "place": "Toronto, ON", **VALUES}
+        for n in range(first, last + 1)
+    ]
+    named = [{columns.get(name, name): value for name, value in row.items()} for row in rows]
+    rows = [{name: value for name, value in row.items() if name is not None} for row in named]
+    if form == "json":
+        return json.dumps(rows).encode()
+    if form == "csv":
+        lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+        return "".join(";".join(line) + "\n" for line in lines).encode()
+    records = ("".join(f"<{name}>{value}</{name}>" for name, value in row.items()) for row in rows)
+    return f"<jobs>{''.join(f'<job>{record}</job>' for record in records)}</jobs>".encode()
+
+
+@pytest.mark.parametrize("form", ["csv", "xml", "json"])
+@pytest.mark.parametrize(
+    ("column", "lost"), [("group", "category"), ("type", "position type"), ("pay", "pay")]
+)
+@pytest.mark.parametrize("renamed", [None, "other"])
+def test_a_column_that_is_gone_or_renamed_holds_everything(
+    board: Board, form: str, column: str, lost: str, renamed: str | None
+) -> None:
+    feed = board.feed(MAPPED)
+    assert outcome(board.deliver(feed, mapped(1, 12, form))) == ("succeeded", None)
+    before = board.jobs()
+    run = board.deliver(feed, mapped(1, 12, form, **{column: renamed}))
+    assert outcome(run) == ("held", "all")
+    assert (
+        f"12 of 12 rows would lose a value that they had (a column gone or renamed?): {lost} in 12"
+        in reason_of(run)
+    )
+    assert board.jobs() == before
+    assert outcome(board.deliver(feed, mapped(1, 13, form))) == ("succeeded", None)
+    # the next file with the same fault waits, too, and a person may want it
+    run = board.deliver(feed, mapped(1, 13, form, **{column: renamed}))
+    assert outcome(run) == ("held", "all")
+    assert board.importer.approve(run.id, feed).state == "succeeded"
+    assert outcome(board.deliver(feed, mapped(1, 14, form, **{column: renamed}))) == ("succeeded", None)
+
+
+@pytest.mark.parametrize("form", ["csv", "xml", "json"])
+def test_a_required_column_that_is_renamed_is_named_before_the_rows_that_lack_it(
+    board: Board, form: str
+) -> None:
+    feed = board.feed(MAPPED)
+    board.deliver(feed, mapped(1, 8, form))
+    for _ in range(2):  # as long as the file is not used
+        run = board.deliver(feed, mapped(1, 8, form, text="Long Text" if form != "xml" else "long"))
+        assert outcome(run) == ("held", "all")
+        assert reason_of(run).startswith("the file has no ")
+        assert "`text` any more; new in it: `" in reason_of(run)
+        assert "8 of 8 rows were rejected" in reason_of(run)
+
+
+@pytest.mark.parametrize("form", ["csv", "xml", "json"])
+def test_a_name_that_the_mapping_does_not_use_or_that_some_records_still_have_is_not_gone(
+    board: Board, form: str
+) -> None:
+    feed = board.feed(MAPPED.replace('salary = { text = "pay" }', ""))
+    board.deliver(feed, mapped(1, 12, form))
+    assert not board.warnings(board.deliver(feed, mapped(1, 13, form, pay=None)))
+    if form == "json":
+        rows = [*json.loads(mapped(1, 12, pay="x", link=None)), *json.loads(mapped(13, 13, pay="x"))]
+        assert "names_gone" not in {warning.code for warning in board.warnings(board.deliver(feed, rows))}
+
+
+def test_the_share_of_emptied_rows_is_that_of_all_rows_whose_jobs_were_named_before(board: Board) -> None:
+    feed = board.feed(MAPPED)
+    board.deliver(feed, mapped(1, 12))
+    whole, without = json.loads(mapped(1, 12)), json.loads(mapped(1, 12, pay=None))
+    # known rows count as they did, new rows do not count
+    assert outcome(
+        board.deliver(feed, [*without[:6], *whole[6:], *json.loads(mapped(13, 40, pay=None))])
+    ) == (
+        "succeeded",
+        None,
+    )
+    board.deliver(feed, [*whole, *json.loads(mapped(13, 40, pay=None))])
+    archive_all = "max_archive = { percent = 100, jobs = 100 }"
+    feed = board.feed(archive_all + MAPPED)
+    run = board.deliver(feed, [*without[:7], *whole[7:]])
+    assert outcome(run) == ("held", "all")
+    assert "7 of 12 rows" in reason_of(run)
+
+
+def test_a_value_that_the_feeds_file_makes_otherwise_than_before_is_not_emptied(board: Board) -> None:
+    feed = board.feed(MAPPED)
+    board.deliver(feed, mapped(1, 12))
+    feed = board.feed(MAPPED.replace('salary = { text = "pay" }', ""))
+    assert outcome(board.deliver(feed, mapped(1, 12, type=None))) == ("held", "all")
+    assert outcome(board.deliver(feed, mapped(1, 12))) == ("succeeded", None)
+    feed = board.feed(MAPPED.replace('["type", { value', '["kind", { value'))
+    assert outcome(board.deliver(feed, mapped(1, 12, type=None))) == ("succeeded", None)
+
+
+def test_a_feed_sets_how_many_rows_may_be_emptied(board: Board) -> None:
+    feed = board.feed("max_emptied = 100" + MAPPED)
+    board.deliver(feed, mapped(1, 12))
+    assert outcome(board.deliver(feed, mapped(1, 12, pay=None))) == ("succeeded", None)
+    assert all(job.salary is None for job in board.jobs())
+
+
+def test_the_fields_of_the_services_own_shape_may_be_emptied_too(board: Board) -> None:
+    feed = board.feed()
+    board.deliver(feed, board.rows(1, 6, salary={"amount": 20, "period": {"id": 5}}))
+    run = board.deliver(feed, board.rows(1, 6, salary=None))
+    assert outcome(run) == ("held", "all")
+    assert "pay in 6" in reason_of(run)
+    assert outcome(board.deliver(feed, board.rows(1, 5, salary=None))) == ("held", "all")
+
+
 def test_the_bytes_of_an_older_applied_file_hold_everything(board: Board) -> None:
     feed = board.feed()
     first, second = (board.rows(1, 9, confidential=flag) for flag in (False, True))

@@ -25,7 +25,7 @@ _Values = tuple[Any, ...]
 _PIECE = 1 << 20
 _TABLES = """
 CREATE TABLE row (number INTEGER PRIMARY KEY, line INTEGER, kind INTEGER, late INTEGER,
-    reference TEXT, digest BLOB, at INTEGER, size INTEGER);
+    reference TEXT, digest BLOB, own_values INTEGER, at INTEGER, size INTEGER);
 CREATE TABLE replaced (number INTEGER PRIMARY KEY, reference TEXT, by INTEGER, same INTEGER);
 CREATE TABLE outline (number INTEGER PRIMARY KEY, reference TEXT, outline BLOB);
 """
@@ -85,14 +85,15 @@ class Records:
     def __init__(self, db: sqlite3.Connection, bodies: Bodies, known: KnownPieces) -> None:
         self._db, self._bodies, self._known = db, bodies, known
         db.executescript(_TABLES)
-        self._rows: list[tuple[int, int | None, RowKind, int, str | None, bytes, int, int]] = []
+        self._rows: list[tuple[int, int | None, RowKind, int, str | None, bytes, int, int, int]] = []
 
     def add(self, rows: Sequence[tuple[Record, ValidatedRow]]) -> None:
         """Add records that are not known, each with its row."""
         starts = self._bodies.add(*(row.body for _, row in rows))
         for (record, row), at in zip(rows, starts, strict=True):
             number, (kind, reference, body, *_) = record.number, row
-            self._rows.append((number, record.line, kind, 0, reference, record.digest, at, len(body)))
+            own_values, size = row.own_values, len(body)
+            self._rows.append((number, record.line, kind, 0, reference, record.digest, own_values, at, size))
             if row.outline is not None:
                 outline = marshal.dumps(row.outline)
                 self._db.execute("INSERT INTO outline VALUES (?,?,?)", (number, reference, outline))
@@ -100,7 +101,7 @@ class Records:
             self._flush()
 
     def _flush(self) -> None:
-        self._db.executemany("INSERT INTO row VALUES (?,?,?,?,?,?,?,?)", self._rows)
+        self._db.executemany("INSERT INTO row VALUES (?,?,?,?,?,?,?,?,?)", self._rows)
         self._rows.clear()
 
     def clear(self) -> None:
@@ -164,13 +165,14 @@ def _present(db: sqlite3.Connection, references: Sequence[str]) -> set[str]:
 
 class StagedRow(NamedTuple):
     """A valid row of a record that is not known, the last one of its reference. ``line`` counts from 1; ``digest`` is the
-    record's; ``body``: the packed row."""
+    record's; ``body``: the packed row; ``own_values`` as in MappedRow."""
 
     number: int
     line: int | None
     reference: str
     digest: bytes
     body: bytes
+    own_values: int
 
 
 class Rows:
@@ -182,7 +184,7 @@ class Rows:
     def valid(self, size: int) -> Iterator[list[StagedRow]]:
         """Yield the valid rows in order, ``size`` at a time, fewer if their bodies are long. Rows may be rejected meanwhile."""
         query = (
-            "SELECT number, line, reference, digest, at, size FROM row "
+            "SELECT number, line, reference, digest, own_values, at, size FROM row "
             "WHERE kind = 1 AND number > ? ORDER BY number LIMIT ?"
         )
         after = 0
@@ -190,8 +192,8 @@ class Rows:
             rows = _within(MAX_BATCH_SIZE, rows)
             bodies = self._bodies.get([(at, size) for *_, at, size in rows])
             batch = [
-                StagedRow(number, line, reference, digest, body)
-                for (number, line, reference, digest, *_), body in zip(rows, bodies, strict=True)
+                StagedRow(number, line, reference, digest, body, own_values)
+                for (number, line, reference, digest, own_values, *_), body in zip(rows, bodies, strict=True)
             ]
             yield batch
             after = batch[-1].number
