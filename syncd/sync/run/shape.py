@@ -11,8 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from syncd.feeds.readers import FeedReader, Format, Record, Slice
-from syncd.feeds.xml_node import element_of
+from syncd.feeds.readers import FeedReader, FlatRecord, Format, Record, Slice
 
 #: The records whose names are taken. A file of known records alone has fewer, or none.
 SAMPLE = 100
@@ -92,5 +91,6 @@ def _names_of(item: Any) -> list[str]:
             elif isinstance(value, list):
                 values += value
         return [*names]
-    tags = (node.tag for node in element_of(item).iter() if isinstance(node.tag, str))
+    element = item.element() if isinstance(item, FlatRecord) else item
+    tags = (node.tag for node in element.iter() if isinstance(node.tag, str))
     return [*dict.fromkeys(tag.rpartition("}")[2] for tag in tags)]
