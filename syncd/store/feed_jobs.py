@@ -73,50 +73,43 @@ class Written(Struct, frozen=True):
 _of_feed = matching(FeedJob.feed_id)
 _waiting = select(FeedMiss.job_id).where(*matching(FeedMiss.feed_id))
 _WAITING = Statement(_waiting.limit(1))
-_settled = sa.and_(
+#: Whether a record would change nothing.
+_unchanged = sa.and_(
     *matching(FeedJob.fingerprint),
     col(FeedJob.active),
     ~col(FeedJob.touched),
     sa.or_(col(FeedJob.due).is_(None), col(FeedJob.due) > bindparam("today")),
+    col(FeedJob.job_id).not_in(_waiting),
 )
-#: Whether a record would change nothing, by whether jobs of the feed wait in ``grace``.
-_unchanged = {False: _settled, True: sa.and_(_settled, col(FeedJob.job_id).not_in(_waiting))}
-_KNOWN = {
-    waiting: Statement(
-        select(FeedJob.job_id, FeedJob.digest, FeedJob.reference_id).where(
-            *_of_feed, among(FeedJob.digest, "digests"), unchanged
-        )
+_KNOWN = Statement(
+    select(FeedJob.job_id, FeedJob.digest, FeedJob.reference_id).where(
+        *_of_feed, among(FeedJob.digest, "digests"), _unchanged
     )
-    for waiting, unchanged in _unchanged.items()
-}
-_NEXT = {
-    waiting: Statement(
-        following(
-            select(FeedJob.job_id, FeedJob.digest, FeedJob.reference_id, unchanged).where(*_of_feed),
-            FeedJob.job_id,
-        )
+)
+_NEXT = Statement(
+    following(
+        select(FeedJob.job_id, FeedJob.digest, FeedJob.reference_id, _unchanged).where(*_of_feed),
+        FeedJob.job_id,
     )
-    for waiting, unchanged in _unchanged.items()
-}
+)
 
 
 def known_digests(
-    tx: Tx, feed_id: int, fingerprint: bytes, digests: Sequence[bytes], today: date, *, waits: bool
+    tx: Tx, feed_id: int, fingerprint: bytes, digests: Sequence[bytes], today: date
 ) -> list[KnownRow]:
     """Return those of ``digests`` whose record would change nothing: the feed last wrote it under the same fingerprint, to a
-    job that exists, is active, was not touched since, does not wait in ``grace``, and is not due on ``today``. ``waits``: the
-    result of ``any_waits``."""
+    job that exists, is active, was not touched since, does not wait in ``grace``, and is not due on ``today``."""
     now = {"feed_id": feed_id, "fingerprint": fingerprint, "today": today.isoformat()}
-    return tx.all(_KNOWN[waits], digests=digests, **now)
+    return tx.all(_KNOWN, digests=digests, **now)
 
 
 def next_known(
-    tx: Tx, feed_id: int, fingerprint: bytes, today: date, *, waits: bool, after_job_id: int, limit: int
+    tx: Tx, feed_id: int, fingerprint: bytes, today: date, *, after_job_id: int, limit: int
 ) -> list[tuple[int, bytes, str, bool]]:
     """Return the next ``limit`` jobs with ids above ``after_job_id`` that the feed owns, by id: of each a KnownRow, and whether
     ``known_digests`` would have it."""
     now = {"feed_id": feed_id, "fingerprint": fingerprint, "today": today.isoformat()}
-    return tx.all(_NEXT[waits], after=after_job_id, limit=limit, **now)
+    return tx.all(_NEXT, after=after_job_id, limit=limit, **now)
 
 
 def any_waits(tx: Tx, feed_id: int) -> bool:

@@ -47,11 +47,7 @@ class Feed:
 
     def known(self, *references: str, fingerprint: bytes = PRINT, today: date = TODAY) -> set[str]:
         asked = [digest(reference) for reference in references]
-        found = self.store.read(
-            lambda tx: feed_jobs.known_digests(
-                tx, self.id, fingerprint, asked, today, waits=feed_jobs.any_waits(tx, self.id)
-            )
-        )
+        found = self.store.read(lambda tx: feed_jobs.known_digests(tx, self.id, fingerprint, asked, today))
         assert all(digest(reference) == key for _, key, reference in found)
         return {reference for *_, reference in found}
 
@@ -104,7 +100,7 @@ def test_what_a_feed_last_wrote_is_known(feed: Feed, store: Store) -> None:
     assert feed.known("A", fingerprint=b"g" * 16) == set()
     assert Feed(feed.board, "other").known("A") == set()
     asked = [digest("A")]
-    found = store.read(lambda tx: feed_jobs.known_digests(tx, feed.id, PRINT, asked, TODAY, waits=False))
+    found = store.read(lambda tx: feed_jobs.known_digests(tx, feed.id, PRINT, asked, TODAY))
     assert found == [(job.id, digest("A"), "A")]
 
 

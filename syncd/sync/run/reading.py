@@ -269,16 +269,13 @@ class KnownRecords:
 
     A feed mostly keeps its order, and the store has its rows in the order in which they came. So pages of rows are
     fetched ahead of the reader, which is five times as fast as one by one. A digest that is in no page is looked up. After
-    the clock was set back, no record is known: the date of a row may have passed when the feed wrote it, and not now.
-    No job begins to wait in ``grace`` while the file is read: only a run of the feed lets one wait."""
+    the clock was set back, no record is known: the date of a row may have passed when the feed wrote it, and not now."""
 
     def __init__(self, store: Store, feed: Feed) -> None:
         self._store, self._feed = store, feed
         self._pages: deque[_Page] = deque(maxlen=_PAGES)
-        went_back, self._waits = store.read(
-            lambda tx: (runs.clock_went_back(tx, feed.id), feed_jobs.any_waits(tx, feed.id))
-        )
-        self._after, self._more = 0, not went_back
+        self._after = 0
+        self._more = not store.read(lambda tx: runs.clock_went_back(tx, feed.id))
         self._known: _Page = {}
         self._previous: _Page = {}
 
@@ -305,10 +302,10 @@ class KnownRecords:
 
     def _fetch(self) -> _Page:
         """Return the next page."""
-        feed, waits, after = self._feed, self._waits, self._after
+        feed, after = self._feed, self._after
         rows = self._store.read(
             lambda tx: feed_jobs.next_known(
-                tx, feed.id, feed.fingerprint, tx.now.today, waits=waits, after_job_id=after, limit=_PAGE
+                tx, feed.id, feed.fingerprint, tx.now.today, after_job_id=after, limit=_PAGE
             )
         )
         self._more = len(rows) == _PAGE
@@ -319,11 +316,9 @@ class KnownRecords:
         return page
 
     def _look_up(self, digests: list[bytes]) -> _Page:
-        feed, waits = self._feed, self._waits
+        feed = self._feed
         rows = self._store.read(
-            lambda tx: feed_jobs.known_digests(
-                tx, feed.id, feed.fingerprint, digests, tx.now.today, waits=waits
-            )
+            lambda tx: feed_jobs.known_digests(tx, feed.id, feed.fingerprint, digests, tx.now.today)
         )
         return {digest: (job, digest, reference) for job, digest, reference in rows}
 
