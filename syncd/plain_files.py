@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import tomllib
 from pathlib import Path
@@ -48,6 +49,18 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise tomllib.TOMLDecodeError("Lists or tables are nested too deeply") from None
     except ValueError:
         raise tomllib.TOMLDecodeError("A number has too many digits") from None
+
+
+#: Names of files that desktops and office programs make beside those that a person makes: locks of open documents, settings of
+#: folders, shortcuts.
+_LITTER = re.compile(
+    r"~\$.*|\.~lock\..*#|desktop\.ini|(?:eh)?thumbs\.db|icon\r|.*\.(?:lnk|url)", re.IGNORECASE | re.DOTALL
+)
+
+
+def is_litter(name: str) -> bool:
+    """Return whether ``name`` is that of a file that a desktop or an office program leaves behind."""
+    return _LITTER.fullmatch(name) is not None
 
 
 _KINDS = (

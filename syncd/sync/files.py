@@ -18,6 +18,7 @@ from contextlib import suppress
 from io import FileIO
 from typing import IO
 
+from syncd.plain_files import is_litter
 from syncd.sync.folders import REPORT_MODE, mode_of
 
 #: Writes the content of a file to it.
@@ -33,8 +34,8 @@ _FILED = re.compile(r"(\d+)(?:\.\d+)?-.")
 
 
 def never_taken(name: str) -> bool:
-    """Return whether ``name`` is hidden or looks like an unfinished file, in upper or lower case."""
-    return name.startswith(".") or name.lower().endswith(_UNFINISHED)
+    """Return whether ``name`` is hidden, looks like an unfinished file, in upper or lower case, or is litter."""
+    return name.startswith(".") or name.lower().endswith(_UNFINISHED) or is_litter(name)
 
 
 def display_name(name: str) -> str:

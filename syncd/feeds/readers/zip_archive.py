@@ -16,6 +16,7 @@ from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.records import FeedReader, ReadOptions, Record
 from syncd.feeds.readers.source import Opener, Stream, Unpacked, over_limit, unpacking
+from syncd.plain_files import is_litter
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _OTHERS = {9: "deflate64", 12: "bzip2", 14: "LZMA", 93: "zstd", 95: "xz"}
@@ -213,7 +214,7 @@ def shown(info: zipfile.ZipInfo) -> str:
 
 def _is_litter(name: str) -> bool:
     base = name.rpartition("/")[2]
-    return name.startswith("__MACOSX/") or base.startswith(".") or base.casefold() == "thumbs.db"
+    return name.startswith("__MACOSX/") or base.startswith(".") or is_litter(base)
 
 
 def _within(info: zipfile.ZipInfo, error: FeedError) -> FeedError:

@@ -18,7 +18,7 @@ from pathlib import Path
 import structlog
 
 from syncd.logs import Event
-from syncd.plain_files import kind_of
+from syncd.plain_files import is_litter, kind_of
 from syncd.sync import files, folders
 from syncd.sync.drop_file import DropFile
 from syncd.sync.folders import Signature
@@ -31,6 +31,7 @@ WITHOUT_LEASE, EMPTY = 30.0, 60.0
 #: Why a complete file lies there, and why one with such a name does.
 ITS_TURN = "it waits for its turn"
 UNFINISHED = "its name is that of an unfinished or hidden file: it is never taken"
+LITTER = "a desktop or an office program left it behind: a file of this name is never taken"
 #: Lines about one feed, and in how many seconds: a partner can make any number of things under ever new names.
 MAX_LINES, PERIOD = 100, 3600.0
 
@@ -134,6 +135,8 @@ class Inbox:
 
     def look_at(self, folder: int, name: str) -> DropFile | Waiting | UnexpectedFile | None:
         """Return the file ``name`` of the open folder; None for a marker and for the name of an unfinished file."""
+        if is_litter(name):
+            return UnexpectedFile(files.display_name(name), LITTER)
         if files.never_taken(name):
             return None
         try:

@@ -78,7 +78,13 @@ def test_what_precedes_the_records_is_there_for_each_member():
 
 def test_names_of_members_are_never_paths_and_litter_is_left_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    litter = {"__MACOSX/._a.csv": b"\0\5", "d/.DS_Store": b"x", "d/": b""}
+    litter = {
+        "__MACOSX/._a.csv": b"\0\5",
+        "d/.DS_Store": b"x",
+        "d/": b"",
+        "desktop.ini": b"x",
+        "d/~$a.csv": b"x",
+    }
     data = zipped({"../../evil.csv": CSV, "/etc/x.csv": CSV, **litter})
     assert ids(reader_of(data)) == ["1", "2", "1", "2"]
     assert list(tmp_path.rglob("*")) == []

@@ -117,6 +117,36 @@ def test_a_file_with_the_name_of_an_unfinished_one_is_never_taken(
     assert never_taken(name)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "~$jobs.xlsx",
+        ".~lock.jobs.ods#",
+        "desktop.ini",
+        "Desktop.ini",
+        "Thumbs.db",
+        "Icon\r",
+        "jobs.csv.lnk",
+        "Careers.URL",
+    ],
+)
+def test_a_file_that_a_desktop_or_an_office_program_leaves_behind_is_reported_and_never_taken(
+    inbox: Inbox, clock: MonotonicClock, name: str
+) -> None:
+    drop(inbox, name)
+    scan = scan_after(inbox, clock, 1000)
+    assert (scan.ready, scan.waiting) == ((), ())
+    assert [(file.name, "left it behind" in file.why) for file in scan.unexpected] == [(name, True)]
+
+
+@pytest.mark.parametrize(
+    "name", ["desktop.ini.csv", "jobs~$.csv", "thumbs.csv", "icon.csv", "url", "lock.jobs#"]
+)
+def test_a_name_that_is_like_one_of_those_is_taken(inbox: Inbox, clock: MonotonicClock, name: str) -> None:
+    drop(inbox, name)
+    assert [file.name for file in scan_after(inbox, clock, 1000).ready] == [name]
+
+
 def test_links_and_special_files_are_reported_and_never_opened(
     inbox: Inbox, clock: MonotonicClock, tmp_path: Path
 ) -> None:

@@ -80,6 +80,18 @@ def test_a_held_run_is_superseded_by_a_later_file_that_carries_the_whole_feed_an
     assert arrival.board.importer.reject(2).state is RunState.REJECTED if held == "held" else True
 
 
+@pytest.mark.parametrize("name", ["~$jobs.xlsx", "desktop.ini", "Thumbs.db"])
+def test_a_file_that_an_office_program_leaves_behind_is_no_run_and_supersedes_none(
+    arrival: Arrival, name: str
+) -> None:
+    _held(arrival)
+    feed = arrival.feeds["acme"]
+    arrival.drop(feed, b"\x08Jane Roe", name)
+    assert arrival.run_files()[2:] == []
+    assert ended(arrival) == {"first.json": "succeeded", "held.json": "held"}
+    assert name in names(feed.folder)
+
+
 def test_a_held_run_of_a_delta_feed_keeps_its_place(arrival: Arrival) -> None:
     feed = arrival.feed('mode = "delta"')
     rows = [*arrival.board.rows(1, 6), *(arrival.row(f"r{n}", title=None) for n in range(7, 13))]
