@@ -13,7 +13,7 @@ import ijson
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import EACH, TOTALS, member_path, parsed_path
+from syncd.feeds.readers.records import EACH, TOTALS, declared_number, member_path, parsed_path
 from syncd.feeds.readers.source import over_limit
 
 #: Stands for an element of an array in a path. It is not the name of a member: names have no lone surrogates.
@@ -141,10 +141,13 @@ class OuterParser:
                 raise over_limit("depth", f"nested deeper than {self._limits.depth}", offset=self._offset)
         elif event in _CLOSING:
             self._key = self._stack.pop()
-        elif event == "number" and isinstance(value, int):
+        elif (event == "number" and isinstance(value, int)) or event == "string":
             name = ".".join(part or "" for part in self._at()).casefold()
-            if name in _TOTALS and value >= 0:
-                self.declared = max(self.declared or 0, value)
+            number = (
+                (declared_number(value) if isinstance(value, str) else value) if name in _TOTALS else None
+            )
+            if number is not None and number >= 0:
+                self.declared = max(self.declared or 0, number)
 
     def _at(self) -> tuple[str | None, ...]:
         return (*self._stack[1:], self._key) if self._stack else ()

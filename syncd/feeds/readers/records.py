@@ -33,6 +33,16 @@ EACH = "*"
 TOTALS = frozenset(
     {"expectedjobcount", "jobcount", "totaljobs", "total", "totalfound", "totalcount", "totalresults"}
 )
+#: A whole number as a person writes it: 1038, "1,038", "1 038", "1'038".
+_WHOLE = re.compile(r"[0-9]+|[0-9]{1,3}(?:[,\s'’][0-9]{3})+")
+#: The digits of a number of records that count: no file has more records.
+_MAX_DIGITS = 9
+
+
+def declared_number(text: str | None) -> int | None:
+    """Return the number of records that a file declares in words such as "1,038"; None for other texts."""
+    text = (text or "").strip()
+    return int(re.sub(r"[^0-9]", "", text)[:_MAX_DIGITS]) if _WHOLE.fullmatch(text) else None
 
 
 @dataclass(frozen=True, slots=True)

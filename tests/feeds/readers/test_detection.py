@@ -20,6 +20,18 @@ from tests.feeds.readers.reading import MB, fault, items, read
         ('{"jobs": [{"a": 1}], "meta": {"total": 12}}', 12),
         ('{"totalFound": 3, "content": [{"a": 1}]}', 3),
         ('{"jobs": [{"total": 99}]}', None),
+        ('{"total": "38", "jobs": [{"a": 1}]}', 38),
+        ('{"jobs": [{"a": 1}], "meta": {"total": " 1,038 "}}', 1038),
+        ('{"jobs": [{"a": 1}], "totalFound": "1 038"}', 1038),
+        ('{"jobs": [{"a": 1}], "total": "12\u202f345\u00a0678"}', 12345678),
+        ('{"jobs": [{"a": 1}], "total": "1\'038"}', 1038),
+        ('{"jobs": [{"a": 1}], "total": "38 jobs"}', None),
+        ('{"jobs": [{"a": 1}], "total": "1,03"}', None),
+        ('{"jobs": [{"a": 1}], "total": "-3"}', None),
+        ('{"jobs": [{"a": 1}], "total": ""}', None),
+        ('<jobs total="1,038"><job><id>1</id></job></jobs>', 1038),
+        ("<jobs><totalFound>1 038</totalFound><job><id>1</id></job></jobs>", 1038),
+        ("<jobs><job><id>1</id></job><expectedJobCount>1,038</expectedJobCount></jobs>", 1038),
     ],
 )
 def test_the_declared_number_of_records_is_found(text, count):

@@ -117,6 +117,16 @@ def test_the_number_of_records_that_a_file_declares_has_several_names(board: Boa
         board.delete("r4")
 
 
+@pytest.mark.parametrize("total", ["38", "1,038", "1 038"])
+def test_a_declared_number_of_records_may_be_text(board: Board, total: str) -> None:
+    feed = board.feed('[read]\nrecords = "data"')
+    board.deliver(feed, {"total": "8", "data": board.rows(1, 8)})
+    run = board.deliver(feed, {"total": total, "data": board.rows(1, 6)})
+    number = "".join(filter(str.isdigit, total))
+    assert run.withheld == f"the file says that it has {number} records, but 6 were found"
+    assert board.active() == references(1, 8)
+
+
 def test_a_file_whose_archiving_is_withheld_is_still_held_for_too_many_rejected_rows(board: Board) -> None:
     feed = board.feed('[read]\nrecords = "jobs"')
     bad = board.rows(1, 6, title="")

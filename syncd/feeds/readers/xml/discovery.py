@@ -11,7 +11,7 @@ from typing import cast
 from lxml import etree
 
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import TOTALS, element_path, parsed_path
+from syncd.feeds.readers.records import TOTALS, declared_number, element_path, parsed_path
 from syncd.feeds.readers.xml.parsing import EntityTranslator, UnknownEntity
 from syncd.feeds.readers.xml.tree import (
     Event,
@@ -114,9 +114,8 @@ class _Search:
         return f"{complaint}; no element below it has elements in it; {alone}"
 
     def _note_total(self, name: str, value: str | None) -> None:
-        is_number = re.fullmatch(r"\s*[0-9]{1,9}\s*", value or "")
-        if is_number and name.rpartition("}")[2].casefold() in TOTALS:
-            self._declared = max(self._declared or 0, int(value or 0))
+        if name.rpartition("}")[2].casefold() in TOTALS and (number := declared_number(value)) is not None:
+            self._declared = max(self._declared or 0, number)
 
 
 def _events(head: bytes) -> Iterator[Event]:

@@ -30,6 +30,7 @@ from syncd.feeds.readers.records import (
     ReadOptions,
     Record,
     Slice,
+    declared_number,
     seeded,
     too_long,
 )
@@ -224,8 +225,8 @@ class XmlReader(FeedReader):
                 continue
             if self._tree.is_record(element):
                 yield self._loose_record(element, None)
-            elif local(element) == COUNT_TAG[3:] and (element.text or "").strip().isdecimal():
-                self.declared = max(self.declared or 0, int(str(element.text).strip()[:9]))
+            elif local(element) == COUNT_TAG[3:] and (number := declared_number(element.text)) is not None:
+                self.declared = max(self.declared or 0, number)
 
     def _finish(self, tail: bytes) -> Iterator[Record]:
         """Parse the end of the file, without the markup that it cuts off: the parser's words about that would mislead."""
