@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
+from zoneinfo import ZoneInfo
 
 from syncd import __version__
 from syncd.domain import Catalogue, FieldKind, Policy, Threshold, fields_of
@@ -46,11 +47,12 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
 @dataclass(frozen=True, slots=True)
 class FeedDefaults:
-    """The values of syncd.toml for feeds that have none of their own. ``settle`` is in seconds."""
+    """The values of syncd.toml for feeds that have none of their own. ``settle`` is in seconds, ``zone`` that of dates."""
 
     policy: Policy = field(default_factory=Policy)
     settle: float = 2.0
     keep_files: timedelta = timedelta(days=30)
+    zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("America/Toronto"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,9 @@ def _parse(
     spec = _read_spec(merged["read"], scope.at("read"))
     fields, rows = merged["fields"], values.get("rows")
     places = _places(values, fields, scope)
-    mapping = Mapping(catalogue, fields, merged["lookup"], spec.format, scope, places=places, rows=rows)
+    mapping = Mapping(
+        catalogue, fields, merged["lookup"], spec.format, scope, places=places, rows=rows, zone=defaults.zone
+    )
     settle = _member(values, "settle", duration, timedelta(seconds=defaults.settle), scope)
     return FeedConfig(
         name=name,
@@ -175,7 +179,9 @@ def _parse(
         expect_every=_member(values, "expect_every", duration, None, scope),
         read=replace(spec, outside=mapping.outside),
         mapping=mapping,
-        fingerprint=_fingerprint(merged | {"places": places, "rows": rows}, catalogue),
+        fingerprint=_fingerprint(
+            merged | {"places": places, "rows": rows, "zone": defaults.zone.key}, catalogue
+        ),
         settings_digest=hashlib.sha256(_canonical(values)).hexdigest(),
         own_lookups=frozenset(_table(values, "lookup", Scope(""))),
     )
@@ -253,6 +259,7 @@ def _fingerprint(merged: Map[str, Any], catalogue: Catalogue) -> bytes:
         "program": __version__,
     }
     parts |= {key: merged[key] for key in ("places", "rows") if merged[key] is not None}
+    parts |= {} if merged["fields"] is None else {"zone": merged["zone"]}
     return hashlib.blake2b(_canonical(parts), digest_size=16).digest()
 
 

@@ -77,7 +77,7 @@ class FeedsInForce:
 
 def feed_files(settings: Settings, catalogue: Catalogue) -> dict[str, FeedFile]:
     """Return the file of each feed. Raises ConfigError for a folder that cannot be read."""
-    defaults = FeedDefaults(settings.sync, settings.drop.settle, settings.drop.keep_files)
+    defaults = FeedDefaults(settings.sync, settings.drop.settle, settings.drop.keep_files, settings.timezone)
     return read_feed_files(settings.feeds, catalogue, defaults)
 
 

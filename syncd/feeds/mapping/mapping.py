@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Map
+from datetime import UTC, tzinfo
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -122,7 +123,7 @@ class _Compiled(NamedTuple):
 
 class Mapping:
     """``[fields]``, ``[lookup.…]`` and ``[rows]`` of a feed, as the merged TOML has them. ``fields`` None: the service's
-    own shape. ``rows`` None: no record is left out. ``places``: the feed's rule for bare cities.
+    own shape. ``rows`` None: no record is left out. ``places``: the feed's rule for bare cities. ``zone``: that of the service.
 
     ``outside``: a selector looks at more of the file than its record."""
 
@@ -136,11 +137,12 @@ class Mapping:
         *,
         places: PlacesRule | None = None,
         rows: Map[str, object] | None = None,
+        zone: tzinfo = UTC,
     ) -> None:
         """Raise ConfigError with every fault, unless a ``scope`` is given to collect them."""
         faults = scope or Scope("mapping")
         self._made_of = catalogue, fields, lookups, form
-        self._places, self._rows = places, rows
+        self._places, self._rows, self._zone = places, rows, zone
         self._finders = finders(catalogue)
         self._fields = fields
         self._form: Format | None = "json" if form == "jsonl" else form
@@ -154,7 +156,7 @@ class Mapping:
 
     def __reduce__(self) -> tuple[partial[Mapping], tuple[object, ...]]:
         """Pickle the settings: compiled selectors cannot be pickled."""
-        return partial(Mapping, places=self._places, rows=self._rows), self._made_of
+        return partial(Mapping, places=self._places, rows=self._rows, zone=self._zone), self._made_of
 
     def row(self, record: Record, form: Format | None = None) -> MappedRow:
         """Return the record as a row. ``form`` is the reader's format; None: that of the mapping, else JSON.
@@ -273,7 +275,7 @@ class Mapping:
             scope.faults.extend(line for line in tried[-1][1].faults if line not in scope.faults)
 
     def _compile(self, fields: Map[str, object], form: Format, scope: Scope) -> _Compiled:
-        context = MappingContext(form, self._lookups, self._finders, self._places)
+        context = MappingContext(form, self._lookups, self._finders, self._places, self._zone)
         compiled: list[_CompiledField] = []
         at_fields = scope.at("fields")
         for field in FIELDS:

@@ -14,6 +14,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 from typing import Any, Literal
 
 from syncd.domain import name_key
@@ -121,7 +122,8 @@ class NotedValues(threading.local):
 class MappingContext:
     """The context in which a mapping is compiled. ``finders``: of catalogue entries, by field (docs/feeds.md "Fields").
 
-    ``places``: the feed's rule for bare cities. ``markup``: the value of an XML element with children is their markup.
+    ``places``: the feed's rule for bare cities. ``zone``: that of the service.
+    ``markup``: the value of an XML element with children is their markup.
     ``noted``: the selectors note there that they found a value. ``whole`` returns whether a text with a separator is one value.
     ``outside`` collects selectors that leave the record, ``selectors`` all of them."""
 
@@ -129,6 +131,7 @@ class MappingContext:
     lookups: Mapping[str, LookupTable]
     finders: Mapping[str, EntryFinder]
     places: PlacesRule | None = None
+    zone: tzinfo = UTC
     markup: bool = False
     noted: NotedValues | None = None
     whole: Callable[[str], bool] = field(default=lambda text: False)

@@ -219,7 +219,7 @@ def _cleaned(text: str, log: RowLog) -> str:
 def _date(right: FieldExpression) -> FieldFunction:
     name = right.field.name
     formats = _date_formats(right)
-    parse = compile_dates(formats)
+    parse = compile_dates(formats, right.context.zone)
 
     def date(value: object, log: RowLog) -> object:
         day = parse(value)

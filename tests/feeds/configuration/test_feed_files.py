@@ -2,8 +2,10 @@
 
 import json
 import os
+import pickle
 from datetime import timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from lxml import etree
@@ -302,3 +304,12 @@ def test_the_shipped_examples_are_right_and_not_active():
     for path in examples:
         parse_feed(path.name.partition(".")[0], path.read_text(), CATALOGUE, FeedDefaults())
     assert read_feed_files(EXAMPLES, CATALOGUE, FeedDefaults()) == {}
+
+
+def test_the_zone_of_the_service_reaches_dates_also_in_another_process():
+    source = 'employer = "A"\n[fields]\ncloseDate = "ends"'
+    there = feed(source, FeedDefaults(zone=ZoneInfo("Pacific/Auckland")))
+    record = Record(1, None, b"", {"ends": "2026-12-13T04:59:59Z"})
+    for mapping in (there.mapping, pickle.loads(pickle.dumps(there.mapping))):
+        assert mapping.row(record, "json").body == {"closeDate": "2026-12-13"}
+    assert there.fingerprint != feed(source).fingerprint

@@ -6,14 +6,15 @@
     numbers       dmy or mdy where only one is possible    excel     46216: a spreadsheet's day number
     epoch epoch_ms  seconds or milliseconds since 1970     %d/%m/%Y  a strptime format
 
-Of a date with a time the date is kept as written; no time zone is applied. A year of two digits is in this century."""
+An instant (a time with an offset) is taken to the zone of the service; before 06:00 there the last day is the one before. Of
+other dates with a time, and at 00:00:00, the date is kept as written. A year of two digits is in this century."""
 
 from __future__ import annotations
 
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from email.utils import parsedate
 from functools import lru_cache
@@ -23,9 +24,30 @@ from syncd.feeds.text import spelled
 
 Parse = Callable[[str], date | None]
 
-_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?=[T ]\d|\Z)", re.ASCII)
+#: A date of XML may have an offset ("2026-12-31-08:00"): it is that date.
+_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?=[T ]\d|(?:Z|[+-]\d\d:\d\d)?\Z)", re.ASCII)
 #: The basic format of ISO 8601. Other numbers of eight digits are not dates.
 _ISO_BASIC = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?=T\d|\Z)", re.ASCII)
+#: A time and its offset at the end of a text. The words are those of RFC 822, in hours.
+_INSTANT = re.compile(
+    r"(?:T|[ ,](?=\s?\d\d?[:h])\s?)(\d\d?)[:h]?(\d\d)(?::?(\d\d)(?:[.,]\d+)?)?\s*([ap]\.?m\.?)?\s*"
+    r"(?:(?:gmt|utc)?([+-])(\d\d?):?(\d\d)?|(z|utc?|gmt|[aecmp][sd]t))(?:\s*[(\[][^()\[\]]*[)\]])?\Z",
+    re.ASCII | re.IGNORECASE,
+)
+_HOURS = {
+    "ast": -4,
+    "adt": -3,
+    "est": -5,
+    "edt": -4,
+    "cst": -6,
+    "cdt": -5,
+    "mst": -7,
+    "mdt": -6,
+    "pst": -8,
+    "pdt": -7,
+}
+#: Before this hour an instant means the evening before.
+MORNING = 6
 _SERIAL = re.compile(r"\d{5}(?:\.\d+)?\Z", re.ASCII)
 _EPOCH = re.compile(r"-?\d{1,15}(?:\.\d+)?\Z", re.ASCII)
 _TIME = r"(?:[T,]?\s*(?:a\s+|at\s+)?\d{1,2}\s?[:h].*)?\Z"
@@ -51,8 +73,9 @@ _NO_DATE = re.compile(
 )
 
 
-def compile_dates(formats: Sequence[str]) -> Callable[[object], str | None]:
-    """Return a function from a value to ``YYYY-MM-DD``, or None if no format fits. Raise ValueError for an unknown format."""
+def compile_dates(formats: Sequence[str], zone: tzinfo = UTC) -> Callable[[object], str | None]:
+    """Return a function from a value to ``YYYY-MM-DD``, or None if no format fits. ``zone``: that of the service. Raise
+    ValueError for an unknown format."""
     parsers = [_NAMED.get(name) or _strptime(name) for name in formats]
 
     @lru_cache(maxsize=4096)
@@ -60,10 +83,43 @@ def compile_dates(formats: Sequence[str]) -> Callable[[object], str | None]:
         for parser in parsers:
             day = parser(text)
             if day is not None:
-                return day.isoformat()
+                return _last_day(day, text, zone).isoformat()
         return None
 
     return lambda value: parse(spelled(value)[:100].strip())
+
+
+def _last_day(day: date, text: str, zone: tzinfo) -> date:
+    """Return the last day that ``text`` means. ``day``: the date as written, or an instant."""
+    if isinstance(day, datetime):
+        return _evening(day, zone)
+    match = _INSTANT.search(text)
+    if match is None:
+        return day
+    hour, minute, second = (int(part or 0) for part in match.group(1, 2, 3))
+    if match[4]:
+        hour = hour % 12 + (12 if match[4][0] in "pP" else 0)
+    if match[5]:
+        offset = timedelta(hours=int(match[6]), minutes=int(match[7] or 0)) * (-1 if match[5] == "-" else 1)
+    else:
+        offset = timedelta(hours=_HOURS.get(match[8].lower(), 0))
+    try:
+        written = datetime(
+            day.year, day.month, day.day, hour, minute, min(second, 59), tzinfo=timezone(offset)
+        )
+    except ValueError:
+        return day
+    return _evening(written, zone)
+
+
+def _evening(instant: datetime, zone: tzinfo) -> date:
+    """Return the day of an instant in ``zone``; before the morning it is the day before. 00:00:00 stands for a date alone."""
+    if instant.time().replace(microsecond=0) == time():
+        return instant.date()
+    try:
+        return (instant.astimezone(zone).replace(tzinfo=None) - timedelta(hours=MORNING)).date()
+    except OverflowError:
+        return instant.date()
 
 
 def says_no_date(value: object) -> bool:
@@ -82,7 +138,7 @@ def readings(value: object) -> list[str]:
 def _strptime(form: str) -> Parse:
     if "%" not in form:
         raise ValueError(f"is neither a strptime format nor one of {', '.join(DATE_FORMATS)}")
-    sample = datetime(2027, 11, 23)  # noqa: DTZ001 - a calendar date, no instant
+    sample = datetime(2027, 11, 23, tzinfo=UTC)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # a day without a year: newer Pythons warn, and may choose a year
@@ -96,9 +152,10 @@ def _strptime(form: str) -> Parse:
 
     def parse(text: str) -> date | None:
         try:
-            return datetime.strptime(text, form).date()  # noqa: DTZ007
+            written = datetime.strptime(text, form)  # noqa: DTZ007
         except ValueError:
             return None
+        return written.date() if written.tzinfo is None else written
 
     return parse
 
@@ -158,7 +215,7 @@ def _epoch(scale: int) -> Parse:
         if not _EPOCH.match(text):
             return None
         try:
-            return datetime.fromtimestamp(float(Decimal(text) / scale), UTC).date()
+            return datetime.fromtimestamp(float(Decimal(text) / scale), UTC)
         except (ValueError, OverflowError, OSError):
             return None
 

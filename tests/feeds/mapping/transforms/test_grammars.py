@@ -4,6 +4,7 @@ then as laws."""
 import tomllib
 from datetime import date
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
@@ -24,6 +25,11 @@ UNHURRIED = settings(deadline=None)
 @pytest.mark.parametrize(("form", "text", "expected"), CASES["dates"])
 def test_a_date_is_read_in_the_named_way_only(form, text, expected):
     assert compile_dates([form])(text) == (expected or None)
+
+
+@pytest.mark.parametrize(("form", "text", "expected"), CASES["instants"])
+def test_an_instant_before_six_in_toronto_is_the_evening_before(form, text, expected):
+    assert compile_dates([form], ZoneInfo("America/Toronto"))(text) == expected
 
 
 @UNHURRIED
