@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from syncd.domain import FIELD, Catalogue, FeedLimits
-from syncd.errors import ConfigError, FeedError
+from syncd.domain import FIELD, Catalogue, FeedLimits, check_body
+from syncd.errors import ConfigError, FeedError, Invalid, Problem
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.columns import Guess, comparable
 from syncd.feeds.drafting.draft_text import DraftPlan, Findings, render
@@ -26,6 +26,8 @@ from syncd.feeds.readers import Record, open_reader
 
 #: Without these a new job is refused; a mapping that lacks one is of no use.
 NEEDED = ("referenceId", "title", "locations", "description", ROUTING_FIELD)
+#: A plan that derives an id for a record without one is not the better one.
+_COMPARED = NEEDED[1:]
 _ADDRESSES = (URL_FIELD, EMAIL_FIELD)
 #: For these a preset has a default, or most feeds have nothing. They are guessed only where the preset reads none of the file's
 #: columns.
@@ -52,23 +54,32 @@ class Draft:
 class Trial:
     """The outcome of a plan for the file.
 
-    ``filled`` is field → records in which it has a value; ``whole`` are the records that have all that is needed;
-    ``unread_dates`` those whose closeDate is in no format of the mapping. ``failure`` says why it could not be read."""
+    ``filled`` is field → records in which it has a value; ``good`` are the records that would go in, whatever their status,
+    country and referenceId; ``unread_dates`` those whose closeDate is in no format of the mapping. ``failure`` says why it
+    could not be read."""
 
     plan: DraftPlan
     read: int = 0
-    whole: int = 0
+    good: int = 0
     long_references: int = 0
     unread_dates: int = 0
     filled: Counter[str] = field(default_factory=Counter)
     unknown: UnknownCounter = field(default_factory=UnknownCounter)
     failure: str | None = None
 
-    def add(self, body: Mapping[str, Any], faulty: set[str]) -> None:
-        """Count one record. ``faulty`` are the fields with problems."""
+    @property
+    def worth(self) -> tuple[int, int]:
+        """The records that would go in, then the values of the fields that a job needs."""
+        return self.good, sum(self.filled[name] for name in _COMPARED)
+
+    def add(self, body: Mapping[str, Any], problems: Sequence[Problem]) -> None:
+        """Count one record. A plan is not better because it reads no status or no country."""
+        faulty = {_field_of(problem) for problem in problems if problem.pointer}
+        bad = {_field_of(problem) for problem in problems if problem.code != "outside_canada"}
         self.read += 1
         self.filled.update(faulty | {name for name, value in body.items() if value is not None})
-        self.whole += all(body.get(name) is not None or name in faulty for name in NEEDED)
+        whole = all(body.get(name) is not None or name in faulty for name in _COMPARED)
+        self.good += whole and not bad - {"status", "referenceId"}
         reference, close_date = body.get("referenceId"), body.get("closeDate")
         is_date = not isinstance(close_date, str) or _DATE.match(close_date) is not None
         self.unread_dates += "closeDate" in faulty or not is_date
@@ -112,15 +123,11 @@ class Drafter:
         return Draft(text, config, config.preset, self._survey)
 
     def _best(self) -> Trial:
-        """Return the plan that makes most records whole. A preset is preferred to guesses, a likelier preset to another."""
+        """Return the plan that brings most records in; of equal ones a preset, and of these the likeliest."""
         trials = [self._with_preset(name) for name, _ in self._findings.presets[:_MAX_TRIED]]
         trials.append(self._try(DraftPlan(fields=self._own_fields())))
         usable = [trial for trial in trials if trial.failure is None] or trials[-1:]
-        best = usable[0]
-        for trial in usable[1:]:
-            if best.whole * 2 < best.read and trial.whole > best.whole + 0.2 * max(trial.read, best.read):
-                best = trial
-        return best
+        return max(usable, key=lambda trial: trial.worth)
 
     def _with_preset(self, name: str) -> Trial:
         """Return the preset, with guesses in place of the fields that it does not find."""
@@ -173,14 +180,22 @@ class Drafter:
             reader = open_reader(self._path, config.read, self._limits)
             for record in islice(self._unbroken(reader), most):
                 row = config.mapping.row(record, reader.format)
-                faulty = {problem.pointer.split("/")[1] for problem in row.problems if problem.pointer}
-                trial.add(row.body or {}, faulty)
+                body = row.body or {}
+                trial.add(body, [*row.problems, *self._refusals(body)])
                 trial.unknown.add(row.unknown)
             if not trial.read and self._survey.records:
                 trial.failure = "no records"
         except (FeedError, ConfigError) as error:
             trial.failure = str(error)
         return trial
+
+    def _refusals(self, body: Mapping[str, Any]) -> Sequence[Problem]:
+        """Return the problems for which the API would refuse a body."""
+        try:
+            check_body(body, self._findings.catalogue)
+        except Invalid as invalid:
+            return invalid.problems
+        return []
 
     def _load(self, text: str) -> FeedConfig:
         return parse_feed(self._findings.name, text, self._findings.catalogue, FeedDefaults())
@@ -192,6 +207,10 @@ class Drafter:
         except FeedError:
             if self._survey.broken is None:
                 raise
+
+
+def _field_of(problem: Problem) -> str:
+    return problem.pointer.partition("/")[2].partition("/")[0]
 
 
 def _first_step(selector: str) -> str:

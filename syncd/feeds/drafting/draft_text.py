@@ -88,6 +88,10 @@ def _head(findings: Findings, plan: DraftPlan) -> Lines:
     elif plan.preset:
         likely = ", ".join(f"{name} {score:.2f}" for name, score in findings.presets[:4])
         yield from comment(f"The records look like the preset {plan.preset} (scores from 0 to 1: {likely}).")
+    elif findings.presets:
+        yield from comment(
+            f"More records go in by these guesses than by the preset {findings.presets[0][0]}."
+        )
     else:
         yield from comment("No preset fits; the fields below were guessed from names and values.")
 
