@@ -68,12 +68,12 @@ def _reason(error: Exception, arguments: list[str]) -> str:
         return "\n".join(error.faults)
     if isinstance(error, SyncdError):
         return str(error)
-    if isinstance(error, OSError):
-        return system_fault(error)
     hidden = next((file for file in (os.__file__, __file__) if not os.access(file, os.R_OK)), None)
     if hidden is not None:  # for the user that root became: nothing more can be imported
         user = f"the user {os.geteuid()}, who owns the store, cannot read {hidden}"
         return f"{user}: install Python and syncd where all users can read them, such as in /opt"
+    if isinstance(error, OSError):
+        return system_fault(error)
     wrong = next((each for each in arguments if each.encode(errors="ignore").decode() != each), None)
     if isinstance(error, UnicodeEncodeError) and wrong is not None:  # a name of a file need not be UTF-8
         return f"the argument {wrong!a} is not UTF-8"

@@ -24,7 +24,7 @@ IN_JSON = "--json has them"
 
 def summary(run: Run) -> str:
     state, reason = state_of(run.state, run.holds), clean(run.reason or "")
-    line = f"run {run.id}: {clean(run.feed)}, {subject_of(run)}: {state}; {counts_of(run.counts)}"
+    line = f"run {run.id}: {clean(run.feed)}, {subject_of(run)}: {state}; {effects_of(run)}"
     return f"{line}; {reason}" if reason else line
 
 
@@ -41,12 +41,21 @@ def rows_of(run: Run) -> str:
     """Return the counts of a run that has ended, or how far one is: ``reading: 12,000 records, 37 % of the file``."""
     progress = run.progress
     if run.state.ended or progress is None:
-        return counts_of(run.counts)
+        return effects_of(run)
     of = "of the file" if progress.phase in ("hashing", "reading") else "of its rows"
     if progress.phase == "archiving":
         of = "of the missing jobs"
     records = f"{progress.records:,} records, " if progress.records and progress.phase != "archiving" else ""
     return f"{progress.phase}: {records}{progress.share:.0%} {of}".replace("%", " %")
+
+
+def effects_of(run: Run) -> str:
+    """Return the counts of a run, and those of its plan if it waits."""
+    counts = counts_of(run.counts)
+    if run.state is not RunState.HELD or run.planned is None:
+        return counts
+    planned = counts_of(run.planned).partition(" read")[2].strip(" ()")
+    return f"{counts}; would be: {planned or 'nothing'}"
 
 
 def counts_of(counts: RunCounts) -> str:

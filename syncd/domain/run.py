@@ -98,7 +98,8 @@ class RunProgress:
 class Run:
     """One run as the run log has it. Instants are UTC; ``phases`` are seconds by name; ``sha256`` is of the file, in hex.
     ``reverts``: the run that this one reverts; ``repeats``: the run whose kept file is run again. ``filtered_by``: the
-    rows that the feed's file leaves out, by rule."""
+    rows that the feed's file leaves out, by rule. ``counts``: the effects of the run so far; ``planned``: of a run that waits,
+    the further ones that it would have."""
 
     id: int
     feed: str
@@ -116,6 +117,7 @@ class Run:
     claimed_at: datetime | None = None
     ended_at: datetime | None = None
     counts: RunCounts = field(default_factory=RunCounts)
+    planned: RunCounts | None = None
     phases: dict[str, float] = field(default_factory=dict)
     reverts: int | None = None
     repeats: int | None = None

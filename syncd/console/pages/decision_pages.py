@@ -50,7 +50,7 @@ async def about_held(visit: Visit, number: int) -> Question:
         )
 
     run, going, shown = await visit.read(read)
-    counts = replace(run.counts if run.holds == "all" else RunCounts(), archived=going["total"])
+    counts = replace(run.planned or RunCounts(), archived=going["total"])
     return Question(run, counts, shown.plan, jobs=going["jobs"])
 
 

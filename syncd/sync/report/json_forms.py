@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from syncd.domain import Employer, FeedWarning, RejectedRow, Run, UnknownValues
+from syncd.domain import Employer, FeedWarning, RejectedRow, Run, RunState, UnknownValues
 from syncd.store import jobs, keys
 
 #: The remark on the counts of a run that was cut off and continued.
@@ -23,6 +23,7 @@ def run_json(run: Run) -> dict[str, Any]:
         "claimedAt": instant_json(run.claimed_at),
         "endedAt": instant_json(run.ended_at),
         "counts": asdict(run.counts),
+        **({"planned": asdict(run.planned)} if run.planned and run.state is RunState.HELD else {}),
         **({"progress": asdict(run.progress)} if run.progress and not run.state.ended else {}),
         **{name: number for name, number in links.items() if number is not None},
     }

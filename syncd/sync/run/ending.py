@@ -86,8 +86,8 @@ def end_held(
 ) -> Run:
     """End a run that waits for a person. ``moved``: the change of its plan since it was shown before."""
     tally = plan.tally
-    counts = plan.outcome(hold) if hold.all else replace(run.counts, missing=tally.missing)
-    run = held(replace(run, state=RunState.HELD, counts=counts), hold)
+    counts = plan.facts if hold.all else replace(run.counts, missing=tally.missing)
+    run = held(replace(run, state=RunState.HELD, counts=counts, planned=plan.planned(hold)), hold)
     if moved is not None:
         leaving = tally.missing + tally.expired_archives
         reason = f"{moved} since this was shown, {leaving} would be archived now; {hold.reason}"

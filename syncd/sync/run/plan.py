@@ -54,6 +54,26 @@ class Plan:
             return hold
         return Hold(hold.all, hold.code, f"{self.gone}; {hold.reason}")
 
+    @property
+    def facts(self) -> RunCounts:
+        """The counts of the file itself: those of a run that changes nothing."""
+        counts = self.counts
+        return RunCounts(
+            read=counts.read,
+            replaced=counts.replaced,
+            rejected=counts.rejected,
+            filtered=counts.filtered,
+            missing=self.tally.missing,
+            warnings=counts.warnings,
+        )
+
+    def planned(self, hold: Hold) -> RunCounts:
+        """Return the counts of the effects that wait for a decision."""
+        missing = self.tally.missing
+        if hold.all:
+            return replace(self.counts, missing=missing, archived=missing)
+        return RunCounts(missing=missing, archived=missing).plus(self.archiving)
+
     def outcome(self, hold: Hold | None) -> RunCounts:
         """Return the counts that the run ends with if it is held by ``hold``: the changes that wait are not counted."""
         if hold is None:

@@ -1,5 +1,5 @@
 """The shape of a file: the names of its columns, elements or members. A name that the mapping uses and that is gone is the most
-frequent accident of all (docs/reconciliation.md "The shape of a file").
+frequent accident of all (docs/reconciliation.md "When a run stops short").
 
 Of XML and JSON the names are those in the first records that are read."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from syncd.domain import RunCounts
 from tests.sync.board import Board
 from tests.sync.native_files import as_xml
 
@@ -55,7 +56,13 @@ def test_a_dry_run_reports_what_the_run_then_reports(board: Board, case: str) ->
         claimed_at=run.claimed_at,
         ended_at=run.ended_at,
         phases=run.phases,
+        planned=run.planned,
     )
+    if run.holds == "all":  # nothing happened yet
+        assert run.planned == replace(same.counts, archived=same.counts.missing)
+        happened = replace(run.counts, read=0, replaced=0, rejected=0, filtered=0, missing=0, warnings=0)
+        assert happened == RunCounts()
+        same = replace(same, counts=run.counts)
     assert same == run
     assert list(planned.warnings) == board.warnings(run)
     assert list(planned.rejected) == board.rejected(run)

@@ -43,12 +43,13 @@ def of(report: Mapping[str, Any]) -> tuple[str, str, list[str]]:
 
 
 def counts(report: Mapping[str, Any]) -> dict[str, int]:
-    """Return the words and the number of each count that is not 0. The plan of a held run is not counted."""
-    numbers = report["counts"]
-    planned = report["state"] in ("held", "rejected", "superseded") and report["holds"] == "all"
-    names = ("read", "rejected", "filtered") if planned else tuple(_COUNTS)
-    whole = report["state"] != "failed"
-    return {_COUNTS[name]: numbers[name] for name in names if numbers.get(name) or (whole and name == "read")}
+    """Return the words and the number of each count that is not 0."""
+    numbers, whole = report["counts"], report["state"] != "failed"
+    return {
+        words: numbers[name]
+        for name, words in _COUNTS.items()
+        if numbers.get(name) or (whole and name == "read")
+    }
 
 
 def _rows(report: Mapping[str, Any]) -> str:
