@@ -12,7 +12,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 from syncd.domain import name_key, province_code
-from syncd.feeds.mapping import compile_selector
+from syncd.feeds.mapping import compile_selector, position_of
 from syncd.feeds.mapping.transforms import compile_dates
 from syncd.feeds.readers import Format
 from syncd.feeds.text import HOST
@@ -113,6 +113,14 @@ class Column:
         last_two = _last_steps(self.selector)[1]
         return any(word in last_two for word in AGAINST[field]) and self.rank(field) is None
 
+    def is_of_another(self, field: str) -> bool:
+        """Return whether the name, or the step above it, has a word against the field: ``publisher/url``, ``company.url``."""
+        name, both = _last_steps(self.selector)
+        above = both.removesuffix(name)
+        return self.against(field) or (
+            both not in NAMES[field] and any(word in above for word in AGAINST[field])
+        )
+
     def share(self, *kinds: str) -> float:
         """Return the share of the values that are of the commonest of these kinds."""
         return max((self.kinds[kind] for kind in kinds), default=0) / self.values if self.values else 0.0
@@ -140,8 +148,8 @@ def _last_steps(selector: str) -> tuple[str, str]:
 
 
 def kinds_of(text: str) -> frozenset[str]:
-    """Return those of ``email url host html number money province place date:NAME serial:NAME`` that ``text`` looks like;
-    none: it is plain text. ``serial`` is a number that a date column could have."""
+    """Return those of ``email url host html number money province place position date:NAME serial:NAME`` that ``text`` looks
+    like; none: it is plain text. ``position``: a kind of work. ``serial`` is a number that a date column could have."""
     if len(text) > 300:
         return frozenset({"html"}) if _HTML.search(text[:20_000]) else frozenset()
     return _kinds_of_short(text)
@@ -163,6 +171,8 @@ def _kinds_of_short(text: str) -> frozenset[str]:
         kinds.add("province")
     elif (place := _CITY_PROVINCE.match(text)) and province_code(place[1]) is not None:
         kinds.add("place")
+    if position_of(text) is not None:
+        kinds.add("position")
     return frozenset(kinds | _dates(text))
 
 

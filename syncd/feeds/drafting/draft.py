@@ -18,7 +18,7 @@ from syncd.errors import ConfigError, FeedError, Invalid, Problem
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.columns import Guess, comparable
 from syncd.feeds.drafting.draft_text import DraftPlan, Findings, render
-from syncd.feeds.drafting.guessing import guess_company, guess_fields, near_addresses
+from syncd.feeds.drafting.guessing import doubted_addresses, guess_company, guess_fields, near_addresses
 from syncd.feeds.drafting.survey import RECORDS, Survey, survey_file
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, UnknownCounter
 from syncd.feeds.mapping.presets import is_native, load_preset
@@ -65,12 +65,18 @@ class Trial:
     unread_dates: int = 0
     filled: Counter[str] = field(default_factory=Counter)
     unknown: UnknownCounter = field(default_factory=UnknownCounter)
+    pages: Counter[str] = field(default_factory=Counter)
     failure: str | None = None
 
     @property
     def worth(self) -> tuple[int, int]:
         """The records that would go in, then the values of the fields that a job needs."""
         return self.good, sum(self.filled[name] for name in _COMPARED)
+
+    @property
+    def has_one_page(self) -> bool:
+        """Whether all records lead to one address, which is then not that of a job."""
+        return len(self.pages) == 1 and self.pages.total() == self.read > 1
 
     def add(self, body: Mapping[str, Any], problems: Sequence[Problem]) -> None:
         """Count one record. A plan is not better because it reads no status or no country."""
@@ -79,6 +85,7 @@ class Trial:
         self.read += 1
         self.filled.update(faulty | {name for name, value in body.items() if value is not None})
         whole = all(body.get(name) is not None or name in faulty for name in _COMPARED)
+        self.pages.update([str(body[URL_FIELD])] if body.get(URL_FIELD) else ())
         self.good += whole and not bad - {"status", "referenceId"}
         reference, close_date = body.get("referenceId"), body.get("closeDate")
         is_date = not isinstance(close_date, str) or _DATE.match(close_date) is not None
@@ -110,6 +117,7 @@ class Drafter:
             catalogue=catalogue,
             presets=[(preset, score) for preset, score in self._survey.presets() if score >= _MIN_SCORE],
             near=near_addresses(columns),
+            doubted=doubted_addresses(columns),
         )
 
     def draft(self) -> Draft:
@@ -142,6 +150,8 @@ class Drafter:
             for guess in self._guesses.values()
             if guess.field in _OVERRIDDEN and self._is_better(guess, plain, mapped)
         }
+        if plain.has_one_page and URL_FIELD not in fields:
+            fields |= _without_page(plain.read, EMAIL_FIELD in mapped)
         return self._try(replace(plain.plan, fields=fields)) if fields else plain
 
     def _is_better(self, guess: Guess, plain: Trial, mapped: Mapping[str, Any]) -> bool:
@@ -150,6 +160,11 @@ class Drafter:
         if guess.field == "closeDate" and plain.unread_dates and mentioned:
             other_order = _order(guess.expression) not in (None, *_texts(mapped["closeDate"]))
             return bool(guess.lookup) or filled < plain.unread_dates * 2 or other_order
+        if (
+            guess.field == "positionType" and mentioned
+        ):  # by a preset whose column has no types, where another has
+            unknown = plain.unknown.fields.get(guess.field, Counter()).total()
+            return unknown * 2 > plain.read and any(column.kinds["position"] for column in guess.columns)
         if guess.field in _OPTIONAL:
             return bool(guess.columns) and not mentioned
         if guess.field == "referenceId" and plain.long_references * 2 > plain.read:
@@ -207,6 +222,16 @@ class Drafter:
         except FeedError:
             if self._survey.broken is None:
                 raise
+
+
+def _without_page(records: int, has_email: bool) -> dict[str, Guess]:
+    """Return the fields that take an address away from a preset."""
+    why = f"the address that the preset reads is the same in all {records:,} records; if people apply there, delete the line"
+    routing: object = {"prefer": [EMAIL_FIELD]} if has_email else False
+    return {
+        URL_FIELD: Guess(URL_FIELD, False, why),
+        ROUTING_FIELD: Guess(ROUTING_FIELD, routing, "goes with the line of applicationUrl"),
+    }
 
 
 def _field_of(problem: Problem) -> str:

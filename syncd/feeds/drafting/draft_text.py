@@ -29,7 +29,7 @@ Lines = Iterator[str]
 @dataclass(frozen=True, slots=True)
 class Findings:
     """The findings about a file. ``presets`` are those that are considered, with scores from 0 to 1; ``near`` are columns
-    with the name of an address to apply at, but without such addresses."""
+    with the name of an address to apply at, but without such addresses, ``doubted`` those that are not taken for it."""
 
     name: str
     employer: str
@@ -39,6 +39,7 @@ class Findings:
     catalogue: Catalogue
     presets: list[tuple[str, float]]
     near: list[Column]
+    doubted: list[tuple[Column, str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +168,13 @@ def _fields(findings: Findings, plan: DraftPlan, lacking: Sequence[str]) -> Line
     if missing:
         yield "# Nothing was found for these in most records:"
         yield from (f"# {_FILL[name]}" for name in missing)
+    if ROUTING_FIELD in missing and URL_FIELD not in fields:
+        for column, field, why in findings.doubted:
+            yield from comment(
+                f"{plain(column.selector)} {why}: {_samples(column.samples)}. If people apply there:"
+            )
+            yield f"# {ROUTING_FIELD} = {{ prefer = [{text(field)}] }}"
+            yield f"# {field} = {text(column.selector)}"
     if ROUTING_FIELD in missing and URL_FIELD not in fields:
         for column in findings.near:
             address = text("https://employer.example{" + column.selector + "}")

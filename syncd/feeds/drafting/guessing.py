@@ -29,6 +29,8 @@ from syncd.feeds.mapping import EMAIL_FIELD, URL_FIELD
 _MAX_TITLE, _MIN_DESCRIPTION = 200, 70
 _TITLE = re.compile(r"titl|titre|poste|posit|role|job|name|nom|emploi|intitul")
 _DATES = tuple(f"date:{name}" for name in DATE_NAMES)
+#: The most different values of a column of position types that is known by them alone.
+_MAX_TYPES = 50
 #: Values of an attribute "type" that are about its element, and never about a job.
 _DATA_TYPES = frozenset(
     "array boolean cdata date datetime decimal email float html integer number string text url xhtml xml".split()
@@ -167,20 +169,31 @@ def _guess_description(columns: ColumnSearch) -> Guess | None:
 
 
 def _guess_entry(columns: ColumnSearch, field: str, lookup: str, default: str) -> Guess:
-    """Return entries of a catalogue; ``default`` where the file has none."""
+    """Return entries of a catalogue; ``default`` where the file has none. Types are known by their values, too."""
 
     def fits(column: Column) -> bool:
         plain = column.share("url", "email", "html", "number") < 0.5
         return column.average < 80 and plain and not _is_data_type(column)
 
-    sources = columns.named(field, fits)
+    sources, why = columns.named(field, fits), "by its name"
+    if field == "positionType" and not any(column.kinds["position"] for column in sources):
+        by_values = columns.alike(
+            field,
+            lambda c: fits(c) and c.share("position") > 0.5,
+            lambda c: (-c.share("position"), -c.filled),
+        )
+        if by_values and by_values[0].different <= _MAX_TYPES:
+            sources, why = by_values, "by its values: known types"
     if not sources:
-        return Guess(field, {"value": default}, f"nothing in the file says so; {default} for all")
+        without = "known types" if field == "positionType" else "a name for them"
+        return Guess(
+            field, {"value": default}, f"{default} for all {columns.records:,}; no column has {without}"
+        )
     samples = [sample for column in sources for sample in column.samples]
     marks = [mark for mark in (",", ";", "|") if any(mark in sample for sample in samples)]
     source = {"from": one_or_list(sources)} | ({"split": marks} if marks else {})
     source |= {"lookup": lookup, "default": default}
-    return columns.guess(field, sources, source, f"by its name; {default} where nothing fits")
+    return columns.guess(field, sources, source, f"{why}; {default} where nothing fits")
 
 
 def _is_data_type(column: Column) -> bool:
@@ -204,9 +217,31 @@ def _guess_address(columns: ColumnSearch, field: str, kind: str, bare: str = "")
     """Return the address to apply at. ``bare`` is a kind that counts as well in a column of the right name."""
     addresses, why = columns.find(
         field,
-        lambda c: c.kinds[kind] + c.kinds[bare] > 0.5 * c.values,
-        lambda c: c.share(kind) > 0.8,
+        lambda c: c.kinds[kind] + c.kinds[bare] > 0.5 * c.values and not _doubt(c, columns, field),
+        lambda c: c.share(kind) > 0.8 and not _doubt(c, columns, field),
         lambda c: (-c.filled, -c.different),
         f"{'web' if kind == 'url' else 'e-mail'} addresses",
     )
     return columns.guess(field, addresses, one_or_list(addresses), why) if addresses else None
+
+
+def doubted_addresses(columns: ColumnSearch) -> list[tuple[Column, str, str]]:
+    """Return the columns of addresses that are not taken for those to apply at, each with its field and the reason."""
+    fields = ((URL_FIELD, "url"), (EMAIL_FIELD, "email"))
+    doubted = (
+        (c, field, _doubt(c, columns, field))
+        for field, kind in fields
+        for c in columns.all
+        if c.share(kind) > 0.5
+    )
+    return [(column, field, why) for column, field, why in doubted if why]
+
+
+def _doubt(column: Column, columns: ColumnSearch, field: str) -> str:
+    """Return the reason why an address is not that to apply at, or "". Many employers have one mailbox for applications."""
+    if column.is_of_another(field):
+        return "is named after something else"
+    mailbox = field == EMAIL_FIELD and column.rank(field) is not None
+    if column.different == 1 < columns.records and not mailbox:
+        return f"is the same in all {column.filled:,} records that have it"
+    return ""

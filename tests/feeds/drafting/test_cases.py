@@ -76,3 +76,88 @@ def test_a_plain_guess_that_brings_more_rows_in_is_written_instead_of_a_preset(t
     assert "More records go in by these guesses than by the preset schemaorg" in " ".join(
         draft.text.split("\n# ")
     )
+
+
+def typed(name: str, types: list[str], **more: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "ReferenceNumber": 10 + n,
+            "Title": f"Clerk {n}",
+            "Description": "Serves customers.",
+            "City": "Calgary",
+        }
+        | {"State": "AB", "ApplyUrl": f"https://acme.example/{n}", name: kind, **more}
+        for n, kind in enumerate(types)
+    ]
+
+
+def test_a_column_of_position_types_is_found_by_its_values(tmp_path: Path) -> None:
+    assert [job["positionType"]["id"] for job in jobs_in(CASES / "type-by-value.json")] == [1, 2, 1, 2]
+    kinds = ["Temps partiel", "Temps plein", "Contract", "Temps partiel"]
+    for n, content in enumerate(each_format(typed("Indicator", kinds, schedule="Monday to Friday"))):
+        (tmp_path / str(n)).write_text(content)
+        assert [job["positionType"]["id"] for job in jobs_in(tmp_path / str(n))] == [2, 1, 3, 2]
+
+
+def test_a_constant_says_what_it_does_to_how_many_records(tmp_path: Path) -> None:
+    text = draft_of(tmp_path, json.dumps(typed("Shift", ["Day", "Night", "Day"]))).text
+    assert "# positionType: Full Time for all 3; no column has known types" in text
+    assert "# categories: Other for all 3; no column has a name for them" in text
+    assert "nothing in the file" not in text.lower()
+
+
+def test_the_address_of_a_publisher_is_not_the_address_to_apply_at() -> None:
+    draft = drafted(CASES / "publisher-url.xml")
+    assert checked(draft.config, CASES / "publisher-url.xml").good == 0
+    assert 'publisher-url is named after something else: "https://ats-vendor.example"' in draft.text
+    assert '# applicationUrl = "publisher-url"' in draft.text
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        ("website", "https://acme.example"),
+        ("url", "https://acme.example/jobs"),
+        ("companyUrl", "https://acme.example/{n}"),
+        ("logo", "https://acme.example/{n}.png"),
+        ("info", "https://acme.example"),
+        ("vendorMail", "jobs{n}@vendor.example"),
+        ("info", "info@acme.example"),
+    ],
+)
+def test_an_address_that_is_of_another_or_always_the_same_is_left_open(
+    name: str, address: str, tmp_path: Path
+) -> None:
+    jobs = [
+        {
+            "id": n,
+            "title": f"Clerk {n}",
+            "description": "Serves customers.",
+            "city": "Laval",
+            "province": "QC",
+        }
+        | {name: address.format(n=n)}
+        for n in range(4)
+    ]
+    for n, content in enumerate(each_format(jobs)):
+        path = tmp_path / str(n)
+        path.write_text(content)
+        draft = drafted(path)
+        assert checked(draft.config, path).good == 0
+        assert f"# {'applicationEmail' if '@' in address else 'applicationUrl'} = " in draft.text
+
+
+def test_the_parent_of_an_address_counts_and_one_mailbox_for_all_is_taken(tmp_path: Path) -> None:
+    jobs = [
+        {
+            "id": n,
+            "title": f"Clerk {n}",
+            "description": "Serves customers.",
+            "city": "Laval",
+            "province": "QC",
+        }
+        | {"publisher": {"url": f"https://ats.example/{n}"}, "contactEmail": "jobs@acme.example"}
+        for n in range(4)
+    ]
+    (tmp_path / "f").write_text(json.dumps(jobs))
+    assert [job["applicationEmail"] for job in jobs_in(tmp_path / "f")] == ["jobs@acme.example"] * 4
