@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 
 #: Words of exports for "no value" (docs/feeds.md "The mapping language"). In native feeds they are text.
-_NOTHING = frozenset(("na", "n/a", "null", "none"))
+_NOTHING = frozenset(("na", "n/a", "null", "none", "nan", "undefined", "#n/a"))
 _TRUE = frozenset(("true", "t", "yes", "y", "1", "oui", "o", "vrai", "on"))
 _FALSE = frozenset(("false", "f", "no", "n", "0", "non", "faux", "off"))
 _INT = re.compile(r"[+-]?\d{1,18}\Z", re.ASCII)
@@ -29,7 +29,7 @@ def meant(value: object) -> object | None:
     """Return a scalar as it is meant: text trimmed; None for an empty text, a null in words ("NA"), a list or an object."""
     if value.__class__ is str:
         text = value.strip()
-        if not text or (len(text) < 5 and text.lower() in _NOTHING):
+        if not text or (len(text) < 10 and (text.lower() in _NOTHING or text == "NaT")):
             return None
         return text
     return None if value is None or isinstance(value, dict | list) else value

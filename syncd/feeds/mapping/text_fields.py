@@ -11,11 +11,18 @@ from typing import Any
 from urllib.parse import unquote
 
 from syncd.domain import name_key
-from syncd.errors import Problem
+from syncd.errors import Problem, shortened
 from syncd.feeds.faults import RowLog
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldExpression, FieldFunction
 from syncd.feeds.mapping.sources import compile_source
-from syncd.feeds.mapping.transforms import clean, compile_dates, paragraphs, readings, says_no_date
+from syncd.feeds.mapping.transforms import (
+    clean,
+    compile_dates,
+    paragraphs,
+    readings,
+    says_no_date,
+    without_tags,
+)
 from syncd.feeds.text import HOST, boolean, integer, is_formula_error, spelled, without_controls
 
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?E\+\d+\Z", re.IGNORECASE)
@@ -110,6 +117,9 @@ def _clean_line(value: object, name: str, log: RowLog) -> str:
             plain = _REFERENCE.sub(lambda reference: unescape(reference[0]), plain)
         if plain != text:
             log.note("references_replaced", f"references to characters were replaced in {name}")
+    if "<" in plain and (bare := without_tags(plain)) != " ".join(plain.split()):
+        log.note("damaged_text", f"{name}: tags were taken out of {shortened(plain, 100)}")
+        plain = bare
     if plain.isprintable():
         return plain
     line = " ".join(plain.split())  # a title in a wrapped XML element is one line

@@ -468,7 +468,7 @@ def test_a_formula_that_is_a_text_is_that_text(cell, expected):
     assert row({"referenceId": "id"}, {"id": cell}, form="csv").reference_id == expected
 
 
-@pytest.mark.parametrize("cell", ["#REF!", "#N/A", "#NAME?", "#div/0!", "#VALEUR!", "#NOM?", "#ERROR!"])
+@pytest.mark.parametrize("cell", ["#REF!", "#N/D", "#NAME?", "#div/0!", "#VALEUR!", "#NOM?", "#ERROR!"])
 @pytest.mark.parametrize("field", ["referenceId", "title", "description"])
 def test_a_formula_that_failed_is_no_value(field, cell):
     mapped = row({field: "x"}, {"x": cell}, form="csv")

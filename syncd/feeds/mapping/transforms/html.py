@@ -40,13 +40,28 @@ _INLINE = frozenset("strong b em i a u s span font small big sub sup mark code".
 #: Elements without an end tag, or whose end tag is mostly left out: they do not nest by themselves.
 _SELF_CLOSING = frozenset("br hr img p li tr td th dt dd option meta link input wbr".split())
 _MAX_DEPTH = 100
+_SHOWN = frozenset(_KNOWN) - _HIDDEN
+_VOID = frozenset(("br", "hr"))
 
 _NAMES = "|".join(sorted(_KNOWN, key=len, reverse=True))
 _TAG = re.compile(rf"</?(?:{_NAMES}|[a-z]+:[a-z]+)(?=[\s/>])|<!--|<[!?][a-z\[]", re.IGNORECASE)
+#: A whole escaped tag of an element that shows its text.
+_ESCAPED = re.compile(
+    rf"&(?:amp;)*lt;(/?)({'|'.join(sorted(_SHOWN, key=len, reverse=True))})"
+    r"(?:(?:\s|/)(?:[^<>&]|&(?!(?:amp;)*[lg]t;))*+)?&(?:amp;)*gt;",
+    re.IGNORECASE,
+)
+#: Text of which nothing is seen: tags, and white space in all of its forms.
+_BLANK = re.compile(
+    r"(?:\s|</?[a-z][^<>]*+>|&(?:amp;)*(?:nbsp|[a-z0-9]{2,6}sp|#(?:0*(?:32|160|173|820[3-7])|x0*(?:20|a0|ad|200[b-f]))"
+    r"|zwn?j|shy|lrm|rlm|tab|newline);|[\u00ad\u200b-\u200f\u2060\ufeff])*+\Z",
+    re.IGNORECASE,
+)
 _ESCAPED_TAG = re.compile(rf"&(?:amp;)?lt;/?(?:{_NAMES})(?=[\s/]|&|>)", re.IGNORECASE)
 #: "<jobs@acme.ca>" and "<https://…>" are text that a parser would take for tags.
 _ADDRESS = re.compile(r"<(?=[^\s<>\"'=@]{1,150}(?:@|://)[^\s<>\"'=]{1,150}>)")
 _REST = r"(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>"
+_WHOLE_TAG = re.compile(rf"</?({_NAMES})(?:[\s/]{_REST}|>)", re.IGNORECASE)
 _BLOCK = re.compile(rf"<(/?)({'|'.join(_BLOCKS)})(?![\w:-]){_REST}", re.IGNORECASE)
 _ANY_TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)?[^<>]*>")
 _NAME = re.compile(r"</?([a-zA-Z][\w:-]*)")
@@ -88,8 +103,40 @@ def clean(text: str) -> tuple[str, tuple[str, ...]]:
         result, done = clean(without_controls(text))
         return result, ("control characters removed", *done)
     if _TAG.search(text):
-        return (text, ()) if not html_faults(text, 1) else _cleaned(text, [])
-    return _without_tags(text)
+        decoded = _decoded(text) if "lt;" in text else text
+        steps = [] if decoded is text else ["escaped tags decoded"]
+        result, done = (decoded, tuple(steps)) if not html_faults(decoded, 1) else _cleaned(decoded, steps)
+    else:
+        result, done = _without_tags(text)
+    return ("" if _BLANK.match(result) else result), done
+
+
+def without_tags(text: str) -> str:
+    """Return a line without the tags of HTML that stand in it; other text in angle brackets stays."""
+    return " ".join(_WHOLE_TAG.sub(lambda tag: "" if tag[1].lower() in _INLINE else " ", text).split())
+
+
+def _decoded(text: str) -> str:
+    """Return HTML with the escaped tags in it that are pairs or void decoded. A lone one is text: "the <b> tag"."""
+    chosen: set[int] = set()
+    opened: dict[str, list[int]] = {}
+    for tag in _ESCAPED.finditer(text):
+        name = tag[2].lower()
+        if name in _VOID:
+            chosen.add(tag.start())
+        elif not tag[1]:
+            opened.setdefault(name, []).append(tag.start())
+        elif opened.get(name):
+            chosen |= {opened[name].pop(), tag.start()}
+    if not chosen:
+        return text
+    return _ESCAPED.sub(lambda tag: _unescaped(tag[0]) if tag.start() in chosen else tag[0], text)
+
+
+def _unescaped(tag: str) -> str:
+    for _ in range(3):
+        tag = html.unescape(tag)
+    return tag
 
 
 def _without_tags(text: str) -> tuple[str, tuple[str, ...]]:
