@@ -107,7 +107,7 @@ def test_columns_that_the_draft_does_not_use_are_named(acme):
     file = acme.feeds.parent / "odd.csv"
     file.write_text(
         "Job ID,Title,Apply URL,Description,Location,Klass,Status\n"
-        '1,Cook,https://x.ca/1,Cook well.,"Laval, QC",PT,Open\n'
+        '1,Cook,https://x.ca/1,Cook well.,"Laval, QC",B2,Open\n'
     )
     assert "columns not used: Klass\n" in acme.run("feed", "new", "odd", "--from", str(file)).out
     shown = acme.run("feed", "new", "odd", "--from", str(file), "--force", "--json").json
