@@ -4,6 +4,9 @@ It is given the file in parts. A part that would be a record if quotes were wher
 and whose bytes were once one record, is that record: it is known, and csv.reader does not see it. All other parts are split
 into lines where csv.reader finds that they are not one record.
 
+csv.reader takes text behind a closing quote as part of the cell. A quote that was never closed ends so, at the first quote of a
+later record, and the records between are in its cell. So such a record is a problem, and the file may not be whole.
+
 A record's digest covers its exact bytes (without the line end), the header, the delimiter and the encoding."""
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 
-from syncd.errors import FeedError
+from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.records import ReadOptions, Record, TableReader, seeded
 from syncd.feeds.readers.source import Utf8Source, over_limit
 
@@ -24,6 +27,9 @@ _FIRST_END = re.compile(rb'(?:[^"\r\n]++|"[^"]*+(?:"|\Z))*+(\r\n|\n|\r)')
 _LINE_END = re.compile(rb"\r\n|[\r\n]")
 #: The start of a line end, or of a character of two or three bytes, at the end of a chunk.
 _CUT_OFF = re.compile(rb"(?:\r|[\xc0-\xff][\x80-\xbf]?)\Z")
+_QUOTED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+"')
+#: The bytes of text behind a quote that are shown.
+_MAX_SHOWN = 60
 #: Fed after the last line. If it becomes part of a record, a quote is open.
 _SENTINEL = "end"
 #: A longer line is given to csv.reader a part at a time, as it makes an object of each cell of a part.
@@ -43,6 +49,7 @@ class CsvReader(TableReader):
         dialect = _find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
         self.delimiter, self._end, self._skip = dialect
         self._newline, self._mark = self._end[-1:], self.delimiter.encode()
+        self._cells, self._cell = _cell_patterns(self._mark)
         self._line += 1 if self._skip else 0
         self._digest: Callable[[bytes], bytes] | None = None
         #: The bytes that csv.reader has of the record that is not whole yet, and whether they end within a line; the digest of
@@ -195,7 +202,34 @@ class CsvReader(TableReader):
             yield Record(self._next(), self._line, own)
             return
         cut = row if size <= most else [cell[:most] for cell in row]
-        yield self._new(cut, row, size, own)
+        yield self._new(cut, row, size, own, self._bad_quotes(raw))
+
+    def _bad_quotes(self, raw: bytes) -> Problem | None:
+        """Return the problem of a record with text behind a closing quote."""
+        if b'"' not in raw:
+            return None
+        before = self._cells.match(raw)
+        assert before is not None, "the pattern may be empty"
+        if self._cell.fullmatch(raw, before.end()):
+            return None
+        rest = _QUOTED.sub(b"", raw[before.end() :], count=1).partition(self._mark)[0].splitlines()[0]
+        behind = rest[:_MAX_SHOWN].decode("utf-8", "ignore")
+        lines = raw.rstrip(b"\r\n").count(self._newline) + 1
+        others = f"; the record has {lines} lines, and may have others in it" if lines > 1 else ""
+        detail = f"there is text behind the closing quote of a cell: {behind!r}{others}"
+        if self.withheld is None:
+            line = f"the record in line {self._line} has text behind a closing quote"
+            self.withheld = f"{line}, so other records may be lost in it"
+        return Problem("", "bad_quotes", detail, behind)
+
+
+def _cell_patterns(mark: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    """Return the patterns of cells that each end with the delimiter ``mark``, and of the last cell of a record. Blanks may stand
+    behind a closing quote."""
+    delimiter = re.escape(mark)
+    other = rb"[^%b\r\n]" % delimiter if len(mark) == 1 else rb"(?:(?!%b)[^\r\n])" % delimiter
+    cell = rb'(?:%b *+|(?!")%b*+)' % (_QUOTED.pattern, other)
+    return re.compile(rb"(?:%b%b)*+" % (cell, delimiter)), re.compile(rb"%b[\r\n]*+" % cell)
 
 
 def _whole_characters(chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -119,8 +119,8 @@ class FeedReader(ABC):
 
     Final only after the last record: ``declared`` is the number of records that the file says it has, if it says so.
     ``header`` has the CSV's cells as they are written. ``mended``: the file has the marks of a file of rejected rows
-    (``syncd_errors``). In recovery mode ``withheld`` says why nothing may be archived from these records, and ``controls`` is the
-    number of control characters that were left out."""
+    (``syncd_errors``). ``withheld`` says why nothing may be archived from these records. ``controls`` is the number of control
+    characters that were left out in recovery mode."""
 
     format: Format
     delimiter: str | None = None
@@ -211,10 +211,12 @@ class TableReader(FeedReader):
         self.header, self._keys = cells, keys
         self.mended = ERRORS in keys
 
-    def _new(self, row: list[str], cells: list[str], size: int, digest: bytes) -> Record:
+    def _new(
+        self, row: list[str], cells: list[str], size: int, digest: bytes, problem: Problem | None = None
+    ) -> Record:
         """Return the record of a ``row`` of ``size`` bytes; ``cells`` are those in the file. It is a problem if the row has not
-        as many cells as the header."""
-        problem = too_long(size, self._limits)
+        as many cells as the header, if it has no other ``problem``."""
+        problem = problem or too_long(size, self._limits)
         if problem is None and len(row) != len(self._keys):
             detail = f"the row has {len(row)} cells, the header {len(self._keys)}"
             problem = Problem("", "ragged_row", detail, len(row))

@@ -52,6 +52,32 @@ def test_csv_cells_keep_newlines_quotes_and_delimiters():
     assert [item["title"] for item in items(text)] == ['a "x", \r\nb', '5" pipe', '6" bar', "\n"]
 
 
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize(
+    ("row", "behind"),
+    [
+        ('1,"a"b', "b"),
+        ('1,"a" "b"', ' "b"'),
+        ('"1"x,a', "x"),
+        ('1,"a\nb" c', " c"),
+        ('1,"a""b"c', "c"),
+        ('1,"a""b"', None),
+        ('1,"a" ', None),
+        ('"1" ,""', None),
+        ('1,5" pipe', None),
+        ('1, "a"b', None),
+        ('1,""""', None),
+    ],
+)
+def test_text_behind_a_closing_quote_rejects_its_row_and_withholds_the_archiving(row, behind, delimiter):
+    for before, after in (("", "\n"), ("", "\r\n2,b\r\n"), ("0,z\n", "\n2,b\n")):
+        text = f"id,t\n{before}{row}{after}"
+        reader = reader_of(text.replace(",", delimiter))
+        problems = [record.problem for record in reader if record.problem]
+        assert [(p.code, p.value) for p in problems] == ([("bad_quotes", behind)] if behind else [])
+        assert (reader.withheld is None) == (behind is None)
+
+
 def test_csv_lines_are_those_of_the_record_s_start():
     reader = reader_of('id,t\n1,"a\nb"\n\n2,c\n3,"5" x\n')
     assert [(r.number, r.line) for r in reader] == [(1, 2), (2, 5), (3, 6)]
