@@ -46,8 +46,10 @@ def decide_row(
     feed_id: int,
     ownership: Ownership,
     policy: Policy,
+    mapped: bool = False,
 ) -> RowDecision:
-    """Return the result of a valid, located row: implied status, expiry, renewal, ownership and ``on_api_edit`` applied."""
+    """Return the result of a valid, located row: implied status, expiry, renewal, ownership and ``on_api_edit`` applied.
+    ``mapped``: its status is a word of the employer, and not one of the API."""
     if current is not None and ownership.owner not in (None, feed_id) and not policy.take_over:
         detail = "another feed owns this job; only a feed with take_over may write to it"
         foreign = Problem("/referenceId", "owned_by_other_feed", detail, sent.reference_id)
@@ -55,8 +57,12 @@ def decide_row(
     fields = dict(sent.fields)
     if current is not None and policy.on_api_edit == "keep" and ownership.owner == feed_id:
         _keep_edits(fields, current, ownership)
+    was_live = current is not None and current.status is not Status.DRAFT
+    if mapped and was_live and fields.get("status") is Status.DRAFT:
+        fields["status"] = Status.ARCHIVED  # a draft it cannot become
     row = _row(current, fields, now, policy)
-    if row.expired and current is None:
+    gone = row.expired or (mapped and row.fields.get("status") is Status.ARCHIVED)
+    if gone and current is None:
         return RowDecision(RowAction.EXPIRED, None, owns=False)
     decision = decide(
         current,

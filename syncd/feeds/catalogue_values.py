@@ -25,7 +25,7 @@ _ENTRY_WORDS = {
     "routing_types": "applicant routing type",
 }
 #: The names that the shipped presets give to the lookups of these fields.
-USUAL = {"categories": "category", "positionType": "position", "locations": "location"}
+USUAL = {"categories": "category", "positionType": "position", "locations": "location", "status": "status"}
 #: The most different values of a field that are counted, and that are listed.
 MAX_VALUES, MAX_LISTED = 10_000, 200
 #: The most characters of a value that a lookup is for.

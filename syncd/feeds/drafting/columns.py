@@ -12,15 +12,17 @@ from functools import lru_cache
 from importlib.resources import files
 
 from syncd.domain import name_key, province_code
-from syncd.feeds.mapping import compile_selector, position_of
+from syncd.feeds.mapping import compile_selector, position_of, status_word
 from syncd.feeds.mapping.transforms import compile_dates
 from syncd.feeds.readers import Format
-from syncd.feeds.text import HOST
+from syncd.feeds.text import HOST, boolean
 
 #: The most samples of a column that are kept, and the most different values that are counted.
 MAX_SAMPLES, MAX_DIFFERENT = 3, 20_000
 #: The most alternatives for a field.
 _MAX_ALTERNATIVES = 3
+#: The most characters of a word for a status.
+_MAX_STATUS = 60
 #: The most different short texts without a digit that are kept of a column.
 _MAX_TEXTS = 6
 _DIGIT = re.compile(r"\d")
@@ -103,6 +105,11 @@ class Column:
         """The last step of the selector, as names are compared."""
         return _last_steps(self.selector)[0]
 
+    @property
+    def parts(self) -> str:
+        """The last two steps of the selector together."""
+        return _last_steps(self.selector)[1]
+
     def rank(self, field: str) -> int | None:
         """Return the place of the column's name among the names of ``field``; None: it is not one of them."""
         known = NAMES[field]
@@ -110,8 +117,7 @@ class Column:
 
     def against(self, field: str) -> bool:
         """Return whether the name has a word against the field, of which it is not itself a name."""
-        last_two = _last_steps(self.selector)[1]
-        return any(word in last_two for word in AGAINST[field]) and self.rank(field) is None
+        return any(word in self.parts for word in AGAINST[field]) and self.rank(field) is None
 
     def is_of_another(self, field: str) -> bool:
         """Return whether the name, or the step above it, has a word against the field: ``publisher/url``, ``company.url``."""
@@ -148,8 +154,9 @@ def _last_steps(selector: str) -> tuple[str, str]:
 
 
 def kinds_of(text: str) -> frozenset[str]:
-    """Return those of ``email url host html number money province place position date:NAME serial:NAME`` that ``text`` looks
-    like; none: it is plain text. ``position``: a kind of work. ``serial`` is a number that a date column could have."""
+    """Return those of ``email url host html number money province place status flag position date:NAME serial:NAME`` that
+    ``text`` looks like; none: it is plain text. ``position``: a kind of work. ``serial`` is a number that a date column could
+    have."""
     if len(text) > 300:
         return frozenset({"html"}) if _HTML.search(text[:20_000]) else frozenset()
     return _kinds_of_short(text)
@@ -173,6 +180,10 @@ def _kinds_of_short(text: str) -> frozenset[str]:
         kinds.add("place")
     if position_of(text) is not None:
         kinds.add("position")
+    if isinstance(boolean(text), bool) or text in ("x", "X"):
+        kinds.add("flag")
+    elif len(text) <= _MAX_STATUS and status_word(text) is not None:
+        kinds.add("status")
     return frozenset(kinds | _dates(text))
 
 

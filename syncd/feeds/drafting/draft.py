@@ -165,6 +165,9 @@ class Drafter:
         ):  # by a preset whose column has no types, where another has
             unknown = plain.unknown.fields.get(guess.field, Counter()).total()
             return unknown * 2 > plain.read and any(column.kinds["position"] for column in guess.columns)
+        if guess.field == "status":  # every column that says that a job is not live counts
+            steps = _first_steps(mapped.get("status"))
+            return any(_first_step(column.selector) not in steps for column in guess.columns)
         if guess.field in _OPTIONAL:
             return bool(guess.columns) and not mentioned
         if guess.field == "referenceId" and plain.long_references * 2 > plain.read:
@@ -176,8 +179,7 @@ class Drafter:
     def _mentioned(self, expression: object) -> bool:
         """Return whether a right-hand side names one of the file's columns, or an object or element of them."""
         names = {_first_step(selector) for selector in self._survey.columns}
-        parts = (part for text in _texts(expression) for part in re.split(r"[{}]", text))
-        return any(_first_step(part) in names for part in parts)
+        return not names.isdisjoint(_first_steps(expression))
 
     def _own_fields(self) -> dict[str, Guess]:
         fields = dict(self._guesses)
@@ -240,6 +242,10 @@ def _field_of(problem: Problem) -> str:
 
 def _first_step(selector: str) -> str:
     return comparable(re.split(r"[./\[]", selector.strip("./@"), maxsplit=1)[0])
+
+
+def _first_steps(expression: object) -> set[str]:
+    return {_first_step(part) for text in _texts(expression) for part in re.split(r"[{}]", text)}
 
 
 def _order(expression: object) -> str | None:

@@ -258,7 +258,11 @@ def _lookups(findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[
             yield from (f"{text(word)} = {text(meaning)}" for word, meaning in guess.lookup.items())
             yield ""
     used = {name: set(lookups_in(guess.expression)) for name, guess in fields.items()}
-    names = [(name, lookup) for name, lookup in USUAL.items() if preset or lookup in used.get(name, ())]
+    names = [
+        (name, lookup)
+        for name, lookup in USUAL.items()
+        if lookup in used.get(name, ()) or (preset and (name != "status" or unknown.get(name)))
+    ]
     if not names:
         return
     yield from comment(
@@ -266,6 +270,11 @@ def _lookups(findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[
         " Take the # off a line and fill it in; left empty, the value is ignored."
     )
     for name, lookup in names:
+        if name == "status":
+            yield from comment(
+                "A status is active, archived or draft. A row with another word is rejected, until its line here is filled in."
+                ' With "" the status is not sent, and a new job is live.'
+            )
         yield f"[lookup.{key(lookup)}]"
         for line in lookup_lines(unknown.get(name, Counter()), name, findings.catalogue):
             yield line if line.startswith("#") else f"# {line}"

@@ -5,6 +5,7 @@ Every guess has its reason in words, for a person to check. Nothing is used with
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from syncd.domain import FIELD, name_key
 from syncd.feeds.drafting.columns import (
@@ -21,7 +22,7 @@ from syncd.feeds.drafting.structured_guesses import (
     guess_close_date,
     guess_locations,
     guess_salary,
-    is_status,
+    guess_status,
 )
 from syncd.feeds.mapping import EMAIL_FIELD, URL_FIELD
 
@@ -42,6 +43,8 @@ _INTERNAL = frozenset(("internal", "internal only", "internal posting", "interne
 
 
 def guess_fields(columns: ColumnSearch) -> dict[str, Guess]:
+    status = guess_status(columns)
+    taken = status.columns if status else ()
     made = (
         _guess_reference(columns),
         _guess_title(columns),
@@ -49,9 +52,9 @@ def guess_fields(columns: ColumnSearch) -> dict[str, Guess]:
         guess_close_date(columns),
         guess_locations(columns),
         _guess_entry(columns, "categories", "category", "Other"),
-        _guess_entry(columns, "positionType", "position", "Full Time"),
+        _guess_entry(columns, "positionType", "position", "Full Time", taken),
         guess_salary(columns),
-        _guess_status(columns),
+        status,
         _guess_address(columns, URL_FIELD, "url", "host"),
         _guess_address(columns, EMAIL_FIELD, "email"),
     )
@@ -168,12 +171,15 @@ def _guess_description(columns: ColumnSearch) -> Guess | None:
     return columns.guess("description", texts, {"from": one_or_list(texts), "html": "clean"}, why)
 
 
-def _guess_entry(columns: ColumnSearch, field: str, lookup: str, default: str) -> Guess:
-    """Return entries of a catalogue; ``default`` where the file has none. Types are known by their values, too."""
+def _guess_entry(
+    columns: ColumnSearch, field: str, lookup: str, default: str, taken: Sequence[Column] = ()
+) -> Guess:
+    """Return entries of a catalogue; ``default`` where the file has none. Types are known by their values, too. ``taken``:
+    columns of another field."""
 
     def fits(column: Column) -> bool:
         plain = column.share("url", "email", "html", "number") < 0.5
-        return column.average < 80 and plain and not _is_data_type(column)
+        return column.average < 80 and plain and not _is_data_type(column) and column not in taken
 
     sources, why = columns.named(field, fits), "by its name"
     if field == "positionType" and not any(column.kinds["position"] for column in sources):
@@ -203,14 +209,6 @@ def _is_data_type(column: Column) -> bool:
     if POSTING in column.texts or column.selector.endswith(f".{_KIND}"):
         return True
     return all("/" in text or text.casefold() in _DATA_TYPES for text in column.samples)
-
-
-def _guess_status(columns: ColumnSearch) -> Guess | None:
-    """Return only a column that has no more values than were sampled, and where every one of them is known."""
-    statuses = columns.named("status", lambda c: c.different <= MAX_SAMPLES and is_status(c))
-    if not statuses or statuses[0].filled < columns.records * 0.9:
-        return None
-    return columns.guess("status", statuses[:1], statuses[0].selector, "by its name and values")
 
 
 def _guess_address(columns: ColumnSearch, field: str, kind: str, bare: str = "") -> Guess | None:

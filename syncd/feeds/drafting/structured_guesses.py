@@ -6,12 +6,28 @@ from collections import Counter
 from dataclasses import replace
 
 from syncd.domain import name_key
-from syncd.feeds.drafting.columns import DATE_NAMES, PERIODS, Column, ColumnSearch, Guess, one_or_list
-from syncd.feeds.mapping import STATUSES
+from syncd.feeds.drafting.columns import (
+    AGAINST,
+    DATE_NAMES,
+    PERIODS,
+    Column,
+    ColumnSearch,
+    Guess,
+    one_or_list,
+)
+from syncd.feeds.mapping import flag_statuses, status_word
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.text import is_formula_error
 
 _MAX_TEXT = 200
+#: The most different values of a status, and the most columns that say it together.
+_MAX_STATUSES, _MAX_STATUS_COLUMNS = 30, 3
+#: Names and words that are of use for other things as well.
+_VAGUE_NAMES = frozenset(("state", "etat"))
+_VAGUE_WORDS = frozenset(
+    "online live en ligne private prive privee future preview planned complete completed hidden visible listed enabled disabled"
+    " hired".split()
+) | {"en ligne"}
 #: Formats with the day or the month first. A mapping has at most one of them.
 _ORDERS = ("dmy", "mdy")
 
@@ -103,8 +119,66 @@ def guess_locations(columns: ColumnSearch) -> Guess | None:
 
 
 def is_status(column: Column) -> bool:
-    """Return whether a column, perhaps of the name "state", has the states of postings."""
-    return bool(column.samples) and all(name_key(sample) in STATUSES for sample in column.samples)
+    """Return whether most values of a column, perhaps of the name "state", are words for the status of a posting."""
+    return column.kinds["status"] * 2 > column.values
+
+
+def guess_status(columns: ColumnSearch) -> Guess | None:
+    """Return the columns of the status by their names and values, else one by its values, else one by its name alone. Of
+    several the one that is farthest from live counts."""
+    fit = [c for c in columns.all if c.different <= _MAX_STATUSES and not _of_another(c)]
+    named = [c for c in fit if _is_named_status(c)]
+    named.sort(key=lambda c: (c.rank("status") is None, c.rank("status") or 0, c.selector))
+    used, why = named[:_MAX_STATUS_COLUMNS], "by its name and values"
+    if not used:
+        used, why = [c for c in fit if _has_statuses(c)][:1], "by its values: words for open and closed"
+    if not used:
+        alone = [
+            c for c in columns.named("status", _may_have_statuses) if c in fit and c.name not in _VAGUE_NAMES
+        ]
+        used, why = alone[:1], "by its name; most of its words are unknown"
+    if not used:
+        return None
+    if len(used) > 1:
+        why = "by the names; of several the one that is farthest from live counts"
+    source: dict[str, object] = {"from": used[0].selector}
+    if len(used) > 1:
+        source = {"all": [column.selector for column in used]}
+    return columns.guess("status", used, source | {"lookup": "status"}, why)
+
+
+def _of_another(column: Column) -> bool:
+    """Return whether the name is that of the status of something else ("company.active")."""
+    return any(word in column.parts for word in AGAINST["status"])
+
+
+def _is_named_status(column: Column) -> bool:
+    flag = flag_statuses(column.selector) is not None
+    if column.rank("status") is None and not flag:
+        return False
+    flags = column.kinds["flag"] if flag or column.name not in _VAGUE_NAMES else 0
+    return (column.kinds["status"] + flags) * 2 > column.values
+
+
+def _has_statuses(column: Column) -> bool:
+    """Return whether most values are words that are used for little else than the status of a posting."""
+    words = {text: count for text, count in column.texts.items() if status_word(text)}
+    return (
+        sum(count for text, count in words.items() if name_key(text) not in _VAGUE_WORDS) * 2 > column.values
+    )
+
+
+def _may_have_statuses(column: Column) -> bool:
+    others = (
+        "position",
+        "province",
+        "url",
+        "email",
+        "html",
+        "money",
+        *(f"date:{name}" for name in DATE_NAMES),
+    )
+    return column.average <= 40 and column.share(*others) <= 0.5
 
 
 def _lacks_province(place: list[Column], province: list[Column]) -> bool:

@@ -6,4 +6,4 @@ from syncd.feeds.mapping.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, M
 from syncd.feeds.mapping.place_fields import PLACE_ASSUMED
 from syncd.feeds.mapping.selectors import compile_selector
 from syncd.feeds.mapping.sources import PlacesRule, lookups_in
-from syncd.feeds.mapping.text_fields import STATUSES
+from syncd.feeds.mapping.status_fields import flag_statuses, status_word

@@ -27,7 +27,7 @@ from syncd.domain import (
 from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.catalogue_values import finders
 from syncd.feeds.faults import RowLog, Scope
-from syncd.feeds.mapping import catalogue_fields, place_fields, salary_fields, text_fields
+from syncd.feeds.mapping import catalogue_fields, place_fields, salary_fields, status_fields, text_fields
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldFunction, compile_field
 from syncd.feeds.mapping.selectors import CsvHeader, Node, open_record
 from syncd.feeds.mapping.sources import (
@@ -58,7 +58,7 @@ _BY_KIND: Map[FieldKind, FieldCompiler] = {
     FieldKind.NUMBER: text_fields.NUMBER,
     FieldKind.FLAG: text_fields.FLAG,
     FieldKind.DATE: text_fields.DATE,
-    FieldKind.STATUS: text_fields.STATUS,
+    FieldKind.STATUS: status_fields.STATUS,
     FieldKind.CHOICE: catalogue_fields.CHOICE,
     FieldKind.CHOICES: catalogue_fields.CHOICES,
     FieldKind.PLACES: place_fields.PLACES,
@@ -181,6 +181,11 @@ class Mapping:
             tuple(log.unknown),
             own_values=own_values,
         )
+
+    @property
+    def maps(self) -> bool:
+        """Whether it has ``[fields]``; without them the records are of the service's own shape."""
+        return self._fields is not None
 
     def lookup_of(self, field: str) -> str | None:
         return next(lookups_in((self._fields or {}).get(field)), None)

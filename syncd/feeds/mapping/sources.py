@@ -31,6 +31,21 @@ _MAX_KEY = 500
 _PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 Values = list[object]
+
+
+class Meant(str):
+    """A text with its meaning, which a lookup translates where it does not name the text itself."""
+
+    __slots__ = ("meaning",)
+    meaning: str
+
+    @classmethod
+    def of(cls, text: str, meaning: str) -> Meant:
+        value = cls(text)
+        value.meaning = meaning
+        return value
+
+
 #: A feed's rule for places without a word that they are in Canada: all of them are, or none is taken.
 PlacesRule = Literal["canada", "strict"]
 
@@ -124,7 +139,8 @@ class MappingContext:
 
     ``places``: the feed's rule for bare cities. ``zone``: that of the service.
     ``markup``: the value of an XML element with children is their markup.
-    ``noted``: the selectors note there that they found a value. ``whole`` returns whether a text with a separator is one value.
+    ``noted``: the selectors note there that they found a value. ``reads`` returns the selector that a text means as the
+    field reads its values. ``whole`` returns whether a text with a separator is one value.
     ``outside`` collects selectors that leave the record, ``selectors`` all of them."""
 
     form: Format
@@ -134,6 +150,7 @@ class MappingContext:
     zone: tzinfo = UTC
     markup: bool = False
     noted: NotedValues | None = None
+    reads: Callable[[str, Selector], Selector] | None = None
     whole: Callable[[str], bool] = field(default=lambda text: False)
     outside: list[str] = field(default_factory=list)
     selectors: list[str] = field(default_factory=list)
@@ -187,6 +204,8 @@ def selector(text: object, context: MappingContext, scope: Scope) -> Selector:
     context.selectors.append(text)
     if compiled.outside:
         context.outside.append(text)
+    if context.reads is not None:
+        compiled = context.reads(text, compiled)
     return context.noted.of(compiled) if context.noted else compiled
 
 
@@ -213,7 +232,7 @@ def _plain_source(form: str, table: Mapping[str, Any], context: MappingContext, 
 
 def _alternatives(expressions: list[object], context: MappingContext, scope: Scope) -> ValueSource:
     columns = [e for e in expressions if isinstance(e, str) and e.strip()]
-    if context.form == "csv" and columns and len(columns) == len(expressions):
+    if context.form == "csv" and columns and len(columns) == len(expressions) and context.reads is None:
         context.selectors.extend(columns)
         compiled = compile_columns(columns)
         return context.noted.of(compiled) if context.noted else compiled
@@ -319,7 +338,12 @@ def _lookup(name: object, source: ValueSource, context: MappingContext, scope: S
     if not table:
         return source
     inner, find = source.every, table.find
-    return _from_every(lambda node: [new for value in inner(node) for new in find(spelled(value), [value])])
+
+    def translated(value: object) -> Values:
+        same = [value]
+        return find(spelled(value), find(value.meaning, same) if isinstance(value, Meant) else same)
+
+    return _from_every(lambda node: [new for value in inner(node) for new in translated(value)])
 
 
 def _default(values: Values, source: ValueSource) -> ValueSource:

@@ -1,4 +1,4 @@
-"""The fields whose value is one text, HTML text, number, flag, status or date."""
+"""The fields whose value is one text, HTML text, number, flag or date."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from html import unescape
 from typing import Any
 from urllib.parse import unquote
 
-from syncd.domain import name_key
 from syncd.errors import Problem, shortened
 from syncd.feeds.faults import RowLog
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldExpression, FieldFunction
@@ -157,49 +156,6 @@ def _flag(right: FieldExpression) -> FieldFunction:
     return _one_value(right, lambda value, log: boolean(value))
 
 
-_STATUS_WORDS = {
-    "active": "active published publish open live true t yes y oui 1 ouvert ouverte actif active publie"
-    " posted affiche affichee publiee",
-    "draft": "draft pending unpublished brouillon",
-    "archived": "archived archive closed expired filled inactive cancelled canceled deleted removed withdrawn paused completed"
-    " unposted terminated false f no n non 0"
-    " ferme fermee expire expiree pourvu pourvue comble comblee inactif annule annulee archivee retire retiree termine terminee",
-}
-#: A job with one of these is not to be seen, for now or for good.
-_NOT_LIVE = (
-    "position filled, closed filled, filled internally, temporarily closed, pending approval, not approved, offer extended,"
-    " en pause, on hold, not posted, internal only, en attente, poste comble, poste pourvu, suspendu, suspendue, suspended"
-)
-#: Word of feeds for a status → the status.
-STATUSES = {
-    word: status for status, words in _STATUS_WORDS.items() for word in words.split()
-} | dict.fromkeys(_NOT_LIVE.split(", "), "archived")
-
-
-def _status_of(value: object) -> str | None:
-    return STATUSES.get(name_key(spelled(value)[:100]))
-
-
-def _status(right: FieldExpression) -> FieldFunction:
-    """Return the function of a status by one of its words. Other words are counted as unknown values. ``unknown = "ignore"``:
-    such a word is not sent, with a warning, and does not reject the row."""
-    name = right.field.name
-    right.check_constants(lambda value: _status_of(value) is not None, "active, archived or draft")
-    ignores = right.choice("unknown", "reject", "ignore") == "ignore"
-
-    def status(value: object, log: RowLog) -> object:
-        known = _status_of(value)
-        if known is not None:
-            return known
-        log.unknown.append((name, spelled(value)[:200]))
-        if not ignores:
-            return value
-        log.note("unknown_status", f"unknown status, not sent: {spelled(value)[:100]}")
-        return None
-
-    return _one_value(right, status)
-
-
 def _html(right: FieldExpression) -> FieldFunction:
     """Return the function of the values of all sources, one after the other; each is cleaned by itself."""
     every, name = right.source.every, right.field.name
@@ -278,6 +234,5 @@ EMAIL = FieldCompiler(lambda right: _one_value(right, _email))
 URL = FieldCompiler(lambda right: _one_value(right, _url))
 HTML = FieldCompiler(_html, ("html",), prepare=lambda field, context: replace(context, markup=True))
 NUMBER = FieldCompiler(_number)
-STATUS = FieldCompiler(_status, ("unknown",))
 FLAG = FieldCompiler(_flag)
 DATE = FieldCompiler(_date, ("date",))

@@ -137,6 +137,7 @@ class Checker:
             feed_id=0,
             ownership=_NO_OWNER,
             policy=self.config.policy,
+            mapped=self.config.mapping.maps,
         )
 
 

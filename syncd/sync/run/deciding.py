@@ -63,6 +63,7 @@ def decide(feed: Feed, sent: JobInput, current: Job | None, owner: Ownership, no
         feed_id=feed.id,
         ownership=owner,
         policy=feed.config.policy,
+        mapped=feed.config.mapping.maps,
     )
 
 

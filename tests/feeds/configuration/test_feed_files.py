@@ -285,7 +285,7 @@ def test_a_preset_starts_from_its_family():
     family, preset = load_preset("indeed"), load_preset("jooble")
     assert preset["fields"]["title"] == ["name", "title"]
     assert preset["fields"]["salary"] == family["fields"]["salary"]
-    assert preset["lookup"]["status"]["published"] == ""
+    assert preset["lookup"]["status"]["active"] == ""
     assert preset["read"]["format"] == "xml"
 
 

@@ -23,6 +23,7 @@ from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.columns import kinds_of
 from syncd.feeds.drafting.draft import Draft, Drafter, employer_named_in
 from syncd.feeds.mapping.presets import load_preset, preset_names
+from syncd.feeds.readers import open_reader
 from syncd.sync.run.checking import Checker, CheckResult
 from tests.feeds import spreadsheets
 
@@ -555,7 +556,7 @@ def test_a_state_that_is_that_of_the_posting_is_not_taken_for_the_province(tmp_p
     ]
     draft = draft_of(tmp_path, f"<jobs>{''.join(jobs)}</jobs>")
     fields = tomllib.loads(draft.text)["fields"]
-    assert fields["status"] == "@state"
+    assert fields["status"] == {"from": "@state", "lookup": "status"}
     assert "{city}, {province}" in str(fields["locations"])
     assert findings(draft, tmp_path / "feed").rejected == 0
 
@@ -572,4 +573,79 @@ def test_a_draft_says_how_to_leave_out_postings_that_are_not_for_the_public(
 
 def test_a_status_whose_column_the_preset_does_not_have_is_in_the_draft(tmp_path: Path) -> None:
     draft = draft_of(tmp_path, postings("Publication Status", ("Published", "Closed", "Published")))
-    assert (draft.preset, tomllib.loads(draft.text)["fields"]["status"]) == ("csv", "Publication Status")
+    expected = {"from": "Publication Status", "lookup": "status"}
+    assert (draft.preset, tomllib.loads(draft.text)["fields"]["status"]) == ("csv", expected)
+
+
+CASES = Path(__file__).parents[1] / "cases"
+
+
+def statuses(draft: Draft, path: Path) -> list[object]:
+    """Return the statuses that a draft sends, record by record; a rejected one is None."""
+    reader = open_reader(path, draft.config.read, FeedLimits())
+    rows = (draft.config.mapping.row(record, reader.format) for record in reader)
+    return [(row.body or {}).get("status") for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("status-unknown-word.json", ["active", "archived", "archived", "archived"]),
+        ("status-other-name.json", ["active", "archived", "archived", "archived"]),
+        ("status-wordpress.csv", ["active", "archived", "draft", "draft"]),
+    ],
+)
+def test_only_what_is_open_goes_live(name: str, expected: list[object]) -> None:
+    draft = drafted(CASES / name)
+    assert statuses(draft, CASES / name) == expected
+    assert "jobStatus" not in str(written(draft)["fields"]["positionType"])
+
+
+A, X, D = "active", "archived", "draft"
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "xml"])
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"jobStatus": ["Open", "Closed", "Parked", "Open"]}, [A, X, None, A]),
+        ({"Lifecycle": ["Open", "Filled", "Needs Approval", "Parked"]}, [A, X, D, None]),
+        ({"Statut_du_poste": ["Affiché", "Comblé", "En attente", "Zinzin"]}, [A, X, D, None]),
+        ({"statut": ["A1", "B1", "C1", "Ouvert"]}, [None, None, None, A]),
+        ({"isOpen": ["true", "false", "true", "false"]}, [A, X, A, X]),
+        ({"is_filled": ["no", "yes", "no", "yes"]}, [A, X, A, X]),
+        ({"Pourvu": ["Non", "Oui", "Non", "Oui"]}, [A, X, A, X]),
+        (
+            {"status": ["publish", "publish", "draft", "expired"], "_filled": ["0", "1", "0", "0"]},
+            [A, X, D, X],
+        ),
+        ({"statut": ["Permanent", "Temporaire", "Permanent", "Temps plein"]}, None),
+        ({"company_status": ["Active", "Active", "Inactive", "Active"]}, None),
+        ({"sector": ["Public", "Private", "Private", "Private"]}, None),
+        ({"state": ["ON", "QC", "ON", "BC"]}, None),
+    ],
+)
+def test_a_status_is_found_by_its_name_or_its_values(
+    tmp_path: Path, form: str, columns: dict[str, list[str]], expected: list[object] | None
+) -> None:
+    jobs = [
+        {"ref": f"R{n}", "heading": f"Cook {n}", "body": LONG, "town": "Laval", "web": f"https://x.ca/{n}"}
+        | {name: values[n] for name, values in columns.items()}
+        for n in range(4)
+    ]
+    if form == "json":
+        content = json.dumps(jobs)
+    elif form == "csv":
+        content = sheet([*jobs[0]], *([*job.values()] for job in jobs))
+    else:
+        parts = ("".join(f"<{name}>{text}</{name}>" for name, text in job.items()) for job in jobs)
+        content = f"<list>{''.join(f'<item>{part}</item>' for part in parts)}</list>"
+    draft = draft_of(tmp_path, content)
+    if expected is None:
+        assert set(statuses(draft, tmp_path / "feed")) == {None}
+        assert findings(draft, tmp_path / "feed").rejected == 0
+    else:
+        sent = statuses(draft, tmp_path / "feed")
+        assert [status or (None if None in expected else A) for status in sent] == expected
+        unknown = {words[n] for words in columns.values() for n in range(4) if expected[n] is None}
+        assert all(f'# "{word}" = ""' in draft.text for word in unknown)

@@ -363,15 +363,65 @@ def test_the_preferred_address_that_is_there_decides_the_routing(item, id, sent)
 
 
 STATUSES = {
-    "active": ["Published", "T", "Ouverte", "Affiché", "Posted"],
-    "archived": ["Filled", "Fermé", "Pourvue", "Closed", "Position filled", "En attente"],
-    "odd": ["odd"],
+    "active": "Published|T|Ouverte|AFFICHÉ|Posted|publish|En ligne|Open / Ouvert|Now hiring".split("|"),
+    "archived": "Filled|Fermé|Pourvue|Closed|Position filled|Placed|On Hold|Closed - Filled|CANCELLED|trash|Comblé|Unposted"
+    "|Annulée|Expirée|expired|0".split("|"),
+    "draft": "Draft|Needs Approval|pending_payment|Pending (anything)|In review|Scheduled|Brouillon|En attente|future"
+    "|En attente d'approbation|À approuver|private|preview|Auto-Draft|Planifié".split("|"),
+    None: ["odd", "Posted - Internal only", "Approved", "New", "2"],
 }
 
 
 @pytest.mark.parametrize(("raw", "status"), [(word, s) for s, words in STATUSES.items() for word in words])
 def test_a_status_is_read_by_its_common_names(raw, status):
     assert value("s", {"s": raw}, "status") == status
+
+
+@pytest.mark.parametrize(
+    ("name", "if_true", "if_false"),
+    [
+        ("isOpen", "active", "archived"),
+        ("is_active", "active", "archived"),
+        ("Actif (O/N)", "active", "archived"),
+        ("published", "active", "draft"),
+        ("Est publié", "active", "draft"),
+        ("filled", "archived", "active"),
+        ("is_filled", "archived", "active"),
+        ("Poste pourvu ?", "archived", "active"),
+        ("isDraft", "draft", "active"),
+        ("shown", "active", "archived"),
+    ],
+)
+def test_a_flag_means_what_its_name_says(name, if_true, if_false):
+    for yes, no in ((True, False), ("yes", "No"), (1, 0), ("OUI", "non"), ("true", "false")):
+        assert value(name, {name: yes}, "status") == if_true
+        assert value(name, {name: no}, "status") == if_false
+    table = {"status": [name, "other"]}
+    assert row(table, {name: "Oui", "other": "open"}, form="csv").body["status"] == if_true
+
+
+def test_a_lookup_of_statuses_names_a_text_or_its_meaning():
+    lookups = {"s": {"active": "", "no": "draft", "Parked": "archived"}}
+    fields = {"status": {"from": "isOpen", "lookup": "s"}}
+    for raw, sent in (
+        (True, None),
+        ("Ouvert", None),
+        ("no", "draft"),
+        (False, "archived"),
+        ("parked", "archived"),
+    ):
+        assert row(fields, {"isOpen": raw}, lookups).body.get("status") == sent
+
+
+def test_of_several_statuses_the_one_that_is_farthest_from_live_counts():
+    fields = {"status": {"all": ["status", "@filled"]}}
+    for word, filled, sent in (
+        ("publish", "0", "active"),
+        ("publish", "1", "archived"),
+        ("draft", "0", "draft"),
+    ):
+        element = etree.fromstring(f'<job filled="{filled}"><status>{word}</status></job>')
+        assert row(fields, element, form="xml").body["status"] == sent
 
 
 def test_a_record_that_cannot_be_read_keeps_its_problem_and_its_id():

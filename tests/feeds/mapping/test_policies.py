@@ -363,19 +363,23 @@ def test_references_to_characters_in_a_title_are_replaced(raw, expected):
 
 
 def test_an_unknown_status_is_rejected_or_left_out():
-    assert row({"status": "s"}, {"s": "Full-time"}).body == {"status": "Full-time"}  # the rules refuse it
+    refused = row({"status": "s"}, {"s": "Full-time"})
+    assert (refused.body, [problem.code for problem in refused.problems]) == ({}, ["unknown_value"])
     mapped = row({"status": {"from": "s", "unknown": "ignore"}}, {"s": "Full-time"})
     assert (mapped.body, codes(mapped)) == ({}, ["unknown_status"])
     assert mapped.unknown == (("status", "Full-time"),)
     assert row({"status": "s"}, {"s": "Full-time"}).unknown == (("status", "Full-time"),)
+    mapped = row({"status": {"from": "s", "unknown": "draft"}}, {"s": "Full-time"})
+    assert (mapped.body, codes(mapped)) == ({"status": "draft"}, ["unknown_status"])
     assert row({"status": "s"}, {"s": "Closed"}).unknown == ()
 
 
 @pytest.mark.parametrize(
     ("word", "sent"),
     [
-        *((word, "archived") for word in ("Closed", "Pourvu", "Position filled", "Unpublished")),
-        *((word, None) for word in "Open Full-time 0 1 yes no Pending Publiée Active".split()),
+        *((word, "archived") for word in ("Closed", "Pourvu", "Position filled", "0", "no")),
+        *((word, "draft") for word in ("Unpublished", "Pending", "Brouillon")),
+        *((word, None) for word in "Open Full-time 1 yes Publiée Active Parked".split()),
     ],
 )
 def test_a_flat_xml_feed_may_have_jobs_that_are_closed(word, sent):
@@ -420,7 +424,8 @@ def test_pay_that_is_too_high_to_be_true_is_not_sent(amount, period):
     ("preset", "item", "sent"),
     [
         *(("lever", {"state": word}, None) for word in ("published", "shown elsewhere")),
-        *(("lever", {"state": word}, "archived") for word in ("closed", "internal", "draft", "pending")),
+        *(("lever", {"state": word}, "archived") for word in ("closed", "internal")),
+        *(("lever", {"state": word}, "draft") for word in ("draft", "pending")),
         ("smartrecruiters", {"visibility": "PUBLIC"}, None),
         ("smartrecruiters", {"visibility": "INTERNAL"}, "archived"),
         ("smartrecruiters", {"postingStatus": "NOT_PUBLISHED"}, "archived"),
@@ -435,7 +440,7 @@ def test_pay_that_is_too_high_to_be_true_is_not_sent(amount, period):
         ("csv", {"status": "Open", "job status": "Closed"}, "archived"),
         *(("csv", {"active": word}, None) for word in ("Yes", "Y", "Oui", "1", "TRUE")),
         *(("csv", {"active": word}, "archived") for word in ("No", "N", "Non", "0", "FALSE")),
-        *(("csv", {"published": word}, sent) for word, sent in (("Y", None), ("N", "archived"))),
+        *(("csv", {"published": word}, sent) for word, sent in (("Y", None), ("N", "draft"))),
     ],
 )
 def test_postings_that_others_must_not_see_are_not_live(preset, item, sent):

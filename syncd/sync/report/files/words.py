@@ -26,7 +26,7 @@ _COUNTS = {
     "replaced": "with a later row of the same id",
     "rejected": "not taken",
     "suppressed": "taken down by the board",
-    "expired": "past their close date",
+    "expired": "closed or past their close date",
     "filtered": "not for this board",
     "archived": "jobs left the board",
 }

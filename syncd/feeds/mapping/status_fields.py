@@ -1,0 +1,139 @@
+"""The status of a job, by the words that feeds have for it, and by flags that are named after such a word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+from syncd.domain import JobField, name_key
+from syncd.errors import Problem
+from syncd.feeds.faults import RowLog
+from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldExpression, FieldFunction
+from syncd.feeds.mapping.selectors import Node, Selector
+from syncd.feeds.mapping.sources import MappingContext, Meant
+from syncd.feeds.text import boolean, spelled
+
+#: The statuses, from the farthest from live to live, and the words of feeds for them.
+_WORDS: Mapping[str, str] = {
+    "archived": "archived archive archivee closed ferme fermee clos close cloture cloturee filled pourvu pourvue comble comblee"
+    " placed cancelled canceled annule annulee expired expire expiree echu echue lapsed inactive inactif deactivated disabled"
+    " desactive desactivee deleted supprime supprimee removed withdrawn retired retire retiree paused hold held suspended"
+    " suspendu suspendue frozen terminated termine terminee completed complete ended finished stopped discontinued obsolete"
+    " unposted delisted unlisted offline hidden masque masquee trash trashed corbeille rejected rejete rejetee abandoned hired",
+    "draft": "draft brouillon ebauche unpublished pending scheduled planned planifie planifiee programme programmee future"
+    " private prive privee preview",
+    "active": "active actif open opened ouvert ouverte reopened live online published publish publie publiee posted reposted"
+    " affiche affichee advertised listed visible enabled activated",
+}
+_PHRASES: Mapping[str, str] = {
+    "archived": "on hold, en pause, en suspens, position filled, job filled, poste comble, poste pourvu, filled internally,"
+    " closed filled, position closed, job closed, poste ferme, temporarily closed, not active, not open, non actif, not posted,"
+    " non affiche, no longer available, no longer accepting applications, offer extended, offer accepted, not approved,"
+    " internal only, hors ligne",
+    "draft": "auto draft, not published, non publie, non publiee, to be published, a publier, needs approval, needs review,"
+    " requires approval, to be approved, for approval, in approval, waiting for approval, submitted for approval, in review,"
+    " under review, a approuver, a valider, a reviser, en approbation, en revision, en validation, en cours d approbation,"
+    " en cours de revision, en cours de validation, in preparation, en preparation, en attente",
+    "active": "en ligne, re opened, re open, re posted, currently open, open until filled, open for applications,"
+    " accepting applications, now hiring, ouvert aux candidatures, en cours d affichage, en diffusion",
+}
+#: Word of feeds for a status → the status.
+STATUSES = {
+    word: status for status in _WORDS for word in (*_WORDS[status].split(), *_PHRASES[status].split(", "))
+}
+#: Whatever follows these, the posting is not out yet.
+_PENDING = ("pending ", "awaiting ", "en attente ")
+#: Between two words for one status ("Closed - Filled", "Ouvert / Open").
+_BETWEEN = re.compile(r"[/|,;:()\[\]]|\s[-\u2013\u2014]\s")
+_NOTES = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
+#: Words in the name of a flag that change nothing.
+_FILLERS = frozenset(
+    "is has been currently est job position posting poste offre annonce flag y n o oui non yes no".split()
+)
+#: The longest text that is compared.
+_MAX_TEXT = 100
+
+
+def status_of(value: object) -> str | None:
+    """Return the status that a value means, None if it is none of the known words."""
+    if isinstance(value, Meant):
+        return value.meaning
+    if isinstance(means := boolean(value), bool):
+        return "active" if means else "archived"
+    return status_word(spelled(value)[:_MAX_TEXT])
+
+
+@lru_cache(maxsize=4096)
+def status_word(text: str) -> str | None:
+    """Return the status that a text is a word for. A text of several words for one status is one, too."""
+    key = name_key(text)
+    if key in STATUSES:
+        return STATUSES[key]
+    if key.startswith(_PENDING):
+        return "draft"
+    parts = {STATUSES.get(part) for raw in _BETWEEN.split(text) if (part := name_key(raw))}
+    return parts.pop() if len(parts) == 1 else None
+
+
+@lru_cache(maxsize=4096)
+def flag_statuses(selector: str) -> dict[bool, str] | None:
+    """Return the meanings of true and false in a column or member that is named after a status (``isOpen``, ``is_filled``,
+    "Pourvu (O/N)"); None for other names."""
+    steps = re.split(r"[/.@:]", _NOTES.sub("", selector))
+    last = next((step for step in reversed(steps) if name_key(step)), "")
+    words = [word for word in name_key(_GLUED.sub(" ", last)).split() if word not in _FILLERS]
+    status = STATUSES.get(" ".join(words))
+    if status is None:
+        return None
+    if status != "active":
+        return {True: status, False: "active"}
+    return {True: status, False: "draft" if words[0].startswith("publi") else "archived"}
+
+
+def _with_meanings(text: str, selector: Selector) -> Selector:
+    """Return the selector of a status with the meanings of its values."""
+    flags = flag_statuses(text)
+
+    def meant(value: object) -> object:
+        means = True if flags and value in ("x", "X") else boolean(value)
+        status = flags[means] if flags and isinstance(means, bool) else status_of(value)
+        return value if status is None else Meant.of(spelled(value), status)
+
+    return replace(selector, every=lambda node: [meant(value) for value in selector.every(node)])
+
+
+def _in_context(field: JobField, context: MappingContext) -> MappingContext:
+    return replace(context, reads=_with_meanings)
+
+
+def _status(right: FieldExpression) -> FieldFunction:
+    """Return the function of a status by its words. Of several values (``all``) the one that is farthest from live counts.
+    Other words are counted as unknown values, and reject the row, or with ``unknown`` are not sent, or make a draft."""
+    name, every = right.field.name, right.source.every
+    right.check_constants(lambda value: status_of(value) is not None, "active, archived or draft")
+    instead = right.choice("unknown", "reject", "ignore", "draft")
+
+    def status(node: Node, log: RowLog) -> object:
+        known = set()
+        for value in every(node):
+            means = status_of(value)
+            if means is None:
+                text = spelled(value)
+                log.unknown.append((name, text[:200]))
+                if instead == "reject":
+                    detail = f"{text[:100]!r} is not known as active, archived or draft; a lookup can say which it is"
+                    log.problems.append(Problem(f"/{name}", "unknown_value", detail, value))
+                    return DROPPED
+                outcome = "not sent" if instead == "ignore" else "so the job is a draft"
+                log.note("unknown_status", f"unknown status, {outcome}: {text[:100]}")
+                means = None if instead == "ignore" else "draft"
+            known.add(means)
+        return next((status for status in _WORDS if status in known), None)
+
+    return status
+
+
+STATUS = FieldCompiler(_status, ("unknown",), prepare=_in_context)

@@ -1,0 +1,54 @@
+"""Statuses of mapped feeds in files that the importer runs (docs/feeds.md "Status")."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sync.board import Board, Row
+from tests.sync.run.test_row_filter import MAPPED, record
+
+STATUS = f'{MAPPED}status = "state"\n'
+
+
+def states(**words: str) -> list[Row]:
+    """Return a record for each word of an employer, by its id."""
+    return [record(reference, state=word) for reference, word in words.items()]
+
+
+def test_a_new_row_that_is_closed_makes_no_job_and_a_draft_makes_a_draft(board: Board) -> None:
+    run = board.deliver(
+        board.feed(STATUS), states(a="Open", b="Filled", c="Needs Approval", d="Pourvu", e="Zinzin")
+    )
+    assert board.statuses() == {"a": "active", "c": "draft"}
+    assert (run.counts.created, run.counts.expired, run.counts.rejected) == (2, 2, 1)
+    (row,) = board.rejected(run)
+    assert [(problem.pointer, problem.code, problem.value) for problem in row.errors] == [
+        ("/status", "unknown_value", "Zinzin")
+    ]
+
+
+@pytest.mark.parametrize("word", ["Closed", "On hold", "Needs Approval", "Brouillon", "pending_payment"])
+def test_a_word_that_is_not_live_takes_a_live_job_down_and_keeps_it_down(board: Board, word: str) -> None:
+    feed = board.feed_without_limits(STATUS, "acme")
+    board.deliver(feed, states(a="Open", b="Open"))
+    first = board.deliver(feed, states(a="Open", b=word))
+    assert (board.statuses(), first.counts.updated) == ({"a": "active", "b": "archived"}, 1)
+    again = board.deliver(feed, [*states(a="Open", b=word), record("c", state="open")])
+    assert (board.statuses()["b"], again.counts.unchanged, again.counts.rejected) == ("archived", 2, 0)
+    back = board.deliver(feed, states(a="Open", b="Reopened", c="open"))
+    assert (board.statuses()["b"], back.counts.reactivated) == ("active", 1)
+
+
+def test_the_services_own_shape_is_as_the_api_has_it(board: Board) -> None:
+    feed = board.feed_with([board.row("a", status="active"), board.row("b", status="archived")])
+    assert board.statuses() == {"a": "active", "b": "archived"}
+    run = board.deliver(feed, [board.row("a", status="draft"), board.row("b")])
+    assert (run.counts.rejected, board.statuses()["a"]) == (1, "active")
+
+
+def test_an_unknown_word_may_make_a_draft_or_be_left_unsaid(board: Board) -> None:
+    for option, status in (("draft", "draft"), ("ignore", "active")):
+        toml = f'{MAPPED}status = {{ from = "state", unknown = "{option}" }}\n'
+        run = board.deliver(board.feed(toml, option), states(**{option: "Zinzin"}))
+        assert board.statuses()[option] == status
+        assert [warning.code for warning in board.warnings(run)] == ["unknown_status"]
