@@ -156,9 +156,17 @@ def _finder(path: str | None, attribute: str | None) -> Callable[[Any], list[Any
         elements = element.iterfind(steps) if steps else (element,)
         if attribute is None:
             return list(elements)
-        return [value for e in elements if (value := e.get(attribute)) is not None]
+        return [value for e in elements if (value := _attribute(e, attribute)) is not None]
 
     return find
+
+
+def _attribute(element: Any, name: str) -> Any:
+    """Return an attribute's value: of that very name, else in any namespace."""
+    value = element.get(name)
+    if value is None and element.attrib:
+        value = next((text for full, text in element.attrib.items() if full.endswith(f"}}{name}")), None)
+    return value
 
 
 def _xpath(text: str) -> Callable[[Any], list[Any]]:
@@ -180,7 +188,7 @@ def _xpath(text: str) -> Callable[[Any], list[Any]]:
 
 
 def namespace_blind(text: str) -> str:
-    """Return an XPath whose element names match in any namespace: ``a/b`` becomes ``*[local-name()='a']/*[local-name()='b']``."""
+    """Return an XPath whose names match in any namespace: ``a/b`` becomes ``*[local-name()='a']/*[local-name()='b']``."""
     tokens = [match for match in _tokens(text) if match.lastgroup != "space"]
     out = []
     for i, token in enumerate(tokens):
@@ -189,12 +197,15 @@ def namespace_blind(text: str) -> str:
         after = tokens[i + 1][0] if i + 1 < len(tokens) else ""
         attribute = mark == "@" or (mark == "::" and tokens[i - 2][0] == "attribute")
         operand = before and (before.lastgroup in ("name", "number", "text") or mark in _OPERAND_ENDS)
-        if token.lastgroup != "name" or after in ("(", "::") or attribute:
+        if token.lastgroup != "name" or after in ("(", "::"):
             out.append(name)
-        elif mark == "$" or (name in _OPERATORS and operand):  # a name after an operand (XPath 1.0, 3.7)
+        elif mark == "$" or (
+            name in _OPERATORS and operand and not attribute
+        ):  # a name after an operand (XPath 1.0, 3.7)
             out.append(f" {name} ")
         else:
-            out.append(f"*[{'name' if ':' in name else 'local-name'}()='{name}']")
+            of = "name" if ":" in name else "local-name"
+            out.append(f"*[{of}()='{name}']")
     return "".join(out)
 
 

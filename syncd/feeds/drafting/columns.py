@@ -110,6 +110,11 @@ class Column:
         """The last two steps of the selector together."""
         return _last_steps(self.selector)[1]
 
+    @property
+    def is_near(self) -> bool:
+        """Whether the name has more in it than is compared: ``_id`` is near to ``id``."""
+        return not re.split(r"[./@]", self.selector)[-1].isalnum()
+
     def rank(self, field: str) -> int | None:
         """Return the place of the column's name among the names of ``field``; None: it is not one of them."""
         known = NAMES[field]
@@ -228,7 +233,13 @@ class ColumnSearch:
         """Return columns of the field's names whose values fit, the likeliest first: one, or several if it lacks records."""
         columns = [column for column in self.all if column.rank(field) is not None and fits(column)]
         columns.sort(
-            key=lambda c: (c.rank(field), len(re.findall(r"[/.]", c.selector)), -c.filled, c.selector)
+            key=lambda c: (
+                c.rank(field),
+                len(re.findall(r"[/.]", c.selector)),
+                c.is_near,
+                -c.filled,
+                c.selector,
+            )
         )
         return columns[: _MAX_ALTERNATIVES if columns and columns[0].filled < self.records else 1]
 

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,12 @@ from syncd.domain import FIELD, Catalogue, FeedLimits, check_body
 from syncd.errors import ConfigError, FeedError, Invalid, Problem
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.columns import Guess, comparable
-from syncd.feeds.drafting.draft_text import DraftPlan, Findings, render
+from syncd.feeds.drafting.draft_text import YEARLY_ABOVE, DraftPlan, Findings, render
 from syncd.feeds.drafting.guessing import doubted_addresses, guess_company, guess_fields, near_addresses
 from syncd.feeds.drafting.survey import RECORDS, Survey, survey_file
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, UnknownCounter
 from syncd.feeds.mapping.presets import is_native, load_preset
+from syncd.feeds.mapping.transforms import money
 from syncd.feeds.readers import Record, open_reader
 
 #: Without these a new job is refused; a mapping that lacks one is of no use.
@@ -37,6 +39,8 @@ _OVERRIDDEN = (*NEEDED, *_ADDRESSES, *_OPTIONAL)
 _MIN_SCORE, _MAX_TRIED = 0.4, 3
 #: The most records that decide between plans. The unknown values of the chosen one are counted over all.
 _MAX_DECIDING = 500
+#: Pay of this much without a period is likely pay for a year.
+_YEARLY = money.PeriodLimits(Decimal(0), Decimal(YEARLY_ABOVE))
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -55,8 +59,8 @@ class Trial:
     """The outcome of a plan for the file.
 
     ``filled`` is field → records in which it has a value; ``good`` are the records that would go in, whatever their status,
-    country and referenceId; ``unread_dates`` those whose closeDate is in no format of the mapping. ``failure`` says why it
-    could not be read."""
+    country and referenceId; ``unread_dates`` those whose closeDate is in no format of the mapping; ``without_period`` those
+    whose pay has no period, ``yearly`` those of them with tens of thousands. ``failure`` says why it could not be read."""
 
     plan: DraftPlan
     read: int = 0
@@ -65,6 +69,8 @@ class Trial:
     unread_dates: int = 0
     filled: Counter[str] = field(default_factory=Counter)
     unknown: UnknownCounter = field(default_factory=UnknownCounter)
+    without_period: int = 0
+    yearly: int = 0
     pages: Counter[str] = field(default_factory=Counter)
     failure: str | None = None
 
@@ -91,6 +97,12 @@ class Trial:
         is_date = not isinstance(close_date, str) or _DATE.match(close_date) is not None
         self.unread_dates += "closeDate" in faulty or not is_date
         self.long_references += isinstance(reference, str) and len(reference) > FIELD["referenceId"].most
+
+    def add_pay(self, warnings: Iterable[tuple[str, str]]) -> None:
+        for code, detail in warnings:
+            if code == "salary_no_period":
+                self.without_period += 1
+                self.yearly += money.parse(detail.partition(": ")[2].strip('"'), _YEARLY).usable
 
 
 def employer_named_in(path: Path, limits: FeedLimits) -> str | None:
@@ -126,7 +138,7 @@ class Drafter:
         if best.failure is None and best.read >= _MAX_DECIDING:
             best = self._try(best.plan, RECORDS)
         lacking = [name for name in NEEDED if best.filled[name] * 2 < best.read]
-        text = render(self._findings, best.plan, best.unknown.fields, lacking)
+        text = render(self._findings, best.plan, best.unknown.fields, lacking, best.yearly)
         config = self._load(text)
         return Draft(text, config, config.preset, self._survey)
 
@@ -168,6 +180,8 @@ class Drafter:
         if guess.field == "status":  # every column that says that a job is not live counts
             steps = _first_steps(mapped.get("status"))
             return any(_first_step(column.selector) not in steps for column in guess.columns)
+        if guess.field == "salary" and plain.without_period * 2 > plain.read:
+            return isinstance(guess.expression, dict) and "period" in guess.expression
         if guess.field in _OPTIONAL:
             return bool(guess.columns) and not mentioned
         if guess.field == "referenceId" and plain.long_references * 2 > plain.read:
@@ -200,6 +214,7 @@ class Drafter:
                 body = row.body or {}
                 trial.add(body, [*row.problems, *self._refusals(body)])
                 trial.unknown.add(row.unknown)
+                trial.add_pay(row.warnings)
             if not trial.read and self._survey.records:
                 trial.failure = "no records"
         except (FeedError, ConfigError) as error:

@@ -21,6 +21,8 @@ _NOT_SELECTORS = frozenset("date default html lookup prefer split too_long value
 #: The most columns that are shown of a field of the preset, and places of a record that are listed with their samples.
 _MAX_SHOWN, _MAX_LISTED = 4, 200
 _MAX_WIDTH = 40
+#: The least pay without a period that is likely pay for a year.
+YEARLY_ABOVE = 10_000
 _CONDITION = re.compile(r"\[[^\]]*\]")
 
 Lines = Iterator[str]
@@ -54,14 +56,25 @@ class DraftPlan:
 
 
 def render(
-    findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[str]], lacking: Sequence[str] = ()
+    findings: Findings,
+    plan: DraftPlan,
+    unknown: Mapping[str, Counter[str]],
+    lacking: Sequence[str] = (),
+    yearly: int = 0,
 ) -> str:
-    """Return the whole file. ``unknown``: values by field that no catalogue has; ``lacking``: fields that most records lack."""
+    """Return the whole file. ``unknown``: values by field that no catalogue has; ``lacking``: fields that most records lack;
+    ``yearly``: the number of records with pay of tens of thousands without a period."""
     lines = [*_head(findings, plan), "", *_top(findings, plan.preset), ""]
     lines += _rows(findings.survey)
     lines += _read(findings.survey, plan)
     if not plan.native:
-        lines += ["", *_fields(findings, plan, lacking), "", *_lookups(findings, plan, unknown)]
+        lines += [
+            "",
+            *_fields(findings, plan, lacking),
+            *_yearly_pay(plan, yearly),
+            "",
+            *_lookups(findings, plan, unknown),
+        ]
     return "\n".join([*lines, *_inventory(findings.survey, plan.fields), ""])
 
 
@@ -184,6 +197,20 @@ def _fields(findings: Findings, plan: DraftPlan, lacking: Sequence[str]) -> Line
             )
             yield f'# {ROUTING_FIELD} = {{ value = "URL" }}'
             yield f"# {URL_FIELD} = {{ template = {address} }}"
+
+
+def _yearly_pay(plan: DraftPlan, records: int) -> Lines:
+    """Yield the proposal of a period for pay that looks like that for a year."""
+    if not records:
+        return
+    mapped = load_preset(plan.preset).get("fields", {}) if plan.preset else {}
+    right = plan.fields["salary"].expression if "salary" in plan.fields else mapped.get("salary", "…")
+    pay = dict(right) if isinstance(right, Mapping) else {"text": right}
+    yield from comment(
+        f"Pay of {YEARLY_ABOVE:,} and more comes without a period in {records:,} records, so it is not sent."
+        " If it is pay for a year, let this line replace that of salary:"
+    )
+    yield f"#   salary = {value(pay | {'infer_period': {'yearly_above': YEARLY_ABOVE}})}"
 
 
 def _preset_lines(preset: str, replaced: Collection[str], columns: Iterable[Column]) -> Iterator[str]:

@@ -206,14 +206,16 @@ def guess_salary(columns: ColumnSearch) -> Guess | None:
     parts = {
         "amount": columns.named("amount", _has_amounts),
         "maxAmount": columns.named("maxAmount", _has_amounts),
-        "period": columns.named("period", lambda c: c.average < 30),
+        "period": columns.named("period", _has_units) or columns.named("period", lambda c: c.average < 30),
         "currency": columns.named("currency", lambda c: c.average < 10),
     }
     low = parts["amount"][:1]
     text = columns.named("salary", lambda c: c.average < _MAX_TEXT)
     if not text and not low:
         text = columns.alike("salary", lambda c: c.share("money") > 0.5 and c.average < 60, lambda c: ())
-    chosen = {part: candidates[0] for part, candidates in parts.items() if candidates and low}
+    # a unit beside a text counts where the text has none
+    wanted = parts if low else ("period", "currency") if text else ()
+    chosen = {part: parts[part][0] for part in wanted if parts[part] and (low or parts[part][0] not in text)}
     used = [*chosen.values()]
     expression: dict[str, object] = {part: column.selector for part, column in chosen.items()}
     if low and not parts["period"] and (period := _period_in(low[0])):
@@ -224,6 +226,10 @@ def guess_salary(columns: ColumnSearch) -> Guess | None:
     if not expression:
         return None
     return columns.guess("salary", used, expression, "by the names" if low else "by its name or values")
+
+
+def _has_units(column: Column) -> bool:
+    return column.average < 30 and any(money.unit_of(sample) for sample in column.samples)
 
 
 def _has_amounts(column: Column) -> bool:

@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lxml import etree
 
 from syncd.domain import FeedLimits
+from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.drafting.draft import Draft
+from syncd.feeds.mapping import compile_selector
+from syncd.feeds.mapping.selectors import open_record
 from syncd.feeds.readers import open_reader
-from tests.feeds.drafting.test_draft import checked, draft_of, drafted, sheet
+from tests.feeds.drafting.test_draft import CATALOGUE, checked, draft_of, drafted, sheet
 
 CASES = Path(__file__).parents[1] / "cases"
 
@@ -161,3 +165,84 @@ def test_the_parent_of_an_address_counts_and_one_mailbox_for_all_is_taken(tmp_pa
     ]
     (tmp_path / "f").write_text(json.dumps(jobs))
     assert [job["applicationEmail"] for job in jobs_in(tmp_path / "f")] == ["jobs@acme.example"] * 4
+
+
+def paid(*pay: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"id": f"W{n}", "title": f"Welder {n}", "description": "Weld steel.", "city": "Oshawa", "state": "ON"}
+        | {"applyUrl": f"https://acme.example/{n}", **each}
+        for n, each in enumerate(pay)
+    ]
+
+
+def test_the_unit_of_pay_in_a_member_of_its_own_is_read() -> None:
+    pays = [job["salary"] for job in jobs_in(CASES / "pay-unit.json")]
+    assert [(float(pay["amount"]), pay["period"]["id"]) for pay in pays] == [(31.5, 5), (32.5, 5), (33.5, 5)]
+
+
+@pytest.mark.parametrize(
+    ("names", "values"),
+    [
+        (("salary", "salary_unit"), ("31.50", "HOUR")),
+        (("pay", "pay_interval"), ("31.50", "hourly")),
+        (("min_amount", "interval"), (31.5, "hourly")),
+        (("compensation", "compensation_period"), ("$31.50", "per hour")),
+        (("salaire", "unite_salaire"), ("31,50", "heure")),
+    ],
+)
+def test_amounts_and_their_unit_are_found_by_their_names(
+    names: tuple[str, str], values: tuple[object, str], tmp_path: Path
+) -> None:
+    for n, content in enumerate(each_format(paid(*[dict(zip(names, values, strict=True))] * 3))):
+        (tmp_path / str(n)).write_text(content)
+        pays = [job["salary"] for job in jobs_in(tmp_path / str(n))]
+        assert [(float(pay["amount"]), pay["period"]["id"]) for pay in pays] == [(31.5, 5)] * 3
+
+
+def test_pay_of_tens_of_thousands_without_a_period_gets_a_proposal(tmp_path: Path) -> None:
+    low = {"min_amount": 52000, "max_amount": 60000}
+    (tmp_path / "plain").write_text(json.dumps(paid(low, low, {"min_amount": 31})))
+    for path, records in ((CASES / "pay-thousands.csv", 3), (tmp_path / "plain", 2)):
+        text = drafted(path).text
+        assert f"comes without a period in {records} records" in " ".join(text.split("\n# "))
+        (line,) = (line for line in text.splitlines() if "infer_period" in line)
+        proposed = line.removeprefix("#   ")
+        changed = "".join(
+            f"{each}\n" for each in text.splitlines() if not each.startswith("salary = ") and each != line
+        ).replace("[fields]", f"[fields]\n{proposed}")
+        config = parse_feed("acme", changed, CATALOGUE, FeedDefaults())
+        pays: list[Any] = [
+            (config.mapping.row(each).body or {})["salary"]
+            for each in open_reader(path, config.read, FeedLimits())
+        ]
+        assert [pay["period"]["id"] for pay in pays[:records]] == [1] * records
+
+
+def test_a_selector_of_an_attribute_with_a_namespace_can_be_read(tmp_path: Path) -> None:
+    assert checked(drafted(CASES / "ns-attribute.xml").config, CASES / "ns-attribute.xml").good == 4
+    jobs = "".join(
+        f'<w:job w:id="R{n}"><w:title w:text="Teller {n}"/><d>Serves clients.</d><city w:name="Moncton"/><state v="NB"/>'
+        f'<apply w:url="https://acme.example/{n}"/></w:job>'
+        for n in range(3)
+    )
+    path = tmp_path / "feed"
+    path.write_text(
+        f'<w:jobs xmlns:w="urn:w">{jobs}</w:jobs>'.replace("<d>", "<body>").replace("</d>", "</body>")
+    )
+    assert [job["referenceId"] for job in jobs_in(path)] == ["R0", "R1", "R2"]
+    assert jobs_in(path)[0]["applicationUrl"] == "https://acme.example/0"
+
+
+@pytest.mark.parametrize(
+    "selector", ["place/@name", "place[@kind='site']/@name", "place/@x:name", "place/attribute::name"]
+)
+def test_names_of_attributes_match_as_those_of_elements_do(selector: str) -> None:
+    item = etree.fromstring('<job xmlns:x="urn:x"><place x:kind="site" x:name="Laval"/></job>')
+    assert compile_selector(selector, "xml").first(open_record(item, "xml")) == "Laval"
+
+
+def test_an_exact_name_is_taken_before_a_near_one(tmp_path: Path) -> None:
+    jobs = [{"_id": f"5f{n}", **job, "id": f"J{n}"} for n, job in enumerate(paid({}, {}, {}))]
+    for n, content in enumerate(each_format(jobs)):
+        (tmp_path / str(n)).write_text(content)
+        assert [job["referenceId"] for job in jobs_in(tmp_path / str(n))] == ["J0", "J1", "J2"]
