@@ -37,7 +37,8 @@ _SETTINGS = Statement(select(col(FeedRow.settings_digest)).where(*matching(FeedR
 _SET_SETTINGS = updating(FeedRow.settings_digest, where=[FeedRow.id])
 _OWN_DIGESTS = Statement(select(col(FeedRow.own_digests)).where(*matching(FeedRow.id)))
 _NAMES = Statement(select(col(FeedRow.names)).where(*matching(FeedRow.id)))
-_SET_NAMES = updating(FeedRow.names, where=[FeedRow.id])
+_LINE_END = Statement(select(col(FeedRow.line_end)).where(*matching(FeedRow.id)))
+_SET_SHAPE = updating(FeedRow.names, FeedRow.line_end, where=[FeedRow.id])
 _SET_OWN_DIGESTS = updating(FeedRow.own_digests, where=[FeedRow.id])
 
 
@@ -85,8 +86,15 @@ def names(tx: Tx, feed_id: int) -> list[str]:
     return msgspec.json.decode(text, type=list[str]) if text else []
 
 
-def set_names(tx: Tx, feed_id: int, names: Sequence[str]) -> None:
-    tx.run(_SET_NAMES, id=feed_id, names=to_json(names))
+def line_end(tx: Tx, feed_id: int) -> bool:
+    """Return whether the feed's last used file is a CSV whose last record ended with a line end."""
+    ends = tx.scalar(_LINE_END, id=feed_id)
+    return bool(ends)
+
+
+def set_shape(tx: Tx, feed_id: int, names: Sequence[str], *, line_end: bool | None) -> None:
+    """Keep the shape of the feed's last used file. ``line_end``: None for other files than a CSV."""
+    tx.run(_SET_SHAPE, id=feed_id, names=to_json(names), line_end=line_end)
 
 
 # -- disturbances -----------------------------------------------------------------------------------------------

@@ -28,6 +28,8 @@ _LINE_END = re.compile(rb"\r\n|[\r\n]")
 #: The start of a line end, or of a character of two or three bytes, at the end of a chunk.
 _CUT_OFF = re.compile(rb"(?:\r|[\xc0-\xff][\x80-\xbf]?)\Z")
 _QUOTED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+"')
+#: The last character of a file of DOS.
+_END_OF_DOS = "\x1a"
 #: The bytes of text behind a quote that are shown.
 _MAX_SHOWN = 60
 #: Fed after the last line. If it becomes part of a record, a quote is open.
@@ -45,6 +47,7 @@ class CsvReader(TableReader):
 
     def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
         super().__init__(source, options)
+        self._needs_end = options.line_end
         spec = options.spec
         dialect = _find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
         self.delimiter, self._end, self._skip = dialect
@@ -181,13 +184,16 @@ class CsvReader(TableReader):
 
     def _take_passed(self) -> Iterator[Record]:
         passed, self._passed = self._passed, []
+        if passed:
+            self.line_end = True
         for digest, piece in passed:
             yield Record(self._next(), self._line, digest)
             self._line += piece.count(self._newline) + 1
 
     def _row(self, row: list[str], raw: bytes) -> Iterator[Record]:
-        if not any(map(str.strip, row)):
+        if not any(cell.strip().strip(_END_OF_DOS) for cell in row):
             return
+        self.line_end = raw.endswith((b"\n", b"\r"))
         size, most = len(raw.rstrip(b"\r\n")), self._limits.record
         if self._digest is None:
             if size > most:
@@ -198,11 +204,24 @@ class CsvReader(TableReader):
             self._digest = lambda record: digest(record.rstrip(b"\r\n"))
             return
         own = self._likely or self._digest(raw)
-        if self._likely is None and self._ask([own]):
+        problem = None if self.line_end else self._cut_off(row)
+        if problem is None and self._likely is None and self._ask([own]):
             yield Record(self._next(), self._line, own)
             return
         cut = row if size <= most else [cell[:most] for cell in row]
-        yield self._new(cut, row, size, own, self._bad_quotes(raw))
+        yield self._new(cut, row, size, own, self._bad_quotes(raw) or problem)
+
+    def _cut_off(self, row: list[str]) -> Problem | None:
+        """Return the problem of a last record without a line end, where the feed's files end with one. Raise FeedError
+        ``truncated`` for one that lacks cells."""
+        if len(row) < len(self._keys):
+            detail = f"the last record has no line end and {len(row)} cells, the header {len(self._keys)}"
+            raise FeedError("truncated", detail, line=self._line)
+        if not self._needs_end or self.mended:
+            return None
+        lacks = "the last record has no line end, which the last record of the file before had"
+        self.withheld = self.withheld or f"the file seems to be cut off: {lacks}"
+        return Problem("", "cut_off", f"{lacks}: it seems to be cut off")
 
     def _bad_quotes(self, raw: bytes) -> Problem | None:
         """Return the problem of a record with text behind a closing quote."""

@@ -77,11 +77,17 @@ def open_reader(path: Path, spec: ReadSpec, limits: FeedLimits, known: Known | N
 
 
 def read_stream(
-    opener: Opener, spec: ReadSpec, limits: FeedLimits, known: Known | None = None, *, slicing: bool = False
+    opener: Opener,
+    spec: ReadSpec,
+    limits: FeedLimits,
+    known: Known | None = None,
+    *,
+    slicing: bool = False,
+    line_end: bool = False,
 ) -> FeedReader:
     """Return a reader of anything that can be opened from its start more than once. ``slicing``: records of XML may come as
-    Slices, which ``again`` of another reader of the same file parses."""
-    options = ReadOptions(spec, limits, known, slicing)
+    Slices, which ``again`` of another reader of the same file parses. ``line_end``: as in ReadOptions."""
+    options = ReadOptions(spec, limits, known, slicing, line_end=line_end)
     start = _start(opener)
     if start.startswith(GZIP):
         return _read_plain(lambda: gunzip(opener(), limits), options)

@@ -67,7 +67,8 @@ class ReadSpec:
 
 class ReadOptions(NamedTuple):
     """The settings of one reader. ``slicing``: records of XML may come as Slices, and known ones in a row as one. For a file in
-    an archive, ``before`` is the number of records in the files before it, and ``like`` their format."""
+    an archive, ``before`` is the number of records in the files before it, and ``like`` their format. ``line_end``: the last
+    record of the feed's last file had a line end."""
 
     spec: ReadSpec
     limits: FeedLimits
@@ -75,6 +76,7 @@ class ReadOptions(NamedTuple):
     slicing: bool = False
     before: int = 0
     like: Format | None = None
+    line_end: bool = False
 
 
 class Slice(Struct, frozen=True):
@@ -119,7 +121,8 @@ class FeedReader(ABC):
 
     Final only after the last record: ``declared`` is the number of records that the file says it has, if it says so.
     ``header`` has the CSV's cells as they are written. ``mended``: the file has the marks of a file of rejected rows
-    (``syncd_errors``). ``withheld`` says why nothing may be archived from these records. ``controls`` is the number of control
+    (``syncd_errors``). ``withheld`` says why nothing may be archived from these records.
+    ``line_end``: whether the last record of a CSV has a line end; None in other formats. ``controls`` is the number of control
     characters that were left out in recovery mode."""
 
     format: Format
@@ -133,6 +136,7 @@ class FeedReader(ABC):
         self.header: list[str] | None = None
         self.mended = False
         self.withheld: str | None = None
+        self.line_end: bool | None = None
         self.controls = 0
         self.bytes_read = 0
         self.number = options.before

@@ -151,6 +151,7 @@ class ZipReader(FeedReader):
             self._follow(reader)
             yield record
         self._follow(reader)
+        self.line_end = reader.line_end if self.line_end is None else self.line_end and reader.line_end
         self._guessed = self._guessed or reader.encoding_guessed
         self.controls += reader.controls
         if reader.declared is not None:

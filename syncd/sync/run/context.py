@@ -179,7 +179,8 @@ class Summary:
     of rows that the feed leaves out, by rule.
     ``archives``: whether a job that the file does not name is missing (a snapshot, read whole, not of mended rows);
     ``mended``: the file has rows that were rejected before and are corrected now. ``withheld``: why it is not, for a snapshot.
-    ``names``: of its columns, elements or members. ``member_of``: the archive's file that has a record."""
+    ``names``: of its columns, elements or members. ``line_end``: as in FeedReader. ``member_of``: the archive's
+    file that has a record."""
 
     read: int
     known: int
@@ -191,6 +192,7 @@ class Summary:
     mended: bool
     withheld: str | None
     names: Names
+    line_end: bool | None
     form: Format
     member_of: Callable[[int], str | None]
 

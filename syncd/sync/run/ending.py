@@ -68,7 +68,7 @@ def end_applied(this: FileRun, run: Run, stage: Stage, plan: Plan, shown: ShownP
 
 def _remember_file(tx: Tx, this: FileRun, run: Run, summary: Summary) -> None:
     """Keep what the next files are compared with: the settings of the feed's first run whose rows went in, the lines of its file
-    that made values of this one, and the names in this one, unless most of its rows were rejected."""
+    that made values of this one, and the names in this one and its end, unless most of its rows were rejected."""
     feed = this.feed
     if feeds.settings_digest(tx, feed.id) is None:
         feeds.set_settings_digest(tx, feed.id, feed.config.settings_digest)
@@ -78,7 +78,7 @@ def _remember_file(tx: Tx, this: FileRun, run: Run, summary: Summary) -> None:
     names = summary.names.usual
     if summary.known and summary.form != "csv":  # known records have the names that they had
         names = tuple(dict.fromkeys([*feeds.names(tx, feed.id), *names]))
-    feeds.set_names(tx, feed.id, names)
+    feeds.set_shape(tx, feed.id, names, line_end=summary.line_end)
 
 
 def end_held(

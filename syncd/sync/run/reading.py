@@ -13,7 +13,7 @@ from syncd.domain import Decision, Run, RunState
 from syncd.errors import FeedError
 from syncd.feeds.readers import FeedReader, Known, Opener, Record, read_stream
 from syncd.logs import Event
-from syncd.store import Store, Tx, feed_jobs, places, runs
+from syncd.store import Store, Tx, feed_jobs, feeds, places, runs
 from syncd.sync.run.context import Feed, FileRun, Summary
 from syncd.sync.run.deciding import RowJobs, decide, problems_of
 from syncd.sync.run.faults import file_fault
@@ -80,7 +80,10 @@ def write_late_rejects(this: FileRun, stage: Stage) -> None:
 
 
 def _open(this: FileRun, opener: Opener, known: Known, *, slicing: bool = False) -> FeedReader:
-    return read_stream(opener, this.feed.config.read, this.ctx.limits, known, slicing=slicing)
+    line_end = this.store.read(lambda tx: feeds.line_end(tx, this.feed.id))
+    return read_stream(
+        opener, this.feed.config.read, this.ctx.limits, known, slicing=slicing, line_end=line_end
+    )
 
 
 class _Reading:
@@ -148,6 +151,7 @@ class _Reading:
             reader.mended,
             withheld,
             self._names.names(reader),
+            reader.line_end,
             reader.format,
             reader.member_of,
         )

@@ -51,3 +51,75 @@ def test_known_records_after_a_bad_quote_are_read_and_the_row_itself_is_never_kn
         assert (run.state.value, run.withheld is not None, len(board.active())) == ("partial", True, 30)
     whole = board.deliver(feed, (end.join([*table[:5], *table[6:]]) + end).encode())
     assert (whole.state.value, whole.counts.archived) == ("succeeded", 1)
+
+
+# -- the end -------------------------------------------------------------------------------------------------
+
+
+def whole(board: Board, *titles: str) -> bytes:
+    return as_csv([board.row(f"r{n}", title=title) for n, title in enumerate(titles, 1)]).encode()
+
+
+def test_a_last_record_that_lacks_cells_and_a_line_end_fails_the_file(board: Board) -> None:
+    feed = board.feed()
+    table = whole(board, *["Cook"] * 9)
+    board.deliver(feed, table)
+    run = board.deliver(feed, table[: table.rindex(b",1,")])
+    assert run.state.value == "failed"
+    assert "truncated: the last record has no line end and 7 cells, the header 9; line 10" in (
+        run.reason or ""
+    )
+    assert len(board.active()) == 9
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("title", ["Cook", "Baker"], ids=["known", "changed"])
+def test_a_last_record_without_line_end_is_rejected_where_the_file_before_ended_with_one(
+    board: Board, end: bytes, title: str
+) -> None:
+    feed = board.feed()
+    board.deliver(feed, whole(board, *["Cook"] * 9).replace(b"\n", end))
+    cut = whole(board, *["Cook"] * 6, title).replace(b"\n", end).removesuffix(end)
+    run = board.deliver(feed, cut)
+    assert (run.state.value, run.counts.unchanged, run.counts.archived) == ("partial", 6, 0)
+    assert (run.withheld or "").startswith("the file seems to be cut off: the last record has no line end")
+    assert codes(board, run) == {"r7": ["cut_off"]}
+    assert (len(board.active()), board.job("r7").title) == (9, "Cook")
+    # ends are compared with those of the last used file: from now on the feed's files have none
+    run = board.deliver(feed, cut)
+    assert (run.state.value, run.counts.archived, board.job("r7").title) == ("succeeded", 2, title)
+
+
+def test_a_feed_whose_files_never_end_with_a_line_end_goes_on(board: Board) -> None:
+    feed = board.feed()
+    for titles in (["Cook"] * 9, ["Cook"] * 8, [*["Cook"] * 7, "Baker"], ["Cook"] * 7):
+        assert board.deliver(feed, whole(board, *titles).strip()).state.value == "succeeded"
+    assert board.active() == {f"r{n}" for n in range(1, 8)}
+
+
+def test_a_file_of_corrected_rows_may_lack_its_last_line_end_and_changes_nothing_of_that(
+    board: Board,
+) -> None:
+    feed = board.feed()
+    board.deliver(feed, whole(board, *["Cook"] * 9))
+    head, row = whole(board, "Chef").splitlines()
+    mended = head + b",syncd_errors\n" + row + b","
+    assert board.deliver(feed, mended).state.value == "succeeded"
+    assert board.job("r1").title == "Chef"
+    assert board.deliver(feed, whole(board, *["Cook"] * 8).strip()).withheld is not None
+
+
+def test_blank_lines_and_the_end_of_dos_behind_the_last_record_are_no_record(board: Board) -> None:
+    feed = board.feed()
+    for tail in (b"", b"\r\n\r\n", b"\n  ", b"\x1a", b"\n,,,,"):
+        run = board.deliver(feed, whole(board, *["Cook"] * 9) + tail)
+        assert run.state.value in ("succeeded", "unchanged")
+
+
+def test_the_plan_of_a_file_that_is_cut_off_says_so(board: Board) -> None:
+    feed = board.feed()
+    board.deliver(feed, whole(board, *["Cook"] * 9))
+    path = board.folder / "cut.csv"
+    path.write_bytes(whole(board, *["Cook"] * 8).strip())
+    planned = board.importer.plan(feed, path).run
+    assert (planned.withheld is not None, planned.counts.rejected, planned.counts.archived) == (True, 1, 0)
