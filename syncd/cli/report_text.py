@@ -49,13 +49,17 @@ def rows_of(run: Run) -> str:
     return f"{progress.phase}: {records}{progress.share:.0%} {of}".replace("%", " %")
 
 
+#: The counts of changes to jobs.
+_EFFECTS = ("created", "updated", "reactivated", "expired", "archived")
+
+
 def effects_of(run: Run) -> str:
     """Return the counts of a run, and those of its plan if it waits."""
     counts = counts_of(run.counts)
     if run.state is not RunState.HELD or run.planned is None:
         return counts
-    planned = counts_of(run.planned).partition(" read")[2].strip(" ()")
-    return f"{counts}; would be: {planned or 'nothing'}"
+    planned = ((getattr(run.planned, name), name) for name in _EFFECTS)
+    return f"{counts}; would be: {', '.join(f'{n} {name}' for n, name in planned if n) or 'none'}"
 
 
 def counts_of(counts: RunCounts) -> str:

@@ -186,7 +186,8 @@ class _Planner:
                 self._stage.new.add(likeness(after))
             return None
         self._note(decided.action, job.id, job.version)
-        self._compare_own_values(row, row_jobs.owner(job))
+        if not isinstance(decision, Reject):  # the job of a rejected row stays as it is
+            self._compare_own_values(row, row_jobs.owner(job))
         if decided.archives:
             self._archiving[decided.action] += 1
             tally.expired_archives += 1
