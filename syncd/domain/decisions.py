@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -101,7 +102,8 @@ class PlanCounts:
     active again · ``rekeyed``: missing jobs that a new job is like · ``named_active``: active jobs that the file names ·
     ``retitled``: of those, with another title · ``described``: of those, with a description before · ``shrunk``: of
     these, that lose half of it or more · ``emptied``: by name in OWN_VALUES, how many more rows lost that value than gained
-    it, of the ``compared`` rows whose jobs an earlier file named · ``feed_changed``: the feed may not archive with its present
+    it, of the ``compared`` rows whose jobs an earlier file named · ``written``: by field in DAMAGE_BITS, the texts that are new
+    or change · ``damaged``: of these, the damaged ones · ``feed_changed``: the feed may not archive with its present
     settings yet · ``older_bytes``: the file has the bytes of an older applied file of the feed."""
 
     read: int = 0
@@ -122,6 +124,8 @@ class PlanCounts:
     shrunk: int = 0
     compared: int = 0
     emptied: Mapping[str, int] = field(default_factory=dict)
+    written: Counter[str] = field(default_factory=Counter)
+    damaged: Counter[str] = field(default_factory=Counter)
     feed_changed: bool = False
     older_bytes: bool = False
 

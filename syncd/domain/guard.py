@@ -9,6 +9,8 @@ from syncd.domain.policy import Policy, Threshold
 
 #: More rows with nothing but assumed places hold the file.
 MAX_ASSUMED = Threshold(50, 5)
+#: More new or changed titles or descriptions that are damaged hold the file.
+MAX_DAMAGED = Threshold(50, 5)
 #: More rows that an older file would change hold it.
 MAX_OLDER_CHANGES = Threshold(10, 4)
 _GOING = "active jobs would be archived"
@@ -20,8 +22,9 @@ def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
     feed); archiving by the rows' own dates is checked in every run.
 
     A hold on everything wins over a hold on the archiving. Several reasons of one kind are joined; ``code`` is that
-    of the first: ``max_rejected`` ``rekeyed`` ``retitled`` ``shrunk`` ``emptied`` ``places_assumed`` ``older_bytes``
-    (everything), ``empty`` ``without_reference`` ``feed_changed`` ``max_archive`` (archiving). ``write_failed`` shows later."""
+    of the first: ``max_rejected`` ``rekeyed`` ``retitled`` ``shrunk`` ``emptied`` ``places_assumed``
+    ``damaged_text`` ``older_bytes`` (everything),
+    ``empty`` ``without_reference`` ``feed_changed`` ``max_archive`` (archiving). ``write_failed`` shows later."""
     missing = counts.missing if archives else 0
     for everything, reasons_of in ((True, _everything), (False, _archiving)):
         if reasons := list(reasons_of(counts, policy, missing)):
@@ -75,6 +78,10 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
         what = "rows have only places that nothing says are in Canada"
         assumed = _share(counts.assumed, going_in, what, MAX_ASSUMED)
         yield "places_assumed", f'{assumed}; approve, or say places = "canada" in the feed\'s file'
+    for name, damaged in counts.damaged.items():
+        if MAX_DAMAGED.crossed(damaged, whole := counts.written[name]):
+            what = f"new or changed {name}s are damaged (a wrong encoding, a template?)"
+            yield "damaged_text", _share(damaged, whole, what, MAX_DAMAGED)
     changes_much = MAX_OLDER_CHANGES.crossed(counts.changed, counts.read)
     if counts.older_bytes and (missing or counts.expired_archives or changes_much):
         yield "older_bytes", "the file is, byte for byte, an older one of this feed: a step back in time"

@@ -7,6 +7,8 @@ from xml.sax.saxutils import escape
 
 import pytest
 
+from tests.e2e.conftest import row
+
 CASES = Path(__file__).parents[1] / "feeds" / "cases"
 
 
@@ -180,3 +182,70 @@ def test_tags_are_taken_out_of_a_title(acme, form):
         "A": "title: tags were taken out of <b>Welder</b>",
         "B": "title: tags were taken out of Cook<br/>Baker",
     }
+
+
+DAMAGED = {
+    "A": ("title", "DÃ©veloppeur", "title was decoded twice: DÃ©veloppeur"),
+    "B": ("title", "Pr\ufffdpos\ufffd", "title has characters that were lost: Pr\ufffdpos\ufffd"),
+    "C": ("title", "{{job.title}}", "title has a placeholder of a template: {{job.title}}"),
+    "D": ("text", "Il crÃ©e, câ€™est tout.", "description was decoded twice: Il crÃ©e, câ€™est tout."),
+    "E": (
+        "text",
+        "<p>Hi [[name]], %%intro%%</p>",
+        "description has a placeholder of a template: Hi [[name]], %%intro%%",
+    ),
+}
+
+
+def test_damaged_texts_are_warned_of_by_field(acme):
+    imported(acme, CASES / "garbled-text.csv")
+    run = shown(acme, "drafted")
+    noted = [
+        (one["referenceId"], one["detail"].split()[0])
+        for one in run["warnings"]
+        if one["code"] == "damaged_text"
+    ]
+    titles, descriptions = [("G1", "title"), ("G2", "title")], [("G1", "description"), ("G2", "description")]
+    assert sorted(noted) == sorted([*titles, *descriptions, ("G4", "title"), ("G5", "title:")])
+    assert problems(run)["G3"][0] == ("/title", "required")
+    assert jobs(acme, "title")["G5"] == ["Welder"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_damage_is_seen_in_each_format(acme, form):
+    fine = {
+        "id": "F",
+        "title": "Préposé·e « à l’aise »… – ÉTÉ",
+        "text": "<p>Œuvre, 25 °C ; 100 % [x] {y} $5</p>",
+    }
+    records = [{"id": id, field: text} for id, (field, text, _) in DAMAGED.items()]
+    run = import_records(acme, form, [fine, *records])
+    noted = warnings(run, "damaged_text")
+    assert set(noted) == {*DAMAGED}
+    assert noted["A"] == "title was decoded twice: DÃ©veloppeur"
+    assert all(words.startswith(DAMAGED[id][2][:25]) for id, words in noted.items())
+    assert run["state"] == "succeeded"
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("field", ["title", "text"])
+def test_a_file_of_which_most_texts_are_damaged_waits(acme, form, field):
+    fine = [{"id": f"F{n}"} for n in range(4)]
+    four = import_records(acme, form, [*fine[:1], *({"id": f"D{n}", field: "crÃ©Ã©"} for n in range(4))])
+    assert four["state"] == "succeeded"
+    # what the file does not change does not count
+    more = [{"id": f"D{n}", field: "crÃ©Ã©"} for n in range(9)]
+    five = import_records(acme, form, [*fine, *more], "more")
+    assert (five["state"], five["holds"]) == ("held", "all")
+    name = "titles" if field == "title" else "descriptions"
+    assert five["reason"].startswith(f"5 of 8 new or changed {name} are damaged")
+    assert "the limit is 50 % and at least 5" in five["reason"]
+    assert len(jobs(acme, "title")) == 5
+
+
+def test_damaged_texts_of_the_services_own_shape_hold_too(acme):
+    rows = [row(f"r{n}", "<b>Welder</b>") for n in range(5)]
+    assert "damaged" in acme.deliver("jobs.csv", rows).out
+    run = shown(acme, "acme")
+    assert (run["state"], run["holds"]) == ("held", "all")
+    assert warnings(run, "damaged_text")["r1"] == "title has a tag: <b>Welder</b>"

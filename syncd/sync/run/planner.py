@@ -17,9 +17,11 @@ from functools import lru_cache, partial
 
 from syncd.domain import (
     CHANGEABLE,
+    DAMAGE_BITS,
     OWN_BITS,
     OWN_VALUES,
     Create,
+    Decision,
     Job,
     JobInput,
     Likeness,
@@ -177,6 +179,7 @@ class _Planner:
             self._stage.rows.reject(row.number, pack_problems(problems_of(decision)))
         elif decision is not None:
             after = decision.job
+            self._judge_texts(decision, row)
             if self._on_change is not None and isinstance(decision, Create | Update):
                 self._on_change(_planned(decided, job, decision))
                 self._warn_of_new_places(after, row)
@@ -195,6 +198,13 @@ class _Planner:
         if job.status is Status.ACTIVE and after is not None:
             self._compare(job, after)
         return job.id
+
+    def _judge_texts(self, decision: Decision, row: StagedRow) -> None:
+        """Count the texts that the row writes, and the damaged ones."""
+        for name, bit in DAMAGE_BITS.items():
+            if isinstance(decision, Create) or (isinstance(decision, Update) and name in decision.changed):
+                self._tally.written[name] += 1
+                self._tally.damaged[name] += bool(row.own_values & bit)
 
     def _compare_own_values(self, row: StagedRow, owner: Ownership) -> None:
         """Count a row whose job an earlier file of the feed named."""

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypedDict
 from msgspec import msgpack
 
 from syncd.domain import (
+    DAMAGED_TEXT,
     FIELDS,
     SALARY_MEMBERS,
     Catalogue,
@@ -26,6 +27,7 @@ from syncd.domain import (
     Status,
     check_body,
     check_reference,
+    damages,
     outline,
 )
 from syncd.errors import Invalid, Problem, shared_problem
@@ -48,7 +50,8 @@ class CheckedRow(NamedTuple):
     """A record after mapping and the rules for a body: ``sent`` or ``problems``, and its id where it can be
     read. ``warnings``: (code, detail). ``unknown``: (field, value) of values that no catalogue and no lookup
     has, and of texts that cannot be places. ``left_out``: the rule by which the feed leaves the record out; it
-    has nothing else then. ``rest``: the members without a problem of a row with problems: the job may lack more."""
+    has nothing else then. ``rest``: the members without a problem of a row with problems: the job may lack more.
+    ``own_values``: as in MappedRow, and the damaged texts (``DAMAGE_BITS``)."""
 
     reference: str | None
     sent: JobInput | None
@@ -151,9 +154,10 @@ def _checked(mapped: MappedRow, catalogue: Catalogue) -> CheckedRow:
         unknown = mapped.unknown + unknown_places(problems)
         rest = _rest(mapped.body, problems, catalogue)
         return CheckedRow(_readable(mapped.reference_id), None, problems, mapped.warnings, unknown, rest=rest)
-    return CheckedRow(
-        sent.reference_id, sent, (), mapped.warnings, mapped.unknown, own_values=mapped.own_values
-    )
+    warnings, values = mapped.warnings, mapped.own_values
+    for bit, words in damages(sent.fields):
+        warnings, values = (*warnings, (DAMAGED_TEXT, words)), values | bit
+    return CheckedRow(sent.reference_id, sent, (), warnings, mapped.unknown, own_values=values)
 
 
 def _rest(body: dict[str, object], problems: tuple[Problem, ...], catalogue: Catalogue) -> JobInput | None:
