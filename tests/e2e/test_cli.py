@@ -308,8 +308,11 @@ def test_a_held_import_exits_3_and_waits_for_a_decision(acme, make_row):
     held = acme.deliver("few.csv", rows[:2])
     assert held.code == 3
     assert "syncd runs approve 2" in held.err
-    assert "held: archive" in acme.run("runs").out
-    assert acme.run("runs", "approve", "2").code == 0
+    shown = acme.run("runs", "show", "2").out
+    assert "held: archive" in shown
+    assert "2 read (2 unchanged, 8 missing); would be: 8 archived" in shown
+    approved = acme.run("runs", "approve", "2")
+    assert (approved.code, "would be:" in acme.run("runs", "show", "2").out) == (0, False)
     assert len(acme.run("jobs", "--employer", "1", "--status", "archived", "--json").json) == 8
     twice = acme.run("runs", "approve", "2")
     assert (twice.code, twice.err.count("\n")) == (1, 1)
