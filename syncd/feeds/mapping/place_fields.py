@@ -33,6 +33,7 @@ from syncd.feeds.mapping.transforms import (
     has_postal_code,
     is_canada,
     read_place,
+    without_region,
 )
 from syncd.feeds.text import spelled
 
@@ -42,6 +43,8 @@ PLACE_ASSUMED = "place_assumed"
 ROWS_HINT = "; [rows] only in the feed's file leaves such rows out"
 _ABROAD = "the location is outside Canada (country {})"
 _CANADA_ONLY = ": the service takes Canadian places only"
+#: A message proposes no place that may not exist.
+_ADVICE = 'write the city and its province, such as "Vancouver, BC"'
 _OPTIONS = ("country", "province", "postal", "too_many")
 
 _Finder = Callable[[Any], tuple[list[TidyPlace], str | None]]
@@ -91,7 +94,8 @@ def _checked(items: list[TidyPlace], name: str, strict: bool, log: RowLog) -> ob
     for i, place in enumerate(items):
         shown = place.text[:100]
         if place.bare and place.known is None:
-            detail = f'{shown!r} is not a known Canadian place; a place of that name needs its province ("{shown}, ON")'
+            kind = "a province, not a place" if province_code(place.text) else "not a known Canadian place"
+            detail = f"{shown!r} is {kind}; {_ADVICE}"
         elif not place.doubted:
             continue
         elif strict:
@@ -119,8 +123,7 @@ def _default(right: FieldExpression) -> list[TidyPlace]:
     places = [read_place(spelled(value)) for value in constants(right.options.get("default", []), scope)]
     for place in places:
         if place.bare and not place.nowhere and place.known is None:
-            hint = f'give its province ("{place.text}, ON")'
-            scope.fault(f"{place.text!r} is not a known Canadian place; {hint}")
+            scope.fault(f"{place.text!r} is not a known Canadian place; {_ADVICE}")
     return _distinct(place._replace(in_canada=True) for place in places)
 
 
@@ -133,7 +136,11 @@ def _finder(right: FieldExpression) -> _Finder:
     options, context, scope = right.options, right.context, right.scope
     every, vouched = right.source.every, context.places == "canada"
     if not any(option in options for option in ("country", "province", "postal")):
-        return lambda node: ([place for text in _texts(every(node)) for place in _read(text, vouched)], None)
+        city = without_region if vouched else str
+        return lambda node: (
+            [place for text in _texts(every(node)) for place in _read(city(text), vouched)],
+            None,
+        )
     countries, postal = right.source_of("country").every, right.source_of("postal").every
     province = options.get("province")
     if isinstance(province, list):  # all of them count
@@ -151,6 +158,10 @@ def _finder(right: FieldExpression) -> _Finder:
         named = [spelled(value) for value in countries(node)]
         return named[0] if named and not any(map(is_canada, named)) else None
 
+    def says_canada(part: Any) -> bool:
+        postals, named = map(spelled, postal(part)), map(spelled, provinces(part))
+        return vouched or any(map(has_postal_code, postals)) or any(map(province_code, named))
+
     def find(node: Any) -> tuple[list[TidyPlace], str | None]:
         places: list[TidyPlace] = []
         abroad = None
@@ -165,6 +176,9 @@ def _finder(right: FieldExpression) -> _Finder:
                 kept = [text for text in texts if read_place(text).in_canada]
                 abroad = abroad or (elsewhere if len(kept) < len(texts) else None)
                 texts = kept
+            cities = [without_region(text) for text in texts]
+            if cities != texts and (canadian or says_canada(part)):
+                texts = cities
             if any(map(_lacks_province, texts)):
                 texts = _in_province(texts, provinces(part))
             if any(read_place(text).doubted for text in texts):

@@ -10,6 +10,7 @@ from syncd.feeds.mapping.transforms.places import (
     has_postal_code,
     is_canada,
     read_place,
+    without_region,
 )
 
 #: Part of every feed's fingerprint: raise it when a transform gives another result for the same text.

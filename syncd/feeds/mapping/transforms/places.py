@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from syncd.domain import PROVINCES, fold, place_aliases, place_key, province_code, split_code
+from syncd.domain import PROVINCES, fold, near_names, place_aliases, place_key, province_code, split_code
 from syncd.shipped_data import place_file, places_in
 
 #: The API does not take a longer location.
@@ -30,7 +30,7 @@ _POSTAL = re.compile(rf"[,\s]+{_CODE}\Z", re.IGNORECASE)
 _ANY_POSTAL = re.compile(rf"\b{_CODE}\b", re.IGNORECASE)
 #: "Canada", or its code beside that of a province: "CA-SK", "SK, CA".
 _SAYS_CANADA = re.compile(
-    rf"\bcanada\b|\bCAN?\s*[-,/>]\s*(?:{_CODES})\b|\b(?:{_CODES})\s*,\s*CAN?\s*\Z", re.IGNORECASE
+    rf"\bcanada\b|\bCAN?\s*[-,/>.]\s*(?:{_CODES})\b|\b(?:{_CODES})\s*,\s*CAN?\s*\Z", re.IGNORECASE
 )
 #: The country, in a text that names no place beside it.
 _CANADA_WORD = re.compile(r"\bcan(?:ada)?\b|\bCA\b", re.IGNORECASE)
@@ -49,9 +49,15 @@ _NOWHERE = re.compile(
     r"|cities|sites?|lieux|villes|endroits|canada|can|to be determined|tbd|tba|a determiner)\b|[\W_\d])+\Z"
 )
 _CODE_FIRST = re.compile(
-    rf"(?:(?:CA|CAN|Canada)\s*[-,/>]\s*)?({_CODES})\s*[-,/>]\s*(?=[^\W\d])(.+)\Z", re.DOTALL
+    rf"(?:(?:CA|CAN|Canada)\s*[-,/>.]\s*)?({_CODES})\s*[-,/>.]\s*(?=[^\W\d])(.+)\Z", re.DOTALL
 )
-_NAME_FIRST = re.compile(r"(?:(?:CA|CAN|Canada)\s*[-,/>]\s*)([^-,/>]{3,40})\s*[-,/>]\s*(.+)\Z", re.DOTALL)
+_NAME_FIRST = re.compile(r"(?:(?:CA|CAN|Canada)\s*[-,/>.]\s*)([^-,/>.]{3,40})\s*[-,/>.]\s*(.+)\Z", re.DOTALL)
+#: "British Columbia - Vancouver"; the names of some provinces have dashes of their own.
+_PROVINCE_FIRST = re.compile(r"([^,/>]{3,40}?)(?:\s+-\s+|\s*[>/:|]\s*)([^\W\d].*)\Z", re.DOTALL)
+#: The first half of a postal code, behind a province.
+_HALF_POSTAL = re.compile(r"(.*[^\W\d])[,\s]+[A-CEGHJ-NPR-TVXY]\d[A-Z]\Z", re.DOTALL | re.IGNORECASE)
+#: Provinces of a place on a border: "Ottawa-Gatineau, ON/QC".
+_BETWEEN_PROVINCES = re.compile(r"\s*[/&-]\s*|\s+(?:and|et)\s+")
 #: The name of a province after a city, without a comma. Quebec is a city too, and "Northern Ontario" is not a city.
 _NAME_LAST = re.compile(
     r"(?!(?:north|south|east|west|central|rural|greater|all|toute)[a-z]*(?:[ -](?:east|west)[a-z]*)?\s+\w+\Z)"
@@ -66,6 +72,13 @@ _COUNTIES = frozenset({"prescott and russell", "leeds and grenville", "lennox an
 #: Marks that no name of a place has in it, and line ends, which may be within a text of one place, too.
 _BETWEEN_PLACES, _BETWEEN_LINES = re.compile("[;|\u2022]"), re.compile("[\n\r]+")
 _BETWEEN_CITIES = re.compile(r"\s*[/&]\s*|\s+(?:or|ou|and|et)\s+", re.IGNORECASE)
+_SLASH = re.compile("/")
+#: Regions that are larger than a province, or say nothing of it.
+_BROAD = re.compile(
+    r"(?:north america|the americas|americas|amerique du nord|amer|namer|noram|nam"
+    r"|(?:north|south|east|west|central|atlantic|northern|southern|eastern|western|nord|sud|est|ouest|centre)"
+    r"(?: canada| region)?)\Z"
+)
 _NOT_IN_NAMES = re.compile(r"[\s\d]")
 #: "Toronto, Ontario, Canada, ON" of a city that has more than its name, and a template.
 _CANADA_WITHIN = re.compile(r",\s*Canada\s*(?=,)", re.IGNORECASE)
@@ -101,16 +114,35 @@ def _list_of_places(text: str) -> tuple[str, ...]:
         (_BETWEEN_PLACES, _is_place),
         (_BETWEEN_LINES, _has_region),
         (_BETWEEN_CITIES, _has_region),
+        (_SLASH, _is_known_city),
     ):
         texts = [" ".join(part.split()) for part in between.split(spaced)]
         parts = tuple(part for part in texts if part and not _is_way_to_work(part))
         if parts and len(texts) > 1 and all(map(is_place, parts)):
             return parts
+    if both := _across_a_border(text):
+        return both
     words = [word.strip() for word in text.split(",")]
     cities, provinces = words[::2], words[1::2]  # "Toronto, ON, Calgary, AB"
     if 2 <= len(cities) == len(provinces) and all(map(_is_in, cities, map(province_code, provinces))):
         return tuple(map("{}, {}".format, cities, provinces))
     return (text,)
+
+
+def _across_a_border(text: str) -> tuple[str, ...]:
+    """Return the places of "Ottawa-Gatineau, ON/QC", each with the province that has it; none if that is not the form."""
+    cities, comma, provinces = text.rpartition(",")
+    codes = [province_code(name) for name in _BETWEEN_PROVINCES.split(provinces.strip())] if comma else []
+    if len(codes) < 2 or None in codes or province_code(provinces):
+        return ()
+    whole = next((code for code in codes if _is_in(cities, code)), None)
+    names = [cities] if whole else _BETWEEN_PROVINCES.split(cities)
+    homes = [next((code for code in codes if _is_in(name, code)), None) for name in names]
+    return (
+        ()
+        if None in homes
+        else tuple(f"{name.strip()}, {home}" for name, home in zip(names, homes, strict=True))
+    )
 
 
 _places_listed = lru_cache(maxsize=4096)(_list_of_places)
@@ -124,6 +156,10 @@ def _is_place(text: str) -> bool:
     """Return whether a text has a region, or is a known city and not itself the name of a province."""
     place = read_place(text)
     return _has_region(text) or (place.bare and place.known is not None and province_code(text) is None)
+
+
+def _is_known_city(text: str) -> bool:
+    return "," not in text and _is_place(text)
 
 
 def _has_region(text: str) -> bool:
@@ -201,16 +237,22 @@ class TidyPlace(NamedTuple):
     def abroad(self) -> bool:
         """Whether the text names a state of the USA or another country after the city: "MA", "MA 02110", "Massachusetts, USA",
         "Royaume-Uni". "CA" is California only after one of its large cities, else Canada."""
-        city, comma, region = self.text.partition(",")
-        if not comma or self.in_canada:
-            return False
-        if region.strip() == "CA":
-            return _key(city) in _CALIFORNIAN
-        parts = [part.strip() for part in region.rsplit(",", 2)]
-        names = [_AFTER_REGION.sub("", part) for part in parts]
-        return any(map(_ZIP.match, parts)) or any(
-            name in _STATE_CODES or _key(name) in _ABROAD for name in names
-        )
+        return not self.in_canada and _is_abroad(self.text)
+
+
+def _is_abroad(text: str) -> bool:
+    city, comma, region = text.partition(",")
+    if not comma:
+        return False
+    if region.strip() == "CA":
+        return _key(city) in _CALIFORNIAN
+    parts = [part.strip() for part in region.rsplit(",", 2)]
+    return any(map(_ZIP.match, parts)) or any(map(_is_region_abroad, parts))
+
+
+def _is_region_abroad(text: str) -> bool:
+    name = _AFTER_REGION.sub("", text)
+    return name in _STATE_CODES or _key(name) in _ABROAD
 
 
 def read_place(text: str) -> TidyPlace:
@@ -285,6 +327,9 @@ def _step(place: str) -> str:
     place = _ISO_TAIL.sub(r", \1", place.replace(")", "") if "(" not in place else place)
     place = _COUNTRY_TAIL.sub("", _POSTAL.sub("", place)) or place
     place = _CODE_TAIL.sub(r"\1", place).strip(" ,") or place
+    half = _HALF_POSTAL.match(place)
+    if half and (province_code(half[1].rpartition(",")[2]) or split_code(half[1])[1]):
+        place = half[1]
     return _arranged(place)
 
 
@@ -294,6 +339,10 @@ def _arranged(place: str) -> str:
     code = province_code(first[1]) if first else None
     if first and code and not province_code(first[2]) and not is_nowhere(first[2]):
         return f"{_city_in(first[2].split(',')[-1].strip(), code)}, {first[1].strip()}"
+    first = _PROVINCE_FIRST.match(place)
+    code = province_code(first[1]) if first else None
+    if first and code and not province_code(first[2]) and not is_nowhere(first[2]):
+        return f"{_city_in(first[2].split(',')[0].strip(), code)}, {first[1].strip()}"
     brackets = _BRACKETS.match(place)
     if brackets and province_code(brackets[2]):
         return f"{brackets[1].strip()}, {brackets[2].strip()}"
@@ -339,4 +388,35 @@ def _shortened(place: str) -> str:
     more = _MORE.match(place)
     if more and province_code(more[1].rpartition(",")[2]):
         return more[1]
-    return place
+    return _city_of(parts) or place
+
+
+def _city_of(parts: list[str]) -> str | None:
+    """Return the known city of a text without a province: of "Toronto, Toronto", "Toronto, North America", "Toronto - Downtown"
+    and "12 Main St, Toronto". A state or a country abroad beside it says that it is not this city."""
+    if any(map(province_code, parts[1:])) or _is_abroad(", ".join(parts)):
+        return None
+    if (
+        len(parts) > 1
+        and not all(map(_BROAD.match, map(fold, parts[1:])))
+        and len(set(map(place_key, parts))) > 1
+    ):
+        numbered = any(part[:1].isdigit() for part in parts[:-1])
+        return parts[-1] if numbered and _largest(place_key(parts[-1])) else None
+    if len(parts) == 1:
+        parts = [part.strip() for part in parts[0].split(" - ")]
+        if len(parts) == 1 or len(parts) > _MAX_DASHES or any(map(_is_region_abroad, parts)):
+            return None
+    return parts[0] if province_code(parts[0]) is None and _largest(place_key(parts[0])) else None
+
+
+def without_region(text: str) -> str:
+    """Return the known city of "Toronto, Head Office Region", for a record that says Canada elsewhere; else the text.
+    A region that is nearly the name of a province stays: "Windsor, Nova Scotai" is not in Ontario."""
+    place = read_place(text)
+    city, comma, region = place.text.partition(",")
+    if not comma or place.in_canada or place.abroad or place.country or province_code(city):
+        return text
+    provinces = (name for names in PROVINCES.values() for name in names if len(name) > 4)
+    near = near_names(region.strip(), provinces, least=0.75)
+    return city if not near and _largest(place_key(city)) else text

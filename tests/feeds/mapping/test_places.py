@@ -1,0 +1,61 @@
+"""Places as feeds write them, from a file to what is sent (docs/feeds.md "Places")."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from syncd.feeds.mapping.transforms.places import each_city, each_place
+from tests.feeds.drafting.test_cases import CASES, bodies, each_format
+from tests.feeds.drafting.test_draft import checked, draft_of, drafted
+
+
+def test_the_usual_forms_of_canadian_places_go_in_and_advice_names_no_invented_place() -> None:
+    path = CASES / "places.csv"
+    result = checked(drafted(path).config, path)
+    assert (result.good, result.rejected) == (9, 2)
+    jobs = {job["referenceId"]: job.get("locations") for job in bodies(drafted(path), path)}
+    assert jobs["L6"] == [{"description": "Ottawa, ON"}, {"description": "Gatineau, QC"}]
+    said = [kind.detail for kind in result.kinds.by_frequency()]
+    assert all(', such as "Vancouver, BC"' in text and ", ON" not in text for text in said)
+
+
+def test_a_region_that_is_no_province_does_not_reject_a_city_of_canada(tmp_path: Path) -> None:
+    path = CASES / "region-not-province.xml"
+    assert checked(drafted(path).config, path).good == 4
+    job = {"title": "Clerk", "description": "Serves customers.", "city": "Ottawa", "country": "Canada"}
+    for name in ("state", "region", "province"):
+        jobs: list[dict[str, Any]] = [
+            {"id": n, **job, name: "Capital Unit 4", "url": f"https://acme.example/{n}"} for n in range(4)
+        ]
+        for n, content in enumerate(each_format(jobs)):
+            (tmp_path / str(n)).write_text(content)
+            assert checked(drafted(tmp_path / str(n)).config, tmp_path / str(n)).good == 4
+
+
+@pytest.mark.parametrize("region", ["Onatrio", "OH", "England", "Capital Unit 4"])
+def test_a_region_abroad_or_misspelt_or_without_a_word_for_canada_is_refused(
+    region: str, tmp_path: Path
+) -> None:
+    job = {"title": "Clerk", "description": "Serves customers.", "place": f"Ottawa, {region}"}
+    jobs = [{"id": n, **job, "url": f"https://acme.example/{n}"} for n in range(4)]
+    draft = draft_of(tmp_path, json.dumps(jobs))
+    assert checked(draft.config, tmp_path / "feed").good == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("Ottawa/Gatineau", "Ottawa|Gatineau"),
+        ("Ottawa-Gatineau, ON/QC", "Ottawa, ON|Gatineau, QC"),
+        ("Ottawa/Gatineau, ON & QC", "Ottawa, ON|Gatineau, QC"),
+        ("Lloydminster, AB/SK", "Lloydminster, AB"),
+        ("Ottawa/Nowhere", "Ottawa/Nowhere"),
+        ("St. John's, Newfoundland and Labrador", "St. John's, Newfoundland and Labrador"),
+    ],
+)
+def test_two_cities_across_a_border_are_two_places(text: str, places: str) -> None:
+    assert [city for place in each_place(text) for city in each_city(place)] == places.split("|")
