@@ -163,7 +163,7 @@ def _print(draft: Draft, target: Path, file: Path, result: CheckResult | str, *,
         remark(f"syncd: the file cannot be used as it is: {clean(result)}")
     else:
         rejected = f"{result.rejected:,} would be rejected"
-        rejected += f", {result.expired} have expired" if result.expired else ""
+        rejected += f", {result.expired} are closed or have expired" if result.expired else ""
         print(f"of {result.read:,} records {result.good:,} would go in, {rejected}")
         for kind in result.kinds.by_frequency()[:5]:
             causes = clean("; ".join(kind.described(2)))

@@ -116,7 +116,7 @@ def _print_text(
 ) -> None:
     parts = [f"{result.good} would go in"]
     parts += [f"{result.rejected} rejected"] if result.rejected else []
-    parts += [f"{result.expired} expired (skipped unless the job exists)"] if result.expired else []
+    parts += [f"{result.expired} closed or expired (skipped unless the job exists)"] if result.expired else []
     parts += [f"{result.filtered.total()} left out"] if result.filtered else []
     parts += [f"{result.repeated} repeat a referenceId (the last counts)"] if result.repeated else []
     print(bold(f"{name}: {clean(file.name)} ({result.format})"))

@@ -142,7 +142,7 @@ def lookup_lines(values: Counter[str], field: str, catalogue: Catalogue) -> list
     lines = []
     for name, count in fit[:MAX_LISTED]:
         near = find.similar(name) if find else None
-        hint = f"; {near}?" if near else ""
+        hint = f"; {near}?" if near else "; active, archived or draft?" if field == "status" else ""
         lines.append(f'{text(name)} = ""  # {count} row{"s" if count != 1 else ""}{hint}')
     if len(fit) > MAX_LISTED:
         lines.append(f"# … and {len(fit) - MAX_LISTED} more values")

@@ -178,8 +178,9 @@ class Drafter:
             unknown = plain.unknown.fields.get(guess.field, Counter()).total()
             return unknown * 2 > plain.read and any(column.kinds["position"] for column in guess.columns)
         if guess.field == "status":  # every column that says that a job is not live counts
-            steps = _first_steps(mapped.get("status"))
-            return any(_first_step(column.selector) not in steps for column in guess.columns)
+            read = {("@" in text, comparable(text)) for text in _texts(mapped.get("status"))}
+            selectors = (column.selector for column in guess.columns)
+            return any(("@" in text, comparable(text)) not in read for text in selectors)
         if guess.field == "salary" and plain.without_period * 2 > plain.read:
             return isinstance(guess.expression, dict) and "period" in guess.expression
         if guess.field in _OPTIONAL:
@@ -193,7 +194,8 @@ class Drafter:
     def _mentioned(self, expression: object) -> bool:
         """Return whether a right-hand side names one of the file's columns, or an object or element of them."""
         names = {_first_step(selector) for selector in self._survey.columns}
-        return not names.isdisjoint(_first_steps(expression))
+        parts = (part for text in _texts(expression) for part in re.split(r"[{}]", text))
+        return any(_first_step(part) in names for part in parts)
 
     def _own_fields(self) -> dict[str, Guess]:
         fields = dict(self._guesses)
@@ -257,10 +259,6 @@ def _field_of(problem: Problem) -> str:
 
 def _first_step(selector: str) -> str:
     return comparable(re.split(r"[./\[]", selector.strip("./@"), maxsplit=1)[0])
-
-
-def _first_steps(expression: object) -> set[str]:
-    return {_first_step(part) for text in _texts(expression) for part in re.split(r"[{}]", text)}
 
 
 def _order(expression: object) -> str | None:

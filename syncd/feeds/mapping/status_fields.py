@@ -114,6 +114,11 @@ def _status(right: FieldExpression) -> FieldFunction:
     Other words are counted as unknown values, and reject the row, or with ``unknown`` are not sent, or make a draft."""
     name, every = right.field.name, right.source.every
     right.check_constants(lambda value: status_of(value) is not None, "active, archived or draft")
+    lookup = right.options.get("lookup")
+    for text, values in right.context.lookups.get(lookup, {}).items() if isinstance(lookup, str) else ():
+        if unfit := [value for value in values if status_of(value) is None]:
+            detail = f"[lookup.{lookup}]: {text} must become active, archived or draft, not {unfit[0]!r}"
+            right.scope.at("lookup").fault(detail)
     instead = right.choice("unknown", "reject", "ignore", "draft")
 
     def status(node: Node, log: RowLog) -> object:
