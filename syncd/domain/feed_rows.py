@@ -64,12 +64,13 @@ def decide_row(
     gone = row.expired or (mapped and row.fields.get("status") is Status.ARCHIVED)
     if gone and current is None:
         return RowDecision(RowAction.EXPIRED, None, owns=False)
+    by = ArchivedBy.MISSING if mapped else ArchivedBy.PERSON
     decision = decide(
         current,
         JobInput(row.fields, sent.id),
         now,
         employer_id=employer_id,
-        by=ArchivedBy.EXPIRED if row.expired else ArchivedBy.PERSON,
+        by=ArchivedBy.EXPIRED if row.expired else by,
         chosen=CloseOrigin.RENEWED if row.renewed else CloseOrigin.CHOSEN,
     )
     archives = isinstance(decision, Update) and (

@@ -32,7 +32,7 @@ class ArchivedBy(StrEnum):
     (docs/reconciliation.md "What a row sends")."""
 
     PERSON = "person"  # through the API or the command line: it stays archived
-    MISSING = "missing"  # its feed no longer lists it
+    MISSING = "missing"  # its feed no longer lists it, or says that it is closed
     CLOSED = "closed"  # its close date passed
     EXPIRED = "expired"  # the date of its own row had passed
 

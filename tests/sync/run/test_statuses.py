@@ -39,6 +39,15 @@ def test_a_word_that_is_not_live_takes_a_live_job_down_and_keeps_it_down(board: 
     assert (board.statuses()["b"], back.counts.reactivated) == ("active", 1)
 
 
+@pytest.mark.parametrize("word", ["Closed", "On hold", "Draft"])
+def test_a_posting_that_is_open_again_is_live_again_where_active_is_not_sent(board: Board, word: str) -> None:
+    toml = f'{MAPPED}status = {{ from = "state", lookup = "states" }}\n[lookup.states]\nactive = ""\n'
+    feed = board.feed_without_limits(toml, "acme")
+    for state, status in (("Open", "active"), (word, "archived"), ("Open", "active")):
+        board.deliver(feed, states(a=state, b="Open"))
+        assert board.statuses() == {"a": status, "b": "active"}
+
+
 def test_the_services_own_shape_is_as_the_api_has_it(board: Board) -> None:
     feed = board.feed_with([board.row("a", status="active"), board.row("b", status="archived")])
     assert board.statuses() == {"a": "active", "b": "archived"}
