@@ -158,6 +158,7 @@ def test_escaped_tags_are_decoded_in_pairs_and_a_lone_one_is_text(acme, form):
     texts = {
         "A": ("<p>Use the &lt;b&gt; tag.</p>", "<p>Use the &lt;b&gt; tag.</p>"),
         "B": ("<div>&lt;ul&gt;&lt;li&gt;A&lt;/li&gt;&lt;/ul&gt;</div>", "<div><ul><li>A</li></ul></div>"),
+        "E": ("<p>x</p>&#60;BR /&#x3E;y", "<p>x</p><BR />y"),
         "C": ("<p>x</p>&amp;lt;p&amp;gt;y&amp;lt;/p&amp;gt;", "<p>x</p><p>y</p>"),
         "D": (
             "<p>&lt;script&gt;1&lt;/script&gt; a &lt; b</p>",
@@ -166,7 +167,7 @@ def test_escaped_tags_are_decoded_in_pairs_and_a_lone_one_is_text(acme, form):
     }
     run = import_records(acme, form, [{"id": id, "text": text} for id, (text, _) in texts.items()])
     assert jobs(acme, "description") == {id: [text] for id, (_, text) in texts.items()}
-    assert set(warnings(run, "html_cleaned")) == {"B", "C"}
+    assert set(warnings(run, "html_cleaned")) == {"B", "C", "E"}
 
 
 @pytest.mark.parametrize("form", FORMS)

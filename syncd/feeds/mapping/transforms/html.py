@@ -47,8 +47,8 @@ _NAMES = "|".join(sorted(_KNOWN, key=len, reverse=True))
 _TAG = re.compile(rf"</?(?:{_NAMES}|[a-z]+:[a-z]+)(?=[\s/>])|<!--|<[!?][a-z\[]", re.IGNORECASE)
 #: A whole escaped tag of an element that shows its text.
 _ESCAPED = re.compile(
-    rf"&(?:amp;)*lt;(/?)({'|'.join(sorted(_SHOWN, key=len, reverse=True))})"
-    r"(?:(?:\s|/)(?:[^<>&]|&(?!(?:amp;)*[lg]t;))*+)?&(?:amp;)*gt;",
+    rf"&(?:amp;)*(?:lt|#0*60|#x0*3c);(/?)({'|'.join(sorted(_SHOWN, key=len, reverse=True))})"
+    r"(?:[\s/](?:[^<>&]|&(?!(?:amp;)*(?:[lg]t|#0*6[02]|#x0*3[ce]);))*+)?&(?:amp;)*(?:gt|#0*62|#x0*3e);",
     re.IGNORECASE,
 )
 #: Text of which nothing is seen: tags, and white space in all of its forms.
@@ -103,7 +103,7 @@ def clean(text: str) -> tuple[str, tuple[str, ...]]:
         result, done = clean(without_controls(text))
         return result, ("control characters removed", *done)
     if _TAG.search(text):
-        decoded = _decoded(text) if "lt;" in text else text
+        decoded = _decoded(text) if "&" in text else text
         steps = [] if decoded is text else ["escaped tags decoded"]
         result, done = (decoded, tuple(steps)) if not html_faults(decoded, 1) else _cleaned(decoded, steps)
     else:
