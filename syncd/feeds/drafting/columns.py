@@ -47,6 +47,8 @@ DATE_NAMES = ("iso", "rfc822", "ymd", "dmy", "mdy", "words")
 _SERIALS = {5: "excel", 8: "iso", 10: "epoch", 13: "epoch_ms"}
 _PARSERS = {name: compile_dates([name]) for name in (*DATE_NAMES, "excel", "epoch", "epoch_ms")}
 
+#: Of several columns of a CSV that have one name: ``location[1]``.
+_NUMBER_OF_SEVERAL = re.compile(r"(?<=.)\[\d+\]\Z")
 #: Words that change nothing: "titre du poste" is "titreposte".
 _EMPTY = frozenset("a au aux d de des du l la le les of the for your our".split())
 #: The begin or the end of the name of an id ("annonce" has a "no" in it, too).
@@ -154,7 +156,7 @@ class Column:
 
 @lru_cache(maxsize=1024)
 def _last_steps(selector: str) -> tuple[str, str]:
-    steps = [step for step in re.split(r"[./@\[\]\"]+", selector) if step]
+    steps = [step for step in re.split(r"[./@\[\]\"]+", _NUMBER_OF_SEVERAL.sub("", selector)) if step]
     return (comparable(steps[-1]) if steps else ""), comparable("".join(steps[-2:]))
 
 

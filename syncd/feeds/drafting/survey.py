@@ -27,6 +27,7 @@ from syncd.feeds.readers import (
     Format,
     ReadSpec,
     Record,
+    column_names,
     header_key,
     keyed_objects,
     open_reader,
@@ -266,7 +267,7 @@ def _read(path: Path, limits: FeedLimits, spec: ReadSpec, most: int) -> Survey:
             raise
         survey.broken = error
     if not survey.records and survey.format == "csv":
-        survey.columns = {name: Column(name) for name in reader.header or ()}
+        survey.columns = {name: Column(name) for name in column_names(reader.header or ()) if name.strip()}
     return survey
 
 
@@ -278,7 +279,7 @@ def _look(record: Record, reader: FeedReader, survey: Survey) -> None:
     if not survey.records:
         survey.path = _place(record, survey, reader)
     survey.records += 1
-    written = {header_key(name): name for name in reader.header or ()}
+    written = {header_key(name): name for name in column_names(reader.header or ())}
     texts: dict[str, list[str]] = {}
     # a longer name is not one that a person would map
     places = [

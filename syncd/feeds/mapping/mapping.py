@@ -39,7 +39,7 @@ from syncd.feeds.mapping.sources import (
     selector,
 )
 from syncd.feeds.native import native_body
-from syncd.feeds.readers import Format, Record, header_key
+from syncd.feeds.readers import Format, Record, column_names, header_key
 from syncd.feeds.text import spelled
 
 #: Name of an address → the routing type that uses it.
@@ -212,9 +212,9 @@ class Mapping:
             return []
         selectors = self._for(form).selectors
         if form == "csv":
-            header = CsvHeader(tuple(map(header_key, names)))
-            columns = set(map(header.find, selectors))
-            return [name for name in names if header_key(name) in columns]
+            keys = [header_key(name) for name in column_names(names)]
+            columns = set(map(CsvHeader(tuple(keys)).find, selectors))
+            return [name for name, key in zip(names, keys, strict=True) if key in columns]
         steps = {step.casefold() for text in selectors for step in _NAME.findall(text)}
         return [name for name in names if name.casefold() in steps]
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from syncd.errors import FeedError
 from syncd.feeds.readers import Format, header_key
 from syncd.feeds.text import cell_text, meant
 from syncd.feeds.xml_node import XmlNode, compile_xpath
@@ -66,6 +67,17 @@ class CsvHeader:
         key = header_key(name)
         return key if key in self.names else self._by_plain_name.get(plain_name(name))
 
+    def check_once(self, names: Sequence[str]) -> None:
+        """Raise FeedError ``bad_header`` if the file has several columns of one of these names."""
+        for name in names:
+            if f"{plain_name(name)}[2]" in self._by_plain_name:
+                raise FeedError(
+                    "bad_header",
+                    f"more than one column is named {name.strip()!r}: the mapping has to name one of them,"
+                    f" as {name.strip() + '[1]'!r}",
+                    line=1,
+                )
+
 
 _header = lru_cache(maxsize=64)(CsvHeader)
 
@@ -107,6 +119,8 @@ def compile_columns(names: Sequence[str]) -> Selector:
         header, columns = known
         if header is not row.header:
             existing = [column for name in names if (column := row.header.find(name)) is not None]
+            if not existing:
+                row.header.check_once(names)
             known = header, columns = row.header, tuple(dict.fromkeys(existing))
         return columns
 

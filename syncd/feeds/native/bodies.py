@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape
 import msgspec
 
 from syncd.domain import FIELD, SALARY_MEMBERS, Catalogue, Employer, FieldKind, Job, JobField, fields_of
-from syncd.errors import Problem
+from syncd.errors import FeedError, Problem
 from syncd.feeds.catalogue_values import EntryFinder, finders
 from syncd.feeds.faults import RowLog, nearest
 from syncd.feeds.native.shape import COLUMNS, ELEMENTS, KINDS, NATIVE_FIELDS, item_name, read_object
@@ -60,6 +60,8 @@ def _body_of_row(row: Mapping[str, str], log: RowLog) -> Body:
     for key, cell in row.items():
         known = _BY_KEY.get(key)
         if known is None:
+            if (repeated := key.removesuffix("[1]")) != key and repeated in _BY_KEY:
+                raise FeedError("bad_header", f"more than one column is named {repeated!r}", line=1)
             if key != ERRORS:
                 unknown.append(key)
             continue

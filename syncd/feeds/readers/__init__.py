@@ -11,6 +11,7 @@ from syncd.feeds.readers.records import (
     ReadSpec,
     Record,
     Slice,
+    column_names,
     element_path,
     header_key,
     member_path,

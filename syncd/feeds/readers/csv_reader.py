@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 
@@ -198,7 +199,7 @@ class CsvReader(TableReader):
         if self._digest is None:
             if size > most:
                 raise over_limit("record", f"a header of more than {most} bytes", line=self._line)
-            self._set_header(row, self._line)
+            self._set_header(*self._fitted(row))
             digest = seeded("csv", self.source.encoding, self.delimiter, "\x00".join(row))
             # a CR or LF at a record's end means nothing; quotes may have kept it there
             self._digest = lambda record: digest(record.rstrip(b"\r\n"))
@@ -222,6 +223,20 @@ class CsvReader(TableReader):
         lacks = "the last record has no line end, which the last record of the file before had"
         self.withheld = self.withheld or f"the file seems to be cut off: {lacks}"
         return Problem("", "cut_off", f"{lacks}: it seems to be cut off")
+
+    def _fitted(self, header: list[str]) -> tuple[list[str], int, int]:
+        """Return the header without delimiters at its end that the first rows do not have, its line, and the number of its last
+        columns that have neither name nor values in these rows."""
+        head = self.source.head[self._skip :]
+        text = head[:_SAMPLE].decode("utf-8", "replace")
+        rows = _sample(text, self.delimiter, complete=len(head) < _SAMPLE)[1:]
+        named = max((at for at, name in enumerate(header, 1) if name.strip()), default=0)
+        filled = max((at for row in rows for at, cell in enumerate(row, 1) if cell.strip()), default=0)
+        width = (
+            max(named, *(size for size, _ in Counter(map(len, rows)).most_common(1))) if rows else len(header)
+        )
+        header = header[:width]
+        return header, self._line, len(header) - min(max(named, filled), len(header)) if rows else 0
 
     def _bad_quotes(self, raw: bytes) -> Problem | None:
         """Return the problem of a record with text behind a closing quote."""
@@ -310,15 +325,21 @@ def _best(head: bytes) -> str | None:
     return best[2] if best[1] > 1 else None
 
 
-def _score(text: str, delimiter: str, *, complete: bool) -> tuple[float, int]:
-    """Return the share of the sampled records that have as many cells as the header, and the number of its cells."""
+def _sample(text: str, delimiter: str, *, complete: bool) -> list[list[str]]:
+    """Return the first records of ``text``, which ends within one unless it is ``complete``; none of another text than CSV."""
     sample = islice(csv.reader(text.splitlines(True), delimiter=delimiter), _MAX_SAMPLED + 1)
     try:
         rows = [row for row in sample if row]
     except csv.Error:
-        return 0.0, 0
+        return []
     if len(rows) > 1 and not complete and len(rows) <= _MAX_SAMPLED:
         rows.pop()  # cut off by the end of the sample
+    return rows
+
+
+def _score(text: str, delimiter: str, *, complete: bool) -> tuple[float, int]:
+    """Return the share of the sampled records that have as many cells as the header, and the number of its cells."""
+    rows = _sample(text, delimiter, complete=complete)
     if not rows or len(rows[0]) < 2:
         return 0.0, len(rows[0]) if rows else 0
     same = sum(len(row) == len(rows[0]) for row in rows)

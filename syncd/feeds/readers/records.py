@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -122,8 +123,8 @@ class FeedReader(ABC):
     Final only after the last record: ``declared`` is the number of records that the file says it has, if it says so.
     ``header`` has the CSV's cells as they are written. ``mended``: the file has the marks of a file of rejected rows
     (``syncd_errors``). ``withheld`` says why nothing may be archived from these records.
-    ``line_end``: whether the last record of a CSV has a line end; None in other formats. ``controls`` is the number of control
-    characters that were left out in recovery mode."""
+    ``nameless``: the numbers of the columns without a name that have values. ``line_end``: whether the last record of a CSV has a
+    line end; None in other formats. ``controls`` is the number of control characters that were left out in recovery mode."""
 
     format: Format
     delimiter: str | None = None
@@ -137,6 +138,7 @@ class FeedReader(ABC):
         self.mended = False
         self.withheld: str | None = None
         self.line_end: bool | None = None
+        self.nameless: set[int] = set()
         self.controls = 0
         self.bytes_read = 0
         self.number = options.before
@@ -168,6 +170,12 @@ class FeedReader(ABC):
         if self.controls:
             left_out = f"{plural(self.controls, 'control character')} {'was' if self.controls == 1 else 'were'} left out"
             yield "control_characters", f"{left_out} of the file: XML allows none but tab and line ends"
+        if self.nameless:
+            columns = ", ".join(map(str, sorted(self.nameless)))
+            yield (
+                "column_without_name",
+                f"columns that have values and no name are not used: column {columns}",
+            )
 
     def _chunks(self, skip: int = 0) -> Iterator[bytes]:
         """Yield the file in UTF-8, without its first ``skip`` bytes."""
@@ -195,24 +203,21 @@ class TableReader(FeedReader):
     def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
         super().__init__(source, options)
         self._keys: list[str] = []
+        self._nameless: list[int] = []
 
-    def _set_header(self, cells: list[str], line: int) -> None:
-        """Take the names of the columns. Raise FeedError ``limit_exceeded``; ``bad_header`` for empty or equal names."""
+    def _set_header(self, cells: list[str], line: int, spare: int = 0) -> None:
+        """Take the names of the columns, of which the last ``spare`` have neither name nor values. Raise FeedError
+        ``limit_exceeded``; ``bad_header`` if most columns have no name."""
         most = self._limits.columns
         if len(cells) > most:
             raise over_limit("columns", f"{len(cells)} columns, more than {most}", line=line)
-        keys = [header_key(name) for name in cells]
-        empty = [str(n) for n, key in enumerate(keys, 1) if not key]
-        twice = sorted(
-            {name.strip() for name, key in zip(cells, keys, strict=True) if keys.count(key) > 1} - {""}
-        )
-        faults = [f"column {', '.join(empty)} has no name"] if empty else []
-        if len(empty) * 2 > len(cells):
-            faults.append("the header must be the first line: if a title stands above it, remove the title")
-        faults += [f"more than one column is named {', '.join(map(repr, twice))}"] if twice else []
-        if faults:
-            raise FeedError("bad_header", "; ".join(faults), line=line)
+        keys = [header_key(name) for name in column_names(cells)]
+        empty = [str(n) for n, key in enumerate(keys[: len(keys) - spare], 1) if not key]
+        if len(empty) * 2 > len(cells) - spare:
+            advice = "the header must be the first line: if a title stands above it, remove the title"
+            raise FeedError("bad_header", f"column {', '.join(empty)} has no name; {advice}", line=line)
         self.header, self._keys = cells, keys
+        self._nameless = [at for at, key in enumerate(keys) if not key]
         self.mended = ERRORS in keys
 
     def _new(
@@ -225,6 +230,8 @@ class TableReader(FeedReader):
             detail = f"the row has {len(row)} cells, the header {len(self._keys)}"
             problem = Problem("", "ragged_row", detail, len(row))
         item = dict(zip(self._keys, row, strict=False))
+        if self._nameless and item.pop("", None) is not None and problem is None:
+            self.nameless.update(at + 1 for at in self._nameless if row[at].strip())
         kept = size + _CELL_SIZE * len(cells)
         return Record(self._next(), self._line, digest, item, problem, partial(list, cells), size=kept)
 
@@ -251,6 +258,19 @@ def seeded(*seeds: bytes | str) -> Callable[[bytes], bytes]:
         return state.digest()[:16]
 
     return digest
+
+
+def column_names(header: Sequence[str]) -> list[str]:
+    """Return the names by which a mapping finds the columns of a CSV. Of several columns with one name ``location`` they are
+    ``location[1]``, ``location[2]``."""
+    keys = [header_key(name) for name in header]
+    numbers: Counter[str] = Counter()
+    names = []
+    for name, key in zip(header, keys, strict=True):
+        numbers[key] += 1
+        once = key in ("", ERRORS) or keys.count(key) == 1
+        names.append(name if once else f"{name.strip()}[{numbers[key]}]")
+    return names
 
 
 def header_key(name: str) -> str:

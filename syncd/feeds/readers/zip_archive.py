@@ -166,6 +166,7 @@ class ZipReader(FeedReader):
         self.bytes_read = reader.bytes_read
         self.mended = self.mended or reader.mended
         self.withheld = self.withheld or reader.withheld
+        self.nameless |= reader.nameless
         if self.header is None:
             self.header = reader.header
         elif reader.header != self.header:

@@ -42,7 +42,8 @@ class NameSample:
     def names(self, reader: FeedReader) -> Names:
         """Return the names of the file, of which all records were read."""
         if reader.header is not None:
-            return Names(tuple(reader.header), frozenset(reader.header), complete=True)
+            columns = tuple(name for name in reader.header if name.strip())
+            return Names(columns, frozenset(columns), complete=True)
         usual = tuple(name for name, count in self._counts.items() if 2 * count >= self.records)
         return Names(usual, frozenset(self._counts), complete=self.records >= MIN_RECORDS)
 

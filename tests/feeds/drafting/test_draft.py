@@ -654,3 +654,32 @@ def test_a_status_is_found_by_its_name_or_its_values(
     assert statuses(draft, tmp_path / "feed") == expected
     unknown = {words[n] for words in columns.values() for n in range(4) if expected[n] == "?"}
     assert all(f'# "{word}" = ""' in draft.text for word in unknown)
+
+
+@pytest.mark.parametrize(("name", "rows"), [("trailing-comma.csv", 3), ("same-header-twice.csv", 3)])
+def test_a_file_with_an_empty_column_or_two_of_one_name_gets_a_draft_that_brings_all_rows_in(
+    name: str, rows: int
+) -> None:
+    draft = drafted(CASES / name)
+    result = findings(draft, CASES / name)
+    assert (result.read, result.good, result.rejected) == (rows, rows, 0)
+
+
+def test_the_draft_of_a_file_with_two_columns_of_one_name_takes_the_first(tmp_path: Path) -> None:
+    fields = written(drafted(CASES / "same-header-twice.csv"))["fields"]
+    assert "location[1]" in repr(fields)
+    assert "location[2]" not in repr(fields)
+
+
+def test_two_columns_of_one_name_are_an_error_only_if_the_mapping_uses_that_name(tmp_path: Path) -> None:
+    path = tmp_path / "feed.csv"
+    path.write_text("id,note,title,note\n1,x,Cook,y\n")
+    lines = 'employer = "Acme"\n[read]\nformat = "csv"\n[fields]\nreferenceId = "id"\ntitle = "{}"\n'
+    for column, code in (("title", None), ("note[2]", None), ("Note [2]", None), ("NOTE", "bad_header")):
+        feed = parse_feed("acme", lines.format(column), CATALOGUE, FeedDefaults())
+        if code is None:
+            assert checked(feed, path).read == 1
+            continue
+        with pytest.raises(FeedError, match=r"more than one column is named 'NOTE'.*'NOTE\[1\]'") as caught:
+            checked(feed, path)
+        assert caught.value.code == code

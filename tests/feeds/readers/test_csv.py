@@ -103,8 +103,6 @@ def test_a_rejected_csv_row_can_be_written_again_as_it_was():
 @pytest.mark.parametrize(
     ("text", "code", "word"),
     [
-        ("id,Title, title \n1,a,b\n", "bad_header", "title"),
-        ("id,,city\n1,a,b\n", "bad_header", "column 2"),
         ("Jobs of Acme,,,\nid,title,city,url\n", "bad_header", "the header must be the first line"),
         (",", "empty_file", "no header"),
         (",,\n\n, ,", "empty_file", "no header"),
@@ -131,3 +129,46 @@ def test_one_column_is_a_feed_if_the_setting_says_csv():
 
 def test_a_delimiter_setting_wins():
     assert items("a;b,c\n1;2,3\n", ReadSpec(delimiter=",")) == [{"a;b": "1;2", "c": "3"}]
+
+
+# -- columns without a name, and of one name ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,title,\n1,a,\n2,b,\n",
+        "id,title,,,,,\n1,a,,,,,\n2,b,,,,,\n",
+        "id,title,\n1,a\n2,b\n",
+        "id,,title\n1,,a\n2, ,b\n",
+        "id;title;\r\n1;a;\r\n2;b;",
+    ],
+)
+def test_columns_without_a_name_and_without_values_are_no_columns(text):
+    reader, got = read(text)
+    assert got == [({"id": "1", "title": "a"}, None), ({"id": "2", "title": "b"}, None)]
+    assert list(reader.warnings()) == []
+
+
+def test_a_column_without_a_name_that_has_values_is_not_used_and_a_warning():
+    reader, got = read("id,,title\n1,x,a\n2,,b\n")
+    assert [item for item, _ in got] == [{"id": "1", "title": "a"}, {"id": "2", "title": "b"}]
+    warning = ("column_without_name", "columns that have values and no name are not used: column 2")
+    assert list(reader.warnings()) == [warning]
+
+
+def test_a_row_that_has_a_cell_more_than_the_others_is_ragged_also_with_a_delimiter_at_the_end():
+    for text in ("id,title,\n1,a,\n2,b,c,\n", "id,title\n1,a\n2,b,\n", "id,title,\n1,a\n2,b,c,\n"):
+        assert [code for _, code in read(text)[1]][-1] == "ragged_row"
+
+
+def test_a_title_above_the_header_is_named_as_one():
+    error = fault("Jobs of Acme,,,\nid,title,city,date\n1,a,b,c\n")
+    assert error.code == "bad_header"
+    assert "if a title stands above it" in error.detail
+
+
+def test_several_columns_of_one_name_have_numbers():
+    reader, got = read("id,Place,title, place\n1,a,b,c\n")
+    assert got == [({"id": "1", "place[1]": "a", "title": "b", "place[2]": "c"}, None)]
+    assert reader.header == ["id", "Place", "title", " place"]

@@ -70,6 +70,12 @@ def test_cells_are_where_their_references_say():
     assert items(data) == [{"a": "", "b": "", "c": "", "d": "4"}, {"a": "", "b": "2", "c": "3", "d": ""}]
 
 
+def test_columns_without_a_name_are_not_used_and_those_of_one_name_have_numbers():
+    reader = reader_of(book({"Jobs": row("a", None, "b", "A ") + row(1, "x", 2, 3)}))
+    assert [record.item for record in reader] == [{"a[1]": "1", "b": "2", "a[2]": "3"}]
+    assert [code for code, _ in reader.warnings()] == ["column_without_name"]
+
+
 def test_a_row_with_more_cells_than_the_header_is_a_rejected_row():
     [good, bad] = reader_of(book({"Jobs": HEAD + row(1, "a", None, None) + row(2, "b", "c")}))
     assert (good.problem, bad.problem.code, bad.raw()) == (None, "ragged_row", ["2", "b", "c"])
@@ -94,8 +100,6 @@ def test_known_rows_are_recognised_by_their_digests():
 
 BAD = {
     "no header": (book({"Jobs": row("alone") + row("still alone")}), "bad_header"),
-    "a column without name": (book({"Jobs": row("a", None, "c")}), "bad_header"),
-    "two columns of a name": (book({"Jobs": row("a", "b", "A ")}), "bad_header"),
     "an empty sheet": (book({"Jobs": ""}), "empty_file"),
     "a missing text": (book({"Jobs": HEAD + '<row><c t="s"><v>7</v></c></row>'}), "not_well_formed"),
     "no number": (book({"Jobs": HEAD + "<row><c><v>many</v></c></row>"}), "not_well_formed"),
