@@ -143,6 +143,7 @@ async def test_each_offence_of_a_description_is_named_with_its_offset(api: ApiCl
         ("montreal, qc", "Montréal, QC"),
         ("MONTRÉAL, Quebec", "Montréal, QC"),
         ("Victoria, colombie-britannique", "Victoria, BC"),
+        ("Ile des Soeurs, qc", "Île-des-Sœurs, QC"),
         ("London", "London, ON"),
         ("cornwall", "Cornwall, ON"),
         ("  whitehorse ,yukon ", "Whitehorse, YT"),
