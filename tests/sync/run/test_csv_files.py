@@ -1,5 +1,5 @@
 """CSV files that look whole and are not: a quote that is never closed, and an end that is cut off
-(docs/feeds.md "How files are read")."""
+(docs/feeds.md "Formats and limits")."""
 
 from __future__ import annotations
 
