@@ -348,11 +348,12 @@ def run(number: int, path: Path) -> str:
         finally:
             check_places(reader, places, data)
         list(reader.warnings())
-        rejects.close()
     except FeedError as error:
         if not error.detail or (error.line is not None and error.line < 1):
             raise AssertionError("an error without words or with an impossible line") from error
         return error.code
+    finally:
+        rejects.close()
     return "whole"
 
 

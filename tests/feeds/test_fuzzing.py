@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 import zipfile
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -26,15 +26,14 @@ STRICT, LENIENT = ReadSpec(), ReadSpec(recover=True)
 def read(path: Path, data: bytes, spec: ReadSpec = STRICT) -> list[object]:
     """Return the items of a file on disk: of an element the text of its first child."""
     path.write_bytes(data)
-    rejects = RejectsWriter(path.with_suffix(".rejected"), spec)
     reader = open_reader(path, spec, FeedLimits())
-    rejects.start(reader)
-    found: list[object] = []
-    for record in reader:
-        rejects.add(record, [])
-        found.append(record.item if reader.format != "xml" else record.item[0].text)  # type: ignore[index]
-    rejects.close()
-    return found
+    items: list[object] = []
+    with closing(RejectsWriter(path.with_suffix(".rejected"), spec)) as rejects:
+        rejects.start(reader)
+        for record in reader:
+            rejects.add(record, [])
+            items.append(record.item if reader.format != "xml" else record.item[0].text)  # type: ignore[index]
+    return items
 
 
 def code_of(path: Path, data: bytes, spec: ReadSpec = STRICT) -> str:
