@@ -13,7 +13,7 @@ from tests.feeds import spreadsheets
 
 HEAD = ("id", "title", "ville", "texte", "lien")
 TEXT = "On cuisine chaque jour, <b>à l'heure</b> & bien."
-WRONG, RIGHT = "Paris, XX", "Québec, QC"
+WRONG, RIGHT = "Nulle part, XX", "Québec, QC"
 MAPPING = """
 [fields]
 referenceId = "{0}id"
