@@ -66,7 +66,7 @@ class ListQuery:
 
     @property
     def quick(self) -> bool:
-        """Whether the page is found within some tens of microseconds, for any number of jobs."""
+        """Return whether the page is found within some tens of microseconds, for any number of jobs."""
         return not self.q and self.page * self.page_size <= _NEAR
 
     def paging(self, total: int, address: str) -> tuple[dict[str, object], dict[str, str]]:

@@ -104,7 +104,7 @@ def _keep_edits(fields: dict[str, object], current: Job, known: Ownership) -> No
 
 
 def _by_service(current: Job) -> bool:
-    """Whether the service, and not a person, set the status of the job."""
+    """Return whether the service, and not a person, set the status of the job."""
     return current.status is Status.ARCHIVED and current.archived_by not in (None, ArchivedBy.PERSON)
 
 
@@ -155,7 +155,7 @@ def _date_without_renewal(current: Job, fields: dict[str, object]) -> tuple[date
 
 
 def _returns(current: Job, *, dated: bool) -> bool:
-    """Whether an archived job becomes active because its feed lists it. ``dated``: with a date of today or later."""
+    """Return whether an archived job becomes active because its feed lists it. ``dated``: with a date of today or later."""
     if current.status is not Status.ARCHIVED:
         return False
     if current.archived_by is ArchivedBy.MISSING:

@@ -27,7 +27,7 @@ class RunState(StrEnum):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more happens without a person. A held run has ended in this sense."""
+        """Return whether nothing more happens without a person. A held run has ended in this sense."""
         return self not in (RunState.CLAIMED, RunState.READING, RunState.APPLYING, RunState.ARCHIVING)
 
 
@@ -126,13 +126,13 @@ class Run:
 
     @property
     def is_success(self) -> bool:
-        """Whether the file was taken: one of its rows went in, or it had none, or it has the bytes of the last file."""
+        """Return whether the file was taken: one of its rows went in, or it had none, or it has the bytes of the last file."""
         taken = self.state in (RunState.SUCCEEDED, RunState.PARTIAL, RunState.UNCHANGED)
         return self.kind is RunKind.FILE and taken and (not self.counts.read or self.counts.went_in > 0)
 
     @property
     def proved_usable(self) -> bool | None:
-        """Whether something of the file was applied, or had been before. None: the run has not ended, or a person has to
+        """Return whether something of the file was applied, or had been before. None: the run has not ended, or a person has to
         decide."""
         match self.state:
             case RunState.SUCCEEDED | RunState.UNCHANGED:

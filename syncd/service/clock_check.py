@@ -62,7 +62,7 @@ class ClockCheck:
         self._wait_until: float | None = None
         self._last_seen = store.read(facts.last_seen)
         self._why = ""
-        #: Whether the doubt is that of a start with a gap.
+        #: True while the doubt is that of a start with a gap.
         self._gap = not self._is_near_last_seen(now) and not synchronised()
         if self._gap:
             self._wait(AFTER_GAP, f"the store last saw the time {self._last_seen:%Y-%m-%d %H:%M} UTC")

@@ -65,7 +65,7 @@ class Session(Executes, Protocol):
 
     @property
     def alive(self) -> bool:
-        """Whether a transaction is open."""
+        """Return whether a transaction is open."""
 
     def mark(self) -> int:
         """Return a number that rises with every row written."""

@@ -186,7 +186,7 @@ class Store:
 
     @property
     def recent_requests(self) -> bool:
-        """Whether requests of clients are being answered: a run does well to leave the processor to them."""
+        """Return whether requests of clients are being answered: a run does well to leave the processor to them."""
         return monotonic() - self._last_request < REQUEST_SECONDS or self.waiting_requests > 0
 
     # -- the search index --------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ class DropFile:
 
     @property
     def is_there(self) -> bool:
-        """Whether something still lies under the open file's name."""
+        """Return whether something still lies under the open file's name."""
         return folders.mode_of(self.entry, self.folder_fd) != 0
 
     def open(self) -> BinaryIO:

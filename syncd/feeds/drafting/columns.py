@@ -114,7 +114,7 @@ class Column:
 
     @property
     def is_near(self) -> bool:
-        """Whether the name has more in it than is compared: ``_id`` is near to ``id``."""
+        """Return whether the name has more in it than is compared: ``_id`` is near to ``id``."""
         return not re.split(r"[./@]", self.selector)[-1].isalnum()
 
     def rank(self, field: str) -> int | None:

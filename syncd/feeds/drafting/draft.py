@@ -81,7 +81,7 @@ class Trial:
 
     @property
     def has_one_page(self) -> bool:
-        """Whether all records lead to one address, which is then not that of a job."""
+        """Return whether all records lead to one address, which is then not that of a job."""
         return len(self.pages) == 1 and self.pages.total() == self.read > 1
 
     def add(self, body: Mapping[str, Any], problems: Sequence[Problem]) -> None:

@@ -174,7 +174,7 @@ class Mapping:
 
     @property
     def maps(self) -> bool:
-        """Whether it has ``[fields]``; without them the records are of the service's own shape."""
+        """Return whether it has ``[fields]``; without them the records are of the service's own shape."""
         return self._fields is not None
 
     def lookup_of(self, field: str) -> str | None:

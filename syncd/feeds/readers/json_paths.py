@@ -229,7 +229,7 @@ class ObjectOfObjects:
 
     @property
     def alike(self) -> bool:
-        """Whether most of the objects share a name, so that they may be records."""
+        """Return whether most of the objects share a name, so that they may be records."""
         return self.objects > 1 and any(count * 3 >= self.objects * 2 for count in self.names.values())
 
 

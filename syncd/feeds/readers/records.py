@@ -159,7 +159,7 @@ class FeedReader(ABC):
 
     @property
     def encoding_guessed(self) -> bool:
-        """Whether the file is not UTF-8, and nothing names its encoding."""
+        """Return whether the file is not UTF-8, and nothing names its encoding."""
         return self.source.guessed
 
     def warnings(self) -> Iterator[tuple[str, str]]:

@@ -107,7 +107,7 @@ class RunSummary(NamedTuple):
 
     @property
     def waits(self) -> bool:
-        """Whether the run goes on, or is held."""
+        """Return whether the run goes on, or is held."""
         return self.state in _WAITING_STATES
 
     @property

@@ -264,8 +264,8 @@ class FileRun:
 
     @property
     def reports_rows(self) -> bool:
-        """Whether the run reports the faults of the file. It does not where its rows were applied before it was approved: the
-        faults of that time are its report."""
+        """Return whether the run reports the faults of the file. It does not where its rows were applied before it was approved:
+        the faults of that time are its report."""
         return not self.approved or self.run.holds is HoldScope.ALL
 
     def unknown(self) -> UnknownValues:

@@ -55,6 +55,17 @@ def test_a_date_of_posting_alone_makes_no_schema_org() -> None:
     ]
 
 
+def clerk(n: int) -> dict[str, object]:
+    """Return a record of a job without an address to apply at."""
+    return {
+        "id": n,
+        "title": f"Clerk {n}",
+        "description": "Serves customers.",
+        "city": "Laval",
+        "province": "QC",
+    }
+
+
 @pytest.mark.parametrize("keys", [("@type", "jobLocation"), ("hiringOrganization", "jobLocation")])
 def test_two_of_its_own_keys_make_a_schema_org(keys: tuple[str, str], tmp_path: Path) -> None:
     place = {"address": {"addressLocality": "Laval", "addressRegion": "QC"}}
@@ -132,17 +143,7 @@ def test_the_address_of_a_publisher_is_not_the_address_to_apply_at() -> None:
 def test_an_address_that_is_of_another_or_always_the_same_is_left_open(
     name: str, address: str, tmp_path: Path
 ) -> None:
-    jobs = [
-        {
-            "id": n,
-            "title": f"Clerk {n}",
-            "description": "Serves customers.",
-            "city": "Laval",
-            "province": "QC",
-        }
-        | {name: address.format(n=n)}
-        for n in range(4)
-    ]
+    jobs = [clerk(n) | {name: address.format(n=n)} for n in range(4)]
     for n, content in enumerate(each_format(jobs)):
         path = tmp_path / str(n)
         path.write_text(content)
@@ -153,14 +154,7 @@ def test_an_address_that_is_of_another_or_always_the_same_is_left_open(
 
 def test_the_parent_of_an_address_counts_and_one_mailbox_for_all_is_taken(tmp_path: Path) -> None:
     jobs = [
-        {
-            "id": n,
-            "title": f"Clerk {n}",
-            "description": "Serves customers.",
-            "city": "Laval",
-            "province": "QC",
-        }
-        | {"publisher": {"url": f"https://ats.example/{n}"}, "contactEmail": "jobs@acme.example"}
+        clerk(n) | {"publisher": {"url": f"https://ats.example/{n}"}, "contactEmail": "jobs@acme.example"}
         for n in range(4)
     ]
     (tmp_path / "f").write_text(json.dumps(jobs))

@@ -225,18 +225,18 @@ class TidyPlace(NamedTuple):
 
     @property
     def certain(self) -> bool:
-        """Whether the place needs no note."""
+        """Return whether the place needs no note."""
         return self.named and not self.doubted and not (self.bare and self.known is None)
 
     @property
     def doubted(self) -> bool:
-        """Whether the place may as well be abroad."""
+        """Return whether the place may as well be abroad."""
         return (self.bare or self.country is not None) and not self.in_canada
 
     @property
     def abroad(self) -> bool:
-        """Whether the text names a state of the USA or another country after the city: "MA", "MA 02110", "Massachusetts, USA",
-        "Royaume-Uni". "CA" is California only after one of its large cities, else Canada."""
+        """Return whether the text names a state of the USA or another country after the city: "MA", "MA 02110",
+        "Massachusetts, USA", "Royaume-Uni". "CA" is California only after one of its large cities, else Canada."""
         return not self.in_canada and _is_abroad(self.text)
 
 
