@@ -7,8 +7,6 @@ three moments of its reading a file of 21 to 23 rows of another feed. Its time i
 2 s for which a file must be unchanged. ``syncd runs revert`` then reverts the large run, beside the daemon.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

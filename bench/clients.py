@@ -4,8 +4,6 @@ A request is a template with ``%d`` or ``%06d`` in the place of a random number.
 if there is one, makes each body different. ``%06d`` keeps the length, and so the Content-Length, the same.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

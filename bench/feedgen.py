@@ -4,8 +4,6 @@ A row depends on its number alone. It has about 3.3 KB, most of it HTML that the
 that the API refuses. ``--changed``: 2 % of the rows have another title and text, 1 % are gone, 1 % are new.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

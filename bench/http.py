@@ -19,8 +19,6 @@ removed if they are there. The line "on PostgreSQL" compares the two.
 is on disk (``synchronous=FULL``) before it is answered, in syncd and in the FastAPI server.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -11,8 +11,6 @@ of the first import goes. ``--store`` also measures a store on PostgreSQL, besid
 may make databases. The database ``syncd_bench`` is made there, and removed if there is one.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -10,8 +10,6 @@ fail: the script ends with 1 if one does, or if a job is missing at the end. The
 cores.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The jobs are those of ``scale_stores.py``; what the feeds own, runs, rejected ro
 come on top. Only the entry "created" of each job in the history is written in bulk.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial

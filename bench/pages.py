@@ -10,8 +10,6 @@ of the daemon, per request: on a busy machine it says more than the time. Goal: 
 to one that is open while nothing happens (a 304) under 3 ms. A line over a goal has a "!"; JSON is whole and may be larger.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

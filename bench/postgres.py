@@ -1,7 +1,5 @@
 """A new database for a bench on PostgreSQL."""
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
 NAME = "syncd_bench"

@@ -6,8 +6,6 @@
 10,000 rows. Compare figures within one run only. Each measure runs in a child process of its own; the median counts.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

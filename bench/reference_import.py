@@ -6,8 +6,6 @@ of cache, a checkpoint every 80 MB). It writes no report, merges nothing, keeps 
 ``feedgen`` wrote.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import sqlite3

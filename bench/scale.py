@@ -12,8 +12,6 @@ ratio of a million jobs to 10,000. The totals show where the answer is larger, t
 ``syncd_scale_…`` are made there, and stay there; without ``--folder`` the next run makes them again.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The schema and the rows, with their search column, are the store's own; the tota
 what the store would have kept. History is left out: nothing that is measured reads it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta

@@ -1,8 +1,6 @@
 """All exceptions that syncd raises on purpose, and ``Problem``, one fault of an input. Exceptions carry values; the edges (api,
 console, cli, reports) make texts of them. ``syncd.web.problems`` has the HTTP status of each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache

@@ -3,8 +3,6 @@
 Modules log with ``structlog.get_logger()`` and a name of ``Event``; this module sets up how the lines are written.
 Records of the standard ``logging`` module, which libraries use, get the same form."""
 
-from __future__ import annotations
-
 import asyncio
 import atexit
 import json

@@ -1,8 +1,6 @@
 """Files that people write: settings, files of feeds, secrets. Anything may lie in their place, and nothing of it may hang or
 fill the memory."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

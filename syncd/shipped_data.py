@@ -1,8 +1,6 @@
 """The data files that ship with the program, in ``syncd/data``: Canadian places, and the entries of the catalogues. The README
 beside them describes both."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib.resources import files
 from typing import NamedTuple

@@ -8,8 +8,6 @@ A setting is declared once, as a field of the frozen dataclass that holds its va
         every: timedelta = setting(DURATION, "7d", "the age of publishDate at which autoRefresh renews it")
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace

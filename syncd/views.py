@@ -1,7 +1,5 @@
 """Feeds, runs, plans and jobs as commands, the operator's pages and ``--json`` show them (docs/operations.md "JSON output")."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo

@@ -1,8 +1,6 @@
 """How much the tests try: all of it where ``TESTS_WHOLE`` is set, as in the nightly run (``.ci/nightly``), and else as much as a
 developer waits for."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from typing import NoReturn

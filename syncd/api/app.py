@@ -1,7 +1,5 @@
 """The application of the API: its addresses, and the middleware as the settings ask for it."""
 
-from __future__ import annotations
-
 from aiohttp import web
 from aiohttp.typedefs import Handler
 

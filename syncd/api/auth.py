@@ -1,8 +1,6 @@
 """Authentication: API-Key header → employer (docs/specification.md 5). A good key is remembered for less than a second, so a
 revocation takes effect within one. The times of use are written in batches."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence

@@ -1,8 +1,6 @@
 """The endpoints of position types, categories, salary periods, routing types and locations (docs/api.md "Catalogues"). A retired
 entry is not in the list, but is found by its id, because jobs may have it."""
 
-from __future__ import annotations
-
 from aiohttp import web
 from aiohttp.typedefs import Handler
 

@@ -1,8 +1,6 @@
 """``/docs``, an interactive page for the OpenAPI document, to which the ``type`` of a problem leads, and ``openapi.json`` itself.
 The viewer (Swagger UI, see NOTICE) is in the package, so the page needs no network. No key is needed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from html import escape

@@ -1,8 +1,6 @@
 """Idempotency-Key on POST (docs/api.md "Methods and addresses"): a repeated request gets the first answer again. The answer is
 stored in the transaction of the write. A request that failed has changed nothing and may be sent again."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

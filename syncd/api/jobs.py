@@ -1,7 +1,5 @@
 """The endpoints of jobs (docs/specification.md 4), one function each: parse, check, one call of the store, render."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial

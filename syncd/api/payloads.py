@@ -2,8 +2,6 @@
 
 The objects of catalogue entries are made once and shared between answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple

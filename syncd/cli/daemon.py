@@ -1,7 +1,5 @@
 """``syncd reload`` and ``syncd notify test``."""
 
-from __future__ import annotations
-
 import json
 import sys
 from http.client import HTTPConnection, HTTPException

@@ -3,8 +3,6 @@
 Everything works as it does in production: the settings are a file, the daemon is `syncd serve`, files are renamed into the drop
 folder, and the runs that are shown come from the store."""
 
-from __future__ import annotations
-
 import os
 import select
 import shutil

@@ -1,7 +1,5 @@
 """``syncd feed new``: drafts the file of a feed from real data of the feed, and opens its folder to its partner."""
 
-from __future__ import annotations
-
 import grp
 import os
 from collections.abc import Sequence

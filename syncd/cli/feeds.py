@@ -1,7 +1,5 @@
 """``syncd feed list``, ``pause``, ``resume``, ``show`` and ``check``."""
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """``syncd init`` makes a complete installation in a folder; ``syncd check`` finds every fault of one before the daemon starts."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shlex

@@ -1,8 +1,6 @@
 """Results of commands: exit codes; aligned columns for people, JSON for programs. Results go to standard output, remarks to
 standard error."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import sys

@@ -1,7 +1,5 @@
 """Runs, plans and parts of reports as texts for a terminal."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict

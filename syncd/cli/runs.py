@@ -1,7 +1,5 @@
 """``syncd runs`` and ``syncd runs show``."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """``syncd backup`` and ``syncd restore``, of a store in a file, and ``syncd store copy``."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The beginning of nearly every command: the right user, an open store."""
 
-from __future__ import annotations
-
 import gc
 import os
 from collections.abc import Iterator

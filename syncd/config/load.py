@@ -1,7 +1,5 @@
 """From file and environment to Settings. Strict: all faults of all sources are raised at once."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The settings of ``[notify]``: who is notified, of what and when."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

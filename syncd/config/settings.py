@@ -1,7 +1,5 @@
 """The settings of the service, each declared once. Their values are frozen and checked, with absolute paths."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import time, timedelta

@@ -1,7 +1,5 @@
 """Actions of the operator, in threads of their own, because a run may take minutes: decisions on runs, and previews of files."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import tempfile

@@ -1,8 +1,6 @@
 """Adds the pages to an application: each address goes through the gate, and every answer has the headers that keep a browser
 safe. The login is here, too."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any

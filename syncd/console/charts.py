@@ -1,8 +1,6 @@
 """Charts as SVG that the server makes; bars are in the templates. Colours are classes of the stylesheet; each chart comes with
 its numbers in words."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

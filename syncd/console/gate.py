@@ -2,8 +2,6 @@
 
 Sessions are kept in memory: a restart, and so a new token, ends all of them."""
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """Templates, static files, and the filters for numbers, times, sizes and states. Everything that a page loads is in the
 package, and its address changes with its contents."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, tzinfo

@@ -1,7 +1,5 @@
 """The rules of job postings, pure: jobs, bodies, changes and rows of feeds. Nothing here reads a clock or a database."""
 
-from __future__ import annotations
-
 from syncd.domain.body import check_body, check_reference, other_job
 from syncd.domain.catalogue import (
     MAX_CATEGORY_NAME,

@@ -1,8 +1,6 @@
 """The rules for a body by itself (docs/specification.md 2, 4.2 and 8; docs/api.md "Reading a body"), the same for requests
 and for rows of feeds. ``decide`` checks the rules that only the merged job can break."""
 
-from __future__ import annotations
-
 from syncd.domain.catalogue import Catalogue
 from syncd.domain.field_readers import MAX_PROBLEMS, READERS, unknown_field
 from syncd.domain.job import JobInput, Moment

@@ -3,8 +3,6 @@
 Text decoded twice is found by the pairs of characters into which the bytes of UTF-8 turn in another encoding: "Ã©" for é. A
 table of pairs, and not of characters: each of these is a letter or sign that people use."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from html import unescape

@@ -1,7 +1,5 @@
 """Decisions as values: the result of one input, one feed row or one missing job."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field

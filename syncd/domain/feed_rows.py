@@ -4,8 +4,6 @@ implies, the feed that may write, the edits of people that stay, the action as w
 With ``on_api_edit = "keep"`` digests of field values (docs/reconciliation.md "Edits through the API") show the fields that a
 person has changed since a feed last wrote them, and whether the feed's own value has changed since."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal

@@ -1,8 +1,6 @@
 """Readers of the fields of a job, one for each kind of field (docs/api.md "Reading a body"). A reader takes a value as it was
 sent, and returns it typed, or FAULT after it has added the problems."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache, partial
 from typing import Any

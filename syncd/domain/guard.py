@@ -1,7 +1,5 @@
 """The effects of a plan that a person has to approve first (docs/reconciliation.md "When a run stops short")."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from syncd.domain.decisions import Hold, PlanCounts

@@ -1,8 +1,6 @@
 """Description HTML (docs/specification.md 2.6): a strict token grammar, read as the tokenizer of a browser reads it, in a time
 that is linear in the length of the text. One regular expression accepts most texts; only where it stops is a token read."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A job posting as the values that every other package uses (docs/specification.md 2)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal

@@ -4,8 +4,6 @@
 A layer has one table by *kind*, not by field: how a value of that kind is checked (domain), stored, answered, mapped,
 exported. docs/architecture.md "How to add a field" lists the steps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from datetime import date
 from enum import Enum

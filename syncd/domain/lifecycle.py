@@ -1,8 +1,6 @@
 """The life of a job (docs/specification.md 3; docs/api.md "Statuses"): create, merge an update, change the status,
 publish again, archive, revert. The only place where a status, a publish date or a close date is set."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any, cast

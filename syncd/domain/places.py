@@ -1,8 +1,6 @@
 """Locations as people write them: "City", "City, PC" or "City PC" (docs/specification.md 4.2; docs/api.md "Locations"). The
 store knows whether a place exists and how it is spelled."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The operator's decisions for a feed: its limits and habits (docs/reconciliation.md "When a run stops short")."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Literal
 

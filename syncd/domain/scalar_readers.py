@@ -3,8 +3,6 @@
 A reader returns the typed value, or FAULT after it has added to ``problems``. Numbers arrive as int or Decimal; a float is
 refused, because it has lost digits already. Of an address only the writing is checked."""
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from datetime import date

@@ -1,7 +1,5 @@
 """Texts compared without case, accents and typographic variants, and names compared for a likely misspelling."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable

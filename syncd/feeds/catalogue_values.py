@@ -1,8 +1,6 @@
 """Values of feeds for entries of a catalogue: the ids that they mean, and those that no catalogue and no lookup has, counted and
 as lines for the feed's own file."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass

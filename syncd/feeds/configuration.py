@@ -2,8 +2,6 @@
 
 Without ``preset`` and ``[fields]`` the feed has the service's own shape. ``NAME = false`` removes a field of the preset."""
 
-from __future__ import annotations
-
 import codecs
 import hashlib
 import json

@@ -6,8 +6,6 @@ name it.
 Indeed XML and schema.org JobPosting as JSON-LD are for the public. A confidential job does not name its employer. These formats
 lack automatic renewal, drafts, and the second application address."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Plain text from a feed: empty values, numbers, booleans, control characters."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 

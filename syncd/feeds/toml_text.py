@@ -1,7 +1,5 @@
 """Values as TOML text, for files that people read and go on writing."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from textwrap import wrap

@@ -1,7 +1,5 @@
 """XML records: children by local name in one pass, XPath where a name is not enough."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache

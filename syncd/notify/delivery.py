@@ -2,8 +2,6 @@
 
 A message that was accepted is marked at once. After a SIGKILL between the two it is sent again, with the same id."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Notifies everybody who is configured, for as long as the daemon runs; a daily summary too, if it is wanted."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping

@@ -1,7 +1,5 @@
 """The ways to a receiver: the webhook, a signed POST of JSON, and e-mail, as plain text and as HTML."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import hmac

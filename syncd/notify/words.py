@@ -1,8 +1,6 @@
 """The words of a notice for a person: the event, the present state, the things to do (``words.toml``). Values of partners are
 untrusted: they are shown on one line, without characters that hide or turn other text."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 import unicodedata

@@ -1,8 +1,6 @@
 """The check whether the time of the system can be trusted, or has just been set (docs/reconciliation.md "Crash, fault and
 race")."""
 
-from __future__ import annotations
-
 import ctypes
 import threading
 import time

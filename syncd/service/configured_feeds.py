@@ -1,8 +1,6 @@
 """The feeds as they are configured: their files, with their employers and identities in the store; and the importer that runs
 files of them as the settings say."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

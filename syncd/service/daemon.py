@@ -2,8 +2,6 @@
 
 The API and the timers run on its event loop, the worker and the watcher in threads. They meet in the store."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

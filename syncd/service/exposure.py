@@ -1,8 +1,6 @@
 """Files and folders that other users of the machine can read or write although they are not theirs (docs/operations.md
 "Partners"). Each fault is one line: the setting, the path, the fault, and the command that mends it."""
 
-from __future__ import annotations
-
 import grp
 import os
 import pwd

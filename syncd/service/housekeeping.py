@@ -1,8 +1,6 @@
 """Timers of the daemon: jobs are refreshed and closed by the calendar, data older than ``keep_history`` is deleted, feeds that
 have gone silent or cannot be used are reported, the search index is kept up to date."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping

@@ -1,8 +1,6 @@
 """The addresses of the daemon, which are sockets that systemd passes (socket activation) or its own; and the application behind
 the operator's."""
 
-from __future__ import annotations
-
 import errno
 import os
 import socket

@@ -3,8 +3,6 @@
 Runs, rows and refreshes are those of this process since it started. Jobs and last successes are read from the store,
 whichever process made them."""
 
-from __future__ import annotations
-
 from collections import Counter as Counts
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Limits and settings of this process: open files, of which each connection is one, and the Python interpreter."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import gc

@@ -1,7 +1,5 @@
 """Opens the store that the settings name. Imports nothing else of the service: a command that only reads starts fast."""
 
-from __future__ import annotations
-
 from syncd.config import Settings
 from syncd.domain import Catalogue
 from syncd.store import Database, Store, database_at, facts

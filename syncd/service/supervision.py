@@ -1,8 +1,6 @@
 """Readiness of the daemon, the answer of ``/readyz``, and its notifications to systemd (sd_notify): ready, status, watchdog,
 stopping. Without systemd these do nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket

@@ -1,7 +1,5 @@
 """The threads that run the worker: on a hint, when a file that settles may be complete, and at every rescan."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator

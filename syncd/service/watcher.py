@@ -1,7 +1,5 @@
 """Watches the drop folder and calls ``hint`` when something happens there. The inbox decides whether a file is complete."""
 
-from __future__ import annotations
-
 import math
 import os
 import threading

@@ -4,8 +4,6 @@ The source is only read, at one moment. The target gets everything in one transa
 table is read back and has the same number of rows and the same digest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice

@@ -1,7 +1,5 @@
 """Employers: added and found by the operator. Their names are unique."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 from sqlmodel import col
 

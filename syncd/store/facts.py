@@ -1,7 +1,5 @@
 """Facts of the store about itself, by name; among them the catalogue entries that were ever configured."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import msgspec

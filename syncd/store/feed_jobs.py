@@ -4,8 +4,6 @@
 mark off. So the questions of a re-sync are answered without reading a job.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date

@@ -1,7 +1,5 @@
 """Feeds: their identity, and their memory from one run to the next (docs/reconciliation.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
 

@@ -1,7 +1,5 @@
 """API keys: made, shown once, looked up by their hash, revoked. The plain key is never stored."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 A receiver (``way``) is ``webhook`` or ``email:ADDRESS``. A notice is in its outbox from ``collect`` on, and is marked when it is
 sent. A receiver gets the notices that are written after it was configured."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta

@@ -4,8 +4,6 @@ Shipped places come first, compared without case, accents or punctuation; "City"
 not shipped belongs to its employer: ``apply`` adds it with the first job that has it, and the same text finds it again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256

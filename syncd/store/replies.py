@@ -1,7 +1,5 @@
 """First answers to requests with an Idempotency-Key, kept for each API key (docs/api.md "A POST that can be repeated")."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 

@@ -1,7 +1,5 @@
 """The results of a run beside jobs: refused rows, warnings, unknown values; and the plan of a held run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

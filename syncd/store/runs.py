@@ -1,7 +1,5 @@
 """The log of runs: one row for each reconciliation."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import cache

@@ -3,8 +3,6 @@
 Alembic is imported only when there is something to migrate: it takes longer to load than a store takes to open.
 """
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 

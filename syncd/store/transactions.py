@@ -1,7 +1,5 @@
 """A transaction, which every function of the store takes first, and the connections on which functions read."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor

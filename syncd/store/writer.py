@@ -17,8 +17,6 @@ have run. A loop that is answered at once reads and answers while they run, take
 statement, and has nothing left to do while the disk is flushed; answered later, it works while that goes on.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections import deque

@@ -4,8 +4,6 @@ A partner may put anything under any name into ``done/`` and ``failed/``, at any
 each file is written in a folder that only syncd's user can enter, and then moved. Nothing there is opened, followed, waited
 for or overwritten, except earlier reports of syncd's own."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

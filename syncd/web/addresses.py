@@ -1,8 +1,6 @@
 """Absolute addresses of the service, and the address of the client: that of the connection, or the one that trusted proxies
 report."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import lru_cache

@@ -1,8 +1,6 @@
 """The body of a request: media type, size, time, then strict JSON. Every fault is a ``Refusal``. Numbers with a fraction or an
 exponent become exact Decimals. A large body is parsed and judged in a thread, while the event loop serves others."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

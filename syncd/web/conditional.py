@@ -1,8 +1,6 @@
 """The representation that a client prefers, entity tags, and the preconditions that name them (RFC 9110, sections 12.5.1, 8.8.3
 and 13). A tag is a digest of the representation: it changes exactly when the answer does. No answer has a Last-Modified."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

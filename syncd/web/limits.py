@@ -1,7 +1,5 @@
 """The limits of a server: sizes of requests, time-outs, numbers of connections."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Protocol
 

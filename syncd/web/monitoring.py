@@ -1,8 +1,6 @@
 """``/healthz`` (the process answers), ``/readyz`` (the service can serve), ``/metrics`` (for Prometheus) and ``/reload``, on the
 API's address or the operator's. They need no API key; the last two need the operator's token."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Errors as ``application/problem+json`` (RFC 9457). Only this module knows the status of an error."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

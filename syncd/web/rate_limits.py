@@ -4,8 +4,6 @@
 A quota is a token bucket: a number of requests in a window of time, refilled evenly. All times are whole nanoseconds of a
 monotonic clock, never rounded, so a promise (one more request after this time) holds."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Hashable
 

@@ -1,7 +1,5 @@
 """The API over a real store in a temporary folder, reached through real sockets on 127.0.0.1."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """The check of answers against the served OpenAPI document."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Raw connections to the API."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from contextlib import suppress

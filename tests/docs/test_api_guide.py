@@ -1,8 +1,6 @@
 """docs/api.md: its commands, run in one shell against a real server, print what it shows; its client works; and it has every
 operation and every code."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

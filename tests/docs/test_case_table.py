@@ -1,7 +1,5 @@
 """The case tables (docs/reconciliation.md "The case table"): the code decides each cell as the document shows it."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path

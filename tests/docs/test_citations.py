@@ -3,8 +3,6 @@
 Code, tests and documents cite a rule by document and section: ``docs/specification.md 2.6`` or ``docs/api.md "Statuses"``.
 Several sections are joined by commas, "and" or "to". Documents also link to each other, with or without an anchor."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """Plain English: words, clauses and names that code and documents do not use (docs/glossary.md has the words that they
 use)."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

@@ -1,7 +1,5 @@
 """docs/architecture.md names files, names and packages that exist."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

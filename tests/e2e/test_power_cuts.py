@@ -1,7 +1,5 @@
 """Power cuts at random moments of commits (power_cuts.py). ``TESTS_CUTS`` says how many."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

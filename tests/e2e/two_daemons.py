@@ -2,8 +2,6 @@
 restarted once, and clients write through the API of both. Then each file must have run exactly once to its end, no write that
 was acknowledged may be lost, and what the feeds own must be as one daemon makes it that nobody disturbs."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

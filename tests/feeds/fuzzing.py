@@ -6,8 +6,6 @@ Each file is read from disk, mapped, checked and packed as in a run, and some ar
 a FeedError, and the records are in their places. Another error is printed with the number that makes the same file again
 (``damaged(number)``), and the program ends with 1."""
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import io

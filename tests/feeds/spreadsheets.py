@@ -1,7 +1,5 @@
 """Spreadsheets (.xlsx) for tests, as Excel writes them: shared texts, styles, gaps between cells."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from xml.sax.saxutils import escape

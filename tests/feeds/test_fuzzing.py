@@ -1,8 +1,6 @@
 """Files that are damaged at random: nothing but a FeedError leaves a reader or a mapping. The files on which an error of another
 kind was found once are tried by hand."""
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """HTTP answers as text, and the requests that read everything the scenario left."""
 
-from __future__ import annotations
-
 import json
 import re
 

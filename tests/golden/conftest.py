@@ -1,7 +1,5 @@
 """The scenario runs once per test session; most tests read what it left."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -2,8 +2,6 @@
 
 ``TESTS_GOLDEN=write pytest tests/golden``, in one process, writes the files instead of comparing with them."""
 
-from __future__ import annotations
-
 import csv
 import difflib
 import io

@@ -2,8 +2,6 @@
 
 It was written once, by that version, and is never written again. It proves that a later version can continue from it."""
 
-from __future__ import annotations
-
 import json
 import tarfile
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The rows of a store, read with SQLite directly."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ It has two employers; valid, rotated and revoked keys; five feeds in four format
 in, one of them still held; jobs of which every field was changed by a person and by a feed, and jobs that were refreshed,
 closed, archived and deleted; and an answer that is kept for an Idempotency-Key."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

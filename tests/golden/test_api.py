@@ -1,7 +1,5 @@
 """The answers of the API: status, headers and body, byte for byte. The prose of problems is masked."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

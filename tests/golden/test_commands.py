@@ -1,7 +1,5 @@
 """The ``--json`` output of every command: members, their order and values. Prose, API keys and times of use are masked."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

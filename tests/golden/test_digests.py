@@ -1,7 +1,5 @@
 """Fingerprints and digests, which are compared between runs and between versions."""
 
-from __future__ import annotations
-
 import gzip
 import zipfile
 from pathlib import Path

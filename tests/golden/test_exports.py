@@ -1,7 +1,5 @@
 """``syncd export`` in every format, byte for byte."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.golden.golden import same, same_json

@@ -1,7 +1,5 @@
 """The history of jobs, as rows and as the API answers it, and the other rows of the store."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

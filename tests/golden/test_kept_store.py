@@ -2,8 +2,6 @@
 
 The other modules here compare its jobs, lists, searches, histories, runs and exports with the current version's."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

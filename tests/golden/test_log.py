@@ -1,7 +1,5 @@
 """The log: names of events, their fields in order, and the values that do not depend on the time."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

@@ -1,7 +1,5 @@
 """The files that a run writes: the report as JSON and as HTML, and the file of rejected records."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

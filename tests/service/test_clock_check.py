@@ -1,8 +1,6 @@
 """A clock that jumps (docs/reconciliation.md "Crash, fault and race"): until the time can be trusted, no job is closed or
 refreshed."""
 
-from __future__ import annotations
-
 import ctypes
 from datetime import datetime, timedelta
 from pathlib import Path

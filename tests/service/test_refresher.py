@@ -3,8 +3,6 @@
 Jobs are refreshed to the instant and closed to the day of the time zone of the service; what is overdue is done once; the
 history and the log have it."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo

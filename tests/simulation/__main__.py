@@ -3,8 +3,6 @@
 It plants faults in the product, one at a time (all of them, or those that are named), and prints for each the seed that finds it.
 ``pytest tests/simulation --schedules 50000`` runs the schedules of many seeds."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -1,8 +1,6 @@
 """Who acts on the service: partners drop files, clients send requests, operators give commands. Each method that a schedule
 may name is a step."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Callable

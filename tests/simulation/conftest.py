@@ -1,7 +1,5 @@
 """The options of the simulation."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.amounts import WHOLE

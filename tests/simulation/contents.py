@@ -1,7 +1,5 @@
 """The files that partners send: from a short description to bytes, and what the law makes of these bytes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

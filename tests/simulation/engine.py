@@ -1,8 +1,6 @@
 """The simulated processes: the daemon, and a command beside it. What they are made of is the product's own; this module is
 the one that knows how it is put together."""
 
-from __future__ import annotations
-
 import shutil
 import threading
 from collections.abc import Collection, Iterator

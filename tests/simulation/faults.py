@@ -1,7 +1,5 @@
 """Faults of the system: which calls they concern, for how long, and of which feed."""
 
-from __future__ import annotations
-
 import errno
 import os
 import random

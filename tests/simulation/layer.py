@@ -14,8 +14,6 @@ simulated: the store's writer runs in the thread of its caller.
 What differs from run to run on a real system is made the same: the order of ``os.listdir``, random names, the times of files
 (a clock of the simulation), the pauses between tries."""
 
-from __future__ import annotations
-
 import builtins
 import ctypes
 import errno

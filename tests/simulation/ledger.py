@@ -1,8 +1,6 @@
 """What is known of files and runs while a schedule goes on, and what must be true of them
 (docs/reconciliation.md "Crash, fault and race")."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping

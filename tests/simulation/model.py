@@ -8,8 +8,6 @@ breaks the law.
 
 What a row and a request result in is decided by the model of the property test of the law."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

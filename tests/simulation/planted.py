@@ -3,8 +3,6 @@ make in a change: a step that is left out, an order that is exchanged, a case th
 
 A fault that is not found within a thousand schedules says that the generator or the invariants are too weak."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace

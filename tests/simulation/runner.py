@@ -1,7 +1,5 @@
 """Runs schedules by their seeds, and shortens the steps of one that fails."""
 
-from __future__ import annotations
-
 import tempfile
 import traceback
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What all who act in a schedule share: the folders, the clocks, the layer, the ledger."""
 
-from __future__ import annotations
-
 import sqlite3
 import sys
 from collections.abc import Collection, Iterator, MutableMapping

@@ -1,7 +1,5 @@
 """Schedules at random: what partners, people, the clock and the system do, step by step. A seed gives the same steps for ever."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The service in a schedule: it starts, works when something is due, dies, and is started again."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress

@@ -1,7 +1,5 @@
 """One schedule, carried out: partners, people and the system act on the service, step by step, and the law is checked."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Collection
 from contextlib import ExitStack

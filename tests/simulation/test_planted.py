@@ -1,7 +1,5 @@
 """The schedules find what is wrong: each fault that is planted in the product breaks a schedule that is known to find it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

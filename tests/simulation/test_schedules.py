@@ -1,7 +1,5 @@
 """The law and the invariants of docs/reconciliation.md "Crash, fault and race", after schedules at random."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A job board: a store with one employer, and an importer that runs the files of the employer's feeds."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

@@ -1,7 +1,5 @@
 """The fixtures of the tests that reconcile files (board.py)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs commands of syncd in a process of their own, and says how much memory they took."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

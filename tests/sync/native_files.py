@@ -1,7 +1,5 @@
 """Native files in XML and CSV of the rows that ``Board.row`` makes."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Sequence

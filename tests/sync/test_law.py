@@ -7,8 +7,6 @@ sends the requests of the law to a real HTTP API, one row after the other. Betwe
 and days pass. Files come in another order, truncated, or with fewer rows, and feeds with other settings write to the jobs
 of the same employer. Both stores must give the same answers to every GET, except for ids."""
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import itertools

@@ -5,8 +5,6 @@ these are archived, and nobody owns them. With changes between, a field is put b
 Files of four feeds, edits and deletions through the API and reverts of any earlier run, reverts among them, follow one
 another at random. What a revert has to do is worked out from pictures of all jobs after each step."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import suppress

@@ -2,8 +2,6 @@
 ``default`` (a client would send it, also in an update), no ``const``, no ``if``, and no alternatives but null. The other rules
 are in words: entries of catalogues, dependencies, HTML, comparisons of dates and amounts, rules of the merged job."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 
 from syncd.api.openapi.schemas import INT32, Schema, listed, nullable, number, optional, ref

@@ -1,7 +1,5 @@
 """The OpenAPI document, put together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal

@@ -1,8 +1,6 @@
 """The operations of the API: one entry for each method of each address, with its handler and in words; and the parameters and
 headers that several operations share, from the limits that the handlers enforce."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The schemas of answers (JSON Schema 2020-12), from the table of fields and the limits of the domain."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

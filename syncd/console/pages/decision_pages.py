@@ -1,7 +1,5 @@
 """Approve, reject, revert, run again: a page for each that shows its effect and on how many jobs, and then asks once."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace

@@ -1,8 +1,6 @@
 """Employers: all of them, and one with its feeds and keys. Employers are added and renamed; keys are created (shown once),
 rotated and revoked."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import datetime, timedelta
 from functools import partial

@@ -1,8 +1,6 @@
 """The overview (runs that wait for a decision, each feed in a line, how many jobs there are, runs that go on); and one feed: its
 runs, rejected rows over time, its mapping in force, its jobs, and its folder; pause and resume."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Collection

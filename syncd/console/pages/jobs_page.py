@@ -1,7 +1,5 @@
 """The jobs of an employer, searched and filtered, and one job with its history."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """Preview: a file is uploaded, its effect is shown, and it is applied if that is wanted."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable
 from pathlib import PurePath

@@ -1,7 +1,5 @@
 """All runs, newest first; and one: its changes, why it waits, the faults of its file, and the actions on it."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The service itself: version, health, store, disk, queues, and the settings in force."""
 
-from __future__ import annotations
-
 import asyncio
 import platform
 import shutil

@@ -1,7 +1,5 @@
 """The columns of a file, the kinds of their values (a date, an address, HTML, money, a place), and the search for fields."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

@@ -3,8 +3,6 @@
 The text is for a person: the findings, each guess with its reason, samples of every value, unknown values with their counts. It
 loads as it is."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

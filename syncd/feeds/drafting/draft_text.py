@@ -1,7 +1,5 @@
 """The text of a drafted feed file: TOML with comments for a person."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

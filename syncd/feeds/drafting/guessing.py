@@ -2,8 +2,6 @@
 
 Every guess has its reason in words, for a person to check. Nothing is used without being written into a feed's file first."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Guesses at the fields that have a grammar of their own: the close date, the locations and the salary."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

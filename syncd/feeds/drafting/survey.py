@@ -3,8 +3,6 @@
 Only the first records are read, in flat memory, and nothing is validated. Where no known format has its records, they are
 repeated elements, arrays of objects, or objects of objects that look alike: guesses, for a person to see."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

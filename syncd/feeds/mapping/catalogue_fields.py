@@ -1,7 +1,5 @@
 """The fields whose value is one entry of a catalogue, or a list of entries; and kinds of work as feeds write them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import lru_cache

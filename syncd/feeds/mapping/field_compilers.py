@@ -3,8 +3,6 @@
 The function takes a node and a RowLog. It returns the value that a client would send for the field, None for no value, or
 DROPPED when it has logged a problem instead. It does not validate: the rules refuse odd values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

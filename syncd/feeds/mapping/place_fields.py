@@ -3,8 +3,6 @@
 A feed's place needs a word that it is in Canada. A bare city without one may be another country's city of that name, and
 "Amsterdam, NL" another country's with its code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The filter of ``[rows]`` in a feed's file: the records that the feed leaves out (docs/feeds.md "Rows to leave out")."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from collections.abc import Mapping as Map
 from typing import Any

@@ -1,7 +1,5 @@
 """The fields whose value is a salary (docs/feeds.md "Structured values")."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from decimal import Decimal

@@ -8,8 +8,6 @@ and underscores too (``job title`` finds ``Job_Title``).
 
 A selector is applied to a *node*: a CsvRow, any JSON value, or an XmlNode. ``open_record`` makes the first."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The status of a job, by the words that feeds have for it, and by flags that are named after such a word."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

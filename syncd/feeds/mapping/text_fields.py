@@ -1,7 +1,5 @@
 """The fields whose value is one text, HTML text, number, flag or date."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable

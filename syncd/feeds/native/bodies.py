@@ -5,8 +5,6 @@ Values are not trimmed, guessed or cleaned; "NA" is text. The rules report value
 Every field that a body may set is written, null or not, and both application addresses as they are stored. So
 importing an export changes nothing."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache

@@ -4,8 +4,6 @@ One description for reading and writing. JSON and XML have the same members. A C
 for each member of the salary. Text of XML and CSV becomes the type that the API wants where it can, else it stays text, for the
 rules to refuse."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 

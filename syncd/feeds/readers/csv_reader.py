@@ -9,8 +9,6 @@ later record, and the records between are in its cell. So such a record is a pro
 
 A record's digest covers its exact bytes (without the line end), the header, the delimiter and the encoding."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The place of the records of a JSON file: the parser of everything else in the file, and guesses from its start."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

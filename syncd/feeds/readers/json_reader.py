@@ -4,8 +4,6 @@ In JSON two parsers share the file. Everything outside of the records goes throu
 its last byte and finds where the records begin. Python's own parser takes each record, and finds where it ends; ijson finds the
 end of one that is too long to be built. So the extent of every record is known, and its digest is that of its bytes."""
 
-from __future__ import annotations
-
 import json
 import re
 from codecs import utf_8_decode

@@ -1,7 +1,5 @@
 """JSON values of a feed: exact numbers, no member twice, no half characters, nothing nested too deep."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -4,8 +4,6 @@
 FeedError while iterating. With ``known``, the readers do not parse records whose digest is known; the file is still checked to
 its last byte."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat

@@ -1,7 +1,5 @@
 """Readers of all formats: their settings, the records that they give, as the file has them, and their common base."""
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections import Counter

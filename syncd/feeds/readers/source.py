@@ -5,8 +5,6 @@ Compressed files are never unpacked to disk, but little at a time, and within li
 The encoding is, the strongest first: the feed's setting, a byte order mark, the XML declaration, UTF-8 if the first
 chunk that is not ASCII is valid, Windows-1252. UTF-8 is passed on unchecked: the parsers check their data."""
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import re

@@ -2,8 +2,6 @@
 
 Members are read as they come out of the archive. Their names are for messages only and never used as paths."""
 
-from __future__ import annotations
-
 import errno
 import os
 import zipfile

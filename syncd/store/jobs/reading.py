@@ -1,7 +1,5 @@
 """Jobs, read, listed and counted. ``apply`` alone changes them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import date, datetime

@@ -5,8 +5,6 @@ batches.
 to refuse (If-Match). Faults of the merged job come before conflicts (docs/api.md "Reading a body").
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from syncd.domain import Actor, Delete, Job, JobInput, Reject, Unchanged, decide, other_job

@@ -1,7 +1,5 @@
 """Writes decisions: the only writer of jobs, their totals and their history. Decides nothing itself."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import groupby

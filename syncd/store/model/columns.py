@@ -1,7 +1,5 @@
 """How values are kept in columns, and which columns of a row make a value of a class."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import Enum

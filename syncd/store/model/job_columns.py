@@ -1,7 +1,5 @@
 """The columns of a job, and the JSON in which the history keeps old values: a table by kind of field. No queries."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date
 from decimal import Decimal

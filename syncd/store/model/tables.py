@@ -4,8 +4,6 @@ An instant is an integer of microseconds since 1970 in UTC, a calendar date ISO 
 through SQLModel, Core and the driver, and on every database. Values that are only read back whole are JSON text.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

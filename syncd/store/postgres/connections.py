@@ -3,8 +3,6 @@
 A lock with a name is an advisory lock of the server on a connection of its own. A process that loses the connection loses the
 lock, and another one may have it at once. So a thread that holds a lock may write nothing once that is lost."""
 
-from __future__ import annotations
-
 import threading
 import time
 from array import array

@@ -2,8 +2,6 @@
 
 Texts are compared and ordered by code point (``COLLATE "C"``), as SQLite does, whichever language the database has."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import cache

@@ -2,8 +2,6 @@
 
 # ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
 
-from __future__ import annotations
-
 from typing import Any
 
 from psycopg import errors

@@ -1,7 +1,5 @@
 """One connection and its current transaction."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence

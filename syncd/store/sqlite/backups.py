@@ -3,8 +3,6 @@ and how many rows it had then, with their digest."""
 
 # ruff: noqa: S608 - names of tables and columns come from the schema, which takes no parameters
 
-from __future__ import annotations
-
 import os
 import re
 import sqlite3

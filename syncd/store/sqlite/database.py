@@ -1,7 +1,5 @@
 """A store in one SQLite file."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping

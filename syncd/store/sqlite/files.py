@@ -1,7 +1,5 @@
 """Files and folders beside a store: locks with names, and folders for files that are not complete yet."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -1,7 +1,5 @@
 """A backup takes the place of a store in an SQLite file; the runs, changes and keys that are lost by it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

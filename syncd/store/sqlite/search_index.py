@@ -18,8 +18,6 @@ is opened again, since it holds nothing that the jobs do not.
 
 # ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Mapping, Set
 from functools import partial

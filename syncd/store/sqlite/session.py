@@ -8,8 +8,6 @@ thread fails, SQLite's own way remains (``MAX_LOG_PAGES``). A commit is on disk 
 copied.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence

@@ -1,8 +1,6 @@
 """The claimed files of a feed. A complete file is renamed into ``.claimed/``, so that one run alone has it; a file that is
 imported from elsewhere is copied there."""
 
-from __future__ import annotations
-
 import errno
 import os
 import secrets

@@ -1,8 +1,6 @@
 """The parts that all feeds of one worker share, the wait for a fault that can pass, and the lock of a feed: one process at a time
 changes its state."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

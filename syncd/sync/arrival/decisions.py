@@ -1,8 +1,6 @@
 """A person's decisions on runs, under the lock of their feed: approving, rejecting and reverting
 (docs/reconciliation.md "Approving and rejecting", "Reverting a run"), and feeds that are paused."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """A feed's folder: made where it is missing, tidied after processes that died, swept of old files, and opened to the group of its
 partner (docs/operations.md "Partners")."""
 
-from __future__ import annotations
-
 import os
 import stat
 import time

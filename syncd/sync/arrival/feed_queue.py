@@ -1,8 +1,6 @@
 """The queue of one feed: the file that is run next, and the time of the next look (docs/reconciliation.md "When a file is
 taken")."""
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """Moves files to a feed's ``done/`` and ``failed/``, with the reports beside each file
 (docs/reconciliation.md "After a run")."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

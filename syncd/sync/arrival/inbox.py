@@ -2,8 +2,6 @@
 
 Names are as ``os.listdir`` gives them (bytes that are not UTF-8 as surrogates) until they are displayed."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

@@ -3,8 +3,6 @@
 Each step is stored before the next one. So wherever the process dies, the next visit finds out from ``.claimed/`` and the
 store how far the file came (``feed_queue``)."""
 
-from __future__ import annotations
-
 import os
 from contextlib import closing, suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Gives each feed its turn. Feeds do not concern each other: a fault of one is logged, and its next turn comes later."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 from collections import deque

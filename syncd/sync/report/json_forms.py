@@ -1,8 +1,6 @@
 """Runs, their rows, employers, keys and headers of jobs as JSON: the same in reports, in ``--json`` and on the operator's pages
 (docs/operations.md "JSON output"). Names are in camelCase, instants in UTC with ``Z``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Errors and warnings by kind, with the distinct texts and values of each kind and how many rows have them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field

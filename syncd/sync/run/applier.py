@@ -4,8 +4,6 @@ their turn between two batches.
 Every batch is decided again inside its own transaction. A batch that was cut off can be applied again with the same
 result."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ An approved run reads its file again and is planned against the store as it is t
 shown; if the jobs concerned have changed, it shows the new plan instead. A run that is cut off while it is approved
 stays held: it has to be approved again, and then shows the rest."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections import Counter

@@ -3,8 +3,6 @@
 Each row is checked as a new job. If it is rejected so, and the job that it names exists, it is checked again as a
 change to that job, which may have the missing fields."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress

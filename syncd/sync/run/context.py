@@ -1,7 +1,5 @@
 """The context of a run, for its steps: its feed, its file, its values and warnings, and the parts that all runs share."""
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 import time

@@ -1,7 +1,5 @@
 """The end of a run: its state and counts, its results in the store, and the log events."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial

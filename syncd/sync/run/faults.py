@@ -1,7 +1,5 @@
 """Errors that end a run: those of its file, and those of the system (docs/reconciliation.md "Crash, fault and race")."""
 
-from __future__ import annotations
-
 import errno
 import os
 import secrets

@@ -1,7 +1,5 @@
 """The surroundings of arrival and of runs: the time, a service that may stop, and the steps that somebody follows."""
 
-from __future__ import annotations
-
 import time
 from datetime import datetime
 from pathlib import Path

@@ -3,8 +3,6 @@
 The steps are in ``reading``, ``planner``, ``applier`` and ``ending``. ``syncd.sync.arrival`` chooses the file, and files it
 afterwards."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """A plan as values: the changes of the rows and of the missing jobs, and the counts for the guard."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

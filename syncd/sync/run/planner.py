@@ -3,8 +3,6 @@
 Nothing is written to a job. The applier decides again inside its transactions, because the store may have changed
 since."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import time

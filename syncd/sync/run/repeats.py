@@ -1,8 +1,6 @@
 """Valid rows of one referenceId: the last one counts (docs/reconciliation.md "Counting"). The feed may have the others give it
 their places."""
 
-from __future__ import annotations
-
 from itertools import chain, islice
 
 from syncd.domain import is_elsewhere, with_places_of

@@ -1,8 +1,6 @@
 """For speed alone: validates the records of a file in batches, in this process, and for a large file in worker processes too.
 The rows come in the order of the records, and are the same without worker processes (tests/sync/validation/test_pool.py)."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

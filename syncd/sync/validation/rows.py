@@ -1,8 +1,6 @@
 """From a record to a validated row: mapped, and checked by the API's own rules. It needs neither the store nor a clock, so it can
 run in any process. A row and its problems are packed as bytes: one program writes and reads them within one run."""
 
-from __future__ import annotations
-
 import marshal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

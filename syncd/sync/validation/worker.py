@@ -4,8 +4,6 @@ the run, or its process, ends: the other end of its connection is closed then.
 Its first message is a ValidationTask; each message after that is a batch of records, which it answers with their rows, or
 with the exception that the batch raises."""
 
-from __future__ import annotations
-
 import gc
 import io
 import os

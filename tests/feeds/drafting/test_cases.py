@@ -1,7 +1,5 @@
 """Drafts of small files that once went wrong: each is one of a kind."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

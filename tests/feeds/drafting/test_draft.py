@@ -1,7 +1,5 @@
 """``feed new``, without the command line: its findings in a file, its guesses, and that its text always loads."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

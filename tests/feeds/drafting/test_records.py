@@ -1,7 +1,5 @@
 """Where the records of an unknown file may be, and where in a record its values are."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import pytest

@@ -1,7 +1,5 @@
 """Places as feeds write them, from a file to what is sent (docs/feeds.md "Places")."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ A program: with the name of an input it reads that input and prints as JSON the 
 processor time as a multiple of that of a fixed loop, the peak of memory, its rise (MiB), and the text of the error. No input is
 ever whole in memory or on disk: it is made while it is read."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

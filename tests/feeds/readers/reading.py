@@ -1,7 +1,5 @@
 """For tests of the readers: the records of a file, or its fault, in plain types."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Readers: CSV of every dialect, and the faults of a file."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

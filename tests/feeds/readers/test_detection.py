@@ -1,7 +1,5 @@
 """Readers: the number of records that a file declares, its encoding, and files that are not feeds."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

@@ -1,7 +1,5 @@
 """Records of XML that are read without lxml: the same as with lxml."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import pytest

@@ -1,7 +1,5 @@
 """Readers: no input makes them hang or use too much memory (see hostile_inputs.py)."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Readers: JSON and JSON Lines of every shape, objects of records, and the faults of a file."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Readers: XML that is not well-formed, read with the setting ``recover``."""
 
-from __future__ import annotations
-
 import io
 import time
 import zipfile

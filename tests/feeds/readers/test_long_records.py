@@ -1,7 +1,5 @@
 """Readers: any record of up to 8 MiB is one rejected row, in little memory and time."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

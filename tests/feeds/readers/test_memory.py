@@ -1,7 +1,5 @@
 """Readers: memory does not grow with the file."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

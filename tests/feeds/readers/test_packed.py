@@ -1,7 +1,5 @@
 """Readers: compressed feeds, whole, damaged and hostile."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import zipfile

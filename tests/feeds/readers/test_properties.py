@@ -1,7 +1,5 @@
 """Readers: laws of any document, cut or broken anywhere, and with any of its records known."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

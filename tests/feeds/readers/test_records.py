@@ -1,7 +1,5 @@
 """Readers: records of every format: place, marks, limits, digests and progress."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

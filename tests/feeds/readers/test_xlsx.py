@@ -1,7 +1,5 @@
 """Readers: spreadsheets are read as if they had been saved as CSV."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

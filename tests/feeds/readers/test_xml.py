@@ -1,7 +1,5 @@
 """Readers: XML files of every shape, and the faults of a file."""
 
-from __future__ import annotations
-
 import pytest
 
 from syncd.domain import FeedLimits

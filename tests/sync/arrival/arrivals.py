@@ -1,7 +1,5 @@
 """The arrival of files in a test: a drop folder, the worker that runs its files, and a clock that the test moves."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Writes that the store refuses, for good (docs/reconciliation.md "When a run stops short"). Triggers refuse them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Errors that are caught, and files that change while they are read (docs/reconciliation.md "Crash, fault and race")."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import io

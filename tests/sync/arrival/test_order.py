@@ -1,8 +1,6 @@
 """The files of a feed are run one after the other, the oldest first, and which held runs a later file supersedes
 (docs/reconciliation.md "When a file is taken")."""
 
-from __future__ import annotations
-
 import errno
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Reverts and pauses, with the worker: what was cut off is continued, and nothing is done beside a run of the feed."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 

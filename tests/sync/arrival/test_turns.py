@@ -1,7 +1,5 @@
 """Feeds take turns, one file each (docs/reconciliation.md "When a file is taken")."""
 
-from __future__ import annotations
-
 import threading
 import time
 

@@ -2,8 +2,6 @@
 rejected, superseded, shown again after its jobs have changed, and decided twice; also after a restart, and after an
 approval that was cut off."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Compressed files, and XML that is read with ``recover``: their runs are like those of any other file."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

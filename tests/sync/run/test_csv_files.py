@@ -1,8 +1,6 @@
 """CSV files that look whole and are not: a quote that is never closed, and an end that is cut off
 (docs/feeds.md "Formats and limits")."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

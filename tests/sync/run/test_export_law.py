@@ -1,7 +1,5 @@
 """The law of exports: the import of a native export, in any of its formats, changes nothing."""
 
-from __future__ import annotations
-
 import itertools
 from decimal import Decimal
 from html import escape

@@ -3,8 +3,6 @@
 
 The tests have the order of the table there. Each limit is reached exactly, and exceeded by one."""
 
-from __future__ import annotations
-
 import json
 from random import Random
 from typing import Any

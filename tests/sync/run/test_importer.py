@@ -1,8 +1,6 @@
 """What the importer does with the files of a feed: rows, counts, ownership, dates, faults, dry runs, events
 (docs/reconciliation.md "What a run does")."""
 
-from __future__ import annotations
-
 import io
 import json
 import mmap

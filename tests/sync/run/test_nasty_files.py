@@ -1,7 +1,5 @@
 """Files that are made to take memory or time: the process takes less than 300 MB, and says what is wrong in few words."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,8 +1,6 @@
 """Places of mapped feeds, with files that the importer runs (docs/feeds.md "Places"): a place needs a word that it is in
 Canada, and a bare city without one is assumed, with a warning, or refused."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

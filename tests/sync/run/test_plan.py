@@ -1,7 +1,5 @@
 """A dry run reports what the run of the same file then reports (docs/reconciliation.md "Dry run")."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Rows that a feed's file leaves out, with files that the importer runs (docs/feeds.md "Rows to leave out")."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Statuses of mapped feeds in files that the importer runs (docs/feeds.md "Status")."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.sync.board import Board, Row

@@ -1,7 +1,5 @@
 """A row that is packed for the scratch file, or sent by a worker process, comes back as it was."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Worker processes validate the records of a large file. A run has the same result with them as without them."""
 
-from __future__ import annotations
-
 import gc
 import gzip
 import json

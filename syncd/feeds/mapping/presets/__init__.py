@@ -11,8 +11,6 @@ field of that name, ``false`` removes it, lookups are joined entry by entry. A f
     marks   = ["jobtype", "city"]    such a feed mostly has these: the more of them, the likelier
     lacks   = ["partnerJobId"]       such a feed never has one of these, or the score is 0"""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping

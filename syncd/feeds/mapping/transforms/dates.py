@@ -9,8 +9,6 @@
 An instant (a time with an offset) is taken to the zone of the service; before 06:00 there the last day is the one before. Of
 other dates with a time, and at 00:00:00, the date is kept as written. A year of two digits is in this century."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable, Sequence

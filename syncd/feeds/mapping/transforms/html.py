@@ -3,8 +3,6 @@
 ``clean`` never returns anything that ``syncd.domain.html_faults`` refuses: its result is checked again, and if that
 fails, the bare text is kept. Text is never lost, except for scripts, styles, comments and hidden content."""
 
-from __future__ import annotations
-
 import html
 import re
 from itertools import groupby

@@ -3,8 +3,6 @@
 A small grammar in place of guesses. An amount counts only where the text marks it as money, a period only where the text names
 one, or where the mapping allows to infer it. Pay that a salary of the API cannot express is dropped, with a note."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

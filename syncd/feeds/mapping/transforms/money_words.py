@@ -1,8 +1,6 @@
 """The words and marks of salaries in English and French, as patterns for ``money``: for texts in lower case with one kind of
 dash, apostrophe and blank, and without accents."""
 
-from __future__ import annotations
-
 import re
 
 #: Numbers of dollars as they are written in English and French: "10,000.00", "1 200,00", "45k", "1.234,50".

@@ -1,8 +1,6 @@
 """A location as feeds write it, brought into the form "City, Province". The domain decides whether it exists. Texts that name no
 place ("Remote", "Multiple locations"), and words that place a text in Canada, are recognised here."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping

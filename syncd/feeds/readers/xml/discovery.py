@@ -1,7 +1,5 @@
 """The place of the records of an XML feed, found in the start of the file."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Expat gives the texts in half of the time that lxml's tree takes. A record that expat refuses, or that the two libraries could
 understand differently (namespaces), is left to lxml."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 from xml.parsers import expat

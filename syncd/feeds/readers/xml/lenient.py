@@ -3,8 +3,6 @@
 Bare ``&`` and ``<`` are text, and control characters are left out and counted. Lost records are counted by their start tags. A
 record that another element's end tag closes, or with another record in it, is a problem: its fields may be those of several."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import suppress

@@ -6,8 +6,6 @@ references before the parser sees them. A name that neither XML nor HTML has fai
 Writers that count in UTF-16 write an emoji as two references, ``&#55357;&#56832;``. XML forbids them. Leniently they are the one
 character that they mean, and half of such a pair is U+FFFD."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from collections.abc import Iterator

@@ -12,8 +12,6 @@ The same holds for a slice that another process parses (``slicing``), if a parse
 in it (``again``); until then nothing of the file may be used. Other records (a nested element of the same name, an end tag in
 CDATA) get a digest of another kind, and are always parsed. A wrong guess costs time, never a wrong record."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from collections.abc import Iterator

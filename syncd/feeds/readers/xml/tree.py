@@ -1,7 +1,5 @@
 """The tree of an XML document: lxml's pull parser, its elements, the part that is kept in memory, the markup around a record."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple, cast

@@ -3,8 +3,6 @@
 The page has no script, loads nothing from another address, and every value of the file is escaped. Its headline and the next
 steps are from ``words``, all other words from ``templates/report.html.j2``."""
 
-from __future__ import annotations
-
 import os
 import re
 from base64 import b64encode

@@ -2,8 +2,6 @@
 
 The words are true for the counts: none, some or all of the rows went in. They name no command and no setting."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

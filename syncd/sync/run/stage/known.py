@@ -3,8 +3,6 @@
 A file in which nothing has changed stages nothing else. So hundreds of records are packed into one row of a table, which costs a
 tenth of a row for each of them, and unpacked together where one of them is wanted."""
 
-from __future__ import annotations
-
 import marshal
 import sqlite3
 from bisect import bisect_left

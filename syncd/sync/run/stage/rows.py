@@ -1,8 +1,6 @@
 """The records of a file that are not known: as they are read, the rows that were made of them with their bodies, and the
 records that have to be read again."""
 
-from __future__ import annotations
-
 import marshal
 import os
 import sqlite3
