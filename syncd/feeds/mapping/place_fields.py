@@ -174,13 +174,15 @@ def _finder(right: FieldExpression) -> _Finder:
                 kept = [text for text in texts if read_place(text).in_canada]
                 abroad = abroad or (elsewhere if len(kept) < len(texts) else None)
                 texts = kept
-            cities = [without_region(text) for text in texts]
-            if cities != texts and (canadian or says_canada(part)):
-                texts = cities
-            if any(map(_lacks_province, texts)):
+            if not all(map(_is_clear, texts)):
+                cities = [without_region(text) for text in texts]
+                if cities != texts and (canadian or says_canada(part)):
+                    texts = cities
                 texts = _in_province(texts, provinces(part))
-            if any(read_place(text).doubted for text in texts):
-                canadian = vouched or canadian or any(has_postal_code(spelled(code)) for code in postal(part))
+                if any(read_place(text).doubted for text in texts):
+                    canadian = (
+                        vouched or canadian or any(has_postal_code(spelled(code)) for code in postal(part))
+                    )
             for text in texts:
                 places += _read(text, canadian)
         return places, abroad
@@ -198,6 +200,12 @@ def _read(text: str, in_canada: bool) -> list[TidyPlace]:
     return [
         place._replace(in_canada=True) if in_canada and not place.in_canada else place for place in places
     ]
+
+
+def _is_clear(text: str) -> bool:
+    """Return whether a text says its province and that this is in Canada."""
+    place = read_place(text)
+    return place.in_canada and not place.bare
 
 
 def _in_province(places: list[str], provinces: Values) -> list[str]:
