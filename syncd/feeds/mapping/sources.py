@@ -5,6 +5,7 @@ source = "selector" | [source, …] (the first that gives a value)
        | { from = source } | { value = constant } | { all = [source, …] }
        | { template = "{selector}, {other}" }
        | any of these with each = "selector" or a list of selectors (relative to each of their nodes; alone: the nodes),
+         after = "Closing date:", before = "Salary:" (the part of each text between two marks),
          split = "," | [",", "/"], lookup = "NAME", default = constant
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import Any, Literal
 
@@ -21,13 +22,16 @@ from syncd.domain import name_key
 from syncd.feeds.catalogue_values import EntryFinder
 from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.mapping.selectors import Node, Selector, ValueSource, compile_columns, compile_selector
+from syncd.feeds.mapping.transforms import CELL, lines
 from syncd.feeds.readers import Format
-from syncd.feeds.text import spelled
+from syncd.feeds.text import meant, spelled
 
-SOURCE_KEYS = ("from", "value", "all", "template", "each", "split", "lookup", "default")
+SOURCE_KEYS = ("from", "value", "all", "template", "each", "after", "before", "split", "lookup", "default")
 _FORMS = ("from", "value", "all", "template")
 #: The most characters of a value that a lookup compares.
 _MAX_KEY = 500
+#: White space within a line (the end of a cell, too), and what ends the text behind a mark.
+_BLANKS, _LINE_END = r"[^\S\n]", f"[\n{CELL}]"
 _PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 Values = list[object]
@@ -179,9 +183,14 @@ def compile_table(table: Mapping[str, Any], context: MappingContext, scope: Scop
         several = f", not {' and '.join(forms)}" if forms else ""
         scope.fault(f"needs exactly one of {', '.join(_FORMS)}{several}")
         return NOTHING
-    source = _plain_source(forms[0] if forms else "from", table, context, scope)
+    cut = "after" in table or "before" in table
+    # the lines of a text show in its markup; a text without the mark gives no value of its own
+    texts = replace(context, markup=True, noted=None) if cut else context
+    source = _plain_source(forms[0] if forms else "from", table, texts, scope)
     if "each" in table:
-        source = _each(table["each"], source, context, scope)
+        source = _each(table["each"], source, texts, scope)
+    if cut:
+        source = _between(table, source, context, scope)
     if "split" in table:
         source = _split(table["split"], source, context, scope)
     if "lookup" in table:
@@ -308,6 +317,48 @@ def _each(selectors: object, source: ValueSource, context: MappingContext, scope
     if context.form == "csv":
         scope.at("each").fault("a CSV row has no parts; use split")
     return _from_every(lambda node: [value for part in nodes(node) for value in every(part)])
+
+
+def _between(
+    table: Mapping[str, Any], source: ValueSource, context: MappingContext, scope: Scope
+) -> ValueSource:
+    """Return a source of what stands in each text behind the mark ``after``, up to the mark ``before`` or the end of the line.
+    Tags of HTML are line ends. A text without the mark, or with nothing behind it, gives no value."""
+    for key in ("after", "before"):
+        if key in table and not (isinstance(table[key], str) and table[key].strip(" \t")):
+            scope.at(key).fault('must be the text of a mark such as "Closing date:"')
+            return NOTHING
+    if "after" not in table:
+        scope.at("before").fault("has no use without after")
+        return NOTHING
+    mark = table["after"].strip(" \t")
+    colon = ":" if mark.endswith(":") else ":?"
+    word = r"(?<!\w)" if mark[0].isalnum() else ""
+    words = _mark(mark.removesuffix(":").rstrip(" \t"))
+    begin = re.compile(rf"{word}{words}{_BLANKS}*{colon}{_BLANKS}*", re.IGNORECASE)
+    end = re.compile(_mark(table["before"]) if "before" in table else _LINE_END, re.IGNORECASE)
+    line_end, inner = re.compile(rf"{_LINE_END}|\Z"), source.every
+
+    def behind(value: object) -> object | None:
+        text = lines(spelled(value))
+        for match in begin.finditer(text):
+            stop = end.search(text, match.end()) or line_end.search(text, match.end())
+            part = meant(text[match.end() : stop.start() if stop else None])
+            if part is not None:
+                return part
+        return None
+
+    parts = _from_every(lambda node: [part for value in inner(node) if (part := behind(value)) is not None])
+    return context.noted.of(Selector(parts.first, parts.every, NOTHING.nodes)) if context.noted else parts
+
+
+def _mark(text: str) -> str:
+    """Return the pattern of a mark, in which blanks and line ends may be of any kind and number."""
+    parts = re.split(r"(\n|[^\S\n]+)", text)
+    return "".join(
+        rf"\s*{_LINE_END}\s*" if part == "\n" else f"{_BLANKS}+" if part.isspace() else re.escape(part)
+        for part in parts
+    )
 
 
 def _split(separators: object, source: ValueSource, context: MappingContext, scope: Scope) -> ValueSource:

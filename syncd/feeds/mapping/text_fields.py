@@ -4,7 +4,6 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from html import unescape
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,14 +17,13 @@ from syncd.feeds.mapping.transforms import (
     paragraphs,
     readings,
     says_no_date,
+    unescaped,
     without_tags,
 )
 from syncd.feeds.text import HOST, boolean, integer, is_formula_error, spelled, without_controls
 
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?E\+\d+\Z", re.IGNORECASE)
 _MAILTO = re.compile(r"\Amailto:", re.IGNORECASE)
-#: A reference to a character, with its semicolon: "AT&T" and "R&copy" have none.
-_REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _NAMED_ADDRESS = re.compile(r"[^<>@]{0,200}<\s?([^<>\s@]{1,200}@[^<>\s@]{1,300})\s?>")
 
 
@@ -111,7 +109,7 @@ def _clean_line(value: object, name: str, log: RowLog) -> str:
     text = plain = spelled(value)
     if "&" in text:
         for _ in range(2):  # some characters are escaped twice
-            plain = _REFERENCE.sub(lambda reference: unescape(reference[0]), plain)
+            plain = unescaped(plain)
         if plain != text:
             log.note("references_replaced", f"references to characters were replaced in {name}")
     if "<" in plain and (bare := without_tags(plain)) != " ".join(plain.split()):

@@ -137,6 +137,38 @@ def test_a_source_gives_its_first_value(source, expected):
     assert value(source, item, lookups={"t": {"X": "looked up", "Nothing": ""}}) == expected
 
 
+_DATED = {"from": "text", "after": "Closing date:", "before": "\n"}
+MARKS = [
+    ("We cook.\nCLOSING  DATE : 2026-12-31\nPay: $20", _DATED),
+    ("We cook.\r\nClosing date: 2026-12-31\r\nPay: $20", {"from": "text", "after": "closing date"}),
+    ("<p><b>Closing date</b>: 2026-<i>12</i>-31</p><p>Pay", _DATED),
+    ("Closing date:&nbsp;2026-12-31<br/>Pay: $20", _DATED),
+    ("&lt;li&gt;Closing date: 2026-12-31&lt;/li&gt;&lt;li&gt;Pay", _DATED),
+    ("<tr><td>Closing date</td><td>2026-12-31</td><td>Pay", {"from": "text", "after": "Closing date"}),
+    ("<dt>Closing date</dt><dd>2026-12-31</dd>", {"from": "text", "after": "Closing date\n"}),
+    ("Closing date: 2026-12-31 PAY: $20", _DATED | {"before": "pay:"}),
+    ("Closing date: 2026-12-31\nNo more", _DATED | {"before": "pay:"}),
+    ("Reopening closing dates. Closing date: 2026-12-31", _DATED),
+    ("Closing date:\nPay: $20", _DATED | {"default": "2026-12-31"}),
+    ("We cook.", [_DATED, {"value": "2026-12-31"}]),
+]
+
+
+@pytest.mark.parametrize(("text", "source"), MARKS)
+def test_a_value_is_cut_out_of_a_text_between_two_marks(text, source):
+    assert value(source, {"text": text}, form="csv") == "2026-12-31"
+    assert value(source, {"text": text}, form="json") == "2026-12-31"
+    assert value(source, f"<job><text><![CDATA[{text}]]></text></job>") == "2026-12-31"
+
+
+def test_marks_of_several_lines_give_the_lines_between_them():
+    source = {"from": "text", "after": "Duties", "before": "Skills"}
+    markup = "<h3>Duties</h3><li>Cook</li><li>Clean</li><h3>Skills</h3>"
+    assert (
+        value(source, {"text": markup}) == value(source, f"<job><text>{markup}</text></job>") == "Cook Clean"
+    )
+
+
 def test_a_field_that_is_not_named_is_not_sent_and_one_without_value_is_null():
     body = row({"title": "t", "salary": "s", "closeDate": "c", "status": "s"}, {"t": "x"}).body
     assert body == {"title": "x", "salary": None}
@@ -445,6 +477,12 @@ def test_a_record_that_cannot_be_read_keeps_its_problem_and_its_id():
         ({"title": {"template": "{a"}}, "a lone {"),
         ({"title": {"from": "t", "lookup": "nme"}}, "there is no [lookup.nme]; did you mean name?"),
         ({"title": {"from": "t", "split": ""}}, "must be a separator"),
+        ({"title": {"from": "t", "after": " "}}, "fields.title.after: must be the text of a mark"),
+        (
+            {"title": {"from": "t", "after": "a", "before": 1}},
+            "fields.title.before: must be the text of a mark",
+        ),
+        ({"title": {"from": "t", "before": "a"}}, "fields.title.before: has no use without after"),
         ({"title": 5}, "must be a selector"),
         ({"title": []}, "at least one"),
         ({"title": "a["}, "is not an XPath"),

@@ -2,7 +2,7 @@
 
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.mapping.transforms.dates import compile_dates, readings, says_no_date
-from syncd.feeds.mapping.transforms.html import clean, paragraphs, without_tags
+from syncd.feeds.mapping.transforms.html import CELL, clean, lines, paragraphs, unescaped, without_tags
 from syncd.feeds.mapping.transforms.places import (
     TidyPlace,
     each_city,

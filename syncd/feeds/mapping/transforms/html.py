@@ -61,6 +61,10 @@ _ADDRESS = re.compile(r"<(?=[^\s<>\"'=@]{1,150}(?:@|://)[^\s<>\"'=]{1,150}>)")
 _REST = r"(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>"
 _WHOLE_TAG = re.compile(rf"</?({_NAMES})(?:[\s/]{_REST}|>)", re.IGNORECASE)
 _BLOCK = re.compile(rf"<(/?)({'|'.join(_BLOCKS)})(?![\w:-]){_REST}", re.IGNORECASE)
+#: A reference to a character, with its semicolon: "AT&T" and "R&copy" have none.
+_REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+#: The mark between two cells of a table, which is white space.
+CELL = "\x1f"
 _ANY_TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)?[^<>]*>")
 _NAME = re.compile(r"</?([a-zA-Z][\w:-]*)")
 
@@ -186,19 +190,38 @@ def _too_deep(text: str) -> bool:
 
 def bare(text: str) -> str:
     """Return nothing but the text of some HTML, in paragraphs, without elements that browsers hide."""
+    return paragraphs(html.unescape(_text_of(text)))
+
+
+def lines(text: str) -> str:
+    """Return the text of HTML or of escaped HTML, with line ends between its lines and ``CELL`` between the cells of a table.
+    Plain text keeps its lines."""
+    for _ in range(2):
+        if not _TAG.search(text) and _ESCAPED_TAG.search(text):
+            text = html.unescape(text)
+    shown = _text_of(text, CELL) if _TAG.search(text) else text
+    return unescaped(shown).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def unescaped(text: str) -> str:
+    """Return ``text`` with its references to characters replaced, where they end with a semicolon."""
+    return _REFERENCE.sub(lambda reference: html.unescape(reference[0]), text)
+
+
+def _text_of(text: str, cell: str = "\n") -> str:
     out: list[str] = []
     hidden, last = "", 0
     for tag in _ANY_TAG.finditer(text):
         name = (tag[2] or "").lower()
         if not hidden:
             out.append(text[last : tag.start()])
-            out.append("" if name in _INLINE else "\n")
+            out.append("" if name in _INLINE else cell if name in ("td", "th") else "\n")
             hidden = name if name in _HIDDEN and not tag[1] else ""
         elif tag[1] and name == hidden:
             hidden = ""
         last = tag.end()
     out.append("" if hidden else text[last:])
-    return paragraphs(html.unescape("".join(out)))
+    return "".join(out)
 
 
 def paragraphs(text: str) -> str:
