@@ -1,0 +1,118 @@
+"""Exports of real systems, and odd files: the jobs that go live are those that the employer meant.
+
+Beside each file, NAME.csv, is NAME.expected.json, written by hand:
+
+    {"system": "…", "odd": false,
+     "draft": "unaided", or "edit" with "edits" (TOML) and "draft_says", or "none" with "toml",
+     "refused": words of the message where the file cannot be used,
+     "jobs": {referenceId: members that matter}, "rejected": {referenceId or "#record": codes},
+     "skipped": [records that make no job], "state": of the run, "warnings": [codes],
+     "then": {"file": a second delivery, and the same members for what is there after it}}
+"""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.feeds.corpus.conftest import Feeds
+
+FOLDER = Path(__file__).parent
+#: Files that do not go in yet as they should.
+KNOWN = {"greenhouse", "wordpress-jobs", "workday-report"}
+NAMES = sorted(path.name.removesuffix(".expected.json") for path in FOLDER.glob("*.expected.json"))
+#: Members that an expected job always has.
+NEEDED = {"status", "positionType", "locations", "apply"}
+MEMBERS = {"system", "odd", "draft", "edits", "draft_says", "toml", "refused", "jobs", "rejected", "skipped"}
+MEMBERS |= {"state", "warnings", "then", "file"}
+
+
+@cache
+def expected(name: str) -> dict[str, Any]:
+    return json.loads((FOLDER / f"{name}.expected.json").read_text())  # type: ignore[no-any-return]
+
+
+def file_of(name: str) -> Path:
+    (path,) = (path for path in FOLDER.glob(f"{name}.*") if not path.name.endswith(".expected.json"))
+    return path
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.xfail(strict=True)] if n in KNOWN else []) for n in NAMES]
+)
+def test_a_file_brings_in_the_jobs_that_the_employer_meant(name: str, feeds: Feeds) -> None:
+    right = expected(name)
+    drafted(feeds, file_of(name), right)
+    if "jobs" in right:
+        delivered(feeds, file_of(name), right)
+    if "then" in right:
+        delivered(feeds, FOLDER / right["then"]["file"], right["then"])
+
+
+def drafted(feeds: Feeds, file: Path, right: dict[str, Any]) -> None:
+    """Make the feed's file, as ``right`` says how."""
+    if right["draft"] == "none":
+        feeds.toml.write_text('employer = "Acme Ltd."\n' + right["toml"])
+        return
+    result = feeds.draft(file)
+    if "jobs" not in right:
+        assert result.code != 0
+        assert right["refused"] in result.err
+        return
+    assert result.code == 0, result.err
+    assert right.get("draft_says", "") in " ".join(feeds.toml.read_text().replace("\n# ", " ").split())
+    if right["draft"] == "edit":
+        feeds.edit(right["edits"])
+
+
+def delivered(feeds: Feeds, file: Path, right: dict[str, Any]) -> None:
+    run = feeds.deliver(file)
+    assert "\n".join(wrong(run, feeds.jobs(), right)) == ""
+
+
+def wrong(run: dict[str, Any], jobs: dict[str, dict[str, Any]], right: dict[str, Any]) -> Iterator[str]:
+    """Return each difference of a run and the jobs after it from the right ones."""
+    wanted, rejected = right["jobs"], right.get("rejected", {})
+    for id in jobs.keys() | wanted.keys():
+        if id not in jobs or id not in wanted:
+            yield f"{id} is {'missing' if id in wanted else 'a job: ' + jobs[id]['status']}"
+            continue
+        for name, value in wanted[id].items():
+            if name == "description_has":
+                if value not in jobs[id]["description"]:
+                    yield f"{id}: {value!r} is not in {jobs[id]['description']!r}"
+            elif jobs[id][name] != value:
+                yield f"{id}: {name} is {jobs[id][name]!r} instead of {value!r}"
+    codes = {
+        row["referenceId"] or f"#{row['record']}": {error["code"]: error["detail"] for error in row["errors"]}
+        for row in run["rejectedRows"]
+    }
+    for id in codes.keys() | rejected.keys():
+        if sorted(codes.get(id, ())) != sorted(filter(None, rejected.get(id, "").split(", "))):
+            yield f"{id}: rejected as {codes.get(id)} instead of {rejected.get(id)}"
+    state = right.get("state", "partial" if rejected else "succeeded")
+    if run["state"] != state:
+        yield f"{run['state']} instead of {state}: {run['reason']}"
+    if lacking := set(right.get("warnings", ())) - {warning["code"] for warning in run["warnings"]}:
+        yield f"no warning {lacking}"
+    if right.get("refused", "") not in (run["reason"] or ""):
+        yield f"the reason is {run['reason']}"
+    if "skipped" in right and len(right["skipped"]) != run["counts"]["expired"] + run["counts"]["filtered"]:
+        yield f"{run['counts']} instead of {len(right['skipped'])} skipped"
+
+
+def test_the_expected_jobs_have_all_that_matters() -> None:
+    for name in NAMES:
+        right = expected(name)
+        for each in (right, right.get("then", {})):
+            assert each.keys() <= MEMBERS, name
+            assert all(job.keys() >= NEEDED for job in each.get("jobs", {}).values()), name
+        needs = {"unaided": set(), "edit": {"edits", "draft_says"}, "none": {"toml"}}[right["draft"]]
+        assert right.keys() >= needs | {"system", "odd"}, name
+        assert right.keys() & {"jobs", "refused"}, name
+    files = {path.name for path in FOLDER.iterdir() if path.is_file() and path.suffix not in {".py"}}
+    used = {f"{name}.expected.json" for name in NAMES} | {file_of(name).name for name in NAMES}
+    assert files == used | {expected(name)["then"]["file"] for name in NAMES if "then" in expected(name)}
