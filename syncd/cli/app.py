@@ -12,8 +12,8 @@ from syncd.cli import options
 from syncd.cli.options import Config, Json, Parameter, State, argument, command, option, switch, time_option
 
 EXIT_CODES = (
-    "Exit codes: 0 done; 1 failed; 2 the command line cannot be understood; 3 an import that is held, or something that"
-    " needs a yes; 4 with plan --exit-code: something would change; 130 interrupted."
+    "Exit codes: 0 done; 1 failed, or an import of which no row went in; 2 the command line cannot be understood; 3 an import"
+    " that is held, or something that needs a yes; 4 with plan --exit-code: something would change; 130 interrupted."
 )
 app = typer.Typer(
     no_args_is_help=True,

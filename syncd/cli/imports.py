@@ -102,7 +102,9 @@ def _import_code(run: Run) -> int:
         remark(f"syncd: run {run.id} failed: {reason}; {show}")
         return FAILED
     if run.state is RunState.PARTIAL:
-        remark(f"syncd: {text.counts_of(run.counts)}; {show}")
+        nothing = "" if run.is_success else "no row went in: "
+        remark(f"syncd: {nothing}{text.counts_of(run.counts)}; {show}")
+        return DONE if run.is_success else FAILED
     if run.state is RunState.HELD:
         remark(f"syncd: held: {reason}; then `syncd runs approve {run.id}` or `reject {run.id}`")
         return HELD

@@ -55,6 +55,7 @@ def decide_row(
     fields = dict(sent.fields)
     if current is not None and policy.on_api_edit == "keep" and ownership.owner == feed_id:
         _keep_edits(fields, current, ownership)
+    status_kept = "status" in sent.fields and "status" not in fields
     was_live = current is not None and current.status is not Status.DRAFT
     if mapped and was_live and fields.get("status") is Status.DRAFT:
         fields["status"] = Status.ARCHIVED  # a draft it cannot become
@@ -74,12 +75,16 @@ def decide_row(
     archives = isinstance(decision, Update) and (
         decision.before.status is Status.ACTIVE and decision.job.status is Status.ARCHIVED
     )
-    return RowDecision(_action(current, row, decision), decision, not isinstance(decision, Reject), archives)
+    action = _action(current, row, decision, status_kept=status_kept)
+    return RowDecision(action, decision, not isinstance(decision, Reject), archives)
 
 
 def row_due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | None:
     """Return the first day on which the same row would change ``job``, the job after the row: the day after its own date, or
-    the day on which a date that nobody chose is renewed. None: never."""
+    the day on which a date that nobody chose is renewed. None: never. A row whose status gives way to a person's is due in
+    every run, so that each counts it as ``suppressed``."""
+    if job.status is Status.ACTIVE and sent.fields.get("status", Status.ACTIVE) is not Status.ACTIVE:
+        return now.today
     own = sent.fields.get("closeDate")
     if isinstance(own, date) and own >= now.today:
         return own + _DAY if own < date.max else None
@@ -161,7 +166,8 @@ def _returns(current: Job, *, dated: bool) -> bool:
     return dated and current.archived_by in (ArchivedBy.CLOSED, ArchivedBy.EXPIRED)
 
 
-def _action(current: Job | None, row: _Row, decision: Decision) -> RowAction:
+def _action(current: Job | None, row: _Row, decision: Decision, *, status_kept: bool) -> RowAction:
+    """Return the strongest action of the row. ``status_kept``: a person's status stays, and not that of the row."""
     if isinstance(decision, Reject):
         return RowAction.REJECTED
     if isinstance(decision, Create):
@@ -171,8 +177,10 @@ def _action(current: Job | None, row: _Row, decision: Decision) -> RowAction:
     if row.expired:
         if before is not after:
             return RowAction.EXPIRED
-    elif before is after is Status.ARCHIVED and not _by_service(current) and "status" not in row.fields:
-        return RowAction.SUPPRESSED  # a person archived the job, although its feed lists it as live
+    elif status_kept or (
+        before is after is Status.ARCHIVED and not _by_service(current) and "status" not in row.fields
+    ):
+        return RowAction.SUPPRESSED  # a person decided about the job otherwise than its feed
     if not isinstance(decision, Update):
         return RowAction.UNCHANGED
     back = before is Status.ARCHIVED and after is Status.ACTIVE

@@ -269,6 +269,8 @@ def test_a_mapped_status_gives_way_to_a_person_but_not_to_the_service():
     kept = row(job("archived", P), before, KEEP, status=Status.ACTIVE)
     assert (kept.action, kept.decision.job.status) == ("suppressed", Status.ARCHIVED)
     assert row(job("archived", M), before, KEEP, status=Status.ACTIVE).action == "reactivated"
+    published = row(job(), last(status=Status.DRAFT), KEEP, status=Status.DRAFT, title="Fitter")
+    assert (published.action, published.decision.job.status) == ("suppressed", Status.ACTIVE)
 
 
 def test_a_close_date_that_a_person_moved_holds_off_the_rows_expiry():

@@ -251,13 +251,15 @@ def test_a_plan_shows_what_an_import_then_does(acme, make_row):
     assert acme.done(1, "jobs.csv").exists()
     again = acme.run("plan", path, "--feed", "acme", "--exit-code")
     assert again.code == 0
+    nothing = acme.run("import", acme.file("none.csv", [make_row("A-1", title="")]), "--feed", "acme")
+    assert (nothing.code, "no row went in: 1 read (1 rejected)" in nothing.err) == (1, True)
 
     acme.deliver("two.csv", [make_row("A-1", title="Rigger")])
-    shown = acme.run("runs", "show", "2", "--json").json
+    shown = acme.run("runs", "show", "3", "--json").json
     assert shown["format"] == "syncd.report/1"
     title = {"title": {"before": "Welder", "after": "Rigger"}}
     assert shown["changes"] == [{"action": "updated", "referenceId": "A-1", "jobId": 1, "fields": title}]
-    assert "updated job 1 (A-1): title" in acme.run("runs", "show", "2").out
+    assert "updated job 1 (A-1): title" in acme.run("runs", "show", "3").out
 
 
 def test_a_plan_prints_warnings_what_is_withheld_and_what_would_be_archived(acme, make_row):

@@ -3,7 +3,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,18 +15,21 @@ from syncd.sync.run import Host
 
 #: Names that are tried at a time: a partner who takes each of them first delays only this feed.
 MAX_NAMES = 100
+#: The beginning of the ending of a file of rejected records.
+_REJECTED = ".rejected."
 #: The note of an attempt to file a claimed file: its 8 digits, and the number of the name that was tried.
 _NOTE = re.compile(r"\.([0-9a-f]{8})\.filing-([0-9]{1,9})")
+#: Returns the reports for the name of the file of rejected records beside them, if there is one: the endings of their names →
+#: their writers.
+Reports = Callable[[str | None], Mapping[str, files.Content]]
 
 
-def file_away(
-    file: DropFile, run_id: int, place: Path, reports: Mapping[str, files.Content], host: Host
-) -> Path:
+def file_away(file: DropFile, run_id: int, place: Path, reports: Reports, host: Host) -> Path:
     """Move the file into ``place`` (``done/`` or ``failed/``) as RUN-NAME, durably; return its path.
 
-    First ``reports`` (the endings of their names → their writers) and the file of rejected records are placed: a file that
-    has moved has its reports. Nothing that lies there is replaced; the file gets a name with a number then. Raises
-    FileNotFoundError if the claimed file is gone, OSError, and UnusableFolder with the folder that is at fault."""
+    First ``reports`` and the file of rejected records are placed: a file that has moved has its reports. Nothing that lies
+    there is replaced; the file gets a name with a number then. Raises FileNotFoundError if the claimed file is gone, OSError,
+    and UnusableFolder with the folder that is at fault."""
     os.stat(file.entry, dir_fd=file.folder_fd, follow_symlinks=False)
     with folders.ensure_subfolder(place.parent, place.name) as target, folders.moving_to(place):
         attempt = _Attempt(file, run_id, place, target)
@@ -65,18 +68,19 @@ class _Attempt:
         self._claims, self._token = file.folder_fd, file.entry[:8]
         self._parts: list[_Part] = []
 
-    def place(self, reports: Mapping[str, files.Content], host: Host) -> str:
+    def place(self, reports: Reports, host: Host) -> str:
         """Move all of it to the first of the names 42-jobs.xml, 42.2-jobs.xml, … that is free; return that name."""
         first = max((copy for _name, copy in self._notes()), default=None)
         if first is not None:  # an earlier attempt died
-            self._take_over(self._stem(first), reports)
-        self._gather(reports)
+            self._take_over(self._stem(first), reports(None))
+        self._gather()
         for copy in range(first or 1, (first or 1) + MAX_NAMES):
             stem = self._stem(copy)
             if folders.mode_of(stem, self._target):
                 continue
             self._note(copy)
             try:
+                self._write(reports, stem)
                 for part in self._parts:
                     part.move_to(self._target, stem)
                 host.step("reported")
@@ -99,13 +103,21 @@ class _Attempt:
     def _stem(self, copy: int) -> str:
         return files.filed_name(self._run_id, self._file.name, copy)
 
-    def _gather(self, reports: Mapping[str, files.Content]) -> None:
-        """Add the rejected records, which lie beside the claimed file, and ``reports`` as drafts."""
+    def _gather(self) -> None:
+        """Add the rejected records, which lie beside the claimed file."""
         rejected = f"{self._file.rejects.name}."
         for name in os.listdir(self._claims):
             if name.startswith(rejected) and not name.endswith(".part"):
-                self._add(name, f".rejected.{name.removeprefix(rejected)}")
-        for suffix, content in reports.items():
+                self._add(name, f"{_REJECTED}{name.removeprefix(rejected)}")
+
+    def _write(self, reports: Reports, stem: str) -> None:
+        """Add the reports for a file of that name as drafts, in place of those for a name that was taken."""
+        rejected = [part for part in self._parts if part.suffix.startswith(_REJECTED)]
+        for part in self._parts:
+            if part not in rejected:
+                files.discard(part.folder, part.name)
+        self._parts = rejected
+        for suffix, content in reports(stem + rejected[0].suffix if rejected else None).items():
             self._add(files.write_draft(self._claims, content), suffix)
 
     def _add(self, name: str, suffix: str) -> None:
@@ -120,7 +132,7 @@ class _Attempt:
             if name.startswith(f"{stem}.") and files.is_own_file(self._target, name):
                 if suffix in reports:
                     files.discard(self._target, name)
-                elif suffix.startswith(".rejected."):
+                elif suffix.startswith(_REJECTED):
                     self._parts.append(_Part(self._target, name, suffix))
 
     # -- notes -------------------------------------------------------------------------------------

@@ -3,8 +3,7 @@
 Each step is stored before the next one. So wherever the process dies, the next visit finds out from ``.claimed/`` and the
 store how far the file came (``feed_queue``)."""
 
-import os
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
@@ -18,7 +17,7 @@ from syncd.sync import folders
 from syncd.sync.arrival.context import ArrivalContext, can_pass
 from syncd.sync.arrival.file_away import file_away
 from syncd.sync.drop_file import FILE_CHANGED, DropFile
-from syncd.sync.files import filed_name, rejected_beside
+from syncd.sync.files import Content
 from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.run import (
     DISK,
@@ -70,8 +69,9 @@ def file_with_reports(ctx: ArrivalContext, feed: Feed, file: DropFile, run: Run)
     place = feed.folder / (folders.FAILED if run.state is RunState.FAILED else folders.DONE)
 
     def attempt(*, reported: bool = True) -> None:
-        rejected = _rejected_file(feed, file, run, place.name)
-        reports = written_reports(ctx.store, run.id, rejected) if reported else {}
+        def reports(rejected: str | None) -> dict[str, Content]:
+            return written_reports(ctx.store, run.id, rejected) if reported else {}
+
         file_away(file, run.id, place, reports, ctx.host)
 
     try:
@@ -106,16 +106,6 @@ def _begun(ctx: ArrivalContext, feed: Feed, file: DropFile, repeats: int | None)
     """Store a new run; return it and its deaths so far, as ``ArrivalContext.resumed`` does."""
     owner, name, size = feed.employer.id, file.name, file.size
     return ctx.write(lambda tx: runs.begin(tx, feed.id, owner, name, size, file.entry, repeats=repeats)), 0
-
-
-def _rejected_file(feed: Feed, file: DropFile, run: Run, sub: str) -> str | None:
-    """Return the name that the file of rejected records gets, or got from an attempt that died; None without one."""
-    stem = filed_name(run.id, file.name)
-    suffix = rejected_beside(file.rejects.name.removesuffix(".rejected"), os.listdir(file.folder_fd))
-    if suffix is None:
-        with suppress(FileNotFoundError), folders.open_subfolder(feed.folder, sub) as folder:
-            suffix = rejected_beside(stem, os.listdir(folder))
-    return stem + suffix if suffix is not None else None
 
 
 # -- the run ---------------------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def file_away(
 ) -> Path:
     place = inbox.folder / ("failed" if failed else "done")
     written = {suffix: partial(_write, content) for suffix, content in (reports or {}).items()}
-    return filing.file_away(claimed, run, place, written, FakeHost(step=step))
+    return filing.file_away(claimed, run, place, lambda rejected: written, FakeHost(step=step))
 
 
 def _write(content: bytes, file: IO[bytes]) -> None:

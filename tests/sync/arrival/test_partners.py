@@ -146,7 +146,8 @@ def test_what_has_the_name_of_a_file_of_a_run_stays_and_the_run_takes_another_na
     assert private_file.read_bytes() == b"private"
     assert not private_file.with_name("new").exists()
     assert filed(feed, "done", 1) == [stem, ".rejected.json", ".report.html", ".report.json"]
-    assert json.loads((feed.folder / "done" / f"{stem}.report.json").read_text())["id"] == 1
+    report = json.loads((feed.folder / "done" / f"{stem}.report.json").read_text())
+    assert (report["id"], report["rejectedFile"]) == (1, f"{stem}.rejected.json")
     assert claims(feed) == []
     assert arrival.worker.waiting is None
 

@@ -59,3 +59,14 @@ def test_an_unknown_word_may_make_a_draft_or_be_left_unsaid(board: Board) -> Non
         run = board.deliver(board.feed(toml, option), states(**{option: "Zinzin"}))
         assert board.statuses()[option] == status
         assert [warning.code for warning in board.warnings(run)] == ["unknown_status"]
+
+
+def test_a_status_that_gives_way_to_that_of_a_person_is_suppressed_in_every_run(board: Board) -> None:
+    feed = board.feed(f'on_api_edit = "keep"\n{STATUS}')
+    board.deliver(feed, states(a="Draft", b="Open"))
+    board.put({"referenceId": "a", "status": "active"})
+    for more in ({}, {"c": "Open"}, {"c": "Open", "d": "Open"}):
+        run = board.deliver(feed, states(a="Draft", b="Open", **more))
+        assert (board.statuses()["a"], run.counts.suppressed, run.counts.updated) == ("active", 1, 0)
+    run = board.deliver(feed, states(a="Open", b="Open"))
+    assert (run.counts.suppressed, run.counts.unchanged) == (0, 2)
