@@ -47,6 +47,7 @@ _PARSERS = {name: compile_dates([name]) for name in (*DATE_NAMES, "excel", "epoc
 
 #: Of several columns of a CSV that have one name: ``location[1]``.
 _NUMBER_OF_SEVERAL = re.compile(r"(?<=.)\[\d+\]\Z")
+_NOTE = re.compile(r"\s*\([^()]*\)")
 #: Words that change nothing: "titre du poste" is "titreposte".
 _EMPTY = frozenset("a au aux d de des du l la le les of the for your our".split())
 #: The begin or the end of the name of an id ("annonce" has a "no" in it, too).
@@ -154,8 +155,12 @@ class Column:
 
 @lru_cache(maxsize=1024)
 def _last_steps(selector: str) -> tuple[str, str]:
+    """Return the last step and the last two together; an unknown name without a note in brackets ("Category (required)")."""
     steps = [step for step in re.split(r"[./@\[\]\"]+", _NUMBER_OF_SEVERAL.sub("", selector)) if step]
-    return (comparable(steps[-1]) if steps else ""), comparable("".join(steps[-2:]))
+    last, both = (comparable(steps[-1]) if steps else ""), comparable("".join(steps[-2:]))
+    bare = _NOTE.sub("", selector)
+    known = any(name in names for names in NAMES.values() for name in (last, both))
+    return (last, both) if known or bare == selector or not bare.strip() else _last_steps(bare)
 
 
 def kinds_of(text: str) -> frozenset[str]:

@@ -3,7 +3,6 @@
 The text is for a person: the findings, each guess with its reason, samples of every value, unknown values with their counts. It
 loads as it is."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,14 +11,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from syncd.domain import FIELD, Catalogue, FeedLimits, check_body
+from syncd.domain import FIELD, OWN_BITS, Catalogue, FeedLimits, check_body
 from syncd.errors import ConfigError, FeedError, Invalid, Problem
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
-from syncd.feeds.drafting.columns import Guess, comparable
+from syncd.feeds.drafting.columns import Guess
 from syncd.feeds.drafting.draft_text import YEARLY_ABOVE, DraftPlan, Findings, render
 from syncd.feeds.drafting.guessing import doubted_addresses, guess_company, guess_fields, near_addresses
 from syncd.feeds.drafting.survey import RECORDS, Survey, survey_file
-from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, UnknownCounter
+from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, MappedRow, UnknownCounter
 from syncd.feeds.mapping.presets import is_native, load_preset
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.readers import Record, open_reader
@@ -29,8 +28,7 @@ NEEDED = ("referenceId", "title", "locations", "description", ROUTING_FIELD)
 #: A plan that derives an id for a record without one is not the better one.
 _COMPARED = NEEDED[1:]
 _ADDRESSES = (URL_FIELD, EMAIL_FIELD)
-#: For these a preset has a default, or most feeds have nothing. They are guessed only where the preset reads none of the file's
-#: columns.
+#: For these a preset has a default, or most feeds have nothing. A guess counts where it finds more in the file.
 _OPTIONAL = ("categories", "positionType", "salary", "closeDate", "status")
 _OVERRIDDEN = (*NEEDED, *_ADDRESSES, *_OPTIONAL)
 #: The least score of a preset that is tried, and the most presets.
@@ -39,7 +37,8 @@ _MIN_SCORE, _MAX_TRIED = 0.4, 3
 _MAX_DECIDING = 500
 #: Pay of this much without a period is likely pay for a year.
 _YEARLY = money.PeriodLimits(Decimal(0), Decimal(YEARLY_ABOVE))
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+#: The least share of the records in which a guess has to serve where the preset does not.
+_LEAST_GAIN = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +55,17 @@ class Draft:
 class Trial:
     """The outcome of a plan for the file.
 
-    ``filled`` is field → records in which it has a value; ``good`` are the records that would go in, whatever their status,
-    country and referenceId; ``unread_dates`` those whose closeDate is in no format of the mapping; ``without_period`` those
-    whose pay has no period, ``yearly`` those of them with tens of thousands. ``failure`` says why it could not be read."""
+    ``filled`` is field → records in which it has a value, ``known`` → records in which the record itself gives it one that is
+    known (of the status: one that is not live); ``good`` are the records that would go in, whatever their status, country and
+    referenceId; ``yearly`` those with pay of tens of thousands without a period. ``failure`` says why it could not be read."""
 
     plan: DraftPlan
     read: int = 0
     good: int = 0
     long_references: int = 0
-    unread_dates: int = 0
     filled: Counter[str] = field(default_factory=Counter)
+    known: Counter[str] = field(default_factory=Counter)
     unknown: UnknownCounter = field(default_factory=UnknownCounter)
-    without_period: int = 0
     yearly: int = 0
     pages: Counter[str] = field(default_factory=Counter)
     failure: str | None = None
@@ -82,24 +80,26 @@ class Trial:
         """Return whether all records lead to one address, which is then not that of a job."""
         return len(self.pages) == 1 and self.pages.total() == self.read > 1
 
-    def add(self, body: Mapping[str, Any], problems: Sequence[Problem]) -> None:
-        """Count one record. A plan is not better because it reads no status or no country."""
+    def add(self, row: MappedRow, refusals: Sequence[Problem]) -> None:
+        """Count one record; ``refusals`` are the problems for which the API would refuse it. A plan is not better because it
+        reads no status or no country."""
+        body, problems = row.body or {}, [*row.problems, *refusals]
         faulty = {_field_of(problem) for problem in problems if problem.pointer}
         bad = {_field_of(problem) for problem in problems if problem.code != "outside_canada"}
         self.read += 1
         self.filled.update(faulty | {name for name, value in body.items() if value is not None})
+        unknown = {name for name, _ in row.unknown} | faulty
+        own = (name for name, bit in OWN_BITS.items() if row.own_values & bit and body.get(name) is not None)
+        self.known.update(name for name in own if name not in unknown)
+        self.known["status"] += "status" in faulty or body.get("status", "active") != "active"
         whole = all(body.get(name) is not None or name in faulty for name in _COMPARED)
         self.pages.update([str(body[URL_FIELD])] if body.get(URL_FIELD) else ())
         self.good += whole and not bad - {"status", "referenceId"}
-        reference, close_date = body.get("referenceId"), body.get("closeDate")
-        is_date = not isinstance(close_date, str) or _DATE.match(close_date) is not None
-        self.unread_dates += "closeDate" in faulty or not is_date
+        reference = body.get("referenceId")
         self.long_references += isinstance(reference, str) and len(reference) > FIELD["referenceId"].most
-
-    def add_pay(self, warnings: Iterable[tuple[str, str]]) -> None:
-        for code, detail in warnings:
+        self.unknown.add(row.unknown)
+        for code, detail in row.warnings:
             if code == "salary_no_period":
-                self.without_period += 1
                 self.yearly += money.parse(detail.partition(": ")[2].strip('"'), _YEARLY).usable
 
 
@@ -155,45 +155,27 @@ class Drafter:
         if plain.failure is not None:
             return plain
         mapped = load_preset(name).get("fields", {})
-        fields = {
-            guess.field: guess
-            for guess in self._guesses.values()
-            if guess.field in _OVERRIDDEN and self._is_better(guess, plain, mapped)
-        }
+        guesses = (guess for guess in self._guesses.values() if guess.field in _OVERRIDDEN)
+        fields = {guess.field: guess for guess in guesses if self._is_better(guess, plain, mapped)}
         if plain.has_one_page and URL_FIELD not in fields:
             fields |= _without_page(plain.read, EMAIL_FIELD in mapped)
         return self._try(replace(plain.plan, fields=fields)) if fields else plain
 
     def _is_better(self, guess: Guess, plain: Trial, mapped: Mapping[str, Any]) -> bool:
-        """Return whether the preset finds the field in less than half of the records, and the guess in more."""
-        filled, mentioned = plain.filled[guess.field], self._mentioned(mapped.get(guess.field))
-        if guess.field == "closeDate" and plain.unread_dates and mentioned:
-            other_order = _order(guess.expression) not in (None, *_texts(mapped["closeDate"]))
-            return bool(guess.lookup) or filled < plain.unread_dates * 2 or other_order
-        if (
-            guess.field == "positionType" and mentioned
-        ):  # by a preset whose column has no types, where another has
-            unknown = plain.unknown.fields.get(guess.field, Counter()).total()
-            return unknown * 2 > plain.read and any(column.kinds["position"] for column in guess.columns)
-        if guess.field == "status":  # every column that says that a job is not live counts
-            read = {("@" in text, comparable(text)) for text in _texts(mapped.get("status"))}
-            selectors = (column.selector for column in guess.columns)
-            return any(("@" in text, comparable(text)) not in read for text in selectors)
-        if guess.field == "salary" and plain.without_period * 2 > plain.read:
-            return isinstance(guess.expression, dict) and "period" in guess.expression
-        if guess.field in _OPTIONAL:
-            return bool(guess.columns) and not mentioned
-        if guess.field == "referenceId" and plain.long_references * 2 > plain.read:
+        """Return whether the guess serves more records than the field of the preset. A status of one more record counts."""
+        name = guess.field
+        if name in _OPTIONAL:
+            if not guess.columns:
+                return False
+            trial = self._try(replace(plain.plan, fields={name: guess}))
+            more = 0 if name == "status" else plain.read * _LEAST_GAIN
+            return trial.good > plain.good or trial.known[name] > plain.known[name] + more
+        if name == "referenceId" and plain.long_references * 2 > plain.read:
             return True
-        if guess.field in _ADDRESSES:
-            return guess.field in mapped and not plain.filled[ROUTING_FIELD] and guess.share > 0.2
+        if name in _ADDRESSES:
+            return name in mapped and not plain.filled[ROUTING_FIELD] and guess.share > 0.2
+        filled = plain.filled[name]
         return filled * 2 < plain.read and guess.share * plain.read > filled + 0.2 * plain.read
-
-    def _mentioned(self, expression: object) -> bool:
-        """Return whether a right-hand side names one of the file's columns, or an object or element of them."""
-        names = {_first_step(selector) for selector in self._survey.columns}
-        parts = (part for text in _texts(expression) for part in re.split(r"[{}]", text))
-        return any(_first_step(part) in names for part in parts)
 
     def _own_fields(self) -> dict[str, Guess]:
         fields = dict(self._guesses)
@@ -211,10 +193,7 @@ class Drafter:
             reader = open_reader(self._path, config.read, self._limits)
             for record in islice(self._unbroken(reader), most):
                 row = config.mapping.row(record, reader.format)
-                body = row.body or {}
-                trial.add(body, [*row.problems, *self._refusals(body)])
-                trial.unknown.add(row.unknown)
-                trial.add_pay(row.warnings)
+                trial.add(row, self._refusals(row.body or {}))
             if not trial.read and self._survey.records:
                 trial.failure = "no records"
         except (FeedError, ConfigError) as error:
@@ -253,21 +232,3 @@ def _without_page(records: int, has_email: bool) -> dict[str, Guess]:
 
 def _field_of(problem: Problem) -> str:
     return problem.pointer.partition("/")[2].partition("/")[0]
-
-
-def _first_step(selector: str) -> str:
-    return comparable(re.split(r"[./\[]", selector.strip("./@"), maxsplit=1)[0])
-
-
-def _order(expression: object) -> str | None:
-    formats = expression.get("date", ()) if isinstance(expression, dict) else ()
-    return next((name for name in formats if name in ("dmy", "mdy")), None)
-
-
-def _texts(expression: object) -> Iterator[str]:
-    """Yield every text in a right-hand side: selectors, and some others."""
-    if isinstance(expression, str):
-        yield expression
-    elif isinstance(expression, list | Mapping):
-        for part in expression.values() if isinstance(expression, Mapping) else expression:
-            yield from _texts(part)

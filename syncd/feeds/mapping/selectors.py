@@ -82,11 +82,11 @@ _header = lru_cache(maxsize=64)(CsvHeader)
 
 @lru_cache(maxsize=8192)
 def plain_name(name: str) -> str:
-    """Return a column's name without case, blanks, dashes, underscores and dots."""
+    """Return a column's name without case, blanks, dashes, underscores, dots and slashes."""
     return _IGNORED.sub("", name).casefold()
 
 
-_IGNORED = re.compile(r"[\s_\-.:]+")
+_IGNORED = re.compile(r"[\s_\-.:/]+")
 
 
 def open_record(item: object, form: Format) -> Node:

@@ -20,6 +20,7 @@ from syncd.errors import FeedError
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.columns import kinds_of
 from syncd.feeds.drafting.draft import Draft, Drafter, employer_named_in
+from syncd.feeds.mapping import MappedRow
 from syncd.feeds.mapping.presets import load_preset, preset_names
 from syncd.feeds.readers import open_reader
 from syncd.sync.run.checking import Checker, CheckResult
@@ -569,19 +570,38 @@ def test_a_draft_says_how_to_leave_out_postings_that_are_not_for_the_public(
     assert (result.good, result.filtered.total()) == (2, 1)
 
 
-def test_a_status_whose_column_the_preset_does_not_have_is_in_the_draft(tmp_path: Path) -> None:
-    draft = draft_of(tmp_path, postings("Publication Status", ("Published", "Closed", "Published")))
-    expected = {"from": "Publication Status", "lookup": "status"}
-    assert (draft.preset, tomllib.loads(draft.text)["fields"]["status"]) == ("csv", expected)
+@pytest.mark.parametrize("sign", ["{}", "{} *", "{} (required)", "Posting/{}"])
+def test_a_column_that_the_preset_does_not_read_is_in_the_draft(tmp_path: Path, sign: str) -> None:
+    """A name may differ from that of the preset in a sign."""
+    columns = {
+        "Publication Status": ["Published", "Closed", "Published"],
+        "Category": ["Legal", "Retail", "Legal"],
+        "Job type": ["Part time", "Full time", "Contract"],
+        "Salary": ["$25/h", "$26/h", "$27/h"],
+    }
+    rows = [[str(n), "Cook", "Barrie, ON", LONG, f"https://acme.example/{n}"] for n in range(3)]
+    header = ["id", "title", "location", "description", "url", *map(sign.format, columns)]
+    content = sheet(header, *(row + [values[n] for values in columns.values()] for n, row in enumerate(rows)))
+    draft = draft_of(tmp_path, content)
+    assert draft.preset == "csv"
+    assert statuses(draft, tmp_path / "feed") == ["active", "archived", "active"]
+    jobs = [row.body or {} for row in mapped_rows(draft, tmp_path / "feed")]
+    assert [job["categories"] for job in jobs] == [[{"id": 19}], [{"id": 24}], [{"id": 19}]]
+    assert [job["positionType"] for job in jobs] == [{"id": 2}, {"id": 1}, {"id": 3}]
+    assert all(job["salary"] for job in jobs)
 
 
 CASES = Path(__file__).parents[1] / "cases"
 
 
+def mapped_rows(draft: Draft, path: Path) -> list[MappedRow]:
+    reader = open_reader(path, draft.config.read, FeedLimits())
+    return [draft.config.mapping.row(record, reader.format) for record in reader]
+
+
 def statuses(draft: Draft, path: Path) -> list[object]:
     """Return the statuses that new jobs of a draft would have, record by record; "?" where an unknown word rejects the row."""
-    reader = open_reader(path, draft.config.read, FeedLimits())
-    rows = [draft.config.mapping.row(record, reader.format) for record in reader]
+    rows = mapped_rows(draft, path)
     unknown = [any(problem.pointer == "/status" for problem in row.problems) for row in rows]
     return [
         "?" if no else (row.body or {}).get("status", "active") for row, no in zip(rows, unknown, strict=True)
