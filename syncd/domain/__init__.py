@@ -8,7 +8,7 @@ from syncd.domain.catalogue import (
     Catalogue,
     CatalogueEntry,
 )
-from syncd.domain.damage import DAMAGE_BITS, DAMAGED_TEXT, damages
+from syncd.domain.damage import DAMAGE_BITS, DAMAGED_TEXT, damages, repaired
 from syncd.domain.decisions import (
     Change,
     Create,

@@ -7,6 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from html import unescape
 
+#: The encodings by which a text of UTF-8 may have been decoded, and how often.
+_ENCODINGS, _MAX_TIMES = ("cp1252", "mac_roman", "cp437", "cp850", "cp1251"), 3
+#: Characters for private use, and such as there are none.
+_IN_NO_TEXT = re.compile("[\ue000-\uf8ff\ufffe\uffff]")
 #: The fields that are judged → their bit in the set of values of a row, beside ``OWN_BITS``.
 DAMAGE_BITS: Mapping[str, int] = {"title": 1 << 16, "description": 1 << 17}
 DAMAGED_TEXT = "damaged_text"
@@ -17,9 +21,18 @@ _NEXT, _SIGNS = ("".join(_BYTES[byte] for byte in range(0x80, end)) for end in (
 _AFTER = rf"(?:[{_NEXT}]|(?<=[a-z].)|(?<!\w.)(?!\w))"
 #: Each alternative begins with one character, so that the search skips most of a text.
 _TWICE = re.compile(
-    rf"Ã{_AFTER}|Â{_AFTER}|â[{_SIGNS}][{_NEXT}]|Å[“”’\x92\x93¸]|ðŸ|ï»¿|ï¿½"
+    rf"Ã{_AFTER}|Â{_AFTER}|â[{_SIGNS}][{_NEXT}]|Å[“”’\x92\x93¸]|ð[Ÿ\x9f]|ï»¿|ï¿½"
     r"|√[^\s\x00-\x7f]|≈[ìí]|‚Ä[^\s\x00-\x7f]"  # as Mac Roman
-    r"|├[^\sA-Za-z0-9\u2500-\u254f]|┬[^\sA-Za-z0-9\u2500-\u254f]|┼[ôÆ]|ΓÇ|ÔÇ|вЂ|Г©|ГЁ"  # as a code page of DOS, Windows-1251
+    r"|├[^\sA-Za-z0-9\u2500-\u254f]|┬[^\sA-Za-z0-9\u2500-\u254f]|┼[ôÆ]|ΓÇ|≡ƒ|ÔÇ|вЂ|Г©|ГЁ"  # as a code page of DOS, Windows-1251
+)
+#: The characters of Windows-1252 → those of their bytes in Latin-1, which has a character for each byte.
+_SLOPPY = {ord(shown[0]): byte for byte, shown in _BYTES.items() if len(shown) == 2}
+#: A character of UTF-8 as Windows-1252 shows its bytes; and its first byte alone, behind which a no-break space was lost.
+_PARTS = re.compile(rf"[ÃÂÅ][{_NEXT}]|â[{_SIGNS}][{_NEXT}]|ï[{_NEXT}]{{2}}|ð[{_NEXT}]{{3}}")
+_LONE = re.compile(rf"Ã(?![\w{_NEXT}])|Â(?=\s)")
+#: A reference to a character that is not ASCII.
+_REFERENCES = re.compile(
+    r"&(?!(?:amp|lt|gt|quot|apos);)(?:[A-Za-z]{2,8}|#(?:1[2-9]\d|[2-9]\d\d|\d{4,6})|#[xX][0-9A-Fa-f]{2,5});"
 )
 _PLACEHOLDER = re.compile(
     r"\{\{[^{}]{1,100}\}\}|\[\[[^\[\]]{1,100}\]\]|\$\{[^{}]{1,100}\}|%%[^%\s](?:[^%\n]{0,98}[^%\s])?%%"
@@ -56,6 +69,35 @@ def damages(fields: Mapping[str, object]) -> Iterator[tuple[int, str]]:
         text = fields.get(field)
         if isinstance(text, str) and (words := damage_of(field, text)):
             yield bit, words
+
+
+def repaired(text: str) -> str:
+    """Return a text that was decoded twice as it was before; any other text as it is."""
+    for _ in range(_MAX_TIMES):
+        plain = text if _TWICE.search(text) else _REFERENCES.sub(lambda found: unescape(found[0]), text)
+        if not _TWICE.search(plain) or (better := _once_less(plain)) == plain:
+            break
+        text = better
+    return text
+
+
+def _once_less(text: str) -> str:
+    for encoding in _ENCODINGS:
+        better = _inverse(text, encoding)
+        if better and not _IN_NO_TEXT.search(better):
+            return better
+    # a text of which a part was decoded once, or with bytes that were lost
+    better = _PARTS.sub(lambda part: _inverse(part[0], "cp1252") or part[0], text)
+    return _LONE.sub(lambda lone: "à" if lone[0] == "Ã" else "", better)
+
+
+def _inverse(text: str, encoding: str) -> str | None:
+    try:
+        if encoding == "cp1252":
+            return text.translate(_SLOPPY).encode("latin-1").decode()
+        return text.encode(encoding).decode()
+    except UnicodeError:
+        return None
 
 
 def _in_words(field: str, what: str, text: str, match: re.Match[str]) -> str:

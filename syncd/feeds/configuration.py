@@ -31,7 +31,7 @@ T = TypeVar("T")
 D = TypeVar("D")
 
 _POLICY_KEYS = tuple(setting.name for setting in fields(Policy))
-READ_KEYS = ("format", "records", "encoding", "delimiter", "recover", "sheet")
+READ_KEYS = ("format", "records", "encoding", "delimiter", "recover", "repair_text", "sheet")
 FORMATS = ("csv", "xml", "json", "jsonl")
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
 _SETTINGS = ("employer", "preset", "places", "settle", "marker", "keep_files", "expect_every")
@@ -163,7 +163,15 @@ def _parse(
     fields, rows = merged["fields"], values.get("rows")
     places = _places(values, fields, scope)
     mapping = Mapping(
-        catalogue, fields, merged["lookup"], spec.format, scope, places=places, rows=rows, zone=defaults.zone
+        catalogue,
+        fields,
+        merged["lookup"],
+        spec.format,
+        scope,
+        places=places,
+        rows=rows,
+        zone=defaults.zone,
+        repair=_member(merged["read"], "repair_text", flag, False, scope.at("read")),
     )
     settle = _member(values, "settle", duration, timedelta(seconds=defaults.settle), scope)
     return FeedConfig(

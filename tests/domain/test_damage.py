@@ -1,10 +1,11 @@
 """Damaged texts are known from what people write, in English and French."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from syncd.domain.damage import damage_of
+from syncd.domain.damage import damage_of, repaired
 
 SAMPLES = Path(__file__).parents[2] / "feeds" / "samples"
 WRITTEN = (
@@ -27,6 +28,41 @@ def test_what_people_write_is_not_damaged(field, text):
 def test_text_decoded_twice_is_damaged(encoding, word):
     twice = word.encode().decode(encoding, "replace")
     assert (damage_of("title", twice) is None) is (twice == word)
+
+
+def decoded(text, encoding):
+    """The bytes of UTF-8 in another encoding, as programs do it: a byte that Windows-1252 lacks is that of Latin-1."""
+    return "".join(bytes((byte,)).decode(encoding, "ignore") or chr(byte) for byte in text.encode())
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "mac_roman", "cp437", "cp850"])
+def test_repaired_text_is_that_before_it_was_decoded_twice_or_thrice(encoding):
+    for path in SAMPLES.glob("*.json"):
+        for text in filter(None, re.split(r'[\n"<>;]|&\w+', path.read_text("utf-8"))):
+            twice = decoded(text, encoding)
+            assert repaired(text) == text
+            if damage_of("title", twice) != damage_of("title", text):
+                assert repaired(twice) == text
+    for word in ("Développeur à l’école — «Noël» où œuvre ÉTÉ CÔTÉ", "Préposé·e, 20 $ de l’heure"):
+        assert repaired(decoded(word, encoding)) == word == repaired(word)
+    assert repaired(decoded(decoded("Préposé à l’été", "cp1252"), "cp1252")) == "Préposé à l’été"
+
+
+@pytest.mark.parametrize("text", [*WRITTEN.split("|"), "Pr\ufffdposé", "R&amp;D &eacute;t&eacute;", "ï¿¾"])
+def test_other_text_is_not_repaired(text):
+    assert repaired(text) == text
+
+
+@pytest.mark.parametrize(
+    ("damaged", "text"),
+    [
+        ("Aide Ã temps plein, lÃ", "Aide à temps plein, là"),  # no-break spaces were made blanks, or trimmed
+        ("Préposé dÃ©mo, 20Â $", "Préposé démo, 20 $"),
+        ("D&Atilde;&copy;veloppeur R&amp;D", "Développeur R&amp;D"),
+    ],
+)
+def test_text_of_which_a_part_is_damaged_is_repaired(damaged, text):
+    assert repaired(damaged) == text
 
 
 @pytest.mark.parametrize(

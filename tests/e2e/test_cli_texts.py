@@ -59,9 +59,9 @@ def file_of(acme, form, records, name="jobs"):
     return file
 
 
-def import_records(acme, form, records, name="jobs"):
+def import_records(acme, form, records, name="jobs", extra=""):
     """Import records by a feed with a mapping; return the run as JSON."""
-    acme.feed("mapped", FIELDS)
+    acme.feed("mapped", FIELDS + extra)
     acme.run("import", str(file_of(acme, form, records, name)), "--feed", "mapped")
     return shown(acme, "mapped")
 
@@ -242,6 +242,27 @@ def test_a_file_of_which_most_texts_are_damaged_waits(acme, form, field):
     assert five["reason"].startswith(f"5 of 8 new or changed {name} are damaged")
     assert "the limit is 50 % and at least 5" in five["reason"]
     assert len(jobs(acme, "title")) == 5
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_text_decoded_twice_is_mended_where_the_feed_asks_for_it(acme, form):
+    twice = {"title": "PrÃ©posÃ©e", "city": "MontrÃ©al", "state": "QuÃ©bec", "text": "<p>L’été</p>"}
+    records = [{"id": f"R{n}"} | twice for n in range(6)]
+    assert import_records(acme, form, records)["holds"] == "all"
+    run = import_records(acme, form, records, extra="[read]\nrepair_text = true\n")
+    assert (run["state"], warnings(run, "damaged_text")) == ("succeeded", {})
+    assert jobs(acme, "title", "description")["R1"] == ["Préposée", "<p>L’été</p>"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_text_of_the_services_own_shape_is_mended_too(acme, form):
+    acme.deliver("jobs.csv", [row("R1", "Préposé")])
+    exported = acme.run("export", "--employer", "1", "--format", form).out
+    file = acme.base / f"twice.{form}"
+    file.write_text(exported.replace("Préposé", "PrÃ©posÃ©"))
+    acme.feed("acme", 'employer = "Acme Ltd."\n[read]\nrepair_text = true\n')
+    acme.run("import", str(file), "--feed", "acme")
+    assert (shown(acme, "acme")["counts"]["unchanged"], jobs(acme, "title")["R1"]) == (1, ["Préposé"])
 
 
 def test_damaged_texts_of_the_services_own_shape_hold_too(acme):

@@ -12,6 +12,7 @@ from datetime import UTC, tzinfo
 from functools import partial
 from typing import Any, NamedTuple
 
+from lxml import etree
 from msgspec import Struct
 
 from syncd.domain import (
@@ -22,6 +23,7 @@ from syncd.domain import (
     Catalogue,
     FieldKind,
     Routing,
+    repaired,
 )
 from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.catalogue_values import finders
@@ -38,7 +40,8 @@ from syncd.feeds.mapping.sources import (
     lookups_in,
 )
 from syncd.feeds.native import native_body
-from syncd.feeds.readers import Format, Record, column_names, header_key
+from syncd.feeds.readers import FlatRecord, Format, Record, column_names, header_key
+from syncd.feeds.xml_node import element_of
 
 #: Name of an address → the routing type that uses it.
 _ROUTINGS = {field.name: field.routing for field in ADDRESSES}
@@ -114,6 +117,7 @@ class _Compiled(NamedTuple):
 class Mapping:
     """``[fields]``, ``[lookup.…]`` and ``[rows]`` of a feed, as the merged TOML has them. ``fields`` None: the service's
     own shape. ``rows`` None: no record is left out. ``places``: the feed's rule for bare cities. ``zone``: that of the service.
+    ``repair``: texts that were decoded twice are mended.
 
     ``outside``: a selector looks at more of the file than its record."""
 
@@ -128,11 +132,12 @@ class Mapping:
         places: PlacesRule | None = None,
         rows: Map[str, object] | None = None,
         zone: tzinfo = UTC,
+        repair: bool = False,
     ) -> None:
         """Raise ConfigError with every fault, unless a ``scope`` is given to collect them."""
         faults = scope or Scope("mapping")
         self._made_of = catalogue, fields, lookups, form
-        self._places, self._rows, self._zone = places, rows, zone
+        self._places, self._rows, self._zone, self._repair = places, rows, zone, repair
         self._finders = finders(catalogue)
         self._fields = fields
         self._form: Format | None = "json" if form == "jsonl" else form
@@ -146,7 +151,8 @@ class Mapping:
 
     def __reduce__(self) -> tuple[partial[Mapping], tuple[object, ...]]:
         """Pickle the settings: compiled selectors cannot be pickled."""
-        return partial(Mapping, places=self._places, rows=self._rows, zone=self._zone), self._made_of
+        make = partial(Mapping, places=self._places, rows=self._rows, zone=self._zone, repair=self._repair)
+        return make, self._made_of
 
     def row(self, record: Record, form: Format | None = None) -> MappedRow:
         """Return the record as a row. ``form`` is the reader's format; None: that of the mapping, else JSON.
@@ -158,11 +164,12 @@ class Mapping:
         if actual != "xml" and not isinstance(record.item, dict):
             problem = Problem("", "wrong_type", "a record must be an object", record.item)
             return MappedRow(None, None, (problem,))
+        item = _repaired(record.item) if self._repair else record.item
         left_out_by = self._for(actual).rows if self._rows is not None else None
-        if left_out_by and (rule := left_out_by(open_record(record.item, actual))) is not None:
+        if left_out_by and (rule := left_out_by(open_record(item, actual))) is not None:
             return MappedRow(None, None, left_out=rule)
         log = RowLog()
-        body, own_values = self._body(record.item, actual, log)
+        body, own_values = self._body(item, actual, log)
         return MappedRow(
             body,
             _reference(body),
@@ -289,6 +296,23 @@ class Mapping:
         rows = compile_rows(self._rows, context, scope.at("rows")) if self._rows is not None else None
         kept = tuple(each for each in compiled if not (prefer and each[0] == ROUTING_FIELD))
         return _Compiled(kept, prefer, rows, bool(context.outside), tuple(context.selectors))
+
+
+def _repaired(item: Any) -> Any:
+    """Return a record with its texts mended (``repaired``). An element is changed itself."""
+    if isinstance(item, str):
+        return repaired(item)
+    if isinstance(item, list):
+        return list(map(_repaired, item))
+    if isinstance(item, dict):
+        return {name: _repaired(value) for name, value in item.items()}
+    if isinstance(item, FlatRecord | etree._Element):
+        item = element_of(item)
+        for part in item.iter(etree.Element):
+            part.text, part.tail = repaired(part.text or ""), repaired(part.tail or "")
+            for name, value in part.attrib.items():
+                part.set(name, repaired(value))
+    return item
 
 
 def _has_constants(expression: object) -> bool:

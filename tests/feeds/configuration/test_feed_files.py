@@ -133,6 +133,7 @@ WRONG = [
     ('employer = "A"\n[read]\nencoding = "utf-9"', "read.encoding: there is no encoding"),
     ('employer = "A"\n[read]\nformat = "json"\ndelimiter = ";"', "read.delimiter: is for CSV only"),
     ('employer = "A"\n[read]\nformat = "csv"\nrecover = true', "read.recover: is for XML only"),
+    ('employer = "A"\n[read]\nrepair_text = "yes"', "read.repair_text: must be true or false"),
     ('employer = "A"\n[feilds]\ntitle = "t"', "feilds: unknown key; did you mean fields?"),
     ('employer = "A"\nfields = 3', "fields: must be a table"),
     ('employer = "A"\n[fields]\ntitel = "t"', "fields.titel: unknown field; did you mean title?"),
