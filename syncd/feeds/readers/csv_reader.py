@@ -228,6 +228,9 @@ class CsvReader(TableReader):
         head = self.source.head[self._skip :]
         text = head[:_SAMPLE].decode("utf-8", "replace")
         rows = _sample(text, self.delimiter, complete=len(head) < _SAMPLE)[1:]
+        if _in_single_quotes(header) or _in_single_quotes([cell for row in rows for cell in row]):
+            detail = "the cells are in single quotes ('…'), which are text in a CSV: export it with double quotes (\"…\")"
+            raise FeedError("bad_header", detail, line=self._line)
         named = max((at for at, name in enumerate(header, 1) if name.strip()), default=0)
         filled = max((at for row in rows for at, cell in enumerate(row, 1) if cell.strip()), default=0)
         width = (
@@ -253,6 +256,11 @@ class CsvReader(TableReader):
             line = f"the record in line {self._line} has text behind a closing quote"
             self.withheld = f"{line}, so other records may be lost in it"
         return Problem("", "bad_quotes", detail, behind)
+
+
+def _in_single_quotes(cells: list[str]) -> bool:
+    filled = [cell.strip() for cell in cells if cell.strip()]
+    return len(filled) > 1 and all(cell[0] == cell[-1] == "'" and cell != "'" for cell in filled)
 
 
 def _cell_patterns(mark: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:

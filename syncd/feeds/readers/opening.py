@@ -17,8 +17,8 @@ from syncd.feeds.readers.csv_reader import CsvReader
 from syncd.feeds.readers.json_paths import ARRAYS
 from syncd.feeds.readers.json_reader import JsonLinesReader, JsonReader
 from syncd.feeds.readers.records import FeedReader, Format, Known, ReadOptions, ReadSpec
-from syncd.feeds.readers.source import GZIP, Opener, Stream, Utf8Source, gunzip
-from syncd.feeds.readers.xlsx_book import is_spreadsheet
+from syncd.feeds.readers.source import GZIP, Opener, Stream, Utf8Source, gunzip, not_a_feed
+from syncd.feeds.readers.xlsx_book import OPEN_DOCUMENT_SHEET, is_spreadsheet
 from syncd.feeds.readers.xlsx_reader import XlsxReader
 from syncd.feeds.readers.xml import LenientXmlReader, XmlReader
 from syncd.feeds.readers.zip_archive import ZIP, ZipArchive, ZipReader
@@ -30,7 +30,15 @@ _READERS: dict[Format, Callable[[Utf8Source, ReadOptions], FeedReader]] = {
     "json": JsonReader,
     "jsonl": JsonLinesReader,
 }
-_HTML = re.compile(rb"(?is)\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])")
+#: What may stand before the root of a document, and the roots of documents of other programs.
+_PROLOG = rb"(?is)(?>(?:\s+|<\?.*?\?>|<!--.*?-->)*)"
+_DOCUMENTS = (
+    (rb"<!doctype\s+html|<html[\s>]|<table[^>]*>\s*<t(?:r|head|body)[\s>]", "an HTML page"),
+    (rb"<(?:\w+:)?workbook\s[^>]*urn:schemas-microsoft-com:office:spreadsheet",
+     "a spreadsheet in the XML of Excel 2003: save it as .xlsx or CSV"),
+    (rb"<office:document[\s>][^>]*opendocument\.spreadsheet", OPEN_DOCUMENT_SHEET),
+)  # fmt: skip
+_FOREIGN = tuple((re.compile(_PROLOG + b"(?:" + root + b")"), what) for root, what in _DOCUMENTS)
 #: Offset, bytes, and the kind of file that has these bytes there. Archives that are unpacked have been unpacked before.
 _MAGIC = (
     (0, b"\x1f\x8b", "an archive within an archive"),
@@ -44,7 +52,7 @@ _MAGIC = (
     (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive (only zip and gzip are unpacked)"),
     (0, b"Rar!\x1a\x07", "a RAR archive (only zip and gzip are unpacked)"),
     (0, b"%PDF", "a PDF document"),
-    (0, b"\xd0\xcf\x11\xe0", "an old spreadsheet (.xls) or Word document; save it as .xlsx or CSV"),
+    (0, b"\xd0\xcf\x11\xe0", "an old spreadsheet (.xls) or Word document: save it as .xlsx or CSV"),
     (0, b"SQLite format 3\x00", "a database"),
     (0, b"\x89PNG", "an image"),
     (0, b"\xff\xd8\xff", "an image"),
@@ -91,7 +99,7 @@ def read_stream(
         return _read_plain(lambda: gunzip(opener(), limits), options)
     if start.startswith(ZIP):
         with closing(ZipArchive(opener(), limits)) as archive:
-            if is_spreadsheet(archive.zip.namelist()):
+            if is_spreadsheet(archive):
                 return XlsxReader(opener, options, archive)
             return ZipReader(opener, options, _read_plain, archive)
     return _read_plain(opener, options)
@@ -101,11 +109,12 @@ def _read_plain(opener: Callable[[], Stream], options: ReadOptions) -> FeedReade
     start = _start(opener)
     for offset, magic, what in _MAGIC:
         if start.startswith(magic, offset):
-            raise FeedError("not_a_feed", f"this is {what}, not a feed")
+            raise not_a_feed(what)
     spec = options.spec
     source = Utf8Source(opener, spec.encoding, options.limits)
-    if _HTML.match(source.head):  # a web server may send one in place of the feed
-        raise FeedError("not_a_feed", "this is an HTML page, not a feed", line=1)
+    for document, what in _FOREIGN:  # a web server may send a page in place of the feed
+        if document.match(source.head):
+            raise not_a_feed(what)
     if spec.format is not None:
         _refuse_other(source.head, spec)
         form = spec.format

@@ -103,6 +103,12 @@ def over_limit(limit: str, detail: str, *, line: int | None = None, offset: int 
     return FeedError("limit_exceeded", detail + setting, line=line, offset=offset)
 
 
+def not_a_feed(what: str) -> FeedError:
+    """Return the error of a file that is ``what``; advice may stand behind a colon."""
+    kind, colon, advice = what.partition(":")
+    return FeedError("not_a_feed", f"this is {kind}, not a feed{colon}{advice}")
+
+
 def check_expansion(expanded: int, packed: int, limits: FeedLimits) -> None:
     """Raise FeedError ``limit_exceeded`` if ``packed`` bytes have become more than they may."""
     if expanded > limits.file:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from array import array
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from functools import lru_cache
 from tempfile import SpooledTemporaryFile
@@ -19,18 +19,20 @@ from lxml import etree
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.source import over_limit
+from syncd.feeds.readers.source import not_a_feed, over_limit, unpacking
 from syncd.feeds.readers.xml import BYTES_A_TAG, Event, local, new_parser, refuse_dtd
 from syncd.feeds.readers.zip_archive import ZipArchive
 
 _CONTENTS = "[Content_Types].xml"
 #: A name in the archive → the kind of the archive, which is not a feed.
 _FOREIGN = {
-    "xl/workbook.bin": "a binary Excel workbook (.xlsb); save it as .xlsx or CSV",
+    "xl/workbook.bin": "a binary Excel workbook (.xlsb): save it as .xlsx or CSV",
     "word/document.xml": "a Word document",
     "ppt/presentation.xml": "a presentation",
-    "content.xml": "an OpenDocument file; save it as .xlsx or CSV",
 }
+OPEN_DOCUMENT_SHEET = "an OpenDocument spreadsheet (.ods): save it as .xlsx or CSV"
+#: The bytes of the member that names the kind of an OpenDocument file.
+_MAX_KIND = 100
 _CHUNK = 1 << 16
 #: No row or text is longer: a cell holds 32,767 characters.
 _MAX_ELEMENT = 4 << 20
@@ -55,12 +57,18 @@ class Sheet(NamedTuple):
     visible: bool
 
 
-def is_spreadsheet(names: Collection[str]) -> bool:
-    """Return whether an archive with these members is a spreadsheet. Raise FeedError ``not_a_feed`` for other documents."""
+def is_spreadsheet(archive: ZipArchive) -> bool:
+    """Return whether an archive is a spreadsheet. Raise FeedError ``not_a_feed`` for other documents."""
+    names = archive.zip.namelist()
+    contents = _CONTENTS in names
     for name, what in _FOREIGN.items():
-        if name in names and (_CONTENTS in names or "META-INF/manifest.xml" in names):
-            raise FeedError("not_a_feed", f"this is {what}, not a feed")
-    return _CONTENTS in names and any(name.startswith("xl/") for name in names)
+        if contents and name in names:
+            raise not_a_feed(what)
+    if "content.xml" in names and ("mimetype" in names or "META-INF/manifest.xml" in names):
+        with unpacking():
+            kind = archive.zip.open("mimetype").read(_MAX_KIND) if "mimetype" in names else b""
+        raise not_a_feed("an OpenDocument file" if b"spreadsheet" not in kind else OPEN_DOCUMENT_SHEET)
+    return contents and any(name.startswith("xl/") for name in names)
 
 
 class Book:

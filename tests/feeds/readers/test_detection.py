@@ -91,6 +91,20 @@ def test_an_encoding_that_is_wrong_is_said_not_guessed():
         (b"\n<HTML lang=en><head>", "not_a_feed", "HTML"),
         (b"%PDF-1.7\n", "not_a_feed", "PDF"),
         (b"\xd0\xcf\x11\xe0" + b"\0" * 600, "not_a_feed", ".xls"),
+        (b"\xef\xbb\xbf<table border=1><tr><th>id</th></tr></table>", "not_a_feed", "HTML"),
+        (
+            b'<?xml version="1.0"?>\n<?mso-application progid="Excel.Sheet"?>\n<Workbook\n xmlns="urn:schemas-microsoft-com'
+            b':office:spreadsheet"><Worksheet/></Workbook>',
+            "not_a_feed",
+            "Excel 2003, not a feed: save it as .xlsx or CSV",
+        ),
+        (
+            b'<office:document office:mimetype="application/vnd.oasis.opendocument.spreadsheet"/>',
+            "not_a_feed",
+            ".ods",
+        ),
+        (b"'id','title'\n'1','Cook, baker'\n", "bad_header", "single quotes"),
+        (b"id;title\n'1';'Cook'\n", "bad_header", "single quotes"),
         (b"7z\xbc\xaf\x27\x1c", "not_a_feed", "7z"),
         (b"a/b.csv".ljust(257, b"\0") + b"ustar", "not_a_feed", "tar"),
         (b"Not found", "not_a_feed", "delimiter"),

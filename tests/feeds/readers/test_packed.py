@@ -133,7 +133,10 @@ BAD = {
     "a member that is none": (zipped({"a.csv": CSV, "readme": b"Hello"}), "not_a_feed", "readme"),
     "a member that is broken": (zipped({"a.xml": XML, "b.xml": XML[:-9]}), "truncated", "b.xml"),
     "an OpenDocument sheet": (
-        zipped({"content.xml": b"<x/>", "META-INF/manifest.xml": b"<x/>"}), "not_a_feed", "OpenDocument"),
+        zipped({"mimetype": b"application/vnd.oasis.opendocument.spreadsheet", "content.xml": b"<x/>"}), "not_a_feed",
+        "this is an OpenDocument spreadsheet (.ods), not a feed: save it as .xlsx or CSV"),
+    "an OpenDocument text": (
+        zipped({"content.xml": b"<x/>", "META-INF/manifest.xml": b"<x/>"}), "not_a_feed", "OpenDocument file"),
     "a Word document": (
         zipped({"[Content_Types].xml": b"<x/>", "word/document.xml": b"<x/>"}), "not_a_feed", "Word"),
 }  # fmt: skip
