@@ -11,7 +11,7 @@ import ijson
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import EACH, TOTALS, declared_number, member_path, parsed_path
+from syncd.feeds.readers.records import EACH, larger_total, member_path, parsed_path
 from syncd.feeds.readers.source import over_limit
 
 #: Stands for an element of an array in a path. It is not the name of a member: names have no lone surrogates.
@@ -31,7 +31,8 @@ FAULTS = (ijson.JSONError, UnicodeDecodeError, StopIteration, *_UNREADABLE_NUMBE
 _OPENING = re.compile(rb"[\[{]")
 #: The parser looks at all of a number again with each chunk.
 _MAX_VALUE = 10 << 20
-_TOTALS = TOTALS | {"meta.total", "paging.total"}
+#: Members of the root that may have the number of records; the object that has the records may, too.
+_ABOUT = frozenset(("meta", "metadata", "paging", "pagination", "page"))
 #: This many other arrays are named where the records are not found.
 _MAX_SHOWN = 5
 
@@ -140,12 +141,10 @@ class OuterParser:
         elif event in _CLOSING:
             self._key = self._stack.pop()
         elif (event == "number" and isinstance(value, int)) or event == "string":
-            name = ".".join(part or "" for part in self._at()).casefold()
-            number = (
-                (declared_number(value) if isinstance(value, str) else value) if name in _TOTALS else None
-            )
-            if number is not None and number >= 0:
-                self.declared = max(self.declared or 0, number)
+            *above, name = self._at() or (None,)
+            about = not above or (len(above) == 1 and str(above[0]).casefold() in _ABOUT)
+            if name is not None and (about or tuple(above) == (self._place or ())[:-1]):
+                self.declared = larger_total(self.declared, name, value)
 
     def _at(self) -> tuple[str | None, ...]:
         return (*self._stack[1:], self._key) if self._stack else ()

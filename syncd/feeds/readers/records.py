@@ -28,9 +28,10 @@ _MARK = re.compile(r"syncd[\s_-]*errors")
 _CELL_SIZE = 64
 #: The last step of a JSON path: each member of the object there is a record.
 EACH = "*"
-#: Names, without case, under which a file declares how many records it has.
-TOTALS = frozenset(
-    {"expectedjobcount", "jobcount", "totaljobs", "total", "totalfound", "totalcount", "totalresults"}
+#: Names, without case, ``_`` and ``-``, under which a file declares how many records it has.
+_TOTALS = frozenset(
+    "expectedjobcount jobcount jobscount numberofjobs recordcount total totalcount totalfound totaljobs totalrecords"
+    " totalresults".split()
 )
 #: A whole number as a person writes it: 1038, "1,038", "1 038", "1'038".
 _WHOLE = re.compile(r"[0-9]+|[0-9]{1,3}(?:[,\s'’][0-9]{3})+")
@@ -38,10 +39,15 @@ _WHOLE = re.compile(r"[0-9]+|[0-9]{1,3}(?:[,\s'’][0-9]{3})+")
 _MAX_DIGITS = 9
 
 
-def declared_number(text: str | None) -> int | None:
-    """Return the number of records that a file declares in words such as "1,038"; None for other texts."""
-    text = (text or "").strip()
-    return int(re.sub(r"[^0-9]", "", text)[:_MAX_DIGITS]) if _WHOLE.fullmatch(text) else None
+def larger_total(declared: int | None, name: str, value: object) -> int | None:
+    """Return the number of records that a file declares, after one more of its members, elements or attributes: the largest of
+    all that are named after a total, as a number or in words such as "1,038"."""
+    if re.sub("[_-]", "", name.rpartition("}")[2]).casefold() not in _TOTALS:
+        return declared
+    text = str(value).strip()
+    if not _WHOLE.fullmatch(text):
+        return declared
+    return max(declared or 0, int(re.sub(r"[^0-9]", "", text)[:_MAX_DIGITS]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,10 +30,20 @@ from tests.feeds.readers.reading import MB, fault, items, read
         ('<jobs total="1,038"><job><id>1</id></job></jobs>', 1038),
         ("<jobs><totalFound>1 038</totalFound><job><id>1</id></job></jobs>", 1038),
         ("<jobs><job><id>1</id></job><expectedJobCount>1,038</expectedJobCount></jobs>", 1038),
+        (
+            "<s><jobs><job><total>9</total></job></jobs><q:meta xmlns:q='u'><q:total_jobs>38</q:total_jobs></q:meta></s>",
+            38,
+        ),
+        ("<jobs><job><id>1</id></job><page total='1 038'/></jobs>", 1038),
+        ("<jobs><job><id>1</id><total>99</total></job></jobs>", None),
+        ('{"data": {"jobs": [{"a": 1}], "total_count": 38}}', 38),
+        ('{"jobs": [{"a": 1}], "pagination": {"total": 38}}', 38),
+        ('{"jobs": [{"a": 1}], "cities": [{"total": 38}], "cost": {"total": 38}}', None),
     ],
 )
 def test_the_declared_number_of_records_is_found(text, count):
-    assert read(text)[0].declared == count
+    spec = ReadSpec(records="data.jobs" if "data" in text else None)
+    assert read(text, spec)[0].declared == count
 
 
 ENCODED = "<jobs><job><id>Québec €</id></job></jobs>"

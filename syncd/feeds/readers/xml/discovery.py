@@ -9,7 +9,7 @@ from typing import cast
 from lxml import etree
 
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import TOTALS, declared_number, element_path, parsed_path
+from syncd.feeds.readers.records import element_path, larger_total, parsed_path
 from syncd.feeds.readers.xml.parsing import EntityTranslator, UnknownEntity
 from syncd.feeds.readers.xml.tree import (
     Event,
@@ -66,7 +66,7 @@ class _Search:
     def run(self, head: bytes) -> RecordPlace | None:
         for event, element in _events(head):
             if event == "end":
-                self._note_total(local(element), element.text)
+                self._declared = larger_total(self._declared, str(element.tag), element.text)
                 continue
             path = names(element)
             self._root = self._root or str(element.tag)
@@ -80,7 +80,7 @@ class _Search:
                 return RecordPlace(path, self._root, shown, at, above, self._declared)
             self._containers.append(path)
             for name, value in element.attrib.items():
-                self._note_total(str(name), str(value))
+                self._declared = larger_total(self._declared, str(name), value)
         path = self._empty()
         return RecordPlace(path, self._root, declared=self._declared) if path else None
 
@@ -110,10 +110,6 @@ class _Search:
             return f"{complaint}; there is {', '.join(likely)}"
         alone = f'if the root is the one record, say [read] records = "/{root}"'
         return f"{complaint}; no element below it has elements in it; {alone}"
-
-    def _note_total(self, name: str, value: str | None) -> None:
-        if name.rpartition("}")[2].casefold() in TOTALS and (number := declared_number(value)) is not None:
-            self._declared = max(self._declared or 0, number)
 
 
 def _events(head: bytes) -> Iterator[Event]:

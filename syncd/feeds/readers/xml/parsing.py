@@ -36,7 +36,6 @@ _REFERENCES = {
 _CUT_OFF = re.compile(rb"(?:<[^>]*|&#?[A-Za-z0-9]*)\Z")
 #: A reference to an entity that XML does not have, unless it stands in CDATA.
 SUSPICIOUS = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9._-]*;")
-COUNT_TAG = "{*}expectedJobCount"
 #: An element takes far more memory than its tags: one tag counts like this many bytes of text.
 BYTES_A_TAG = 16
 #: An attribute takes more: each "=" counts like this many bytes, behind the first bytes of a record.
@@ -170,8 +169,8 @@ class XmlParser:
         record = place.path[-1]
         self.entities = EntityTranslator(record if recover else None)
         self._since = self._tags = self._attributes = 0
-        # the ends of records, of the root and of the number of records are reported
-        self._parser = new_parser((f"{{*}}{record}", place.root, COUNT_TAG), recover=recover)
+        # the ends of records and of the root are reported
+        self._parser = new_parser((f"{{*}}{record}", place.root), recover=recover)
         self._events = cast(Iterator[Event], self._parser.read_events())
         self.first_line = self.fed_line = line
 

@@ -28,14 +28,14 @@ from syncd.feeds.readers.records import (
     ReadOptions,
     Record,
     Slice,
-    declared_number,
+    larger_total,
     seeded,
     too_long,
 )
 from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.xml.discovery import find_records
 from syncd.feeds.readers.xml.flat import FlatRecord, texts_of
-from syncd.feeds.readers.xml.parsing import COUNT_TAG, SUSPICIOUS, XmlParser, safe_cut, whole_text
+from syncd.feeds.readers.xml.parsing import SUSPICIOUS, XmlParser, safe_cut, whole_text
 from syncd.feeds.readers.xml.tree import Event, RecordTree, is_one_element, local
 
 _AFTER_NAME = frozenset(b" \t\r\n/>")
@@ -223,8 +223,10 @@ class XmlReader(FeedReader):
                 continue
             if self._tree.is_record(element):
                 yield self._loose_record(element, None)
-            elif local(element) == COUNT_TAG[3:] and (number := declared_number(element.text)) is not None:
-                self.declared = max(self.declared or 0, number)
+            elif element.getparent() is None:
+                for behind in self._tree.behind():
+                    for name, value in ((behind.tag, behind.text), *behind.attrib.items()):
+                        self.declared = larger_total(self.declared, str(name), value)
 
     def _finish(self, tail: bytes) -> Iterator[Record]:
         """Parse the end of the file, without the markup that it cuts off: the parser's words about that would mislead."""

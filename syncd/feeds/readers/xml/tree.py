@@ -18,6 +18,7 @@ Event = tuple[str, etree._Element]
 _MAX_HEAD_ELEMENTS = 200
 #: The namespace whose prefix is "xml" without a declaration.
 _XML = "http://www.w3.org/XML/1998/namespace"
+_FOLLOWING = etree.XPath("following::*")
 _PROLOG = re.compile(rb"\s*(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?P<rest>[^>\[]*)(?P<end>[>\[]))", re.DOTALL)
 
 
@@ -120,6 +121,10 @@ class RecordTree:
     def free_before(self, element: etree._Element) -> None:
         self._drop_before(element)
         self._last = element
+
+    def behind(self) -> list[etree._Element]:
+        """Return the elements behind the last record."""
+        return [] if self._last is None else cast("list[etree._Element]", _FOLLOWING(self._last))
 
     def check_depth(self, element: etree._Element, limits: FeedLimits, line: int) -> None:
         level, depth = [element], len(self.path) - 1
