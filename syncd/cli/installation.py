@@ -6,6 +6,7 @@ import shlex
 import socket
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import syncd
@@ -13,6 +14,7 @@ from syncd.cli.output import clean, print_json, print_result, remark, system_fau
 from syncd.cli.store_access import become_owner, place_of
 from syncd.config import Address, Settings, SettingsFault, load_settings, retired_in
 from syncd.errors import ConfigError, Conflict, StoreInUse, SyncdError
+from syncd.feeds.configuration import unread_files
 from syncd.service import configured_feeds, exposure, stores
 from syncd.store import Store, facts, schema
 from syncd.sync import folder_faults, make_drop_folder
@@ -79,9 +81,10 @@ def check(config: Path | None, as_json: bool) -> int:
         settings = load_settings(config)
         become_owner(settings)
         lines = list(faults(settings))
-        remarks = [*retired_in(settings), *(_about_the_store(settings) if not lines else ())]
+        remarks = [*retired_in(settings), *_unread(settings)]
+        remarks += _about_the_store(settings) if not lines else ()
     except SettingsFault as error:
-        lines, remarks = list(error.faults), list(retired_in(error.settings))
+        lines, remarks = list(error.faults), [*retired_in(error.settings), *_unread(error.settings)]
         try:  # feed files by themselves: the store and folders may be others than those that are meant
             files = configured_feeds.feed_files(error.settings, error.settings.catalogue)
             lines += [fault for file in files.values() for fault in file.faults]
@@ -97,6 +100,11 @@ def check(config: Path | None, as_json: bool) -> int:
         if settings is not None and not lines:
             print(f"all good: {settings.file or 'no settings file, all defaults'}")
     return 1 if lines else 0
+
+
+def _unread(settings: Settings) -> Iterator[str]:
+    with suppress(ConfigError):  # a folder that cannot be read is a fault
+        yield from (f"{path}: {configured_feeds.UNREAD}" for path in unread_files(settings.feeds))
 
 
 def _about_the_store(settings: Settings) -> Iterator[str]:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from syncd import __version__
-from syncd.domain import Catalogue, FieldKind, Policy, Threshold, fields_of
+from syncd.domain import FIELD, Catalogue, FieldKind, Policy, Threshold, fields_of
 from syncd.errors import ConfigError
 from syncd.feeds import native
 from syncd.feeds.faults import Scope, nearest
@@ -40,6 +40,8 @@ _TABLES = ("read", "fields", "lookup")
 _SERVICE = frozenset(("sync", "drop"))
 KEYS = (*_SETTINGS, *_POLICY_KEYS, *_TABLES, "rows")
 _NAMES = "a feed's name is letters, digits, dots, dashes and underscores, at most 100"
+#: Names in the folder of the feeds' files that nobody takes for the file of a feed that counts, and those that do count.
+_EXPECTED = re.compile(r"\AREADME|\.(?:toml|example)\Z")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
 
@@ -92,11 +94,13 @@ class FeedFile:
 
 
 def read_feed_files(folder: Path, catalogue: Catalogue, defaults: FeedDefaults) -> dict[str, FeedFile]:
-    """Return every ``*.toml`` in ``folder`` by the name of its feed, in alphabetical order; none if there is no folder.
-    Raise ConfigError for a folder that cannot be read."""
+    """Return every ``*.toml`` in ``folder`` by the name of its feed, in alphabetical order; none if there is no folder. One whose
+    rows could never go in has a fault. Raise ConfigError for a folder that cannot be read."""
     feeds: dict[str, FeedFile] = {}
     by_folded: dict[str, str] = {}
     for name in _names(folder):
+        if not name.endswith(".toml"):
+            continue
         path = folder / name
         scope = Scope(path.name)
         config = _load(path, catalogue, defaults, scope)
@@ -117,7 +121,12 @@ def _names(folder: Path) -> list[str]:
         return []
     except OSError as error:
         raise ConfigError([f"{folder}: cannot be read: {error.strerror}"]) from error
-    return sorted(name for name in names if name.endswith(".toml") and not name.startswith("."))
+    return sorted(name for name in names if not name.startswith("."))
+
+
+def unread_files(folder: Path) -> list[Path]:
+    """Return the things beside the files of feeds that are none, but for a README and examples."""
+    return [folder / name for name in _names(folder) if not _EXPECTED.search(name)]
 
 
 def check_name(name: str) -> None:
@@ -140,7 +149,10 @@ def _load(path: Path, catalogue: Catalogue, defaults: FeedDefaults, scope: Scope
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         scope.fault(f"cannot be read: {reason}")
         return None
-    return _parse(path.stem, source, catalogue, defaults, scope)
+    config = _parse(path.stem, source, catalogue, defaults, scope)
+    if config is not None and config.mapping.maps and not config.mapping.names_reference:
+        scope.at("fields").at("referenceId").fault("is missing: without it every record is rejected")
+    return config
 
 
 def _parse(
@@ -153,11 +165,14 @@ def _parse(
         return None
     if not _NAME.match(name):
         scope.fault(_NAMES)
-    scope.keys({key: values[key] for key in values if key not in _SERVICE}, KEYS)
-    for key in sorted(_SERVICE & values.keys()):
-        scope.at(key).fault(
-            "is a table of syncd.toml: in a feed's file its keys stand at the top, without it"
-        )
+    scope.keys({key: values[key] for key in values if key not in _SERVICE | FIELD.keys()}, KEYS)
+    for key in values:
+        if key in _SERVICE:
+            scope.at(key).fault(
+                "is a table of syncd.toml: in a feed's file its keys stand at the top, without it"
+            )
+        elif key in FIELD:
+            scope.at(key).fault("is a field of a job: it belongs below [fields]")
     merged = _merged(values, scope)
     spec = _read_spec(merged["read"], scope.at("read"))
     fields, rows = merged["fields"], values.get("rows")
@@ -207,12 +222,13 @@ def _merged(values: Map[str, Any], scope: Scope) -> dict[str, Any]:
         scope.at("preset").fault(f"there is no preset {preset!r}{nearest(preset, preset_names())}")
     joined = overridden(base, own)
     native = preset is None and "fields" not in values
-    if native and own["lookup"]:
+    used = {name for name, entries in own["lookup"].items() if entries != {}}
+    if native and used:
         scope.at("lookup").fault("has no use: a feed in the service's own shape has no [fields]")
-    elif own["lookup"]:
+    elif used:
         known = {*base.get("lookup", {}), *lookups_in(joined["fields"])}
         for name in own["lookup"]:
-            if name not in known:  # its entries would change nothing, and nobody would notice
+            if name in used - known:  # its entries would change nothing, and nobody would notice
                 fault = f'has no use: no field has lookup = "{name}"{nearest(name, known)}'
                 scope.at("lookup").at(name).fault(fault)
     return {**joined, "preset": preset, "fields": None if native else joined["fields"]}

@@ -12,7 +12,7 @@ import structlog
 from syncd.config import Settings
 from syncd.domain import Catalogue, Employer, near_names
 from syncd.errors import ConfigError, NotFound
-from syncd.feeds.configuration import FeedConfig, FeedDefaults, FeedFile, read_feed_files
+from syncd.feeds.configuration import FeedConfig, FeedDefaults, FeedFile, read_feed_files, unread_files
 from syncd.logs import Event
 from syncd.store import Store, employers
 from syncd.store import feeds as stored_feeds
@@ -20,6 +20,8 @@ from syncd.sync.run import Feed, Host, Importer, RunContext
 
 log = structlog.get_logger("syncd.service")
 
+#: The reason why something beside the files of feeds is not read.
+UNREAD = "it is not read: the file of a feed ends in .toml"
 #: Worker processes that help to read a large file. One takes most of the time off the run, and costs 45 MB; the store takes no
 #: more than two of them can validate.
 MAX_HELPERS = 1
@@ -101,6 +103,8 @@ def load_feeds(
         fault = f"{settings.feeds}: the folder is missing; an empty one means that there are no feeds"
         raise ConfigError([fault])
     known = before.feeds if before is not None else {}
+    for path in unread_files(settings.feeds):
+        log.warning(Event.FEED_STRAY, feed=None, file=str(path), reason=UNREAD)
     for name, reason in degraded.items():
         log.warning(Event.FEED_DEGRADED, feed=name, reason=reason, kept=name in known)
     feeds |= {name: feed for name, feed in known.items() if name in degraded}

@@ -386,6 +386,9 @@ def test_check_reports_everything_at_once(acme):
     assert acme.run("check").out == f"all good: {acme.config}\n"
     acme.feed("typo", 'employer = "Nobody"\nmodus = "delta"\n')
     acme.feed("orphan", 'employer = "Nobody"\n')
+    acme.feed("blind", 'employer = "Acme Ltd."\n[fields]\ntitle = "job"\n')
+    for name in ("b.tml", "c.TOML", "README.md", "d.toml.example"):
+        (acme.feeds / name).write_text("")
     acme.drop_folder.parent.mkdir(exist_ok=True)
     if acme.drop_folder.exists():
         acme.drop_folder.rmdir()
@@ -395,6 +398,12 @@ def test_check_reports_everything_at_once(acme):
     text = "\n".join(result.json["faults"])
     assert "drop.folder" in text
     assert "typo.toml" in text
+    assert "blind.toml: fields.referenceId: is missing: without it every record is rejected" in text
+    unread = [
+        f"{acme.feeds / name}: it is not read: the file of a feed ends in .toml"
+        for name in ("b.tml", "c.TOML")
+    ]
+    assert result.json["remarks"] == unread
     (acme.feeds / "typo.toml").unlink()
     assert "no employer 'Nobody'; add it" in "\n".join(acme.run("check", "--json").json["faults"])
 

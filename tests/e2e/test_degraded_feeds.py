@@ -34,6 +34,7 @@ def file_of(acme, make_row, *references):
 @wrong
 def test_the_daemon_starts_and_serves_the_api_and_all_other_feeds(acme, start, make_row, text, words):
     acme.feed("bad", text)
+    (acme.feeds / "acme.tml").write_text("")
     (acme.drop_folder / "bad").mkdir(parents=True)
     acme.drop("lies.csv", [make_row("B-1")], feed="bad")
     daemon = start()
@@ -52,7 +53,7 @@ def test_the_daemon_starts_and_serves_the_api_and_all_other_feeds(acme, start, m
     assert 'syncd_feed_degraded{feed="bad"} 1.0' in metrics
     assert 'syncd_feed_degraded{feed="acme"} 0.0' in metrics
     assert [path.name for path in (acme.drop_folder / "bad").iterdir()] == ["lies.csv"], "left lying"
-    assert not [stray for stray in daemon.events("feed.stray") if stray["file"] == "bad"]
+    assert [stray["file"] for stray in daemon.events("feed.stray")] == [str(acme.feeds / "acme.tml")]
 
     acme.feed("bad")
     daemon.signal(signal.SIGHUP)

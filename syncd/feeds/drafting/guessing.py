@@ -193,10 +193,7 @@ def _guess_entry(
         return Guess(
             field, {"value": default}, f"{default} for all {columns.records:,}; no column has {without}"
         )
-    samples = [sample for column in sources for sample in column.samples]
-    marks = [mark for mark in (",", ";", "|") if any(mark in sample for sample in samples)]
-    source = {"from": one_or_list(sources)} | ({"split": marks} if marks else {})
-    source |= {"lookup": lookup, "default": default}
+    source = {"from": one_or_list(sources), "split": [",", ";", "|"], "lookup": lookup, "default": default}
     return columns.guess(field, sources, source, f"{why}; {default} where nothing fits")
 
 

@@ -63,6 +63,8 @@ def _choice(right: FieldExpression) -> FieldFunction:
             if id is not None:
                 if of_positions and id == FULL and len(values) > 1 and _is_part_time(values[i:]):
                     id = PART
+                if len(values) > 1 and (unknown := [each for each in values if find.id_of(each) is None]):
+                    _dropped(unknown, unknown, find, [id], log)
                 return {"id": id}
         if values and _dropped(values, values[:1], find, default, log):
             return DROPPED

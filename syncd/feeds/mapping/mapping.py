@@ -184,6 +184,10 @@ class Mapping:
         """Return whether it has ``[fields]``; without them the records are of the service's own shape."""
         return self._fields is not None
 
+    @property
+    def names_reference(self) -> bool:
+        return "referenceId" in (self._fields or {})
+
     def lookup_of(self, field: str) -> str | None:
         return next(lookups_in((self._fields or {}).get(field)), None)
 
@@ -237,9 +241,9 @@ class Mapping:
                 log.problems.append(lack)
             elif value is not DROPPED and (value is not None or as_null):
                 body[name] = value
-        _move_mail_link(body)
+        moved = _move_mail_link(body)
         if compiled.prefer:
-            _set_routing(body, compiled.prefer)
+            _set_routing(body, (*compiled.prefer, EMAIL_FIELD) if moved else compiled.prefer)
         return body, own_values
 
     def _unreadable(self, record: Record, form: Format | None) -> MappedRow:
@@ -342,13 +346,15 @@ def _preference(fields: Map[str, object], scope: Scope) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _move_mail_link(body: dict[str, object]) -> None:
-    """Take a ``mailto:`` link where the address of a page is expected for an e-mail address."""
+def _move_mail_link(body: dict[str, object]) -> bool:
+    """Take a ``mailto:`` link where the address of a page is expected for an e-mail address. Return whether there was one."""
     url = body.get(URL_FIELD)
-    if isinstance(url, str) and url[:7].lower() == "mailto:":
-        body[URL_FIELD] = None
-        if not body.get(EMAIL_FIELD):
-            body[EMAIL_FIELD] = url[7:].partition("?")[0]
+    if not isinstance(url, str) or url[:7].lower() != "mailto:":
+        return False
+    body[URL_FIELD] = None
+    if not body.get(EMAIL_FIELD):
+        body[EMAIL_FIELD] = url[7:].partition("?")[0]
+    return True
 
 
 def _set_routing(body: dict[str, object], prefer: tuple[str, ...]) -> None:

@@ -146,6 +146,7 @@ WRONG = [
     ('employer = "A"\n[fields]\ntitle = "t"\n[lookup.c]\na = "b"', "lookup.c: has no use: no field has"),
     ('employer = "A"\n[sync]\ngrace = 2', "sync: is a table of syncd.toml: in a feed's file its keys stand"),
     ('employer = "A"\n[drop]\nsettle = "3s"', "drop: is a table of syncd.toml"),
+    ('employer = "A"\ntitle = "x"', "acme.toml: title: is a field of a job: it belongs below [fields]"),
     (
         'employer = "A"\n[fields]\nstatus = { value = "actve" }',
         "fields.status.value: must be active, archived or",
@@ -170,6 +171,8 @@ RIGHT = [
     '[fields]\nstatus = { value = "live" }\nautoRefresh = { value = true }\nconfidential = { value = "non" }',
     '[fields]\nstatus = { value = "x", lookup = "s" }\n[lookup.s]\nx = "active"',
     "[fields]\ncloseDate = { value = 2099-12-31 }",
+    '[fields]\ntitle = "t"\n[lookup.location]',
+    "[lookup.location]",
 ]
 
 

@@ -394,6 +394,14 @@ def test_the_preferred_address_that_is_there_decides_the_routing(item, id, sent)
     assert body == {"applicantRoutingType": id and {"id": id}, **sent}
 
 
+def test_a_mail_link_is_an_address_to_apply_at_where_pages_alone_are_mapped():
+    fields = {"applicationUrl": "u", "applicantRoutingType": {"prefer": ["applicationUrl"]}}
+    assert row(fields, {"u": "mailto:a@b.ca"}).body == {
+        "applicationEmail": "a@b.ca",
+        "applicantRoutingType": {"id": 1},
+    }
+
+
 STATUSES = {
     "active": "Published|T|Ouverte|AFFICHÉ|Posted|publish|En ligne|Open / Ouvert|Now hiring".split("|"),
     "archived": "Filled|Fermé|Pourvue|Closed|Position filled|Placed|On Hold|Closed - Filled|CANCELLED|trash|Comblé|Unposted"
