@@ -1,7 +1,6 @@
 """The endpoints of jobs (docs/specification.md 4), one function each: parse, check, one call of the store, render."""
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TypeVar
 
@@ -63,43 +62,43 @@ async def create_job(request: web.Request) -> web.Response:
         except Invalid as invalid:
             return digest, invalid
 
-    async with context.bodies.read(request, judge) as (digest, sent):
-        with idempotency.once(request, name, digest) as (keep, before):
-            if before is not None:
-                return before
-            if isinstance(sent, Invalid):
-                raise sent
-            new = sent
-            conditions.allow_write(None)
+    digest, sent = await context.bodies.read(request, judge)
+    with idempotency.once(request, name, digest) as (keep, before):
+        if before is not None:
+            return before
+        if isinstance(sent, Invalid):
+            raise sent
+        new = sent
+        conditions.allow_write(None)
 
-            def work(tx: Tx, owner: int, actor: Actor) -> tuple[bytes, dict[str, str]]:
-                job = upsert.create(tx, owner, new, actor)
-                shown = context.render.job(job, employer)
-                headers = {**_JSON, "Location": f"{address}/{job.id}", "ETag": tag_of(shown)}
-                keep(tx, 201, headers, shown)
-                return shown, headers
+        def work(tx: Tx, owner: int, actor: Actor) -> tuple[bytes, dict[str, str]]:
+            job = upsert.create(tx, owner, new, actor)
+            shown = context.render.job(job, employer)
+            headers = {**_JSON, "Location": f"{address}/{job.id}", "ETag": tag_of(shown)}
+            keep(tx, 201, headers, shown)
+            return shown, headers
 
-            shown, headers = await _write(request, work)
+        shown, headers = await _write(request, work)
     return web.Response(body=shown, status=201, headers=headers)
 
 
 async def update_job(request: web.Request) -> web.Response:
     """Update the job with an id (docs/specification.md 4.3)."""
     job_id, check_job = path_id(request, "job"), _precondition(request)
-    async with _sent(request, addressed=job_id) as sent:
-        job = await _write(
-            request, lambda tx, owner, actor: upsert.update(tx, owner, job_id, sent, actor, check=check_job)
-        )
+    sent = await _sent(request, addressed=job_id)
+    job = await _write(
+        request, lambda tx, owner, actor: upsert.update(tx, owner, job_id, sent, actor, check=check_job)
+    )
     return _job(request, job)
 
 
 async def put_job_by_reference(request: web.Request) -> web.Response:
     """Update the job with a referenceId, or create it (docs/specification.md 4.4)."""
     address, check_job = _address(request), _precondition(request)
-    async with _sent(request, by_reference=True) as sent:
-        job, created = await _write(
-            request, lambda tx, owner, actor: upsert.put(tx, owner, sent, actor, check=check_job)
-        )
+    sent = await _sent(request, by_reference=True)
+    job, created = await _write(
+        request, lambda tx, owner, actor: upsert.put(tx, owner, sent, actor, check=check_job)
+    )
     return _job(request, job, 201, Location=f"{address}/{job.id}") if created else _job(request, job)
 
 
@@ -113,18 +112,18 @@ async def delete_job(request: web.Request) -> web.Response:
 async def delete_job_by_reference(request: web.Request) -> web.Response:
     """Delete the job with a referenceId (docs/specification.md 4.6)."""
     check_job = _precondition(request)
-    async with request.app[CONTEXT].bodies.read(request, check_reference) as reference:
-        await _write(
-            request,
-            lambda tx, owner, actor: upsert.delete_reference(tx, owner, reference, actor, check=check_job),
-        )
+    reference = await request.app[CONTEXT].bodies.read(request, check_reference)
+    await _write(
+        request,
+        lambda tx, owner, actor: upsert.delete_reference(tx, owner, reference, actor, check=check_job),
+    )
     return web.Response(status=204)
 
 
 def _sent(
     request: web.Request, *, by_reference: bool = False, addressed: int | None = None
-) -> AbstractAsyncContextManager[JobInput]:
-    """Yield the checked body of an update. Raise Invalid with every fault that shows without the job."""
+) -> Awaitable[JobInput]:
+    """Return the checked body of an update. Raise Invalid with every fault that shows without the job."""
     context = request.app[CONTEXT]
     judge = partial(
         check_body, catalogue=context.catalogue, reference_required=by_reference, addressed=addressed

@@ -8,7 +8,6 @@ import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from decimal import Decimal, InvalidOperation
 from typing import NoReturn, TypeVar
 from weakref import WeakValueDictionary
@@ -36,24 +35,21 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 class BodyReader:
     """Reads bodies. Large ones are parsed and judged one at a time, because threads share the interpreter. Each API key has one
-    of them in the line, until its request is served, so that a key that sends many does not hold up the others."""
+    of them in the line, so that a key that sends many does not hold up the others."""
 
     def __init__(self, max_body: int) -> None:
         self._max_body = max_body
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="syncd-body")
         self._turns: WeakValueDictionary[int | None, asyncio.Lock] = WeakValueDictionary()
 
-    @asynccontextmanager
-    async def read(self, request: web.Request, judge: Callable[[dict[str, object]], T]) -> AsyncIterator[T]:
-        """Yield the result of ``judge``, which may run in a thread, for the JSON object in the body. The next large body of the
-        same key is judged when the block has ended."""
+    async def read(self, request: web.Request, judge: Callable[[dict[str, object]], T]) -> T:
+        """Return the result of ``judge``, which may run in a thread, for the JSON object in the body."""
         text = await _read_text(request, self._max_body)
         if len(text) <= LARGE:
-            yield judge(parse(text))
-            return
+            return judge(parse(text))
         async with self._turns.setdefault(request.get(KEY_ID), asyncio.Lock()):
             loop = asyncio.get_running_loop()
-            yield await loop.run_in_executor(self._thread, lambda: judge(parse(text)))
+            return await loop.run_in_executor(self._thread, lambda: judge(parse(text)))
 
     async def keep_thread(self, _app: web.Application) -> AsyncIterator[None]:
         """End the thread with the application (a cleanup context)."""
@@ -131,6 +127,8 @@ async def _read(request: web.Request, max_body: int) -> bytes:
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         request.writer.output_size = 0  # an interim answer is not the start of the final one
     try:
+        if request.content.is_eof():  # it came with the head
+            return await request.read()
         async with asyncio.timeout(limits.READ_TIMEOUT):
             return await request.read()
     except TimeoutError:
