@@ -34,13 +34,10 @@ _NEXT_IDS: Statement[tuple[int]] = Statement(_next_ids)
 
 
 class StaleDecision(StoreError):
-    """A job changed after the decision was made: decide again. ``job_id`` is 0 in a batch of many."""
+    """A job changed after the decision was made: decide again."""
 
-    def __init__(self, job_id: int) -> None:
-        self.job_id = job_id
-        super().__init__(
-            f"job {job_id} is not what was decided on" if job_id else "a job is not what was decided on"
-        )
+    def __init__(self) -> None:
+        super().__init__("a job is not what was decided on")
 
 
 def existing(row: T | None, what: str, which: object) -> T:

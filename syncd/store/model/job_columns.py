@@ -26,7 +26,7 @@ from syncd.domain import (
     fold,
 )
 from syncd.store.model.columns import Columns, instant_of, micros, optional, to_json
-from syncd.store.model.statements import Statement, picker, updating
+from syncd.store.model.statements import Statement, updating
 from syncd.store.model.tables import JobRow
 
 _decode_locations = msgspec.json.Decoder(list[tuple[int, str, str, str]]).decode
@@ -44,7 +44,7 @@ class Codec(NamedTuple):
     """How a value of a Job is kept. ``encode`` makes the value of its column of it, ``decode`` is the way back; None: they are
     the same. ``old`` makes it ready for ``to_json``, ``restore`` is the way back from parsed JSON."""
 
-    encode: Callable[[Any], Any] | None = None
+    encode: Callable[[Any], Any] = _same
     decode: Decode | None = None
     old: Callable[[Any], Any] = _same
     restore: Callable[[Any], Any] = _same
@@ -87,18 +87,6 @@ _MEMBER_KINDS: Mapping[FieldKind, Codec] = {
     FieldKind.FLAG: Codec(decode=bool),
 }
 _MEMBERS = [(member, _MEMBER_KINDS.get(member.kind, Codec())) for member in SALARY_MEMBERS]
-_member_values = attrgetter(*(member.attribute for member in SALARY_MEMBERS))
-_ENCODE_MEMBERS = [(at, codec.encode) for at, (_, codec) in enumerate(_MEMBERS) if codec.encode]
-_NO_SALARY = (None,) * len(SALARY_MEMBERS)
-
-
-def _salary_values(salary: Salary | None) -> tuple[object, ...]:
-    if salary is None:
-        return _NO_SALARY
-    values = [*_member_values(salary)]
-    for at, encode in _ENCODE_MEMBERS:
-        values[at] = encode(values[at])
-    return tuple(values)
 
 
 @lru_cache(maxsize=4096)
@@ -136,7 +124,7 @@ _BY_KIND: Mapping[FieldKind, Codec] = {
         _locations_old,
         lambda value: tuple(Location(*place) for place in value),
     ),
-    FieldKind.SALARY: Codec(_salary_values, _salary_of, _salary_old, _salary_from),
+    FieldKind.SALARY: Codec(decode=_salary_of, old=_salary_old, restore=_salary_from),
 }
 
 
@@ -144,8 +132,7 @@ def _codec(field: JobField) -> Codec:
     codec = _BY_KIND.get(field.kind, Codec())
     if not field.nullable or field.kind is FieldKind.SALARY or codec.decode is None:
         return codec
-    encode = codec.encode and optional(codec.encode)
-    return Codec(encode, *(optional(function) for function in (codec.decode, codec.old, codec.restore)))
+    return Codec(*(optional(function) for function in codec))
 
 
 #: By attribute. Attributes that are not fields are written out.
@@ -186,49 +173,62 @@ JOB = columns_of(Job, Job.__struct_fields__)
 
 _ATTRIBUTES = Job.__struct_fields__
 _attributes = attrgetter(*_ATTRIBUTES)
-#: The attributes with one column, then the salary.
-_SINGLE = [name for name in _ATTRIBUTES if name != "salary"]
-_values = attrgetter(*_SINGLE)
-_ENCODE = [(at, encode) for at, name in enumerate(_SINGLE) if (encode := _CODECS[name].encode)]
-_INSERTED = (*_SINGLE, *_columns("salary"), "search")
-INSERT = Statement(sa.insert(sa.table("job", *map(sa.column, _INSERTED))), order=_INSERTED)
 #: Attributes of Job whose values are in the column ``search``, too.
 _SEARCHED = {"title", "reference_id"}
 
-Row = tuple[object, ...]
+
+def _value(attribute: str, then: Callable[[Any], Any]) -> Callable[[Job], Any]:
+    """Return the function of a job for the value of an attribute as ``then`` makes it."""
+    value_of = attrgetter(attribute)
+    return value_of if then is _same else lambda job: then(value_of(job))
 
 
-def row_of(job: Job) -> Row:
-    """Return the values of ``INSERT``. The last one is the text in which ``q`` is looked for: the folded title and referenceId,
-    on two lines so that no term matches across."""
-    values = [*_values(job)]
-    for at, encode in _ENCODE:
-        values[at] = encode(values[at])
-    search = f"{fold(job.title)}\n{fold(job.reference_id or '')}"
-    return (*values, *_salary_values(job.salary), search)
+def _salary_value(attribute: str, encode: Callable[[Any], Any]) -> Callable[[Job], Any]:
+    value_of = attrgetter(attribute)
+    return lambda job: None if job.salary is None else encode(value_of(job.salary))
 
 
-def update_of(before: Job, after: Job) -> tuple[Statement[Any], Row]:
+def _search(job: Job) -> str:
+    """Return the text in which ``q`` is looked for: the folded title and referenceId, on two lines so that no term matches
+    across."""
+    return f"{fold(job.title)}\n{fold(job.reference_id or '')}"
+
+
+#: Column → the function of a job for its value.
+_VALUES: dict[str, Callable[[Job], Any]] = {
+    **{name: _value(name, _CODECS[name].encode) for name in _ATTRIBUTES if name != "salary"},
+    **{
+        column: _salary_value(member.attribute, codec.encode)
+        for column, (member, codec) in zip(_columns("salary"), _MEMBERS, strict=True)
+    },
+    "search": _search,
+}
+INSERT = Statement(sa.insert(sa.table("job", *map(sa.column, _VALUES))), order=[*_VALUES])
+
+
+def row_of(job: Job) -> tuple[Any, ...]:
+    """Return the values of ``INSERT``."""
+    return tuple([value_of(job) for value_of in _VALUES.values()])
+
+
+def update_of(before: Job, after: Job) -> tuple[Statement[Any], tuple[Any, ...]]:
     """Return the statement that makes ``before`` into ``after``, and its values. It has no effect if the row's version is
     not that of ``before``.
 
     Only the values that differ are set: SQLite writes each of the five indexes that has a column of the UPDATE, whether its
     value changes or not."""
     pairs = zip(_ATTRIBUTES, _attributes(before), _attributes(after), strict=True)
-    statement, pick = _update(tuple(name for name, old, new in pairs if old != new))
-    return statement, (*pick(row_of(after)), before.id, before.version)
+    statement, columns = _update(tuple([name for name, old, new in pairs if old is not new and old != new]))
+    return statement, (*[_VALUES[name](after) for name in columns], before.id, before.version)
 
 
 @lru_cache(maxsize=1024)
-def _update(changed: tuple[str, ...]) -> tuple[Statement[Any], Callable[[Row], Row]]:
-    """Return the UPDATE of these attributes of Job, and the function that picks its values from those of ``INSERT``."""
-    own = [column for name in changed for column in _columns(name)]
-    names = [*own, "search"] if _SEARCHED.intersection(changed) else own
+def _update(changed: tuple[str, ...]) -> tuple[Statement[Any], list[str]]:
+    """Return the UPDATE of these attributes of Job, and its columns."""
+    names = [column for name in changed for column in _columns(name)]
+    names += ["search"] if _SEARCHED.intersection(changed) else []
     columns = (getattr(JobRow, name) for name in names)
-    return (
-        updating(*columns, where=[JobRow.id], was=[JobRow.version]),
-        picker([_INSERTED.index(name) for name in names]),
-    )
+    return updating(*columns, where=[JobRow.id], was=[JobRow.version]), names
 
 
 # -- old values ----------------------------------------------------------------------------------------------
@@ -244,13 +244,7 @@ _KEPT = {**CHANGEABLE, **PRIVATE}
 _private = attrgetter(*PRIVATE.values())
 
 
-def _old_of(attribute: str) -> Callable[[Job], object]:
-    """Return the function of a job for the value of one attribute that the history keeps."""
-    value_of, old = attrgetter(attribute), _CODECS[attribute].old
-    return value_of if old is _same else lambda job: old(value_of(job))
-
-
-_OLD = {name: _old_of(attribute) for name, attribute in _KEPT.items()}
+_OLD = {name: _value(attribute, _CODECS[attribute].old) for name, attribute in _KEPT.items()}
 _RESTORE = {name: (attribute, _CODECS[attribute].restore) for name, attribute in _KEPT.items()}
 
 

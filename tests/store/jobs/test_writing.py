@@ -146,9 +146,8 @@ def test_a_stale_decision_is_refused_and_changes_nothing(
     job, other = board.create(), board.create()
     newer = board.update(job, title="Miller")
     for change in (Update(job, replace(job, title="Cook"), ("title",)), Delete(job)):
-        with pytest.raises(StaleDecision) as refused:
+        with pytest.raises(StaleDecision):
             board.apply(change)
-        assert refused.value.job_id == job.id
         with pytest.raises(StaleDecision):
             board.apply(Update(other, replace(other, title="Cook"), ("title",)), change)
     assert store.read(lambda tx: jobs.by_ids(tx, [job.id, other.id])) == {job.id: newer, other.id: other}
