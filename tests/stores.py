@@ -29,7 +29,7 @@ import psycopg
 import pytest
 
 from syncd.store import Store
-from syncd.store.model import metadata
+from syncd.store.model.tables import metadata
 from tests.clock import ZONE
 
 POSTGRES = os.environ.get("TESTS_STORE") == "postgres"

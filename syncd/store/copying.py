@@ -12,12 +12,12 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy import bindparam
 
 from syncd.errors import StoreError
 from syncd.store import schema
 from syncd.store.database import Database
-from syncd.store.model import JobSearchStale, Statement, metadata
+from syncd.store.model import sql
+from syncd.store.model.tables import JobSearchStale, metadata
 from syncd.store.store import Store, database_at
 from syncd.store.transactions import Tx, reading
 
@@ -59,7 +59,7 @@ def _copy(source: Database, target: Store, tx: Tx) -> list[Copied]:
     with reading(source, target.now) as before:
         _check_empty(tx)
         for table in reversed(_TABLES):
-            tx.run(Statement(sa.delete(table).where(*_copied_of(table))))
+            tx.run(sql.Statement(sa.delete(table).where(*_copied_of(table))))
         copied = [_contents(table, before, to=tx) for table in _TABLES]
         target.database.set_last_ids(tx, source.last_ids(before))
     for table, contents in zip(_TABLES, copied, strict=True):
@@ -90,7 +90,7 @@ def _check_empty(tx: Tx) -> None:
             continue
         if table.name == "place":
             rows = rows.where(table.c.employer_id.is_not(None))
-        if tx.scalar(Statement(rows)):
+        if tx.scalar(sql.Statement(rows)):
             raise StoreError(f"the target is not empty: it has rows in the table {table.name}")
 
 
@@ -102,14 +102,17 @@ def _copied_of(table: sa.Table) -> list[sa.ColumnElement[bool]]:
 def _pages(table: sa.Table, tx: Tx) -> Iterator[list[Row]]:
     """Yield the rows in the order of their primary key, some at a time."""
     source = sa.select(*table.columns).where(*_copied_of(table)).order_by(*table.primary_key)
-    rows = tx.each(Statement(source))
+    rows = tx.each(sql.Statement(source))
     while page := list(islice(rows, _PAGE)):
         yield page
 
 
 def _add(tx: Tx, table: sa.Table, rows: Sequence[Row]) -> None:
     names = [column.name for column in table.columns]
-    tx.many(Statement(sa.insert(table).values({name: bindparam(name) for name in names}), order=names), rows)
+    tx.many(
+        sql.Statement(sa.insert(table).values({name: sa.bindparam(name) for name in names}), order=names),
+        rows,
+    )
 
 
 def _contents(table: sa.Table, source: Tx, to: Tx | None = None) -> Copied:

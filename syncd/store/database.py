@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import sqlalchemy as sa
 
 from syncd.domain import Status
-from syncd.store.model import Statements
+from syncd.store.model import sql
 
 T = TypeVar("T")
 
@@ -151,7 +151,7 @@ class Database(Protocol):
 
     #: Errors of the driver.
     errors: tuple[type[BaseException], ...]
-    statements: Statements
+    statements: sql.Statements
     index: SearchIndex
 
     def translated(self, error: BaseException) -> BaseException:

@@ -5,16 +5,18 @@ from sqlmodel import col
 
 from syncd.domain import Employer, check_line, near_names
 from syncd.errors import Conflict, Invalid, NotFound, Problem
-from syncd.store.model import Columns, EmployerRow, Statement, matching, updating
+from syncd.store.model import sql
+from syncd.store.model.columns import Columns
+from syncd.store.model.tables import EmployerRow
 from syncd.store.transactions import Tx, existing
 
 MAX_NAME = 128
 
 _EMPLOYER = Columns(Employer, EmployerRow, unlimited=bool)
-_GET = Statement(_EMPLOYER.select().where(*matching(EmployerRow.id)))
-_NAMED = Statement(_EMPLOYER.select().where(*matching(EmployerRow.name)))
-_ALL = Statement(_EMPLOYER.select().order_by(col(EmployerRow.id)))
-_RENAME = updating(EmployerRow.name, where=[EmployerRow.id])
+_GET = sql.Statement(_EMPLOYER.select().where(*sql.matching(EmployerRow.id)))
+_NAMED = sql.Statement(_EMPLOYER.select().where(*sql.matching(EmployerRow.name)))
+_ALL = sql.Statement(_EMPLOYER.select().order_by(col(EmployerRow.id)))
+_RENAME = sql.updating(EmployerRow.name, where=[EmployerRow.id])
 
 
 def add(tx: Tx, name: str, unlimited: bool = True) -> Employer:

@@ -6,11 +6,13 @@ import msgspec
 from sqlmodel import col, select
 
 from syncd.domain import Catalogue
-from syncd.store.model import FactRow, Statement, instant_of, matching, micros, replacing, to_json
+from syncd.store.model import sql
+from syncd.store.model.columns import instant_of, micros, to_json
+from syncd.store.model.tables import FactRow
 from syncd.store.transactions import Tx
 
-_GET = Statement(select(col(FactRow.value)).where(*matching(FactRow.name)))
-_PUT = replacing(FactRow)
+_GET = sql.Statement(select(col(FactRow.value)).where(*sql.matching(FactRow.name)))
+_PUT = sql.replacing(FactRow)
 
 
 def get(tx: Tx, name: str) -> str | None:

@@ -12,33 +12,12 @@ from typing import Any, NamedTuple
 import msgspec
 import sqlalchemy as sa
 from msgspec import Struct
-from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import Ownership, Status
-from syncd.store.model import (
-    Columns,
-    FeedJob,
-    FeedMiss,
-    FeedRow,
-    FeedSent,
-    HistoryRow,
-    JobRow,
-    RunOwner,
-    Statement,
-    adding,
-    among,
-    counting,
-    deleting,
-    following,
-    inserting,
-    matching,
-    removing,
-    replacing,
-    rewriting,
-    to_json,
-    updating,
-)
+from syncd.store.model import sql
+from syncd.store.model.columns import Columns, to_json
+from syncd.store.model.tables import FeedJob, FeedMiss, FeedRow, FeedSent, HistoryRow, JobRow, RunOwner
 from syncd.store.transactions import Tx
 
 _decode = msgspec.json.Decoder(dict[str, str]).decode
@@ -68,24 +47,24 @@ class Written(Struct, frozen=True):
 
 # -- known records -------------------------------------------------------------------------------------------
 
-_of_feed = matching(FeedJob.feed_id)
-_waiting = select(FeedMiss.job_id).where(*matching(FeedMiss.feed_id))
-_WAITING = Statement(_waiting.limit(1))
+_of_feed = sql.matching(FeedJob.feed_id)
+_waiting = select(FeedMiss.job_id).where(*sql.matching(FeedMiss.feed_id))
+_WAITING = sql.Statement(_waiting.limit(1))
 #: Whether a record would change nothing.
 _unchanged = sa.and_(
-    *matching(FeedJob.fingerprint),
+    *sql.matching(FeedJob.fingerprint),
     col(FeedJob.active),
     ~col(FeedJob.touched),
-    sa.or_(col(FeedJob.due).is_(None), col(FeedJob.due) > bindparam("today")),
+    sa.or_(col(FeedJob.due).is_(None), col(FeedJob.due) > sa.bindparam("today")),
     col(FeedJob.job_id).not_in(_waiting),
 )
-_KNOWN = Statement(
+_KNOWN = sql.Statement(
     select(FeedJob.job_id, FeedJob.digest, FeedJob.reference_id).where(
-        *_of_feed, among(FeedJob.digest, "digests"), _unchanged
+        *_of_feed, sql.among(FeedJob.digest, "digests"), _unchanged
     )
 )
-_NEXT = Statement(
-    following(
+_NEXT = sql.Statement(
+    sql.following(
         select(FeedJob.job_id, FeedJob.digest, FeedJob.reference_id, _unchanged).where(*_of_feed),
         FeedJob.job_id,
     )
@@ -117,15 +96,15 @@ def any_waits(tx: Tx, feed_id: int) -> bool:
 
 # -- ownership -----------------------------------------------------------------------------------------------
 
-_OWNERS = Statement(
-    select(FeedJob.job_id, FeedJob.feed_id, col(FeedJob.own_values)).where(among(FeedJob.job_id, "ids"))
+_OWNERS = sql.Statement(
+    select(FeedJob.job_id, FeedJob.feed_id, col(FeedJob.own_values)).where(sql.among(FeedJob.job_id, "ids"))
 )
-_SENT = Statement(select(FeedSent.job_id, FeedSent.sent).where(among(FeedSent.job_id, "ids")))
-_EDITS = Statement(
+_SENT = sql.Statement(select(FeedSent.job_id, FeedSent.sent).where(sql.among(FeedSent.job_id, "ids")))
+_EDITS = sql.Statement(
     select(HistoryRow.job_id, col(HistoryRow.before))
     .join(FeedJob, col(FeedJob.job_id) == HistoryRow.job_id)
     .where(
-        among(HistoryRow.job_id, "ids"),
+        sql.among(HistoryRow.job_id, "ids"),
         HistoryRow.version > FeedJob.job_version,
         col(HistoryRow.run_id).is_(None),  # a revert is nobody's edit
         col(HistoryRow.before).is_not(None),
@@ -150,17 +129,17 @@ def ownership(tx: Tx, feed_id: int, job_ids: Sequence[int], *, edits: bool = Fal
     }
 
 
-_OWN_NEW, _OWN_AGAIN = inserting(FeedJob), rewriting(FeedJob)
-_NOW = Statement(
+_OWN_NEW, _OWN_AGAIN = sql.inserting(FeedJob), sql.rewriting(FeedJob)
+_NOW = sql.Statement(
     sa.select(
         col(JobRow.id), col(JobRow.version), col(JobRow.status) == Status.ACTIVE.value, col(FeedJob.feed_id)
     )
     .outerjoin(FeedJob, col(FeedJob.job_id) == JobRow.id)
-    .where(among(JobRow.id, "ids"))
+    .where(sql.among(JobRow.id, "ids"))
 )
-_DISTURB = updating(FeedRow.disturbed, where=[FeedRow.id])
-_PUT_SENT = replacing(FeedSent)
-_FORGET_SENT = Statement(sa.delete(FeedSent).where(among(FeedSent.job_id, "ids")))
+_DISTURB = sql.updating(FeedRow.disturbed, where=[FeedRow.id])
+_PUT_SENT = sql.replacing(FeedSent)
+_FORGET_SENT = sql.Statement(sa.delete(FeedSent).where(sql.among(FeedSent.job_id, "ids")))
 
 
 def own(tx: Tx, feed_id: int, rows: Sequence[Written], *, run_id: int | None = None) -> None:
@@ -211,24 +190,27 @@ def own(tx: Tx, feed_id: int, rows: Sequence[Written], *, run_id: int | None = N
 
 
 _ACTIVE = {
-    False: Statement(following(select(FeedJob.job_id).where(*_of_feed, col(FeedJob.active)), FeedJob.job_id)),
-    True: Statement(
-        following(
+    False: sql.Statement(
+        sql.following(select(FeedJob.job_id).where(*_of_feed, col(FeedJob.active)), FeedJob.job_id)
+    ),
+    True: sql.Statement(
+        sql.following(
             select(JobRow.id)
             .join(FeedRow, col(FeedRow.employer_id) == JobRow.employer_id)
-            .where(FeedRow.id == bindparam("feed_id"), JobRow.status == Status.ACTIVE.value),
+            .where(FeedRow.id == sa.bindparam("feed_id"), JobRow.status == Status.ACTIVE.value),
             JobRow.id,
         )
     ),
 }
-_MISSES = Statement(
+_MISSES = sql.Statement(
     select(FeedMiss.job_id, FeedMiss.n).where(
-        *matching(FeedMiss.feed_id), col(FeedMiss.job_id).between(bindparam("first"), bindparam("last"))
+        *sql.matching(FeedMiss.feed_id),
+        col(FeedMiss.job_id).between(sa.bindparam("first"), sa.bindparam("last")),
     )
 )
-_RELEASE = (deleting(FeedJob.job_id), deleting(FeedSent.job_id), deleting(FeedMiss.job_id))
-_RELEASE_SENT = removing(select(FeedJob.job_id).where(*_of_feed), FeedSent.job_id)
-_RELEASE_MISSES, _RELEASE_JOBS = deleting(FeedMiss.feed_id), deleting(FeedJob.feed_id)
+_RELEASE = (sql.deleting(FeedJob.job_id), sql.deleting(FeedSent.job_id), sql.deleting(FeedMiss.job_id))
+_RELEASE_SENT = sql.removing(select(FeedJob.job_id).where(*_of_feed), FeedSent.job_id)
+_RELEASE_MISSES, _RELEASE_JOBS = sql.deleting(FeedMiss.feed_id), sql.deleting(FeedJob.feed_id)
 
 
 def owned_active(
@@ -241,7 +223,7 @@ def owned_active(
     return ids, misses
 
 
-_COUNT_ACTIVE = counting(FeedJob, *_of_feed, col(FeedJob.active))
+_COUNT_ACTIVE = sql.counting(FeedJob, *_of_feed, col(FeedJob.active))
 #: In the order of the index, so that PostgreSQL reads that: it would read the whole table for each feed where one feed has
 #: most jobs.
 _active_of_feed = (
@@ -251,10 +233,10 @@ _active_of_feed = (
     .correlate(FeedRow)
     .subquery()
 )
-_ACTIVE_BY_FEED = Statement(
+_ACTIVE_BY_FEED = sql.Statement(
     sa.select(
         col(FeedRow.name), sa.select(sa.func.count()).select_from(_active_of_feed).scalar_subquery()
-    ).where(among(FeedRow.name, "names"))
+    ).where(sql.among(FeedRow.name, "names"))
 )
 
 
@@ -308,27 +290,27 @@ def _remember_owners(insert: Any) -> Any:
     names = ["run_id", "job_id", "feed_id", "left_id", "job_version", "sent"]
     owners = (
         sa.select(
-            bindparam("run_id", type_=sa.Integer),
+            sa.bindparam("run_id", type_=sa.Integer),
             col(JobRow.id),
             col(FeedJob.feed_id),
-            bindparam("left_id", type_=sa.Integer),
+            sa.bindparam("left_id", type_=sa.Integer),
             col(FeedJob.job_version),
             col(FeedSent.sent),
         )
         .outerjoin(FeedJob, col(FeedJob.job_id) == JobRow.id)
         .outerjoin(FeedSent, col(FeedSent.job_id) == JobRow.id)
-        .where(among(JobRow.id, "ids"))
+        .where(sql.among(JobRow.id, "ids"))
     )
     new = insert(RunOwner).from_select(names, owners)
     return new.on_conflict_do_update(index_elements=names[:2], set_={"left_id": new.excluded.left_id})
 
 
-_REMEMBER: Statement[Any] = Statement(_remember_owners)
-_FORMER = Statement(
+_REMEMBER: sql.Statement[Any] = sql.Statement(_remember_owners)
+_FORMER = sql.Statement(
     Columns(FormerOwner, RunOwner, now_id=FeedJob.feed_id)
     .select()
     .outerjoin(FeedJob, col(FeedJob.job_id) == RunOwner.job_id)
-    .where(*matching(RunOwner.run_id), among(RunOwner.job_id, "ids"))
+    .where(*sql.matching(RunOwner.run_id), sql.among(RunOwner.job_id, "ids"))
 )
 
 
@@ -343,7 +325,9 @@ def owners_changed_by(tx: Tx, run_id: int, job_ids: Sequence[int]) -> dict[int, 
     return {owner.job_id: owner for owner in tx.all(_FORMER, run_id=run_id, ids=job_ids)} if job_ids else {}
 
 
-_REFERENCES = Statement(sa.select(col(JobRow.id), col(JobRow.reference_id)).where(among(JobRow.id, "ids")))
+_REFERENCES = sql.Statement(
+    sa.select(col(JobRow.id), col(JobRow.reference_id)).where(sql.among(JobRow.id, "ids"))
+)
 
 
 def give_back(tx: Tx, owners: Sequence[FormerOwner], *, run_id: int) -> None:
@@ -383,8 +367,8 @@ def end_waiting(tx: Tx, feed_id: int) -> None:
 
 # -- grace ---------------------------------------------------------------------------------------------------
 
-_MISSED = adding(FeedMiss)
-_FOUND = deleting(FeedMiss.feed_id, FeedMiss.job_id)
+_MISSED = sql.adding(FeedMiss)
+_FOUND = sql.deleting(FeedMiss.feed_id, FeedMiss.job_id)
 
 
 def missed(tx: Tx, feed_id: int, job_ids: Sequence[int]) -> None:

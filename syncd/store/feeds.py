@@ -5,39 +5,30 @@ from datetime import date, datetime
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import ActorKind, Status
 from syncd.errors import Conflict
 from syncd.store import feed_jobs
-from syncd.store.model import (
-    FeedJob,
-    FeedRow,
-    HistoryRow,
-    JobRow,
-    RunRow,
-    Statement,
-    clean,
-    matching,
-    micros,
-    to_json,
-    updating,
-)
+from syncd.store.model import sql
+from syncd.store.model.columns import clean, micros, to_json
+from syncd.store.model.tables import FeedJob, FeedRow, HistoryRow, JobRow, RunRow
 from syncd.store.transactions import Tx
 
-_FIND = Statement(select(FeedRow.id).where(*matching(FeedRow.name, FeedRow.employer_id)))
-_OF_OTHERS = Statement(
-    select(FeedRow.id).where(*matching(FeedRow.name), col(FeedRow.employer_id) != bindparam("employer_id"))
+_FIND = sql.Statement(select(FeedRow.id).where(*sql.matching(FeedRow.name, FeedRow.employer_id)))
+_OF_OTHERS = sql.Statement(
+    select(FeedRow.id).where(
+        *sql.matching(FeedRow.name), col(FeedRow.employer_id) != sa.bindparam("employer_id")
+    )
 )
-_ALL = Statement(select(FeedRow.id, FeedRow.name))
-_SETTINGS = Statement(select(col(FeedRow.settings_digest)).where(*matching(FeedRow.id)))
-_SET_SETTINGS = updating(FeedRow.settings_digest, where=[FeedRow.id])
-_OWN_DIGESTS = Statement(select(col(FeedRow.own_digests)).where(*matching(FeedRow.id)))
-_NAMES = Statement(select(col(FeedRow.names)).where(*matching(FeedRow.id)))
-_LINE_END = Statement(select(col(FeedRow.line_end)).where(*matching(FeedRow.id)))
-_SET_SHAPE = updating(FeedRow.names, FeedRow.line_end, where=[FeedRow.id])
-_SET_OWN_DIGESTS = updating(FeedRow.own_digests, where=[FeedRow.id])
+_ALL = sql.Statement(select(FeedRow.id, FeedRow.name))
+_SETTINGS = sql.Statement(select(col(FeedRow.settings_digest)).where(*sql.matching(FeedRow.id)))
+_SET_SETTINGS = sql.updating(FeedRow.settings_digest, where=[FeedRow.id])
+_OWN_DIGESTS = sql.Statement(select(col(FeedRow.own_digests)).where(*sql.matching(FeedRow.id)))
+_NAMES = sql.Statement(select(col(FeedRow.names)).where(*sql.matching(FeedRow.id)))
+_LINE_END = sql.Statement(select(col(FeedRow.line_end)).where(*sql.matching(FeedRow.id)))
+_SET_SHAPE = sql.updating(FeedRow.names, FeedRow.line_end, where=[FeedRow.id])
+_SET_OWN_DIGESTS = sql.updating(FeedRow.own_digests, where=[FeedRow.id])
 
 
 def feed_id(tx: Tx, name: str, employer_id: int) -> int:
@@ -97,16 +88,16 @@ def set_shape(tx: Tx, feed_id: int, names: Sequence[str], *, line_end: bool | No
 
 # -- disturbances -----------------------------------------------------------------------------------------------
 
-_DISTURBED = Statement(select(FeedRow.disturbed).where(*matching(FeedRow.id)))
-_SET_DISTURBED = updating(FeedRow.disturbed, where=[FeedRow.id])
-_CHANGES = Statement(
+_DISTURBED = sql.Statement(select(FeedRow.disturbed).where(*sql.matching(FeedRow.id)))
+_SET_DISTURBED = sql.updating(FeedRow.disturbed, where=[FeedRow.id])
+_CHANGES = sql.Statement(
     select(FeedJob.job_id)
     .where(
-        *matching(FeedJob.feed_id),
+        *sql.matching(FeedJob.feed_id),
         sa.or_(
             col(FeedJob.touched),
-            col(FeedJob.fingerprint) != bindparam("fingerprint"),
-            col(FeedJob.due) <= bindparam("today"),
+            col(FeedJob.fingerprint) != sa.bindparam("fingerprint"),
+            col(FeedJob.due) <= sa.bindparam("today"),
         ),
     )
     .limit(1)
@@ -136,8 +127,8 @@ def release_unconfigured(tx: Tx, configured_names: Collection[str]) -> int:
 
 # -- pauses --------------------------------------------------------------------------------------------------
 
-_PAUSE = updating(FeedRow.paused, where=[FeedRow.name])
-_PAUSED = Statement(select(FeedRow.name, col(FeedRow.paused)).where(col(FeedRow.paused).is_not(None)))
+_PAUSE = sql.updating(FeedRow.paused, where=[FeedRow.name])
+_PAUSED = sql.Statement(select(FeedRow.name, col(FeedRow.paused)).where(col(FeedRow.paused).is_not(None)))
 
 
 def pause(tx: Tx, name: str, why: str) -> None:
@@ -163,13 +154,13 @@ def paused(tx: Tx) -> dict[str, str]:
 
 # -- the guard's memory --------------------------------------------------------------------------------------
 
-_ARCHIVES = Statement(
+_ARCHIVES = sql.Statement(
     sa.select(sa.func.count(col(HistoryRow.job_id).distinct()))
     .join(RunRow, col(RunRow.id) == HistoryRow.run_id)
     .outerjoin(JobRow, col(JobRow.id) == HistoryRow.job_id)
     .where(
-        *matching(RunRow.feed_id),
-        col(HistoryRow.at) >= bindparam("since"),
+        *sql.matching(RunRow.feed_id),
+        col(HistoryRow.at) >= sa.bindparam("since"),
         col(HistoryRow.actor) == ActorKind.RUN.value,
         col(HistoryRow.action) == "archived",
         sa.or_(col(JobRow.id).is_(None), col(JobRow.status) != Status.ACTIVE.value),

@@ -12,30 +12,14 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 from msgspec.structs import replace
-from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import CHANGEABLE, Actor, ActorKind, Job
 from syncd.store import jobs
-from syncd.store.model import (
-    PRIVATE,
-    Columns,
-    FeedRow,
-    HistoryRow,
-    KeyRow,
-    RunOwner,
-    RunRow,
-    Statement,
-    among,
-    attributes_of,
-    counting,
-    first_by,
-    instant_of,
-    matching,
-    micros,
-    paged,
-    removing,
-)
+from syncd.store.model import sql
+from syncd.store.model.columns import Columns, instant_of, micros
+from syncd.store.model.job_columns import PRIVATE, attributes_of
+from syncd.store.model.tables import FeedRow, HistoryRow, KeyRow, RunOwner, RunRow
 from syncd.store.transactions import Tx
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
@@ -92,56 +76,58 @@ _ENTRY = Columns(
     old=(HistoryRow.before, lambda text: None if text is None else _decode(text)),
 )
 _newest = col(HistoryRow.id).desc()
-_of_job, _of_run = matching(HistoryRow.job_id), matching(HistoryRow.run_id)
+_of_job, _of_run = sql.matching(HistoryRow.job_id), sql.matching(HistoryRow.run_id)
 _in_run = _ENTRY.select().where(*_of_run).order_by(col(HistoryRow.id))
-_OF_RUN = Statement(_in_run)
-_RUN_PAGE = Statement(paged(_in_run))
-_RUN_PAGE_OF_ACTION = Statement(paged(_in_run.where(*matching(HistoryRow.action))))
-_FIRST = Statement(sa.select(sa.func.min(col(HistoryRow.id))).where(*_of_run))
-_LAST_ACTOR = Statement(
+_OF_RUN = sql.Statement(_in_run)
+_RUN_PAGE = sql.Statement(sql.paged(_in_run))
+_RUN_PAGE_OF_ACTION = sql.Statement(sql.paged(_in_run.where(*sql.matching(HistoryRow.action))))
+_FIRST = sql.Statement(sa.select(sa.func.min(col(HistoryRow.id))).where(*_of_run))
+_LAST_ACTOR = sql.Statement(
     sa.select(col(HistoryRow.actor), col(HistoryRow.actor_id)).where(*_of_run).order_by(_newest).limit(1)
 )
-_COUNT_OF_RUN = counting(HistoryRow, *_of_run)
-_JOBS_OF_RUN = Statement(
+_COUNT_OF_RUN = sql.counting(HistoryRow, *_of_run)
+_JOBS_OF_RUN = sql.Statement(
     sa.union(
         sa.select(col(HistoryRow.job_id)).where(*_of_run),
-        sa.select(col(RunOwner.job_id)).where(*matching(RunOwner.run_id)),
+        sa.select(col(RunOwner.job_id)).where(*sql.matching(RunOwner.run_id)),
     ).order_by(sa.text("1"))
 )
-_ACTIONS = Statement(
+_ACTIONS = sql.Statement(
     sa.select(col(HistoryRow.action), sa.func.count()).where(*_of_run).group_by(col(HistoryRow.action))
 )
-_SINCE = Statement(
+_SINCE = sql.Statement(
     _ENTRY.select()
-    .where(among(HistoryRow.job_id, "ids"), col(HistoryRow.id) >= bindparam("first"))
+    .where(sql.among(HistoryRow.job_id, "ids"), col(HistoryRow.id) >= sa.bindparam("first"))
     .order_by(col(HistoryRow.id))
 )
 #: Entries with the whole job from before the change where they have that: a deletion always has.
-_LATER = Statement(
+_LATER = sql.Statement(
     sa.select(
         sa.func.coalesce(
             col(HistoryRow.state), sa.case((col(HistoryRow.action) == "deleted", col(HistoryRow.before)))
         ),
         *_ENTRY.columns,
     )
-    .where(*_of_job, col(HistoryRow.id) > bindparam("after"))
+    .where(*_of_job, col(HistoryRow.id) > sa.bindparam("after"))
     .order_by(col(HistoryRow.id))
 )
 #: Entries with the label of the key or the name of the feed.
-_PAGE = Statement(
+_PAGE = sql.Statement(
     sa.select(sa.func.coalesce(col(KeyRow.label), col(FeedRow.name)), *_ENTRY.columns)
     .outerjoin(
         KeyRow, sa.and_(col(HistoryRow.actor) == ActorKind.KEY.value, col(KeyRow.id) == HistoryRow.actor_id)
     )
     .outerjoin(RunRow, col(RunRow.id) == HistoryRow.run_id)
     .outerjoin(FeedRow, col(FeedRow.id) == RunRow.feed_id)
-    .where(col(HistoryRow.id).in_(paged(select(HistoryRow.id).where(*_of_job).order_by(_newest))))
+    .where(col(HistoryRow.id).in_(sql.paged(select(HistoryRow.id).where(*_of_job).order_by(_newest))))
     .order_by(_newest)
 )
-_OWNER = Statement(select(HistoryRow.employer_id).where(*_of_job).limit(1))
-_COUNT = counting(HistoryRow, *_of_job)
-_PRUNE = removing(
-    first_by(select(HistoryRow.id), HistoryRow.id), HistoryRow.id, col(HistoryRow.at) < bindparam("before")
+_OWNER = sql.Statement(select(HistoryRow.employer_id).where(*_of_job).limit(1))
+_COUNT = sql.counting(HistoryRow, *_of_job)
+_PRUNE = sql.removing(
+    sql.first_by(select(HistoryRow.id), HistoryRow.id),
+    HistoryRow.id,
+    col(HistoryRow.at) < sa.bindparam("before"),
 )
 
 

@@ -7,24 +7,14 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 
 import sqlalchemy as sa
-from sqlalchemy import bindparam
 from sqlmodel import col
 
 from syncd.domain import check_line
 from syncd.errors import Conflict
 from syncd.store import employers
-from syncd.store.model import (
-    Columns,
-    EmployerRow,
-    KeyRow,
-    Statement,
-    given,
-    instant_of,
-    matching,
-    micros,
-    optional_instant,
-    updating,
-)
+from syncd.store.model import sql
+from syncd.store.model.columns import Columns, instant_of, micros, optional_instant
+from syncd.store.model.tables import EmployerRow, KeyRow
 from syncd.store.transactions import Tx, existing
 
 PREFIX = "syncd_"
@@ -65,21 +55,23 @@ _INFO = Columns(
     revoked_at=optional_instant,
 )
 _SELECT = _INFO.select().join(EmployerRow, col(EmployerRow.id) == KeyRow.employer_id)
-_GET = Statement(_SELECT.where(*matching(KeyRow.id)))
-_BY_DIGEST = Statement(_SELECT.where(*matching(KeyRow.digest)))
-_ALL = Statement(_SELECT.order_by(col(KeyRow.id)))
-_USED = Statement(
+_GET = sql.Statement(_SELECT.where(*sql.matching(KeyRow.id)))
+_BY_DIGEST = sql.Statement(_SELECT.where(*sql.matching(KeyRow.digest)))
+_ALL = sql.Statement(_SELECT.order_by(col(KeyRow.id)))
+_USED = sql.Statement(
     sa.update(KeyRow)
-    .where(*matching(KeyRow.id), sa.func.coalesce(col(KeyRow.last_used_at), 0) < bindparam("last_used_at"))
-    .values(given(KeyRow.last_used_at)),
+    .where(
+        *sql.matching(KeyRow.id), sa.func.coalesce(col(KeyRow.last_used_at), 0) < sa.bindparam("last_used_at")
+    )
+    .values(sql.given(KeyRow.last_used_at)),
     order=("last_used_at", "id"),
 )
-_REVOKE = Statement(
+_REVOKE = sql.Statement(
     sa.update(KeyRow)
-    .where(*matching(KeyRow.id), col(KeyRow.revoked_at).is_(None))
-    .values(given(KeyRow.revoked_at))
+    .where(*sql.matching(KeyRow.id), col(KeyRow.revoked_at).is_(None))
+    .values(sql.given(KeyRow.revoked_at))
 )
-_REPLACE = updating(KeyRow.expires_at, KeyRow.successor_id, where=[KeyRow.id])
+_REPLACE = sql.updating(KeyRow.expires_at, KeyRow.successor_id, where=[KeyRow.id])
 
 
 def create(

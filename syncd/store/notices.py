@@ -10,33 +10,13 @@ from uuid import uuid4
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import TROUBLES_OF_FILES, HoldScope, Notice, NoticeEvent, Run, notice_of
 from syncd.store import facts, runs
-from syncd.store.model import (
-    Columns,
-    FactRow,
-    FeedRow,
-    NoticeRow,
-    OutboxRow,
-    RunRow,
-    Statement,
-    among,
-    clean,
-    counting,
-    deleting,
-    first_by,
-    following,
-    instant_of,
-    matching,
-    micros,
-    optional,
-    optional_instant,
-    removing,
-    updating,
-)
+from syncd.store.model import sql
+from syncd.store.model.columns import Columns, clean, instant_of, micros, optional, optional_instant
+from syncd.store.model.tables import FactRow, FeedRow, NoticeRow, OutboxRow, RunRow
 from syncd.store.transactions import Tx
 from syncd.values import span_in_words
 
@@ -50,32 +30,32 @@ _NOTICE = Columns(
     holds=optional(HoldScope),
     at=instant_of,
 )
-_about = sa.or_(among(NoticeRow.event, "events"), among(NoticeRow.over, "events"))
-_LATEST = Statement(
+_about = sa.or_(sql.among(NoticeRow.event, "events"), sql.among(NoticeRow.over, "events"))
+_LATEST = sql.Statement(
     _NOTICE.select()
-    .where(col(NoticeRow.feed) == bindparam("feed"), _about)
+    .where(col(NoticeRow.feed) == sa.bindparam("feed"), _about)
     .order_by(col(NoticeRow.id).desc())
     .limit(1)
 )
 _DEGRADED = NoticeEvent.DEGRADED.value
 _is_about_use = sa.or_(col(NoticeRow.event) == _DEGRADED, col(NoticeRow.over) == _DEGRADED)
 _LATEST_ABOUT_USE = select(sa.func.max(col(NoticeRow.id))).where(_is_about_use).group_by(col(NoticeRow.feed))
-_OPEN_DEGRADED = Statement(
+_OPEN_DEGRADED = sql.Statement(
     select(col(NoticeRow.feed)).where(
         col(NoticeRow.id).in_(_LATEST_ABOUT_USE), col(NoticeRow.event) == _DEGRADED
     )
 )
-_LAST_ID = Statement(select(sa.func.max(col(NoticeRow.id))))
+_LAST_ID = sql.Statement(select(sa.func.max(col(NoticeRow.id))))
 _newest_of_kind = select(sa.func.max(col(NoticeRow.id))).group_by(
     col(NoticeRow.feed), col(NoticeRow.event), col(NoticeRow.over)
 )
 _to_send = select(OutboxRow.notice_id).where(col(OutboxRow.sent_at).is_(None))
 _old = select(NoticeRow.id).where(
-    col(NoticeRow.at) < bindparam("before"),
+    col(NoticeRow.at) < sa.bindparam("before"),
     col(NoticeRow.id).not_in(_newest_of_kind),
     col(NoticeRow.id).not_in(_to_send),
 )
-_PRUNE = removing(first_by(_old, NoticeRow.id), NoticeRow.id)
+_PRUNE = sql.removing(sql.first_by(_old, NoticeRow.id), NoticeRow.id)
 
 
 def add(tx: Tx, notice: Notice) -> Notice:
@@ -132,10 +112,10 @@ def prune(tx: Tx, before: datetime, limit: int = 500) -> int:
 
 # -- the digest ------------------------------------------------------------------------------------------------
 
-_ENDED = Statement(
+_ENDED = sql.Statement(
     select(col(FeedRow.name), col(RunRow.state), sa.func.count())
     .join(FeedRow, col(FeedRow.id) == RunRow.feed_id)
-    .where(col(RunRow.ended_at) >= bindparam("since"))
+    .where(col(RunRow.ended_at) >= sa.bindparam("since"))
     .group_by(col(FeedRow.name), col(RunRow.state))
     .order_by(col(FeedRow.name), col(RunRow.state))
 )
@@ -172,39 +152,45 @@ _OUTGOING = Columns(
 )
 _SELECT = _OUTGOING.select().join(NoticeRow, col(NoticeRow.id) == OutboxRow.notice_id)
 _waits = col(OutboxRow.sent_at).is_(None)
-_unsent = [*matching(OutboxRow.way), _waits]
+_unsent = [*sql.matching(OutboxRow.way), _waits]
 _heads = select(sa.func.min(col(OutboxRow.id))).where(*_unsent).group_by(col(OutboxRow.feed))
-_HEADS = Statement(
-    first_by(
-        _SELECT.where(col(OutboxRow.id).in_(_heads), col(OutboxRow.due) <= bindparam("now")), OutboxRow.id
+_HEADS = sql.Statement(
+    sql.first_by(
+        _SELECT.where(col(OutboxRow.id).in_(_heads), col(OutboxRow.due) <= sa.bindparam("now")), OutboxRow.id
     )
 )
 _first = select(sa.func.min(col(OutboxRow.id))).where(*_unsent).scalar_subquery()
-_FIRST = Statement(_SELECT.where(col(OutboxRow.id) == _first))
-_OF_MESSAGE = Statement(_SELECT.where(*_unsent, *matching(OutboxRow.message)).order_by(col(OutboxRow.id)))
-_FREE = Statement(first_by(_SELECT.where(*_unsent, col(OutboxRow.message).is_(None)), OutboxRow.id))
-_LAST_SENT = Statement(select(sa.func.max(col(OutboxRow.sent_at))).where(*matching(OutboxRow.way)))
-_NEW = Statement(following(_NOTICE.select(), NoticeRow.id))
-_ASSIGN = updating(OutboxRow.message, where=[OutboxRow.id])
-_FAILED = updating(OutboxRow.tries, OutboxRow.due, OutboxRow.error, where=[OutboxRow.id])
-_DUE = Statement(sa.update(OutboxRow).where(_waits).values({OutboxRow.due: 0}))
-_SENT = updating(OutboxRow.sent_at, where=[OutboxRow.id])
-_CURSORS = Statement(
+_FIRST = sql.Statement(_SELECT.where(col(OutboxRow.id) == _first))
+_OF_MESSAGE = sql.Statement(
+    _SELECT.where(*_unsent, *sql.matching(OutboxRow.message)).order_by(col(OutboxRow.id))
+)
+_FREE = sql.Statement(sql.first_by(_SELECT.where(*_unsent, col(OutboxRow.message).is_(None)), OutboxRow.id))
+_LAST_SENT = sql.Statement(select(sa.func.max(col(OutboxRow.sent_at))).where(*sql.matching(OutboxRow.way)))
+_NEW = sql.Statement(sql.following(_NOTICE.select(), NoticeRow.id))
+_ASSIGN = sql.updating(OutboxRow.message, where=[OutboxRow.id])
+_FAILED = sql.updating(OutboxRow.tries, OutboxRow.due, OutboxRow.error, where=[OutboxRow.id])
+_DUE = sql.Statement(sa.update(OutboxRow).where(_waits).values({OutboxRow.due: 0}))
+_SENT = sql.updating(OutboxRow.sent_at, where=[OutboxRow.id])
+_CURSORS = sql.Statement(
     select(col(FactRow.name), col(FactRow.value)).where(col(FactRow.name).startswith("notify.to "))
 )
-_WAITING_FOR = counting(OutboxRow, *_unsent)
-_sent_before = select(col(OutboxRow.id)).where(col(OutboxRow.sent_at) < bindparam("before"))
-_PRUNE_SENT = removing(_sent_before.limit(bindparam("limit")), OutboxRow.id)
-_WAITING = Statement(select(col(OutboxRow.way), sa.func.count()).where(_waits).group_by(col(OutboxRow.way)))
-_DROP_OTHERS = Statement(sa.delete(OutboxRow).where(_waits, sa.not_(among(OutboxRow.way, "ways"))))
+_WAITING_FOR = sql.counting(OutboxRow, *_unsent)
+_sent_before = select(col(OutboxRow.id)).where(col(OutboxRow.sent_at) < sa.bindparam("before"))
+_PRUNE_SENT = sql.removing(_sent_before.limit(sa.bindparam("limit")), OutboxRow.id)
+_WAITING = sql.Statement(
+    select(col(OutboxRow.way), sa.func.count()).where(_waits).group_by(col(OutboxRow.way))
+)
+_DROP_OTHERS = sql.Statement(sa.delete(OutboxRow).where(_waits, sa.not_(sql.among(OutboxRow.way, "ways"))))
 _too_old = (
     select(col(OutboxRow.id))
     .join(NoticeRow, col(NoticeRow.id) == OutboxRow.notice_id)
-    .where(*_unsent, col(NoticeRow.at) < bindparam("before"))
+    .where(*_unsent, col(NoticeRow.at) < sa.bindparam("before"))
 )
-_DROP_OLDER = removing(_too_old.limit(BATCH), OutboxRow.id)
-_DROP_OLDEST = removing(first_by(select(col(OutboxRow.id)).where(*_unsent), OutboxRow.id), OutboxRow.id)
-_DROP = deleting(OutboxRow.id)
+_DROP_OLDER = sql.removing(_too_old.limit(BATCH), OutboxRow.id)
+_DROP_OLDEST = sql.removing(
+    sql.first_by(select(col(OutboxRow.id)).where(*_unsent), OutboxRow.id), OutboxRow.id
+)
+_DROP = sql.deleting(OutboxRow.id)
 
 
 def _cursor(way: str) -> str:

@@ -11,14 +11,14 @@ from itertools import product
 
 import sqlalchemy as sa
 from msgspec.structs import replace
-from sqlalchemy import bindparam
 from sqlmodel import col
 
 from syncd import shipped_data
 from syncd.domain import JobInput, Location, Place, place_aliases, place_key, place_words
 from syncd.store import facts
 from syncd.store.database import Session
-from syncd.store.model import PlaceRow, SelectOf, Statement, counting, inserting, matching, paged, replacing
+from syncd.store.model import sql
+from syncd.store.model.tables import PlaceRow
 from syncd.store.transactions import Tx
 
 #: Added places count from here; every GeoNames id is below.
@@ -31,19 +31,19 @@ def _location(row: tuple[int, str, str | None]) -> Location:
 
 
 _shipped_only = col(PlaceRow.employer_id).is_(None)
-_SELECT = SelectOf([PlaceRow.id, PlaceRow.name, PlaceRow.province], _location)
+_SELECT = sql.SelectOf([PlaceRow.id, PlaceRow.name, PlaceRow.province], _location)
 _BEST = _SELECT.where(_shipped_only).order_by(col(PlaceRow.population).desc(), col(PlaceRow.id)).limit(1)
-_SHIPPED = Statement(_BEST.where(*matching(PlaceRow.key, PlaceRow.province)))
-_SHIPPED_ANYWHERE = Statement(_BEST.where(*matching(PlaceRow.key)))
-_ADDED = Statement(
+_SHIPPED = sql.Statement(_BEST.where(*sql.matching(PlaceRow.key, PlaceRow.province)))
+_SHIPPED_ANYWHERE = sql.Statement(_BEST.where(*sql.matching(PlaceRow.key)))
+_ADDED = sql.Statement(
     _SELECT.where(
-        *matching(PlaceRow.key, PlaceRow.employer_id),
-        sa.func.coalesce(col(PlaceRow.province), "") == bindparam("province"),
+        *sql.matching(PlaceRow.key, PlaceRow.employer_id),
+        sa.func.coalesce(col(PlaceRow.province), "") == sa.bindparam("province"),
     )
 )
-_visible = sa.or_(_shipped_only, *matching(PlaceRow.employer_id))
-_GET = Statement(_SELECT.where(*matching(PlaceRow.id), _visible))
-_ADD = inserting(PlaceRow)
+_visible = sa.or_(_shipped_only, *sql.matching(PlaceRow.employer_id))
+_GET = sql.Statement(_SELECT.where(*sql.matching(PlaceRow.id), _visible))
+_ADD = sql.inserting(PlaceRow)
 
 
 def locate(tx: Tx, employer_id: int, sent: JobInput) -> JobInput:
@@ -137,25 +137,27 @@ def page(
 
 
 @cache
-def _pages(parts: int) -> tuple[Statement[tuple[int]], Statement[Location]]:
+def _pages(parts: int) -> tuple[sql.Statement[tuple[int]], sql.Statement[Location]]:
     """Return the statements for the count and for a page of the places whose key contains one of this many parts."""
     where, key = [_visible], col(PlaceRow.key)
     if parts:  # not LIKE, which takes some characters for patterns
-        where.append(sa.or_(*(sa.func.replace(key, bindparam(f"part_{n}"), "") != key for n in range(parts))))
+        where.append(
+            sa.or_(*(sa.func.replace(key, sa.bindparam(f"part_{n}"), "") != key for n in range(parts)))
+        )
     order = (
         sa.func.length(col(PlaceRow.name)),
         col(PlaceRow.name),
         col(PlaceRow.population).desc(),
         col(PlaceRow.id),
     )
-    return counting(PlaceRow, *where), Statement(paged(_SELECT.where(*where).order_by(*order)))
+    return sql.counting(PlaceRow, *where), sql.Statement(sql.paged(_SELECT.where(*where).order_by(*order)))
 
 
 # -- the shipped places ----------------------------------------------------------------------------------------
 
 #: The setting that holds the digest of the file that was loaded.
 _LOADED = "gazetteer"
-_SHIP = replacing(PlaceRow)
+_SHIP = sql.replacing(PlaceRow)
 
 
 def load_shipped(session: Session, tx: Tx) -> None:

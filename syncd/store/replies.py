@@ -5,10 +5,11 @@ from datetime import datetime, timedelta
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy import bindparam
 from sqlmodel import col
 
-from syncd.store.model import Columns, ReplyRow, Statement, kept_row, matching, micros, replacing
+from syncd.store.model import sql
+from syncd.store.model.columns import Columns, kept_row, micros
+from syncd.store.model.tables import ReplyRow
 from syncd.store.transactions import Tx
 
 #: How long an answer is kept.
@@ -28,13 +29,13 @@ class Reply:
 
 
 _REPLY = Columns(Reply, ReplyRow, headers=_headers)
-_FIND = Statement(
+_FIND = sql.Statement(
     _REPLY.select().where(
-        *matching(ReplyRow.key_id, ReplyRow.idempotency_key), col(ReplyRow.at) >= bindparam("since")
+        *sql.matching(ReplyRow.key_id, ReplyRow.idempotency_key), col(ReplyRow.at) >= sa.bindparam("since")
     )
 )
-_KEEP = replacing(ReplyRow)
-_PRUNE = Statement(sa.delete(ReplyRow).where(col(ReplyRow.at) < bindparam("before")))
+_KEEP = sql.replacing(ReplyRow)
+_PRUNE = sql.Statement(sa.delete(ReplyRow).where(col(ReplyRow.at) < sa.bindparam("before")))
 
 
 def find(tx: Tx, key_id: int, idempotency_key: str, since: datetime) -> Reply | None:

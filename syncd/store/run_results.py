@@ -4,27 +4,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
-from sqlalchemy import bindparam
+import sqlalchemy as sa
 from sqlmodel import col, select
 
 from syncd.domain import FeedWarning, RejectedRow, UnknownValues
 from syncd.errors import Problem, shared_problem
-from syncd.store.model import (
-    Columns,
-    RunPlan,
-    RunRejected,
-    RunUnknown,
-    RunWarning,
-    Statement,
-    clean,
-    deleting,
-    inserting,
-    kept,
-    kept_row,
-    matching,
-    replacing,
-    to_json,
-)
+from syncd.store.model import sql
+from syncd.store.model.columns import Columns, clean, kept, kept_row, to_json
+from syncd.store.model.tables import RunPlan, RunRejected, RunUnknown, RunWarning
 from syncd.store.transactions import Tx
 
 _decode_unknown = msgspec.json.Decoder(dict[str, list[tuple[str, int]]]).decode
@@ -38,21 +25,24 @@ def _errors(text: str) -> tuple[Problem, ...]:
 _REJECTED = Columns(RejectedRow, RunRejected, errors=_errors)
 _WARNING = Columns(FeedWarning, RunWarning)
 _UNKNOWN = Columns(UnknownValues, RunUnknown, found=_decode_unknown)
-_GET_REJECTED = Statement(
+_GET_REJECTED = sql.Statement(
     _REJECTED.select()
-    .where(*matching(RunRejected.run_id))
+    .where(*sql.matching(RunRejected.run_id))
     .order_by(col(RunRejected.record), col(RunRejected.id))
 )
-_SOME_ERRORS = Statement(
-    select(RunRejected.errors).where(*matching(RunRejected.run_id)).limit(bindparam("limit"))
+_SOME_ERRORS = sql.Statement(
+    select(RunRejected.errors).where(*sql.matching(RunRejected.run_id)).limit(sa.bindparam("limit"))
 )
-_GET_WARNINGS = Statement(_WARNING.select().where(*matching(RunWarning.run_id)).order_by(col(RunWarning.id)))
-_GET_UNKNOWN = Statement(_UNKNOWN.select().where(*matching(RunUnknown.run_id)))
-_GET_PLAN = Statement(select(RunPlan.payload).where(*matching(RunPlan.run_id)))
-_ADD_REJECTED, _ADD_WARNING = inserting(RunRejected), inserting(RunWarning)
-_ADD_UNKNOWN, _PUT_PLAN = inserting(RunUnknown), replacing(RunPlan)
+_GET_WARNINGS = sql.Statement(
+    _WARNING.select().where(*sql.matching(RunWarning.run_id)).order_by(col(RunWarning.id))
+)
+_GET_UNKNOWN = sql.Statement(_UNKNOWN.select().where(*sql.matching(RunUnknown.run_id)))
+_GET_PLAN = sql.Statement(select(RunPlan.payload).where(*sql.matching(RunPlan.run_id)))
+_ADD_REJECTED, _ADD_WARNING = sql.inserting(RunRejected), sql.inserting(RunWarning)
+_ADD_UNKNOWN, _PUT_PLAN = sql.inserting(RunUnknown), sql.replacing(RunPlan)
 _FORGET_REJECTED, _FORGET_WARNINGS, _FORGET_UNKNOWN, _FORGET_PLAN = (
-    deleting(column) for column in (RunRejected.run_id, RunWarning.run_id, RunUnknown.run_id, RunPlan.run_id)
+    sql.deleting(column)
+    for column in (RunRejected.run_id, RunWarning.run_id, RunUnknown.run_id, RunPlan.run_id)
 )
 
 

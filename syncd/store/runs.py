@@ -7,31 +7,14 @@ from typing import NamedTuple
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy import bindparam
 from sqlalchemy.orm import aliased
 from sqlmodel import col, select
 
 from syncd.domain import HoldScope, Run, RunCounts, RunKind, RunProgress, RunState
 from syncd.errors import NotFound
-from syncd.store.model import (
-    Columns,
-    EmployerRow,
-    FeedRow,
-    RunRow,
-    Statement,
-    among,
-    counting,
-    first_by,
-    kept,
-    kept_row,
-    matching,
-    micros,
-    optional,
-    optional_instant,
-    paged,
-    removing,
-    updating,
-)
+from syncd.store.model import sql
+from syncd.store.model.columns import Columns, kept, kept_row, micros, optional, optional_instant
+from syncd.store.model.tables import EmployerRow, FeedRow, RunRow
 from syncd.store.transactions import Tx, existing
 
 _STOPPED = "stopped"
@@ -67,31 +50,33 @@ _applied = sa.and_(
         col(RunRow.holds) == HoldScope.ARCHIVE.value,
     ),
 )
-_of_feed = matching(RunRow.feed_id)
-_GET = Statement(_SELECT.where(*matching(RunRow.id)))
-_LAST = Statement(_SELECT.where(*_of_feed, among(RunRow.state, "states")).order_by(_newest_first).limit(1))
-_of_name = col(FeedRow.name) == bindparam("feed")
-_of_feed_name = col(RunRow.feed_id).in_(select(FeedRow.id).where(_of_name))
-_in_state = col(RunRow.state) == bindparam("state")
-_IN_STATES = Statement(_SELECT.where(among(RunRow.state, "states")).order_by(col(RunRow.id)))
-_CLAIMED = Statement(
-    _SELECT.where(*matching(RunRow.feed_id, RunRow.claimed_name)).order_by(_newest_first).limit(1)
+_of_feed = sql.matching(RunRow.feed_id)
+_GET = sql.Statement(_SELECT.where(*sql.matching(RunRow.id)))
+_LAST = sql.Statement(
+    _SELECT.where(*_of_feed, sql.among(RunRow.state, "states")).order_by(_newest_first).limit(1)
 )
-_OPEN = Statement(
+_of_name = col(FeedRow.name) == sa.bindparam("feed")
+_of_feed_name = col(RunRow.feed_id).in_(select(FeedRow.id).where(_of_name))
+_in_state = col(RunRow.state) == sa.bindparam("state")
+_IN_STATES = sql.Statement(_SELECT.where(sql.among(RunRow.state, "states")).order_by(col(RunRow.id)))
+_CLAIMED = sql.Statement(
+    _SELECT.where(*sql.matching(RunRow.feed_id, RunRow.claimed_name)).order_by(_newest_first).limit(1)
+)
+_OPEN = sql.Statement(
     select(RunRow.id, col(RunRow.claimed_name))
-    .where(*_of_feed, among(RunRow.state, "states"))
+    .where(*_of_feed, sql.among(RunRow.state, "states"))
     .order_by(col(RunRow.id))
 )
-_CLAIMED_NAME = Statement(select(col(RunRow.claimed_name)).where(*matching(RunRow.id)))
-_APPLIED = Statement(_SELECT.where(*_of_feed, _applied).order_by(_newest_first))
-_APPLIED_FILE = Statement(
-    _SELECT.where(*_of_feed, *matching(RunRow.sha256), _applied).order_by(_newest_first)
+_CLAIMED_NAME = sql.Statement(select(col(RunRow.claimed_name)).where(*sql.matching(RunRow.id)))
+_APPLIED = sql.Statement(_SELECT.where(*_of_feed, _applied).order_by(_newest_first))
+_APPLIED_FILE = sql.Statement(
+    _SELECT.where(*_of_feed, *sql.matching(RunRow.sha256), _applied).order_by(_newest_first)
 )
-_LATEST_TIMES = Statement(
+_LATEST_TIMES = sql.Statement(
     select(sa.func.max(col(RunRow.claimed_at)), sa.func.max(col(RunRow.ended_at))).where(*_of_feed)
 )
-_FEEDS = Statement(select(FeedRow.id))
-_SAVE = updating(
+_FEEDS = sql.Statement(select(FeedRow.id))
+_SAVE = sql.updating(
     RunRow.state,
     RunRow.attempt,
     RunRow.holds,
@@ -106,22 +91,22 @@ _SAVE = updating(
     RunRow.size,
     where=[RunRow.id],
 )
-_PROGRESS = updating(RunRow.progress, where=[RunRow.id])
-_CHECKPOINT = updating(RunRow.checkpoint, where=[RunRow.id])
-_DEATHS = Statement(
+_PROGRESS = sql.updating(RunRow.progress, where=[RunRow.id])
+_CHECKPOINT = sql.updating(RunRow.checkpoint, where=[RunRow.id])
+_DEATHS = sql.Statement(
     select(RunRow.attempt, col(RunRow.checkpoint), col(RunRow.died_at), RunRow.deaths).where(
-        *matching(RunRow.id)
+        *sql.matching(RunRow.id)
     )
 )
-_RESUME = updating(
+_RESUME = sql.updating(
     RunRow.state, RunRow.attempt, RunRow.checkpoint, RunRow.died_at, RunRow.deaths, where=[RunRow.id]
 )
 _old = select(RunRow.id).where(
-    col(RunRow.ended_at) < bindparam("before"),
+    col(RunRow.ended_at) < sa.bindparam("before"),
     col(RunRow.state) != RunState.HELD.value,
-    sa.not_(among(RunRow.id, "needed")),
+    sa.not_(sql.among(RunRow.id, "needed")),
 )
-_PRUNE = removing(first_by(_old, RunRow.id), RunRow.id)
+_PRUNE = sql.removing(sql.first_by(_old, RunRow.id), RunRow.id)
 
 
 # -- a run ---------------------------------------------------------------------------------------------------
@@ -174,10 +159,12 @@ def last(tx: Tx, feed_id: int, states: Collection[RunState]) -> Run | None:
 
 
 @cache
-def _pages(of_feed: bool, in_state: bool) -> tuple[Statement[tuple[int]], Statement[Run]]:
+def _pages(of_feed: bool, in_state: bool) -> tuple[sql.Statement[tuple[int]], sql.Statement[Run]]:
     """Return the statements for the number and for a page of the runs, of a feed or of all, in a state or in any."""
     limits = [limit for limit, holds in ((_of_feed_name, of_feed), (_in_state, in_state)) if holds]
-    return counting(RunRow, *limits), Statement(paged(_SELECT.where(*limits).order_by(_newest_first)))
+    return sql.counting(RunRow, *limits), sql.Statement(
+        sql.paged(_SELECT.where(*limits).order_by(_newest_first))
+    )
 
 
 def newest(tx: Tx, feed: str | None = None, limit: int = 50, state: RunState | None = None) -> Sequence[Run]:
@@ -253,27 +240,28 @@ def _newest_applied(tx: Tx, feed_id: int) -> Run | None:
 
 _each = aliased(RunRow)
 _newest_id = sa.select(sa.func.max(col(_each.id))).where(col(_each.feed_id) == col(FeedRow.id))
-_NEWEST_OF_EACH = Statement(
-    _SELECT.where(among(FeedRow.name, "feeds"), col(RunRow.id) == _newest_id.scalar_subquery()).order_by(
+_NEWEST_OF_EACH = sql.Statement(
+    _SELECT.where(sql.among(FeedRow.name, "feeds"), col(RunRow.id) == _newest_id.scalar_subquery()).order_by(
         col(RunRow.id)
     )
 )
-_LAST_FILE = Statement(
+_LAST_FILE = sql.Statement(
     _SELECT.where(_of_name, col(RunRow.kind) == RunKind.FILE.value).order_by(_newest_first).limit(1)
 )
-_SUCCESSES = Statement(_SELECT.where(_of_name, among(RunRow.state, "states")).order_by(_newest_first))
+_SUCCESSES = sql.Statement(_SELECT.where(_of_name, sql.among(RunRow.state, "states")).order_by(_newest_first))
 _first_shown = (
     sa.select(col(_each.id))
     .where(col(_each.feed_id) == col(FeedRow.id))
     .order_by(col(_each.id).desc())
     .limit(1)
-    .offset(bindparam("before"))
+    .offset(sa.bindparam("before"))
 )
-_STRIPS = Statement(
+_STRIPS = sql.Statement(
     sa.select(col(FeedRow.name), col(RunRow.id), col(RunRow.state))
     .join(RunRow, col(RunRow.feed_id) == FeedRow.id)
     .where(
-        among(FeedRow.name, "feeds"), col(RunRow.id) >= sa.func.coalesce(_first_shown.scalar_subquery(), 0)
+        sql.among(FeedRow.name, "feeds"),
+        col(RunRow.id) >= sa.func.coalesce(_first_shown.scalar_subquery(), 0),
     )
     .order_by(col(RunRow.id))
 )

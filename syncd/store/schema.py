@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from syncd.errors import StoreTooNew
 from syncd.store.database import Database, Session
-from syncd.store.model import Statement
+from syncd.store.model import sql
 from syncd.store.transactions import Tx
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -19,7 +19,7 @@ _KNOWN = {path.stem.partition("_")[0] for path in (MIGRATIONS / "versions").glob
 HEAD = max(_KNOWN)
 
 _VERSION = sa.table("alembic_version", sa.column("version_num", sa.String))
-_GET = Statement(sa.select(_VERSION.c.version_num))
+_GET = sql.Statement(sa.select(_VERSION.c.version_num))
 _alembic = threading.Lock()  # its command context is global: one migration at a time in a process
 
 

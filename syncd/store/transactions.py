@@ -7,13 +7,15 @@ from contextlib import closing, contextmanager
 from contextvars import copy_context
 from typing import Any, TypeVar
 
-from sqlalchemy import bindparam
+import sqlalchemy as sa
 from sqlmodel import col
 
 from syncd.domain import Location, Moment
 from syncd.errors import NotFound, StoreClosed, StoreError
 from syncd.store.database import Database, Session, translating
-from syncd.store.model import CounterRow, Statement, creating, given, kept
+from syncd.store.model import sql
+from syncd.store.model.columns import kept
+from syncd.store.model.tables import CounterRow
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -23,14 +25,14 @@ READER_THREADS, MAX_IDLE = 4, 8
 
 
 def _next_ids(insert: Any) -> Any:
-    raised = col(CounterRow.value) + bindparam("count")
-    first = insert(CounterRow).values(given(CounterRow.name, CounterRow.value))
+    raised = col(CounterRow.value) + sa.bindparam("count")
+    first = insert(CounterRow).values(sql.given(CounterRow.name, CounterRow.value))
     return first.on_conflict_do_update(
         index_elements=[CounterRow.name], set_={CounterRow.value: raised}
     ).returning(col(CounterRow.value))
 
 
-_NEXT_IDS: Statement[tuple[int]] = Statement(_next_ids)
+_NEXT_IDS: sql.Statement[tuple[int]] = sql.Statement(_next_ids)
 
 
 class StaleDecision(StoreError):
@@ -93,7 +95,7 @@ class Tx:
             self._now = self._clock()
         return self._now
 
-    def one(self, statement: Statement[R], /, **values: object) -> R | None:
+    def one(self, statement: sql.Statement[R], /, **values: object) -> R | None:
         """Return the first row, None if there is none."""
         row = self._run(statement, values).fetchone()
         if row is not None and statement.make is not None:
@@ -103,24 +105,24 @@ class Tx:
 
     def insert(self, values: Mapping[Any, object]) -> int:
         """Write a row with these values by column; the other columns get the defaults of the table. Return its id."""
-        statement, defaults = creating(next(iter(values)).class_)
+        statement, defaults = sql.creating(next(iter(values)).class_)
         new = {column.key: kept(value) for column, value in values.items()}
         return int(*self._run(statement, {**defaults, **new}).fetchone())
 
-    def all(self, statement: Statement[R], /, **values: object) -> list[R]:
+    def all(self, statement: sql.Statement[R], /, **values: object) -> list[R]:
         rows: list[Any] = self._run(statement, values).fetchall()
         return rows if statement.make is None else [statement.make(row) for row in rows]
 
-    def page(self, statement: Statement[R], page: int, size: int, /, **values: object) -> list[R]:
+    def page(self, statement: sql.Statement[R], page: int, size: int, /, **values: object) -> list[R]:
         """Return the rows of ``page``, counted from 1, of a SELECT that is ``paged``."""
         return self.all(statement, limit=size, skip=(page - 1) * size, **values)
 
-    def each(self, statement: Statement[R], /, **values: object) -> Iterator[R]:
+    def each(self, statement: sql.Statement[R], /, **values: object) -> Iterator[R]:
         """Yield the rows within the transaction; they are not all in memory at once, and need not all be read."""
         rows = self._session.stream(*self._statements[statement].with_lists(values))
         return iter(rows) if statement.make is None else (statement.make(row) for row in rows)
 
-    def scalar(self, statement: Statement[tuple[T]], /, **values: object) -> T | None:
+    def scalar(self, statement: sql.Statement[tuple[T]], /, **values: object) -> T | None:
         """Return the one column of the first row, None if there is no row."""
         row: tuple[T] | None = self._run(statement, values).fetchone()
         if row is None:
@@ -128,32 +130,32 @@ class Tx:
         (value,) = row
         return value
 
-    def scalars(self, statement: Statement[tuple[T]], /, **values: object) -> list[T]:
+    def scalars(self, statement: sql.Statement[tuple[T]], /, **values: object) -> list[T]:
         return [value for (value,) in self._run(statement, values)]
 
-    def run(self, statement: Statement[Any], /, **values: object) -> int:
+    def run(self, statement: sql.Statement[Any], /, **values: object) -> int:
         """Return the number of rows that the statement wrote or removed."""
         count: int = self._run(statement, values).rowcount
         return count
 
-    def _run(self, statement: Statement[Any], values: dict[str, object]) -> Any:
+    def _run(self, statement: sql.Statement[Any], values: dict[str, object]) -> Any:
         compiled = self._statements[statement]
         if compiled.lists:
             return self.execute(*compiled.with_lists(values))
         return self.execute(compiled.text, compiled.pick(values))
 
-    def many(self, statement: Statement[Any], rows: Iterable[tuple[object, ...]]) -> int:
+    def many(self, statement: sql.Statement[Any], rows: Iterable[tuple[object, ...]]) -> int:
         """Run the statement for each of ``rows``, which are in its ``order``; return the number of rows written or removed."""
         count: int = self._session.executemany(*self._arranged(statement, rows)).rowcount
         return count
 
-    def many_later(self, statement: Statement[Any], rows: Iterable[tuple[object, ...]]) -> None:
+    def many_later(self, statement: sql.Statement[Any], rows: Iterable[tuple[object, ...]]) -> None:
         """Run the statement as ``many`` does, where nobody needs the number: at the latest before another statement names
         its table. Those of all functions of a transaction may then be one message to the database."""
         self._session.later(*self._arranged(statement, rows))
 
     def _arranged(
-        self, statement: Statement[Any], rows: Iterable[tuple[object, ...]]
+        self, statement: sql.Statement[Any], rows: Iterable[tuple[object, ...]]
     ) -> tuple[str, Iterable[tuple[object, ...]]]:
         compiled = self._statements[statement]
         return compiled.text, rows if compiled.arrange is None else map(compiled.arrange, rows)

@@ -10,9 +10,10 @@ from sqlmodel import col, select
 from syncd.service.clock_check import ClockCheck
 from syncd.service.housekeeping import DegradedFeeds, Housekeeping
 from syncd.store import notices
-from syncd.store.model import NoticeRow, Statement
+from syncd.store.model import sql
+from syncd.store.model.tables import NoticeRow
 
-_ALL = Statement(select(NoticeRow.event, NoticeRow.feed).order_by(col(NoticeRow.id)))
+_ALL = sql.Statement(select(NoticeRow.event, NoticeRow.feed).order_by(col(NoticeRow.id)))
 
 
 @pytest.fixture

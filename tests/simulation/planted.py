@@ -12,7 +12,7 @@ from typing import Any
 import msgspec.structs
 import pytest
 
-from syncd.domain import RunState, Update, decide_revert, feed_rows
+from syncd.domain import RunState, decide_revert, feed_rows
 from syncd.service import clock_check
 from syncd.store import feed_jobs, runs
 from syncd.store.jobs import writing
@@ -243,7 +243,7 @@ def _edit_does_not_touch(patch: Patch) -> None:
             for job_id in known:
                 tx.many(writing._TOUCH, [(False, True, job_id)])
 
-    patch.setattr(writing, "_WRITE", {**writing._WRITE, Update: update})
+    patch.setattr(writing, "_update", update)
 
 
 @_fault("A job that a feed archived as missing stays the feed's.", 1)

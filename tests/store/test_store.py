@@ -16,7 +16,7 @@ from alembic.script import ScriptDirectory
 
 from syncd.errors import StoreError, StoreTooNew
 from syncd.store import Store, jobs, schema
-from syncd.store.model import metadata
+from syncd.store.model.tables import metadata
 from syncd.store.postgres import search
 from syncd.store.sqlite import search_index
 from syncd.store.store import database_at

@@ -15,7 +15,8 @@ from sqlmodel import col
 from syncd.domain import Create, Employer
 from syncd.errors import NotFound, StoreBusy, StoreClosed, StoreOverloaded
 from syncd.store import Store, Tx, employers, history, jobs, keys
-from syncd.store.model import EmployerRow, FactRow, Statement, inserting
+from syncd.store.model import sql
+from syncd.store.model.tables import EmployerRow, FactRow
 from tests.store.board import ACTOR, a_job
 from tests.stores import locked_error, open_transactions, refuse_writes, rows_in
 
@@ -165,7 +166,7 @@ def test_what_the_end_of_a_transaction_writes_and_cannot_is_lost_to_its_own_func
 
 def test_a_statement_that_fails_half_way_leaves_nothing(store: Store, path: Path) -> None:
     def clash(tx: Tx) -> None:
-        tx.many(inserting(FactRow), [("t-new", "1"), ("t-1", "2")])
+        tx.many(sql.inserting(FactRow), [("t-new", "1"), ("t-1", "2")])
 
     _, error, _ = together(store, put("t-1"), clash, put("t-2"))
     assert isinstance(error, Exception)
@@ -431,7 +432,7 @@ def test_rows_that_are_not_read_to_the_end_do_not_keep_their_moment(store: Store
     """Else all later reads on the same connection would see the store of that moment, for as long as somebody has the rows."""
     for name in ("Acme", "Zenith"):
         store.write(partial(employers.add, name=name))
-    every = Statement(sa.select(col(EmployerRow.name)).order_by(col(EmployerRow.name)))
+    every = sql.Statement(sa.select(col(EmployerRow.name)).order_by(col(EmployerRow.name)))
     unread = [store.read(lambda tx: tx.each(every)) for _ in range(2)]
     begun = store.read(lambda tx: (rows := tx.each(every), next(rows)))
     store.write(lambda tx: employers.add(tx, "Moss"))

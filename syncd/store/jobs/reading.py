@@ -7,26 +7,14 @@ from typing import Any, Protocol, TypeVar, cast
 
 import sqlalchemy as sa
 from msgspec import defstruct
-from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import CHANGEABLE, HEADER_MEMBERS, JOB_MEMBERS, FieldKind, Job, Status, fields_of, fold
 from syncd.store.database import Search, Window
-from syncd.store.model import (
-    JOB,
-    Columns,
-    EmployerRow,
-    JobDay,
-    JobRow,
-    JobTotal,
-    SelectOf,
-    Statement,
-    among,
-    columns_of,
-    matching,
-    micros,
-    replacing,
-)
+from syncd.store.model import sql
+from syncd.store.model.columns import Columns, micros
+from syncd.store.model.job_columns import JOB, columns_of
+from syncd.store.model.tables import EmployerRow, JobDay, JobRow, JobTotal
 from syncd.store.transactions import Tx
 
 S = TypeVar("S", bound=sa.Select[*tuple[Any, ...]])
@@ -58,25 +46,27 @@ _HEADER = _view("Header", HEADER_MEMBERS)
 _SHOWN = _view("Shown", JOB_MEMBERS, _DATES)
 
 _SELECT = JOB.select()
-_own = matching(JobRow.employer_id)
-_limit: sa.BindParameter[int] = bindparam("limit")
-_BY_ID = Statement(_SELECT.where(*matching(JobRow.id), *_own))
-_SHOWN_BY_ID = Statement(_SHOWN.select().where(*matching(JobRow.id), *_own))
-_BY_REFERENCE = Statement(_SELECT.where(*_own, *matching(JobRow.reference_id)))
-_BY_REFERENCES = Statement(_SELECT.where(*_own, among(JobRow.reference_id, "references")))
-_BY_IDS = Statement(_SELECT.where(among(JobRow.id, "ids")))
-_NAMES = Statement(select(JobRow.id, col(JobRow.reference_id), JobRow.title).where(among(JobRow.id, "ids")))
-_HEADERS = Statement(_HEADER.select().where(among(JobRow.id, "ids")))
-_after = _SELECT.where(*_own, col(JobRow.id) > bindparam("after")).order_by(col(JobRow.id)).limit(_limit)
-_AFTER = Statement(_after)
-_AFTER_IN = Statement(_after.where(*matching(JobRow.status)))
-_SHARED_URLS = Statement(
+_own = sql.matching(JobRow.employer_id)
+_limit: sa.BindParameter[int] = sa.bindparam("limit")
+_BY_ID = sql.Statement(_SELECT.where(*sql.matching(JobRow.id), *_own))
+_SHOWN_BY_ID = sql.Statement(_SHOWN.select().where(*sql.matching(JobRow.id), *_own))
+_BY_REFERENCE = sql.Statement(_SELECT.where(*_own, *sql.matching(JobRow.reference_id)))
+_BY_REFERENCES = sql.Statement(_SELECT.where(*_own, sql.among(JobRow.reference_id, "references")))
+_BY_IDS = sql.Statement(_SELECT.where(sql.among(JobRow.id, "ids")))
+_NAMES = sql.Statement(
+    select(JobRow.id, col(JobRow.reference_id), JobRow.title).where(sql.among(JobRow.id, "ids"))
+)
+_HEADERS = sql.Statement(_HEADER.select().where(sql.among(JobRow.id, "ids")))
+_after = _SELECT.where(*_own, col(JobRow.id) > sa.bindparam("after")).order_by(col(JobRow.id)).limit(_limit)
+_AFTER = sql.Statement(_after)
+_AFTER_IN = sql.Statement(_after.where(*sql.matching(JobRow.status)))
+_SHARED_URLS = sql.Statement(
     select(col(JobRow.application_url))
-    .where(*_own, JobRow.status == Status.ACTIVE.value, among(JobRow.application_url, "urls"))
+    .where(*_own, JobRow.status == Status.ACTIVE.value, sql.among(JobRow.application_url, "urls"))
     .group_by(col(JobRow.application_url))
     .having(sa.func.count() > 1)
 )
-_ID_OF = Statement(select(JobRow.id).where(*_own, *matching(JobRow.reference_id)))
+_ID_OF = sql.Statement(select(JobRow.id).where(*_own, *sql.matching(JobRow.reference_id)))
 
 
 def get(tx: Tx, employer_id: int, job_id: int) -> Job | None:
@@ -133,7 +123,7 @@ def _in_order(source: S, backwards: bool = False) -> S:
     """Return the SELECT of a part of a list, in the order of lists or, ``backwards``, from its end."""
     order = [col(JobRow.published_at), col(JobRow.id)]
     ordered = source.order_by(*(order if backwards else [column.desc() for column in order]))
-    return ordered.limit(_limit).offset(bindparam("skip"))
+    return ordered.limit(_limit).offset(sa.bindparam("skip"))
 
 
 def _numbered(row: Sequence[Any]) -> tuple[int, JobView]:
@@ -145,20 +135,21 @@ class _Lists:
     """The statements on the jobs of an employer, in one status or in any. ``near``: headers, each with the number of all."""
 
     def __init__(self, total: Any, *conditions: sa.ColumnElement[bool]) -> None:
-        self.total: Statement[tuple[int]] = Statement(total)
+        self.total: sql.Statement[tuple[int]] = sql.Statement(total)
         ids = select(JobRow.id).where(*conditions)
-        self.ids = {backwards: Statement(_in_order(ids, backwards)) for backwards in (False, True)}
-        headers = SelectOf([total.scalar_subquery(), *_HEADER.columns], _numbered)
-        self.near = Statement(_in_order(headers.where(*conditions)))
+        self.ids = {backwards: sql.Statement(_in_order(ids, backwards)) for backwards in (False, True)}
+        headers = sql.SelectOf([total.scalar_subquery(), *_HEADER.columns], _numbered)
+        self.near = sql.Statement(_in_order(headers.where(*conditions)))
 
 
 _IN_ANY = _Lists(
-    sa.select(sa.func.coalesce(sa.func.sum(col(JobTotal.n)), 0)).where(*matching(JobTotal.employer_id)), *_own
+    sa.select(sa.func.coalesce(sa.func.sum(col(JobTotal.n)), 0)).where(*sql.matching(JobTotal.employer_id)),
+    *_own,
 )
 _IN_STATUS = _Lists(
-    select(JobTotal.n).where(*matching(JobTotal.employer_id, JobTotal.status)),
+    select(JobTotal.n).where(*sql.matching(JobTotal.employer_id, JobTotal.status)),
     *_own,
-    *matching(JobRow.status),
+    *sql.matching(JobRow.status),
 )
 
 
@@ -219,14 +210,14 @@ def _term(q: str) -> str | None:
 
 # -- totals --------------------------------------------------------------------------------------------------
 
-_TOTALS = Statement(select(JobTotal.employer_id, JobTotal.status, JobTotal.n))
-_DAYS_SINCE = Statement(
+_TOTALS = sql.Statement(select(JobTotal.employer_id, JobTotal.status, JobTotal.n))
+_DAYS_SINCE = sql.Statement(
     select(JobDay.day, JobDay.status, JobDay.n)
-    .where(col(JobDay.day) >= bindparam("first"))
+    .where(col(JobDay.day) >= sa.bindparam("first"))
     .order_by(col(JobDay.day))
 )
-_OF_DAY = Statement(select(JobDay.status, JobDay.n).where(*matching(JobDay.day)))
-_PUT_DAY = replacing(JobDay)
+_OF_DAY = sql.Statement(select(JobDay.status, JobDay.n).where(*sql.matching(JobDay.day)))
+_PUT_DAY = sql.replacing(JobDay)
 
 
 def count(tx: Tx, employer_id: int, status: Status | None = None) -> int:
@@ -266,7 +257,7 @@ def days_since(tx: Tx, first: date) -> dict[date, dict[str, int]]:
 # -- due jobs -----------------------------------------------------------------------------------------------
 
 _active = col(JobRow.status) == Status.ACTIVE.value
-_today: sa.BindParameter[str] = bindparam("today")
+_today: sa.BindParameter[str] = sa.bindparam("today")
 _refreshed = sa.and_(
     col(JobRow.auto_refresh),
     _active,
@@ -274,12 +265,12 @@ _refreshed = sa.and_(
     # + 0: by the index of jobs to refresh, which are few, not by one of the employers' jobs
     (col(JobRow.employer_id) + 0).in_(select(EmployerRow.id).where(col(EmployerRow.unlimited))),
 )
-_DUE_REFRESH = Statement(
-    _SELECT.where(_refreshed, col(JobRow.published_at) <= bindparam("before"))
+_DUE_REFRESH = sql.Statement(
+    _SELECT.where(_refreshed, col(JobRow.published_at) <= sa.bindparam("before"))
     .order_by(col(JobRow.published_at), col(JobRow.id))
     .limit(_limit)
 )
-_DUE_CLOSE = Statement(
+_DUE_CLOSE = sql.Statement(
     _SELECT.where(_active, col(JobRow.close_date) < _today)
     .order_by(col(JobRow.close_date), col(JobRow.id))
     .limit(_limit)

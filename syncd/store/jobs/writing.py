@@ -24,37 +24,25 @@ from syncd.domain import (
     Update,
 )
 from syncd.store import places
-from syncd.store.model import (
-    FeedJob,
-    FeedRow,
-    HistoryRow,
-    JobRow,
-    JobTotal,
-    Statement,
-    adding,
-    deleting,
-    inserting,
-    job_columns,
-    matching,
-    micros,
-    updating,
-)
+from syncd.store.model import job_columns, sql
+from syncd.store.model.columns import micros
+from syncd.store.model.tables import FeedJob, FeedRow, HistoryRow, JobRow, JobTotal
 from syncd.store.transactions import StaleDecision, Tx
 
 #: A change to a version that this divides is kept with the whole job from before it.
 WHOLE_EVERY = 32
 
-_HISTORY = inserting(HistoryRow)
-TOTAL = adding(JobTotal)
-_TOUCH = updating(FeedJob.touched, FeedJob.active, where=[FeedJob.job_id])
-_FOLLOW = updating(FeedJob.job_version, where=[FeedJob.job_id], was=[FeedJob.job_version])
-_DISTURB = Statement(
+_HISTORY = sql.inserting(HistoryRow)
+TOTAL = sql.adding(JobTotal)
+_TOUCH = sql.updating(FeedJob.touched, FeedJob.active, where=[FeedJob.job_id])
+_FOLLOW = sql.updating(FeedJob.job_version, where=[FeedJob.job_id], was=[FeedJob.job_version])
+_DISTURB = sql.Statement(
     sa.update(FeedRow)
-    .where(col(FeedRow.id).in_(select(FeedJob.feed_id).where(*matching(FeedJob.job_id))))
+    .where(col(FeedRow.id).in_(select(FeedJob.feed_id).where(*sql.matching(FeedJob.job_id))))
     .values({FeedRow.disturbed: True}),
     order=("job_id",),
 )
-_DELETE = deleting(JobRow.id, JobRow.version)
+_DELETE = sql.deleting(JobRow.id, JobRow.version)
 
 
 def apply(tx: Tx, changes: Sequence[Change], actor: Actor, *, run_id: int | None = None) -> list[Job]:

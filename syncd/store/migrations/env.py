@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from syncd.store.model import metadata
+from syncd.store.model.tables import metadata
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 with context.begin_transaction():

@@ -10,7 +10,7 @@ import msgspec
 from sqlalchemy.orm import InstrumentedAttribute
 from sqlmodel import col
 
-from syncd.store.model.statements import R, SelectOf
+from syncd.store.model.sql import R, SelectOf
 from syncd.store.model.tables import Table
 
 T = TypeVar("T")

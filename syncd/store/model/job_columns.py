@@ -26,7 +26,7 @@ from syncd.domain import (
     fold,
 )
 from syncd.store.model.columns import Columns, instant_of, micros, optional, to_json
-from syncd.store.model.statements import Statement, updating
+from syncd.store.model.sql import Statement, updating
 from syncd.store.model.tables import JobRow
 
 _decode_locations = msgspec.json.Decoder(list[tuple[int, str, str, str]]).decode
@@ -132,7 +132,7 @@ def _codec(field: JobField) -> Codec:
     codec = _BY_KIND.get(field.kind, Codec())
     if not field.nullable or field.kind is FieldKind.SALARY or codec.decode is None:
         return codec
-    return Codec(*(optional(function) for function in codec))
+    return Codec(*(optional(function) for function in codec if function is not None))
 
 
 #: By attribute. Attributes that are not fields are written out.

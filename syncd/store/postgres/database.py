@@ -17,7 +17,7 @@ from sqlalchemy.sql.operators import in_op, not_in_op
 
 from syncd.errors import StoreError
 from syncd.store.database import Database, Executes
-from syncd.store.model import ConstantsInText, Statements
+from syncd.store.model import sql
 from syncd.store.postgres.connections import (
     DRIVER_ERRORS,
     Connection,
@@ -46,7 +46,7 @@ _SEQUENCES = (
 _AMONG: dict[Any, str] = {in_op: "= ANY", not_in_op: "<> ALL"}
 
 
-class _Compiler(ConstantsInText, PGCompiler):
+class _Compiler(sql.ConstantsInText, PGCompiler):
     """Passes a list as one array, so that its length does not change the text of the statement."""
 
     def visit_binary(self, binary: sa.BinaryExpression[Any], *args: Any, **options: Any) -> str:
@@ -65,9 +65,9 @@ class _Dialect(PGDialect):
 
 
 @cache
-def statements() -> Statements:
+def statements() -> sql.Statements:
     """Return the statements of all stores on PostgreSQL of this process."""
-    return Statements(_Dialect(paramstyle="numeric_dollar"), insert)  # type: ignore[no-untyped-call]
+    return sql.Statements(_Dialect(paramstyle="numeric_dollar"), insert)  # type: ignore[no-untyped-call]
 
 
 @compiles(sa.String, "postgresql")

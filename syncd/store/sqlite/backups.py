@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from syncd.errors import StoreError
-from syncd.store.model import to_json
+from syncd.store.model.columns import to_json
 from syncd.store.sqlite.files import create, draft_folder, flush
 from syncd.store.sqlite.search_index import TABLES as INDEX_TABLES
 from syncd.store.sqlite.session import primary_code, store_errors

@@ -15,7 +15,8 @@ from sqlalchemy.pool import NullPool
 
 from syncd.errors import StoreBusy, StoreError, StoreInUse
 from syncd.store.database import Database, Executes, Session
-from syncd.store.model import ConstantsInText, Statements, metadata
+from syncd.store.model import sql
+from syncd.store.model.tables import metadata
 from syncd.store.sqlite.backups import version_of
 from syncd.store.sqlite.files import create, named_lock, open_lock, take_lock
 from syncd.store.sqlite.search_index import TrigramIndex
@@ -52,7 +53,7 @@ _WRITER = (
 _READER = ("query_only = ON", f"cache_size = -{READER_CACHE_KIB}")
 
 
-class _Compiler(ConstantsInText, SQLiteCompiler):
+class _Compiler(sql.ConstantsInText, SQLiteCompiler):
     pass
 
 
@@ -63,9 +64,9 @@ class _Dialect(SQLiteDialect_pysqlite):
 
 
 @cache
-def statements() -> Statements:
+def statements() -> sql.Statements:
     """Return the statements of all stores on SQLite of this process."""
-    return Statements(_Dialect(paramstyle="qmark"), insert)
+    return sql.Statements(_Dialect(paramstyle="qmark"), insert)
 
 
 _PUT_BACK = "put it back, or stop syncd, put a backup in its place and start again"

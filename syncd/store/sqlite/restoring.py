@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import IO, NamedTuple, NoReturn
 
 import sqlalchemy as sa
-from sqlalchemy import bindparam
 from sqlmodel import col
 
 from syncd.domain import RunKind, RunState
 from syncd.errors import StoreBusy
 from syncd.store.database import Database
-from syncd.store.model import Columns, EmployerRow, FeedRow, HistoryRow, KeyRow, RunRow, Statement
+from syncd.store.model import sql
+from syncd.store.model.columns import Columns
+from syncd.store.model.tables import EmployerRow, FeedRow, HistoryRow, KeyRow, RunRow
 from syncd.store.sqlite.backups import Backup, read_backup, take_note_out
 from syncd.store.sqlite.files import create, draft_folder, flush
 from syncd.store.sqlite.session import primary_code, store_errors
@@ -139,25 +140,25 @@ class Losses:
         return not (self.runs or self.reopened or self.changes or self.keys or self.revoked)
 
 
-_RUNS = Statement(
+_RUNS = sql.Statement(
     Columns(RunSummary, RunRow, feed=FeedRow.name)
     .select()
     .join(FeedRow, col(FeedRow.id) == RunRow.feed_id)
-    .where(col(RunRow.id) >= bindparam("first"))
+    .where(col(RunRow.id) >= sa.bindparam("first"))
     .order_by(col(RunRow.id))
 )
-_KEYS = Statement(
+_KEYS = sql.Statement(
     Columns(KeySummary, KeyRow, employer=EmployerRow.name)
     .select()
     .join(EmployerRow, col(EmployerRow.id) == KeyRow.employer_id)
     .order_by(col(KeyRow.id))
 )
-_WAITING = Statement(sa.select(sa.func.min(col(RunRow.id))).where(col(RunRow.state).in_(_WAITING_STATES)))
-_LAST_RUN = Statement(sa.select(sa.func.max(col(RunRow.id))))
-_LAST_CHANGE = Statement(sa.select(sa.func.max(col(HistoryRow.id))))
-_CHANGES = Statement(
+_WAITING = sql.Statement(sa.select(sa.func.min(col(RunRow.id))).where(col(RunRow.state).in_(_WAITING_STATES)))
+_LAST_RUN = sql.Statement(sa.select(sa.func.max(col(RunRow.id))))
+_LAST_CHANGE = sql.Statement(sa.select(sa.func.max(col(HistoryRow.id))))
+_CHANGES = sql.Statement(
     sa.select(col(HistoryRow.actor), sa.func.count())
-    .where(col(HistoryRow.id) > bindparam("after"))
+    .where(col(HistoryRow.id) > sa.bindparam("after"))
     .group_by(col(HistoryRow.actor))
     .order_by(col(HistoryRow.actor))
 )

@@ -5,10 +5,11 @@ from sqlmodel import col, select
 
 from syncd.domain import NoticeEvent, RunState
 from syncd.store import notices
-from syncd.store.model import NoticeRow, Statement
+from syncd.store.model import sql
+from syncd.store.model.tables import NoticeRow
 from tests.sync.arrival.arrivals import Arrival, Died
 
-_ALL = Statement(
+_ALL = sql.Statement(
     select(NoticeRow.event, NoticeRow.feed, NoticeRow.run_id, NoticeRow.reason).order_by(col(NoticeRow.id))
 )
 

@@ -9,36 +9,23 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.store import Store, Tx
-from syncd.store.model import (
-    CounterRow,
-    FactRow,
-    JobRow,
-    Statement,
-    adding,
-    among,
-    deleting,
-    given,
-    inserting,
-    matching,
-    replacing,
-    rewriting,
-    updating,
-)
+from syncd.store.model import sql
+from syncd.store.model.tables import CounterRow, FactRow, JobRow
 from syncd.store.sqlite.database import statements
 
 
-def text_of(statement: Statement[Any]) -> str:
+def text_of(statement: sql.Statement[Any]) -> str:
     return " ".join(statements()[statement].text.split())
 
 
 def test_constants_are_in_the_text_and_parameters_are_not() -> None:
-    statement = Statement(
+    statement = sql.Statement(
         select(JobRow.id).where(
             col(JobRow.auto_refresh),
             ~col(JobRow.confidential),
             JobRow.status == "active",
             col(JobRow.version).in_([1, 2]),
-            *matching(JobRow.employer_id),
+            *sql.matching(JobRow.employer_id),
         )
     )
     assert text_of(statement) == (
@@ -53,12 +40,14 @@ def tx(store: Store) -> Iterator[Tx]:
     session = store.database.writer()
     session.begin()
     tx = Tx(session, store.database, store.now, {})
-    tx.many(inserting(FactRow), [(f"t-{n:02}", str(n)) for n in range(12)])
+    tx.many(sql.inserting(FactRow), [(f"t-{n:02}", str(n)) for n in range(12)])
     yield tx
     session.close()
 
 
-VALUES = Statement(select(FactRow.value).where(among(FactRow.name, "names")).order_by(col(FactRow.name)))
+VALUES = sql.Statement(
+    select(FactRow.value).where(sql.among(FactRow.name, "names")).order_by(col(FactRow.name))
+)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 5, 12])
@@ -80,33 +69,37 @@ def test_lists_of_similar_lengths_share_a_text() -> None:
 
 def test_a_value_that_is_missing_is_a_mistake(tx: Tx) -> None:
     with pytest.raises(KeyError):
-        tx.one(Statement(select(FactRow.value).where(*matching(FactRow.name))), nmae="t-01")
+        tx.one(sql.Statement(select(FactRow.value).where(*sql.matching(FactRow.name))), nmae="t-01")
 
 
 def test_an_update_of_many_takes_values_in_its_own_order(tx: Tx) -> None:
     """The database has another: that of the columns in the table."""
-    tx.many(updating(FactRow.value, FactRow.name, where=[], was=[FactRow.name]), [("new", "u-01", "t-01")])
-    assert tx.one(Statement(select(FactRow.name, FactRow.value).where(FactRow.value == "new"))) == (
+    tx.many(
+        sql.updating(FactRow.value, FactRow.name, where=[], was=[FactRow.name]), [("new", "u-01", "t-01")]
+    )
+    assert tx.one(sql.Statement(select(FactRow.name, FactRow.value).where(FactRow.value == "new"))) == (
         "u-01",
         "new",
     )
-    assert tx.many(updating(FactRow.value, where=[FactRow.name]), [("a", "t-02"), ("b", "none")]) == 1
-    assert tx.many(deleting(FactRow.value, FactRow.name), [("a", "t-02"), ("a", "t-03")]) == 1
+    assert tx.many(sql.updating(FactRow.value, where=[FactRow.name]), [("a", "t-02"), ("b", "none")]) == 1
+    assert tx.many(sql.deleting(FactRow.value, FactRow.name), [("a", "t-02"), ("a", "t-03")]) == 1
 
 
 def test_rows_are_replaced_added_up_and_rewritten(tx: Tx) -> None:
-    count = Statement(select(CounterRow.value).where(*matching(CounterRow.name)))
-    tx.many(replacing(FactRow), [("t-01", "new"), ("t-99", "more")])
+    count = sql.Statement(select(CounterRow.value).where(*sql.matching(CounterRow.name)))
+    tx.many(sql.replacing(FactRow), [("t-01", "new"), ("t-99", "more")])
     assert tx.scalars(VALUES, names=["t-00", "t-01", "t-99"]) == ["0", "new", "more"]
     for expected in (2, 4):
-        tx.run(adding(CounterRow), name="x", value=2)
+        tx.run(sql.adding(CounterRow), name="x", value=2)
         assert tx.scalar(count, name="x") == expected
-    assert tx.run(rewriting(CounterRow), name="x", value=7) == 1
-    assert tx.run(rewriting(CounterRow), name="y", value=7) == 0
+    assert tx.run(sql.rewriting(CounterRow), name="x", value=7) == 1
+    assert tx.run(sql.rewriting(CounterRow), name="y", value=7) == 0
     assert tx.scalar(count, name="x") == 7
 
 
 def test_a_value_may_be_used_twice(tx: Tx) -> None:
     smaller = col(FactRow.name).like("t-%"), col(FactRow.value) < bindparam("value")
-    statement = Statement(sa.update(FactRow).where(*smaller).values(given(FactRow.value)), order=["value"])
+    statement = sql.Statement(
+        sa.update(FactRow).where(*smaller).values(sql.given(FactRow.value)), order=["value"]
+    )
     assert tx.many(statement, [("2",)]) == 4  # 0, 1, 10 and 11
