@@ -47,6 +47,10 @@ _PARSERS = {name: compile_dates([name]) for name in (*DATE_NAMES, "excel", "epoc
 
 #: Of several columns of a CSV that have one name: ``location[1]``.
 _NUMBER_OF_SEVERAL = re.compile(r"(?<=.)\[\d+\]\Z")
+#: Members of an object that say what the object is.
+_CARRIERS = frozenset("name label value text html rendered displayname".split())
+#: The name of a facet in its selector: ``custom[label=Job type].value``.
+_FACET = re.compile(r"\[@?[^\[\]=]+=\"?([^\[\]\"]+)\"?\][^\[\]]*\Z")
 _NOTE = re.compile(r"\s*\([^()]*\)")
 #: Words that change nothing: "titre du poste" is "titreposte".
 _EMPTY = frozenset("a au aux d de des du l la le les of the for your our".split())
@@ -71,6 +75,7 @@ def _by_field(words: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
 _WORDS = tomllib.loads(files(__package__).joinpath("field_names.toml").read_text("utf-8"))
 #: Field → its names, the likeliest first; and words inside a name that are against it.
 NAMES, AGAINST = _by_field(_WORDS["names"]), _by_field(_WORDS["against"])
+_KNOWN = frozenset(name for names in NAMES.values() for name in names)
 #: Words in the name of a column of amounts → the period of the pay.
 PERIODS = {word: period for period, words in _WORDS["periods"].items() for word in words.split()}
 
@@ -80,7 +85,8 @@ class Column:
     """One place in the records.
 
     ``selector`` is written as in a mapping. ``filled`` is the number of records with a value there, ``values`` that of all
-    values (a list has several); ``kinds`` counts their kinds. ``texts`` are some short values without a digit.
+    values (a list has several); ``kinds`` counts their kinds. ``texts`` are some short values without a digit. ``parted``: the
+    selectors of the columns of names and values, if it is a facet.
     ``longest`` and ``total`` are in characters; ``different`` is the number of different values, up to a limit."""
 
     selector: str
@@ -91,6 +97,7 @@ class Column:
     texts: Counter[str] = attribute(default_factory=Counter)
     longest: int = 0
     total: int = 0
+    parted: tuple[str, ...] = ()
     _seen: set[int] = attribute(default_factory=set)
 
     @property
@@ -155,12 +162,26 @@ class Column:
 
 @lru_cache(maxsize=1024)
 def _last_steps(selector: str) -> tuple[str, str]:
-    """Return the last step and the last two together; an unknown name without a note in brackets ("Category (required)")."""
+    """Return the last step and the last two together; an unknown name without a note in brackets ("Category (required)"). The
+    name of ``department.name`` is department."""
+    if facet := _FACET.search(selector):
+        selector = facet[1]
     steps = [step for step in re.split(r"[./@\[\]\"]+", _NUMBER_OF_SEVERAL.sub("", selector)) if step]
     last, both = (comparable(steps[-1]) if steps else ""), comparable("".join(steps[-2:]))
+    if (
+        last in _CARRIERS
+        and both not in _KNOWN
+        and (above := comparable(steps[-2]) if steps[1:] else "") in _KNOWN
+    ):
+        return above, both
     bare = _NOTE.sub("", selector)
-    known = any(name in names for names in NAMES.values() for name in (last, both))
+    known = last in _KNOWN or both in _KNOWN
     return (last, both) if known or bare == selector or not bare.strip() else _last_steps(bare)
+
+
+def is_field_name(selector: str) -> bool:
+    """Return whether the last step of a selector, or its last two, are the name of some field."""
+    return not _KNOWN.isdisjoint(_last_steps(selector))
 
 
 def kinds_of(text: str) -> frozenset[str]:

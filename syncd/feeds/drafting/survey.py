@@ -5,9 +5,10 @@ repeated elements, arrays of objects, or objects of objects that look alike: gue
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from lxml import etree
 
 from syncd.domain import MAX_NAME_CHARACTERS, FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.drafting.columns import NAMES, Column, ColumnSearch, comparable
+from syncd.feeds.drafting.columns import NAMES, Column, ColumnSearch, comparable, is_field_name
 from syncd.feeds.mapping.presets import find_preset
 from syncd.feeds.readers import (
     EACH,
@@ -50,10 +51,25 @@ _STEP = 1 << 16
 #: The depth to which records are read.
 _MAX_DEPTH = 6
 _PLAIN_KEY = re.compile(r"[^.\[\]]+\Z")
+_FACET_NAME = re.compile(rf"(?=.*[^\W\d_])[^\s\[\]{{}}\"](?:[^\[\]{{}}\"]{{0,{58}}}[^\s\[\]{{}}\"'])?")
+#: The members of a facet, an object of a list that has its name in it (``{"label": "Job type", "value": "Part time"}``).
+_FACET_VALUES = ("valuelabel", "value", "values", "fieldvalue", "answer", "option", "text", "", "label")
+_FACET_NAMES = (
+    *"fieldlabel label name fieldname field key question attribute property code id fieldid".split(),
+)
+#: The most characters of its name and its value; a longer value is a part of a description.
+_MAX_FACET_NAME, _MAX_FACET_VALUE = 60, 200
 _MARKUP = frozenset("p br div ul ol li b strong em i a h1 h2 h3 h4 h5 h6 span table u font".split())
 
 #: The names that lead to a place in a record: members, or elements and at last perhaps ``@attribute``.
 Steps = tuple[str, ...]
+
+
+class Facet(str):
+    """The last step to the value of a facet, as a selector has it. ``members`` are the names of its name and its value."""
+
+    __slots__ = ("members",)
+    members: tuple[str, str]
 
 
 def xml_paths(head: bytes) -> list[str]:
@@ -123,6 +139,8 @@ def values_in(item: Any, form: Format) -> Iterator[tuple[Steps, str | None]]:
 
 def _json_values(value: object, steps: Steps) -> Iterator[tuple[Steps, str | None]]:
     if isinstance(value, list):
+        for facet, text in _facets([part for part in value[:20] if isinstance(part, dict)], "[{}={}].{}"):
+            yield (*steps, facet), text
         for part in value[:20]:
             yield from _json_values(part, steps)
     elif isinstance(value, dict):
@@ -146,21 +164,69 @@ def _xml_values(element: Any, steps: Steps) -> Iterator[tuple[Steps, str | None]
         return
     if steps:
         yield steps, None
+    alike: dict[str, list[dict[str, object]]] = {}
     for child in children if len(steps) < _MAX_DEPTH else ():
+        alike.setdefault(local(child), []).append(_members(child))
         yield from _xml_values(child, (*steps, local(child)))
+    for tag, parts in alike.items():
+        for facet, text in _facets(parts[:20], '[{}="{}"]/{}'):
+            yield (*steps, tag, facet), text
+
+
+def _members(element: Any) -> dict[str, object]:
+    """Return the texts in an element by name, its own as "."."""
+    attributes = {f"@{name.rpartition('}')[2]}": value for name, value in element.attrib.items()}
+    texts = {local(child): child.text for child in element if child.tag.__class__ is str and not len(child)}
+    return attributes | (texts or {".": element.text})
+
+
+def _facets(parts: Sequence[Mapping[str, object]], selector: str) -> Iterator[tuple[Facet, str]]:
+    """Yield the facets among the objects of a list: several of different names, or those with the name of a field."""
+    named: dict[str, tuple[tuple[str, str], object]] = {}
+    for part in parts:
+        members = _facet_members(tuple(part))
+        name = part[members[0]] if members else None
+        if members and isinstance(name, str) and _FACET_NAME.fullmatch(name):
+            named[name] = members, part[members[1]]
+    for name, (members, value) in named.items():
+        if is_field_name(name) or 1 < len(named) == len(parts):
+            facet = Facet(selector.format(members[0], name, members[1]).removesuffix("/."))
+            facet.members = members
+            for scalar in map(meant, value if isinstance(value, list) else [value]):
+                if scalar is not None and len(text := spelled(scalar)) <= _MAX_FACET_VALUE:
+                    yield facet, text
+
+
+@lru_cache(maxsize=1024)
+def _facet_members(members: tuple[str, ...]) -> tuple[str, str] | None:
+    """Return the members that have the name and the value of a facet, None if the object is not one."""
+    by_name = {
+        "" if name == "." else comparable(name): name
+        for name in members
+        if _PLAIN_KEY.match(name) or name == "."
+    }
+    value = next((by_name[name] for name in _FACET_VALUES if name in by_name), None)
+    name = next((by_name[name] for name in _FACET_NAMES if name in by_name and by_name[name] != value), None)
+    return (name, value) if name is not None and value is not None else None
 
 
 def name_of(steps: Steps, form: Format) -> str:
     """Return the steps as the ``[detect]`` tables of presets name a place."""
-    return ("/" if form == "xml" else ".").join(steps)
+    return "/".join(steps).replace("/[", "[") if form == "xml" else ".".join(steps)
 
 
 def selector_of(steps: Steps, form: Format) -> str:
     """Return the steps as a selector of the mapping language. Of a CSV record, it is the column."""
     if form in ("xml", "csv"):
         return name_of(steps, form)
-    parts = (f".{step}" if _PLAIN_KEY.match(step) else f'["{step}"]' for step in steps)
+    parts = (_json_step(step) for step in steps)
     return "".join(parts).removeprefix(".")
+
+
+def _json_step(step: str) -> str:
+    if isinstance(step, Facet):
+        return step
+    return f".{step}" if _PLAIN_KEY.match(step) else f'["{step}"]'
 
 
 @dataclass(slots=True)
@@ -181,7 +247,22 @@ class Survey:
     broken: FeedError | None = None
 
     def search(self) -> ColumnSearch:
-        return ColumnSearch(self.columns.values(), self.format, self.records)
+        """Return the search among the columns. Facets count in place of the columns of their names and values if most records
+        have one of them, and if it has the name of a field, or the column of the values has not."""
+        columns = self.columns.values()
+        parted = {
+            plain
+            for column in columns
+            if column.filled * 2 > self.records
+            and (is_field_name(column.selector) or not any(map(is_field_name, column.parted[1:])))
+            for plain in column.parted
+        }
+        searched = [
+            column
+            for column in columns
+            if (parted.issuperset(column.parted) if column.parted else column.selector not in parted)
+        ]
+        return ColumnSearch(searched, self.format, self.records)
 
     def presets(self) -> list[tuple[str, float]]:
         return find_preset(self.format, self.path, self.fields)
@@ -279,6 +360,7 @@ def _look(record: Record, reader: FeedReader, survey: Survey) -> None:
     survey.records += 1
     written = {header_key(name): name for name in column_names(reader.header or ())}
     texts: dict[str, list[str]] = {}
+    parted: dict[str, tuple[str, ...]] = {}
     # a longer name is not one that a person would map
     places = [
         (steps, text)
@@ -289,6 +371,9 @@ def _look(record: Record, reader: FeedReader, survey: Survey) -> None:
         if text is not None:
             selector = selector_of(steps, form)
             texts.setdefault(written.get(selector, selector), []).append(text)
+            if isinstance(steps[-1], Facet):
+                members = ((*steps[:-1], name) if name != "." else steps[:-1] for name in steps[-1].members)
+                parted[selector] = tuple(selector_of(plain, form) for plain in members)
     if len(survey.fields) < 4 * _MAX_COLUMNS:
         survey.fields.update(name_of(steps, form) for steps, _ in places)
     for selector, values in texts.items():
@@ -296,7 +381,7 @@ def _look(record: Record, reader: FeedReader, survey: Survey) -> None:
         if column is None:
             if len(survey.columns) >= _MAX_COLUMNS:
                 continue
-            column = survey.columns[selector] = Column(selector)
+            column = survey.columns[selector] = Column(selector, parted=parted.get(selector, ()))
         column.filled += 1
         for text in values[:20]:
             column.add(text)

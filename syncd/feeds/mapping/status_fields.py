@@ -47,6 +47,8 @@ _PENDING = ("pending ", "awaiting ", "en attente ")
 _BETWEEN = re.compile(r"[/|,;:()\[\]]|\s[-\u2013\u2014]\s")
 _NOTES = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
+#: The name of a facet: ``custom[label=Is open].value``.
+_FACET = re.compile(r"\[@?[\w.:-]+\s*=\s*[\"']?([^\[\]\"']+)[\"']?\s*\]")
 #: Words in the name of a flag that change nothing.
 _FILLERS = frozenset(
     "is has been currently est job position posting poste offre annonce flag y n o oui non yes no".split()
@@ -80,7 +82,8 @@ def status_word(text: str) -> str | None:
 def flag_statuses(selector: str) -> dict[bool, str] | None:
     """Return the meanings of true and false in a column or member that is named after a status (``isOpen``, ``is_filled``,
     "Pourvu (O/N)"); None for other names."""
-    steps = re.split(r"[/.@:]", _NOTES.sub("", selector))
+    facet = _FACET.search(selector)
+    steps = re.split(r"[/.@:]", _NOTES.sub("", facet[1] if facet else selector))
     last = next((step for step in reversed(steps) if name_key(step)), "")
     words = [word for word in name_key(_GLUED.sub(" ", last)).split() if word not in _FILLERS]
     status = STATUSES.get(" ".join(words))

@@ -250,3 +250,54 @@ def test_an_exact_name_is_taken_before_a_near_one(tmp_path: Path) -> None:
     for n, content in enumerate(each_format(jobs)):
         (tmp_path / str(n)).write_text(content)
         assert [job["referenceId"] for job in jobs_in(tmp_path / str(n))] == ["J0", "J1", "J2"]
+
+
+FACETS = {
+    "Type d'emploi": ["Temps partiel", "Temps plein", "Contrat"],
+    "Department": ["Legal", "Retail", "Legal"],
+    "Closing date": ["2099-01-31", "2099-02-28", "2099-03-31"],
+    "Is filled": ["no", "yes", "no"],
+}
+
+
+def with_facets(n: int, name: str, value: str) -> tuple[dict[str, Any], str]:
+    """A record with facets, of which the second lacks one, in JSON and in XML."""
+    job = clerk(n) | {"url": f"https://acme.example/{n}"}
+    facets = [(label, values[n]) for label, values in FACETS.items() if (label, n) != ("Department", 1)]
+    fields = "".join(f"<{key}>{text}</{key}>" for key, text in job.items())
+    parts = (f"<facet><{name}>{label}</{name}><{value}>{text}</{value}></facet>" for label, text in facets)
+    if name == "@name":
+        parts = (f'<facet name="{label}">{text}</facet>' for label, text in facets)
+    in_json = [{name: label, value: [text], "kind": "x"} for label, text in facets]
+    return job | {"custom": in_json}, f"<job>{fields}<facets>{''.join(parts)}</facets></job>"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("label", "value"), ("name", "value"), ("id", "label"), ("fieldLabel", "valueLabel"), ("@name", "")],
+)
+def test_a_field_is_found_by_the_name_of_a_facet(name: str, value: str, tmp_path: Path) -> None:
+    records = [with_facets(n, name, value) for n in range(3)]
+    contents = [f"<jobs>{''.join(text for _, text in records)}</jobs>"]
+    contents += [json.dumps([job for job, _ in records])] if value else []
+    for content in contents:
+        (tmp_path / "feed").write_text(content)
+        jobs = jobs_in(tmp_path / "feed")
+        assert [job["positionType"]["id"] for job in jobs] == [2, 1, 3]
+        assert [job["categories"][0]["id"] for job in jobs] == [19, 32, 19]
+        assert [job["closeDate"] for job in jobs] == FACETS["Closing date"]
+        assert [job["status"] for job in jobs] == ["active", "archived", "active"]
+
+
+@pytest.mark.parametrize("key", ["label", "name", "value"])
+def test_the_objects_of_a_list_of_categories_are_named_after_the_list(key: str, tmp_path: Path) -> None:
+    """They are not taken for facets, although each has an id."""
+    jobs = [clerk(n) | {"url": f"https://acme.example/{n}"} for n in range(3)]
+    listed = [{"id": "law", key: "Legal"}, {"id": "shop", key: "Retail"}]
+    elements = '<department code="law">Legal</department><department code="shop">Retail</department>'
+    for content in (
+        json.dumps([job | {"department": listed} for job in jobs]),
+        in_xml(jobs).replace("</row>", f"{elements}</row>"),
+    ):
+        (tmp_path / "feed").write_text(content)
+        assert [job["categories"] for job in jobs_in(tmp_path / "feed")] == [[{"id": 19}, {"id": 24}]] * 3
