@@ -10,6 +10,7 @@ from collections.abc import Mapping as Map
 from collections.abc import Sequence
 from datetime import UTC, tzinfo
 from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 from lxml import etree
@@ -86,7 +87,8 @@ class MappedRow(Struct, frozen=True):
     left out. ``unknown`` is (field, value as the feed has it) of each value that names no entry of a catalogue, with or without a
     default: a lookup would have to translate it. ``left_out``: the rule of ``[rows]`` by which the feed leaves the record out;
     nothing else is known of it then. ``own_values``: the set of values that the record has itself (``OWN_BITS``). ``fragment`` is
-    the readable part of a record with a problem of its own, such as a CSV row with too many cells."""
+    the readable part of a record with a problem of its own, such as a CSV row with too many cells; ``moved``: its id
+    may be the text of another column."""
 
     body: Body | None
     reference_id: str | None
@@ -95,6 +97,7 @@ class MappedRow(Struct, frozen=True):
     unknown: tuple[tuple[str, str], ...] = ()
     left_out: str | None = None
     fragment: Body | None = None
+    moved: bool = False
     own_values: int = 0
 
 
@@ -251,8 +254,13 @@ class Mapping:
         problems = (record.problem,) if record.problem else ()
         if not isinstance(record.item, dict):
             return MappedRow(None, None, problems)
-        body, _ = self._body(record.item, form or self._form or "json", RowLog())
-        return MappedRow(None, _reference(body), problems, fragment=body)
+        actual = form or self._form or "json"
+        body, _ = self._body(record.item, actual, RowLog())
+        reference, moved = _reference(body), False
+        if actual == "csv":  # nothing before the file's first column can have moved it
+            first, _ = self._body(dict(islice(record.item.items(), 1)), actual, RowLog())
+            moved = _reference(first) != reference
+        return MappedRow(None, reference, problems, fragment=body, moved=moved)
 
     def _for(self, form: Format) -> _Compiled:
         form = "json" if form == "jsonl" else form

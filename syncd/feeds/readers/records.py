@@ -234,7 +234,7 @@ class TableReader(FeedReader):
             detail = f"the row has {len(row)} cells, the header {len(self._keys)}"
             problem = Problem("", "ragged_row", detail, len(row))
         item = dict(zip(self._keys, row, strict=False))
-        if self._nameless and item.pop("", None) is not None and problem is None:
+        if self._nameless and problem is None and item.pop("", None) is not None:
             self.nameless.update(at + 1 for at in self._nameless if row[at].strip())
         kept = size + _CELL_SIZE * len(cells)
         return Record(self._next(), self._line, digest, item, problem, partial(list, cells), size=kept)

@@ -91,23 +91,20 @@ class RowValidator:
         """Return the rows in the order of the records. A record is not used after the next one is taken.
 
         Each step is done for all records before the next step: so a processor is about 15 % faster."""
-        mapped, ragged = [], []
-        for record in records:
-            mapped.append(self.mapping.row(record, form))
-            ragged.append(record.problem is not None)
+        mapped = [self.mapping.row(record, form) for record in records]
         checked = [_checked(row, self.catalogue) for row in mapped]
         return [
-            _valid(row.sent, row) if row.sent is not None else self._rejected(row, body, is_ragged)
-            for row, body, is_ragged in zip(checked, mapped, ragged, strict=True)
+            _valid(row.sent, row) if row.sent is not None else self._rejected(row, body)
+            for row, body in zip(checked, mapped, strict=True)
         ]
 
-    def _rejected(self, row: CheckedRow, mapped: MappedRow, ragged: bool) -> ValidatedRow:
+    def _rejected(self, row: CheckedRow, mapped: MappedRow) -> ValidatedRow:
         if row.left_out is not None:
             return ValidatedRow(RowKind.FILTERED, None, b"", (), (), row.left_out)
-        kind = RowKind.RAGGED if ragged else RowKind.REJECTED
+        kind = RowKind.RAGGED if mapped.moved else RowKind.REJECTED
         read = rest = None
-        if ragged or row.reference is None:
-            read = outline(mapped.fragment if ragged else mapped.body, self.catalogue)
+        if mapped.moved or row.reference is None:
+            read = outline(mapped.fragment or mapped.body, self.catalogue)
         if row.rest is not None:
             rest = pack(row.rest)
         body = pack_problems(row.problems)

@@ -469,6 +469,8 @@ def test_a_record_that_cannot_be_read_keeps_its_problem_and_its_id():
     mapping = Mapping(CATALOGUE, {"referenceId": "id"}, form="csv")
     readable = mapping.row(Record(1, 1, b"", {"id": "7"}, problem))
     assert readable == MappedRow(None, "7", (problem,), fragment={"referenceId": "7"})
+    behind = mapping.row(Record(1, 1, b"", {"title": "Cook", "id": "7"}, problem))
+    assert (behind.reference_id, behind.moved) == ("7", True)
     assert mapping.row(Record(1, 1, b"", None, problem)) == MappedRow(None, None, (problem,))
     # a record that is not an object
     mapped = Mapping(CATALOGUE, {"title": "t"}, form="json").row(Record(1, 1, b"", ["x"]))

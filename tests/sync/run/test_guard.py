@@ -222,21 +222,27 @@ def test_a_job_that_is_like_a_row_without_a_reference_waits_no_longer_in_grace(b
     assert board.active() == references(1, 19)
 
 
+def title_first(board: Board, first: int, last: int) -> list[str]:
+    """Return the lines of a CSV whose ids are in its second column."""
+    lines = as_csv(board.rows(first, last)).splitlines(keepends=True)
+    return [f"{title},{id},{rest}" for id, title, rest in (line.split(",", 2) for line in lines)]
+
+
 def test_a_ragged_row_names_a_job_only_if_the_feed_owns_that_job(board: Board) -> None:
     feed = board.feed()
-    table = as_csv(board.rows(1, 20)).splitlines(keepends=True)
+    table = title_first(board, 1, 20)
     assert outcome(board.deliver(feed, "".join(table).encode())) == ("succeeded", None)
     # the row of r20 has too many cells: it names its job, which stays
     own = [*table[:-2], table[-1].rstrip("\n") + ",more,than,columns\n"]
     run = board.deliver(feed, "".join(own).encode())
     assert (outcome(run), board.active()) == (("partial", None), references(1, 18) | {"r20"})
-    # a ragged row whose first cell is not the id of a job may be the row of any job: that of r18, which is like it
-    unknown = [*table[:-3], "Cook at large" + table[-3][3:].rstrip("\n") + ",more\n"]
+    # a ragged row whose cell is not the id of a job may be the row of any job: that of r18, which is like it
+    unknown = [*table[:-3], table[-3].replace(",r18,", ",at large,").rstrip("\n") + ",more\n"]
     run = board.deliver(feed, "".join(unknown).encode())
     assert (outcome(run), board.active()) == (("partial", None), references(1, 18))
     strict = board.feed("max_unnamed = { percent = 0, rows = 1 }")
     board.deliver(strict, "".join(table[:-2]).encode())
-    run = board.deliver(strict, "".join(unknown[:-1]).encode() + b"Cook,1\n")
+    run = board.deliver(strict, "".join(unknown[:-1]).encode() + b"1,Cook\n")
     assert outcome(run) == ("held", "archive")
     assert "1 of 18 rows have no readable referenceId" in reason_of(run)
     assert board.active() == references(1, 18)
@@ -245,12 +251,38 @@ def test_a_ragged_row_names_a_job_only_if_the_feed_owns_that_job(board: Board) -
 def test_a_ragged_row_with_the_id_of_a_job_of_the_api_does_not_name_a_job(board: Board) -> None:
     feed = board.feed("max_unnamed = { percent = 0, rows = 1 }")
     board.put(board.row("theirs", status="active"))
-    table = as_csv(board.rows(1, 20)).splitlines(keepends=True)
+    table = title_first(board, 1, 20)
     board.deliver(feed, "".join(table).encode())
-    ragged = [*table[:-1], "theirs" + table[-1][3:].rstrip("\n") + ",more\n"]
+    ragged = [*table[:-1], table[-1].replace(",r20,", ",theirs,").rstrip("\n") + ",more\n"]
     run = board.deliver(feed, "".join(ragged).encode())
     assert outcome(run) == ("held", "archive")
     assert "1 of 20 rows have no readable referenceId" in reason_of(run)
+
+
+OWN_FIELDS = """[fields]
+referenceId = "id"
+title = "title"
+locations = "locations"
+categories = "categories"
+positionType = "positionType"
+description = "description"
+applicantRoutingType = "applicantRoutingType"
+applicationEmail = "applicationEmail"
+"""
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_the_id_of_a_ragged_row_in_the_first_column_counts_whoever_has_it(board: Board, mapped: bool) -> None:
+    feed = board.feed("max_rejected = 50\n" + (OWN_FIELDS if mapped else ""))
+    table = as_csv(board.rows(1, 120))
+    table = table.replace("referenceId", "id", 1) if mapped else table
+    header, *rows = table.splitlines(keepends=True)
+    ragged = [f"new{n},Cook at large\n" for n in range(18)]
+    assert board.deliver(feed, "".join([header, *rows, *ragged]).encode()).counts.rejected == 18
+    short = ["r1,Cook\n", *rows[1:-2], *ragged]
+    run = board.deliver(feed, "".join([header, *short]).encode())
+    assert (outcome(run), run.counts.archived) == (("partial", None), 2)
+    assert board.active() == references(1, 118)
 
 
 # -- the feed's own settings changed -------------------------------------------------------------------------
