@@ -272,7 +272,9 @@ applicationEmail = "applicationEmail"
 
 
 @pytest.mark.parametrize("mapped", [False, True])
-def test_the_id_of_a_ragged_row_in_the_first_column_counts_also_for_new_jobs(board: Board, mapped: bool) -> None:
+def test_the_id_of_a_ragged_row_in_the_first_column_counts_also_for_new_jobs(
+    board: Board, mapped: bool
+) -> None:
     feed = board.feed("max_rejected = 50\n" + (OWN_FIELDS if mapped else ""))
     table = as_csv(board.rows(1, 120))
     table = table.replace("referenceId", "id", 1) if mapped else table

@@ -199,3 +199,49 @@ def test_the_office_is_the_place_where_a_way_of_working_has_the_name_of_one(tmp_
     text = 'id,title,description,apply url,job location,office location\n1,Cook,Cook.,https://a.example/1,hybrid,"Toronto, ON"\n'
     [row] = rows_of(tmp_path, "csv", "jobs.csv", text.encode())
     assert row.body["locations"] == [{"description": "Toronto, ON"}]
+
+
+POSITION = """<PositionOpenings><PositionOpening{namespace}>
+<PositionRecordInfo><Id idOwner="Harbour"><IdValue>HB-100</IdValue></Id>
+<Status validTo="2099-01-31">active</Status></PositionRecordInfo>
+<PositionProfile><PositionDetail>
+<PhysicalLocation><PostalAddress><CountryCode>CA</CountryCode><Region>ON</Region><Municipality>Ottawa</Municipality></PostalAddress>
+</PhysicalLocation><PhysicalLocation><Area type="municipality"><Value>Gatineau</Value></Area>
+<Area type="x:state"><Value>QC</Value></Area>
+</PhysicalLocation><JobCategory><CategoryDescription>Skilled Trades</CategoryDescription></JobCategory>
+<PositionTitle>Welder</PositionTitle><PositionSchedule>Part Time</PositionSchedule><RemunerationPackage>
+<BasePay currencyCode="CAD" baseInterval="Hourly"><BasePayAmountMin>31.50</BasePayAmountMin>
+<BasePayAmountMax>36</BasePayAmountMax></BasePay>
+</RemunerationPackage></PositionDetail>
+<FormattedPositionDescription><Name>Mode</Name><Value>premium</Value></FormattedPositionDescription>
+<FormattedPositionDescription><Name>Summary</Name><Value>&lt;p&gt;Weld hulls.&lt;/p&gt;</Value></FormattedPositionDescription>
+<FormattedPositionDescription><Name>Needed</Name><Value>A CWB ticket.</Value></FormattedPositionDescription>
+<HowToApply><ApplicationMethod><InternetEmailAddress>jobs@harbour.example</InternetEmailAddress></ApplicationMethod></HowToApply>
+</PositionProfile></PositionOpening></PositionOpenings>"""
+
+
+@pytest.mark.parametrize("namespace", ["", ' xmlns="http://ns.hr-xml.org/2006-02-28"'])
+def test_hr_xml_2_goes_in_by_the_preset_of_hr_xml_3(tmp_path, namespace):
+    file = tmp_path / "jobs.xml"
+    file.write_text(POSITION.format(namespace=namespace))
+    feed = parse_feed("f", 'employer = "A"\npreset = "hrxml"', CATALOGUE, FeedDefaults())
+    (record,) = open_reader(file, feed.read, FeedLimits())
+    row = feed.mapping.row(record)
+    assert (row.problems, row.warnings) == ((), ())
+    assert row.body == {
+        "referenceId": "HB-100",
+        "title": "Welder",
+        "closeDate": "2099-01-31",
+        "locations": [{"description": "Ottawa, ON"}, {"description": "Gatineau, QC"}],
+        "categories": [{"id": 28}],
+        "positionType": {"id": 2},
+        "salary": {
+            "amount": Decimal("31.50"),
+            "maxAmount": Decimal(36),
+            "period": {"id": 5},
+            "plusCommission": False,
+        },
+        "description": "<p>Weld hulls.</p>\n<p>A CWB ticket.</p>",
+        "applicantRoutingType": {"id": 1},
+        "applicationEmail": "jobs@harbour.example",
+    }
