@@ -22,6 +22,7 @@ from syncd.feeds.mapping.presets import find_preset
 from syncd.feeds.readers import (
     EACH,
     ITEM,
+    WITHIN,
     FeedReader,
     Format,
     ReadSpec,
@@ -85,7 +86,7 @@ def xml_paths(head: bytes) -> list[str]:
                 path = names(element)  # type: ignore[arg-type]
                 seen[path] += 1
                 parts.setdefault(path[:-1], set()).add(local(element))  # type: ignore[arg-type]
-    worth = {path: _worth(seen[path], len(parts[path])) for path in parts if len(path) > 1}
+    worth = {path: _worth(seen[path], parts[path]) for path in parts if len(path) > 1}
     return ["/" + "/".join(path) for path in _alone(parts, seen) + _best(worth)]
 
 
@@ -100,31 +101,39 @@ def _alone(parts: dict[Steps, set[str]], seen: Counter[Steps]) -> list[Steps]:
 
 
 def json_paths(head: bytes) -> list[str]:
-    """Return member paths (``data.jobs``, "" for the root, ``data.jobs.*`` for its members), the likeliest first."""
+    """Return member paths (``data.jobs``, "" for the root, ``data.jobs.*`` for its members, ``groups[*].jobs`` for those of
+    several lists), the likeliest first."""
     seen: Counter[Steps] = Counter()
     parts: dict[Steps, set[str]] = {}
     for path, event, _ in walk(head):
-        if path.count(ITEM) != 1:
-            continue  # with another array above, a reader cannot follow
-        at = path.index(ITEM)
-        names_in = path[at + 1 :]
-        if event == "start_map" and not names_in:
-            seen[path[:at]] += 1
-        elif 0 < len(names_in) < 3:  # of an object in the array, or of one in it: a record may have a wrapper
-            parts.setdefault(path[:at], set()).add(".".join(names_in))
-    worth = {path: _worth(seen[path], len(parts.get(path, ()))) for path in seen}
+        for at in [at for at, step in enumerate(path) if step == ITEM][:2]:
+            names_in = path[at + 1 :]
+            if event == "start_map" and not names_in:
+                seen[path[:at]] += 1
+            # of an object in the array, or of one in it: a record may have a wrapper
+            elif 0 < len(names_in) < 3 and ITEM not in names_in:
+                parts.setdefault(path[:at], set()).add(".".join(names_in))
+    worth = {path: _worth(seen[path], parts.get(path, set())) for path in seen}
     for path, keyed in keyed_objects(head).items():
-        worth[(*path, EACH)] = _worth(keyed.objects, len(keyed.names))
-    return [".".join(path) for path in _best(worth)]
+        worth[(*path, EACH)] = _worth(keyed.objects, set(keyed.names))
+    return [".".join(path).replace(f".{ITEM}", WITHIN).replace(ITEM, WITHIN) for path in _best(worth)]
 
 
-def _worth(times: int, members: int) -> int:
-    return min(times, _ENOUGH) * members if members > 1 else 0
+def _worth(times: int, members: set[str]) -> tuple[int, int] | None:
+    """Return the worth of a place: how many fields of a job its members have the names of, if one is a title, and whether it
+    repeats; then its size."""
+    if len(members) < 2:
+        return None
+    names = {comparable(name.rpartition(".")[2]) for name in members}
+    titled = not names.isdisjoint(NAMES["title"])
+    fields = sum(not names.isdisjoint(known) for known in NAMES.values()) if titled else 0
+    return fields + 2 * (times > 1), min(times, _ENOUGH) * len(members)
 
 
-def _best(worth: dict[Steps, int]) -> list[Steps]:
-    likely = [path for path, points in worth.items() if points]
-    return sorted(likely, key=lambda path: (-worth[path], len(path)))[:10]
+def _best(worth: dict[Steps, tuple[int, int] | None]) -> list[Steps]:
+    likely = [(points, path) for path, points in worth.items() if points]
+    likely.sort(key=lambda each: (-each[0][0], -each[0][1], len(each[1])))
+    return [path for _, path in likely[:10]]
 
 
 def values_in(item: Any, form: Format) -> Iterator[tuple[Steps, str | None]]:
@@ -271,7 +280,11 @@ class Survey:
 def survey_file(path: Path, limits: FeedLimits) -> Survey:
     """Return the survey of a file. Raise FeedError if no records are found, OSError."""
     try:
-        return _read(path, limits, _with_sheet(path, limits), RECORDS)
+        survey = _read(path, limits, _with_sheet(path, limits), RECORDS)
+        plain = survey.format == "json" and not survey.presets()
+        likeliest = next(iter(json_paths(_head(path))), "") if plain else ""
+        inner = likeliest.startswith(f"{survey.path}{WITHIN}")  # lists of records in a list
+        return _read(path, limits, ReadSpec(format="json", records=likeliest), RECORDS) if inner else survey
     except FeedError as error:
         elsewhere = error.code == "no_records_path"
         if elsewhere and (other := _elsewhere(path, limits)):

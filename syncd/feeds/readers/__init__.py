@@ -5,6 +5,7 @@ from syncd.feeds.readers.opening import open_reader, read_stream
 from syncd.feeds.readers.records import (
     EACH,
     ERRORS,
+    WITHIN,
     FeedReader,
     Format,
     Known,

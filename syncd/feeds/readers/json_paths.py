@@ -11,7 +11,7 @@ import ijson
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import EACH, larger_total, member_path, parsed_path
+from syncd.feeds.readers.records import EACH, WITHIN, larger_total, member_path, parsed_path
 from syncd.feeds.readers.source import over_limit
 
 #: Stands for an element of an array in a path. It is not the name of a member: names have no lone surrogates.
@@ -61,9 +61,11 @@ class OuterParser:
             self.path = parsed_path(records, member_path)
         elif head.lstrip()[:1] == b"{":
             self.path = likely_path(head)
-        self._place, self._keyed = self.path, False
-        if self.path is not None and self.path[-1:] == (EACH,):
-            self._place, self._keyed = self.path[:-1], True
+        self._keyed = self.path is not None and self.path[-1:] == (EACH,)
+        self._place: tuple[str | None, ...] | None = None
+        if self.path is not None:
+            names = self.path[:-1] if self._keyed else self.path
+            self._place = tuple(None if name == WITHIN else name for name in names)
         self._since = 0
         #: Where the data that was sent begins: its line, and its offset in the file.
         self._line, self._offset = 1, 0
@@ -142,8 +144,9 @@ class OuterParser:
             self._key = self._stack.pop()
         elif (event == "number" and isinstance(value, int)) or event == "string":
             *above, name = self._at() or (None,)
-            about = not above or (len(above) == 1 and str(above[0]).casefold() in _ABOUT)
-            if name is not None and (about or tuple(above) == (self._place or ())[:-1]):
+            about = all(str(step).casefold() in _ABOUT or step in (self._place or ()) for step in above)
+            if name is not None and about:
+                name = "total" if name == "count" and not above else name
                 self.declared = larger_total(self.declared, name, value)
 
     def _at(self) -> tuple[str | None, ...]:
@@ -155,7 +158,7 @@ class OuterParser:
             begin = len(here) == 1 and here[0] in ARRAYS and event == "start_array" and not self._any_records
         else:
             begin = here == self._place
-        if begin and self._any_records:
+        if begin and self._any_records and None not in here:
             raise self._fault("not_well_formed", "the records occur twice")
         self._any_records = self._any_records or begin
         return begin

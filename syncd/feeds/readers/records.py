@@ -28,10 +28,12 @@ _MARK = re.compile(r"syncd[\s_-]*errors")
 _CELL_SIZE = 64
 #: The last step of a JSON path: each member of the object there is a record.
 EACH = "*"
+#: A step of a path: each element of a list in which the records are lists in turn (``departments[*].jobs``).
+WITHIN = "[*]"
 #: Names, without case, ``_`` and ``-``, under which a file declares how many records it has.
 _TOTALS = frozenset(
-    "expectedjobcount jobcount jobscount numberofjobs recordcount total totalcount totalfound totaljobs totalrecords"
-    " totalresults".split()
+    "expectedjobcount jobcount jobscount numberofjobs numfound recordcount resultcount total totalcount totalelements totalfound"
+    " totalhits totalitems totaljobs totalrecords totalresults".split()
 )
 #: A whole number as a person writes it: 1038, "1,038", "1 038", "1'038".
 _WHOLE = re.compile(r"[0-9]+|[0-9]{1,3}(?:[,\s'’][0-9]{3})+")
@@ -293,11 +295,13 @@ def element_path(text: str) -> tuple[str, ...]:
 
 
 def member_path(text: str) -> tuple[str, ...]:
-    """Return the names in ``data.jobs`` (or ``$.data.jobs[*]``, ``/data/jobs``). ``$`` alone is the root itself, and
-    ``*`` at the end (``data.jobs.*``, or alone) each member of an object. Raise ValueError for another text."""
+    """Return the names in ``data.jobs`` (or ``$.data.jobs[*]``, ``/data/jobs``). ``$`` alone is the root itself,
+    ``*`` at the end (``data.jobs.*``, or alone) each member of an object, and ``[*]`` within (``departments[*].jobs``) each
+    element of a list that has a list of records. Raise ValueError for another text."""
     bare = text.strip().removeprefix("$").removesuffix("[*]").removesuffix("[]").strip("./")
-    steps = tuple(bare.replace("/", ".").split(".")) if bare else ()
-    if any(not step or "[" in step for step in steps):
+    bare = bare.replace("/", ".").replace(".[*]", "[*]").replace("[*]", ".[*]").strip(".")
+    steps = tuple(bare.split(".")) if bare else ()
+    if any(not step or ("[" in step and step != WITHIN) for step in steps):
         raise ValueError(f"not a path of member names: {text!r}")
     if EACH in steps[:-1]:
         raise ValueError(f"not a path of member names: {text!r}; * is for the end of one")

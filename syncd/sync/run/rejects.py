@@ -24,7 +24,7 @@ from xml.sax.saxutils import escape, quoteattr
 import msgspec
 
 from syncd.errors import Problem
-from syncd.feeds.readers import EACH, ERRORS, FeedReader, ReadSpec, Record, element_path, member_path
+from syncd.feeds.readers import EACH, ERRORS, WITHIN, FeedReader, ReadSpec, Record, element_path, member_path
 from syncd.feeds.readers.xml import enclosing_markup
 from syncd.sync.report import for_partner
 
@@ -100,8 +100,11 @@ class RejectsWriter:
                 return _Xml(file, self._read.records, encoding)
             case "json":
                 keys = [key for key in member_path(self._read.records or "") if key != EACH]
-                opening = "".join("{" + json.dumps(key) + ": " for key in keys) + "[\n"
-                return _Json(file, encoding, opening, ",\n", "\n]" + "}" * len(keys) + "\n")
+                opening = (
+                    "".join("[" if key == WITHIN else "{" + json.dumps(key) + ": " for key in keys) + "[\n"
+                )
+                closing = "".join("]" if key == WITHIN else "}" for key in reversed(keys))
+                return _Json(file, encoding, opening, ",\n", f"\n]{closing}\n")
             case "jsonl":
                 return _Json(file, encoding, "", "\n", "\n")
 

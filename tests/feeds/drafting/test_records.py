@@ -9,10 +9,17 @@ from syncd.feeds.drafting.survey import json_paths, name_of, selector_of, values
 
 PLACES = {
     '[{"a": 1, "b": 2}]': [""],
-    '{"data": {"jobs": [{"a": 1, "b": [{"c": 1, "d": 2}]}, {"a": 1, "b": 2}]}}': ["data.jobs"],
+    '{"data": {"jobs": [{"a": 1, "b": [{"c": 1, "d": 2}]}, {"a": 1, "b": 2}]}}': [
+        "data.jobs",
+        "data.jobs[*].b",
+    ],
+    '{"groups": [{"id": 1, "jobs": [{"id": 1, "title": "a"}]}, {"id": 2, "jobs": [{"id": 3, "title": "b"}]}]}': [
+        "groups[*].jobs",
+        "groups",
+    ],
     '{"item": [{"a": 1, "b": 2}]}': ["item"],
     '{"few": [{"a": 1, "b": 2}], "many": [{"a": 1, "b": 2}, {"a": 1, "b": 2}]}': ["many", "few"],
-    '{"a": [[{"a": 1, "b": 2}]], "one": [{"a": 1}], "numbers": [1, 2]}': [],
+    '{"a": [[{"a": 1, "b": 2}]], "one": [{"a": 1}], "numbers": [1, 2]}': ["a[*]"],
     '{"cut": [{"a": 1, "b": 2}, {"a"': ["cut"],
     '{"7": {"a": 1, "b": 2}, "8": {"a": 1, "b": 2}}': ["*"],
     '{"meta": {"n": 1}, "ads": {"7": {"a": 1, "b": {"c": 1, "d": 2}}, "8": {"a": 1}, "9": {"a"': ["ads.*"],

@@ -80,7 +80,8 @@ class _Search:
                 return RecordPlace(path, self._root, shown, at, above, self._declared)
             self._containers.append(path)
             for name, value in element.attrib.items():
-                self._declared = larger_total(self._declared, str(name), value)
+                total = "total" if name == "count" and len(path) == 1 else str(name)
+                self._declared = larger_total(self._declared, total, value)
         path = self._empty()
         return RecordPlace(path, self._root, declared=self._declared) if path else None
 
