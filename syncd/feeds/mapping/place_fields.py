@@ -90,8 +90,10 @@ def _checked(items: list[TidyPlace], name: str, strict: bool, log: RowLog) -> ob
     bare name that is not that of a known place is always a problem."""
     problems = []
     for i, place in enumerate(items):
-        shown = place.text[:100]
-        if place.bare and place.known is None:
+        shown, code = place.text[:100], "unknown_value"
+        if place.abroad:
+            code, detail = "outside_canada", f"{shown!r} is outside Canada{_CANADA_ONLY}{ROWS_HINT}"
+        elif place.bare and place.known is None:
             kind = "a province, not a place" if province_code(place.text) else "not a known Canadian place"
             detail = f"{shown!r} is {kind}; {_ADVICE}"
         elif not place.doubted:
@@ -104,7 +106,7 @@ def _checked(items: list[TidyPlace], name: str, strict: bool, log: RowLog) -> ob
             detail = f"{shown!r} is taken for {taken}; nothing in the record says that it is in Canada"
             log.note(PLACE_ASSUMED, detail)
             continue
-        problems.append(Problem(f"/{name}/{i}/description", "unknown_value", detail, place.text))
+        problems.append(Problem(f"/{name}/{i}/description", code, detail, place.text))
     log.problems += problems
     return DROPPED if problems else [{"description": place.text} for place in items] or None
 

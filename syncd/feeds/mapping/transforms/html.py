@@ -55,7 +55,7 @@ _BLANK = re.compile(
     r"|zwn?j|shy|lrm|rlm|tab|newline);|[\u00ad\u200b-\u200f\u2060\ufeff])*+\Z",
     re.IGNORECASE,
 )
-_ESCAPED_TAG = re.compile(rf"&(?:amp;)?lt;/?(?:{_NAMES})(?=[\s/]|&|>)", re.IGNORECASE)
+_ESCAPED_TAG = re.compile(rf"&(?:amp;)?(?:lt|#0*60|#x0*3c);/?(?:{_NAMES})(?=[\s/]|&|>)", re.IGNORECASE)
 #: "<jobs@acme.ca>" and "<https://…>" are text that a parser would take for tags.
 _ADDRESS = re.compile(r"<(?=[^\s<>\"'=@]{1,150}(?:@|://)[^\s<>\"'=]{1,150}>)")
 _REST = r"(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>"

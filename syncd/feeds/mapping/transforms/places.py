@@ -224,7 +224,7 @@ class TidyPlace(NamedTuple):
     @property
     def certain(self) -> bool:
         """Return whether the place needs no note."""
-        return self.named and not self.doubted and not (self.bare and self.known is None)
+        return self.named and not self.doubted and not (self.bare and self.known is None) and not self.abroad
 
     @property
     def doubted(self) -> bool:
