@@ -30,7 +30,7 @@ _HTML = re.compile(
     r"(?:<|&lt;)/?(?:p|br|div|ul|ol|li|b|strong|em|i|a|h[1-6]|span|table|font|u)\b[^<>]{0,500}(?:>|&gt;)",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"-?\d{1,15}(?:[.,]\d{1,4})?\Z")
+_NUMBER = re.compile(r"-?(?:\d{1,15}|\d{1,3}(?:[ ,.'\u00a0\u202f]\d{3})+)(?:[.,]\d{1,4})?\Z")
 _MONEY = re.compile(
     r"(?:[$€£]|\bCAD\b|\bUSD\b)\s?\d|\d\s?(?:\$|€|£)|"
     r"\d.{0,40}(?:/\s?(?:h|hr|hour|year|yr|an|mois|week|day)\b|\bper (?:hour|year|annum|month|week|day)\b"
@@ -52,6 +52,8 @@ _CARRIERS = frozenset("name label value text html rendered displayname".split())
 #: The name of a facet in its selector: ``custom[label=Job type].value``.
 _FACET = re.compile(r"\[@?[^\[\]=]+=\"?([^\[\]\"]+)\"?\][^\[\]]*\Z")
 _NOTE = re.compile(r"\s*\([^()]*\)")
+#: A last step that only wraps a value: of MongoDB (``_id.$oid``), of programs that turn XML into JSON, of WordPress.
+_WRAPPER = re.compile(r"\$\w+|[#_]+(?:text|cdata)|rendered")
 #: Words that change nothing: "titre du poste" is "titreposte".
 _EMPTY = frozenset("a au aux d de des du l la le les of the for your our".split())
 #: The begin or the end of the name of an id ("annonce" has a "no" in it, too).
@@ -167,6 +169,8 @@ def _last_steps(selector: str) -> tuple[str, str]:
     if facet := _FACET.search(selector):
         selector = facet[1]
     steps = [step for step in re.split(r"[./@\[\]\"]+", _NUMBER_OF_SEVERAL.sub("", selector)) if step]
+    if len(steps) > 1 and _WRAPPER.fullmatch(steps[-1]):
+        steps.pop()
     last, both = (comparable(steps[-1]) if steps else ""), comparable("".join(steps[-2:]))
     if (
         last in _CARRIERS

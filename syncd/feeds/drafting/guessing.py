@@ -24,8 +24,8 @@ from syncd.feeds.drafting.structured_guesses import (
 )
 from syncd.feeds.mapping import EMAIL_FIELD, URL_FIELD
 
-#: The average lengths of a title and of a description, in characters.
-_MAX_TITLE, _MIN_DESCRIPTION = 200, 70
+#: The average lengths of a title, of a description and of a sentence, in characters.
+_MAX_TITLE, _MIN_DESCRIPTION, _MIN_SENTENCE = 200, 70, 15
 _TITLE = re.compile(r"titl|titre|poste|posit|role|job|name|nom|emploi|intitul")
 _DATES = tuple(f"date:{name}" for name in DATE_NAMES)
 #: The most different values of a column of position types that is known by them alone.
@@ -128,7 +128,8 @@ def _guess_derived(columns: ColumnSearch) -> Guess | None:
 
 def _guess_title(columns: ColumnSearch) -> Guess | None:
     def fits(column: Column) -> bool:
-        plain = column.share("url", "email", "number", "html", "money") < 0.5
+        plain = column.share("url", "email", "number", "money") < 0.5
+        plain = plain and (column.share("html") < 0.5 or column.average < _MIN_DESCRIPTION)
         return column.average < _MAX_TITLE and plain and column.share(*_DATES) < 0.5
 
     def looks(column: Column) -> bool:
@@ -162,6 +163,8 @@ def _guess_description(columns: ColumnSearch) -> Guess | None:
     if not texts:
         texts = columns.alike("description", looks, lambda c: (-c.average,))
         why = "by its values: the longest texts"
+    if not texts:  # short texts under a name that has other uses, too
+        texts, why = columns.named("description", lambda c: c.average > _MIN_SENTENCE), "by its name"
     if not texts:
         return None
     if any(column.share("html") for column in texts):

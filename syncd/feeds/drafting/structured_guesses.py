@@ -154,8 +154,10 @@ def _is_named_status(column: Column) -> bool:
     flag = flag_statuses(column.selector) is not None
     if column.rank("status") is None and not flag:
         return False
-    flags = column.kinds["flag"] if flag or column.name not in _VAGUE_NAMES else 0
-    return (column.kinds["status"] + flags) * 2 > column.values
+    vague = column.name in _VAGUE_NAMES
+    flags = column.kinds["flag"] if flag or not vague else 0
+    one_known = column.kinds["status"] > 0 and column.rank("status") is not None and not vague
+    return one_known or (column.kinds["status"] + flags) * 2 > column.values
 
 
 def _has_statuses(column: Column) -> bool:
@@ -231,7 +233,7 @@ def _has_units(column: Column) -> bool:
 
 
 def _has_amounts(column: Column) -> bool:
-    return column.share("number", "money") > 0.3
+    return (column.kinds["number"] + column.kinds["money"]) * 3 > column.values
 
 
 def _pay_text(columns: list[Column]) -> object:
