@@ -103,17 +103,6 @@ async def test_the_default_lifetime_is_60_days_from_publication(api: ApiClient) 
         assert (await api.get(f"/jobs/{job['id']}")).json["status"] == status
 
 
-@pytest.mark.parametrize(("seconds", "published"), [(-1, "2026-11-16"), (0, "2026-11-23"), (1, "2026-11-23")])
-async def test_the_publish_date_is_refreshed_after_7_days(
-    api: ApiClient, seconds: int, published: str
-) -> None:
-    """Row: Auto-refresh interval."""
-    job = await api.create(autoRefresh=True)
-    api.clock.forward(days=7, seconds=seconds)
-    Refresher(api.store, every=timedelta(days=7), archive_closed=True).tick()
-    assert (await api.get(f"/jobs/{job['id']}")).json["publishDate"] == published
-
-
 @pytest.mark.parametrize("letter", ["E", ROCKET])
 async def test_an_employers_name_has_at_most_128(api: ApiClient, letter: str) -> None:
     """Row: employer name."""
@@ -167,29 +156,6 @@ async def test_both_forms_of_no_reference_are_none_everywhere(api: ApiClient, no
         assert answer.faults == [("/referenceId", "required")]
     named = await api.create(referenceId="R")
     assert (await api.put(f"/jobs/{named['id']}", {"referenceId": none})).json["referenceId"] is None
-
-
-@pytest.mark.parametrize("sent", [{"title": "Only this"}, {"status": "archived"}])
-async def test_a_body_with_one_field_is_valid_for_both_puts(api: ApiClient, sent: dict[str, str]) -> None:
-    job = await api.create(referenceId="R")
-    assert (await api.put(f"/jobs/{job['id']}", sent)).json == {**job, **sent}
-    assert (await api.put("/jobs", {"referenceId": "R", **sent})).json == {**job, **sent}
-
-
-async def test_a_put_that_has_to_create_lists_what_lacks(api: ApiClient) -> None:
-    answer = await api.put("/jobs", {"referenceId": "R", "status": "active"})
-    lacking = ("title", "locations", "categories", "positionType", "description", "applicantRoutingType")
-    assert sorted(answer.faults) == sorted((f"/{name}", "required") for name in lacking)
-
-
-async def test_a_refresh_moves_a_job_to_the_top(api: ApiClient) -> None:
-    first = await api.create(autoRefresh=True)
-    api.clock.forward(days=6)
-    second = await api.create()
-    assert [job["id"] for job in (await api.get("/jobs")).json["data"]] == [second["id"], first["id"]]
-    api.clock.forward(days=1)
-    Refresher(api.store, every=timedelta(days=7), archive_closed=True).tick()
-    assert [job["id"] for job in (await api.get("/jobs")).json["data"]] == [first["id"], second["id"]]
 
 
 async def test_the_same_put_twice_leaves_the_same(api: ApiClient) -> None:

@@ -1,6 +1,5 @@
 """Employers and keys: what the operator does to them, and what the pages refuse."""
 
-import asyncio
 import json
 import re
 
@@ -111,21 +110,6 @@ async def test_a_rotation_asks_and_makes_a_successor(world, clock, states, brows
     assert (status, "grace must be a duration" in page) == (400, True)
     status, _, _ = await browser.submit("/employers/1/keys/2/rotate", grace="0")
     assert states() == {1: "expired", 2: "expired", 3: "live"}
-
-
-async def test_two_browsers_that_rotate_one_key_at_once_make_one_successor(browse, world, states):
-    first, second = await browse(), await browse()
-    await make_key(first)
-    path = "/employers/1/keys/1/rotate"
-    answers = await asyncio.gather(*(browser.submit(path) for browser in (first, second)))
-    assert sorted(status for status, _, _ in answers) == [201, 409]
-    assert states() == {1: "live", 2: "live"}
-    page = (await first.get("/employers/1"))[1]
-    shown = [text in page for text in ("replaced by key 2", "Rotate key 2", "Rotate key 1")]
-    assert shown == [True, True, False]
-    status, page, _ = await first.get(path)
-    assert (status, "key 2 is its successor" in page) == (409, True)
-    assert (await first.get("/employers/1/keys/1/revoke"))[0] == 200
 
 
 async def test_a_revocation_asks_once_and_cannot_be_repeated(world, states, browser):

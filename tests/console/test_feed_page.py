@@ -1,6 +1,5 @@
 """The page of a feed: what it shows, pause and resume."""
 
-import json
 import os
 import re
 import time
@@ -143,12 +142,3 @@ async def test_a_feed_is_paused_with_a_reason_and_resumed(world, written, browse
     assert world.board.store.read(feeds.paused) == {}
     status, page, _ = await browser.post("/feeds/acme/resume", {"csrf": csrf})
     assert (status, "is not paused" in page) == (409, True)
-
-
-async def test_a_program_pauses_and_gets_the_feed_as_json(browse, world, written):
-    world.guarded()
-    browser = await browse()
-    headers = {"Authorization": "Bearer hush-hush", "Accept": "application/json"}
-    _, text, answer = await browser.post("/feeds/acme/pause", {"why": "nonsense"}, headers=headers)
-    found = json.loads(text)
-    assert (answer.status, found["state"], found["reason"]) == (200, "paused", "nonsense")

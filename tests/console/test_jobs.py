@@ -1,7 +1,6 @@
 """The jobs of an employer, and one job with its history, to people and to programs."""
 
 import re
-import threading
 
 import pytest
 
@@ -33,28 +32,6 @@ async def test_jobs_are_found_by_employer_text_and_status_in_pages(browse, world
     assert "No jobs yet" in page
     pager = re.findall(r'rel="next" href="([^"]+)"', (await browser.get("/jobs?q=cook&status=active"))[1])
     assert pager == ["/jobs?employer=Acme+Ltd.&amp;q=cook&amp;status=active&amp;page=2"]
-
-
-async def test_of_a_text_that_many_jobs_have_all_are_counted_and_on_some_page(browse, world, monkeypatch):
-    feed, row = world.feeds["acme"], world.board.row
-    world.board.deliver(feed, [*(row(f"c{n}", title="Cook") for n in range(70)), row("b", title="Baker")])
-    browser = await browse()
-    threads, index = [], type(world.board.store.database.index)
-    find = index.find
-
-    def noting(*args):
-        threads.append(threading.current_thread())
-        return find(*args)
-
-    monkeypatch.setattr(index, "find", noting)
-    every = [job["referenceId"] for job in (await browser.json("/jobs?q=cook&limit=100"))[1]]
-    assert len(every) == 70
-    assert await references(browser, "?q=cook&page=2") == every[50:]
-    assert len(threads) == 2
-    assert threading.current_thread() not in threads  # the event loop's
-    for query, number in (("?q=cook", "70 jobs"), ("?q=baker", "1 job"), ("?page=2", "71 jobs")):
-        page = (await browser.get(f"/jobs{query}"))[1]
-        assert f'<p class="soft">{number}</p>' in page
 
 
 QUERIES = {

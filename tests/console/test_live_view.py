@@ -122,20 +122,6 @@ async def test_a_view_ends_with_its_session(browse, world):
     assert (status, again.headers["Location"]) == (303, "/login")
 
 
-async def test_a_view_of_a_feed_that_is_gone_gets_a_404(open_page, world):
-    world.feed("other")
-    view = await open_page("/feeds/other")
-    del world.files["other"]
-    assert (await view.browser.get(view.path, headers={"If-None-Match": view.etag}))[0] == 404
-
-
-async def test_a_program_gets_what_it_asks_for_whatever_it_knows(open_page, world):
-    view = await open_page("/")
-    sent = {"Accept": "application/json", "If-None-Match": view.etag}
-    status, _, answer = await view.browser.get("/", headers=sent)
-    assert (status, answer.content_type, "ETag" in answer.headers) == (200, "application/json", False)
-
-
 async def test_pages_that_do_not_renew_themselves_ask_for_nothing(world, browser):
     for path in ("/runs", "/jobs", "/employers", "/service", "/preview"):
         _, page, answer = await browser.get(path)

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from syncd.api import make_app
-from syncd.config import Api
 from syncd.console.charts import PARTS, job_chart
 from syncd.console.pages.run_pages import LARGE
 from syncd.console.rendering import duration, lateness, make_environment, shown, when
@@ -272,16 +270,6 @@ async def test_an_unknown_address_answers_a_browser_with_a_page_and_a_program_wi
     assert "there is nothing at this address" in page
     status, _, answer = await browser.get("/nowhere")
     assert (status, answer.content_type) == (404, "application/problem+json")
-
-
-async def test_the_address_of_the_api_leads_a_browser_to_its_pages_and_a_program_to_its_document(
-    world, aiohttp_client
-):
-    api = await aiohttp_client(make_app(world.board.store, Api(), world.board.catalogue))
-    answer = await api.get("/", headers={"Accept": "text/html"}, allow_redirects=False)
-    assert (answer.status, answer.headers["Location"]) == (303, "docs")
-    places = await (await api.get("/")).json()
-    assert (await api.get(places["openapi"])).status == 200
 
 
 async def test_the_page_of_a_run_stays_small_however_much_was_wrong_and_changed(browse, world):

@@ -170,18 +170,6 @@ async def test_a_page_of_another_origin_can_send_nothing(world, origin, browser)
     assert (await browser.get("/runs", headers={"Origin": origin}))[0] == 403
 
 
-async def test_a_form_needs_the_csrf_token_of_its_own_session(browse, world, guarded):
-    world.hold()
-    browser, other = await browse(), await browse()
-    await browser.log_in()
-    await other.log_in()
-    foreign = csrf_of((await other.get("/runs/2/approve"))[1])
-    for fields in ({}, {"csrf": ""}, {"csrf": foreign}, {"csrf": "\u00e9"}):
-        status, page, _ = await browser.post("/runs/2/approve", fields)
-        assert (status, "open it again" in page) == (403, True)
-    assert world.board.saved(2).state == "held"
-
-
 def addresses(method):
     """Return the addresses of the pages with this method."""
     paths = [path for path, methods in ROUTES.items() if method in methods]

@@ -46,14 +46,6 @@ def row(current, ownership=OURS, policy=Policy(), now=NOW, **fields):  # noqa: B
     return decide_row(current, sent, now, employer_id=9, feed_id=5, ownership=ownership, policy=policy)
 
 
-def test_a_changed_row_updates():
-    update = row(job(), title="Fitter")
-    assert update.action == "updated"
-    assert update.decision.changed == ("title",)
-    archived = row(job(), status=Status.ARCHIVED)
-    assert (archived.archives, archived.decision.job.archived_by) == (True, ArchivedBy.PERSON)
-
-
 P, M, C, X = ArchivedBy.PERSON, ArchivedBy.MISSING, ArchivedBy.CLOSED, ArchivedBy.EXPIRED
 CHOSEN, DEFAULT, RENEWED = CloseOrigin.CHOSEN, CloseOrigin.DEFAULT, CloseOrigin.RENEWED
 
@@ -96,12 +88,6 @@ def test_suppressed_and_changed_is_suppressed_and_written():
     assert decided.action == "suppressed"
     assert decided.decision.job.title == "Fitter"
     assert decided.decision.job.status is Status.ARCHIVED
-
-
-def test_reactivated_and_changed_is_reactivated():
-    decided = row(job("archived", M), title="Fitter")
-    assert decided.action == "reactivated"
-    assert decided.decision.changed == ("title", "status")
 
 
 @pytest.mark.parametrize(
@@ -167,16 +153,9 @@ def test_an_expired_row_archives_its_job_and_counts_for_the_guard():
     assert (after.status, after.archived_by, after.close_date) == (Status.ARCHIVED, X, in_days(-1))
     again = row(after, closeDate=in_days(-1))
     assert (again.action, again.archives) == ("unchanged", False)
-
-
-def test_an_expired_row_without_a_job_is_skipped():
-    decided = row(None, closeDate=in_days(-1))
-    assert (decided.action, decided.decision, decided.owns, decided.archives) == (
-        "expired",
-        None,
-        False,
-        False,
-    )
+    assert row(None, closeDate=in_days(-1)).owns is False
+    sent_archived = row(job(), status=Status.ARCHIVED)
+    assert (sent_archived.archives, sent_archived.decision.job.archived_by) == (True, P)
 
 
 def test_a_row_that_expires_today_is_live():
@@ -193,36 +172,12 @@ def test_an_expired_row_archives_a_draft_but_not_one_that_is_sent_as_a_draft():
     )
 
 
-def test_a_mapped_active_does_not_save_an_expired_row():
-    assert row(job(), closeDate=in_days(-1), status=Status.ACTIVE).action == "expired"
-
-
 def test_expired_dates_can_be_ignored():
     ignore = Policy(expired="ignore")
     made = row(None, policy=ignore, closeDate=in_days(-1))
     assert (made.action, made.decision.job.close_date) == ("created", in_days(60))
     assert row(job(), policy=ignore, closeDate=in_days(-1)).action == "unchanged"
     assert row(job("archived", C, -1), policy=ignore, closeDate=in_days(-1)).action == "reactivated"
-
-
-def test_a_row_for_a_job_of_another_feed_is_rejected_unless_it_may_take_over():
-    theirs = Ownership(owner=6)
-    decided = row(job(), theirs, title="Fitter")
-    assert (decided.action, decided.owns) == ("rejected", False)
-    assert [(p.pointer, p.code, p.value) for p in decided.decision.problems] == [
-        ("/referenceId", "owned_by_other_feed", "A-1")
-    ]
-    taken = row(job(), theirs, Policy(take_over=True), title="Fitter")
-    assert (taken.action, taken.owns) == ("updated", True)
-
-
-def test_a_row_that_breaks_the_merged_job_is_rejected_and_owns_nothing():
-    decided = row(job(), applicantRoutingType=2)
-    assert (decided.action, decided.owns) == ("rejected", False)
-    assert [p.code for p in decided.decision.problems] == ["required"]
-    draft = row(job(), status=Status.DRAFT)
-    assert draft.action == "rejected"
-    assert draft.decision.conflict.allowed == ("archived",)
 
 
 # --- on_api_edit = "keep" ----------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import pytest
 
 from syncd.domain.body import check_body
 from syncd.domain.field_readers import reader_of
-from syncd.domain.job import Status
 from syncd.domain.job_fields import FieldKind, JobField
 from syncd.domain.scalar_readers import FAULT
 from syncd.errors import Invalid, Problem
@@ -28,28 +27,6 @@ from tests.domain.bodies import CATALOGUE, faults, sent
 )
 def test_a_status_is_one_of_three(value, code):
     assert faults({"status": value}) == [("/status", code)]
-
-
-@pytest.mark.parametrize("status", list(Status))
-def test_each_status_is_read(status):
-    assert sent(status=status.value)["status"] is status
-
-
-@pytest.mark.parametrize("name", ["locations", "categories"])
-def test_lists_have_one_to_three_items(name):
-    of_field: dict[str, list[object]] = {
-        "locations": [{"description": city} for city in ("Laval", "Toronto", "Regina", "Calgary")],
-        "categories": [{"id": id} for id in (1, 2, 3, 4)],
-    }
-    items = of_field[name]
-    others: list[object] = ["Laval", {}, 5, True, ""]
-    assert faults({name: []}) == [(f"/{name}", "too_few")]
-    assert len(sent(**{name: items[:1]})[name]) == 1
-    assert len(sent(**{name: items[:3]})[name]) == 3
-    assert faults({name: items}) == [(f"/{name}", "too_many")]
-    assert faults({name: None}) == [(f"/{name}", "null_not_allowed")]
-    for wrong in others:
-        assert faults({name: wrong}) == [(f"/{name}", "wrong_type")]
 
 
 @pytest.mark.parametrize(
@@ -120,11 +97,6 @@ def test_an_object_without_id_lacks_it(name):
     assert faults({name: {"id": 1, "title": 1}}) == [(f"/{name}/title", "unknown_field")]
     assert faults({name: 1}) == [(f"/{name}", "wrong_type")]
     assert sent(**{name: None}) == {name: None}
-
-
-def test_a_retired_category_is_still_valid_input():
-    catalogue = CATALOGUE.extended(categories={28: ""})
-    assert check_body({"categories": [{"id": 28}]}, catalogue).fields["categories"] == (28,)
 
 
 @pytest.mark.parametrize(

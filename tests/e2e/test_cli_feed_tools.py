@@ -270,28 +270,6 @@ def test_a_run_shows_unknown_values_as_check_does(acme, broken):
     assert lines[heading + 1 :][: len(shown["lookupToml"].splitlines())] == shown["lookupToml"].splitlines()
 
 
-def job(n, **more):
-    words = {
-        "titre": f"Cuisinier {n}",
-        "ville": "Laval, QC",
-        "texte": "On cuisine chaque jour, du matin au soir." * 3,
-    }
-    return words | {"lien": f"https://x.example/{n}"} | more
-
-
-def test_a_warning_of_an_archive_is_shown_with_the_file_that_it_is_about(acme):
-    packed = acme.base / "jobs.zip"
-    texts = [rows(acme, row("1")).read_text(), rows(acme, row("2")).read_text()]
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, text in zip(["a.csv", "b.csv"], texts, strict=True):
-            archive.writestr(name, text)
-    acme.run("feed", "new", "welders", "--from", str(packed))
-    acme.run("import", str(packed), "--feed", "welders")
-    shown = acme.run("runs", "show", "1").out
-    assert "record 1 in a.csv: " in shown
-    assert "record 2 in b.csv: " in shown
-
-
 SHOWN = """
 employer = "Acme Ltd."
 preset = "indeed"

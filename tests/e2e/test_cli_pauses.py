@@ -1,12 +1,7 @@
 """``syncd feed pause`` and ``resume``, and ``syncd runs again``."""
 
-import threading
-from contextlib import ExitStack
-from zoneinfo import ZoneInfo
-
 import pytest
 
-from syncd.store import Store
 from tests.e2e.conftest import row
 
 
@@ -145,12 +140,3 @@ def test_what_has_no_file_cannot_be_run_again(acme):
     gone = acme.run("runs", "again", "1")
     assert (gone.code, "what run 1 left is no longer there; send the file again" in gone.err) == (1, True)
     assert "no run 99" in acme.run("runs", "again", "99").err
-
-
-def test_an_import_says_that_it_waits_for_another_process(acme):
-    url = f"sqlite:///{acme.base}/var/syncd.db"
-    with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store, ExitStack() as lock:
-        assert lock.enter_context(store.feed_lock("acme"))
-        threading.Timer(1.5, lock.close).start()
-        shown = deliver(acme, "two.csv", "Cook")
-    assert (shown.code, shown.err) == (0, "syncd: waiting: another process runs a file of feed acme\n")

@@ -36,12 +36,3 @@ def test_the_json_of_a_run_has_all_rejected_rows(acme):
     assert "10,050 ×" in shown
     assert "rejected rows: 10,050" in shown
     assert "… and 10,030 more: --json has them" in shown
-
-
-def test_a_feed_of_which_no_row_went_in_has_no_new_success(acme):
-    acme.deliver("jobs.csv", feed="welders", rows=[row("a")])
-    acme.deliver("jobs.csv", feed="welders", rows=[["a", "", *row("a")[2:]]])
-    listed = next(feed for feed in acme.run("feed", "list", "--json").json if feed["name"] == "welders")
-    assert listed["lastRun"]["id"] == 2
-    assert listed["lastRun"]["state"] == "partial"
-    assert listed["lastSuccess"] == acme.run("runs", "show", "1", "--json").json["endedAt"]

@@ -171,17 +171,6 @@ def test_the_list_of_feeds_names_it(acme, make_row, text, words):
     assert f"bad: {listed['bad']['reason']}" in shown.err
 
 
-@wrong
-def test_check_fails_on_it(acme, text, words):
-    acme.feed("bad", text)
-    acme.feed("worse", 'employer = "Nobody else"\n')
-    result = acme.run("check")
-    assert (result.code, result.out) == (1, "")
-    assert words in result.err
-    assert "no employer 'Nobody else'" in result.err
-    assert all(line.startswith("syncd: ") for line in result.err.splitlines())
-
-
 def test_check_names_a_folder_that_cannot_be_used(acme):
     folder = acme.drop_folder / "acme"
     folder.mkdir(parents=True)

@@ -1,18 +1,11 @@
 """Keys from the command line beside a running daemon, its limits from the settings file, and hostile clients."""
 
-import http.client
 import re
-import signal
 import socket
-import statistics
-import subprocess
-import sys
 import time
 import zlib
 
 import pytest
-
-from tests.amounts import nightly
 
 BASE = "/api/v1.1"
 FIELDS = ["id", "employer", "label", "createdAt", "lastUsedAt", "expiresAt", "revokedAt"]
@@ -69,86 +62,6 @@ def memory(daemon, field="VmRSS"):
 def forget_peak(daemon):
     with open(f"/proc/{daemon.process.pid}/clear_refs", "w") as control:
         control.write("5")
-
-
-def latencies(daemon, key, count):
-    """Return the milliseconds of ``count`` reads over one connection."""
-    connection = http.client.HTTPConnection(daemon.address(), timeout=30)
-    taken = []
-    for _ in range(count):
-        before = time.perf_counter()
-        connection.request("GET", f"{BASE}/jobs/1", headers={"API-Key": key})
-        assert connection.getresponse().read()
-        taken.append((time.perf_counter() - before) * 1000)
-    connection.close()
-    return taken
-
-
-#: A process of its own: 200 connections, each with a request that has begun, and a byte a second from each.
-DRIP = """
-import socket, sys, time
-host, port, key = sys.argv[1:]
-lines = f" /api/v1.1/jobs HTTP/1.1\\r\\nHost: x\\r\\nAPI-Key: {key}\\r\\n"
-get = f"GET{lines}X-Slow: ".encode()
-post = f"POST{lines}Content-Type: application/json\\r\\nContent-Length: 500\\r\\n\\r\\n".encode()
-slow = [socket.create_connection((host, int(port))) for _ in range(200)]
-for number, one in enumerate(slow):
-    one.sendall(get if number % 2 else post)
-print("dripping", flush=True)
-while True:
-    for one in slow:
-        assert one.send(b" ") == 1
-        time.sleep(1 / 200)
-"""
-
-
-#: Rounds of the test below: a burst of other work hits few of them.
-ROUNDS = 9
-
-
-@nightly
-@pytest.mark.slow
-def test_200_clients_at_a_byte_a_second_do_not_slow_the_others_down(acme, start):
-    daemon = start()
-    body = {"title": "Cook", "locations": [{"description": "Calgary, AB"}], "categories": [{"id": 1}]}
-    assert daemon.request("POST", f"{BASE}/jobs", acme.key, body)[0] == 201
-    latencies(daemon, acme.key, 500)
-    command = [sys.executable, "-c", DRIP, *daemon.address().split(":"), acme.key]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as slow:
-        try:
-            assert slow.stdout is not None
-            assert slow.stdout.readline() == "dripping\n"
-            rounds = [beside_and_alone(daemon, acme.key, slow) for _ in range(ROUNDS)]
-            assert slow.poll() is None, "a slow client was cut off before its time"
-        finally:
-            slow.kill()
-    for together, alone in rounds:
-        print(f"beside 200 slow clients {describe(together)}, while they wait {describe(alone)}")
-    assert sum(len(together) for together, _ in rounds) >= 300
-    slower = [statistics.median(together) / statistics.median(alone) for together, alone in rounds]
-    assert statistics.median(slower) < 2
-    later = [quantile(together) - 2 * quantile(alone) for together, alone in rounds]
-    assert statistics.median(later) < 5, "5 ms are for the scheduler"
-
-
-def beside_and_alone(daemon, key, slow):
-    """Return the milliseconds of reads while the slow clients send, and of as many right after, while they do not: what else
-    the machine does at that time slows both down."""
-    end, together = time.monotonic() + 2.5 / ROUNDS, []
-    while time.monotonic() < end:
-        together += latencies(daemon, key, 50)
-    slow.send_signal(signal.SIGSTOP)
-    alone = latencies(daemon, key, len(together))
-    slow.send_signal(signal.SIGCONT)
-    return together, alone
-
-
-def quantile(values):
-    return statistics.quantiles(values, n=20)[-1]
-
-
-def describe(values):
-    return f"median {statistics.median(values):.2f} ms, 95 % {quantile(values):.2f} ms"
 
 
 @pytest.mark.slow

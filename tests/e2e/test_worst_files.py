@@ -1,12 +1,10 @@
 """A daemon whose disk, rights or watches fail: it says what to correct, goes on, and loses nothing."""
 
 import errno
-import json
 import os
 import shutil
 import signal
 import subprocess
-import sys
 
 import pytest
 
@@ -292,54 +290,6 @@ def test_a_store_whose_disk_becomes_read_only_keeps_what_it_acknowledged_and_the
     assert daemon.request("PUT", f"{BASE}/jobs", key, job("API-2"))[0] == 201
     assert {path.parent.name for path in deliveries(folder)} == {"done"}
     assert daemon.stop() == 0
-
-
-@nightly
-def test_the_command_line_and_the_daemon_work_on_one_feed_at_once(installation, start, until):
-    key = installation.employer_with_key()
-    daemon = start()
-    (folder,) = folders_of(installation, until, "acme")
-    files = {}
-    for name in ("left", "right"):
-        files[name] = installation.base / f"{name}.csv"
-        files[name].write_text(
-            as_csv([job(f"acme-{n}", description=f"<p>From {name}.</p>") for n in range(300)])
-        )
-    place(
-        folder,
-        "dropped.csv",
-        as_csv([job(f"acme-{n}", description="<p>From dropped.</p>") for n in range(300)]),
-    )
-    command = [
-        sys.executable,
-        "-m",
-        "syncd",
-        "--config",
-        str(installation.config),
-        "import",
-        "--feed",
-        "acme",
-        "--json",
-    ]
-    imports = [
-        subprocess.Popen([*command, str(path)], stdout=subprocess.PIPE, text=True) for path in files.values()
-    ]
-    runs = [json.loads(process.communicate(timeout=60)[0]) for process in imports]
-    assert {process.returncode for process in imports} == {0}
-    until(lambda: ended(daemon, "acme") and at_rest(folder), "the daemon's own run")
-    listed = installation.run("runs", "--json").json
-    assert sorted(run["file"] for run in listed) == ["dropped.csv", "left.csv", "right.csv"]
-    assert {run["state"] for run in [*runs, *listed]} == {"succeeded"}
-    assert total(daemon, key) == 300
-    assert total(daemon, key, "archived") == 0
-    titles = {found["title"] for found in daemon.request("GET", f"{BASE}/jobs?pageSize=100", key)[1]["data"]}
-    assert len(titles) == 1, "one file after the other, never two at a time"
-    assert sorted(path.name.partition("-")[2] for path in deliveries(folder)) == [
-        "dropped.csv",
-        "left.csv",
-        "right.csv",
-    ]
-    serves(daemon)
 
 
 LIMITED = 'echo "$1" > "/proc/sys/user/$0" && shift && exec "$@"'

@@ -30,11 +30,6 @@ class Runner:
         steps, why = self._shortened(seed, steps, why)
         return f"seed {seed}, steps:\n{pformat(steps, width=120)}\n\n{why}"
 
-    def finds(self, seed: int) -> str | None:
-        """Return what the schedule of the seed finds broken; None also where the simulation itself failed."""
-        why = self.attempt(seed, Generator(seed).steps())
-        return None if why is None or why.startswith("Traceback") else why
-
     def attempt(self, seed: int, steps: list[Step]) -> str | None:
         """Carry out these steps. Return what is broken, or the traceback of a fault of the simulation itself."""
         try:

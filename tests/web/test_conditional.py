@@ -189,13 +189,3 @@ async def test_of_64_clients_that_race_with_one_version_exactly_one_wins_each_ro
         assert (now.raw, now.headers["ETag"]) == (won[0].raw, tag)
     history = (await api.get(path + "/history")).json
     assert history["paging"]["total"] == 5
-
-
-async def test_of_64_clients_that_create_only_exactly_one_does(api: ApiClient) -> None:
-    tries = [
-        api.put("/jobs", api.body(referenceId="R", title=f"By {n}"), headers={"If-None-Match": "*"})
-        for n in range(64)
-    ]
-    answers = await asyncio.gather(*tries)
-    assert sorted(answer.status for answer in answers) == [201] + [412] * 63
-    assert (await api.get("/jobs")).json["paging"]["total"] == 1

@@ -1,7 +1,6 @@
 """The log is folded into the file beside the writer, and stays short for as long as somebody writes."""
 
 import asyncio
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,26 +64,6 @@ async def test_the_log_stays_short_under_writes_and_reads_without_a_pause(store:
         await keep_writing(store, WRITES)
         done = True
     assert log_of(store) < SHORT
-
-
-async def test_it_is_the_thread_that_copies_most(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    copied = {"syncd-checkpoint": 0, "syncd-writer": 0}
-    real, before = session._checkpoint, 0
-
-    def counted(session: Session) -> int:
-        nonlocal before
-        pages = real(session)
-        copied[threading.current_thread().name] += max(0, pages - before)
-        before = pages
-        return pages
-
-    monkeypatch.setattr(session, "_checkpoint", counted)
-    await keep_writing(store, 1_600)
-    for _ in range(20):  # on a busy machine the thread may have copied all that there was
-        if copied["syncd-writer"]:
-            break
-        await keep_writing(store, 800)
-    assert copied["syncd-checkpoint"] > copied["syncd-writer"] > 0
 
 
 async def test_a_thread_that_cannot_fold_disturbs_no_write(

@@ -12,14 +12,13 @@ from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from syncd.domain import Employer
 from syncd.errors import StoreError
-from syncd.store import Store, employers, jobs, schema
-from syncd.store.sqlite import SqliteDatabase, search_index
+from syncd.store import Store, employers, jobs
+from syncd.store.sqlite import search_index
 from tests.amounts import some
 from tests.store.board import Board, OpenStore, ask, index_all, plainly
 
@@ -158,37 +157,6 @@ def test_a_step_that_took_in_all_there_was_does_not_ask_for_another(board: Board
     assert not store.read(search_index.lacks_jobs)
 
 
-def with_first_schema(path: Path, source: Path) -> None:
-    """Make a store as the first version left it, with the jobs of ``source``."""
-    database = SqliteDatabase(path)
-    with database.migration() as connection:
-        schema.upgrade(connection, "0001")
-    session = database.writer()
-    session.execute("ATTACH ? AS source", (str(source),))
-    for table in ("employer", "job", "job_total", "counter"):
-        session.execute(f"INSERT INTO {table} SELECT * FROM source.{table}")
-    session.close()
-
-
-def test_a_store_of_the_first_schema_is_brought_up_with_its_jobs(
-    board: Board, path: Path, tmp_path: Path
-) -> None:
-    baker, miller = (board.create(title=title, reference_id=title) for title in ("Baker", "Miller"))
-    with_first_schema(tmp_path / "old.db", path)
-    with Store.open(f"sqlite:///{tmp_path}/old.db", timezone=ZoneInfo("UTC")) as old:
-        assert old.read(schema.version) == schema.HEAD
-        assert old.read(lambda tx: jobs.by_ids(tx, [baker.id, miller.id])) == {1: baker, 2: miller}
-        assert found(old, board.employer, "bak") == [baker.id]
-        index_all(old)
-        other = type(board)(old, board.employer)
-        other.update(baker, title="Brewer")
-        other.delete(miller)
-        for _ in range(2):
-            terms = ("brewer", "bak", "mill")  # its referenceId still is Baker
-            assert [found(old, board.employer, q) for q in terms] == [[baker.id], [baker.id], []]
-            index_all(old)
-
-
 _BUSY = """
 import random, sys, threading
 from zoneinfo import ZoneInfo
@@ -251,22 +219,6 @@ def segments(path: Path) -> int:
     """Return the number of parts of the index: each search looks at each of them."""
     [(count,)] = run(path, "SELECT count(DISTINCT segid) FROM job_search_idx")
     return int(count)
-
-
-def test_the_parts_of_the_index_are_merged_after_its_steps_and_never_within_them(
-    board: Board, path: Path
-) -> None:
-    """SQLite would merge in the middle of a write, for which all others wait, and for long."""
-    index_all(board.store)
-    for number in range(15):
-        board.create(title=f"Baker {number}")
-        assert not board.store.write(search_index.add)
-    assert segments(path) == 15
-    board.create(title="Miller")
-    index_all(board.store)
-    assert segments(path) < 5
-    assert len(found(board.store, board.employer, "baker")) == 15
-    assert found(board.store, board.employer, "miller")
 
 
 def test_the_index_has_few_parts_also_where_jobs_are_renamed_again_and_again(
@@ -352,30 +304,6 @@ def test_searches_go_on_beside_a_damaged_index_and_it_is_made_again_at_the_next_
     assert store.give_up_index() is None
     hide(path, bakers[0])
     assert found(store, employer, "baker") == bakers[1:]
-
-
-@pytest.mark.parametrize("table", sorted(search_index.TABLES - {"job_search"}))
-def test_an_index_whose_pages_on_disk_are_noise_is_made_again(
-    board: Board, path: Path, open_store: OpenStore, table: str
-) -> None:
-    bakers, _ = fill(board)
-    board.store.close()
-    overwrite(path, table)
-    for _ in range(3):  # at a start, by a search, or by a step the damage shows
-        store = open_store()
-        assert found(store, board.employer, "baker") == bakers
-        index_all(store)
-        store.give_up_index()
-        store.close()
-    store = open_store()
-    index_all(store)
-    hide(path, bakers[0])
-    assert found(store, board.employer, "baker") == bakers[1:]
-    store.close()
-    run(path, "PRAGMA wal_checkpoint(TRUNCATE)")
-    with closing(sqlite3.connect(path)) as other:
-        other.execute("VACUUM")
-        assert other.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
 def test_damage_of_the_jobs_themselves_is_not_taken_for_the_indexs(

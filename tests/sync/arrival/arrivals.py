@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -13,7 +11,6 @@ from syncd.store import runs
 from syncd.sync.arrival import ArrivalContext, Worker
 from syncd.sync.drop_file import DropFile
 from syncd.sync.run import Feed, Host, Importer, RejectsWriter
-from tests.stores import store_url
 from tests.sync.board import Board, FakeHost
 
 WORKER_PROGRAM = Path(__file__).with_name("worker_program.py")
@@ -133,9 +130,3 @@ def claims(feed: Feed) -> list[str]:
 def partly_rejected() -> list[object]:
     """Return a row that is valid and one that is rejected."""
     return [Board.row("a"), Board.row("b", title=None)]
-
-
-def run_worker_program(folder: Path, step: str) -> subprocess.CompletedProcess[str]:
-    """Run worker_program.py to its end."""
-    command = [sys.executable, str(WORKER_PROGRAM), store_url(f"{folder}/syncd.db"), str(folder), step]
-    return subprocess.run(command, capture_output=True, text=True, check=False)

@@ -198,16 +198,6 @@ def test_a_report_that_cannot_be_written_does_not_hold_up_the_feed(
     assert (feed.folder / "done" / "1-jobs.json").exists()
 
 
-def test_an_interrupted_import_has_not_died(arrival: Arrival) -> None:
-    feed, file = arrival.feed(), arrival.board.file([arrival.row("a")], "more.json").path
-    faulty = FaultyImporter(arrival.board.importer, *[KeyboardInterrupt()] * 5)
-    for _ in range(5):
-        with pytest.raises(KeyboardInterrupt):
-            arrival.restart(faulty).import_file(feed, file)
-    arrival.restart().import_file(feed, file)
-    assert {run.state.value for run in arrival.runs()} <= {"succeeded", "superseded", "unchanged"}
-
-
 def full(patch: pytest.MonkeyPatch) -> None:
     """Let the scratch file of a run be full after a few pages."""
     patch.setattr(stage, "_SETTINGS", "PRAGMA page_size = 512; PRAGMA max_page_count = 14;")

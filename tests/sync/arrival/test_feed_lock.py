@@ -23,7 +23,7 @@ from syncd.sync.run import Feed
 from syncd.sync.run.approval import NotHeld
 from tests.clock import ZONE
 from tests.stores import sqlite_only, store_url
-from tests.sync.arrival.arrivals import Arrival, Died, claims, names
+from tests.sync.arrival.arrivals import Arrival, claims, names
 from tests.sync.board import Board, FakeHost
 
 #: A program that locks each path of its arguments, says so, and ends with its standard input.
@@ -131,21 +131,6 @@ def test_what_a_partner_locks_in_the_folder_of_a_feed_does_not_matter(arrival: A
         assert names(feed.folder / "done")[0] == "1-jobs.json"
         assert claims(feed) == []
     assert {log["event"] for log in logs} == {"feed.claimed", "feed.reconciled"}
-
-
-def test_a_partner_s_lock_does_not_keep_a_file_from_being_continued_after_a_death(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    path = arrival.drop(feed, [arrival.row("a")])
-    with open(path, "rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        arrival.restart_dying("run")
-        with pytest.raises(Died):
-            arrival.run_files()
-        arrival.restart()
-        with capture_logs() as logs:
-            arrival.run_files()
-        assert (arrival.states(), claims(feed)) == (["succeeded"], [])
-    assert "feed.file_lost" not in [log["event"] for log in logs]
 
 
 def test_a_file_whose_folder_is_taken_away_during_the_filing_is_not_lost(arrival: Arrival) -> None:

@@ -378,21 +378,6 @@ def test_a_new_marker_stays_whose_time_is_before_that_of_the_claim(make_inbox: C
 # -- claiming ---------------------------------------------------------------------------------------
 
 
-def test_a_claim_moves_the_file_and_keeps_it_open(inbox: Inbox, clock: MonotonicClock) -> None:
-    drop(inbox, content=b"<jobs>1</jobs>")
-    claimed = claim(inbox, clock)
-    assert [p.name for p in (inbox.folder / ".claimed").glob("*-*")] == [claimed.entry]
-    assert claimed.entry[8:] == "-jobs.xml"
-    assert (claimed.name, claimed.signature.size, claimed.path.read_bytes()) == (
-        "jobs.xml",
-        14,
-        b"<jobs>1</jobs>",
-    )
-    assert not (inbox.folder / "jobs.xml").exists()
-    claimed.close()
-    assert [orphan.name for orphan in orphans(inbox)] == ["jobs.xml"]
-
-
 def test_a_file_that_replaced_another_after_the_scan_has_to_settle_first(
     inbox: Inbox, clock: MonotonicClock
 ) -> None:
@@ -462,17 +447,6 @@ def test_tidy_removes_only_what_dead_processes_left(inbox: Inbox, clock: Monoton
 
 
 # -- names ------------------------------------------------------------------------------------------
-
-
-def test_a_file_whose_name_is_not_utf_8_is_claimed_and_filed(inbox: Inbox, clock: MonotonicClock) -> None:
-    (inbox.folder / os.fsdecode(b"caf\xe9 %41\n.xml")).write_bytes(b"x")
-    claimed = claim(inbox, clock)
-    assert claimed.name == "caf%E9 %41\n.xml"
-    claimed.close()
-    [orphan] = orphans(inbox)
-    filed = file_away(inbox, orphan, 7)
-    assert os.fsencode(filed.name) == b"7-caf%E9 %41\n.xml"
-    assert filed.read_bytes() == b"x"
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,10 @@
 
 import errno
 import json
-from typing import Any
 
 import pytest
 
 from syncd.domain import RunState
-from syncd.sync.drop_file import DropFile
 from tests.sync.arrival.arrivals import Arrival, Died, FaultyImporter, claims, names
 
 PAGE = b"<!doctype html><html><body>Please log in</body></html>"
@@ -36,15 +34,6 @@ def test_the_files_of_a_feed_are_run_the_oldest_first_each_as_a_run_of_its_own(
     ]
     assert arrival.board.job("r0").title == "Baker"
     assert {"1-z.json", "2-a.json", "3-b.json", "1-z.json.report.html"} <= set(names(feed.folder / "done"))
-
-
-def test_a_broken_file_among_others_is_mended_by_the_next(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    for number, content in enumerate([[arrival.row("a")], PAGE, [arrival.row("a", title="Baker")]]):
-        arrival.drop(feed, content, f"{number}.json", number)
-    arrival.run_files()
-    assert ended(arrival) == {"0.json": "succeeded", "1.json": "failed", "2.json": "succeeded"}
-    assert arrival.board.job("a").title == "Baker"
 
 
 def _held(arrival: Arrival) -> None:
@@ -76,18 +65,6 @@ def test_a_held_run_is_superseded_by_a_later_file_that_carries_the_whole_feed_an
     arrival.run_files()
     assert (ended(arrival)["later.json"], ended(arrival)["held.json"]) == (state, held)
     assert arrival.board.importer.reject(2).state is RunState.REJECTED if held == "held" else True
-
-
-@pytest.mark.parametrize("name", ["~$jobs.xlsx", "desktop.ini", "Thumbs.db"])
-def test_a_file_that_an_office_program_leaves_behind_is_no_run_and_supersedes_none(
-    arrival: Arrival, name: str
-) -> None:
-    _held(arrival)
-    feed = arrival.feeds["acme"]
-    arrival.drop(feed, b"\x08Jane Roe", name)
-    assert arrival.run_files()[2:] == []
-    assert ended(arrival) == {"first.json": "succeeded", "held.json": "held"}
-    assert name in names(feed.folder)
 
 
 def test_a_held_run_of_a_delta_feed_keeps_its_place(arrival: Arrival) -> None:
@@ -134,27 +111,6 @@ def test_many_waiting_files_need_no_more_open_files(arrival: Arrival) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     assert arrival.board.job("r1").title == "219"
     assert claims(feed) == []
-
-
-def test_waiting_files_are_not_compared_each_with_all_others(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """10,000 files took a minute for each step of their feed."""
-    compared = 0
-    same_file: Any = DropFile.__eq__
-
-    def same(self: Any, other: object) -> bool:
-        nonlocal compared
-        compared += 1
-        return bool(same_file(self, other))
-
-    monkeypatch.setattr(DropFile, "__eq__", same)
-    feed, number = arrival.feed(), 100
-    for n in range(number):
-        arrival.drop(feed, [arrival.row("r1", title=str(n))], f"{n}.json", n)
-    arrival.run_files()
-    assert arrival.board.job("r1").title == str(number - 1)
-    assert compared < 5 * number
 
 
 # -- imports ----------------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ from structlog.testing import capture_logs
 
 from syncd.domain import Run, RunState
 from syncd.sync import files
-from syncd.sync.arrival.inbox import Inbox, Scan
 from syncd.sync.drop_file import DropFile
 from syncd.sync.run import Feed, approval
 from tests.amounts import some
@@ -167,21 +166,6 @@ def test_nothing_is_replaced_on_a_file_system_that_cannot_exclude_it(
     assert filed(feed, "done", 1) == ["1.3-jobs.json", ".rejected.json", ".report.html", ".report.json"]
 
 
-@pytest.mark.parametrize("kind", ["link", "FIFO", "folder"])
-def test_what_has_the_name_of_a_report_in_failed_stays(
-    arrival: Arrival, private_file: Path, kind: str
-) -> None:
-    feed = arrival.feed()
-    arrival.worker.tick()
-    before = put_thing(feed.folder / "failed" / "1-jobs.json.report.json", kind, private_file)
-    arrival.drop(feed, b'[{"referenceId": "a"')
-    [run] = arrival.run_files()
-    assert run.state is RunState.FAILED
-    assert state_of(feed.folder / "failed" / "1-jobs.json.report.json") == before
-    assert filed(feed, "failed", 1) == ["1.2-jobs.json", ".report.html", ".report.json"]
-    assert private_file.read_bytes() == b"private"
-
-
 @pytest.mark.parametrize("suffix", REPORTS)
 def test_a_link_that_replaces_a_report_after_a_process_died_is_not_followed(
     arrival: Arrival, private_file: Path, suffix: str
@@ -308,28 +292,6 @@ def test_nothing_in_the_folder_of_claimed_files_stops_the_feed(
         assert unexpected == [".claimed/0123abcd-jobs.json"]
 
 
-def test_a_fifo_that_replaces_a_file_between_the_scan_and_the_claim_is_not_read(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    feed = arrival.feed()
-    path = arrival.drop(feed, [arrival.row("a")])
-    arrival.worker.tick()
-    arrival.monotonic.now += 61
-    scan = Inbox.scan
-
-    def scan_and_exchange(inbox: Inbox) -> Scan:
-        found = scan(inbox)
-        path.unlink()
-        os.mkfifo(path)
-        return found
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Inbox, "scan", scan_and_exchange)
-        assert arrival.worker.tick() == []
-    arrival.drop(feed, [arrival.row("a")], "good.json")
-    assert [run.file for run in arrival.run_files()] == ["good.json"]
-
-
 # -- markers ----------------------------------------------------------------------------------------
 
 
@@ -348,27 +310,6 @@ def test_only_a_file_is_a_marker(arrival: Arrival, private_file: Path, kind: str
     arrival.drop(feed, b"", "other.json.done")
     arrival.drop(feed, [arrival.row("a")], "other.json")
     assert [run.file for run in arrival.run_files()] == ["other.json"]
-    assert arrival.worker.waiting is None
-
-
-def test_a_marker_that_becomes_a_folder_during_the_claim_does_not_stop_the_feed(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    feed = arrival.feed('marker = ".done"')
-    arrival.drop(feed, b"", "jobs.json.done")
-    arrival.drop(feed, [arrival.row("a")])
-    opened = DropFile.opened
-
-    def exchange(*arguments: Any) -> DropFile | None:
-        marker = feed.folder / "jobs.json.done"
-        if marker.is_file():
-            marker.unlink()
-            marker.mkdir()
-        return opened(*arguments)
-
-    monkeypatch.setattr(DropFile, "opened", exchange)
-    [run] = arrival.run_files()
-    assert run.state is RunState.SUCCEEDED
     assert arrival.worker.waiting is None
 
 
@@ -461,7 +402,7 @@ def run_worker_on_mount(arrival: Arrival, mount: Path, rows: list[Any]) -> Any:
     arrival.board.store.close()
     folder = arrival.board.folder
     url = store_url(folder / "syncd.db")
-    done = run_on_mount(mount, WORKER_PROGRAM, url, folder, "never", json.dumps(rows))
+    done = run_on_mount(mount, WORKER_PROGRAM, url, folder, json.dumps(rows))
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

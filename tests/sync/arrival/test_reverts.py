@@ -1,12 +1,11 @@
 """Reverts and pauses, with the worker: what was cut off is continued, and nothing is done beside a run of the feed."""
 
-import threading
 from dataclasses import replace
 
 import pytest
 
 from syncd.domain import Policy, Run, RunState, Threshold
-from syncd.store import Store, feeds, runs
+from syncd.store import Store, feeds
 from syncd.sync.arrival import ArrivalContext, revert
 from syncd.sync.arrival.decisions import FeedPaused
 from syncd.sync.run import Feed, RevertPlan, begin_revert, reverting
@@ -123,22 +122,6 @@ def test_a_revert_that_is_interrupted_has_not_died(arrival: Arrival, monkeypatch
                 revert(ctx, drop, 2, LENIENT)
     assert [(run.id, run.state, run.attempt) for run in arrival.worker.tick()] == [(3, "succeeded", 6)]
     assert titles(arrival) == {"Cook"}
-
-
-def test_a_revert_waits_for_the_run_of_another_process(arrival: Arrival) -> None:
-    feed, store = two_runs(arrival), arrival.board.store
-    ctx = ArrivalContext(store, arrival.board.importer, FakeHost(sleep=lambda seconds: waited.set()))
-    waited, ended = threading.Event(), list[Run | RevertPlan]()
-    drop = arrival.board.folder / "drop"
-    with store.feed_lock(feed.name) as mine:
-        assert mine
-        thread = threading.Thread(target=lambda: ended.append(revert(ctx, drop, 2, LENIENT)))
-        thread.start()
-        assert waited.wait(10)
-        assert store.read(runs.newest)[0].id == 2
-    thread.join(10)
-    assert titles(arrival) == {"Cook"}
-    assert [run.state for run in ended if isinstance(run, Run)] == ["succeeded"]
 
 
 def test_what_a_person_agreed_to_is_looked_at_again_under_the_lock(arrival: Arrival) -> None:

@@ -4,9 +4,7 @@
 import errno
 import json
 import os
-import signal
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -14,14 +12,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from syncd.domain import Run, RunState
-from syncd.errors import FeedError, NotFound, StoreBusy
-from syncd.store import Store, runs
-from syncd.sync.arrival import ArrivalContext, Worker, run_file
+from syncd.errors import NotFound, StoreBusy
+from syncd.store import runs
 from syncd.sync.drop_file import DropFile
 from syncd.sync.run import Feed, RejectsWriter, Stopped
-from tests.amounts import some
-from tests.clock import ZONE
-from tests.stores import store_url
 from tests.sync.arrival.arrivals import (
     Arrival,
     Died,
@@ -29,9 +23,8 @@ from tests.sync.arrival.arrivals import (
     claims,
     names,
     partly_rejected,
-    run_worker_program,
 )
-from tests.sync.board import FakeHost, not_none
+from tests.sync.board import not_none
 from tests.sync.board import report as report_of
 
 STEPS = ["claimed", "begun", "run", "reported", "filed"]
@@ -80,21 +73,6 @@ def test_a_file_is_not_run_before_it_has_settled(arrival: Arrival) -> None:
     arrival.monotonic.now += 0.1
     assert len(arrival.worker.tick()) == 1
     assert arrival.worker.due() is None
-
-
-def test_corrected_rows_of_the_file_of_rejected_records_archive_nothing(arrival: Arrival) -> None:
-    feed = arrival.feed_with(
-        [*partly_rejected(), arrival.row("c")], "max_rejected = { percent = 100, rows = 5 }"
-    )
-    [run] = arrival.run_files()
-    assert run.state is RunState.PARTIAL
-    rejected = feed.folder / "done" / "1-jobs.json.rejected.json"
-    [record] = json.loads(rejected.read_bytes())
-    assert record["syncd_errors"].startswith("/title required")
-    arrival.drop(feed, rejected.read_bytes().replace(b'"title":null', b'"title":"Baker"'))
-    [run] = arrival.run_files()
-    assert (run.counts.created, run.counts.archived, run.state) == (1, 0, RunState.SUCCEEDED)
-    assert arrival.board.statuses() == dict.fromkeys("abc", "active")
 
 
 CATEGORIES = """
@@ -237,26 +215,6 @@ def test_a_feed_waits_while_a_fault_lasts_and_the_attempts_do_not_count(arrival:
     assert arrival.worker.waiting is None
 
 
-def test_a_file_that_a_full_disk_keeps_from_moving_is_moved_later(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    feed = arrival.feed_with([arrival.row("a")])
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(run_file, "written_reports", full)
-        arrival.run_files()
-    assert arrival.states() == ["succeeded"]
-    assert "No space left" in arrival.worker.degraded["acme"]
-    arrival.monotonic.now += 60
-    arrival.worker.tick()
-    assert names(feed.folder / "done")[0] == "1-jobs.json"
-    assert arrival.states() == ["succeeded"]
-    assert arrival.worker.degraded == {}
-
-
 def on_folder(name: str) -> Callable[..., bool]:
     return lambda fd: os.readlink(f"/proc/self/fd/{fd}").endswith(name)
 
@@ -299,20 +257,6 @@ def test_a_file_is_run_once_and_filed_though_a_call_fails(
     assert "feed.file_lost" not in [entry["event"] for entry in logs]
 
 
-def test_a_file_that_changes_while_it_is_read_is_read_again_when_it_is_still(arrival: Arrival) -> None:
-    arrival.feed_with([arrival.row("a")])
-    changed = FeedError("file_changed", "jobs.json was written to")
-    importer = FaultyImporter(arrival.board.importer, *[changed] * 5)
-    arrival.restart(importer)
-    assert arrival.run_files() == []
-    for _ in range(20):
-        arrival.monotonic.now += 60
-        if arrival.worker.tick():
-            break
-    [run] = arrival.runs()  # five starts, which do not count as attempts
-    assert (run.state, run.attempt, importer.calls) == (RunState.SUCCEEDED, 1, 6)
-
-
 def test_a_run_whose_claimed_file_is_gone_fails(arrival: Arrival) -> None:
     feed = arrival.feed_with([arrival.row("a")])
     arrival.restart(FaultyImporter(arrival.board.importer, OSError(errno.EIO, "disk")))
@@ -346,43 +290,6 @@ def test_a_process_that_dies_after_any_step_does_not_change_the_end(arrival: Arr
         "1-jobs.json.report.json",
     ]
     assert claims(feed) == []
-
-
-@pytest.mark.parametrize("step", some(["begun", "reported"], 1))
-def test_a_process_that_is_killed_after_a_step_does_not_change_the_end(arrival: Arrival, step: str) -> None:
-    feed = arrival.feed()
-    path = arrival.drop(feed, [arrival.row("a")])
-    arrival.board.store.close()
-    killed = run_worker_program(arrival.board.folder, step)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert not path.exists()
-    done = run_worker_program(arrival.board.folder, "never")
-    assert done.returncode == 0, done.stderr
-    assert names(feed.folder / "done")[0] == "1-jobs.json"
-    assert claims(feed) == []
-    with Store.open(store_url(f"{arrival.board.folder}/syncd.db"), timezone=ZONE) as store:
-        [run] = store.read(lambda tx: list(runs.newest(tx)))
-    assert (run.state, run.counts.created) == (RunState.SUCCEEDED, 1)
-
-
-def test_a_run_that_was_cut_off_is_continued_under_its_number_before_newer_files(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    arrival.drop(feed, [arrival.row("a")], "old.json", 10)
-
-    class DiesWhileApplying:
-        def run(self, feed: Feed, source: DropFile, run: Run, rejects: RejectsWriter | None) -> Run:
-            arrival.board.store.write(lambda tx: runs.save(tx, replace(run, state=RunState.APPLYING)))
-            raise Died
-
-    arrival.restart(DiesWhileApplying())
-    with pytest.raises(Died):
-        arrival.run_files()
-    arrival.drop(feed, [arrival.row("b")], "new.json", 20)
-    arrival.restart()
-    assert [(run.id, run.attempt, run.file) for run in arrival.run_files()] == [
-        (1, 2, "old.json"),
-        (2, 1, "new.json"),
-    ]
 
 
 def test_a_file_at_which_three_attempts_died_at_the_same_place_fails(arrival: Arrival) -> None:
@@ -447,23 +354,6 @@ def test_a_worker_that_has_to_stop_does_not_begin_another_file(arrival: Arrival)
 # -- two processes, and imports ----------------------------------------------------------------------
 
 
-def test_one_of_two_workers_on_one_folder_runs_the_file(arrival: Arrival) -> None:
-    arrival.feed_with([arrival.row("a")])
-    ended: list[Run] = []
-
-    def run_second(step: str) -> None:
-        if step == "begun":
-            ended.extend(second.tick())
-
-    first, second = arrival.restart(step=run_second), arrival.restart()
-    first.tick()
-    second.tick()
-    arrival.monotonic.now += 2
-    assert len(first.tick()) == 1
-    assert ended == []
-    assert arrival.states() == ["succeeded"]
-
-
 def test_an_import_runs_and_files_a_copy_of_the_file(arrival: Arrival) -> None:
     feed = arrival.feed()
     path = arrival.board.folder / "mine.json"
@@ -472,26 +362,6 @@ def test_an_import_runs_and_files_a_copy_of_the_file(arrival: Arrival) -> None:
     assert (run.state, run.file) == (RunState.SUCCEEDED, "mine.json")
     assert path.exists()
     assert names(feed.folder / "done")[0] == "1-mine.json"
-
-
-def test_an_import_waits_while_another_process_runs_the_feed(arrival: Arrival) -> None:
-    feed = arrival.feed()
-    path = arrival.board.folder / "mine.json"
-    path.write_text(json.dumps([arrival.row("a")]))
-    arrival.worker.tick()
-    slept: list[float] = []
-    with ExitStack() as lock:
-        other = ArrivalContext(arrival.board.store, arrival.board.importer)
-        assert lock.enter_context(other.feed_lock(feed))
-
-        def release_at_the_third(seconds: float) -> None:
-            slept.append(seconds)
-            if len(slept) == 3:
-                lock.close()
-
-        ctx = ArrivalContext(other.store, other.importer, FakeHost(sleep=release_at_the_third))
-        assert Worker(ctx, {}).import_file(feed, path).state is RunState.SUCCEEDED
-    assert len(slept) == 3
 
 
 # -- after a run ------------------------------------------------------------------------------------
@@ -513,14 +383,6 @@ def test_old_files_are_removed_but_not_those_of_a_held_run_or_without_a_run(arri
     left = names(feed.folder / "done")
     assert not [name for name in left if name.startswith("1-jobs")]
     assert {"2-jobs.json", "2-jobs.json.report.html", "1-mine.txt", "77-jobs.json", "notes.txt"} <= set(left)
-
-
-def test_feeds_can_be_replaced_between_ticks(arrival: Arrival) -> None:
-    arrival.drop(arrival.feed(name="a"), [arrival.row("a")])
-    arrival.worker.tick()
-    feed = arrival.feed_with([arrival.row("b")], 'settle = "1s"', name="b")
-    arrival.worker.change_feeds({"b": feed})
-    assert [run.feed for run in arrival.run_files(wait=1)] == ["b"]
 
 
 def test_a_held_run_is_not_approved_before_its_file_is_in_done(arrival: Arrival) -> None:

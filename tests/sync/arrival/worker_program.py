@@ -1,14 +1,11 @@
-"""A program: a worker runs the files of the feed ``acme``, and dies by SIGKILL after a step.
+"""A program: a worker runs the files of the feed ``acme``.
 
-    worker_program.py URL FOLDER STEP [CONTENT]
+    worker_program.py URL FOLDER CONTENT
 
-URL is the address of a store with the employer Acme Ltd. FOLDER has the drop folder. STEP is a step of a run, or ``never``.
-CONTENT is dropped first. At the end the states of the runs, the names of what is left, and the reasons why the feed or the
-service waits are printed as JSON."""
+URL is the address of a store with the employer Acme Ltd. FOLDER has the drop folder. CONTENT is dropped first. At the end the
+states of the runs, the names of what is left, and the reasons why the feed or the service waits are printed as JSON."""
 
 import json
-import os
-import signal
 import sys
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -20,31 +17,24 @@ from syncd.sync.arrival import ArrivalContext, Worker
 from syncd.sync.run import Feed, Host, Importer, RunContext
 
 
-class DyingHost(Host):
-    """Kills the process after the step ``last``."""
+class SteppedHost(Host):
+    """Its time is ``now``."""
 
-    def __init__(self, last: str) -> None:
-        super().__init__()
-        self.last, self.now = last, 0.0
+    now = 0.0
 
     def monotonic(self) -> float:
         return self.now
 
-    def step(self, name: str) -> None:
-        if name == self.last:
-            os.kill(os.getpid(), signal.SIGKILL)
 
-
-def main(url: str, folder: Path, step: str, content: str | None = None) -> None:
-    host, catalogue = DyingHost(step), Catalogue.default()
+def main(url: str, folder: Path, content: str) -> None:
+    host, catalogue = SteppedHost(), Catalogue.default()
     with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
         employer = store.read(lambda tx: employers.find(tx, "Acme Ltd."))
         feed_id = store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id))
         config = parse_feed("acme", 'employer = "Acme Ltd."', catalogue, FeedDefaults())
         feed = Feed(feed_id, config, employer, folder / "drop" / "acme")
-        if content is not None:
-            feed.folder.mkdir(parents=True, exist_ok=True)
-            (feed.folder / "jobs.json").write_text(content)
+        feed.folder.mkdir(parents=True, exist_ok=True)
+        (feed.folder / "jobs.json").write_text(content)
         importer = Importer(RunContext(store, catalogue))
         worker = Worker(ArrivalContext(store, importer, host), {"acme": feed})
         states = []

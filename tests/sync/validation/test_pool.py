@@ -1,6 +1,5 @@
 """Worker processes validate the records of a large file. A run has the same result with them as without them."""
 
-import gc
 import gzip
 import json
 import os
@@ -10,7 +9,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from multiprocessing import Pipe
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -168,16 +166,6 @@ def test_a_run_has_the_same_result_with_a_worker_process(
     assert workers.all_ended()
 
 
-@pytest.mark.parametrize("form", some(FORMATS, 2))
-def test_a_batch_is_limited_in_bytes_too(
-    board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch, form: str
-) -> None:
-    monkeypatch.setattr(pool, "MAX_RECORDS", 10_000)
-    monkeypatch.setattr(pool, "MAX_BYTES", 10_000)
-    run_file(board, FORMATS[form](mixed_rows(board)), 1)
-    assert workers.batches > 5
-
-
 def test_the_next_file_with_known_records_has_the_same_result(
     board: Board, other: Board, workers: WorkerProcesses
 ) -> None:
@@ -237,30 +225,6 @@ def test_a_malformed_file_fails_with_the_same_place(
     assert run.state == "failed"
     assert "line" in not_none(run.reason)
     assert workers.started, "the file may be read anew, or have failed, before the first answer"
-
-
-def test_a_worker_process_knows_the_entities_of_the_file(
-    board: Board, other: Board, workers: WorkerProcesses
-) -> None:
-    rows = mixed_rows(board)
-    for row in rows:
-        row["title"] = row["title"].replace("é", "CHEF")
-    content = as_xml(rows).replace(b"CHEF", b"&eacute;&#233;")
-    assert_same_result(board, other, content)
-    assert "éé" in board.job("r1").title
-    assert workers.batches
-
-
-@pytest.mark.parametrize("comment", some([900_000, 400_000], 1))
-def test_a_first_record_that_ends_far_behind_the_start_has_the_same_result(
-    board: Board, other: Board, workers: WorkerProcesses, comment: int
-) -> None:
-    rows = mixed_rows(board)
-    rows[0]["description"] = "x" * 400_000
-    content = as_xml(rows).replace(b"<job>", b"<!--%b--><job>" % (b"y" * comment), 1)
-    run = assert_same_result(board, other, content)
-    assert run.counts.created > 800
-    assert bool(workers.batches) == (comment < 600_000)  # a worker process gets the first megabyte
 
 
 def test_a_mapping_that_reads_outside_the_records_is_validated_in_this_process(
@@ -352,25 +316,6 @@ def test_a_worker_process_that_does_not_start_does_not_change_the_result(
     with capture_logs() as logs:
         assert_same_result(board, other, as_xml(mixed_rows(board)))
     assert sync_events(logs) == ["sync.helper_lost"]
-
-
-def test_a_message_to_a_worker_process_that_ended_leaves_nothing_that_cannot_be_freed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Python 3.13 and newer report it; older ones keep silent."""
-    refused: list[Any] = []
-    monkeypatch.setattr(sys, "unraisablehook", refused.append)
-    ours, theirs = Pipe()
-    theirs.close()
-    kept: list[object] = []
-    with closing(ours):
-        try:
-            pool._Worker(cast("Any", None), ours).send("a batch")
-        except BrokenPipeError as error:
-            kept.extend((error, kept))  # a cycle, as of a Future and the frames that asked for its result
-    del kept
-    gc.collect()
-    assert refused == []
 
 
 def test_a_worker_process_runs_nothing_that_lies_in_the_current_folder(
