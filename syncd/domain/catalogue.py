@@ -12,7 +12,7 @@ from functools import cached_property
 from hashlib import blake2b
 
 from syncd.domain.job_fields import INT32_MAX
-from syncd.domain.text import name_key
+from syncd.domain.text import MAX_NAME_CHARACTERS, name_key, near_names
 from syncd.errors import ConfigError
 from syncd.shipped_data import ShippedEntry, catalogue_entries
 
@@ -40,6 +40,15 @@ SHOWN_MEMBERS: Mapping[str, tuple[str, ...]] = {
     "routing_types": ("name",),
 }
 _SHIPPED = catalogue_entries()
+#: The ratios by which a text and the name of an entry, or a phrase of it and any name, have to be alike.
+_LEAST_ALIKE, _LEAST_ALIKE_PHRASE = 0.82, 0.93
+#: The most words of an unknown text that are looked at, and of a phrase.
+_MAX_WORDS, _MAX_PHRASE = 8, 4
+#: Names of entries that say little as a part of a longer name ("Support Services", "Waste Management").
+_VAGUE_WORDS = frozenset(
+    "general other others autre autres divers support office bureau operations people direction gestion management leadership"
+    " executive community communautaire culture energy business gas store auto administration admin technology".split()
+)
 Entries = Mapping[int, CatalogueEntry]
 #: The parts of the digest of the catalogues: it never changes, and neither do the names of these.
 Entry = namedtuple("Entry", "id name retired")
@@ -59,6 +68,15 @@ class Catalogue:
     def _by_name(self) -> Mapping[str, Mapping[str, int]]:
         """Return catalogue → key of a name → id."""
         return {name: _names(self.entries(name), shipped) for name, shipped in _SHIPPED.items()}
+
+    @cached_property
+    def _alike(self) -> Mapping[tuple[str, str, int], list[str]]:
+        """Return the keys of names by catalogue, first letter and number of words."""
+        alike: dict[tuple[str, str, int], list[str]] = {}
+        for name, ids in self._by_name.items():
+            for key in ids:
+                alike.setdefault((name, key[0], key.count(" ")), []).append(key)
+        return alike
 
     @classmethod
     def default(cls) -> Catalogue:
@@ -110,6 +128,30 @@ class Catalogue:
         if entry_id is None and ("&" in text or bare != key):
             return names.get(f"& {bare}")
         return entry_id
+
+    def likely(self, name: str, text: str) -> str | None:
+        """Return the name of the entry for which an unknown ``text`` is likely meant: of that whose name it misspells, else of
+        the only one to which its longest known phrase belongs. None: there is none, or there are several."""
+        entries, ids = self.entries(name), self._by_name[name]
+        live = (entry.name for entry in entries.values() if not entry.retired)
+        if near := near_names(text, live, least=_LEAST_ALIKE):
+            return near[0]
+        words = name_key(text[:MAX_NAME_CHARACTERS]).split()[:_MAX_WORDS]
+        for length in range(min(len(words), _MAX_PHRASE), 0, -1):
+            phrases = (" ".join(words[at : at + length]) for at in range(len(words) - length + 1))
+            known = {self._spelled(name, phrase) for phrase in phrases if phrase not in _VAGUE_WORDS}
+            if meant := {ids[phrase] for phrase in known if phrase in ids}:
+                return entries[meant.pop()].name if len(meant) == 1 else None
+        return None
+
+    def _spelled(self, name: str, phrase: str) -> str:
+        """Return the name that a phrase misspells by a letter, else the phrase. A short word may be another one ("baking")."""
+        if phrase in self._by_name[name] or len(phrase) < 7:
+            return phrase
+        beginning = self._alike.get((name, phrase[0], phrase.count(" ")), ())
+        alike = [known for known in beginning if abs(len(known) - len(phrase)) < 2]
+        near = near_names(phrase, alike, least=_LEAST_ALIKE_PHRASE) if alike else []
+        return near[0] if near else phrase
 
     def digest(self) -> bytes:
         """Return 16 bytes over every id, name, unit and retirement, equal for equal catalogues in any version: feeds keep it

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Protocol
 
-from syncd.domain import FIELDS, SALARY_MEMBERS, Catalogue, CatalogueEntry, UnknownValues, near_names
+from syncd.domain import FIELDS, SALARY_MEMBERS, Catalogue, CatalogueEntry, UnknownValues
 from syncd.errors import Problem
 from syncd.feeds.text import spelled
 from syncd.feeds.toml_text import key, text
@@ -33,11 +33,12 @@ _MAX_VALUE = 200
 @dataclass(frozen=True, slots=True)
 class EntryFinder:
     """The search for entries of the catalogue that serves one field. ``entry_word`` is the name of an entry in messages;
-    ``pointer`` is the JSON pointer of the field in a body."""
+    ``pointer`` is the JSON pointer of the field in a body. ``likely`` returns the name for which an unknown text is meant."""
 
     entry_word: str
     pointer: str
     by_name: Callable[[str], int | None]
+    likely: Callable[[str], str | None]
     entries: Mapping[int, CatalogueEntry]
 
     def id_of(self, value: object) -> int | None:
@@ -60,14 +61,10 @@ class EntryFinder:
         """Return the id of the entry with this name or synonym. Digits are not taken for an id."""
         return self.by_name(name) if len(name) <= _MAX_NAME else None
 
-    def similar(self, value: object) -> str | None:
-        near = near_names(spelled(value), (entry.name for entry in self.entries.values()))
-        return near[0] if near else None
-
     def unknown(self, value: object) -> str:
         """Return the message that ``value`` names no entry, with a similar name if there is one."""
         article = "an" if self.entry_word.startswith("a") else "a"
-        near = self.similar(value)
+        near = self.likely(spelled(value))
         hint = f"; did you mean {near}?" if near else ""
         return f"{spelled(value)[:100]!r} is not {article} {self.entry_word} of the catalogue{hint}"
 
@@ -79,10 +76,10 @@ def finders(catalogue: Catalogue) -> dict[str, EntryFinder]:
         for field in fields:
             if name := field.catalogue:
                 # feeds repeat the names that they have
-                pointer, by_name = f"{parent}/{field.name}", lru_cache(4096)(partial(catalogue.find, name))
-                by_field[field.name] = EntryFinder(
-                    _ENTRY_WORDS[name], pointer, by_name, catalogue.entries(name)
-                )
+                by_name = lru_cache(4096)(partial(catalogue.find, name))
+                likely = lru_cache(4096)(partial(catalogue.likely, name))
+                pointer, word = f"{parent}/{field.name}", _ENTRY_WORDS[name]
+                by_field[field.name] = EntryFinder(word, pointer, by_name, likely, catalogue.entries(name))
     return by_field
 
 
@@ -139,7 +136,7 @@ def lookup_lines(values: Counter[str], field: str, catalogue: Catalogue) -> list
     fit = [(name, count) for name, count in values.most_common() if len(name) <= _MAX_VALUE]
     lines = []
     for name, count in fit[:MAX_LISTED]:
-        near = find.similar(name) if find else None
+        near = find.likely(name) if find else None
         hint = f"; {near}?" if near else "; active, archived or draft?" if field == "status" else ""
         lines.append(f'{text(name)} = ""  # {count} row{"s" if count != 1 else ""}{hint}')
     if len(fit) > MAX_LISTED:

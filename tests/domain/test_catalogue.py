@@ -66,6 +66,28 @@ def test_categories_are_found_by_synonyms(name, category):
     assert CATALOGUE.categories[found].name == category
 
 
+LIKELY = {
+    "Healthcare": "Nursing Services|Helthcare|Direction des soins infirmiers|Allied Health",
+    "Security & Protection": "Securty|Fire Services|Securty Team",
+    "Human Resources": "Human Ressources|Ressources humaine",
+    "Real Estate & Property": "Property Management Team",
+    "Other": "Othr",
+    None: "Xylo|Baking|Support Services|Waste Management|Engineering & Construction|Technology Support||"
+    + "x " * 5000,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [(name, text) for name, texts in LIKELY.items() for text in texts.split("|")]
+)
+def test_an_unknown_text_gets_the_one_entry_that_it_is_likely_meant_for(name, text):
+    assert CATALOGUE.likely("categories", text) == name
+    retired = CATALOGUE.extended(
+        categories={id: "" for id, entry in CATALOGUE.categories.items() if entry.name == name}
+    )
+    assert name is None or retired.likely("categories", text) != name
+
+
 def test_no_name_belongs_to_two_entries():
     for entries in catalogue_entries().values():
         seen: dict[str, int] = {}

@@ -9,7 +9,7 @@ from dataclasses import field as attribute
 from functools import lru_cache
 from importlib.resources import files
 
-from syncd.domain import name_key, province_code
+from syncd.domain import Catalogue, name_key, province_code
 from syncd.feeds.mapping import compile_selector, position_of, status_word
 from syncd.feeds.mapping.transforms import compile_dates
 from syncd.feeds.readers import Format
@@ -19,8 +19,9 @@ from syncd.feeds.text import HOST, boolean
 MAX_SAMPLES, MAX_DIFFERENT = 3, 20_000
 #: The most alternatives for a field.
 _MAX_ALTERNATIVES = 3
-#: The most characters of a word for a status.
-_MAX_STATUS = 60
+#: The most characters of a word for a status, and of a category.
+_MAX_STATUS, _MAX_CATEGORY = 60, 80
+_CATALOGUE = Catalogue.default()
 #: The most different short texts without a digit that are kept of a column.
 _MAX_TEXTS = 6
 _DIGIT = re.compile(r"\d")
@@ -189,9 +190,9 @@ def is_field_name(selector: str) -> bool:
 
 
 def kinds_of(text: str) -> frozenset[str]:
-    """Return those of ``email url host html number money province place status flag position date:NAME serial:NAME`` that
-    ``text`` looks like; none: it is plain text. ``position``: a kind of work. ``serial`` is a number that a date column could
-    have."""
+    """Return those of ``email url host html number money province place status flag position category date:NAME serial:NAME``
+    that ``text`` looks like; none: it is plain text. ``position``: a kind of work. ``category``: one of the shipped ones.
+    ``serial`` is a number that a date column could have."""
     if len(text) > 300:
         return frozenset({"html"}) if _HTML.search(text[:20_000]) else frozenset()
     return _kinds_of_short(text)
@@ -215,6 +216,8 @@ def _kinds_of_short(text: str) -> frozenset[str]:
         kinds.add("place")
     if position_of(text) is not None:
         kinds.add("position")
+    if len(text) <= _MAX_CATEGORY and _CATALOGUE.find("categories", text) is not None:
+        kinds.add("category")
     if isinstance(boolean(text), bool) or text in ("x", "X"):
         kinds.add("flag")
     elif len(text) <= _MAX_STATUS and status_word(text) is not None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
 
-from syncd.domain import Catalogue
+from syncd.domain import FIELD, Catalogue
 from syncd.feeds.drafting.columns import Column, Guess, comparable
 from syncd.feeds.drafting.guessing import POSTING, internal_postings, other_things, several_companies
 from syncd.feeds.drafting.survey import Survey
@@ -299,6 +299,11 @@ def _lookups(findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[
             yield from comment(
                 "A status is active, archived or draft. A row with another word is rejected, until its line here is filled in."
                 ' With "" the status is not sent, and a new job is live.'
+            )
+        if unknown.get(name) and (catalogue := FIELD[name].catalogue):
+            entries = findings.catalogue.entries(catalogue).values()
+            yield from comment(
+                f"The catalogue has: {' · '.join(each.name for each in entries if not each.retired)}."
             )
         yield f"[lookup.{key(lookup)}]"
         for line in lookup_lines(unknown.get(name, Counter()), name, findings.catalogue):

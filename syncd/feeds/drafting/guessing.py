@@ -28,8 +28,9 @@ from syncd.feeds.mapping import EMAIL_FIELD, URL_FIELD
 _MAX_TITLE, _MIN_DESCRIPTION, _MIN_SENTENCE = 200, 70, 15
 _TITLE = re.compile(r"titl|titre|poste|posit|role|job|name|nom|emploi|intitul")
 _DATES = tuple(f"date:{name}" for name in DATE_NAMES)
-#: The most different values of a column of position types that is known by them alone.
-_MAX_TYPES = 50
+#: The most different values of a column of position types or categories that is known by them alone.
+_MAX_ENTRIES = 50
+_KINDS = {"position": "types", "category": "categories"}
 #: Values of an attribute "type" that are about its element, and never about a job.
 _DATA_TYPES = frozenset(
     "array boolean cdata date datetime decimal email float html integer number string text url xhtml xml".split()
@@ -41,16 +42,17 @@ _INTERNAL = frozenset(("internal", "internal only", "internal posting", "interne
 
 
 def guess_fields(columns: ColumnSearch) -> dict[str, Guess]:
-    status = guess_status(columns)
-    taken = status.columns if status else ()
+    status, title, locations = guess_status(columns), _guess_title(columns), guess_locations(columns)
+    taken = [column for guess in (status, title, locations) if guess for column in guess.columns]
+    position = _guess_entry(columns, "positionType", "position", "Full Time", taken)
     made = (
         _guess_reference(columns),
-        _guess_title(columns),
+        title,
         _guess_description(columns),
         guess_close_date(columns),
-        guess_locations(columns),
-        _guess_entry(columns, "categories", "category", "Other"),
-        _guess_entry(columns, "positionType", "position", "Full Time", taken),
+        locations,
+        _guess_entry(columns, "categories", "category", "Other", [*taken, *position.columns]),
+        position,
         guess_salary(columns),
         status,
         _guess_address(columns, URL_FIELD, "url", "host"),
@@ -173,30 +175,32 @@ def _guess_description(columns: ColumnSearch) -> Guess | None:
 
 
 def _guess_entry(
-    columns: ColumnSearch, field: str, lookup: str, default: str, taken: Sequence[Column] = ()
+    columns: ColumnSearch, field: str, kind: str, default: str, taken: Sequence[Column]
 ) -> Guess:
-    """Return entries of a catalogue; ``default`` where the file has none. Types are known by their values, too. ``taken``:
-    columns of another field."""
+    """Return entries of a catalogue by the column's name, else by its values, which are of ``kind``; ``default`` where the file
+    has none. ``taken``: columns of other fields."""
 
     def fits(column: Column) -> bool:
         plain = column.share("url", "email", "html", "number") < 0.5
         return column.average < 80 and plain and not _is_data_type(column) and column not in taken
 
     sources, why = columns.named(field, fits), "by its name"
-    if field == "positionType" and not any(column.kinds["position"] for column in sources):
+    if not any(column.kinds[kind] for column in sources):
         by_values = columns.alike(
             field,
-            lambda c: fits(c) and c.share("position") > 0.5,
-            lambda c: (-c.share("position"), -c.filled),
+            lambda c: fits(c) and c.share(kind) > 0.5 and c.different <= _MAX_ENTRIES,
+            lambda c: (-c.share(kind), -c.filled),
         )
-        if by_values and by_values[0].different <= _MAX_TYPES:
-            sources, why = by_values, "by its values: known types"
+        if by_values:
+            sources, why = by_values, f"by its values: known {_KINDS[kind]}"
     if not sources:
-        without = "known types" if field == "positionType" else "a name for them"
-        return Guess(
-            field, {"value": default}, f"{default} for all {columns.records:,}; no column has {without}"
+        without = (
+            "; no column has known types"
+            if kind == "position"
+            else "; no column has a name for them or known ones"
         )
-    source = {"from": one_or_list(sources), "split": [",", ";", "|"], "lookup": lookup, "default": default}
+        return Guess(field, {"value": default}, f"{default} for all {columns.records:,}{without}")
+    source = {"from": one_or_list(sources), "split": [",", ";", "|"], "lookup": kind, "default": default}
     return columns.guess(field, sources, source, f"{why}; {default} where nothing fits")
 
 

@@ -112,6 +112,17 @@ def test_a_column_of_position_types_is_found_by_its_values(tmp_path: Path) -> No
         assert [job["positionType"]["id"] for job in jobs_in(tmp_path / str(n))] == [2, 1, 3, 2]
 
 
+def test_a_column_of_categories_is_found_by_its_values(tmp_path: Path) -> None:
+    streams = ["Santé", "Retail", "Nursing Services", "Customer Support"]
+    for n, content in enumerate(each_format(typed("Stream", streams, level="Senior"))):
+        path = tmp_path / str(n)
+        path.write_text(content)
+        draft = drafted(path)
+        assert [job["categories"][0]["id"] for job in bodies(draft, path)] == [15, 24, 32, 8]
+        assert '# "Nursing Services" = ""  # 1 row; Healthcare?' in draft.text.splitlines()
+        assert "# The catalogue has: Accounting & Finance · Administration & Office · " in draft.text
+
+
 def test_a_known_word_of_a_list_of_types_counts_beside_an_unknown_one(tmp_path: Path) -> None:
     kinds = ["Full-time", "Part-time", "Temporary", "Unheard of, Part-time"]
     for n, content in enumerate(each_format(typed("employmentType", kinds))):
@@ -127,7 +138,7 @@ def test_a_known_word_of_a_list_of_types_counts_beside_an_unknown_one(tmp_path: 
 def test_a_constant_says_what_it_does_to_how_many_records(tmp_path: Path) -> None:
     text = draft_of(tmp_path, json.dumps(typed("Shift", ["Day", "Night", "Day"]))).text
     assert "# positionType: Full Time for all 3; no column has known types" in text
-    assert "# categories: Other for all 3; no column has a name for them" in text
+    assert "# categories: Other for all 3; no column has a name for them or known ones" in text
     assert "nothing in the file" not in text.lower()
 
 

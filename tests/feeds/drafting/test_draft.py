@@ -336,7 +336,8 @@ def test_a_file_that_is_not_a_feed_is_named_as_what_it_is(tmp_path: Path, conten
         ("46216", {"number", "serial:excel"}),
         ("20991231", {"number", "serial:iso"}),
         ("20991331", {"number"}),
-        ("Cook", set()),
+        ("Cook", {"category"}),
+        ("Cook 7", set()),
     ],
 )
 def test_values_are_known_by_their_looks(text: str, kinds: set[str]) -> None:
