@@ -43,11 +43,13 @@ MAX_PAUSE = 60.0
 class ClaimedFiles:
     """The claimed files by their next step, each list with the oldest first: those whose runs have ``ended``, which only have
     to be filed; those whose runs were ``cut_off`` and go on, before all others; those that are ``complete`` and have no run
-    yet. ``unsettled``: others have to be still first."""
+    yet. ``settling``: those that have not been still for long enough; ``unsettled``: these, or some that cannot be opened or are
+    still written."""
 
     ended: list[tuple[DropFile, Run]] = field(default_factory=list)
     cut_off: list[tuple[DropFile, int]] = field(default_factory=list)
     complete: list[DropFile] = field(default_factory=list)
+    settling: list[DropFile] = field(default_factory=list)
     unsettled: bool = False
 
 
@@ -150,12 +152,12 @@ class FeedQueue:
             claimed = self._sorted_claims(feed)
             self._file_ended(feed, claimed)
             self.heals = len(claimed.cut_off) > 1
-            for file, run_id in claimed.cut_off[:1] or self._oldest_first(claimed.complete):
+            for file, run_id in claimed.cut_off[:1] or self._oldest_first(claimed):
                 run = self._run(feed, file, run_id, largest)
                 if run is not None:
-                    self.wanted = True  # the next visit finds out whether there is more
                     yield run
-                if run is not None or self.large:
+                if run is not None or self.large or not file.is_claimed:
+                    self.wanted = True  # the next visit finds out what there is: a claim that failed may have moved the file
                     break
             if self._ctx.host.monotonic() >= self._sweep_at:
                 sweep(self._ctx.store, feed)
@@ -191,8 +193,8 @@ class FeedQueue:
         if file.is_claimed:
             opened = self._claims.open(file)
         else:
-            self._complete.popleft()
             opened = self._ctx.retried(lambda: self._claims.claim(file))
+            self._complete.popleft()
         if opened is None:
             self._look_again(UNOPENED if file.is_claimed else feed.config.settle)
             return None
@@ -236,6 +238,8 @@ class FeedQueue:
                 claimed.complete.append(file)
             else:
                 claimed.unsettled = True
+                if self._orphans.too_early(file.entry, file.signature):
+                    claimed.settling.append(file)
         return claimed
 
     def _has_settled(self, file: DropFile) -> bool:
@@ -256,18 +260,20 @@ class FeedQueue:
 
     # -- complete files -----------------------------------------------------------------------------------------
 
-    def _oldest_first(self, claimed: list[DropFile]) -> Iterator[tuple[DropFile, None]]:
-        """Yield the complete files, claimed or not, the oldest first. The folder is looked at anew only when all have been run,
-        or after some seconds: there can be many."""
+    def _oldest_first(self, claimed: ClaimedFiles) -> Iterator[tuple[DropFile, None]]:
+        """Yield the complete files, claimed or not, the oldest first, up to one that is settling: its claim failed. The folder
+        is looked at anew only when all have been run, or after some seconds: there can be many."""
         now = self._ctx.host.monotonic()
         if not self._complete or now >= self._scan_at:
             scan = self._inbox.scan()
             self.unexpected = [*scan.unexpected, *self._claims.unexpected()]
             self._look_again(scan.due)
             self._complete, self._scan_at = deque(scan.ready), now + SCAN
-        while claimed or self._complete:
-            first = not self._complete or (claimed and claimed[0].age < self._complete[0].age)
-            yield (claimed.pop(0) if first else self._complete[0]), None
+        while claimed.complete or self._complete:
+            queue = min(filter(None, (claimed.complete, self._complete)), key=lambda files: files[0].age)
+            if claimed.settling and claimed.settling[0].age < queue[0].age:
+                return
+            yield (claimed.complete.pop(0) if queue is claimed.complete else queue[0]), None
 
     def _look_again(self, seconds: float | None) -> None:
         """Be due after this time, if not earlier for another reason."""

@@ -229,7 +229,7 @@ def on_folder(name: str) -> Callable[..., bool]:
     ],
     ids=["claim not durable", "filing not durable", "filed and not removed", "no free descriptor"],
 )
-def test_a_file_is_run_once_and_filed_though_a_call_fails(
+def test_each_file_is_run_once_in_its_order_and_filed_though_a_call_fails(
     arrival: Arrival,
     monkeypatch: pytest.MonkeyPatch,
     function: str,
@@ -237,6 +237,7 @@ def test_a_file_is_run_once_and_filed_though_a_call_fails(
     concerns: Callable[..., bool],
 ) -> None:
     feed = arrival.feed_with([arrival.row("a")])
+    arrival.drop(feed, [arrival.row("a", title="Baker")], "later.json", 2_000_000_000)
     real, failures = getattr(os, function), [1]
 
     def fail(*arguments: Any, **options: Any) -> Any:
@@ -250,8 +251,12 @@ def test_a_file_is_run_once_and_filed_though_a_call_fails(
         for _ in range(3):  # the pause after the fault, and the file settles once more
             arrival.run_files()
     assert not failures
-    assert arrival.states() == ["succeeded"]
-    assert names(feed.folder / "done")[0] == "1-jobs.json"
+    assert [(run.file, run.state.value) for run in arrival.runs()] == [
+        ("jobs.json", "succeeded"),
+        ("later.json", "succeeded"),
+    ]
+    assert arrival.board.job("a").title == "Baker"
+    assert {"1-jobs.json", "2-later.json"} <= set(names(feed.folder / "done"))
     assert claims(feed) == []
     assert [name for name in names(feed.folder / ".claimed") if "filing" in name] == []
     assert "feed.file_lost" not in [entry["event"] for entry in logs]
