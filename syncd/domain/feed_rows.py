@@ -158,8 +158,8 @@ def _date_without_renewal(current: Job, fields: dict[str, object]) -> tuple[date
 
 
 def _returns(current: Job, *, dated: bool) -> bool:
-    """Return whether an archived job becomes active because its feed lists it. ``dated``: with a date of today or later."""
-    if current.status is not Status.ARCHIVED:
+    """Return whether a job becomes active because its feed lists it. ``dated``: with a date of today or later."""
+    if current.status is Status.ACTIVE:
         return False
     if current.archived_by is ArchivedBy.MISSING:
         return True

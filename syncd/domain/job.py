@@ -26,11 +26,11 @@ class CloseOrigin(StrEnum):
 
 
 class ArchivedBy(StrEnum):
-    """The reason why a job is archived. It decides whether the job becomes active when its feed lists it again
-    (docs/reconciliation.md "What a row sends")."""
+    """The reason why a job is archived, or a draft of its feed. It decides whether the job becomes active when its feed lists it
+    again (docs/reconciliation.md "What a row sends")."""
 
     PERSON = "person"  # through the API or the command line: it stays archived
-    MISSING = "missing"  # its feed no longer lists it, or says that it is closed
+    MISSING = "missing"  # its feed no longer lists it, or says that it is closed or a draft
     CLOSED = "closed"  # its close date passed
     EXPIRED = "expired"  # the date of its own row had passed
 

@@ -90,6 +90,7 @@ def new_job(
     """Return the job that ``fields`` would create now, with every default; absent required values are empty."""
     get = cast("Mapping[str, Any]", fields).get
     status = get("status", Status.DRAFT)
+    waits = status is Status.DRAFT and by is ArchivedBy.MISSING  # until its feed says that it is open
     close_date = get("closeDate")
     values = {attribute: get(name, default) for name, attribute, default in _NEW}
     values |= {
@@ -102,7 +103,7 @@ def new_job(
         "status": status,
         "locations": unique_locations(get("locations") or ()),
         "salary": merge_salary(None, get("salary")),
-        "archived_by": by if status is Status.ARCHIVED else None,
+        "archived_by": by if status is Status.ARCHIVED or waits else None,
     }
     return Job(**values)
 

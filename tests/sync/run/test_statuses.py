@@ -44,6 +44,9 @@ def test_a_posting_that_is_open_again_is_live_again_where_active_is_not_sent(boa
     for state, status in (("Open", "active"), (word, "archived"), ("Open", "active")):
         board.deliver(feed, states(a=state, b="Open"))
         assert board.statuses() == {"a": status, "b": "active"}
+    for state, new in ((word, ["draft"] if word == "Draft" else []), ("Open", ["active"])):
+        board.deliver(feed, states(a="Open", b="Open", c=state))
+        assert [*board.statuses().values()][2:] == new
 
 
 def test_the_services_own_shape_is_as_the_api_has_it(board: Board) -> None:
