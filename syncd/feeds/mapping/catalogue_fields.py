@@ -55,6 +55,7 @@ def _choice(right: FieldExpression) -> FieldFunction:
     find = _finder(right.field, right.context)
     default = _constant_ids(right, find)
     of_positions = right.field.catalogue == "position_types" and find.id_of("part time") == PART
+    noted = right.context.noted
 
     def choice(node: Any, log: RowLog) -> object:
         values = right.source.every(node)
@@ -68,6 +69,8 @@ def _choice(right: FieldExpression) -> FieldFunction:
                 return {"id": id}
         if values and _dropped(values, values[:1], find, default, log):
             return DROPPED
+        if noted is not None:  # the row has no value that anything knows
+            noted.found = False
         return {"id": default[0]} if default else None
 
     return choice
@@ -76,7 +79,7 @@ def _choice(right: FieldExpression) -> FieldFunction:
 def _choices(right: FieldExpression) -> FieldFunction:
     """Return the function of all values that the catalogue knows, each once."""
     find = _finder(right.field, right.context)
-    default, most = _constant_ids(right, find), right.most_items()
+    default, most, noted = _constant_ids(right, find), right.most_items(), right.context.noted
 
     def choices(node: Any, log: RowLog) -> object:
         values = right.source.every(node)
@@ -86,7 +89,10 @@ def _choices(right: FieldExpression) -> FieldFunction:
         unknown = [value for value, id in named if id is None]
         if unknown and _dropped(unknown, unknown, find, default, log):
             return DROPPED
-        ids = dict.fromkeys(id for _, id in named if id is not None) or default
+        ids = dict.fromkeys(id for _, id in named if id is not None)
+        if not ids and noted is not None:
+            noted.found = False
+        ids = ids or dict.fromkeys(default)
         return first_few([{"id": id} for id in ids], right.field.name, most, log) or None
 
     return choices
