@@ -40,7 +40,7 @@ from syncd.feeds.mapping.sources import (
     lookup_tables,
     lookups_in,
 )
-from syncd.feeds.native import native_body
+from syncd.feeds.native import COLUMNS, native_body
 from syncd.feeds.readers import FlatRecord, Format, Record, column_names, header_key
 from syncd.feeds.xml_node import element_of
 
@@ -209,6 +209,13 @@ class Mapping:
         """Return the columns of a CSV that nothing in the mapping names."""
         used = self.used(columns, "csv")
         return [column for column in columns if column not in used] if self._fields is not None else []
+
+    def check_columns(self, header: Sequence[str]) -> None:
+        """Raise FeedError ``no_columns`` if the mapping uses none of these columns of a CSV: it is another file."""
+        keys = {header_key(name) for name in header}
+        if not (self.used(header, "csv") if self.maps else keys & {*map(header_key, COLUMNS)}):
+            detail = f"the feed uses none of the file's columns: {', '.join(filter(None, header))}"
+            raise FeedError("no_columns", detail, line=1)
 
     def used(self, names: Sequence[str], form: Format) -> list[str]:
         """Return the names of columns, elements or members that the mapping uses; none in the service's own shape."""

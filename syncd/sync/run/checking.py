@@ -75,6 +75,8 @@ class Checker:
         seen: set[int] = set()
         for record in islice(reader, self.most):
             result.read += 1
+            if result.read == 1 and reader.header is not None:
+                self.config.mapping.check_columns(reader.header)
             row = check_record(self.config.mapping, self.catalogue, record, reader.format)
             if row.left_out is not None:
                 result.filtered[row.left_out] += 1

@@ -159,6 +159,8 @@ class _Reading:
     def _read_all(self, pool: ValidationPool) -> None:
         before = 0
         for record in self._reader:
+            if not before:
+                self._check_columns()
             number = record.number
             self._names.add(record)
             if record.item is None and record.problem is None:
@@ -175,7 +177,13 @@ class _Reading:
                 if left * (1 - self._known / number) >= MIN_FOR_WORKERS:
                     pool.start(self._workers)
             before = number
+        if not before:
+            self._check_columns()
         self._end_mark()
+
+    def _check_columns(self) -> None:
+        if self._reader.header is not None:
+            self._this.feed.config.mapping.check_columns(self._reader.header)
 
     def _finish(self, pool: ValidationPool) -> None:
         for records, rows in pool.finish():
@@ -295,8 +303,11 @@ class KnownRecords:
             rest = list(dict.fromkeys(digest for digest in digests if digest not in known))
             for start in range(0, len(rest), MAX_LOOKED_UP):
                 known |= self._look_up(rest[start : start + MAX_LOOKED_UP])
-        # a reader may ask for the next records before it has given out all of these
-        self._previous, self._known = self._known, known
+        if (
+            len(digests) > 1
+        ):  # a reader may ask for the next records, or for one again, before it has given out all of these
+            self._previous, self._known = self._known, {}
+        self._known |= known
         return known.keys()
 
     def rows(self, digests: list[bytes]) -> list[feed_jobs.KnownRow]:
