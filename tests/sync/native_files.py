@@ -25,14 +25,17 @@ def xml_records(rows: Sequence[Row]) -> list[str]:
 
 
 def _members(values: Row) -> str:
-    return "".join(_element(name, value) for name, value in values.items())
+    return "".join(xml_element(name, value) for name, value in values.items())
 
 
-def _element(name: str, value: Any) -> str:
+def xml_element(name: str, value: Any) -> str:
+    """Return a value of a row as an element; None is an empty one."""
     if isinstance(value, list):
-        content = "".join(_element(_ITEMS[name], item) for item in value)
+        content = "".join(xml_element(_ITEMS[name], item) for item in value)
+    elif isinstance(value, dict):
+        content = _members(value)
     else:
-        content = _members(value) if isinstance(value, dict) else escape(str(value))
+        content = "" if value is None else escape(str(value))
     return f"<{name}>{content}</{name}>"
 
 
