@@ -20,7 +20,7 @@ from syncd.feeds.mapping.presets import mapping_toml
 from syncd.service import configured_feeds, stores
 from syncd.store import Store
 from syncd.store import feeds as stored_feeds
-from syncd.sync.report import Kind, rejected_json, unknown_json, write_json
+from syncd.sync.report import Kind, rejected_json, shape_json, unknown_json, write_json
 from syncd.sync.run import Checker, CheckResult
 from syncd.views import feeds_view, mapping_lines, mapping_view
 
@@ -118,6 +118,8 @@ def _print_text(
     parts += [f"{result.filtered.total()} left out"] if result.filtered else []
     parts += [f"{result.repeated} repeat a referenceId (the last counts)"] if result.repeated else []
     print(bold(f"{name}: {clean(file.name)} ({result.format})"))
+    if result.shape is not None:
+        print(bold(clean(result.shape.in_words(lines=True))))
     print(f"{result.read} records: {', '.join(parts)}")
     text.print_filtered(result.filtered)
     if result.withheld:
@@ -157,6 +159,7 @@ def _print_json(
             "warnings": result.warnings.total,
         },
         "withheld": result.withheld,
+        "shape": shape_json(result.shape),
         "kinds": [
             {
                 "pointer": kind.pointer,

@@ -20,7 +20,7 @@ from syncd.feeds.configuration import FeedFile
 from syncd.service import configured_feeds, process, stores
 from syncd.store import Store, feeds, runs
 from syncd.sync.arrival import ArrivalContext, Worker, decide, revert
-from syncd.sync.report import rejected_json, run_json, warning_json, write_json
+from syncd.sync.report import Kinds, rejected_json, run_json, warning_json, write_json
 from syncd.sync.run import Feed, Host, Planned, PlannedChange, RevertPlan, plan_revert
 from syncd.views import plan_view, revert_view
 
@@ -106,7 +106,7 @@ def _import_code(run: Run) -> int:
         remark(f"syncd: {nothing}{text.counts_of(run.counts)}; {show}")
         return DONE if run.is_success else FAILED
     if run.state is RunState.HELD:
-        remark(f"syncd: held: {reason}; then `syncd runs approve {run.id}` or `reject {run.id}`")
+        remark(f"syncd: held; to decide: `syncd runs approve {run.id}` or `syncd runs reject {run.id}`")
         return HELD
     return DONE
 
@@ -228,9 +228,18 @@ def _print_plan(planned: Planned, catalogue: Catalogue | None) -> None:
         same = "the file is the same as in the feed's last run, and nothing has changed since"
         print(f"{same}: nothing would change")
         return
+    held = f"this run would be held ({run.holds}): {clean(run.reason or '')}" if run.holds else ""
+    if run.shape is not None:  # it explains all that follows
+        print(bold(held or clean(run.reason or "")))
     for archives in (False, True):
         _print_changes(change for change in planned.changes if bool(change.archives) is archives)
-    text.print_lines(map(_rejected, planned.rejected), SHOWN, len(planned.rejected))
+    if run.shape is not None:
+        kinds = Kinds()
+        for row in planned.rejected:
+            kinds.add_errors(row.record, row.errors)
+        text.print_kinds("would be rejected, by kind", kinds.by_frequency())
+    else:
+        text.print_lines(map(_rejected, planned.rejected), SHOWN, len(planned.rejected))
     warnings = (f"? {text.warning_text(warning_json(warning))}" for warning in planned.warnings)
     text.print_lines(warnings, SHOWN, len(planned.warnings))
     text.print_unknown(planned.unknown.toml)
@@ -238,8 +247,8 @@ def _print_plan(planned: Planned, catalogue: Catalogue | None) -> None:
     print(bold(text.counts_of(run.counts)))
     if run.withheld:
         print(f"this run would archive nothing: {clean(run.withheld)}")
-    if run.holds:
-        print(f"this run would be held ({run.holds}): {clean(run.reason or '')}")
+    if held and run.shape is None:
+        print(held)
 
 
 def _rejected(row: RejectedRow) -> str:

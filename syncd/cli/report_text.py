@@ -21,9 +21,13 @@ IN_JSON = "--json has them"
 
 
 def summary(run: Run) -> str:
-    state, reason = state_of(run.state, run.holds), clean(run.reason or "")
+    state, reason = state_of(run.state, run.holds), reason_of(run)
     line = f"run {run.id}: {clean(run.feed)}, {subject_of(run)}: {state}; {effects_of(run)}"
     return f"{line}; {reason}" if reason else line
+
+
+def reason_of(run: Run) -> str:
+    return clean("; ".join(filter(None, (run.reason, run.withheld))))
 
 
 def subject_of(run: Run) -> str:

@@ -105,7 +105,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
     decide = f"syncd runs approve {run.id}, or: syncd runs reject {run.id}"
     facts = [
         ("state", text.state_of(run.state, run.holds)),
-        ("reason", clean(run.reason or run.withheld or "")),
+        ("reason", text.reason_of(run)),
         ("employer", clean(run.employer)),
         ("rows", text.rows_of(run)),
         ("file", size if run.reverts is None else ""),

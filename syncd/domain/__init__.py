@@ -94,6 +94,7 @@ from syncd.domain.places import (
 )
 from syncd.domain.policy import FeedLimits, Policy, Threshold
 from syncd.domain.run import (
+    MAX_LISTED_NAMES,
     TROUBLES_OF_FILES,
     FeedWarning,
     HoldScope,
@@ -105,6 +106,7 @@ from syncd.domain.run import (
     RunKind,
     RunProgress,
     RunState,
+    Shape,
     UnknownValues,
     notice_of,
     takes_place,

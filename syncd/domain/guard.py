@@ -49,10 +49,7 @@ def write_failed(failures: int, why: str, waiting: int, counts: PlanCounts, befo
 
 
 def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tuple[str, str]]:
-    rekeyed = (
-        f"active jobs are missing and {counts.rekeyed} of these are new again under another referenceId "
-        f"({_percent(counts.rekeyed, missing)} %, the limit is 50 %)"
-    )
+    rekeyed = f"active jobs are missing, of which {counts.rekeyed} are new again under another referenceId"
     retitled = "active jobs would get another title (shifted columns?)"
     shrunk = "descriptions would lose half of their text or more"
     missing_mostly_rekeyed = missing if missing <= 2 * counts.rekeyed else 0
@@ -97,29 +94,32 @@ def _would_happen(counts: PlanCounts, missing: int) -> list[str]:
     return [f"{_NOTHING_APPLIED}{', '.join([jobs, *(f'{number} {word}' for number, word in others)])}"]
 
 
-def _archiving(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tuple[str, str]]:
-    going = missing + counts.expired_archives
+def _archiving(counts: PlanCounts, policy: Policy, missing: int) -> list[tuple[str, str]]:
+    going, active, recent = missing + counts.expired_archives, counts.active, counts.recent_archives
     if not going:
-        return
+        return []
+    reasons = []
     if missing and not counts.read:
-        what = "[rows] leaves all of the file's records out" if counts.filtered else "the file has no records"
-        yield "empty", f"{what}; {_would(missing, counts.active)}"
+        left_out = "[rows] leaves all of the file's records out"
+        reasons.append(("empty", left_out if counts.filtered else "the file has no records"))
     if missing and policy.max_unnamed.crossed(counts.without_reference, counts.read):
         what = "rows have no readable referenceId"
         unnamed = _share(counts.without_reference, counts.read, what, policy.max_unnamed)
-        yield "without_reference", f"{unnamed}; {_would(missing, counts.active)}"
+        reasons.append(("without_reference", unnamed))
     if counts.feed_changed:
-        yield "feed_changed", f"the feed's settings have changed; {_would(going, counts.active)}"
-    recent = counts.recent_archives
-    part, whole = going + recent, counts.active + recent
-    if policy.max_archive.crossed(part, whole):
-        lately = f", with the {recent} archived in the last 24 hours" if recent else ""
-        yield "max_archive", _share(part, whole, f"{_GOING}{lately}", policy.max_archive)
-    elif counts.active and going >= counts.active:
-        yield (
-            "max_archive",
-            f"all {counts.active} {_GOING} (100 %, the limit is {_limit(policy.max_archive)})",
-        )
+        reasons.append(("feed_changed", "the feed's settings have changed"))
+    effect = _would(going, active)
+    if policy.max_archive.crossed(going + recent, active + recent):
+        limit = f"the limit is {_limit(policy.max_archive)}"
+        if recent:
+            share = _percent(going + recent, active + recent)
+            limit = f"with the {recent} archived in the last 24 hours it is {share} %, {limit}"
+        reasons.append(("max_archive", f"{effect.removesuffix(')')}, {limit})"))
+    elif active and going >= active:
+        reasons.append(("max_archive", f"all {active} {_GOING}"))
+    elif reasons:
+        reasons.append(("", effect))
+    return reasons
 
 
 def _would(part: int, whole: int) -> str:

@@ -84,6 +84,34 @@ class UnknownValues:
     toml: str
 
 
+#: The most names that a sentence about the shape of a file lists.
+MAX_LISTED_NAMES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The change of a file's shape: the names that the feed's file uses and that are ``gone``, and the ``new`` ones. ``noun``: a
+    ``column``, an ``element`` or a ``member``; ``lines``: those of the feed's file with the new names, where they are likely."""
+
+    gone: tuple[str, ...]
+    new: tuple[str, ...]
+    noun: str
+    lines: tuple[str, ...] = ()
+
+    def in_words(self, *, lines: bool) -> str:
+        """Return a sentence; with the ``lines`` to paste it is for the operator."""
+        noun = self.noun if len(self.gone) == 1 else f"{self.noun}s"
+        more = f"; new in it: {_listed(self.new)}" if self.new else ""
+        paste = f"; [fields] with the new names: {' and '.join(self.lines)}" if lines and self.lines else ""
+        return f"the file has no {noun} {_listed(self.gone)} any more{more}{paste}"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    listed = ", ".join(f"`{name}`" for name in names[:MAX_LISTED_NAMES])
+    more = len(names) - MAX_LISTED_NAMES
+    return f"{listed} and {more} more" if more > 0 else listed
+
+
 @dataclass(frozen=True, slots=True)
 class RunProgress:
     """The progress of a run: the records or jobs that are done in ``phase``, and their share (0 to 1); while hashing and
@@ -99,7 +127,7 @@ class Run:
     """One run as the run log has it. Instants are UTC; ``phases`` are seconds by name; ``sha256`` is of the file, in hex.
     ``reverts``: the run that this one reverts; ``repeats``: the run whose kept file is run again. ``filtered_by``: the
     rows that the feed's file leaves out, by rule. ``counts``: the effects of the run so far; ``planned``: of a run that waits,
-    the further ones that it would have."""
+    the further ones that it would have. ``shape``: None if no name that the feed's file uses is gone."""
 
     id: int
     feed: str
@@ -123,6 +151,7 @@ class Run:
     repeats: int | None = None
     filtered_by: dict[str, int] = field(default_factory=dict)
     progress: RunProgress | None = None
+    shape: Shape | None = None
 
     @property
     def is_success(self) -> bool:

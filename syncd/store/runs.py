@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import aliased
 from sqlmodel import col, select
 
-from syncd.domain import HoldScope, Run, RunCounts, RunKind, RunProgress, RunState
+from syncd.domain import HoldScope, Run, RunCounts, RunKind, RunProgress, RunState, Shape
 from syncd.errors import NotFound
 from syncd.store.model import sql
 from syncd.store.model.columns import Columns, kept, kept_row, micros, optional, optional_instant
@@ -19,6 +19,7 @@ from syncd.store.transactions import Tx, existing
 
 _STOPPED = "stopped"
 _UNFINISHED = [state.value for state in RunState if not state.ended]
+_NOT_FAILED = [state.value for state in RunState if state.ended and state is not RunState.FAILED]
 
 _RUN = Columns(
     Run,
@@ -32,6 +33,7 @@ _RUN = Columns(
     ended_at=optional_instant,
     counts=msgspec.json.Decoder(RunCounts).decode,
     planned=optional(msgspec.json.Decoder(RunCounts).decode),
+    shape=optional(msgspec.json.Decoder(Shape).decode),
     phases=msgspec.json.Decoder(dict[str, float]).decode,
     progress=optional(msgspec.json.Decoder(RunProgress).decode),
     filtered_by=msgspec.json.Decoder(dict[str, int]).decode,
@@ -54,6 +56,11 @@ _of_feed = sql.matching(RunRow.feed_id)
 _GET = sql.Statement(_SELECT.where(*sql.matching(RunRow.id)))
 _LAST = sql.Statement(
     _SELECT.where(*_of_feed, sql.among(RunRow.state, "states")).order_by(_newest_first).limit(1)
+)
+_USED = sql.Statement(
+    _SELECT.where(*_of_feed, *sql.matching(RunRow.kind), sql.among(RunRow.state, "states")).order_by(
+        _newest_first
+    )
 )
 _of_name = col(FeedRow.name) == sa.bindparam("feed")
 _of_feed_name = col(RunRow.feed_id).in_(select(FeedRow.id).where(_of_name))
@@ -86,6 +93,7 @@ _SAVE = sql.updating(
     RunRow.ended_at,
     RunRow.counts,
     RunRow.planned,
+    RunRow.shape,
     RunRow.phases,
     RunRow.filtered_by,
     RunRow.size,
@@ -217,6 +225,21 @@ def applied_before(tx: Tx, feed_id: int, sha256: str) -> bool:
     if newest is None or newest.sha256 == sha256:
         return False
     return any(run.proved_usable for run in tx.all(_APPLIED_FILE, feed_id=feed_id, sha256=sha256))
+
+
+def last_reads(tx: Tx, feed_id: int, most: int) -> list[int]:
+    """Return how many records each of the feed's newest files had, newest first, but for files that could not be used."""
+    reads: list[int] = []
+    again = 0
+    for run in tx.each(_USED, feed_id=feed_id, kind=RunKind.FILE.value, states=_NOT_FAILED):
+        if run.state is RunState.UNCHANGED:  # the same file as the one before it
+            again += 1
+            continue
+        reads += [run.counts.read] * (1 + again)
+        again = 0
+        if len(reads) >= most:
+            break
+    return reads[:most]
 
 
 def clock_went_back(tx: Tx, feed_id: int) -> bool:

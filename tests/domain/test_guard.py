@@ -53,6 +53,20 @@ def test_a_share_that_leaves_some_is_never_shown_as_100_percent():
     assert "(99.9 %, the limit is 25 % and at least 5)" in stop(active=100_000, missing=99_999).reason
 
 
+def test_the_reason_of_a_hold_on_the_archiving_has_each_number_and_each_limit_once():
+    assert stop(active=81, missing=15, recent_archives=19).reason == (
+        "15 of 81 active jobs would be archived (18.5 %, with the 19 archived in the last 24 hours it is 34 %, "
+        "the limit is 25 % and at least 5)"
+    )
+    assert stop(active=2, missing=2).reason == "all 2 active jobs would be archived"
+    assert stop(active=8, missing=2, read=0, feed_changed=True).reason == (
+        "the file has no records; the feed's settings have changed; 2 of 8 active jobs would be archived (25 %)"
+    )
+    assert stop(active=8, missing=8, feed_changed=True).reason == (
+        "the feed's settings have changed; 8 of 8 active jobs would be archived (100 %, the limit is 25 % and at least 5)"
+    )
+
+
 @pytest.mark.parametrize(
     ("counts", "words"),
     [

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import json
 import re
 import tomllib
 import zipfile
@@ -112,6 +113,49 @@ def test_columns_that_the_draft_does_not_use_are_named(acme):
     assert "columns not used: Klass\n" in acme.run("feed", "new", "odd", "--from", str(file)).out
     shown = acme.run("feed", "new", "odd", "--from", str(file), "--force", "--json").json
     assert shown["unusedColumns"] == ["Klass"]
+
+
+def test_a_name_that_is_gone_is_said_first_and_once_and_its_line_is_not_for_the_partner(acme):
+    def file(name, title):
+        lines = (f'{n},Cook {n},https://x.ca/{n},Cook well.,"Laval, QC"' for n in range(1, 31))
+        path = acme.feeds.parent / name
+        path.write_text("\n".join([f"Job ID,{title},Apply URL,Description,Location", *lines, ""]))
+        return str(path)
+
+    first, second = file("one.csv", "Posting Title"), file("two.csv", "Job Name")
+    acme.feed(
+        "cooks",
+        'employer = "Acme Ltd."\n[fields]\nreferenceId = "Job ID"\ntitle = "Posting Title"\nlocations = "Location"\n'
+        'categories = { value = "Other" }\npositionType = { value = "Full Time" }\ndescription = "Description"\n'
+        'applicationUrl = "Apply URL"\napplicantRoutingType = { prefer = ["applicationUrl"] }\n',
+    )
+    acme.run("import", first, "--feed", "cooks")
+    names = "the file has no column `Posting Title` any more; new in it: `Job Name`"
+    sentence = f'{names}; [fields] with the new names: title = "Job Name"; 30 of 30 rows were rejected'
+    plan = acme.run("plan", second, "--feed", "cooks").out
+    assert plan.startswith(f"this run would be held (all): {sentence}")
+    assert " 30 ×  /title  required" in plan.splitlines()[2]
+    check = acme.run("feed", "check", "cooks", second).out
+    assert check.splitlines()[1].startswith(names)
+    imported = acme.run("import", second, "--feed", "cooks")
+    assert imported.code == 3
+    shown = acme.run("runs", "show", "2").out
+    for text in (plan, check, imported.out + imported.err, shown):
+        assert (text.count("any more"), text.count('title = "Job Name"')) == (1, 1)
+    done = acme.base / "feeds/drop/cooks/done/2-two.csv"
+    report, page = (
+        done.with_name(done.name + suffix).read_text() for suffix in (".report.json", ".report.html")
+    )
+    shape = {"gone": ["Posting Title"], "new": ["Job Name"]}
+    assert (json.loads(report)["reason"], json.loads(report)["shape"]) == (names, shape)
+    assert page.index("any more") < page.index("Nothing of it has gone in yet")
+    assert "[fields]" not in report + page
+    for command in (
+        ("plan", second, "--feed", "cooks"),
+        ("feed", "check", "cooks", second),
+        ("runs", "show", "2"),
+    ):
+        assert acme.run(*command, "--json").json["shape"] == shape
 
 
 def test_an_existing_feed_stays_unless_forced(acme):

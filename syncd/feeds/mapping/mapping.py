@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Map
-from collections.abc import Sequence
 from datetime import UTC, tzinfo
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from lxml import etree
@@ -27,12 +27,14 @@ from syncd.domain import (
     repaired,
 )
 from syncd.errors import ConfigError, FeedError, Problem
+from syncd.feeds import toml_text
 from syncd.feeds.catalogue_values import finders
 from syncd.feeds.faults import RowLog, Scope
 from syncd.feeds.mapping import catalogue_fields, place_fields, salary_fields, status_fields, text_fields
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldFunction, compile_field
+from syncd.feeds.mapping.renaming import Renaming
 from syncd.feeds.mapping.row_filter import RowFilter, compile_rows
-from syncd.feeds.mapping.selectors import CsvHeader, open_record
+from syncd.feeds.mapping.selectors import CsvHeader, json_names, open_record
 from syncd.feeds.mapping.sources import (
     MappingContext,
     NotedValues,
@@ -108,13 +110,13 @@ _CompiledField = tuple[str, FieldFunction, bool, Problem | None, int, NotedValue
 
 class _Compiled(NamedTuple):
     """The fields of a mapping for one format. ``prefer``: the addresses that decide the routing type; ``rows``: the filter;
-    ``selectors``: all that is looked at."""
+    ``selectors``: all that is looked at, alternatives together."""
 
     fields: tuple[_CompiledField, ...]
     prefer: tuple[str, ...]
     rows: RowFilter | None
     outside: bool
-    selectors: tuple[str, ...]
+    selectors: tuple[tuple[str, ...], ...]
 
 
 class Mapping:
@@ -207,27 +209,40 @@ class Mapping:
 
     def unused(self, columns: Sequence[str]) -> list[str]:
         """Return the columns of a CSV that nothing in the mapping names."""
-        used = self.used(columns, "csv")
-        return [column for column in columns if column not in used] if self._fields is not None else []
+        if self._fields is None:
+            return []
+        used = set().union(*map(_names_in(columns, "csv"), chain(*self._for("csv").selectors)))
+        return [column for column in columns if column not in used]
 
     def check_columns(self, header: Sequence[str]) -> None:
         """Raise FeedError ``no_columns`` if the mapping uses none of these columns of a CSV: it is another file."""
         keys = {header_key(name) for name in header}
-        if not (self.used(header, "csv") if self.maps else keys & {*map(header_key, COLUMNS)}):
+        if self.unused(header) == [*header] if self.maps else not keys & {*map(header_key, COLUMNS)}:
             detail = f"the feed uses none of the file's columns: {', '.join(filter(None, header))}"
             raise FeedError("no_columns", detail, line=1)
 
-    def used(self, names: Sequence[str], form: Format) -> list[str]:
-        """Return the names of columns, elements or members that the mapping uses; none in the service's own shape."""
+    def gone(self, before: Sequence[str], now: Sequence[str], form: Format) -> list[str]:
+        """Return the names that the mapping uses, that were among ``before`` and are not among ``now``. A name that stands in
+        an alternative is gone when all alternatives are."""
         if self._fields is None:
             return []
-        selectors = self._for(form).selectors
-        if form == "csv":
-            keys = [header_key(name) for name in column_names(names)]
-            columns = set(map(CsvHeader(tuple(keys)).find, selectors))
-            return [name for name, key in zip(names, keys, strict=True) if key in columns]
-        steps = {step.casefold() for text in selectors for step in _NAME.findall(text)}
-        return [name for name in names if name.casefold() in steps]
+        names_before, names_now = _names_in(before, form), _names_in(now, form)
+        gone = set[str]()
+        for group in self._for(form).selectors:
+            if not any(0 < len(names_now(text)) >= len(names_before(text)) for text in group):
+                gone.update(*map(names_before, group))
+        return [name for name in before if name in gone and name not in now]
+
+    def lines_with(self, successors: Map[str, str], now: Sequence[str], form: Format) -> list[str]:
+        """Return the lines of ``[fields]`` that use one of some names, as TOML, with its successor in its place, and without
+        sources that look at nothing of ``now``."""
+        names_in, renaming = _names_in(now, form), Renaming(successors, form)
+        lines = []
+        for name, expression in (self._fields or {}).items():
+            before, line = renaming.made, renaming.line(expression, names_in)
+            if renaming.made > before:
+                lines.append(f"{name} = {toml_text.value(line)}")
+        return lines
 
     def _body(self, item: Any, form: Format, log: RowLog) -> tuple[Body, int]:
         """Return the body and the set of its own values."""
@@ -332,6 +347,18 @@ def _repaired(item: Any) -> Any:
             for name, value in part.attrib.items():
                 part.set(name, repaired(value))
     return item
+
+
+def _names_in(names: Sequence[str], form: Format) -> Callable[[str], set[str]]:
+    """Return a function that returns those of the names at which a selector looks."""
+    if form == "csv":
+        keys = [header_key(name) for name in column_names(names)]
+        header, by_key = CsvHeader(tuple(keys)), dict(zip(keys, names, strict=True))
+        return lambda text: {by_key[key] for key in [header.find(text)] if key is not None}
+    if form in ("json", "jsonl"):
+        return lambda text: json_names(text).intersection(names)
+    by_step = {name.casefold(): name for name in names}
+    return lambda text: {by_step[step] for step in map(str.casefold, _NAME.findall(text)) if step in by_step}
 
 
 def _has_constants(expression: object) -> bool:

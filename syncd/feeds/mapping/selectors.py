@@ -174,6 +174,12 @@ _SEGMENT = re.compile(
 )
 
 
+def json_names(text: str) -> set[str]:
+    """Return the names of members in a JSON path."""
+    parts = ("name", "quoted", "key")
+    return {match[part] for match in _SEGMENT.finditer(text) for part in parts if match[part]}
+
+
 def _steps(text: str) -> list[Step]:
     if text in (".", "$"):
         return []

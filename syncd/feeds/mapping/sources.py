@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
+from itertools import chain
 from typing import Any, Literal
 
 from syncd.domain import name_key
@@ -145,7 +146,7 @@ class MappingContext:
     ``markup``: the value of an XML element with children is their markup.
     ``noted``: the selectors note there that they found a value. ``reads`` returns the selector that a text means as the
     field reads its values. ``whole`` returns whether a text with a separator is one value.
-    ``outside`` collects selectors that leave the record, ``selectors`` all of them."""
+    ``outside`` collects selectors that leave the record, ``selectors`` all of them, alternatives together."""
 
     form: Format
     lookups: Mapping[str, LookupTable]
@@ -157,7 +158,7 @@ class MappingContext:
     reads: Callable[[str, Selector], Selector] | None = None
     whole: Callable[[str], bool] = field(default=lambda text: False)
     outside: list[str] = field(default_factory=list)
-    selectors: list[str] = field(default_factory=list)
+    selectors: list[tuple[str, ...]] = field(default_factory=list)
 
 
 NOTHING = Selector(lambda node: None, lambda node: [], lambda node: [])
@@ -210,7 +211,7 @@ def selector(text: object, context: MappingContext, scope: Scope) -> Selector:
     except ValueError as error:
         scope.fault(f'"{text}" {error}')
         return NOTHING
-    context.selectors.append(text)
+    context.selectors.append((text,))
     if compiled.outside:
         context.outside.append(text)
     if context.reads is not None:
@@ -242,10 +243,13 @@ def _plain_source(form: str, table: Mapping[str, Any], context: MappingContext, 
 def _alternatives(expressions: list[object], context: MappingContext, scope: Scope) -> ValueSource:
     columns = [e for e in expressions if isinstance(e, str) and e.strip()]
     if context.form == "csv" and columns and len(columns) == len(expressions) and context.reads is None:
-        context.selectors.extend(columns)
+        context.selectors.append(tuple(columns))
         compiled = compile_columns(columns)
         return context.noted.of(compiled) if context.noted else compiled
+    before = len(context.selectors)
     sources = [compile_source(e, context, scope.at(i)) for i, e in enumerate(expressions, 1)]
+    if len(context.selectors) > before:
+        context.selectors[before:] = [tuple(chain(*context.selectors[before:]))]
     if not sources:
         scope.fault("a list of alternatives needs at least one")
     if len(sources) == 1:

@@ -280,6 +280,7 @@ class RunRow(Table, table=True):
     ended_at: int | None = Field(default=None, sa_type=BigInteger)
     counts: str
     planned: str | None = Field(default=None, sa_type=Text)
+    shape: str | None = Field(default=None, sa_type=Text)
     phases: str
     filtered_by: str = Field(default="{}", sa_column_kwargs={"server_default": "{}"})
     claimed_name: str | None = None

@@ -12,6 +12,7 @@ from syncd.sync.report.json_forms import (
     particulars,
     rejected_json,
     run_json,
+    shape_json,
     summary_json,
     unknown_json,
     warning_json,

@@ -1,12 +1,12 @@
 """Runs, their rows, employers, keys and headers of jobs as JSON: the same in reports, in ``--json`` and on the operator's pages
 (docs/operations.md "JSON output"). Names are in camelCase, instants in UTC with ``Z``."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from syncd.domain import Employer, FeedWarning, RejectedRow, Run, RunState, UnknownValues
+from syncd.domain import Employer, FeedWarning, RejectedRow, Run, RunState, Shape, UnknownValues
 from syncd.store import jobs, keys
 
 #: The remark on the counts of a run that was cut off and continued.
@@ -22,9 +22,14 @@ def run_json(run: Run) -> dict[str, Any]:
         "endedAt": instant_json(run.ended_at),
         "counts": asdict(run.counts),
         **({"planned": asdict(run.planned)} if run.planned and run.state is RunState.HELD else {}),
+        "shape": shape_json(run.shape),
         **({"progress": asdict(run.progress)} if run.progress and not run.state.ended else {}),
         **{name: number for name, number in links.items() if number is not None},
     }
+
+
+def shape_json(shape: Shape | None) -> dict[str, Sequence[str]]:
+    return {"gone": shape.gone, "new": shape.new} if shape else {"gone": (), "new": ()}
 
 
 def particulars(run: Run) -> dict[str, object]:

@@ -104,10 +104,11 @@ def partner_report(tx: Tx, run_id: int, rejected_file: str | None) -> dict[str, 
     report = whole_report(tx, run_id, most=MAX_LISTED, would_archive=MAX_LISTED)
     for name in _OPERATORS:
         del report[name]
-    # the reason of any other state has the limits of the feed
+    # the reason of any other state has the limits of the feed, and lines to paste
     of_file = run.state is RunState.FAILED and (run.reason or "").partition(":")[0] in FEED_ERROR_CODES
+    shape = run.shape.in_words(lines=False) if run.shape else None
     return report | {
-        "reason": for_partner(run.reason or "") if of_file else None,
+        "reason": for_partner(run.reason or "") if of_file else shape,
         "withheld": for_partner(run.withheld) if run.withheld else None,
         "rejectedFile": rejected_file,
         "changesTotal": history.count_of_run(tx, run_id),

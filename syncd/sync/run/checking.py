@@ -21,15 +21,17 @@ from syncd.domain import (
     RejectedRow,
     RowAction,
     RowDecision,
+    Shape,
     decide_row,
 )
 from syncd.errors import NotFound, Problem
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import UnknownCounter
-from syncd.feeds.readers import Format, open_reader
-from syncd.store import Store, employers, jobs
+from syncd.feeds.readers import FeedReader, Format, open_reader
+from syncd.store import Store, employers, feeds, jobs
 from syncd.sync.report import Kinds
 from syncd.sync.run.deciding import problems_of
+from syncd.sync.run.shape import Names, NameSample
 from syncd.sync.validation import CheckedRow, check_record, remaining_problems
 
 #: References that are kept to find repetitions.
@@ -54,6 +56,7 @@ class CheckResult:
     warnings: Kinds = field(default_factory=Kinds)
     unknown: UnknownCounter = field(default_factory=UnknownCounter)
     withheld: str | None = None
+    shape: Shape | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +75,12 @@ class Checker:
         file that cannot be used as a whole, and OSError."""
         reader = open_reader(path, self.config.read, self.limits)
         result.format = reader.format
-        seen: set[int] = set()
+        seen, sample = set[int](), NameSample()
         for record in islice(reader, self.most):
             result.read += 1
             if result.read == 1 and reader.header is not None:
                 self.config.mapping.check_columns(reader.header)
+            sample.add(record)
             row = check_record(self.config.mapping, self.catalogue, record, reader.format)
             if row.left_out is not None:
                 result.filtered[row.left_out] += 1
@@ -92,8 +96,21 @@ class Checker:
                 member = reader.member_of(record.number)
                 yield RejectedRow(record.number, record.line, row.reference, problems, member)
         result.withheld = reader.withheld
+        self._note_shape(sample.names(reader), reader, result)
         for code, detail in reader.warnings():
             result.warnings.add_warning(code, detail)
+
+    def _note_shape(self, names: Names, reader: FeedReader, result: CheckResult) -> None:
+        """Compare the names of the file with those of the feed's last used file, if there is one."""
+        config, before = self.config, list[str]()
+        if self.store is not None and not reader.mended:
+            with suppress(NotFound):
+                before = self.store.read(
+                    lambda tx: feeds.names(
+                        tx, feeds.find(tx, config.name, employers.find(tx, config.employer).id) or 0
+                    )
+                )
+        result.shape = names.shape(before, config.mapping, reader.format)
 
     def _problems(self, row: CheckedRow, result: CheckResult) -> tuple[Problem, ...]:
         if row.sent is None or row.reference is None:

@@ -30,9 +30,9 @@ from syncd.domain import (
 )
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import UnknownCounter
-from syncd.feeds.readers import Format
+from syncd.feeds.readers import FeedReader, Format, Known, read_stream
 from syncd.logs import Event
-from syncd.store import Store, runs
+from syncd.store import Store, feeds, runs
 from syncd.sync.drop_file import DropFile
 from syncd.sync.run.host import ClockDoubted, Host
 from syncd.sync.run.rejects import RejectsWriter
@@ -274,6 +274,12 @@ class FileRun:
     @property
     def store(self) -> Store:
         return self.ctx.store
+
+    def reader(self, known: Known, *, slicing: bool = False) -> FeedReader:
+        """Return a reader of the file. ``known`` and ``slicing``: as in ReadOptions."""
+        line_end = self.store.read(lambda tx: feeds.line_end(tx, self.feed.id))
+        spec, limits = self.feed.config.read, self.ctx.limits
+        return read_stream(self.source.open, spec, limits, known, slicing=slicing, line_end=line_end)
 
     @contextmanager
     def measured(self, phase: str) -> Iterator[None]:

@@ -37,7 +37,7 @@ def shown_plan(this: FileRun, stage: Stage, plan: Plan, reason: str) -> ShownPla
 def held(run: Run, hold: Hold | None) -> Run:
     """Return the run with the scope and the reason of the hold."""
     if hold is None:
-        return replace(run, holds=None, reason=None)
+        return replace(run, holds=None)
     return replace(run, holds=HoldScope.ALL if hold.all else HoldScope.ARCHIVE, reason=hold.reason)
 
 
@@ -49,7 +49,7 @@ def end_applied(this: FileRun, run: Run, stage: Stage, plan: Plan, shown: ShownP
     """End a run that applied all it had to. ``shown``: the plan that a person approved, for an approved run."""
     feed = this.feed
     whole = not run.counts.rejected and run.withheld is None
-    reason = f"approved; it was held because {why_held(shown.reason)}" if shown is not None else None
+    reason = run.reason if shown is None else f"approved; it was held because {why_held(shown.reason)}"
     state = RunState.SUCCEEDED if whole else RunState.PARTIAL
 
     def also(tx: Tx) -> None:

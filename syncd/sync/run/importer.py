@@ -81,7 +81,7 @@ class Importer:
                     hold = plan.guard(feed.config.policy)
                     write_late_rejects(this, stage)
                 this.check_unchanged(run.sha256)
-                run = replace(run, withheld=summary.withheld, filtered_by=dict(summary.filtered))
+                run = _of_file(run, plan)
                 return _carry_out(this, run, stage, plan, hold)
         except FeedError as error:
             source.check_unchanged()
@@ -131,13 +131,7 @@ class Importer:
             plan = make_plan(this, stage, summary, run.sha256, changes.append)
             hold = plan.guard(feed.config.policy)
             this.check_unchanged(run.sha256)
-            run = replace(
-                run,
-                counts=plan.outcome(hold),
-                withheld=summary.withheld,
-                filtered_by=dict(summary.filtered),
-            )
-            run = held(run, hold)
+            run = held(replace(_of_file(run, plan), counts=plan.outcome(hold)), hold)
             for batch in stage.rows.rejected(REJECTED_BATCH, summary.member_of):
                 for row in batch:
                     rejected.append(row)
@@ -145,6 +139,13 @@ class Importer:
 
 
 # -- steps -------------------------------------------------------------------------------------------------
+
+
+def _of_file(run: Run, plan: Plan) -> Run:
+    """Return the run with all that its file says of itself."""
+    withheld, filtered = plan.summary.withheld, dict(plan.summary.filtered)
+    reason = plan.shape.in_words(lines=True) if plan.shape is not None else None
+    return replace(run, withheld=withheld, filtered_by=filtered, shape=plan.shape, reason=reason)
 
 
 def _would_change_nothing(this: FileRun, run: Run) -> bool:

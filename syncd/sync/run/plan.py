@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from syncd.domain import Hold, PlanCounts, Policy, RowAction, RunCounts, guard
+from syncd.domain import Hold, PlanCounts, Policy, RowAction, RunCounts, Shape, guard
 from syncd.sync.run.context import Summary
 
 #: Rows or jobs in one look-up: API writes get their turn between two of them.
@@ -32,8 +32,8 @@ class Plan:
     """``summary``: of the file. ``tally``: the counts that the guard decides on. ``counts``: of the whole plan; ``certain``: the
     counts that are known before a row is applied; ``archiving``: rows that archive their job, by action. ``digest``: of the
     sequence of (action, job, version), which a person approves. ``waiting``: jobs that the file does not name but
-    that stay for now (``grace``); ``back``: jobs that it names again. ``gone``: the
-    sentence about names that the mapping uses and the file no longer has. The jobs that would be archived are in the stage."""
+    that stay for now (``grace``); ``back``: jobs that it names again. ``shape``: the change of
+    the file's shape. The jobs that would be archived are in the stage."""
 
     summary: Summary
     tally: PlanCounts
@@ -43,14 +43,14 @@ class Plan:
     digest: str
     waiting: Sequence[int]
     back: Sequence[int]
-    gone: str | None
+    shape: Shape | None
 
     def guard(self, policy: Policy) -> Hold | None:
         """Return why the run has to wait; names that are gone come first."""
         hold = guard(self.tally, policy, archives=self.summary.archives)
-        if hold is None or self.gone is None:
+        if hold is None or self.shape is None:
             return hold
-        return Hold(hold.all, hold.code, f"{self.gone}; {hold.reason}")
+        return Hold(hold.all, hold.code, f"{self.shape.in_words(lines=True)}; {hold.reason}")
 
     @property
     def facts(self) -> RunCounts:

@@ -32,6 +32,7 @@ from syncd.domain import (
     RowAction,
     RowDecision,
     RunCounts,
+    Shape,
     Status,
     Update,
     likeness,
@@ -43,9 +44,9 @@ from syncd.sync.run.context import Feed, FileRun, Summary
 from syncd.sync.run.deciding import RowJobs, decide, problems_of
 from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange
 from syncd.sync.run.repeats import warn_of_repeats
-from syncd.sync.run.shape import gone_in_words
 from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import RowKind, pack_problems, unpack
+from syncd.values import plural
 
 _RECENT = timedelta(hours=24)
 #: Active jobs that are looked at together.
@@ -53,6 +54,8 @@ _PAGE = 5000
 #: After each batch, requests that come have the interpreter for this many seconds: one takes 2 to 5 ms, and much longer beside a
 #: thread that computes.
 PAUSE_SECONDS = 0.005
+#: A system that exports up to a limit has one of these: 50, 100, 200, 250, 500, 1,000 …
+MIN_ROUND, _ROUND = 50, ("1", "2", "25", "5")
 _BITS = tuple(dict.fromkeys(OWN_BITS.values()))
 _TAG = re.compile(r"<[^>]*>")
 #: An enumeration takes microseconds to show a member.
@@ -95,9 +98,9 @@ class _Planner:
         tally.created = actions[RowAction.CREATED]
         changed = actions[RowAction.UPDATED] + actions[RowAction.REACTIVATED]
         tally.changed = changed - archiving[RowAction.UPDATED]
-        gone = self._gone()
         tally = self._this.store.read(partial(self._with_history, sha256=sha256))
         warn_of_repeats(self._this, self._stage, summary)
+        self._warn_of_round_count()
         certain = RunCounts(
             read=summary.read,
             rejected=summary.rejected,
@@ -111,21 +114,29 @@ class _Planner:
         counts = certain.plus(actions)
         certain = replace(certain, rejected=counts.rejected)
         digest = self._digest.hexdigest()
-        return Plan(summary, tally, counts, certain, archiving, digest, self._waiting, self._back, gone)
+        shape = self._shape()
+        return Plan(summary, tally, counts, certain, archiving, digest, self._waiting, self._back, shape)
 
-    def _gone(self) -> str | None:
-        """Return the sentence about the names that the mapping uses and the file no longer has, and add it as the first
-        warning."""
-        names, form, feed = self._summary.names, self._summary.form, self._feed
-        if self._summary.mended or (self._summary.known and form != "csv"):
+    def _warn_of_round_count(self) -> None:
+        """Warn if the newest files all had the same round number of records, and jobs are missing from this one."""
+        read = self._summary.read
+        if not self._lacking or read < MIN_ROUND or str(read).rstrip("0") not in _ROUND:
+            return
+        before = self._this.store.read(partial(runs.last_reads, feed_id=self._feed.id, most=2))
+        if before == [read, read]:
+            detail = (
+                f"this file and the two before it have {read:,} records each, and {plural(self._lacking, 'active job')}"
+                " of the feed not among them: is the file cut at a limit of the system that exports it?"
+            )
+            self._this.warnings.add_first("round_count", detail)
+
+    def _shape(self) -> Shape | None:
+        """Return the change of the file's shape."""
+        summary, feed = self._summary, self._feed
+        if summary.mended or (summary.known and summary.form != "csv"):
             return None  # a known record has the names that it had
         before = self._this.store.read(partial(feeds.names, feed_id=feed.id))
-        gone = names.gone(before, feed.config.mapping.used(before, form)) if before else []
-        if not gone:
-            return None
-        sentence = gone_in_words(gone, names.new(before), form)
-        self._this.warnings.add_first("names_gone", sentence)
-        return sentence
+        return summary.names.shape(before, feed.config.mapping, summary.form)
 
     def _with_history(self, tx: Tx, sha256: str | None) -> PlanCounts:
         """Return the tally with the figures of earlier runs of the feed."""

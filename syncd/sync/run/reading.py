@@ -11,9 +11,9 @@ import structlog
 
 from syncd.domain import Decision, Run, RunState
 from syncd.errors import FeedError
-from syncd.feeds.readers import FeedReader, Known, Opener, Record, read_stream
+from syncd.feeds.readers import Record
 from syncd.logs import Event
-from syncd.store import Store, Tx, feed_jobs, feeds, places, runs
+from syncd.store import Store, Tx, feed_jobs, places, runs
 from syncd.sync.run.context import Feed, FileRun, Summary
 from syncd.sync.run.deciding import RowJobs, decide, problems_of
 from syncd.sync.run.faults import file_fault
@@ -72,18 +72,11 @@ def write_late_rejects(this: FileRun, stage: Stage) -> None:
     if this.rejects is None or not stage.rows.has_late():
         return
     # a reader gives the content of records that are not known
-    for record in _open(this, this.source.open, lambda digests: set(digests) - stage.rows.late(digests)):
+    for record in this.reader(lambda digests: set(digests) - stage.rows.late(digests)):
         if record.item is None:
             continue
         if (problems := stage.rows.take_late(record.number)) is not None:
             this.rejects.add(record, problems)
-
-
-def _open(this: FileRun, opener: Opener, known: Known, *, slicing: bool = False) -> FeedReader:
-    line_end = this.store.read(lambda tx: feeds.line_end(tx, this.feed.id))
-    return read_stream(
-        opener, this.feed.config.read, this.ctx.limits, known, slicing=slicing, line_end=line_end
-    )
 
 
 class _Reading:
@@ -96,7 +89,7 @@ class _Reading:
         slicing = workers > 0 and not config.read.outside
         # the result of a record depends on the others of its referenceId where their places are merged
         known = self._known_records.find if config.policy.repeats == "last" else lambda digests: ()
-        self._reader = _open(this, this.source.open, known, slicing=slicing)
+        self._reader = this.reader(known, slicing=slicing)
         self._validator = RowValidator(config.mapping, this.ctx.catalogue)
         self._mark: Future[None] | None = None
         self._last_good: str | None = None

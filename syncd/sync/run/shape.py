@@ -7,24 +7,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
+from syncd.domain import MAX_LISTED_NAMES, Shape
+from syncd.feeds.mapping import Mapping
 from syncd.feeds.readers import FeedReader, FlatRecord, Format, Record, Slice
 
 #: The records whose names are taken. A file of known records alone has fewer, or none.
 SAMPLE = 100
-#: The fewest records that say that a name is gone, and the most names that a message lists.
-MIN_RECORDS, MAX_LISTED = 5, 5
+#: The fewest records that say that a name is gone.
+MIN_RECORDS = 5
 _TAG = re.compile(rb"<(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
-#: A column, an element or a member, in words.
-_NOUNS: dict[Format, tuple[str, str]] = {
-    "csv": ("column", "columns"),
-    "xml": ("element", "elements"),
-    "json": ("member", "members"),
-    "jsonl": ("member", "members"),
-}
+_NOUNS: dict[Format, str] = {"csv": "column", "xml": "element", "json": "member", "jsonl": "member"}
 
 
 class NameSample:
@@ -43,9 +40,9 @@ class NameSample:
         """Return the names of the file, of which all records were read."""
         if reader.header is not None:
             columns = tuple(name for name in reader.header if name.strip())
-            return Names(columns, frozenset(columns), complete=True)
+            return Names(columns, columns, complete=True)
         usual = tuple(name for name, count in self._counts.items() if 2 * count >= self.records)
-        return Names(usual, frozenset(self._counts), complete=self.records >= MIN_RECORDS)
+        return Names(usual, tuple(self._counts), complete=self.records >= MIN_RECORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +51,24 @@ class Names:
     enough records to say that a name is gone."""
 
     usual: tuple[str, ...]
-    all: Collection[str]
+    all: Sequence[str]
     complete: bool
 
-    def gone(self, before: Sequence[str], used: Collection[str]) -> list[str]:
-        """Return the usual names of the file ``before`` that are ``used`` and that no record has any more."""
-        return [name for name in before if name in used and name not in self.all] if self.complete else []
-
-    def new(self, before: Sequence[str]) -> list[str]:
-        """Return the names that the file ``before`` did not have."""
-        return [name for name in self.usual if name not in before]
-
-
-def gone_in_words(gone: Sequence[str], new: Sequence[str], form: Format) -> str:
-    """Return the sentence that says which names are gone, and which are new."""
-    noun = _NOUNS[form][len(gone) > 1]
-    more = f"; new in it: {_listed(new)}" if new else ""
-    return f"the file has no {noun} {_listed(gone)} any more{more}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    listed = ", ".join(f"`{name}`" for name in names[:MAX_LISTED])
-    return f"{listed} and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else listed
+    def shape(self, before: Sequence[str], mapping: Mapping, form: Format) -> Shape | None:
+        """Return the change since the feed's last used file, which had the names ``before``."""
+        gone = mapping.gone(before, self.all, form) if self.complete else []
+        if not gone:
+            return None
+        new = [name for name in self.usual if name not in before]
+        successors = {}
+        for name in gone:  # that at its place, the only one, or one that is like it
+            at = before.index(name)
+            at_its_place = [other for other in self.usual[at : at + 1] if other in new]
+            alone = new if len(gone) == len(new) == 1 else []
+            for successor in [*at_its_place, *alone, *get_close_matches(name, new, 1)][:1]:
+                successors[name] = successor
+        lines = mapping.lines_with(successors, self.all, form)[:MAX_LISTED_NAMES] if successors else []
+        return Shape(tuple(gone), tuple(new), _NOUNS[form], tuple(lines))
 
 
 def _names_of(item: Any) -> list[str]:

@@ -22,6 +22,7 @@ from syncd.service.housekeeping import Refresher
 from syncd.store import Tx, feed_jobs, runs
 from syncd.store.jobs import upsert
 from syncd.sync.drop_file import DropFile
+from syncd.sync.report import for_partner
 from syncd.sync.run import RejectsWriter, Stopped, reading, repeats
 from syncd.sync.run.stage.stage import NamedJobs
 from tests.amounts import nightly, some
@@ -265,6 +266,50 @@ def test_of_very_many_records_with_other_places_the_first_are_counted(
     )
     [warning] = [warning for warning in board.warnings(run) if warning.code == "locations_replaced"]
     assert "places: at least 4 records replaced" in warning.detail
+
+
+@pytest.mark.parametrize("form", ["csv", "xml", "json"])
+def test_records_of_one_id_in_two_languages_are_named_with_both_ways_out(board: Board, form: str) -> None:
+    rows = [{"id": "9", "title": title, "place": "Laval, QC", "lang": lang, "note": lang[3:]}
+            for title, lang in (("Manager", "en-CA"), ("Gérant", "fr-CA"))]  # fmt: skip
+    lines = [
+        ",".join(f'"{value}"' for value in values) for values in (rows[0], *(row.values() for row in rows))
+    ]
+    records = ("".join(f"<{name}>{value}</{name}>" for name, value in row.items()) for row in rows)
+    content = {
+        "csv": "\n".join([*lines, ""]).encode(),
+        "xml": f"<jobs>{''.join(f'<job>{record}</job>' for record in records)}</jobs>".encode(),
+        "json": rows,
+    }[form]
+    toml = """
+        [fields]
+        referenceId = "id"
+        title = "title"
+        locations = "place"
+        categories = { value = "Other" }
+        positionType = { value = "Full Time" }
+        description = "title"
+        applicationUrl = { value = "https://acme.example/jobs" }
+        applicantRoutingType = { prefer = ["applicationUrl"] }
+    """
+    feed = board.feed(toml)
+    run = board.deliver(feed, content)
+    assert nonzero_counts(run) == {"read": 2, "created": 1, "replaced": 1, "warnings": 2}
+    languages, repeated = board.warnings(run)
+    assert (languages.code, repeated.code) == ("languages_replaced", "duplicate_reference")
+    ways = '[rows] only = { lang = "en-CA" }', '[fields] referenceId = { template = "{id}-{lang}" }'
+    assert languages.detail.startswith(
+        "records of one referenceId are in several languages: lang is 'en-CA' in"
+    )
+    assert all(way in languages.detail for way in ways)
+    assert "[" not in for_partner(languages.detail)
+    version = board.job("9").version
+    assert board.deliver(feed, content).state == "unchanged"
+    board.put({"referenceId": "9", "confidential": True})
+    assert board.deliver(feed, content).counts.updated == 0
+    assert board.job("9").version == version + 1
+    both = board.feed(toml.replace('"id"', '{ template = "{id}-{lang}" }'))
+    assert nonzero_counts(board.deliver(both, content)) == {"read": 2, "created": 2, "missing": 1}
 
 
 def test_a_record_that_is_rejected_replaces_no_locations(board: Board) -> None:
