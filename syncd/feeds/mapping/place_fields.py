@@ -162,6 +162,10 @@ def _finder(right: FieldExpression) -> _Finder:
         postals, named = map(spelled, postal(part)), map(spelled, provinces(part))
         return vouched or any(map(has_postal_code, postals)) or any(map(province_code, named))
 
+    def without_regions(texts: list[str], part: Any, canadian: bool) -> list[str]:
+        cities = [without_region(text) for text in texts]
+        return cities if cities != texts and (canadian or says_canada(part)) else texts
+
     def find(node: Any) -> tuple[list[TidyPlace], str | None]:
         places: list[TidyPlace] = []
         abroad = None
@@ -177,10 +181,8 @@ def _finder(right: FieldExpression) -> _Finder:
                 abroad = abroad or (elsewhere if len(kept) < len(texts) else None)
                 texts = kept
             if not all(map(_is_clear, texts)):
-                cities = [without_region(text) for text in texts]
-                if cities != texts and (canadian or says_canada(part)):
-                    texts = cities
-                texts = _in_province(texts, provinces(part))
+                texts = without_regions(texts, part, canadian)
+                texts = without_regions(_in_province(texts, provinces(part)), part, canadian)
                 if any(read_place(text).doubted for text in texts):
                     canadian = (
                         vouched or canadian or any(has_postal_code(spelled(code)) for code in postal(part))

@@ -43,6 +43,8 @@ STATUSES = {
 }
 #: Whatever follows these, the posting is not out yet.
 _PENDING = ("pending ", "awaiting ", "en attente ")
+#: The end of "ouvert(e)", "publié·e", "Fermé/e".
+_BOTH_GENDERS = re.compile(r"(?<=[^\W\d_])[(·./-]e\b\)?", re.IGNORECASE)
 #: Between two words for one status ("Closed - Filled", "Ouvert / Open").
 _BETWEEN = re.compile(r"[/|,;:()\[\]]|\s[-\u2013\u2014]\s")
 _NOTES = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
@@ -69,6 +71,7 @@ def status_of(value: object) -> str | None:
 @lru_cache(maxsize=4096)
 def status_word(text: str) -> str | None:
     """Return the status that a text is a word for. A text of several words for one status is one, too."""
+    text = _BOTH_GENDERS.sub("", text)
     key = name_key(text)
     if key in STATUSES:
         return STATUSES[key]

@@ -44,6 +44,8 @@ def code_and_words(error: Exception) -> tuple[str, str]:
         return "bad_encoding", "bytes that are not UTF-8, or half of a surrogate pair"
     if isinstance(error, _UNREADABLE_NUMBER):
         words = "a number is out of range"
+    if words.startswith("trailing garbage"):
+        words = "there is something after the end of the document"
     return "not_well_formed", f"not JSON: {words}"
 
 

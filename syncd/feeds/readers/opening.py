@@ -65,8 +65,8 @@ _OPENINGS = ((_XML_OPENING, "the XML declaration"), (_JSON_OPENING, "the first b
 _UNFINISHED = re.compile(rb"\[\s*\{|[\[{,:]\s*\Z")
 #: The begin of a file that cannot be CSV, by its format.
 _UNLIKE_CSV = {"XML": re.compile(rb"<\?xml\s|<[A-Za-z_!][^<>,;\t|]*>\s*<"), "JSON": _JSON_OPENING}
-#: Text that may precede an opening on the first line of a file that is not CSV.
-_NO_COLUMNS = re.compile(rb"[^\n,;\t|\"]*\Z")
+#: Text that may precede an opening on the first line of a file that is not CSV: for JSON also "for(;;);".
+_NO_COLUMNS = re.compile(rb"[^\n,;\t|\"]*\Z|[^\n\"]*[;=(]\s*\Z")
 #: The most bytes before the end of an opening with other text before it.
 _MAX_BANNER = 4096
 #: The bytes that show the kind of a file.

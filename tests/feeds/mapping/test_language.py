@@ -403,9 +403,11 @@ def test_a_mail_link_is_an_address_to_apply_at_where_pages_alone_are_mapped():
 
 
 STATUSES = {
-    "active": "Published|T|Ouverte|AFFICHÉ|Posted|publish|En ligne|Open / Ouvert|Now hiring".split("|"),
+    "active": "Published|T|Ouverte|AFFICHÉ|Posted|publish|En ligne|Open / Ouvert|Now hiring|Affiché(e)|Publié·e".split(
+        "|"
+    ),
     "archived": "Filled|Fermé|Pourvue|Closed|Position filled|Placed|On Hold|Closed - Filled|CANCELLED|trash|Comblé|Unposted"
-    "|Annulée|Expirée|expired|0".split("|"),
+    "|Annulée|Expirée|expired|0|Pourvu(e)|Fermé/e".split("|"),
     "draft": "Draft|Needs Approval|pending_payment|Pending (anything)|In review|Scheduled|Brouillon|En attente|future"
     "|En attente d'approbation|À approuver|private|preview|Auto-Draft|Planifié".split("|"),
     None: ["odd", "Posted - Internal only", "Approved", "New", "2"],

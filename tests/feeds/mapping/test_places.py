@@ -6,9 +6,15 @@ from typing import Any
 
 import pytest
 
+from syncd.domain import Catalogue
+from syncd.feeds.mapping import Mapping
 from syncd.feeds.mapping.transforms.places import each_city, each_place
+from syncd.feeds.readers import Record
+from syncd.sync.validation import check_record
 from tests.feeds.drafting.test_cases import CASES, bodies, each_format
 from tests.feeds.drafting.test_draft import checked, draft_of, drafted
+
+CATALOGUE = Catalogue.default()
 
 
 def test_the_usual_forms_of_canadian_places_go_in_and_advice_names_no_invented_place() -> None:
@@ -32,6 +38,28 @@ def test_a_region_that_is_no_province_does_not_reject_a_city_of_canada(tmp_path:
         for n, content in enumerate(each_format(jobs)):
             (tmp_path / str(n)).write_text(content)
             assert checked(drafted(tmp_path / str(n)).config, tmp_path / str(n)).good == 4
+
+
+@pytest.mark.parametrize(
+    ("more", "places"),
+    [
+        ({"country": "CA"}, "Ottawa"),
+        ({"country": "Canada (CA)"}, "Ottawa"),
+        ({"postal": "K1A 0A6"}, "Ottawa"),
+        ({"country": "CA", "state": "ON"}, "Ottawa, ON"),
+        ({}, None),
+        ({"country": "USA - California"}, None),
+    ],
+)
+def test_a_column_of_regions_does_not_reject_a_city_that_is_in_canada(
+    more: dict[str, str], places: str | None
+) -> None:
+    source = {"from": "city", "province": ["region", "state"], "country": "country", "postal": "postal"}
+    fields = {"referenceId": "id", "title": "id", "locations": source}
+    record = Record(1, 1, b"", {"id": "1", "city": "Ottawa", "region": "Capital Unit 4", **more})
+    sent = check_record(Mapping(CATALOGUE, fields), CATALOGUE, record, "json").sent
+    located: Any = () if sent is None else sent.fields["locations"]
+    assert [place.description for place in located] == ([places] if places else [])
 
 
 @pytest.mark.parametrize("region", ["Onatrio", "OH", "England", "Capital Unit 4"])

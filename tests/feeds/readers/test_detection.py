@@ -188,6 +188,7 @@ def test_the_opening_of_another_format_in_a_cell_leaves_a_csv_a_csv(text):
         ('callback([{"id": "1", "city": "x"}])', 1, "JSON"),
         ('var jobs = {"jobs": [{"id": "1"}]};', 1, "JSON"),
         (')]}\',\n[{"id": "1"}]', 2, "JSON"),
+        ('for(;;);[{"id": "1"}]', 1, "JSON"),
         ('Warning: fopen(a, b) failed on line 3\n[\n {"id": "1"}]', 2, "JSON"),
         ('Warning: fopen(a, b) failed on line 3\n<?xml version="1.0"?><jobs/>', 2, "XML"),
         ('This file has no style.<?xml version="1.0"?><jobs/>', 1, "XML"),

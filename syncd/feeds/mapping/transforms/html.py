@@ -68,9 +68,12 @@ CELL = "\x1f"
 _ANY_TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)?[^<>]*>")
 _NAME = re.compile(r"</?([a-zA-Z][\w:-]*)")
 
+#: The first tag of a list is that of an item: the list itself is not there.
+_ITEM_FIRST = re.compile(r"(?:[^<]++|<(?!/?(?:ul|ol|li)[\s>]))*+<li[\s>]", re.IGNORECASE)
+_CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
 _TOKEN = re.compile(r"<(/?)(ul|ol|li)>")
 _DEAD_LINK = re.compile(r"<a(?: target=\"[^\"]*\")?>(.*?)</a>", re.DOTALL)
-_CELL_END = re.compile(r" \| ?\s?(?=</(?:p|strong|div)>)")
+_CELL_END = re.compile(r"(?<![\s|])\s*+(?:\|\s*+)++(?=</(?:p|strong|div)>)")
 _EMPTY = re.compile(r"<(p|div|strong|b|em|i|li|ul|ol|a)(?: [^<>]*)?>(?:\s|<br>)*+</\1>")
 
 
@@ -104,10 +107,17 @@ def clean(text: str) -> tuple[str, tuple[str, ...]]:
     if has_controls(text):
         result, done = clean(without_controls(text))
         return result, ("control characters removed", *done)
+    if "<![CDATA[" in text:
+        result, done = clean(_CDATA.sub("", text))
+        return result, ("CDATA marks removed", *done)
     if _TAG.search(text):
         decoded = _decoded(text) if "&" in text else text
         steps = [] if decoded is text else ["escaped tags decoded"]
-        result, done = (decoded, tuple(steps)) if not html_faults(decoded, 1) else _cleaned(decoded, steps)
+        if _ITEM_FIRST.match(decoded):
+            steps.append("list put around its items")
+        elif not html_faults(decoded, 1):
+            return ("" if _BLANK.match(decoded) else decoded), tuple(steps)
+        result, done = _cleaned(decoded, steps)
     else:
         result, done = _without_tags(text)
     return ("" if _BLANK.match(result) else result), done
@@ -159,7 +169,10 @@ def _without_tags(text: str) -> tuple[str, tuple[str, ...]]:
 def _cleaned(text: str, done: list[str]) -> tuple[str, tuple[str, ...]]:
     tags = {name.lower() for name in _NAME.findall(text)}
     names = sorted(name for name in tags if name in _REPLACED or ":" in name)
-    done.append(f"replaced or removed: {', '.join(names[:8])}" if names else "attributes or faults removed")
+    if names:
+        done.append(f"replaced or removed: {', '.join(names[:8])}")
+    elif html_faults(text, 1):
+        done.append("attributes or faults removed")
     if _too_deep(text):
         return bare(text), (*done, "reduced to plain text")
     source = without_controls(_ADDRESS.sub("&lt;", text))

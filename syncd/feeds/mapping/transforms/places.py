@@ -15,12 +15,16 @@ from syncd.shipped_data import place_file, places_in
 _MAX_PLACE = 400
 #: The most characters of a list of places, and dashes of a text with a city in it.
 _MAX_LIST, _MAX_DASHES = 1_000, 8
+#: The name of a country has no more characters.
+_MAX_COUNTRY = 40
 _CANADA = frozenset(("ca", "can", "canada", "cdn"))
 _CODES = "|".join(PROVINCES)
 #: Codes of provinces that are codes of countries, too (ISO 3166).
 _COUNTRIES = {"NL": "the Netherlands", "NU": "Niue", "PE": "Peru", "SK": "Slovakia", "YT": "Mayotte"}
 _COUNTRY_TAIL = re.compile(r"[,\s]+(?:canada|can|\(canada\))\.?\Z", re.IGNORECASE)
 _CODE_TAIL = re.compile(r"(,\s*[A-Za-z.\u00c0-\u024f' -]+),\s*CA\Z")
+#: The country behind a known city, unless that is one of California: "Toronto, CA".
+_CA_TAIL = re.compile(r"[,\s]+CA\s*\Z")
 #: The province as ISO 3166-2 has it: "Ottawa, CA-ON".
 _ISO_TAIL = re.compile(rf",\s*CAN?-({_CODES})\Z", re.IGNORECASE)
 _CODE = r"[A-CEGHJ-NPR-TVXY]\d[A-Z][ -]?\d[A-Z]\d"
@@ -79,7 +83,10 @@ _BROAD = re.compile(
 )
 _NOT_IN_NAMES = re.compile(r"[\s\d]")
 #: "Toronto, Ontario, Canada, ON" of a city that has more than its name, and a template.
+_CANADA_FIRST = re.compile(r"\Acanada\s*[-,/>:|]\s*(?=[^\W\d])", re.IGNORECASE)
 _CANADA_WITHIN = re.compile(r",\s*Canada\s*(?=,)", re.IGNORECASE)
+#: A remark behind a city: "Toronto - Downtown", "Toronto (Downtown)".
+_REMARK = re.compile(r"\s+-\s+|\s*\(")
 _MORE = re.compile(r"([^,]+,\s*[^,]+?)(?:\s+-\s+|\s*\().*\Z", re.DOTALL)
 
 #: A ZIP code, and a remark behind a dash: "MA 02110", "MA - HQ".
@@ -185,7 +192,9 @@ def each_city(text: str) -> tuple[str, ...]:
 
 
 def is_canada(country: str) -> bool:
-    return country[:20].strip().strip(".").casefold() in _CANADA
+    """Return whether a country is Canada: "CAN", "Canada (CA)"."""
+    words = re.findall(r"\w+", country[:_MAX_COUNTRY].casefold())
+    return bool(words) and all(word in _CANADA for word in words)
 
 
 def is_nowhere(text: str) -> bool:
@@ -262,10 +271,10 @@ def _read(text: str) -> TidyPlace:
     tidied = tidy(text)
     city, comma, province = tidied.partition(",")
     code = province_code(province if comma else city)
-    said = _SAYS_CANADA.search(text) or _COUNTRY_TAIL.search(text)
-    country = _country(place_key(city), province.strip().upper()) if comma else None
-    in_canada = (code is not None and country is None) or has_postal_code(text) or said is not None
     known = None if comma else _largest(place_key(city))
+    said = _SAYS_CANADA.search(text) or _COUNTRY_TAIL.search(text) or (known and _CA_TAIL.search(text))
+    country = _country(place_key(city), province.strip().upper()) if comma else None
+    in_canada = (code is not None and country is None) or has_postal_code(text) or bool(said)
     identity = fold(city), (comma and code) or fold(province)
     return TidyPlace(tidied, is_nowhere(tidied), identity, not comma, in_canada, known, country)
 
@@ -319,12 +328,14 @@ def tidy(text: str) -> str:
 def _step(place: str) -> str:
     if is_nowhere(place):
         return place
-    place = _CANADA_WITHIN.sub("", place)
+    place = _CANADA_WITHIN.sub("", _CANADA_FIRST.sub("", place))
     place = _MODE_FIRST.sub("", _MODE_LAST.sub("", place), count=1) or place
     place = _OTHERS.sub("", place) or place
     place = _ISO_TAIL.sub(r", \1", place.replace(")", "") if "(" not in place else place)
     place = _COUNTRY_TAIL.sub("", _POSTAL.sub("", place)) or place
     place = _CODE_TAIL.sub(r"\1", place).strip(" ,") or place
+    if (city := _CA_TAIL.sub("", place)) != place and not _is_abroad(place) and _largest(place_key(city)):
+        place = city
     half = _HALF_POSTAL.match(place)
     if half and (province_code(half[1].rpartition(",")[2]) or split_code(half[1])[1]):
         place = half[1]
@@ -350,6 +361,8 @@ def _arranged(place: str) -> str:
     city, province = split_code(place)
     if not province and (named := _NAME_LAST.match(place)):
         city, province = named[1], named[2]
+    if not province and _is_in((words := place.rpartition(" "))[0], province_code(words[2])):
+        city, _, province = words  # "Charlottetown PEI"
     code = province_code(province)
     # "Ontario ON" names no city
     if code and (not province_code(city) or (place_key(city), code) in _shipped()):
@@ -402,7 +415,7 @@ def _city_of(parts: list[str]) -> str | None:
         numbered = any(part[:1].isdigit() for part in parts[:-1])
         return parts[-1] if numbered and _largest(place_key(parts[-1])) else None
     if len(parts) == 1:
-        parts = [part.strip() for part in parts[0].split(" - ")]
+        parts = [part.strip(" )") for part in _REMARK.split(parts[0])]
         if len(parts) == 1 or len(parts) > _MAX_DASHES or any(map(_is_region_abroad, parts)):
             return None
     return parts[0] if province_code(parts[0]) is None and _largest(place_key(parts[0])) else None

@@ -89,6 +89,9 @@ CASES = {
         "<p>a b c</p>",
     ),
     "bare items get a list": ("<li class=x>a<li>b", "<ul><li>a</li><li>b</li></ul>"),
+    "bare items that the API would take": ("<p>a</p><li>b</li>", "<p>a</p><ul><li>b</li></ul>"),
+    "marks of CDATA": ("<![CDATA[<p>a</p>]]>", "<p>a</p>"),
+    "empty cells": ("<table><tr><td>a</td><td></td><td> </td></tr></table>", "<div><p>a</p></div>"),
     "bare items between paragraphs": (
         "<p class=x>a</p><li>b</li><li>c</li><p>d</p>",
         "<p>a</p><ul><li>b</li><li>c</li></ul><p>d</p>",
