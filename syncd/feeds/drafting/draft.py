@@ -168,6 +168,8 @@ class Drafter:
             if not guess.columns:
                 return False
             trial = self._try(replace(plain.plan, fields={name: guess}))
+            if name == "closeDate" and not plain.known[name]:  # the guess says why its dates cannot be read
+                return True
             more = 0 if name == "status" else plain.read * _LEAST_GAIN
             return trial.good > plain.good or trial.known[name] > plain.known[name] + more
         if name == "referenceId" and plain.long_references * 2 > plain.read:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
 
-from syncd.domain import FIELD, Catalogue
+from syncd.domain import FIELD, Catalogue, repaired
 from syncd.feeds.drafting.columns import Column, Guess, comparable
 from syncd.feeds.drafting.guessing import POSTING, internal_postings, other_things, several_companies
 from syncd.feeds.drafting.survey import Survey
@@ -156,8 +156,13 @@ def _read(survey: Survey, plan: DraftPlan) -> Lines:
         yield f"sheet = {text(survey.spec.sheet)}  # of the sheets that has most of what looks like jobs"
     if survey.delimiter is not None:
         yield f"# delimiter = {text(survey.delimiter)}"
-    if survey.encoding not in ("guess", "utf-8"):
+    if survey.spec.encoding is not None:
+        yield f"encoding = {text(survey.spec.encoding)}  # the file declares another, wrongly"
+    elif survey.encoding not in ("guess", "utf-8"):
         yield f"# encoding = {text(survey.encoding)}  # if the files ever come out with wrong letters"
+    samples = (sample for column in survey.columns.values() for sample in column.samples)
+    if (spoilt := next((sample for sample in samples if repaired(sample) != sample), None)) is not None:
+        yield f"# repair_text = true  # mends text that was decoded twice, such as {shown(spoilt)}"
     if survey.spec.recover:
         yield "recover = true  # this file is not well-formed; read so, nothing is ever archived from it"
     elif survey.broken is not None and survey.format == "xml":

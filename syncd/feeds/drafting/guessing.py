@@ -191,6 +191,13 @@ def _guess_entry(
             lambda c: fits(c) and c.share(kind) > 0.5 and c.different <= _MAX_ENTRIES,
             lambda c: (-c.share(kind), -c.filled),
         )
+        # whatever the name, a column of nothing but types is one: WordPress calls it a category
+        by_values = (
+            by_values
+            or [c for c in columns.all if c.share("position") > 0.9 and not c.kinds["category"] and fits(c)][
+                : kind == "position"
+            ]
+        )
         if by_values:
             sources, why = by_values, f"by its values: known {_KINDS[kind]}"
     if not sources:

@@ -3,6 +3,7 @@
 Only the first records are read, in flat memory, and nothing is validated. Where no known format has its records, they are
 repeated elements, arrays of objects, or objects of objects that look alike: guesses, for a person to see."""
 
+import codecs
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,6 +42,8 @@ from syncd.feeds.xml_node import inner_markup
 RECORDS, _MAX_COLUMNS = 5_000, 500
 #: Faults that a lenient reading of XML may overcome.
 _MENDABLE = ("not_well_formed", "unknown_entity")
+#: The encoding of XML that is not in the UTF-8 that it declares.
+_ENCODING = "windows-1252"
 #: The most sheets of a spreadsheet that are tried, and records of each.
 _MAX_SHEETS, _FEW = 20, 50
 #: This many repetitions are proof enough; elements that come more often are a list inside of records.
@@ -54,9 +57,20 @@ _MAX_DEPTH = 6
 _PLAIN_KEY = re.compile(r"[^.\[\]]+\Z")
 _FACET_NAME = re.compile(rf"(?=.*[^\W\d_])[^\s\[\]{{}}\"](?:[^\[\]{{}}\"]{{0,{58}}}[^\s\[\]{{}}\"'])?")
 #: The members of a facet, an object of a list that has its name in it (``{"label": "Job type", "value": "Part time"}``).
-_FACET_VALUES = ("valuelabel", "value", "values", "fieldvalue", "answer", "option", "text", "", "label")
+_FACET_VALUES = (
+    "valuelabel",
+    "value",
+    "values",
+    "metavalue",
+    "fieldvalue",
+    "answer",
+    "option",
+    "text",
+    "",
+    "label",
+)
 _FACET_NAMES = (
-    *"fieldlabel label name fieldname field key question attribute property code id fieldid".split(),
+    *"fieldlabel label name fieldname field key metakey question attribute property code id fieldid".split(),
 )
 #: The most characters of its name and its value; a longer value is a part of a description.
 _MAX_FACET_NAME, _MAX_FACET_VALUE = 60, 200
@@ -85,7 +99,8 @@ def xml_paths(head: bytes) -> list[str]:
             if event == "start" and len(seen) < _MAX_PATHS:
                 path = names(element)  # type: ignore[arg-type]
                 seen[path] += 1
-                parts.setdefault(path[:-1], set()).add(local(element))  # type: ignore[arg-type]
+                name = element.get("name") or local(element)  # type: ignore[union-attr, arg-type]
+                parts.setdefault(path[:-1], set()).add(name)
     worth = {path: _worth(seen[path], parts[path]) for path in parts if len(path) > 1}
     return ["/" + "/".join(path) for path in _alone(parts, seen) + _best(worth)]
 
@@ -286,13 +301,25 @@ def survey_file(path: Path, limits: FeedLimits) -> Survey:
         inner = likeliest.startswith(f"{survey.path}{WITHIN}")  # lists of records in a list
         return _read(path, limits, ReadSpec(format="json", records=likeliest), RECORDS) if inner else survey
     except FeedError as error:
-        elsewhere = error.code == "no_records_path"
+        elsewhere, head = error.code == "no_records_path", _head(path)
+        if _is_markup(head) and not _is_utf8(head):  # whatever the file declares
+            with suppress(FeedError):
+                return _read(path, limits, ReadSpec(encoding=_ENCODING), RECORDS)
+            if other := _elsewhere(path, limits, _ENCODING):
+                return other
         if elsewhere and (other := _elsewhere(path, limits)):
             return other
         # where the first root has no records, a later one may have some
-        if error.code in _MENDABLE or (elsewhere and _is_markup(_head(path))):
+        if error.code in _MENDABLE or (elsewhere and _is_markup(head)):
             return _leniently(path, limits, error)
         raise
+
+
+def _is_utf8(head: bytes) -> bool:
+    with suppress(UnicodeDecodeError):
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+        return True
+    return False
 
 
 def _with_sheet(path: Path, limits: FeedLimits) -> ReadSpec:
@@ -323,14 +350,14 @@ def _leniently(path: Path, limits: FeedLimits, error: FeedError) -> Survey:
     return lenient
 
 
-def _elsewhere(path: Path, limits: FeedLimits) -> Survey | None:
+def _elsewhere(path: Path, limits: FeedLimits, encoding: str | None = None) -> Survey | None:
     """Return the survey of the likeliest readable place where no known format has its records, preferably one of a preset."""
-    head = _head(path)
+    head = _head(path, encoding)
     form: Format = "xml" if _is_markup(head) else "json"
     best, highest = None, -1.0
     for place in (xml_paths if form == "xml" else json_paths)(head)[:3]:
         with suppress(FeedError):
-            guess = _read(path, limits, ReadSpec(format=form, records=place), _FEW)
+            guess = _read(path, limits, ReadSpec(format=form, records=place, encoding=encoding), _FEW)
             score = max((score for _, score in guess.presets()), default=0.0)
             if guess.records and score > highest:
                 best, highest = guess, score
@@ -341,9 +368,9 @@ def _is_markup(head: bytes) -> bool:
     return head.lstrip()[:1] == b"<"
 
 
-def _head(path: Path) -> bytes:
+def _head(path: Path, encoding: str | None = None) -> bytes:
     """Return the first megabyte of the file, unpacked, in UTF-8."""
-    return open_reader(path, ReadSpec(format="jsonl"), FeedLimits()).source.head
+    return open_reader(path, ReadSpec(format="jsonl", encoding=encoding), FeedLimits()).source.head
 
 
 def _read(path: Path, limits: FeedLimits, spec: ReadSpec, most: int) -> Survey:

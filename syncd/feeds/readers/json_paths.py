@@ -33,6 +33,8 @@ _OPENING = re.compile(rb"[\[{]")
 _MAX_VALUE = 10 << 20
 #: Members of the root that may have the number of records; the object that has the records may, too.
 _ABOUT = frozenset(("meta", "metadata", "paging", "pagination", "page"))
+#: How the names of members begin that were attributes of XML.
+_ATTRIBUTES = ("@", "_", "-", "$", "#")
 #: This many other arrays are named where the records are not found.
 _MAX_SHOWN = 5
 
@@ -174,24 +176,32 @@ def likely_path(head: bytes) -> tuple[str, ...] | None:
             return (name,)
     for name in ARRAYS[:2]:
         if seen.get(name) == "start_map":
-            return (name, EACH) if name in keyed else (name,)
+            return (name, *keyed.get(name, ()))
     lone = seen.get("@type") == "JobPosting" or "referenceId" in seen
     return () if lone else None
 
 
-def _top_level(head: bytes) -> tuple[dict[str, Any], set[str]]:
+def _top_level(head: bytes) -> tuple[dict[str, Any], dict[str, tuple[str, ...]]]:
     """Return root member → the kind of its value, or the value itself where it is text; and the members whose values are objects
-    that have nothing but objects in them. (A job has at least a title or an id, which are not objects.)"""
+    that have nothing but objects in them (a job has at least a title or an id, which are not objects), or nothing but one array
+    and attributes, as programs write that turn XML into JSON, each with the step to the records."""
     values: dict[str, Any] = {}
-    parts: dict[str, set[bool]] = {}
+    parts: dict[str, dict[str, str]] = {}
     for path, event, value in walk(head, deepest=2):
         if not path and event == "start_array":
             break
         if len(path) == 1 and (path[0] in ARRAYS or path[0] in ("@type", "referenceId")):
             values.setdefault(path[0], value if event == "string" else event)
         elif len(path) == 2 and path[0] in ARRAYS:
-            parts.setdefault(path[0], set()).add(event == "start_map")
-    return values, {name for name, objects in parts.items() if objects == {True}}
+            parts.setdefault(path[0], {}).setdefault(path[1], event)
+    keyed: dict[str, tuple[str, ...]] = {}
+    for name, members in parts.items():
+        plain = {member: event for member, event in members.items() if not member.startswith(_ATTRIBUTES)}
+        if set(members.values()) == {"start_map"}:
+            keyed[name] = (EACH,)
+        elif set(plain.values()) == {"start_array"} and len(plain) == 1:
+            keyed[name] = (*plain,)
+    return values, keyed
 
 
 def walk(head: bytes, deepest: int = _MAX_DEPTH) -> Iterator[tuple[tuple[str, ...], str, Any]]:
