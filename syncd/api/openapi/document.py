@@ -1,34 +1,16 @@
 """The OpenAPI document, put together."""
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, date, datetime
-from decimal import Decimal
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from syncd import __version__
-from syncd.api import jobs
 from syncd.api.openapi.bodies import bodies
 from syncd.api.openapi.operations import ERROR_HEADERS, HEADERS, OPERATIONS, PARAMETERS, Answer, Operation
 from syncd.api.openapi.schemas import Schema, answers, ref
-from syncd.api.payloads import CATALOGUES, Renderer, encode
-from syncd.api.requests import ListQuery
-from syncd.domain import (
-    Actor,
-    ActorKind,
-    Catalogue,
-    CloseOrigin,
-    Employer,
-    Job,
-    Location,
-    Routing,
-    Salary,
-    Status,
-)
+from syncd.domain import Catalogue
 from syncd.errors import DuplicateReference, IllegalTransition, Invalid, NotFound, PreconditionFailed, Problem
-from syncd.store import history
 from syncd.web import CODES, JSON, Refusal, problems
 
 PROBLEM = "application/problem+json"
@@ -57,20 +39,19 @@ _TAGS = {
 
 def openapi_document(catalogue: Catalogue) -> dict[str, Any]:
     """Return the document of all ``OPERATIONS``, without ``servers``, which depend on the request."""
-    info = {"title": "Job Posting Service", "version": "1.1", "x-syncd": __version__}
-    openapi = {"openapi": "3.1.0"}
-    examples = {**example_answers(catalogue), "Document": {**openapi, "info": info, "paths": {}}}
-    schemas = {**answers(), "Document": {"type": "object"}}
-    for name in schemas.keys() & examples.keys():
-        schemas[name] = {**schemas[name], "examples": [examples[name]]}
     paths: dict[str, Any] = {}
     for (method, path), operation in OPERATIONS.items():
         # the parameters of the path are repeated here, because some viewers do not look for them there
         parameters = (*(("id",) if "{id}" in path else ()), *operation.parameters)
         paths.setdefault(path, {})[method.lower()] = _operation(operation, parameters)
     return {
-        **openapi,
-        "info": {**info, "description": _INTRODUCTION},
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Job Posting Service",
+            "version": "1.1",
+            "x-syncd": __version__,
+            "description": _INTRODUCTION,
+        },
         "security": [{"key": []}],
         "tags": [{"name": name, "description": about} for name, about in _TAGS.items()],
         "paths": paths,
@@ -79,10 +60,7 @@ def openapi_document(catalogue: Catalogue) -> dict[str, Any]:
             "parameters": PARAMETERS,
             "headers": HEADERS,
             "responses": {**_empty_answers(), **_errors()},
-            "links": {
-                name: {"operationId": name, "parameters": {"id": "$response.body#/id"}} for name in _FOLLOWING
-            },
-            "schemas": {**schemas, **bodies(catalogue)},
+            "schemas": {**answers(), "Document": {"type": "object"}, **bodies(catalogue)},
         },
     }
 
@@ -116,13 +94,7 @@ def _answer(answer: Answer) -> Schema:
     shape: Schema = {"description": answer.description, **_headers(answer.headers)}
     if answer.schema:
         shape["content"] = {JSON: {"schema": ref(answer.schema)}}
-    if answer.schema == "Job":
-        shape["links"] = {name: {"$ref": f"#/components/links/{name}"} for name in _FOLLOWING}
     return shape
-
-
-#: The operations that can follow on a job that was answered.
-_FOLLOWING = ("getJob", "updateJob", "deleteJob", "listJobHistory")
 
 
 def _empty_answers() -> Schema:
@@ -152,34 +124,7 @@ def _headers(names: Iterable[str]) -> Schema:
     return {"headers": headers} if headers else {}
 
 
-# -- examples, made by the code that makes the real answers -------------------------------------------------------
-
-_ADDRESS = "https://jobs.example.ca/api/v1.1"
-_REQUEST_ID = "9f2c1e7ab0d34c55"
-_EMPLOYER = Employer(7, "Harbour Clinics")
-_CALGARY = Location(5913490, "Calgary", "Calgary, AB")
-_JOB = Job(
-    id=4711,
-    employer_id=_EMPLOYER.id,
-    reference_id="HC-101",
-    title="Registered Nurse, Night Shift",
-    published_at=datetime(2027, 1, 15, 14, 30, tzinfo=UTC),
-    publish_date=date(2027, 1, 15),
-    close_date=date(2027, 3, 16),
-    close_origin=CloseOrigin.DEFAULT,
-    confidential=False,
-    auto_refresh=True,
-    status=Status.ACTIVE,
-    locations=(_CALGARY,),
-    categories=(15,),
-    position_type=1,
-    salary=Salary(Decimal("38.5"), Decimal("47.25"), 5),
-    description="<p>Care for <strong>30 residents</strong> on a team of six.</p>",
-    routing=Routing.EMAIL,
-    application_email="jobs@harbour.example",
-    application_url=None,
-    version=1,
-)
+# -- examples of bodies, and of errors, which the code of the real answers makes -------------------------------------
 
 #: An example of each schema of a body. Those of updates are good for every job, and that of JobPut for none too.
 EXAMPLE_BODIES: Mapping[str, Any] = {
@@ -233,40 +178,4 @@ _ERRORS: Mapping[str, Exception] = {
 
 def example_error(code: str) -> Any:
     error = _ERRORS.get(code) or Refusal(code, problems.GENERIC.get(code, CODES[code][1]))
-    return _plain(problems.body(error, _REQUEST_ID))
-
-
-def example_answers(catalogue: Catalogue) -> dict[str, Any]:
-    """Return an example of each schema of an answer, by its name."""
-    render = Renderer(catalogue)
-    examples: dict[str, Any] = {
-        "Job": _plain(render.job(_JOB, _EMPLOYER)),
-        "JobHeaderList": _plain(render.page([_JOB], _EMPLOYER, _paging("/jobs", 12))),
-        "HistoryEntryList": {
-            "data": [_plain(encode(jobs.history_entry(_step(), render, _EMPLOYER)))],
-            "paging": _paging("/jobs/4711/history", 1),
-        },
-        "Location": _plain(encode(_CALGARY)),
-        "LocationList": {"data": [_plain(encode(_CALGARY))], "paging": _paging("/locations", 1)},
-    }
-    for resource in CATALOGUES:
-        entries = [_plain(entry) for entry in render.entries[resource.catalogue].values()]
-        examples[f"{resource.schema}List"] = {"data": entries[:2]}
-        examples[resource.schema] = entries[0]
-    return examples
-
-
-def _plain(body: bytes) -> Any:
-    return msgspec.json.decode(body)
-
-
-def _paging(path: str, total: int) -> dict[str, object]:
-    return ListQuery().paging(total, _ADDRESS + path)[0]
-
-
-def _step() -> history.HistoryStep:
-    entry = history.HistoryEntry(
-        id=1002, job_id=_JOB.id, employer_id=_EMPLOYER.id, reference_id=_JOB.reference_id, version=2,
-        at=_JOB.published_at, actor=Actor(ActorKind.KEY, 3), run_id=None, action="updated", old={},
-    )  # fmt: skip
-    return history.HistoryStep(entry, replace(_JOB, title="Nurse"), _JOB, "hr-system")
+    return msgspec.json.decode(problems.body(error, "9f2c1e7ab0d34c55"))

@@ -160,16 +160,15 @@ def test_every_operation_has_its_answers_errors_and_examples(method: str, path: 
     for status, response in operation["responses"].items():
         for media, content in (SHARED[status] if "$ref" in response else response).get("content", {}).items():
             name = content["schema"]["$ref"].rpartition("/")[2]
-            (example,) = [content["example"]] if "example" in content else SCHEMAS[name]["examples"]
-            assert not list(validator(name).iter_errors(example)), (status, media)
-            assert example.get("status", int(status)) == int(status) or name != "Problem"
+            assert name in SCHEMAS
+            assert ("problem" in media) == (int(status) >= 400) == (name == "Problem")
+            if name == "Problem":
+                assert not list(validator(name).iter_errors(content["example"])), status
+                assert content["example"]["status"] == int(status)
 
 
-def test_the_version_is_that_of_the_address_and_the_example_of_the_document_is_one() -> None:
+def test_the_version_is_that_of_the_address() -> None:
     assert Api().base_path.endswith(f"/api/v{DOCUMENT['info']['version']}")
-    (example,) = SCHEMAS["Document"]["examples"]
-    OpenAPIV31SpecValidator(example).validate()
-    assert example["info"].items() <= DOCUMENT["info"].items()
 
 
 TAKES_BODY = {("PUT", "/jobs"), ("PUT", "/jobs/{id}"), ("DELETE", "/jobs")}
