@@ -8,21 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from syncd.domain import (
-    ADDRESSES,
-    CHANGEABLE,
-    FIELDS,
-    HEADER_MEMBERS,
-    JOB_MEMBERS,
-    SALARY_MEMBERS,
-    SHOWN_MEMBERS,
-    Catalogue,
-    Employer,
-    FieldKind,
-    Job,
-    JobField,
-    exact,
-)
+from syncd import domain
+from syncd.domain import Catalogue, Employer, FieldKind, Job, JobField
 from syncd.store import jobs
 
 encode = msgspec.json.Encoder(decimal_format="number").encode
@@ -62,7 +49,7 @@ class CatalogueShapes(dict[int | None, Shape | None]):
     """The objects of the entries of one catalogue, by id. An id that the configuration no longer has gets an empty name."""
 
     def __init__(self, catalogue: Catalogue, name: str) -> None:
-        members = ("id", *SHOWN_MEMBERS[name])
+        members = ("id", *domain.SHOWN_MEMBERS[name])
         entries = catalogue.entries(name).items()
         super().__init__(
             {id: {member: getattr(entry, member) for member in members} for id, entry in entries}
@@ -86,20 +73,20 @@ def _choices(field: JobField, catalogues: ShapesByCatalogue) -> Render:
 
 
 def _salary(_field: JobField, catalogues: ShapesByCatalogue) -> Render:
-    shape = _object([member.name for member in SALARY_MEMBERS], SALARY_MEMBERS, catalogues)
+    shape = _object([member.name for member in domain.SALARY_MEMBERS], domain.SALARY_MEMBERS, catalogues)
     return lambda salary: None if salary is None else shape(salary)
 
 
 #: The kinds that need a function. (The encoder writes a date as ISO text, a status as its value, and a location as an
 #: object with its members.)
 _BY_KIND: Mapping[FieldKind, Callable[[JobField, ShapesByCatalogue], Render]] = {
-    FieldKind.AMOUNT: lambda _field, _catalogues: exact,
+    FieldKind.AMOUNT: lambda _field, _catalogues: domain.exact,
     FieldKind.CHOICE: _choice,
     FieldKind.CHOICES: _choices,
     FieldKind.SALARY: _salary,
 }
 #: The attributes of members that are not in FIELDS. A Job has no employer: ``id`` only keeps the place of that member.
-_READ_ONLY = {"id": "id", "employer": "id", "publishDate": CHANGEABLE["publishDate"]}
+_READ_ONLY = {"id": "id", "employer": "id", "publishDate": domain.CHANGEABLE["publishDate"]}
 
 
 def _object(
@@ -127,8 +114,8 @@ class Renderer:
 
     def __init__(self, catalogue: Catalogue) -> None:
         shapes = {r.catalogue: CatalogueShapes(catalogue, r.catalogue) for r in CATALOGUES}
-        self._job = _object(JOB_MEMBERS, FIELDS, shapes)
-        self._header = _object(HEADER_MEMBERS, FIELDS, shapes)
+        self._job = _object(domain.JOB_MEMBERS, domain.FIELDS, shapes)
+        self._header = _object(domain.HEADER_MEMBERS, domain.FIELDS, shapes)
         self.catalogues: dict[str, bytes] = {}
         self.entries: dict[str, dict[int, bytes]] = {}
         for name, shape in shapes.items():
@@ -140,7 +127,7 @@ class Renderer:
     def job(self, job: Job | jobs.JobView, employer: Employer) -> bytes:
         """Return a whole Job (docs/specification.md 2.1). An address that its routing type does not use is null."""
         shape = self.shape(job, employer)
-        for address in ADDRESSES:
+        for address in domain.ADDRESSES:
             if address.routing != job.routing:
                 setattr(shape, address.name, None)
         return encode(shape)

@@ -15,6 +15,7 @@ import time
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
@@ -69,7 +70,8 @@ def demo(*, port: int | None, folder: Path | None, once: bool) -> None:
     settings = _install(folder, port)
     pages = f"http://{settings.api.listen}/operator/"
     with stores.open_store(settings) as store:
-        key = _add_employers(store)
+        added = [store.write(partial(employers.add, name=name)) for name in EMPLOYERS.values()]
+        _, key = store.write(lambda tx: keys.create(tx, added[0].id, "demo"))
         print(f"A try-out of syncd in {settings.base}: its own settings, store and drop folder.\n")
         sys.stdout.flush()
         with running_daemon(settings) as daemon:
@@ -104,12 +106,6 @@ def _free_port(wanted: int | None) -> int:
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port
     raise Conflict(f"port {wanted or FIRST_PORT} is taken; choose another: syncd demo --port N")
-
-
-def _add_employers(store: Store) -> str:
-    """Add the employers of all feeds, and return an API key for the first of them."""
-    added = [store.write(lambda tx, n=name: employers.add(tx, n)) for name in EMPLOYERS.values()]  # type: ignore[misc]
-    return store.write(lambda tx: keys.create(tx, added[0].id, "demo"))[1]
 
 
 class DaemonProcess:

@@ -13,16 +13,7 @@ from typing import IO, TYPE_CHECKING
 
 import typer
 
-from syncd.cli.output import (
-    cell,
-    clean,
-    output_is_closed,
-    print_json,
-    print_list,
-    print_result,
-    remark,
-    whole_file,
-)
+from syncd.cli.output import cell, clean, print_json, print_list, print_result, remark, whole_file
 from syncd.cli.store_access import opened_store
 from syncd.config import Settings
 from syncd.domain import Employer, Job, Status
@@ -101,7 +92,7 @@ def rotate_key(
 
 def _require_output() -> None:
     """Raise SyncdError if standard output is closed: nobody would get the new key."""
-    if output_is_closed():
+    if getattr(sys.stdout, "name", None) == os.devnull:  # see entry
         raise SyncdError("standard output is closed, so the new key would be lost; no key was made")
 
 
@@ -144,14 +135,12 @@ def list_jobs(settings: Settings, as_json: bool, employer: str, q: str | None, s
         owner = store.read(lambda tx: employers.find(tx, employer))
         views = list(_views(store, owner, q, wanted))
     rows = [
-        (job.id, job.reference_id, job.status, job.publish_date, job.title, _places(job)) for job in views
-    ]
+        (job.id, job.reference_id, job.status, job.publish_date, job.title,
+         "; ".join(place.description for place in job.locations))
+        for job in views
+    ]  # fmt: skip
     headings = ("id", "referenceId", "status", "published", "title", "locations")
     print_list(as_json, [header_json(job, owner) for job in views], headings, rows, "no such jobs")
-
-
-def _places(job: jobs.JobView) -> str:
-    return "; ".join(place.description for place in job.locations)
 
 
 def _views(store: Store, owner: Employer, q: str | None, status: Status | None) -> Iterator[jobs.JobView]:

@@ -91,7 +91,9 @@ def check_file(settings: Settings, as_json: bool, name: str, file: Path) -> int:
     with store_if_any(settings) as store, tempfile.TemporaryFile() as scratch:
         catalogue = stores.catalogue_of(store, settings)
         config = configured_feeds.feed_file(settings, catalogue, name).usable()
-        now, result = _now(store, settings), CheckResult()
+        instant = datetime.now(UTC)
+        now = store.now() if store else Moment(instant, instant.astimezone(settings.timezone).date())
+        result = CheckResult()
         checker = Checker(config, catalogue, settings.limits, now, store)
         with naming(file):
             for row in checker.check(file, result):
@@ -100,13 +102,6 @@ def check_file(settings: Settings, as_json: bool, name: str, file: Path) -> int:
         scratch.seek(0)
         (_print_json if as_json else _print_text)(name, file, result, unknown, scratch)
     return FAILED if result.rejected else DONE
-
-
-def _now(store: Store | None, settings: Settings) -> Moment:
-    if store is not None:
-        return store.now()
-    instant = datetime.now(UTC)
-    return Moment(instant, instant.astimezone(settings.timezone).date())
 
 
 def _print_text(

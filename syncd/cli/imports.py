@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from syncd.cli import report_text as text
 from syncd.cli.output import CHANGES, DONE, FAILED, HELD, agreed, bold, clean, print_result, remark
 from syncd.cli.store_access import opened_store
 from syncd.config import Settings
-from syncd.domain import Catalogue, RejectedRow, Run, RunState
+from syncd.domain import Catalogue, Run, RunState
 from syncd.errors import FeedError
 from syncd.feeds.configuration import FeedFile
 from syncd.service import configured_feeds, process, stores
@@ -171,14 +172,25 @@ def revert_run(settings: Settings, as_json: bool, number: int, *, plan: bool, ye
         if plan:
             changes: list[PlannedChange] = []
             planned = plan_revert(store, number, policy, on_change=changes.append)
-            _print_revert(planned, changes, catalogue if as_json else None)
+            view = revert_view(planned, changes)
+            if as_json:
+                _print_plan(view, catalogue)
+                return DONE
+            _print_plan(replace(view, run=replace(view.run, holds=None, reason=None)), None)
+            if planned.hold is not None:
+                reason = clean(planned.hold.reason)
+                print(f"this revert would ask first, because it is over a limit: {reason}")
             return DONE
         arrival = _arrival(store, settings, catalogue, _Terminal(settings))
         why, digest, drop = f"run {number} was reverted" if pause else None, None, settings.drop.folder
         while isinstance(
             run := revert(arrival, drop, number, policy, agreed=digest, yes=yes, pause=why), RevertPlan
         ):
-            if not _agreed(run):
+            assert run.hold is not None
+            why_asked = clean(run.hold.reason)
+            otherwise = f": {why_asked}; to revert run {number} all the same: --yes"
+            about = f"This revert of run {number} ({clean(run.run.feed)}) is over a limit: {why_asked}"
+            if not agreed("Revert it?", otherwise, about, text.counts_of(run.counts)):
                 return HELD
             digest = run.digest
         paused = run.feed in store.read(feeds.paused)
@@ -193,26 +205,6 @@ def revert_run(settings: Settings, as_json: bool, number: int, *, plan: bool, ye
         again = f"the next file of {run.feed} brings the same back, unless it is another"
         remark(f"syncd: {again}; `syncd feed pause {run.feed}` stops it")
     return DONE
-
-
-def _agreed(planned: RevertPlan) -> bool:
-    assert planned.hold is not None
-    number, reason = planned.run.id, clean(planned.hold.reason)
-    return agreed(
-        "Revert it?",
-        f": {reason}; to revert run {number} all the same: --yes",
-        f"This revert of run {number} ({clean(planned.run.feed)}) is over a limit: {reason}",
-        text.counts_of(planned.counts),
-    )
-
-
-def _print_revert(planned: RevertPlan, changes: list[PlannedChange], catalogue: Catalogue | None) -> None:
-    view = revert_view(planned, changes)
-    if catalogue is None:
-        view = replace(view, run=replace(view.run, holds=None, reason=None))
-    _print_plan(view, catalogue)
-    if planned.hold is not None and catalogue is None:
-        print(f"this revert would ask first, because it is over a limit: {clean(planned.hold.reason)}")
 
 
 # -- a plan as text ------------------------------------------------------------------------------------------------
@@ -239,7 +231,10 @@ def _print_plan(planned: Planned, catalogue: Catalogue | None) -> None:
             kinds.add_errors(row.record, row.errors)
         text.print_kinds("would be rejected, by kind", kinds.by_frequency())
     else:
-        text.print_lines(map(_rejected, planned.rejected), SHOWN, len(planned.rejected))
+        for row in islice(planned.rejected, SHOWN):
+            reasons = "; ".join(f"{problem.pointer or '/'}: {problem.detail}" for problem in row.errors)
+            print(clean(f"! {text.place_of(rejected_json(row))} would be rejected: {reasons}"))
+        text.print_cut(SHOWN, len(planned.rejected))
     warnings = (f"? {text.warning_text(warning_json(warning))}" for warning in planned.warnings)
     text.print_lines(warnings, SHOWN, len(planned.warnings))
     text.print_unknown(planned.unknown.toml)
@@ -249,11 +244,6 @@ def _print_plan(planned: Planned, catalogue: Catalogue | None) -> None:
         print(f"this run would archive nothing: {clean(run.withheld)}")
     if held and run.shape is None:
         print(held)
-
-
-def _rejected(row: RejectedRow) -> str:
-    reasons = "; ".join(f"{problem.pointer or '/'}: {problem.detail}" for problem in row.errors)
-    return f"! {text.place_of(rejected_json(row))} would be rejected: {reasons}"
 
 
 def _print_changes(changes: Iterable[PlannedChange]) -> None:

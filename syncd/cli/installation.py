@@ -32,7 +32,9 @@ def init(folder: Path, as_json: bool) -> None:
     """Make settings, examples of feed files and the drop folder in ``folder``, and print the next steps. Goes on where it was
     killed before. Raises Conflict if another file of an installation is there, or all of it; OSError."""
     base = folder.absolute()
-    files = {base / "config" / name: content for name, content in _starters()}
+    source = next(place for place in _STARTERS if (place / "syncd.toml").is_file())
+    shipped = (source / "syncd.toml", *sorted((source / "feeds.d").glob("*.example")))
+    files = {base / "config" / path.relative_to(source): path.read_bytes() for path in shipped}
     missing = [path for path, content in files.items() if not _is_there(path, content)]
     config = base / "config" / "syncd.toml"
     if not missing and load_settings(config, {}).drop.folder.exists():
@@ -62,13 +64,6 @@ def _is_there(path: Path, content: bytes) -> bool:
     if path.is_symlink() or not path.is_file() or path.read_bytes() != content:
         raise Conflict(f"{path} exists; nothing was written")
     return True
-
-
-def _starters() -> Iterator[tuple[str, bytes]]:
-    """Yield the name below ``config/`` and the content of each file."""
-    source = next(place for place in _STARTERS if (place / "syncd.toml").is_file())
-    for path in (source / "syncd.toml", *sorted((source / "feeds.d").glob("*.example"))):
-        yield str(path.relative_to(source)), path.read_bytes()
 
 
 # -- check -----------------------------------------------------------------------------------------------------

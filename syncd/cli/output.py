@@ -16,11 +16,6 @@ CHANGES = 4
 INTERRUPTED = 130
 
 
-def output_is_closed() -> bool:
-    """Return whether the program was started without standard output: its results go nowhere."""
-    return getattr(sys.stdout, "name", None) == os.devnull
-
-
 def print_json(value: object) -> None:
     """Print one line of JSON. Decimals are exact numbers."""
     import msgspec
@@ -63,12 +58,6 @@ def cell(value: object) -> str:
 def clean(text: str) -> str:
     """Return ``text`` without characters that control a terminal."""
     return "".join(character if character.isprintable() else " " for character in text)
-
-
-def quoted(value: object) -> str:
-    """Return a value of a feed in quotes, cut to 80 characters."""
-    words = clean(str(value))
-    return f'"{words[:80]}"' + (f"… ({len(str(value))} characters)" if len(words) > 80 else "")
 
 
 def bold(text: str) -> str:

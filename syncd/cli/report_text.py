@@ -6,7 +6,7 @@ from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
-from syncd.cli.output import bold, clean, quoted
+from syncd.cli.output import bold, clean
 from syncd.domain import Location, Run, RunCounts, RunState, Salary
 from syncd.sync.report import Kind
 
@@ -14,8 +14,8 @@ from syncd.sync.report import Kind
 KINDS, CAUSES = 50, 5
 #: Columns of a table that goes to a file or a pipe.
 WIDTH = 160
-#: Characters of a value of a field.
-MAX_VALUE = 60
+#: Characters of a value of a field, and of a value that a record had.
+MAX_VALUE, MAX_SENT = 60, 80
 #: Where the rest of a list is.
 IN_JSON = "--json has them"
 
@@ -138,7 +138,9 @@ def rejected_text(row: dict[str, Any], *, codes: bool) -> str:
     reasons = []
     for error in row["errors"]:
         code = f" {error['code']}" if codes else ""
-        value = "" if error["value"] is None else f" [{quoted(error['value'])}]"
+        sent = str(error["value"])
+        more = f"… ({len(sent)} characters)" if len(sent) > MAX_SENT else ""
+        value = "" if error["value"] is None else f' ["{sent[:MAX_SENT]}"{more}]'
         reasons.append(f"{error['pointer'] or '/'}{code}: {error['detail']}{value}")
     return clean(f"{place_of(row)}: {'; '.join(reasons)}")
 

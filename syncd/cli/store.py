@@ -119,7 +119,14 @@ def restore(settings: Settings, as_json: bool, file: Path, yes: bool) -> int:
                 schema.refuse_newer(made.schema, f"the backup {file}")
                 lost, why = _compared(draft, database)
                 if not as_json:
-                    print("\n".join([*_intro(file, made), *_lost_lines(lost, why, settings.drop.folder)]))
+                    print(
+                        f"{file}{f', of {cell(made.made_at)}' if made.made_at else ''}: {_backup_text(made)}"
+                    )
+                    unverified = (
+                        "It has no digest (`syncd backup` did not make it): its rows cannot be verified."
+                    )
+                    print("It is whole, and as it was made." if made.made_at else unverified)
+                    print("\n".join(_lost_lines(lost, why, settings.drop.folder)))
                 otherwise = f"; to put {file} in the place of the store: --yes"
                 restored = yes or agreed("Restore it?", otherwise)
                 kept = restoring.take_place(store, draft, utc_now()) if restored else None
@@ -163,13 +170,6 @@ def _compared(draft: Path, database: Database) -> tuple[restoring.Losses | None,
         return None, f"The present store cannot be compared: {error}"
     except StoreError as error:
         return None, f"The present store cannot be read: {error}"
-
-
-def _intro(file: Path, made: backups.Backup) -> list[str]:
-    if made.made_at is None:
-        unverified = "It has no digest (`syncd backup` did not make it): its rows cannot be verified."
-        return [f"{file}: {_backup_text(made)}", unverified]
-    return [f"{file}, of {cell(made.made_at)}: {_backup_text(made)}", "It is whole, and as it was made."]
 
 
 def _lost_json(lost: restoring.Losses | None) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from hmac import compare_digest
 from urllib.parse import urlsplit
@@ -158,18 +159,15 @@ class Gate:
 def for_known_hosts(settings: Settings, endpoints: Endpoints) -> Endpoints:
     """Return ``endpoints`` for programs, which are then served only where the pages are."""
     hosts = KnownHosts(settings)
-    return {
-        path: {method: _checked(hosts, handler) for method, handler in methods.items()}
-        for path, methods in endpoints.items()
-    }
 
-
-def _checked(hosts: KnownHosts, handler: Handler) -> Handler:
-    async def serve(request: web.Request) -> web.StreamResponse:
+    async def serve(handler: Handler, request: web.Request) -> web.StreamResponse:
         try:
             hosts.check(request)
         except Refusal as refusal:
             return problem_of(Fault.of(refusal))
         return await handler(request)
 
-    return serve
+    return {
+        path: {method: partial(serve, handler) for method, handler in methods.items()}
+        for path, methods in endpoints.items()
+    }

@@ -4,7 +4,7 @@ package, and its address changes with its contents."""
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -87,12 +87,6 @@ def make_environment(settings: Settings, prefix: str) -> Environment:
     return env
 
 
-def section_of(path: str) -> str:
-    """Return the path in ``NAVIGATION`` that a page belongs to, "" if it is in none. A feed is reached from the overview."""
-    first = "/" if path.startswith("/feeds/") else f"/{path.split('/')[1]}"
-    return first if first in NAVIGATION else ""
-
-
 # -- filters -------------------------------------------------------------------------------------------------
 
 #: Tone, which decides colour and shape → the states of runs, feeds, jobs and keys that have it; all others are calm.
@@ -171,10 +165,6 @@ def given(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def toml_text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
 FILTERS = {
     "duration": duration,
     "given": given,
@@ -183,6 +173,6 @@ FILTERS = {
     "plural": plural,
     "shown": shown,
     "state": state,
-    "toml_text": toml_text,
+    "toml_text": partial(json.dumps, ensure_ascii=False),
     "tone": tone,
 }

@@ -15,7 +15,7 @@ from syncd.config import Settings
 from syncd.console.actions import Actions, Previews
 from syncd.console.faults import Fault
 from syncd.console.gate import Gate, Session, Sessions
-from syncd.console.rendering import make_environment, section_of
+from syncd.console.rendering import make_environment
 from syncd.domain import Catalogue
 from syncd.feeds.configuration import FeedFile
 from syncd.store import Store, Tx
@@ -80,7 +80,11 @@ def live(state: Callable[[Visit, Tx], object]) -> Callable[[PageHandler], PageHa
         async def serve(visit: Visit) -> web.StreamResponse:
             if visit.wants_json:
                 return await page(visit)
-            etag = await visit.read(lambda tx: _etag(visit.session, tx, state(visit, tx)))
+            # the forms of a page belong to a session, and to one life of the daemon
+            shown = await visit.read(
+                lambda tx: (visit.session.csrf, tx.now.instant.timestamp() // MAX_AGE, state(visit, tx))
+            )
+            etag = f'"{blake2b(repr(shown).encode("utf-8", "replace"), digest_size=12).hexdigest()}"'
             if etag in visit.request.headers.get("If-None-Match", ""):
                 return web.Response(status=304, headers={"ETag": etag})
             return await page(replace(visit, etag=etag))
@@ -88,12 +92,6 @@ def live(state: Callable[[Visit, Tx], object]) -> Callable[[PageHandler], PageHa
         return serve
 
     return decorated
-
-
-def _etag(session: Session, tx: Tx, state: object) -> str:
-    """The forms of a page belong to a session, and to one life of the daemon."""
-    shown = (session.csrf, tx.now.instant.timestamp() // MAX_AGE, state)
-    return f'"{blake2b(repr(shown).encode("utf-8", "replace"), digest_size=12).hexdigest()}"'
 
 
 def paging(total: int, page: int, size: int) -> dict[str, int]:
@@ -122,10 +120,13 @@ class Visit:
 
     def page(self, template: str, status: int = 200, **values: Any) -> web.Response:
         console, path = self.console, self.request.path.removeprefix(self.console.prefix) or "/"
+        section = (
+            "/" if path.startswith("/feeds/") else f"/{path.split('/')[1]}"
+        )  # a feed is reached from there
         html = console.env.get_template(template).render(
             session=self.session,
             guarded=not console.gate.sessions.open_to_all,
-            section=section_of(path),
+            section=section,
             etag=self.etag,
             address=self.request.path_qs,
             **{"now": console.store.now().instant, **values},

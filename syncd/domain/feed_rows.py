@@ -130,7 +130,12 @@ def _row(current: Job | None, fields: dict[str, object], now: Moment, policy: Po
 
 def _undated(current: Job, fields: dict[str, object], now: Moment, policy: Policy) -> _Row:
     """A row without a close date of its own, for a job that exists."""
-    close_date, origin = _date_without_renewal(current, fields)
+    close_date, origin = current.close_date, current.close_origin  # without a renewal
+    if "closeDate" in fields:  # a null, which asks for the default
+        if origin is CloseOrigin.CHOSEN:
+            close_date, origin = default_close_date(current.publish_date), CloseOrigin.DEFAULT
+        else:
+            del fields["closeDate"]  # else a renewed date would be undone and renewed in every run
     renewable = policy.renew and origin is not CloseOrigin.CHOSEN and close_date - now.today < RENEW_BELOW
     closed = current.status is Status.ARCHIVED and current.archived_by is ArchivedBy.CLOSED
     if "status" not in fields and _returns(current, dated=closed and renewable):
@@ -145,16 +150,6 @@ def _undated(current: Job, fields: dict[str, object], now: Moment, policy: Polic
         fields["closeDate"] = default_close_date(now.today)
         return _Row(fields, renewed=True)
     return _Row(fields)
-
-
-def _date_without_renewal(current: Job, fields: dict[str, object]) -> tuple[date, CloseOrigin]:
-    """Return the date that the job would have without a renewal. A null asks for the default. If nobody chose the present
-    date it is dropped, or a renewed date would be undone and renewed in every run."""
-    if "closeDate" in fields:
-        if current.close_origin is CloseOrigin.CHOSEN:
-            return default_close_date(current.publish_date), CloseOrigin.DEFAULT
-        del fields["closeDate"]
-    return current.close_date, current.close_origin
 
 
 def _returns(current: Job, *, dated: bool) -> bool:

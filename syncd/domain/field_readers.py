@@ -17,7 +17,7 @@ from syncd.domain.job_fields import (
     JobField,
     needed_value,
 )
-from syncd.domain.places import MAX_PLACE_DESCRIPTION, parse_place, place_identity
+from syncd.domain.places import MAX_PLACE_DESCRIPTION, parse_place
 from syncd.domain.scalar_readers import (
     FAULT,
     Fault,
@@ -193,6 +193,7 @@ def _list(field: JobField, pointer: str) -> Callable[[object, Problems], list[An
     return items_of
 
 
+#: A place, and its identity, which is the same for two ways of writing it: the city without case and accents, and the province.
 _Identified = tuple[Place, tuple[str, str | None]]
 
 
@@ -239,7 +240,7 @@ def _read_place(pointer: str, value: object, problems: Problems) -> _Identified 
         return None
     place, faults = parse_place(text)
     problems += [Problem(pointer, code, detail, shown_value(text)) for code, detail in faults]
-    return None if faults else (place, place_identity(place))
+    return None if faults else (place, (fold(place.city), place.province))
 
 
 def _salary(field: JobField, pointer: str) -> Reader:

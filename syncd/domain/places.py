@@ -91,11 +91,6 @@ def split_code(text: str) -> tuple[str, str]:
     return (city, code) if ends else (text, "")
 
 
-def place_identity(place: Place) -> tuple[str, str | None]:
-    """Return the same for two ways of writing one place: the city without case and accents, and the province."""
-    return fold(place.city), place.province
-
-
 def parse_place(text: str) -> tuple[Place, list[tuple[str, str]]]:
     """Return the place that ``text`` names, without surrounding and repeated white space, and its faults as (code, detail):
     ``too_long`` and ``invalid_characters`` of the city, ``unknown_province``."""

@@ -4,27 +4,10 @@ are in words: entries of catalogues, dependencies, HTML, comparisons of dates an
 
 from collections.abc import Callable, Iterable, Mapping
 
+from syncd import domain
 from syncd.api.openapi.schemas import INT32, Schema, listed, nullable, number, optional, ref
 from syncd.api.payloads import SCHEMAS
-from syncd.domain import (
-    ADDRESSES,
-    AMOUNT_BELOW,
-    AMOUNT_DECIMALS,
-    FIELD,
-    FIELDS,
-    HTML_SCHEMES,
-    HTML_TAGS,
-    LOCATION_READ_ONLY,
-    MAX_PLACE_DESCRIPTION,
-    READ_ONLY,
-    SALARY_MEMBERS,
-    SHOWN_MEMBERS,
-    Catalogue,
-    FieldKind,
-    JobField,
-    Needed,
-    Status,
-)
+from syncd.domain import Catalogue, FieldKind, JobField, Needed, Status
 
 _CONTROL = r"\u0000-\u001f\u007f-\u009f\ufffe\uffff"
 _CONTROL_IN_TEXT = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff"
@@ -33,37 +16,39 @@ _HTML: Schema = {
     "type": ["string", "null"],
     "contentMediaType": "text/html",
     "pattern": rf"^[^{_CONTROL_IN_TEXT}]*$",
-    "description": f"Its tags can be {', '.join(f'`{tag}`' for tag in HTML_TAGS)}. `a` needs an `href`"
-    f" ({', '.join(HTML_SCHEMES)}) and may have a `target`; nothing else has attributes.",
+    "description": f"Its tags can be {', '.join(f'`{tag}`' for tag in domain.HTML_TAGS)}. `a` needs an `href`"
+    f" ({', '.join(domain.HTML_SCHEMES)}) and may have a `target`; nothing else has attributes.",
 }
 _AMOUNT: Schema = {
     "type": ["number", "null"],
     "minimum": 0,
-    "exclusiveMaximum": int(AMOUNT_BELOW),
-    "description": f"Exact, with at most {AMOUNT_DECIMALS} decimals.",
+    "exclusiveMaximum": int(domain.AMOUNT_BELOW),
+    "description": f"Exact, with at most {domain.AMOUNT_DECIMALS} decimals.",
 }
 
 
 def bodies(catalogue: Catalogue) -> dict[str, Schema]:
-    fields = {**_members(FIELDS), **dict.fromkeys(READ_ONLY, _IGNORED)}
+    fields = {**_members(domain.FIELDS), **dict.fromkeys(domain.READ_ONLY, _IGNORED)}
     fields["id"] = {**nullable(INT32), "description": "Read-only: if it is there, that of the job addressed."}
     # The values of each field are described once, in JobCreate: the document is fetched by programs, and stays small.
-    changes = fields | {field.name: {**fields[field.name], "description": field.about} for field in FIELDS}
-    active = ", ".join(field.name for field in FIELDS if field.needed is Needed.ACTIVE)
-    routed = ", ".join(f"{address.routing} needs {address.name}" for address in ADDRESSES)
-    key = {"referenceId": _filled(FIELD["referenceId"])}
+    changes = fields | {
+        field.name: {**fields[field.name], "description": field.about} for field in domain.FIELDS
+    }
+    active = ", ".join(field.name for field in domain.FIELDS if field.needed is Needed.ACTIVE)
+    routed = ", ".join(f"{address.routing} needs {address.name}" for address in domain.ADDRESSES)
+    key = {"referenceId": _filled(domain.FIELD["referenceId"])}
     return {
         "LocationInput": _location(),
         **{_named(name): _entry(name, catalogue) for name in SCHEMAS},
         "SalaryInput": _object(
             "An amount for a period, or commission only: without an amount, plusCommission is true, and there is"
             " neither a maxAmount nor a period. In an update only the members that are sent change.",
-            _members(SALARY_MEMBERS),
+            _members(domain.SALARY_MEMBERS),
         ),
         "JobCreate": _object(
             f"A new job. To be active it also needs {active}. Of the routing types {routed}.",
             fields,
-            [field.name for field in FIELDS if field.needed is Needed.ALWAYS],
+            [field.name for field in domain.FIELDS if field.needed is Needed.ALWAYS],
         ),
         "JobUpdate": _object(
             "The fields to change: what is absent stays as it is, objects merge, lists are replaced (RFC 7396). The"
@@ -177,11 +162,11 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField], Schema]] = {
 def _location() -> Schema:
     said: Schema = {
         "type": "string",
-        "pattern": filled(MAX_PLACE_DESCRIPTION),
-        "description": f'{_at_most(MAX_PLACE_DESCRIPTION)} "City, ProvinceCode", or "City" for the largest place of'
+        "pattern": filled(domain.MAX_PLACE_DESCRIPTION),
+        "description": f'{_at_most(domain.MAX_PLACE_DESCRIPTION)} "City, ProvinceCode", or "City" for the largest place of'
         " that name; a city has a letter. Full province names, English and French, are understood.",
     }
-    ignored = dict.fromkeys(sorted(LOCATION_READ_ONLY), _IGNORED)
+    ignored = dict.fromkeys(sorted(domain.LOCATION_READ_ONLY), _IGNORED)
     return _object("A place in Canada.", {"description": said, **ignored}, ["description"])
 
 
@@ -191,5 +176,5 @@ def _entry(name: str, catalogue: Catalogue) -> Schema:
     offered = ", ".join(f"{entry.id} {entry.name}" for entry in entries if not entry.retired)
     retired = ", ".join(f"{entry.id}" for entry in entries if entry.retired)
     about = f"One of: {offered}." + (f" Retired, for old jobs: {retired}." if retired else "")
-    ignored = dict.fromkeys(SHOWN_MEMBERS[name], _IGNORED)
+    ignored = dict.fromkeys(domain.SHOWN_MEMBERS[name], _IGNORED)
     return _object("Named by its id.", {"id": {**INT32, "description": about}, **ignored}, ["id"])

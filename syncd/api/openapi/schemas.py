@@ -3,23 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from syncd import domain
 from syncd.api.payloads import SCHEMAS
-from syncd.domain import (
-    CHANGEABLE,
-    FIELD,
-    HEADER_MEMBERS,
-    JOB_MEMBERS,
-    MAX_CATEGORY_NAME,
-    MAX_PLACE_DESCRIPTION,
-    MAX_PLACE_NAME,
-    MAX_POSITION_NAME,
-    SALARY_MEMBERS,
-    ActorKind,
-    FieldKind,
-    JobField,
-    Needed,
-    Status,
-)
+from syncd.domain import ActorKind, FieldKind, JobField, Needed, Status
 from syncd.errors import FIELD_CODES
 from syncd.store import employers
 from syncd.web import CODES
@@ -75,10 +61,10 @@ def listed(schema: Schema, fewest: int | None = None, most: int | None = None) -
 def answers() -> dict[str, Schema]:
     """Return every schema of an answer, by name."""
     read_only = {"id": INT32, "employer": ref("Employer"), "publishDate": DATE}
-    job = {name: read_only.get(name) or value_schema(FIELD[name]) for name in JOB_MEMBERS}
+    job = {name: read_only.get(name) or value_schema(domain.FIELD[name]) for name in domain.JOB_MEMBERS}
     entries = {
-        "Category": whole(id=INT32, name=text(MAX_CATEGORY_NAME)),
-        "PositionType": whole(id=INT32, name=text(MAX_POSITION_NAME)),
+        "Category": whole(id=INT32, name=text(domain.MAX_CATEGORY_NAME)),
+        "PositionType": whole(id=INT32, name=text(domain.MAX_POSITION_NAME)),
         "SalaryPeriod": whole(id=INT32, name=text(MAX_PERIOD_NAME), unit=text(MAX_PERIOD_NAME)),
         "ApplicantRoutingType": whole(id=INT32, name=text(MAX_ROUTING_NAME)),
     }
@@ -87,16 +73,17 @@ def answers() -> dict[str, Schema]:
         "Employer": whole(id=INT32, name=text(employers.MAX_NAME)),
         "Location": whole(
             id=INT32,
-            name=text(MAX_PLACE_NAME),
-            description=text(MAX_PLACE_DESCRIPTION, description='"City, ProvinceCode", or "City"'),
+            name=text(domain.MAX_PLACE_NAME),
+            description=text(domain.MAX_PLACE_DESCRIPTION, description='"City, ProvinceCode", or "City"'),
             type=text(MAX_TYPE),
         ),
         **entries,
         "Salary": whole(
-            "Amounts are exact decimals.", **{member.name: value_schema(member) for member in SALARY_MEMBERS}
+            "Amounts are exact decimals.",
+            **{member.name: value_schema(member) for member in domain.SALARY_MEMBERS},
         ),
         "Job": whole("A whole job posting. The address that its routing type does not use is null.", **job),
-        "JobHeader": whole("A job as lists show it.", **{name: job[name] for name in HEADER_MEMBERS}),
+        "JobHeader": whole("A job as lists show it.", **{name: job[name] for name in domain.HEADER_MEMBERS}),
         "Paging": _paging(),
         **{f"{name}List": whole(data=listed(ref(name))) for name in entries},
         **{f"{name}List": whole(data=listed(ref(name)), paging=ref("Paging")) for name in _PAGED},
@@ -157,7 +144,7 @@ def _history() -> Schema:
         label={**nullable(text()), "description": "of the key, or the name of the feed"},
     )
     change = whole(
-        field=text(enum=list(CHANGEABLE)),
+        field=text(enum=list(domain.CHANGEABLE)),
         before={"description": "as in a Job; null: there was none"},
         after={"description": "as in a Job; null: there is none"},
     )

@@ -11,12 +11,4 @@ from syncd.console.pages import (
     service_page,
 )
 
-PAGES = (
-    feed_pages,
-    run_pages,
-    decision_pages,
-    jobs_page,
-    employers_page,
-    service_page,
-    preview_page,
-)
+PAGES = (feed_pages, run_pages, decision_pages, jobs_page, employers_page, service_page, preview_page)

@@ -79,12 +79,8 @@ async def about_repeat(visit: Visit, number: int) -> Question:
 
 
 def _policy(console: Console, number: int) -> Policy:
-    feed = _feed(console, number)
+    feed = console.configured.feeds.get(console.store.read(lambda tx: runs.get(tx, number)).feed)
     return feed.config.policy if feed is not None else console.settings.sync
-
-
-def _feed(console: Console, number: int) -> Feed | None:
-    return console.configured.feeds.get(console.store.read(lambda tx: runs.get(tx, number)).feed)
 
 
 def _configured(console: Console, run: Run) -> Feed:
@@ -99,15 +95,11 @@ def _configured(console: Console, run: Run) -> Feed:
 
 def _decide(visit: Visit, number: int, agreed: str | None, *, approved: bool) -> Run:
     console = visit.console
-    return decide(
-        console.arrival,
-        console.settings.drop.folder,
-        number,
-        _feed(console, number) if approved else None,
-        approved=approved,
-        session=visit.session.number,
-        agreed=agreed if approved else None,
-    )
+    name = console.store.read(lambda tx: runs.get(tx, number)).feed
+    feed = console.configured.feeds.get(name) if approved else None
+    who, drop = visit.session.number, console.settings.drop.folder
+    agreed = agreed if approved else None
+    return decide(console.arrival, drop, number, feed, approved=approved, session=who, agreed=agreed)
 
 
 def take_back(visit: Visit, number: int, agreed: str | None) -> Run:

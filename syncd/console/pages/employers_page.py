@@ -207,19 +207,18 @@ async def revoke(visit: Visit) -> web.StreamResponse:
 async def _ask(visit: Visit, action: str, fault: Fault | None = None) -> web.StreamResponse:
     """Answer the effect of the rotation or revocation of a key, with its form."""
     number, key = visit.path_number("employer"), visit.path_number("key", "key")
-    info = await visit.read(lambda tx: _askable(tx, number, key, action))
+
+    def read(tx: Tx) -> keys.KeyInfo:
+        info, now = _of(tx, number, key), tx.now.instant
+        if not info.live(now):
+            raise Conflict(f"key {key} is {info.state(now)}; only a live key can be rotated or revoked")
+        return keys.rotatable(tx, key) if action == "rotate" else info
+
+    info = await visit.read(read)
     if visit.wants_json:
         return visit.json(key_json(info))
     values = {"grace": GRACE, "fault": fault, "sent": visit.form}
     return visit.page("key_question.html.j2", status_of(fault), key=info, action=action, **values)
-
-
-def _askable(tx: Tx, employer: int, key: int, action: str) -> keys.KeyInfo:
-    """Return the key if ``action`` can be asked for. Raises NotFound, Conflict."""
-    info, now = _of(tx, employer, key), tx.now.instant
-    if not info.live(now):
-        raise Conflict(f"key {key} is {info.state(now)}; only a live key can be rotated or revoked")
-    return keys.rotatable(tx, key) if action == "rotate" else info
 
 
 def _of(tx: Tx, employer: int, key: int) -> keys.KeyInfo:

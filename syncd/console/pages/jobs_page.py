@@ -79,9 +79,15 @@ def _owner(tx: Tx, visit: Visit, everyone: list[Employer]) -> Employer | None:
 async def show(visit: Visit) -> web.StreamResponse:
     """Answer one job as candidates would see it, its fields and its history."""
     number, page, catalogue = visit.path_number("job"), visit.number("page"), visit.console.catalogue
-    view, description = await visit.read(
-        lambda tx: _with_html(job_view(tx, number, page, CHANGES, catalogue))
-    )
+
+    def read(tx: Tx) -> tuple[dict[str, Any], Markup]:
+        """Return the job, and the HTML of its description, cut: only the tags of docs/specification.md 2.6, each closed, links
+        with their address alone. To clean it may take a while."""
+        view = job_view(tx, number, page, CHANGES, catalogue)
+        html = ((view["job"] or {}).get("description") or "")[:MAX_DESCRIPTION]
+        return view, Markup(_CLEANER.clean(html))  # noqa: S704 - it is clean now
+
+    view, description = await visit.read(read)
     if visit.wants_json:
         return visit.json(view)
     job = view["job"] or {}
@@ -94,13 +100,6 @@ async def show(visit: Visit) -> web.StreamResponse:
         cut=MAX_DESCRIPTION if len(job.get("description") or "") > MAX_DESCRIPTION else None,
         page=page,
     )
-
-
-def _with_html(view: dict[str, Any]) -> tuple[dict[str, Any], Markup]:
-    """Return the view, and the HTML of the description, cut: only the tags of docs/specification.md 2.6, each closed, links with
-    their address alone. It is for the thread that reads, because it may take a while."""
-    description = (view["job"] or {}).get("description") or ""
-    return view, Markup(_CLEANER.clean(description[:MAX_DESCRIPTION]))  # noqa: S704 - it is clean now
 
 
 ROUTES = {"/jobs": {"GET": list_jobs}, "/jobs/{number}": {"GET": show}}

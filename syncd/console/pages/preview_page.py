@@ -8,7 +8,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, TypeVar
 
 import structlog
-from aiohttp import BodyPartReader, MultipartReader, web
+from aiohttp import BodyPartReader, web
 
 from syncd.console.actions import Preview
 from syncd.console.faults import problem_of
@@ -68,7 +68,9 @@ async def _received(visit: Visit, session: str) -> Preview:
     fields: dict[str, str] = {}
     try:
         parts = await visit.request.multipart()
-        while (part := await _next(parts)) is not None:
+        while (part := await _in_time(parts.next())) is not None:
+            if not isinstance(part, BodyPartReader):
+                raise _broken("the form has a form inside it")
             if part.name == "file":
                 return await _with_file(visit, session, fields, part)
             fields[part.name or ""] = (await part.read_chunk(FIELD)).decode("utf-8", "replace").strip()
@@ -86,13 +88,6 @@ async def _in_time(coming: Awaitable[T]) -> T:
             return await coming
     except TimeoutError:
         raise Refusal("request_timeout", "the file did not arrive in time", close=True) from None
-
-
-async def _next(parts: MultipartReader) -> BodyPartReader | None:
-    part = await _in_time(parts.next())
-    if part is None or isinstance(part, BodyPartReader):
-        return part
-    raise _broken("the form has a form inside it")
 
 
 async def _with_file(visit: Visit, session: str, fields: dict[str, str], part: BodyPartReader) -> Preview:

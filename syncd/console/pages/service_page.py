@@ -36,7 +36,17 @@ async def show(visit: Visit) -> web.StreamResponse:
         "disk": await asyncio.to_thread(_disk, settings),
         "queue": {"runs": unfinished, "held": held, "writes": console.store.waiting_writes},
         "file": str(settings.file) if settings.file else None,
-        "settings": _settings(settings),
+        "settings": [
+            {
+                "key": each.setting.key,
+                "value": each.value,  # null for a secret, of which ``given`` says whether there is one
+                "secret": each.setting.secret,
+                "given": each.given,
+                "origin": each.origin,
+                "about": each.setting.doc,
+            }
+            for each in settings_in_force(settings)
+        ],
     }
     if visit.wants_json:
         return visit.json(view)
@@ -73,21 +83,6 @@ def _disk(settings: Settings) -> list[dict[str, Any]]:
             size, _used, free = shutil.disk_usage(folder)
         disks.append({"use": use, "folder": str(folder), "size": size, "free": free})
     return disks
-
-
-def _settings(settings: Settings) -> list[dict[str, Any]]:
-    """Return the settings in force. ``value`` is null for a secret, of which ``given`` says whether there is one."""
-    return [
-        {
-            "key": each.setting.key,
-            "value": each.value,
-            "secret": each.setting.secret,
-            "given": each.given,
-            "origin": each.origin,
-            "about": each.setting.doc,
-        }
-        for each in settings_in_force(settings)
-    ]
 
 
 def _documents(settings: Settings) -> str | None:
