@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from tests.amounts import nightly
 from tests.e2e.conftest import BASE, EMPLOYER, HEADER, Daemon, Installation, Result, row, wait_until
 
 NEW = ("workplace", "openings")
@@ -191,11 +190,6 @@ def test_the_api_takes_stores_and_answers_the_fields(program):
     assert (status, put["workplace"], put["openings"]) == (200, None, 4)
 
 
-def test_a_job_without_the_fields_has_null(program):
-    status, made = program.request("POST", f"{BASE}/jobs", {**JOB, "referenceId": "A-2"})
-    assert (status, made["workplace"], made["openings"]) == (201, None, None)
-
-
 def test_lists_have_the_field_that_is_among_their_members_and_no_other(program):
     program.request(
         "POST", f"{BASE}/jobs", {**JOB, "referenceId": "A-3", "workplace": "remote", "openings": 2}
@@ -278,26 +272,6 @@ def test_a_feed_of_each_native_format_sets_and_changes_the_fields_and_an_export_
         [("workplace", "both", None), ("openings", 7, 5)],
         [("workplace", "on site", "both"), ("openings", 3, 7)],
     ]
-
-
-@nightly
-def test_exports_have_the_fields_and_are_read_back_unchanged(program):
-    extra = [("in town", "30"), ("", ""), ("remote", "1")]
-    report = program.deliver("four.csv", delivered(extra))
-    assert (report["state"], report["reason"]) == ("succeeded", None)
-    assert report["counts"]["updated"] == 3
-    for form in ("json", "xml", "csv"):
-        exported = program.installation.run("export", "--employer", EMPLOYER, "--format", form)
-        assert exported.code == 0, exported.err
-        found = {record["referenceId"]: record for record in records(exported.out, form)}
-        shown = [[str(found[f"F-{i}"][name] or "") for name in NEW] for i in (1, 2, 3)]
-        assert shown == [[*cells] for cells in extra]
-        file = program.installation.base / f"export.{form}"
-        file.write_text(exported.out, encoding="utf-8")
-        plan = program.installation.run("plan", str(file), "--feed", "acme", "--json").json
-        assert {change["action"] for change in plan["changes"]} == set(), plan
-        assert plan["counts"]["rejected"] == 0
-        assert plan["counts"]["unchanged"] >= 3
 
 
 def test_a_mapping_sets_the_fields_and_a_plan_shows_their_changes(program):

@@ -1,10 +1,9 @@
 """The API over a real store in a temporary folder, reached through real sockets on 127.0.0.1."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +18,7 @@ from syncd.store import Store, facts
 from syncd.web import Server, health_of, limits
 from tests.api.client import ApiClient, new_employer
 from tests.api.contract import contract_of
-from tests.clock import ZONE, Clock
-from tests.stores import empty_store, store_url
+from tests.sync.board_fixtures import clock_fixture, store_fixture  # noqa: F401
 
 
 @dataclass
@@ -38,25 +36,11 @@ class Served:
         return self.session.get(self.make_url(path), **options)
 
 
-@pytest.fixture
-def clock() -> Clock:
-    """The clock of ``store``."""
-    return Clock()
-
-
-@pytest.fixture
-def store(tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    path = empty_store(tmp_path / "syncd.db")
-    store = Store.open(store_url(path), clock=clock, timezone=ZONE)
-    yield store
-    store.close()
-
-
 Start = Callable[..., Any]
 
 
 @pytest.fixture
-def serve(store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Start:
+def serve(store: Store, clock: Any, monkeypatch: pytest.MonkeyPatch) -> Start:
     """``async with serve(max_body=100, READ_TIMEOUT=1.0) as api``: the API with these settings, and these constants of
     ``syncd.web.limits``, until the end of the block."""
     employer, key = new_employer(store, "Maple Kitchens")

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import sqlite3
 import threading
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
@@ -11,8 +10,6 @@ import pytest
 
 from syncd.store import jobs
 from tests.api.client import ApiClient
-from tests.store.board import file_of
-from tests.stores import sqlite_only
 
 
 async def listed(api: ApiClient, query: str = "") -> list[str]:
@@ -298,21 +295,6 @@ async def test_a_wrong_host_of_a_proxy_is_reported_as_such(serve: Any) -> None:
     async with serve(trusted_proxies=("127.0.0.1",)) as api:
         answer = await api.get("/jobs", headers={"X-Forwarded-Host": "a b"})
         assert answer.json["detail"] == "the X-Forwarded-Host header names no host"
-
-
-@sqlite_only
-async def test_a_search_is_answered_although_its_index_is_damaged(api: ApiClient) -> None:
-    for number in range(60):
-        await api.create(title=f"Baker {number}")
-    while api.store.index_some():
-        pass
-    with sqlite3.connect(file_of(api.store)) as other:
-        other.execute("UPDATE job_search_data SET block = randomblob(length(block))")
-    other.close()
-    for q, total in (("baker", 60), ("baker 59", 1), ("brewer", 0)):
-        answer = await api.get(f"/jobs?q={quote(q)}")
-        assert (answer.status, answer.json["paging"]["total"]) == (200, total), q
-    assert api.store.give_up_index() is not None
 
 
 async def test_a_search_finds_what_was_acknowledged(api: ApiClient) -> None:

@@ -17,7 +17,7 @@ from tests.console.conftest import csrf_of
 @pytest.fixture
 def home(world, tmp_path):
     """Keep previews in the folder of the store of these pages; return their folder."""
-    store = replace(world.settings.store, url=f"sqlite:///{tmp_path}/a.db")
+    store = replace(world.settings.store, url=f"sqlite:///{tmp_path}/syncd.db")
     world.settings = replace(world.settings, store=store)
     return tmp_path / ".previews"
 

@@ -35,7 +35,7 @@ def command(world, capsys, tmp_path):
     world.settings = replace(world.settings, feeds=folder / "feeds.d")
     (folder / "feeds.d" / "acme.toml").write_text(f'employer = "{world.board.employer.name}"\n')
     (folder / "syncd.toml").write_text(
-        f'timezone = "America/Toronto"\n[store]\nurl = "{store_url(tmp_path / "a.db")}"\n[drop]\nfolder = "{tmp_path}/drop"\n'
+        f'timezone = "America/Toronto"\n[store]\nurl = "{store_url(tmp_path / "syncd.db")}"\n[drop]\nfolder = "{tmp_path}/drop"\n'
     )
 
     def call(*arguments, text=False):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncd.domain.job import Place
-from syncd.domain.places import PROVINCES, parse_place, place_identity, province_code
+from syncd.domain.places import PROVINCES, parse_place, province_code
 from syncd.domain.text import fold
 from syncd.shipped_data import place_file, places_in
 
@@ -90,16 +90,6 @@ def test_what_is_not_a_place(text, codes):
 def test_a_place_that_is_read_reads_the_same_from_its_own_description(text):
     place, wrong = parse_place(text)
     assert wrong or parse_place(place.description) == (place, [])
-
-
-def identity(text):
-    place, _ = parse_place(text)
-    return place_identity(place)
-
-
-def test_two_ways_of_writing_one_place_have_one_identity():
-    assert identity("Montréal, QC") == identity("MONTREAL, quebec")
-    assert identity("Montréal, QC") != identity("Montréal")
 
 
 def test_other_names_have_no_province_code():

@@ -68,29 +68,6 @@ def test_a_key_is_shown_once_and_only_its_hash_is_kept(store: Store, employer: E
     assert plain.removeprefix("syncd_") not in str(rows_in(path, "SELECT * FROM api_key"))
 
 
-def test_a_key_ends_at_its_expiry(store: Store, employer: Employer, clock: Clock) -> None:
-    _, plain = store.write(lambda tx: keys.create(tx, employer.id, "", clock() + timedelta(days=1)))
-    clock.forward(hours=23, minutes=59)
-    assert store.read(lambda tx: keys.authenticate(tx, plain)) is not None
-    clock.forward(minutes=1)
-    assert store.read(lambda tx: keys.authenticate(tx, plain)) is None
-
-
-def test_a_revoked_key_is_nobody_and_others_go_on(store: Store, employer: Employer, clock: Clock) -> None:
-    old, plain_old = store.write(lambda tx: keys.create(tx, employer.id, "old"))
-    new, plain_new = store.write(lambda tx: keys.create(tx, employer.id, "new"))
-    revoked = store.write(lambda tx: keys.revoke(tx, old.id))
-    at = clock()
-    clock.forward(days=1)
-    assert store.write(lambda tx: keys.revoke(tx, old.id)) == revoked
-    assert revoked.revoked_at == at
-    assert store.read(lambda tx: keys.authenticate(tx, plain_old)) is None
-    assert store.read(lambda tx: keys.authenticate(tx, plain_new)) == new
-    assert [key.label for key in store.read(keys.all)] == ["old", "new"]
-    with pytest.raises(NotFound):
-        store.write(lambda tx: keys.revoke(tx, 99))
-
-
 def test_uses_are_noted_in_batches_and_never_move_back(
     store: Store, employer: Employer, clock: Clock
 ) -> None:
@@ -109,19 +86,6 @@ DAY = timedelta(days=1)
 
 def live(store: Store, plain: str) -> bool:
     return store.read(lambda tx: keys.authenticate(tx, plain)) is not None
-
-
-def test_both_work_until_the_old_one_ends(store: Store, employer: Employer, clock: Clock) -> None:
-    old, plain_old = store.write(lambda tx: keys.create(tx, employer.id, "board"))
-    new, plain_new = store.write(lambda tx: keys.rotate(tx, old.id, DAY))
-    assert (new.label, new.employer_id, new.expires_at) == ("board", employer.id, None)
-    assert plain_new != plain_old
-    clock.forward(hours=23, minutes=59)
-    assert live(store, plain_old)
-    assert live(store, plain_new)
-    clock.forward(minutes=1)
-    assert not live(store, plain_old)
-    assert live(store, plain_new)
 
 
 def test_the_successor_lasts_as_long_as_its_predecessor_did_or_until_the_date_that_is_given(

@@ -1,12 +1,10 @@
-"""The fixtures of tests outside of ``tests/sync`` that need a board: a conftest imports them."""
-
-from zoneinfo import ZoneInfo
+"""A board with its store and clock, and what is logged: the fixtures of the tests that need these. A conftest imports them."""
 
 import pytest
 import structlog
 
 from syncd.store import Store
-from tests.clock import Clock
+from tests.clock import ZONE, Clock
 from tests.stores import empty_store, store_url
 from tests.sync.board import Board
 
@@ -20,8 +18,8 @@ def clock_fixture():
 @pytest.fixture(name="store")
 def store_fixture(tmp_path, clock):
     """An empty store."""
-    url = store_url(empty_store(tmp_path / "a.db"))
-    with Store.open(url, clock=clock, timezone=ZoneInfo("America/Toronto")) as opened:
+    url = store_url(empty_store(tmp_path / "syncd.db"))
+    with Store.open(url, clock=clock, timezone=ZONE) as opened:
         yield opened
 
 

@@ -240,14 +240,6 @@ def test_a_refusal_costs_nothing_and_a_window_of_silence_makes_full(
     assert buckets.take("k", later) > 0
 
 
-def test_each_key_has_a_bucket_of_its_own_and_looking_spends_nothing() -> None:
-    buckets = Buckets(1)
-    assert buckets.look("a", 0) == 0
-    assert buckets.take("a", 0) == 0
-    assert buckets.look("a", 0) == 60 * SECOND
-    assert buckets.take("b", 0) == 0
-
-
 def test_a_clock_that_goes_back_gives_nothing_away() -> None:
     buckets = Buckets(1)
     assert buckets.take("a", 100 * SECOND) == 0

@@ -124,13 +124,6 @@ def test_a_warning_of_an_archive_has_the_name_of_its_file(board: Board) -> None:
     assert "west/<b>.json" not in page
 
 
-def test_a_warning_of_a_single_file_has_no_name_of_a_file(board: Board) -> None:
-    data = json.dumps([{"id": "a", "title": "Cook", "text": "<h2>Cook</h2>"}])
-    for file in (data.encode(), zipped_alone(data.encode())):
-        run = board.deliver(board.feed(MAPPING), file)
-        assert {warning["member"] for warning in report(board.store, run.id)["warnings"]} <= {None}
-
-
 def test_a_decompression_bomb_and_a_truncated_file_fail_and_archive_nothing(board: Board) -> None:
     feed = board.feed_with([board.row("a"), board.row("b")])
     truncated = gzip.compress(json.dumps([board.row("a")] * 50).encode())[:-9]

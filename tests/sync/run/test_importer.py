@@ -4,7 +4,6 @@
 import io
 import json
 import mmap
-import sqlite3
 import tracemalloc
 import zipfile
 from collections.abc import Callable, Sequence
@@ -17,14 +16,13 @@ import pytest
 import structlog
 
 from syncd.domain import Actor, ActorKind, ArchivedBy, Run, check_body
-from syncd.errors import FeedError, StoreBusy
+from syncd.errors import FeedError
 from syncd.service.housekeeping import Refresher
 from syncd.store import Tx, feed_jobs, runs
 from syncd.store.jobs import upsert
 from syncd.sync.drop_file import DropFile
 from syncd.sync.report import for_partner
 from syncd.sync.run import RejectsWriter, Stopped, reading, repeats
-from syncd.sync.run.stage.stage import NamedJobs
 from tests.amounts import nightly, some
 from tests.clock import Clock
 from tests.sync.board import Board, Progress, not_none, on_phase
@@ -49,19 +47,6 @@ def problems(board: Board, run: Run) -> list[tuple[int, str | None, list[str]]]:
 def before_the_write(act: Callable[[], object]) -> Progress:
     """Return a ``progress`` that calls ``act`` between the plan and the write of the rows: they are one batch."""
     return on_phase("planning", act)
-
-
-def test_rows_become_active_jobs_and_missing_jobs_are_archived(board: Board) -> None:
-    feed = board.feed()
-    first = board.deliver(feed, [board.row("a"), board.row("b")])
-    second = board.deliver(feed, [board.row("b", title="Chef"), board.row("c")])
-    assert (first.state, nonzero_counts(first)) == ("succeeded", {"read": 2, "created": 2})
-    assert (second.state, nonzero_counts(second)) == (
-        "succeeded",
-        {"read": 2, "created": 1, "updated": 1, "missing": 1, "archived": 1},
-    )
-    assert board.statuses() == {"a": "archived", "b": "active", "c": "active"}
-    assert board.job("a").archived_by is ArchivedBy.MISSING
 
 
 def test_a_file_with_the_bytes_of_the_last_run_is_not_read(board: Board) -> None:
@@ -105,14 +90,6 @@ def test_an_auto_refresh_is_not_a_touch(board: Board) -> None:
     board.clock.forward(days=8)
     assert Refresher(board.store).tick().refreshed == 1
     assert board.deliver(feed, rows).state == "unchanged"
-
-
-def test_a_known_record_is_neither_mapped_nor_written(board: Board) -> None:
-    feed = board.feed_with([board.row("a"), board.row("b")])
-    before = board.job("a")
-    run = board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
-    assert nonzero_counts(run) == {"read": 3, "created": 1, "unchanged": 2}
-    assert board.job("a") == before
 
 
 def test_keep_applies_to_edits_from_before_it_was_configured(board: Board) -> None:
@@ -360,13 +337,6 @@ def test_known_records_are_found_in_any_order(
     assert board.job("r7").title == "Cook r7"
 
 
-def test_the_last_of_many_rows_of_each_reference_wins(board: Board) -> None:
-    feed = board.feed()
-    run = board.deliver(feed, [board.row(f"r{n % 40}", title=f"Title {n}") for n in range(1200)])
-    assert (run.counts.created, run.counts.replaced, len(board.jobs())) == (40, 1160, 40)
-    assert board.job("r7").title == "Title 1167"
-
-
 # -- ownership and naming ----------------------------------------------------------------------------------
 
 
@@ -588,26 +558,6 @@ def test_a_write_that_fails_for_good_rejects_its_row_and_holds_the_archiving(
     assert board.statuses() == {"a": "active", "b": "active", "c": "active"}
 
 
-def test_a_fault_of_the_scratch_file_while_rows_are_applied_is_not_a_failed_write(
-    board: Board, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    feed = board.feed()
-    source = board.file([board.row("a")])
-    run = board.begin(feed, source)
-    add = NamedJobs.add
-
-    def full(named: NamedJobs, jobs: Sequence[int]) -> None:
-        if board.saved(run.id).state == "applying":
-            raise sqlite3.OperationalError("database or disk is full")
-        add(named, jobs)
-
-    monkeypatch.setattr(NamedJobs, "add", full)
-    with pytest.raises(sqlite3.OperationalError):
-        board.importer.run(feed, source, run)
-    monkeypatch.setattr(NamedJobs, "add", add)
-    assert board.importer.run(feed, source, run).state == "succeeded"
-
-
 def test_a_run_that_changed_jobs_before_it_was_cut_off_is_not_unchanged(board: Board) -> None:
     feed, rows = board.feed(), [board.row("a")]
     board.deliver(feed, rows)
@@ -621,47 +571,7 @@ def test_a_run_that_changed_jobs_before_it_was_cut_off_is_not_unchanged(board: B
     assert board.importer.run(feed, source, resumed).state == "succeeded"
 
 
-def test_a_run_that_was_ended_by_a_busy_store_can_be_continued(
-    board: Board, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    feed = board.feed()
-    source = board.file([board.row("a")])
-    run = board.begin(feed, source)
-    own = feed_jobs.own
-
-    def busy(tx: Tx, feed_id: int, rows: Sequence[feed_jobs.Written], *, run_id: int | None = None) -> None:
-        raise StoreBusy("the disk is full")
-
-    monkeypatch.setattr(feed_jobs, "own", busy)
-    with pytest.raises(StoreBusy):
-        board.importer.run(feed, source, run)
-    assert board.saved(run.id).state == "applying"
-    monkeypatch.setattr(feed_jobs, "own", own)
-    assert board.importer.run(feed, source, run).counts.created == 1
-
-
 # -- dry runs, reports, logs -------------------------------------------------------------------------------
-
-
-def test_a_dry_run_reports_what_a_run_would_do_and_changes_nothing(board: Board) -> None:
-    feed = board.feed_with([board.row("a"), board.row("b"), board.row("c")])
-    source = board.file(
-        [board.row("a", title="Chef"), board.row("b", title=""), board.row("b"), board.row("d")]
-    )
-    before, number = board.jobs(), board.store.read(lambda tx: len(runs.newest(tx)))
-    planned = board.importer.plan(feed, source.path)
-    assert board.jobs() == before
-    assert board.store.read(lambda tx: len(runs.newest(tx))) == number
-    assert [(c.action, c.reference_id, c.fields) for c in planned.changes] == [
-        ("updated", "a", {"title": ("Cook a", "Chef")}),
-        ("created", "d", {}),
-        ("archived", "c", {"status": ("active", "archived")}),
-    ]
-    assert (planned.run.holds, planned.run.counts.missing, planned.run.counts.archived) == (None, 1, 1)
-    assert [row.record for row in planned.rejected] == [2]
-    run = board.deliver(feed, source.path.read_bytes())
-    for name in ("read", "created", "updated", "unchanged", "rejected", "missing", "warnings"):
-        assert getattr(run.counts, name) == getattr(planned.run.counts, name)
 
 
 def test_a_dry_run_of_the_same_bytes_has_no_changes_and_one_of_a_truncated_file_fails(board: Board) -> None:
