@@ -271,7 +271,7 @@ def test_each_partner_puts_a_file_and_reads_his_own_reports(partners, keys, inst
 def test_the_unit_lets_the_daemon_give_reports_to_the_group_of_a_feed():
     """Its filter of system calls is not in force here: ``@privileged`` has ``@chown``."""
     filters = re.findall(r"^SystemCallFilter=(.*)$", UNIT, re.MULTILINE)
-    assert filters == ["@system-service", "~@privileged @resources", "@chown"]
+    assert filters == ["@system-service", "~@privileged @resources", "@chown", "adjtimex"]
 
 
 def test_check_finds_nothing_too_open(partners, installed):
