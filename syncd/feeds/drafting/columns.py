@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dataclasses import field as attribute
 from functools import lru_cache
 from importlib.resources import files
+from itertools import chain
 
 from syncd.domain import Catalogue, name_key, province_code
 from syncd.feeds.mapping import compile_selector, position_of, status_word
@@ -48,8 +49,6 @@ _PARSERS = {name: compile_dates([name]) for name in (*DATE_NAMES, "excel", "epoc
 
 #: Of several columns of a CSV that have one name: ``location[1]``.
 _NUMBER_OF_SEVERAL = re.compile(r"(?<=.)\[\d+\]\Z")
-#: Members of an object that say what the object is.
-_CARRIERS = frozenset("name label value text html rendered displayname".split())
 #: The name of a facet in its selector: ``custom[label=Job type].value``.
 _FACET = re.compile(r"\[@?[^\[\]=]+=\"?([^\[\]\"]+)\"?\][^\[\]]*\Z")
 _NOTE = re.compile(r"\s*\([^()]*\)")
@@ -79,6 +78,11 @@ _WORDS = tomllib.loads(files(__package__).joinpath("field_names.toml").read_text
 #: Field → its names, the likeliest first; and words inside a name that are against it.
 NAMES, AGAINST = _by_field(_WORDS["names"]), _by_field(_WORDS["against"])
 _KNOWN = frozenset(name for names in NAMES.values() for name in names)
+#: Words for a posting, which change nothing in a name; names that say nothing beside them; last steps that are the value of the
+#: one above.
+_CONTEXT, _VAGUE, _VALUES = (
+    frozenset(_WORDS["words"][kind].split()) for kind in ("context", "vague", "values")
+)
 #: Words in the name of a column of amounts → the period of the pay.
 PERIODS = {word: period for period, words in _WORDS["periods"].items() for word in words.split()}
 
@@ -124,7 +128,8 @@ class Column:
     @property
     def is_near(self) -> bool:
         """Return whether the name has more in it than is compared: ``_id`` is near to ``id``."""
-        return not re.split(r"[./@]", self.selector)[-1].isalnum()
+        step = re.split(r"[./@]", self.selector)[-1]
+        return not step.isalnum() or comparable(step) != self.name
 
     def rank(self, field: str) -> int | None:
         """Return the place of the column's name among the names of ``field``; None: it is not one of them."""
@@ -165,23 +170,33 @@ class Column:
 
 @lru_cache(maxsize=1024)
 def _last_steps(selector: str) -> tuple[str, str]:
-    """Return the last step and the last two together; an unknown name without a note in brackets ("Category (required)"). The
-    name of ``department.name`` is department."""
+    """Return the last step and the last two together, as names are compared. A last step that is only the value of the one
+    before it (``department.label``) counts as that one. An unknown name counts without a note in brackets ("Category
+    (required)"), else without words for a posting (``_job_expires``, "External Apply URL")."""
     if facet := _FACET.search(selector):
         selector = facet[1]
     steps = [step for step in re.split(r"[./@\[\]\"]+", _NUMBER_OF_SEVERAL.sub("", selector)) if step]
     if len(steps) > 1 and _WRAPPER.fullmatch(steps[-1]):
         steps.pop()
-    last, both = (comparable(steps[-1]) if steps else ""), comparable("".join(steps[-2:]))
-    if (
-        last in _CARRIERS
-        and both not in _KNOWN
-        and (above := comparable(steps[-2]) if steps[1:] else "") in _KNOWN
-    ):
-        return above, both
+    names = [comparable(step) for step in steps] or [""]
+    last, both = names[-1], "".join(names[-2:])
+    is_value = len(names) > 1 and last in _VALUES
+    if both in _KNOWN or (last in _KNOWN and not is_value):
+        return (both if is_value else last), both
+    if is_value and (above := _last_steps("/".join(steps[:-1])))[0] in _KNOWN:
+        return above
     bare = _NOTE.sub("", selector)
-    known = last in _KNOWN or both in _KNOWN
-    return (last, both) if known or bare == selector or not bare.strip() else _last_steps(bare)
+    if bare != selector and bare.strip():
+        return _last_steps(bare)
+    return _without_context(last) or last, both
+
+
+def _without_context(name: str) -> str | None:
+    """Return the known name that is left of an unknown one without words for a posting."""
+    if name in _KNOWN:
+        return None if name in _VAGUE else name
+    shorter = chain(map(name.removeprefix, _CONTEXT), map(name.removesuffix, _CONTEXT))
+    return next((known for each in shorter if each != name and (known := _without_context(each))), None)
 
 
 def is_field_name(selector: str) -> bool:

@@ -27,7 +27,11 @@ from syncd.feeds.mapping import EMAIL_FIELD, URL_FIELD
 #: The average lengths of a title, of a description and of a sentence, in characters.
 _MAX_TITLE, _MIN_DESCRIPTION, _MIN_SENTENCE = 200, 70, 15
 _TITLE = re.compile(r"titl|titre|poste|posit|role|job|name|nom|emploi|intitul")
+#: The end of a path to a text for people, which does not identify a job.
+_LABEL = re.compile(r"[./@](?:label|name|text|descriptor|short_?name|display_?name)\Z", re.IGNORECASE)
 _DATES = tuple(f"date:{name}" for name in DATE_NAMES)
+#: Words of columns with the hours of a job.
+_HOURS = re.compile(r"time|temps|hour|horaire|schedule|regime|partiel")
 #: The most different values of a column of position types or categories that is known by them alone.
 _MAX_ENTRIES = 50
 _KINDS = {"position": "types", "category": "categories"}
@@ -96,7 +100,8 @@ def _guess_reference(columns: ColumnSearch) -> Guess | None:
 
     def usable(column: Column) -> bool:
         short = column.longest <= FIELD["referenceId"].most
-        return short and columns.is_unique(column) and not column.kinds["url"] and not column.kinds["html"]
+        plain = not column.kinds["url"] and not column.kinds["html"] and not _LABEL.search(column.selector)
+        return short and plain and columns.is_unique(column)
 
     def looks(column: Column) -> bool:
         short = column.average <= 40 and ID_LIKE.match(column.name) is not None
@@ -184,8 +189,14 @@ def _guess_entry(
         plain = column.share("url", "email", "html", "number") < 0.5
         return column.average < 80 and plain and not _is_data_type(column) and column not in taken
 
-    sources, why = columns.named(field, fits), "by its name"
-    if not any(column.kinds[kind] for column in sources):
+    sources, why, several = columns.named(field, fits), "by its name", "from"
+    typed = [c for c in columns.all if fits(c) and _has_types(c)] if field == "positionType" else []
+    typed.sort(key=lambda c: (c.rank(field) is None, c.rank(field) or 0, c.selector))
+    # "Regular" does not say how much, "Part time" not how long
+    both = [*[c for c in typed if not _has_hours(c)][:1], *[c for c in typed if _has_hours(c)][:1]]
+    if len(both) > 1 and typed[0].rank(field) is not None:
+        why, sources, several = "by the names or values; the first known type, or the hours", both, "all"
+    elif not any(column.kinds[kind] for column in sources):
         by_values = columns.alike(
             field,
             lambda c: fits(c) and c.share(kind) > 0.5 and c.different <= _MAX_ENTRIES,
@@ -207,8 +218,19 @@ def _guess_entry(
             else "; no column has a name for them or known ones"
         )
         return Guess(field, {"value": default}, f"{default} for all {columns.records:,}{without}")
-    source = {"from": one_or_list(sources), "split": [",", ";", "|"], "lookup": kind, "default": default}
+    source = {several: one_or_list(sources), "split": [",", ";", "|"], "lookup": kind, "default": default}
     return columns.guess(field, sources, source, f"{why}; {default} where nothing fits")
+
+
+def _has_types(column: Column) -> bool:
+    few = column.different <= _MAX_ENTRIES and (
+        column.rank("positionType") is not None or not column.against("positionType")
+    )
+    return few and column.share("position") > 0.5
+
+
+def _has_hours(column: Column) -> bool:
+    return any(_HOURS.search(name_key(text)) for text in (column.name, *column.texts, *column.samples))
 
 
 def _is_data_type(column: Column) -> bool:

@@ -130,11 +130,11 @@ def guess_status(columns: ColumnSearch) -> Guess | None:
     used, why = named[:_MAX_STATUS_COLUMNS], "by its name and values"
     if not used:
         used, why = [c for c in fit if _has_statuses(c)][:1], "by its values: words for open and closed"
-    if not used:
+    if all(flag_statuses(column.selector) is not None for column in used):
         alone = [
             c for c in columns.named("status", _may_have_statuses) if c in fit and c.name not in _VAGUE_NAMES
         ]
-        used, why = alone[:1], "by its name; most of its words are unknown"
+        used, why = [*alone[:1], *used], "by its name; most of its words are unknown"
     if not used:
         return None
     if len(used) > 1:

@@ -54,6 +54,8 @@ _FEW_TEXTS = 3
 _STEP = 1 << 16
 #: The depth to which records are read.
 _MAX_DEPTH = 6
+#: Fields whose names are also those of an office or a company, which a job may have a list of.
+_OF_OTHERS = {"city", "province", "country", "postal", "location", "company", "status"}
 _PLAIN_KEY = re.compile(r"[^.\[\]]+\Z")
 _FACET_NAME = re.compile(rf"(?=.*[^\W\d_])[^\s\[\]{{}}\"](?:[^\[\]{{}}\"]{{0,{58}}}[^\s\[\]{{}}\"'])?")
 #: The members of a facet, an object of a list that has its name in it (``{"label": "Job type", "value": "Part time"}``).
@@ -135,13 +137,14 @@ def json_paths(head: bytes) -> list[str]:
 
 
 def _worth(times: int, members: set[str]) -> tuple[int, int] | None:
-    """Return the worth of a place: how many fields of a job its members have the names of, if one is a title, and whether it
+    """Return the worth of a place: how many of its members have the names of a job's fields, if one is a title, and whether it
     repeats; then its size."""
     if len(members) < 2:
         return None
     names = {comparable(name.rpartition(".")[2]) for name in members}
     titled = not names.isdisjoint(NAMES["title"])
-    fields = sum(not names.isdisjoint(known) for known in NAMES.values()) if titled else 0
+    known = {name for field in NAMES.keys() - _OF_OTHERS for name in NAMES[field]}
+    fields = len(names & known) if titled else 0
     return fields + 2 * (times > 1), min(times, _ENOUGH) * len(members)
 
 

@@ -59,7 +59,7 @@ def _places(right: FieldExpression) -> FieldFunction:
 
     def places(node: Any, log: RowLog) -> object:
         places, abroad = find(node)
-        if len(places) == 1 and abroad is None and places[0].certain:
+        if len(places) == 1 and abroad is None and places[0].certain and places[0].in_canada:
             return [{"description": places[0].text}]  # the usual case
         nowhere = next((place.text for place in places if place.nowhere), None)
         items = _distinct(place for place in places if place.named)
@@ -68,11 +68,13 @@ def _places(right: FieldExpression) -> FieldFunction:
                 if place.abroad:
                     log.note("location_abroad", f"the location is outside Canada: {place.text[:100]}")
             items = [place for place in items if not place.abroad]
-        if items and abroad is not None:
+        elsewhere = all(place.abroad for place in items)
+        if items and abroad is not None and not elsewhere:
             log.note("location_abroad", _ABROAD.format(abroad[:60]))
-        elif abroad is not None:
-            detail = _ABROAD.format(abroad[:60]) + _CANADA_ONLY + ROWS_HINT
-            log.problems.append(Problem(f"/{name}/0/description", "outside_canada", detail, abroad))
+        elif abroad is not None or (items and elsewhere):
+            reason = _ABROAD.format(abroad[:60]) if abroad else f"{items[0].text[:100]!r} is outside Canada"
+            detail, value = reason + _CANADA_ONLY + ROWS_HINT, abroad or items[0].text
+            log.problems.append(Problem(f"/{name}/0/description", "outside_canada", detail, value))
             return DROPPED
         if nowhere is not None:
             log.note("location_nowhere", f"no place: {nowhere[:100]}")

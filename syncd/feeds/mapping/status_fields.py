@@ -35,7 +35,7 @@ _PHRASES: Mapping[str, str] = {
     " under review, a approuver, a valider, a reviser, en approbation, en revision, en validation, en cours d approbation,"
     " en cours de revision, en cours de validation, in preparation, en preparation, en attente",
     "active": "en ligne, re opened, re open, re posted, currently open, open until filled, open for applications,"
-    " accepting applications, now hiring, ouvert aux candidatures, en cours d affichage, en diffusion",
+    " accepting applications, accepting candidates, now hiring, ouvert aux candidatures, en cours d affichage, en diffusion",
 }
 #: Word of feeds for a status → the status.
 STATUSES = {
@@ -47,6 +47,8 @@ _PENDING = ("pending ", "awaiting ", "en attente ")
 _BOTH_GENDERS = re.compile(r"(?<=[^\W\d_])[(·./-]e\b\)?", re.IGNORECASE)
 #: Between two words for one status ("Closed - Filled", "Ouvert / Open").
 _BETWEEN = re.compile(r"[/|,;:()\[\]]|\s[-\u2013\u2014]\s")
+#: A number before the word: "010 Open".
+_CODE = re.compile(r"\s*\d{1,4}\s*[-.:)]?\s+(?=\D)")
 _NOTES = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: The name of a facet: ``custom[label=Is open].value``.
@@ -71,7 +73,7 @@ def status_of(value: object) -> str | None:
 @lru_cache(maxsize=4096)
 def status_word(text: str) -> str | None:
     """Return the status that a text is a word for. A text of several words for one status is one, too."""
-    text = _BOTH_GENDERS.sub("", text)
+    text = _BOTH_GENDERS.sub("", _CODE.sub("", text))
     key = name_key(text)
     if key in STATUSES:
         return STATUSES[key]

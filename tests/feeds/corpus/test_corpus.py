@@ -22,8 +22,7 @@ from tests.feeds.corpus.conftest import Feeds
 
 FOLDER = Path(__file__).parent
 #: Files that do not go in yet as they should.
-KNOWN = {"wordpress-jobs", "workday-report"}
-KNOWN |= {"odd-path", "odd-rendered", "odd-repeat-ids", "odd-repeat-places"}
+KNOWN = {"odd-path", "odd-repeat-ids", "odd-repeat-places"}
 NAMES = sorted(path.name.removesuffix(".expected.json") for path in FOLDER.glob("*.expected.json"))
 #: Members that an expected job always has.
 NEEDED = {"status", "positionType", "locations", "apply"}

@@ -328,7 +328,9 @@ def tidy(text: str) -> str:
 def _step(place: str) -> str:
     if is_nowhere(place):
         return place
-    place = _CANADA_WITHIN.sub("", _CANADA_FIRST.sub("", place))
+    if not ((named := _NAME_FIRST.match(place)) and province_code(named[1])):  # "Canada-Ontario-London"
+        place = _CANADA_FIRST.sub("", place)
+    place = _CANADA_WITHIN.sub("", place)
     place = _MODE_FIRST.sub("", _MODE_LAST.sub("", place), count=1) or place
     place = _OTHERS.sub("", place) or place
     place = _ISO_TAIL.sub(r", \1", place.replace(")", "") if "(" not in place else place)
