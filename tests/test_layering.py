@@ -124,7 +124,7 @@ def wrong_ways(name: str) -> Iterator[str]:
             yield f"{inside} imports {module}: the domain is pure"
 
 
-def test_a_module_imports_only_what_lies_below_it() -> None:
+def test_a_module_imports_only_what_lies_below_it():
     assert [fault for name in MODULES for fault in wrong_ways(name)] == []
 
 
@@ -156,11 +156,11 @@ def inner_imports(name: str) -> Iterator[str]:
             yield f"{name} imports {what}, which {package} does not offer"
 
 
-def test_a_package_is_used_through_its_face() -> None:
+def test_a_package_is_used_through_its_face():
     assert [fault for name in MODULES for fault in inner_imports(name)] == []
 
 
-def test_a_folder_has_at_most_20_modules() -> None:
+def test_a_folder_has_at_most_20_modules():
     """More than that nobody keeps in view. The face of a package is none of its modules."""
     counted = Counter(
         path.parent.relative_to(ROOT.parent) for path in FILES.values() if path.name != "__init__.py"
@@ -186,12 +186,12 @@ def is_place(index: ast.expr) -> bool:
     return isinstance(plain, ast.Constant) and type(plain.value) is int
 
 
-def test_a_row_is_not_read_by_places() -> None:
+def test_a_row_is_not_read_by_places():
     assert [place for name in FILES for place in subscripts(name)] == []
 
 
 @pytest.mark.parametrize("name", ["plusCommission", "autoRefresh", "applicationUrl"])
-def test_few_modules_name_a_field(name: str) -> None:
+def test_few_modules_name_a_field(name):
     """The others use the table of fields, ``syncd.domain.FIELDS``."""
     snake = re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", name)
     texts = {path.relative_to(ROOT): path.read_text(encoding="utf-8") for path in FILES.values()}
@@ -212,14 +212,14 @@ def circle(graph: Mapping[str, set[str]]) -> list[str]:
     return []
 
 
-def test_no_two_modules_import_each_other() -> None:
+def test_no_two_modules_import_each_other():
     graph = {
         name: {imported_module(module, what) for module, what in imports(name)} - {name} for name in FILES
     }
     assert circle(graph) == []
 
 
-def test_no_two_packages_import_each_other() -> None:
+def test_no_two_packages_import_each_other():
     """A package and one that lies within it count as one here."""
     graph: dict[str, set[str]] = {package: set() for package in PACKAGES}
     for name in FILES:
@@ -257,7 +257,7 @@ def texts_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-def test_sql_is_written_with_tables() -> None:
+def test_sql_is_written_with_tables():
     places = [
         f"{path.relative_to(ROOT)}:{line}: {text}"
         for name, path in FILES.items()

@@ -63,7 +63,7 @@ def imports(path: Path) -> set[str]:
     return found
 
 
-def test_pyproject_asks_for_every_package_that_the_code_imports_and_for_no_other() -> None:
+def test_pyproject_asks_for_every_package_that_the_code_imports_and_for_no_other():
     used = set().union(*(imports(path) for path in (ROOT / "syncd").rglob("*.py")))
     used -= sys.stdlib_module_names | {"syncd"}
     without_import = {"tzdata"}  # data files, found by zoneinfo
@@ -72,7 +72,7 @@ def test_pyproject_asks_for_every_package_that_the_code_imports_and_for_no_other
 
 
 @pytest.mark.parametrize("lock", NAMES)
-def test_a_lock_has_what_pyproject_asks_for_in_a_version_that_fits_with_hashes(lock: str) -> None:
+def test_a_lock_has_what_pyproject_asks_for_in_a_version_that_fits_with_hashes(lock):
     locked, text = pins(lock), (ROOT / lock).read_text()
     for asked in map(Requirement, ASKED[lock]):
         assert asked.specifier.contains(locked[canonicalize_name(asked.name)].version), asked
@@ -82,7 +82,7 @@ def test_a_lock_has_what_pyproject_asks_for_in_a_version_that_fits_with_hashes(l
 
 
 @pytest.mark.parametrize("lock", NAMES)
-def test_a_lock_has_nothing_that_nobody_asks_for(lock: str) -> None:
+def test_a_lock_has_nothing_that_nobody_asks_for(lock):
     locked, asked = pins(lock), {canonicalize_name(Requirement(text).name) for text in ASKED[lock]}
     for name, pin in locked.items():
         sources = {re.sub(r"\[.*", "", source) for source in pin.via}
@@ -92,7 +92,7 @@ def test_a_lock_has_nothing_that_nobody_asks_for(lock: str) -> None:
         assert sources, name
 
 
-def test_a_pin_names_the_extras_that_other_packages_ask_for() -> None:
+def test_a_pin_names_the_extras_that_other_packages_ask_for():
     # Without them, pip (23.2) takes the newest release for "coverage[toml]" beside the pin of "coverage", and refuses it.
     locked = pins("requirements-dev.lock")
     asked: dict[str, set[str]] = {}
@@ -113,12 +113,12 @@ def test_a_pin_names_the_extras_that_other_packages_ask_for() -> None:
     }
 
 
-def test_what_only_the_build_needs_can_be_removed_after_it() -> None:
+def test_what_only_the_build_needs_can_be_removed_after_it():
     assert pins("requirements.lock").keys() & pins("requirements-build.lock").keys() == set()
 
 
 @pytest.mark.parametrize("lock", ["requirements.lock", "requirements-build.lock"])
-def test_the_dev_lock_includes_the_other_locks(lock: str) -> None:
+def test_the_dev_lock_includes_the_other_locks(lock):
     dev = pins("requirements-dev.lock")
     assert {name: (pin.version, pin.hashes) for name, pin in pins(lock).items()} == {
         name: (dev[name].version, dev[name].hashes) for name in pins(lock)

@@ -1,7 +1,7 @@
 """The API over a real store in a temporary folder, reached through real sockets on 127.0.0.1."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from syncd import config
 from syncd.api import add_open, make_app
 from syncd.api.requests import CONTEXT
 from syncd.domain import Catalogue
-from syncd.store import Store, facts
+from syncd.store import facts
 from syncd.web import Server, health_of, limits
 from tests.api.client import ApiClient, new_employer
 from tests.api.contract import contract_of
@@ -36,11 +36,8 @@ class Served:
         return self.session.get(self.make_url(path), **options)
 
 
-Start = Callable[..., Any]
-
-
 @pytest.fixture
-def serve(store: Store, clock: Any, monkeypatch: pytest.MonkeyPatch) -> Start:
+def serve(store, clock, monkeypatch):
     """``async with serve(max_body=100, READ_TIMEOUT=1.0) as api``: the API with these settings, and these constants of
     ``syncd.web.limits``, until the end of the block."""
     employer, key = new_employer(store, "Maple Kitchens")
@@ -75,6 +72,6 @@ def serve(store: Store, clock: Any, monkeypatch: pytest.MonkeyPatch) -> Start:
 
 
 @pytest.fixture
-async def api(serve: Start) -> AsyncIterator[ApiClient]:
+async def api(serve):
     async with serve() as api:
         yield api

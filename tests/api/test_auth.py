@@ -11,7 +11,6 @@ from syncd.store import Store, Tx, keys
 from syncd.store.keys import KeyInfo
 from syncd.web import FailedKeys, Refusal
 from tests.api.client import ApiClient
-from tests.clock import Clock
 
 NO_LIMIT = FailedKeys(0, 1)
 NO_KEY: list[dict[str, str]] = [
@@ -45,33 +44,31 @@ NO_KEY: list[dict[str, str]] = [
         ("GET", "/../v1.1/jobs"),
     ],
 )
-async def test_everything_under_the_base_needs_a_good_key(
-    api: ApiClient, method: str, path: str, headers: dict[str, str]
-) -> None:
+async def test_everything_under_the_base_needs_a_good_key(api, method, path, headers):
     answer = await api(method, path, headers=headers)
     assert (answer.status, answer.code) == (401, "unauthenticated")
     assert answer.headers["WWW-Authenticate"].startswith("API-Key")
 
 
-async def test_head_without_a_key_is_a_401_too(api: ApiClient) -> None:
+async def test_head_without_a_key_is_a_401_too(api):
     answer = await api("HEAD", "/jobs", headers={"API-Key": ""})
     assert (answer.status, answer.raw) == (401, b"")
 
 
-async def test_with_a_key_an_unknown_address_is_a_404(api: ApiClient) -> None:
+async def test_with_a_key_an_unknown_address_is_a_404(api):
     for path in ("/nowhere", "", "/", "/jobs/", "/Jobs", "/jobs/1/", "/jobs//1"):
         assert (await api.get(path)).code == "not_found", path
     assert (await api("PUT", "/nowhere", {})).code == "not_found"
 
 
-async def test_outside_the_base_there_is_nothing_and_no_key_helps(api: ApiClient) -> None:
+async def test_outside_the_base_there_is_nothing_and_no_key_helps(api):
     for path in ("/nowhere", "/api", "/api/v1.1x/jobs", "/api/v1/jobs", "/jobs"):
         for key in (api.key, "x"):
             answer = await api.client.get(path, headers={"API-Key": key})
             assert (answer.status, (await answer.json(content_type=None))["code"]) == (404, "not_found")
 
 
-async def test_the_key_of_another_header_counts_for_nothing(api: ApiClient) -> None:
+async def test_the_key_of_another_header_counts_for_nothing(api):
     for name in ("Authorization", "X-API-Key"):
         assert (await api.get("/jobs", headers={"API-Key": "", name: api.key})).status == 401
 
@@ -81,13 +78,13 @@ def other_key(store: Store, api: ApiClient, **options: Any) -> tuple[int, str]:
     return info.id, plain
 
 
-async def test_a_new_key_works_at_once_beside_the_old_one(api: ApiClient) -> None:
+async def test_a_new_key_works_at_once_beside_the_old_one(api):
     _, plain = other_key(api.store, api)
     assert (await api.get("/jobs", headers={"API-Key": plain})).status == 200
     assert (await api.get("/jobs")).status == 200
 
 
-async def test_an_expired_key_is_refused(api: ApiClient) -> None:
+async def test_an_expired_key_is_refused(api):
     _, plain = other_key(api.store, api, expires=api.clock.now + timedelta(days=1))
     assert (await api.get("/jobs", headers={"API-Key": plain})).status == 200
     api.clock.forward(days=2)
@@ -95,7 +92,7 @@ async def test_an_expired_key_is_refused(api: ApiClient) -> None:
     assert (await api.get("/jobs", headers={"API-Key": plain})).code == "unauthenticated"
 
 
-async def test_a_revocation_counts_within_a_second(api: ApiClient) -> None:
+async def test_a_revocation_counts_within_a_second(api):
     id, plain = other_key(api.store, api)
     assert (await api.get("/jobs", headers={"API-Key": plain})).status == 200
     api.store.write(lambda tx: keys.revoke(tx, id))
@@ -104,7 +101,7 @@ async def test_a_revocation_counts_within_a_second(api: ApiClient) -> None:
     assert (await api.get("/jobs")).status == 200
 
 
-async def test_every_key_that_is_not_good_gets_the_same_answer(api: ApiClient) -> None:
+async def test_every_key_that_is_not_good_gets_the_same_answer(api):
     revoked, gone = other_key(api.store, api)
     api.store.write(lambda tx: keys.revoke(tx, revoked))
     _, late = other_key(api.store, api, expires=api.clock.now + timedelta(hours=1))
@@ -117,9 +114,7 @@ async def test_every_key_that_is_not_good_gets_the_same_answer(api: ApiClient) -
     assert seen == [seen[0]] * 4
 
 
-def test_a_key_is_looked_up_once_while_it_is_believed(
-    store: Store, api_key: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_is_looked_up_once_while_it_is_believed(store, api_key, monkeypatch):
     looked_up: list[str] = []
     now = 100.0
     real = keys.authenticate
@@ -143,16 +138,14 @@ def test_a_key_is_looked_up_once_while_it_is_believed(
 
 
 @pytest.fixture
-def api_key(store: Store) -> str:
+def api_key(store):
     from syncd.store import employers
 
     employer = store.write(lambda tx: employers.add(tx, "Birch Bakery"))
     return store.write(lambda tx: keys.create(tx, employer.id, "k", None))[1]
 
 
-async def test_last_use_is_noted_in_a_batch_not_by_each_request(
-    store: Store, api_key: str, clock: Clock
-) -> None:
+async def test_last_use_is_noted_in_a_batch_not_by_each_request(store, api_key, clock):
     ring = KeyRing(store, NO_LIMIT)
 
     def last_used() -> object:
@@ -167,9 +160,7 @@ async def test_last_use_is_noted_in_a_batch_not_by_each_request(
     assert last_used() == clock.now - timedelta(hours=1)
 
 
-async def test_a_last_use_that_cannot_be_written_is_written_the_next_time(
-    store: Store, api_key: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_last_use_that_cannot_be_written_is_written_the_next_time(store, api_key, clock, monkeypatch):
     ring, used = KeyRing(store, NO_LIMIT), clock.now
     ring.principal([api_key])
     with monkeypatch.context() as patch:
@@ -181,18 +172,16 @@ async def test_a_last_use_that_cannot_be_written_is_written_the_next_time(
     assert store.read(keys.all)[0].last_used_at == used
 
 
-async def test_last_use_is_written_when_the_service_stops(serve: Any, store: Store, clock: Clock) -> None:
+async def test_last_use_is_written_when_the_service_stops(serve, store, clock):
     async with serve() as api:
         await api.get("/jobs")
     assert store.read(keys.all)[0].last_used_at == clock.now
 
 
-async def test_requests_with_a_good_key_are_recent_for_a_moment_and_no_others_are(
-    api: ApiClient, store: Store
-) -> None:
+async def test_requests_with_a_good_key_are_recent_for_a_moment_and_no_others_are(api, store):
     """Runs leave the processor to them, and should not do so for a monitor that asks all the time."""
 
-    def recent() -> bool:
+    def recent():
         return store.recent_requests
 
     await api("GET", "/jobs", headers={"API-Key": "x"})

@@ -6,7 +6,6 @@ from urllib.parse import quote
 import pytest
 
 from syncd.domain import Catalogue
-from tests.api.client import ApiClient
 
 PERIODS = [
     (1, "Yearly", "Year"),
@@ -17,7 +16,7 @@ PERIODS = [
 ]
 
 
-async def test_the_fixed_catalogues_are_those_of_the_specification(api: ApiClient) -> None:
+async def test_the_fixed_catalogues_are_those_of_the_specification(api):
     periods = (await api.get("/salaryperiods")).json
     assert periods == {"data": [{"id": i, "name": name, "unit": unit} for i, name, unit in PERIODS]}
     routes = (await api.get("/applicantroutingtypes")).json
@@ -33,7 +32,7 @@ async def test_the_fixed_catalogues_are_those_of_the_specification(api: ApiClien
 
 
 @pytest.mark.parametrize("kind", ["positiontypes", "categories", "salaryperiods", "applicantroutingtypes"])
-async def test_each_entry_has_an_address(api: ApiClient, kind: str) -> None:
+async def test_each_entry_has_an_address(api, kind):
     for entry in (await api.get(f"/{kind}")).json["data"]:
         assert (await api.get(f"/{kind}/{entry['id']}")).json == entry
 
@@ -43,12 +42,12 @@ KINDS = ("positiontypes", "categories", "locations", "salaryperiods", "applicant
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("id", ["0", "999", "007", "01", "+1", "1.0", "x", "-1", "%D9%A1", "2147483648"])
-async def test_an_id_of_nothing_names_no_entry(api: ApiClient, kind: str, id: str) -> None:
+async def test_an_id_of_nothing_names_no_entry(api, kind, id):
     answer = await api.get(f"/{kind}/{id}")
     assert (answer.status, answer.code) == (404, "not_found")
 
 
-async def test_locations_match_part_of_the_name_shortest_first(api: ApiClient) -> None:
+async def test_locations_match_part_of_the_name_shortest_first(api):
     found = (await api.get("/locations?q=TORONTO&pageSize=5")).json
     names = [place["name"] for place in found["data"]]
     assert names[0] == "Toronto"
@@ -73,9 +72,7 @@ async def test_locations_match_part_of_the_name_shortest_first(api: ApiClient) -
         ("strat\x00", set(), {"Stratford"}),
     ],
 )
-async def test_part_of_a_name_is_found_however_saints_are_written(
-    api: ApiClient, q: str, found: set[str], not_found: set[str]
-) -> None:
+async def test_part_of_a_name_is_found_however_saints_are_written(api, q, found, not_found):
     await api.create(locations=[{"description": "Fort Steele, BC"}, {"description": "Steinbach, MB"}])
     names: set[str] = set()
     path: str | None = f"/locations?q={quote(q)}&pageSize=100"
@@ -88,7 +85,7 @@ async def test_part_of_a_name_is_found_however_saints_are_written(
     assert names or not found
 
 
-async def test_locations_come_in_pages_with_links(api: ApiClient) -> None:
+async def test_locations_come_in_pages_with_links(api):
     first = await api.get("/locations?q=saint&pageSize=7")
     seen, page = [], first.json
     while True:
@@ -103,12 +100,12 @@ async def test_locations_come_in_pages_with_links(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("query", ["page=0", "pageSize=x", "page=1&page=2", "q=a&q=b"])
-async def test_a_bad_parameter_of_locations_is_a_400(api: ApiClient, query: str) -> None:
+async def test_a_bad_parameter_of_locations_is_a_400(api, query):
     assert (await api.get(f"/locations?{query}")).code == "invalid_parameter"
     assert (await api.get("/locations?status=nonsense")).status == 200  # not a parameter of this list
 
 
-async def test_an_added_place_is_listed_for_its_employer_alone(api: ApiClient) -> None:
+async def test_an_added_place_is_listed_for_its_employer_alone(api):
     place = (await api.create(locations=[{"description": "Zzyzx Corner, SK"}]))["locations"][0]
     assert place["id"] >= 1_000_000_000
     assert (await api.get("/locations?q=zzyzx")).json["data"] == [place]
@@ -118,7 +115,7 @@ async def test_an_added_place_is_listed_for_its_employer_alone(api: ApiClient) -
     assert (await other.get(f"/locations/{place['id']}")).code == "not_found"
 
 
-async def test_what_is_retired_is_not_offered_but_still_known(serve: Any) -> None:
+async def test_what_is_retired_is_not_offered_but_still_known(serve):
     """Serve the API with another configuration, as after a restart."""
     names: Any = {"position_types": {6: "Seasonal"}, "categories": {33: "Film"}}
     extended = Catalogue.default().extended(**names)
@@ -137,7 +134,7 @@ async def test_what_is_retired_is_not_offered_but_still_known(serve: Any) -> Non
         assert (await after.post(again)).status == 201
 
 
-async def test_what_is_renamed_has_its_new_name_everywhere_at_once(serve: Any) -> None:
+async def test_what_is_renamed_has_its_new_name_everywhere_at_once(serve):
     """Serve the API with another configuration, as after a restart."""
     names: Any = {"position_types": {1: "Full-time"}, "categories": {1: "Ledgers"}}
     async with serve() as before:

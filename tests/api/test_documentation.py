@@ -1,34 +1,28 @@
 """Addresses beside the API: /docs, also in a real browser, the document, and health."""
 
 import json
-from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 from aiohttp import web
-from pytest_aiohttp.plugin import AiohttpClient
 
 from syncd.api import documentation, make_app
 from syncd.config import Api
 from syncd.domain import Catalogue
-from syncd.store import Store
 from tests.amounts import nightly
 from tests.api.client import ApiClient
-from tests.api.conftest import Start
 from tests.e2e.console.world import launched
 
 
 @pytest.fixture(params=["", "https://jobs.example.ca"], ids=["no public_url", "a public_url"])
-async def anywhere(request: pytest.FixtureRequest, serve: Start) -> AsyncIterator[ApiClient]:
+async def anywhere(request, serve):
     """An API that names another address than that at which the page is opened, or that one."""
     async with serve(public_url=request.param) as api:
         yield api
 
 
 @nightly
-async def test_the_page_shows_every_operation_and_calls_them_without_any_other_address(
-    anywhere: ApiClient, program: Callable[..., str]
-) -> None:
+async def test_the_page_shows_every_operation_and_calls_them_without_any_other_address(anywhere, program):
     from playwright.async_api import async_playwright
 
     api = anywhere
@@ -73,7 +67,7 @@ async def fetched(api: ApiClient, path: str, method: str = "GET", **headers: str
 
 
 @pytest.mark.parametrize("path", ["/docs", *(f"/docs/{name}" for name in documentation.FILES)])
-async def test_it_needs_no_key_and_lets_nothing_else_in(api: ApiClient, path: str) -> None:
+async def test_it_needs_no_key_and_lets_nothing_else_in(api, path):
     status, headers, body = await fetched(api, path)
     assert status == 200
     assert body
@@ -86,28 +80,28 @@ async def test_it_needs_no_key_and_lets_nothing_else_in(api: ApiClient, path: st
     assert (await fetched(api, path, "POST"))[0] == 405
 
 
-async def test_no_other_file_is_there(api: ApiClient) -> None:
+async def test_no_other_file_is_there(api):
     for name in ("docs.html", "..%2Fdocs.py", "LICENSE", ""):
         status, headers, _ = await fetched(api, f"/docs/{name}")
         assert (status, headers["Content-Type"]) == (404, "application/problem+json")
 
 
 @pytest.mark.parametrize(("base", "document"), [("", "openapi.json"), ("/api/v1.1", "api/v1.1/openapi.json")])
-async def test_the_page_finds_the_document_wherever_the_base_is(serve: Any, base: str, document: str) -> None:
+async def test_the_page_finds_the_document_wherever_the_base_is(serve, base, document):
     async with serve(base_path=base) as api:
         _, _, body = await fetched(api, "/docs")
         assert f'data-document="{document}"' in body.decode()
         assert (await fetched(api, f"/{document}"))[0] == 200
 
 
-async def test_the_type_of_a_problem_leads_to_the_page(api: ApiClient) -> None:
+async def test_the_type_of_a_problem_leads_to_the_page(api):
     problem = (await api.get("/jobs/999")).json
     assert problem["type"] == "/docs#not_found"
     assert (await fetched(api, problem["type"]))[0] == 200
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/docs", "/docs/docs.js", "/api/v1.1/openapi.json"])
-async def test_what_is_beside_the_api_needs_no_key_and_is_only_read(api: ApiClient, path: str) -> None:
+async def test_what_is_beside_the_api_needs_no_key_and_is_only_read(api, path):
     async def ask(method: str, **headers: str) -> tuple[int, Any, bytes]:
         async with api.client.session.request(method, api.client.make_url(path), headers=headers) as answer:
             assert answer.headers["X-Request-Id"]
@@ -127,7 +121,7 @@ async def test_what_is_beside_the_api_needs_no_key_and_is_only_read(api: ApiClie
         assert b'"method_not_allowed"' in refused
 
 
-async def test_more_can_be_served_beside_the_api(store: Store, aiohttp_client: AiohttpClient) -> None:
+async def test_more_can_be_served_beside_the_api(store, aiohttp_client):
     async def page(_request: web.Request) -> web.Response:
         return web.Response(text="hello")
 
@@ -138,7 +132,7 @@ async def test_more_can_be_served_beside_the_api(store: Store, aiohttp_client: A
     assert (await client.get("/pages")).status == 404
 
 
-async def test_the_base_address_says_where_the_documentation_is(api: ApiClient) -> None:
+async def test_the_base_address_says_where_the_documentation_is(api):
     for path in ("", "/", "/nothing"):
         answer = await api.get(path)
         assert answer.status == 404

@@ -95,9 +95,7 @@ async def half_a_request(api: ApiClient) -> Answer:
 
 
 @pytest.mark.parametrize("code", CODES)
-async def test_every_code_is_brought_about_over_http(
-    api: ApiClient, serve: Any, monkeypatch: pytest.MonkeyPatch, code: str
-) -> None:
+async def test_every_code_is_brought_about_over_http(api, serve, monkeypatch, code):
     answer = await (await producers(api, serve, monkeypatch))[code]()
     assert (answer.code, answer.status) == (code, CODES[code][0])
     assert b"secret" not in answer.raw
@@ -113,7 +111,7 @@ async def test_every_code_is_brought_about_over_http(
 # --- a client that is lost
 
 
-async def test_a_client_that_is_lost_midway_leaves_all_or_nothing(api: ApiClient) -> None:
+async def test_a_client_that_is_lost_midway_leaves_all_or_nothing(api):
     """64 requests each break off at another byte. Each job is there whole or not at all, and the totals, the history and
     the list agree."""
     dice = random.Random(64)

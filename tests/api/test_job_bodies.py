@@ -47,9 +47,7 @@ ALONE: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 @pytest.mark.parametrize("way", ["id", "reference"])
 @pytest.mark.parametrize(("sent", "shown"), ALONE, ids=lambda v: str(v)[:50])
-async def test_each_field_can_be_changed_alone(
-    api: ApiClient, way: str, sent: dict[str, Any], shown: dict[str, Any]
-) -> None:
+async def test_each_field_can_be_changed_alone(api, way, sent, shown):
     job = await api.create(referenceId="A-1")
     path, key = (f"/jobs/{job['id']}", {}) if way == "id" else ("/jobs", {"referenceId": "A-1"})
     answer = await api.put(path, {**key, **sent})
@@ -81,9 +79,7 @@ CODES = ("required", "null_not_allowed")
 
 
 @pytest.mark.parametrize("name", NULLS)
-async def test_null_clears_what_can_be_empty_and_is_the_default_or_a_fault_elsewhere(
-    api: ApiClient, name: str
-) -> None:
+async def test_null_clears_what_can_be_empty_and_is_the_default_or_a_fault_elsewhere(api, name):
     job = await api.create(referenceId="A-1", confidential=True, autoRefresh=True, closeDate="2027-03-01")
     answer = await api.put(f"/jobs/{job['id']}", {name: None})
     if NULLS[name] in CODES:
@@ -95,7 +91,7 @@ async def test_null_clears_what_can_be_empty_and_is_the_default_or_a_fault_elsew
 
 
 @pytest.mark.parametrize("name", ["positionType", "description", "applicantRoutingType", "applicationEmail"])
-async def test_a_draft_may_be_cleared_of_what_only_an_active_job_needs(api: ApiClient, name: str) -> None:
+async def test_a_draft_may_be_cleared_of_what_only_an_active_job_needs(api, name):
     job = await api.create(status="draft")
     answer = await api.put(f"/jobs/{job['id']}", {name: None})
     if name == "applicationEmail":  # needed by the routing type, in any status
@@ -109,16 +105,14 @@ async def test_a_draft_may_be_cleared_of_what_only_an_active_job_needs(api: ApiC
 @pytest.mark.parametrize("nothing", ["", "  ", None])
 @pytest.mark.parametrize("name", ["title", "description", "applicationEmail", "location"])
 @pytest.mark.parametrize("update", [False, True])
-async def test_a_string_of_nothing_is_required_in_an_update_too(
-    api: ApiClient, name: str, nothing: str | None, update: bool
-) -> None:
+async def test_a_string_of_nothing_is_required_in_an_update_too(api, name, nothing, update):
     sent = {"locations": [{"description": nothing}]} if name == "location" else {name: nothing}
     job = await api.create()
     answer = await (api.put(f"/jobs/{job['id']}", sent) if update else api.post(api.body(**sent)))
     assert answer.faults == [("/locations/0/description" if name == "location" else f"/{name}", "required")]
 
 
-async def test_the_address_of_no_routing_type_is_kept_unseen(api: ApiClient) -> None:
+async def test_the_address_of_no_routing_type_is_kept_unseen(api):
     sent = {"applicationEmail": "hr@example.com", "applicationUrl": "https://x.example/apply"}
     job = await api.create(status="draft", applicantRoutingType=None, **sent)
     assert (job["applicationEmail"], job["applicationUrl"]) == (None, None)
@@ -132,9 +126,7 @@ async def test_the_address_of_no_routing_type_is_kept_unseen(api: ApiClient) -> 
 
 @pytest.mark.parametrize("status", ["draft", "active", "archived"])
 @pytest.mark.parametrize(("routing", "name"), [(1, "applicationEmail"), (2, "applicationUrl")])
-async def test_a_routing_type_needs_its_address_in_any_status(
-    api: ApiClient, status: str, routing: int, name: str
-) -> None:
+async def test_a_routing_type_needs_its_address_in_any_status(api, status, routing, name):
     answer = await api.post(
         api.body(status=status, applicantRoutingType={"id": routing}, applicationEmail=...)
     )
@@ -159,7 +151,7 @@ def with_read_only(body: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-async def test_read_only_members_are_accepted_and_ignored(api: ApiClient) -> None:
+async def test_read_only_members_are_accepted_and_ignored(api):
     plain = await api.create(referenceId="A-1")
     api.clock.forward(days=1)
     for path in (f"/jobs/{plain['id']}", "/jobs"):
@@ -173,9 +165,7 @@ async def test_read_only_members_are_accepted_and_ignored(api: ApiClient) -> Non
 
 
 @pytest.mark.parametrize("sent", [{"referenceId": "A-1"}, {"referenceId": "new"}])
-async def test_the_id_of_another_job_is_refused_by_reference_too(
-    api: ApiClient, sent: dict[str, Any]
-) -> None:
+async def test_the_id_of_another_job_is_refused_by_reference_too(api, sent):
     await api.create(referenceId="A-1")
     other = await api.create(referenceId="B-1")
     answer = await api.put("/jobs", {**api.body(**sent), "id": other["id"]})
@@ -195,9 +185,7 @@ UNKNOWN: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("sent", "pointer"), UNKNOWN)
-async def test_an_unknown_field_is_refused_at_every_depth(
-    api: ApiClient, sent: dict[str, Any], pointer: str
-) -> None:
+async def test_an_unknown_field_is_refused_at_every_depth(api, sent, pointer):
     job = await api.create(referenceId="A-1")
     answers = [
         await api.post(api.body(**sent)),
@@ -225,8 +213,8 @@ async def test_an_unknown_field_is_refused_at_every_depth(
     ],
 )
 async def test_every_body_has_a_media_type_that_begins_with_application_json(
-    api: ApiClient, method: str, path: str, media_type: str, good: bool
-) -> None:
+    api, method, path, media_type, good
+):
     job = await api.create(referenceId="A-1")
     sent = {"referenceId": "A-1"} if method != "POST" else api.body()
     answer = await api(method, path.format(**job), sent, headers={"Content-Type": media_type})
@@ -242,7 +230,7 @@ async def test_every_body_has_a_media_type_that_begins_with_application_json(
 PLACE = {"description": "Calgary, AB"}
 
 
-async def test_a_page_has_10_by_default_and_100_at_most(api: ApiClient) -> None:
+async def test_a_page_has_10_by_default_and_100_at_most(api):
     for n in range(101):
         await api.create(status="draft", title=f"Job {n}", referenceId=f"R-{n}")
     sizes = {
@@ -278,16 +266,14 @@ FAULTS: list[tuple[dict[str, Any], list[tuple[str, str]]]] = [
 
 
 @pytest.mark.parametrize(("fields", "faults"), FAULTS, ids=lambda v: str(v)[:60])
-async def test_a_fault_is_named_by_pointer_and_code(
-    api: ApiClient, fields: dict[str, Any], faults: list[tuple[str, str]]
-) -> None:
+async def test_a_fault_is_named_by_pointer_and_code(api, fields, faults):
     answer = await api.post(api.body(**fields))
     named = {(pointer, code) for pointer, code in answer.faults}
     assert set(faults) <= named, answer.raw
     assert {pointer.split("/")[1] for pointer, _ in named} == {p.split("/")[1] for p, _ in faults}
 
 
-async def test_the_fields_that_a_new_job_lacks_are_listed_with_its_other_faults(api: ApiClient) -> None:
+async def test_the_fields_that_a_new_job_lacks_are_listed_with_its_other_faults(api):
     sent = {"titel": "x", "title": 5, "status": "active", "salary": {"amount": 1}}
     wrong = [
         ("/titel", "unknown_field"),
@@ -304,6 +290,6 @@ async def test_the_fields_that_a_new_job_lacks_are_listed_with_its_other_faults(
     assert named.faults == wrong
 
 
-async def test_a_body_is_checked_before_the_job_is_looked_up(api: ApiClient) -> None:
+async def test_a_body_is_checked_before_the_job_is_looked_up(api):
     assert (await api.put("/jobs/999", {"title": 5})).status == 422
     assert (await api.put("/jobs/999", {"title": "x"})).status == 404

@@ -7,14 +7,13 @@ from syncd.domain import Actor, ActorKind
 from syncd.service.housekeeping import Refresher
 from syncd.store import jobs, keys
 from syncd.store.jobs import upsert
-from tests.api.client import ApiClient
 
 
 def changes(entry: Any) -> dict[str, tuple[Any, Any]]:
     return {change["field"]: (change["before"], change["after"]) for change in entry["changes"]}
 
 
-async def test_each_change_has_its_author_time_and_both_values(api: ApiClient) -> None:
+async def test_each_change_has_its_author_time_and_both_values(api):
     job = await api.create(referenceId="R")
     path = f"/jobs/{job['id']}"
     api.clock.forward(hours=1)
@@ -39,7 +38,7 @@ async def test_each_change_has_its_author_time_and_both_values(api: ApiClient) -
     assert "applicationUrl" not in changes(created)
 
 
-async def test_all_that_changes_a_job_is_named(api: ApiClient) -> None:
+async def test_all_that_changes_a_job_is_named(api):
     job = await api.create(autoRefresh=True, referenceId="R")
     api.clock.forward(days=8)
     Refresher(api.store, every=timedelta(days=7), archive_closed=True).tick()
@@ -56,7 +55,7 @@ async def test_all_that_changes_a_job_is_named(api: ApiClient) -> None:
     assert data[0]["changedBy"] == {"kind": "operator", "id": None, "label": None}
 
 
-async def test_it_outlives_the_job_and_stays_with_its_employer(api: ApiClient) -> None:
+async def test_it_outlives_the_job_and_stays_with_its_employer(api):
     job = await api.create()
     other = api.as_employer("Other Ltd.")
     path = f"/jobs/{job['id']}/history"
@@ -69,7 +68,7 @@ async def test_it_outlives_the_job_and_stays_with_its_employer(api: ApiClient) -
     assert (await api.get("/jobs/x/history")).code == "not_found"
 
 
-async def test_it_comes_in_pages_and_every_page_knows_the_values_of_its_time(api: ApiClient) -> None:
+async def test_it_comes_in_pages_and_every_page_knows_the_values_of_its_time(api):
     job = await api.create(title="T0")
     for n in range(1, 24):
         await api.put(f"/jobs/{job['id']}", {"title": f"T{n}"})
@@ -83,7 +82,7 @@ async def test_it_comes_in_pages_and_every_page_knows_the_values_of_its_time(api
     assert (await api.get(f"/jobs/{job['id']}/history?page=0")).code == "invalid_parameter"
 
 
-async def test_the_history_shows_both_addresses(api: ApiClient) -> None:
+async def test_the_history_shows_both_addresses(api):
     job = await api.create()
     await api.put(f"/jobs/{job['id']}", {"applicationUrl": "https://x.example/apply"})
     entry = (await api.get(f"/jobs/{job['id']}/history")).json["data"][0]

@@ -19,14 +19,14 @@ async def listed(api: ApiClient, query: str = "") -> list[str]:
     return [header["title"] for header in answer.json["data"]]
 
 
-async def test_a_header_has_the_eight_fields_of_the_job(api: ApiClient) -> None:
+async def test_a_header_has_the_eight_fields_of_the_job(api):
     job = await api.create(referenceId="A-1")
     (header,) = (await api.get("/jobs")).json["data"]
     names = ["id", "referenceId", "employer", "title", "publishDate", "locations", "confidential", "status"]
     assert header == {name: job[name] for name in names}
 
 
-async def test_the_latest_published_comes_first_also_within_a_day(api: ApiClient) -> None:
+async def test_the_latest_published_comes_first_also_within_a_day(api):
     for title in ("first", "second", "third"):
         await api.create(title=title)
         api.clock.forward(minutes=1)
@@ -38,7 +38,7 @@ async def test_the_latest_published_comes_first_also_within_a_day(api: ApiClient
     assert await listed(api) == ["draft", "newest", "third", "second", "first"]
 
 
-async def test_what_was_acknowledged_is_read_at_once(api: ApiClient) -> None:
+async def test_what_was_acknowledged_is_read_at_once(api):
     async def edit_and_look(reference: str) -> None:
         for turn in range(10):
             body = api.body(referenceId=reference, title=f"{reference} {turn}")
@@ -50,9 +50,7 @@ async def test_what_was_acknowledged_is_read_at_once(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("query", ["?q=cook", "?page=2000"])
-async def test_a_long_search_delays_no_other_request(
-    api: ApiClient, monkeypatch: pytest.MonkeyPatch, query: str
-) -> None:
+async def test_a_long_search_delays_no_other_request(api, monkeypatch, query):
     job = await api.create()
     searching, found = threading.Event(), threading.Event()
 
@@ -70,7 +68,7 @@ async def test_a_long_search_delays_no_other_request(
     assert (await answer).status == 200
 
 
-async def test_no_search_runs_on_the_event_loop(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_search_runs_on_the_event_loop(api, monkeypatch):
     threads: list[threading.Thread] = []
     index: Any = type(api.store.database.index)
     find = index.find
@@ -87,7 +85,7 @@ async def test_no_search_runs_on_the_event_loop(api: ApiClient, monkeypatch: pyt
     assert threading.current_thread() not in threads
 
 
-async def test_jobs_of_one_instant_come_by_descending_id(api: ApiClient) -> None:
+async def test_jobs_of_one_instant_come_by_descending_id(api):
     for n in range(12):
         await api.create(title=str(n))
     assert await listed(api, "?pageSize=100") == [str(n) for n in range(11, -1, -1)]
@@ -120,7 +118,7 @@ async def test_jobs_of_one_instant_come_by_descending_id(api: ApiClient) -> None
         ("😀", []),
     ],
 )
-async def test_q_is_a_literal_piece_of_title_or_reference(api: ApiClient, q: str, titles: list[str]) -> None:
+async def test_q_is_a_literal_piece_of_title_or_reference(api, q, titles):
     for n, title in enumerate(("CUISINIER À MONTRÉAL", 'Chef\'s "Table"', "Línea 100% _x_ \\o/"), 1):
         await api.create(title=title, referenceId=f"Ref-{n}")
     assert await listed(api, f"?q={quote(q)}") == titles
@@ -128,12 +126,12 @@ async def test_q_is_a_literal_piece_of_title_or_reference(api: ApiClient, q: str
 
 @pytest.mark.parametrize("path", ["/jobs", "/locations"])
 @pytest.mark.parametrize("q", ["x" * 7_000, "%25" * 2_000, quote("\ufdfa") * 500])
-async def test_q_may_be_as_long_as_an_address_can_be(api: ApiClient, path: str, q: str) -> None:
+async def test_q_may_be_as_long_as_an_address_can_be(api, path, q):
     await api.create()
     assert (await api.get(f"{path}?q={q}")).json["data"] == []
 
 
-async def test_a_q_too_long_for_a_link_header_is_repeated_in_the_paging_object(api: ApiClient) -> None:
+async def test_a_q_too_long_for_a_link_header_is_repeated_in_the_paging_object(api):
     title = "\U0001f680" * 256
     for _ in range(2):
         await api.create(title=title)
@@ -160,9 +158,7 @@ async def test_a_q_too_long_for_a_link_header_is_repeated_in_the_paging_object(a
         ("?Status=draft&callback=x&_=17", ["X", "D", "A2", "A1"]),
     ],
 )
-async def test_filters_narrow_and_unknown_parameters_do_nothing(
-    api: ApiClient, query: str, titles: list[str]
-) -> None:
+async def test_filters_narrow_and_unknown_parameters_do_nothing(api, query, titles):
     for title, status in (("A1", "active"), ("A2", "active"), ("D", "draft"), ("X", "archived")):
         await api.create(title=title, status=status)
     answer = await api.get(f"/jobs{query}")
@@ -182,12 +178,12 @@ async def test_filters_narrow_and_unknown_parameters_do_nothing(
         "&".join(f"p{n}=1" for n in range(200)),
     ],
 )
-async def test_a_parameter_that_cannot_be_used_is_a_400(api: ApiClient, query: str) -> None:
+async def test_a_parameter_that_cannot_be_used_is_a_400(api, query):
     answer = await api.get(f"/jobs?{query}")
     assert (answer.status, answer.code) == (400, "invalid_parameter")
 
 
-async def test_an_empty_list_has_no_pages(api: ApiClient) -> None:
+async def test_an_empty_list_has_no_pages(api):
     assert (await api.get("/jobs")).json == {
         "data": [],
         "paging": {"total": 0, "page": 1, "pages": 0, "pageSize": 10, "previous": None, "next": None},
@@ -195,7 +191,7 @@ async def test_an_empty_list_has_no_pages(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "?q=nobody", "?page=3"])
-async def test_an_empty_list_links_to_pages_that_there_are(api: ApiClient, query: str) -> None:
+async def test_an_empty_list_links_to_pages_that_there_are(api, query):
     link = (await api.get(f"/jobs{query}")).headers["Link"]
     assert 'rel="next"' not in link
     for address in re.findall(r"<([^>]+)>", link):
@@ -203,7 +199,7 @@ async def test_an_empty_list_links_to_pages_that_there_are(api: ApiClient, query
         assert (answer.status, answer.json["paging"]["page"]) == (200, 1)
 
 
-async def test_pages_name_their_neighbours_and_the_largest_page_number_is_fine(api: ApiClient) -> None:
+async def test_pages_name_their_neighbours_and_the_largest_page_number_is_fine(api):
     for n in range(5):
         await api.create(title=f"Job {n}")
 
@@ -226,7 +222,7 @@ def number(address: str | None) -> int | None:
     return None if address is None else int(parse_qs(urlsplit(address).query)["page"][0])
 
 
-async def test_following_next_visits_every_job_once_with_the_same_filters(api: ApiClient) -> None:
+async def test_following_next_visits_every_job_once_with_the_same_filters(api):
     for n in range(7):
         await api.create(title=f"Job & Söhne +{n}", status="draft" if n == 3 else "active")
     root = str(api.client.make_url("/api/v1.1"))
@@ -270,9 +266,7 @@ async def test_following_next_visits_every_job_once_with_the_same_filters(api: A
         ),
     ],
 )  # fmt: skip
-async def test_absolute_addresses_are_those_of_the_outside(
-    serve: Any, settings: dict[str, Any], headers: dict[str, str], origin: str
-) -> None:
+async def test_absolute_addresses_are_those_of_the_outside(serve, settings, headers, origin):
     async with serve(**settings) as api:
         origin = origin.format(port=api.port)
         created = await api.post(api.body(), headers=headers)
@@ -284,20 +278,20 @@ async def test_absolute_addresses_are_those_of_the_outside(
 
 
 @pytest.mark.parametrize("host", ["a b", 'x"><script>', "x/../y", "a@b", "[::1", "a:b:c"])
-async def test_an_invalid_host_is_not_repeated(api: ApiClient, host: str) -> None:
+async def test_an_invalid_host_is_not_repeated(api, host):
     answer = await api.post(api.body(), headers={"Host": host})
     assert (answer.status, answer.code) == (400, "malformed_request")
     assert answer.json["detail"] == "the Host header names no host"
     assert (await api.get("/jobs")).json["paging"]["total"] == 0
 
 
-async def test_a_wrong_host_of_a_proxy_is_reported_as_such(serve: Any) -> None:
+async def test_a_wrong_host_of_a_proxy_is_reported_as_such(serve):
     async with serve(trusted_proxies=("127.0.0.1",)) as api:
         answer = await api.get("/jobs", headers={"X-Forwarded-Host": "a b"})
         assert answer.json["detail"] == "the X-Forwarded-Host header names no host"
 
 
-async def test_a_search_finds_what_was_acknowledged(api: ApiClient) -> None:
+async def test_a_search_finds_what_was_acknowledged(api):
     """Clients of two employers search, write and search again, beside each other."""
 
     async def found(client: ApiClient, query: str) -> tuple[int, list[int]]:
@@ -325,7 +319,7 @@ async def test_a_search_finds_what_was_acknowledged(api: ApiClient) -> None:
     )
 
 
-async def test_what_is_wrong_with_a_query_is_named(api: ApiClient) -> None:
+async def test_what_is_wrong_with_a_query_is_named(api):
     for query, words in (
         ("page=1&q=a&page=2", "page is there more than once"),
         ("q=a&q=b&status=draft&status=draft&q=c", "q, status is there more than once"),

@@ -30,9 +30,7 @@ def tick(api: ApiClient) -> None:
 @pytest.mark.parametrize(
     ("sent", "status"), [(..., "draft"), ("draft", "draft"), ("active", "active"), ("archived", "archived")]
 )
-async def test_a_new_job_is_a_draft_by_default_and_is_published_today(
-    api: ApiClient, method: str, sent: object, status: str
-) -> None:
+async def test_a_new_job_is_a_draft_by_default_and_is_published_today(api, method, sent, status):
     answer = await api(method, "/jobs", api.body(referenceId="A-1", status=sent))
     assert answer.status == 201, answer.raw
     dates = (answer.json["publishDate"], answer.json["closeDate"])
@@ -40,7 +38,7 @@ async def test_a_new_job_is_a_draft_by_default_and_is_published_today(
 
 
 @BY_ID_AND_REFERENCE
-async def test_a_job_is_archived_and_comes_back_and_nothing_else_changes(api: ApiClient, way: str) -> None:
+async def test_a_job_is_archived_and_comes_back_and_nothing_else_changes(api, way):
     job = await api.create(referenceId="A-1", closeDate="2027-03-01", autoRefresh=True)
     for status in ("archived", "active"):
         api.clock.forward(days=2)
@@ -59,16 +57,14 @@ async def test_a_job_is_archived_and_comes_back_and_nothing_else_changes(api: Ap
         ({}, {"closeDate": "2027-01-15"}, "2027-01-15"),
     ],
 )
-async def test_publishing_a_draft_moves_a_default_close_date(
-    api: ApiClient, way: str, made: dict[str, Any], sent: dict[str, Any], close: str
-) -> None:
+async def test_publishing_a_draft_moves_a_default_close_date(api, way, made, sent, close):
     job = await api.create(referenceId="A-1", status="draft", **made)
     api.clock.forward(days=3)
     published = (await put(api, way, job, {"status": "active", **sent})).json
     assert published == {**job, "status": "active", "publishDate": "2026-11-19", "closeDate": close}
 
 
-async def test_archiving_a_draft_moves_no_date(api: ApiClient) -> None:
+async def test_archiving_a_draft_moves_no_date(api):
     job = await api.create(status="draft")
     api.clock.forward(days=3)
     path = f"/jobs/{job['id']}"
@@ -77,7 +73,7 @@ async def test_archiving_a_draft_moves_no_date(api: ApiClient) -> None:
 
 
 @BY_ID_AND_REFERENCE
-async def test_a_closed_job_comes_back_with_a_new_close_date_only(api: ApiClient, way: str) -> None:
+async def test_a_closed_job_comes_back_with_a_new_close_date_only(api, way):
     job = await api.create(referenceId="A-1", closeDate="2026-11-20")
     api.clock.forward(days=100)
     tick(api)
@@ -96,7 +92,7 @@ async def test_a_closed_job_comes_back_with_a_new_close_date_only(api: ApiClient
     assert (await put(api, way, job, {"status": "active"})).json == {**job, "closeDate": "2027-04-01"}
 
 
-async def test_a_past_close_date_does_not_prevent_other_changes(api: ApiClient) -> None:
+async def test_a_past_close_date_does_not_prevent_other_changes(api):
     """It is the day after the close date, and the service has not archived the job yet."""
     job = await api.create(closeDate="2026-11-20")
     api.clock.forward(days=10)
@@ -108,7 +104,7 @@ async def test_a_past_close_date_does_not_prevent_other_changes(api: ApiClient) 
 
 
 @BY_ID_AND_REFERENCE
-async def test_what_a_job_past_its_close_date_has_can_be_sent_back(api: ApiClient, way: str) -> None:
+async def test_what_a_job_past_its_close_date_has_can_be_sent_back(api, way):
     job = await api.create(referenceId="A-1", closeDate="2026-11-20")
     api.clock.forward(days=10)
     got = await api.get(f"/jobs/{job['id']}")
@@ -123,9 +119,7 @@ async def test_what_a_job_past_its_close_date_has_can_be_sent_back(api: ApiClien
     assert (other.status, other.json) == (200, {**job, "title": "Other"})
 
 
-async def test_auto_refresh_is_stored_and_does_nothing_for_an_employer_on_another_plan(
-    api: ApiClient,
-) -> None:
+async def test_auto_refresh_is_stored_and_does_nothing_for_an_employer_on_another_plan(api):
     standard = api.store.write(lambda tx: employers.add(tx, "Standard Ltd.", unlimited=False))
     _, key = api.store.write(lambda tx: keys.create(tx, standard.id, "test", None))
     theirs, ours = {"API-Key": key}, await api.create(autoRefresh=True)
@@ -138,7 +132,7 @@ async def test_auto_refresh_is_stored_and_does_nothing_for_an_employer_on_anothe
     assert refreshed == {**ours, "publishDate": "2026-11-24"}
 
 
-async def test_auto_refresh_can_be_switched_on_and_off(api: ApiClient) -> None:
+async def test_auto_refresh_can_be_switched_on_and_off(api):
     job = await api.create()
     path = f"/jobs/{job['id']}"
     for switch, published in ((True, "2026-11-24"), (None, "2026-11-24"), (True, "2026-12-10")):
@@ -148,7 +142,7 @@ async def test_auto_refresh_can_be_switched_on_and_off(api: ApiClient) -> None:
         assert (await api.get(path)).json["publishDate"] == published
 
 
-async def test_today_is_the_date_of_the_service_s_time_zone(api: ApiClient) -> None:
+async def test_today_is_the_date_of_the_service_s_time_zone(api):
     """In Toronto it is half past eleven in the evening; in Greenwich, the next day."""
     api.clock.now = datetime(2026, 11, 17, 4, 30, tzinfo=UTC)
     job = await api.create()
@@ -161,7 +155,7 @@ async def test_today_is_the_date_of_the_service_s_time_zone(api: ApiClient) -> N
     assert (await api.post(api.body(closeDate="2026-11-16"))).faults == [("/closeDate", "date_order")]
 
 
-async def test_a_reference_is_taken_as_long_as_its_job_is_there(api: ApiClient) -> None:
+async def test_a_reference_is_taken_as_long_as_its_job_is_there(api):
     job = await api.create(referenceId="A-1", status="archived")
     again = await api.post(api.body(referenceId="A-1"))
     assert (again.code, again.json["id"]) == ("duplicate_reference", job["id"])

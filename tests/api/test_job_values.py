@@ -25,9 +25,7 @@ async def stored(api: ApiClient, job: Any) -> Any:
         ("", "2027-01-15"),
     ],
 )
-async def test_a_close_date_is_kept_as_written_and_shown_as_a_date(
-    api: ApiClient, sent: str | None, shown: str
-) -> None:
+async def test_a_close_date_is_kept_as_written_and_shown_as_a_date(api, sent, shown):
     job = await api.create(closeDate=sent)
     assert job["closeDate"] == shown
     other = await api.create(closeDate="2027-03-01")
@@ -35,7 +33,7 @@ async def test_a_close_date_is_kept_as_written_and_shown_as_a_date(
     assert (await stored(api, other))["closeDate"] == shown
 
 
-async def test_surrounding_white_space_is_trimmed_and_what_is_inside_stays(api: ApiClient) -> None:
+async def test_surrounding_white_space_is_trimmed_and_what_is_inside_stays(api):
     plain = {
         "referenceId": "A  1",
         "title": "Line  Cook",
@@ -52,7 +50,7 @@ async def test_surrounding_white_space_is_trimmed_and_what_is_inside_stays(api: 
 
 
 @pytest.mark.parametrize("sent", ["a-1", "A-1\u0301", "\u00c1-1", "A\u0301-1", "A-1 ", "A--1"])
-async def test_references_compare_exactly(api: ApiClient, sent: str) -> None:
+async def test_references_compare_exactly(api, sent):
     first = await api.create(referenceId="A-1")
     answer = await api.put("/jobs", api.body(referenceId=sent))
     same = sent.strip() == "A-1"
@@ -83,7 +81,7 @@ SALARIES: list[tuple[object, object]] = [
 
 
 @pytest.mark.parametrize(("sent", "expected"), SALARIES, ids=lambda v: str(v)[:60])
-async def test_a_salary_is_whole_or_refused(api: ApiClient, sent: object, expected: object) -> None:
+async def test_a_salary_is_whole_or_refused(api, sent, expected):
     bare = await api.create(salary=...)
     assert bare["salary"] is None
     created, updated = (
@@ -111,14 +109,14 @@ async def test_a_salary_is_whole_or_refused(api: ApiClient, sent: object, expect
         "\\ \" ' / \u2028 \u2029 \ufeff",
     ],
 )
-async def test_a_description_comes_back_character_by_character(api: ApiClient, text: str) -> None:
+async def test_a_description_comes_back_character_by_character(api, text):
     kept = None if not text.strip() else text
     job = await api.create(status="draft", description=text)
     assert job["description"] == kept
     assert (await stored(api, job))["description"] == kept
 
 
-async def test_each_offence_of_a_description_is_named_with_its_offset(api: ApiClient) -> None:
+async def test_each_offence_of_a_description_is_named_with_its_offset(api):
     answer = await api.post(
         api.body(description='<p>ok</p><h1 id="x">\U0001f680<a onclick=x>y</a></p style=x>')
     )
@@ -154,9 +152,7 @@ async def test_each_offence_of_a_description_is_named_with_its_offset(api: ApiCl
         ("toronto ON", "Toronto, ON"),
     ],
 )
-async def test_a_place_is_understood_and_shown_in_the_catalogues_way_and_always_the_same(
-    api: ApiClient, sent: str, shown: str
-) -> None:
+async def test_a_place_is_understood_and_shown_in_the_catalogues_way_and_always_the_same(api, sent, shown):
     first, second = [(await api.create(locations=[{"description": sent}]))["locations"] for _ in range(2)]
     assert first == second
     (place,) = first
@@ -164,7 +160,7 @@ async def test_a_place_is_understood_and_shown_in_the_catalogues_way_and_always_
     assert (await api.get(f"/locations/{place['id']}")).json == place
 
 
-async def test_what_is_sent_twice_counts_once_but_the_limit_counts_what_was_sent(api: ApiClient) -> None:
+async def test_what_is_sent_twice_counts_once_but_the_limit_counts_what_was_sent(api):
     twice = {
         "locations": [{"description": d} for d in ("montreal", "Lac Oz", "Montréal, QC")],
         "categories": [{"id": id} for id in (3, 1, 3)],

@@ -5,12 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.client import ApiClient
 
-READ_ONLY = ("id", "employer", "publishDate")
-
-
-async def test_a_created_job_is_answered_whole_with_its_address(api: ApiClient) -> None:
+async def test_a_created_job_is_answered_whole_with_its_address(api):
     answer = await api.post(api.body(referenceId="A-1", closeDate="2026-12-24"))
 
     assert answer.status == 201
@@ -47,7 +43,7 @@ async def test_a_created_job_is_answered_whole_with_its_address(api: ApiClient) 
     assert (await api.get(f"/jobs/{job['id']}")).json == job
 
 
-async def test_what_is_omitted_on_create_has_the_documented_default(api: ApiClient) -> None:
+async def test_what_is_omitted_on_create_has_the_documented_default(api):
     answer = await api.post(
         {"title": "Baker", "locations": [{"description": "Ottawa, ON"}], "categories": [{"id": 2}]}
     )
@@ -62,7 +58,7 @@ async def test_what_is_omitted_on_create_has_the_documented_default(api: ApiClie
         assert job[name] is None
 
 
-async def test_put_by_reference_creates_and_then_updates(api: ApiClient) -> None:
+async def test_put_by_reference_creates_and_then_updates(api):
     body = api.body(referenceId="A-1")
     first = await api.put("/jobs", body)
     assert first.status == 201
@@ -73,7 +69,7 @@ async def test_put_by_reference_creates_and_then_updates(api: ApiClient) -> None
     assert second.json == {**first.json, "title": "Head Cook"}
 
 
-async def test_a_deleted_job_is_gone(api: ApiClient) -> None:
+async def test_a_deleted_job_is_gone(api):
     job = await api.create()
     answer = await api.delete(f"/jobs/{job['id']}")
     assert (answer.status, answer.raw) == (204, b"")
@@ -82,7 +78,7 @@ async def test_a_deleted_job_is_gone(api: ApiClient) -> None:
     assert (await api.delete(f"/jobs/{job['id']}")).status == 404
 
 
-async def test_delete_by_reference_takes_the_reference_from_the_body(api: ApiClient) -> None:
+async def test_delete_by_reference_takes_the_reference_from_the_body(api):
     job = await api.create(referenceId="A-1")
     other = await api.create(referenceId="a-1")
     assert (await api.delete("/jobs", {"referenceId": "A-1"})).status == 204
@@ -91,7 +87,7 @@ async def test_delete_by_reference_takes_the_reference_from_the_body(api: ApiCli
     assert (await api.delete("/jobs", {"referenceId": "A-1"})).code == "not_found"
 
 
-async def test_a_reference_can_be_changed_and_the_old_one_is_free_again(api: ApiClient) -> None:
+async def test_a_reference_can_be_changed_and_the_old_one_is_free_again(api):
     job = await api.create(referenceId="A-1")
     other = await api.create(referenceId="B-1")
     path = f"/jobs/{job['id']}"
@@ -115,9 +111,7 @@ async def test_a_reference_can_be_changed_and_the_old_one_is_free_again(api: Api
         ({"referenceId": "A\u0000"}, "invalid_characters"),
     ],
 )
-async def test_without_a_usable_reference_no_job_is_named(
-    api: ApiClient, body: dict[str, Any], fault: str
-) -> None:
+async def test_without_a_usable_reference_no_job_is_named(api, body, fault):
     job = await api.create(referenceId="A-1")
     for method in ("PUT", "DELETE"):
         assert (await api(method, "/jobs", body)).faults == [("/referenceId", fault)]
@@ -139,9 +133,7 @@ async def test_without_a_usable_reference_no_job_is_named(
         ("archived", "draft", 409),
     ],
 )
-async def test_a_status_changes_only_as_the_specification_allows(
-    api: ApiClient, before: str, after: str, status: int
-) -> None:
+async def test_a_status_changes_only_as_the_specification_allows(api, before, after, status):
     job = await api.create(status=before)
     answer = await api.put(f"/jobs/{job['id']}", {"status": after})
     assert answer.status == status, answer.raw
@@ -177,8 +169,8 @@ def allowed_from(status: str) -> str:
     ],
 )
 async def test_the_method_override_counts_on_post_for_put_and_delete_only(
-    api: ApiClient, override: str, method: str, path: str, status: int
-) -> None:
+    api, override, method, path, status
+):
     job = await api.create(referenceId="A-1")
     answer = await api(
         method, path.format(**job), api.body(referenceId="A-1"), headers={"X-HTTP-Method-Override": override}
@@ -189,7 +181,7 @@ async def test_the_method_override_counts_on_post_for_put_and_delete_only(
 
 
 @pytest.mark.parametrize("path", ["/jobs", "/jobs/{id}", "/jobs/999"])
-async def test_head_is_get_without_the_body(api: ApiClient, path: str) -> None:
+async def test_head_is_get_without_the_body(api, path):
     job = await api.create()
     path = path.format(**job)
     get, head = await api.get(path), await api("HEAD", path)
@@ -201,14 +193,14 @@ async def test_head_is_get_without_the_body(api: ApiClient, path: str) -> None:
 @pytest.mark.parametrize(
     "id", "007 +7 1.0 -0 1e0 %D9%A3 2147483648 -2147483649 99999999999999999999 x %31%2F 1%20".split()
 )
-async def test_an_id_that_is_not_a_plain_int32_names_no_job(api: ApiClient, id: str) -> None:
+async def test_an_id_that_is_not_a_plain_int32_names_no_job(api, id):
     await api.create()
     for method in ("GET", "PUT", "DELETE"):
         answer = await api(method, f"/jobs/{id}", {"title": "x"} if method == "PUT" else None)
         assert (answer.status, answer.code) == (404, "not_found"), (method, answer.raw)
 
 
-async def test_another_employers_job_is_not_there(api: ApiClient) -> None:
+async def test_another_employers_job_is_not_there(api):
     job = await api.create(referenceId="A-1")
     stranger = api.as_employer("Birch Bakery")
     path = f"/jobs/{job['id']}"
@@ -238,9 +230,7 @@ async def test_another_employers_job_is_not_there(api: ApiClient) -> None:
         {"applicantRoutingType": {"id": 2}, "applicationUrl": "HTTPS://x.example/apply"},
     ],
 )
-async def test_a_get_result_without_id_and_reference_is_a_valid_body(
-    api: ApiClient, changed: dict[str, Any]
-) -> None:
+async def test_a_get_result_without_id_and_reference_is_a_valid_body(api, changed):
     job = await api.create(referenceId="A-1", **changed)
     job = (await api.get(f"/jobs/{job['id']}")).json
     again = {name: value for name, value in job.items() if name not in ("id", "referenceId")}
@@ -258,14 +248,14 @@ def jsonable(value: Any) -> Any:
     return [jsonable(item) for item in value] if isinstance(value, list) else value
 
 
-async def test_a_get_result_sent_back_whole_changes_nothing(api: ApiClient) -> None:
+async def test_a_get_result_sent_back_whole_changes_nothing(api):
     job = await api.create(referenceId="A-1")
     api.clock.forward(days=1)
     answer = await api.put(f"/jobs/{job['id']}", jsonable(job))
     assert (answer.status, answer.json) == (200, job)
 
 
-async def test_the_id_in_a_body_has_to_be_the_one_in_the_path(api: ApiClient) -> None:
+async def test_the_id_in_a_body_has_to_be_the_one_in_the_path(api):
     job, other = await api.create(), await api.create()
     answer = await api.put(f"/jobs/{job['id']}", {"id": other["id"], "title": "x"})
     assert answer.faults == [("/id", "read_only_mismatch")]
@@ -286,7 +276,7 @@ async def test_the_id_in_a_body_has_to_be_the_one_in_the_path(api: ApiClient) ->
         ("1e11", "100000000000"),
     ],
 )
-async def test_amounts_come_back_digit_for_digit(api: ApiClient, sent: str, shown: str) -> None:
+async def test_amounts_come_back_digit_for_digit(api, sent, shown):
     job = await api.create()
     raw = f'{{"salary": {{"amount": {sent}, "maxAmount": null}}}}'.encode()
     answer = await api("PUT", f"/jobs/{job['id']}", raw=raw)

@@ -1,6 +1,5 @@
 """The answer of a read, which is made without a Job, is that of a write, byte for byte."""
 
-from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
@@ -16,7 +15,6 @@ from syncd.domain import (
     Catalogue,
     CloseOrigin,
     Create,
-    Employer,
     Job,
     Location,
     Salary,
@@ -64,22 +62,20 @@ postings = st.builds(
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def store(tmp_path_factory):
     path = tmp_path_factory.mktemp("shown") / "store.db"
     with Store.open(store_url(path), timezone=ZoneInfo("America/Toronto")) as store:
         yield store
 
 
 @pytest.fixture(scope="module")
-def employer(store: Store) -> Employer:
+def employer(store):
     return store.write(lambda tx: employers.add(tx, "Acme Ltd."))
 
 
 @settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 @given(posting=postings)
-def test_a_job_read_for_an_answer_is_rendered_as_the_job_itself(
-    store: Store, employer: Employer, posting: Job
-) -> None:
+def test_a_job_read_for_an_answer_is_rendered_as_the_job_itself(store, employer, posting):
     (job,) = store.write(lambda tx: jobs.apply(tx, [Create(posting)], ACTOR))
     shown = store.read(lambda tx: jobs.shown(tx, employer.id, job.id))
     assert shown is not None

@@ -11,7 +11,6 @@ from syncd.domain import Catalogue
 from syncd.errors import ConfigError, Invalid
 from syncd.service.housekeeping import Refresher
 from syncd.store import employers
-from tests.api.client import ApiClient
 
 ROCKET = "\U0001f680"  # outside the Basic Multilingual Plane
 HAN = "\U00020000"  # a letter there
@@ -73,9 +72,7 @@ CASES = [(row, change, good) for row, cases in BODIES.items() for change, good i
 
 
 @pytest.mark.parametrize(("row", "change", "good"), CASES, ids=lambda value: str(value)[:40])
-async def test_a_limit_holds_below_at_and_above_it(
-    api: ApiClient, row: str, change: dict[str, Any], good: bool
-) -> None:
+async def test_a_limit_holds_below_at_and_above_it(api, row, change, good):
     answer = await api.post(api.body(**change))
     assert (answer.status == 201) == good, (row, answer.raw)
     if not good:
@@ -92,7 +89,7 @@ async def test_a_limit_holds_below_at_and_above_it(
         assert back["locations"][0]["description"] == f"{city}, NL"
 
 
-async def test_the_default_lifetime_is_60_days_from_publication(api: ApiClient) -> None:
+async def test_the_default_lifetime_is_60_days_from_publication(api):
     """Row: Default job lifetime. The last live day is the sixtieth after."""
     job = await api.create(closeDate=...)
     assert (job["publishDate"], job["closeDate"]) == ("2026-11-16", "2027-01-15")
@@ -104,7 +101,7 @@ async def test_the_default_lifetime_is_60_days_from_publication(api: ApiClient) 
 
 
 @pytest.mark.parametrize("letter", ["E", ROCKET])
-async def test_an_employers_name_has_at_most_128(api: ApiClient, letter: str) -> None:
+async def test_an_employers_name_has_at_most_128(api, letter):
     """Row: employer name."""
     for length in (127, 128):
         job = await api.as_employer(letter * length).create()
@@ -117,9 +114,7 @@ async def test_an_employers_name_has_at_most_128(api: ApiClient, letter: str) ->
     ("kind", "path", "limit"), [("categories", "categories", 40), ("position_types", "positiontypes", 10)]
 )
 @pytest.mark.parametrize("letter", ["N", HAN])
-async def test_names_of_catalogues_have_their_limits(
-    serve: Any, kind: str, path: str, limit: int, letter: str
-) -> None:
+async def test_names_of_catalogues_have_their_limits(serve, kind, path, limit, letter):
     """Rows: category name, position type name."""
     names: Any = {kind: {100: letter * (limit - 1), 101: letter * limit}}
     async with serve(catalogue=Catalogue.default().extended(**names)) as api:
@@ -130,7 +125,7 @@ async def test_names_of_catalogues_have_their_limits(
         Catalogue.default().extended(**too_long)
 
 
-async def test_fixed_names_are_within_their_limits(api: ApiClient) -> None:
+async def test_fixed_names_are_within_their_limits(api):
     """Rows: salary period name and unit, applicant routing type name, location type: what ships."""
     for kind in ("salaryperiods", "applicantroutingtypes"):
         for entry in (await api.get(f"/{kind}")).json["data"]:
@@ -145,7 +140,7 @@ NONE = ["", None]
 
 
 @pytest.mark.parametrize("none", NONE)
-async def test_both_forms_of_no_reference_are_none_everywhere(api: ApiClient, none: str | None) -> None:
+async def test_both_forms_of_no_reference_are_none_everywhere(api, none):
     first, second = [await api.create(referenceId=none) for _ in range(2)]
     assert first["referenceId"] is None
     assert first["id"] != second["id"]
@@ -158,7 +153,7 @@ async def test_both_forms_of_no_reference_are_none_everywhere(api: ApiClient, no
     assert (await api.put(f"/jobs/{named['id']}", {"referenceId": none})).json["referenceId"] is None
 
 
-async def test_the_same_put_twice_leaves_the_same(api: ApiClient) -> None:
+async def test_the_same_put_twice_leaves_the_same(api):
     first = await api.put("/jobs", api.body(referenceId="R"))
     api.clock.forward(days=3)
     second = await api.put("/jobs", api.body(referenceId="R"))
@@ -179,9 +174,7 @@ def address(path: str) -> str:
 
 
 @pytest.mark.parametrize("path", ROUTES)
-async def test_every_address_answers_options_head_and_what_it_does_not_take(
-    api: ApiClient, path: str
-) -> None:
+async def test_every_address_answers_options_head_and_what_it_does_not_take(api, path):
     await api.create()
     here, methods = address(path), set(ROUTES[path])
     allowed = ", ".join(sorted({*methods, "OPTIONS", *({"HEAD"} if "GET" in methods else set())}))
@@ -201,7 +194,7 @@ async def test_every_address_answers_options_head_and_what_it_does_not_take(
 
 
 @pytest.mark.parametrize("path", ["/jobs", "/locations", "/jobs/1/history"])
-async def test_a_list_names_its_pages_in_a_link_header(api: ApiClient, path: str) -> None:
+async def test_a_list_names_its_pages_in_a_link_header(api, path):
     job = await api.create()
     for number in range(2):
         await api.create()

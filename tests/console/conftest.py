@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from aiohttp.test_utils import BaseTestServer
-from pytest_aiohttp.plugin import AiohttpClient
 
 from syncd.config import Settings, load_settings
 from syncd.console import Console, add_console, for_known_hosts
@@ -114,7 +113,7 @@ class Browser:
 
 
 @pytest.fixture
-def browse(aiohttp_client: AiohttpClient, world):
+def browse(aiohttp_client, world):
     """``await browse()``: another browser of the same daemon; ``restarted``: of another life of it."""
     servers: list[BaseTestServer] = []
 

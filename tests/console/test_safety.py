@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import pytest
 from aiohttp import FormData, web
-from pytest_aiohttp.plugin import AiohttpClient
 
 from syncd.console import add_console
 from syncd.console.app import POLICY, ROUTES
@@ -271,7 +270,7 @@ def seconds():
 
 
 @pytest.fixture
-async def timed(world, seconds, aiohttp_client: AiohttpClient):
+async def timed(world, seconds, aiohttp_client):
     """A browser of pages that ask for the token."""
     world.guarded()
     gate = Gate(world.settings, Sessions(TOKEN, lambda: seconds.now), seconds.nanoseconds)

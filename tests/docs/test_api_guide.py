@@ -6,12 +6,11 @@ import json
 import os
 import re
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -78,7 +77,7 @@ class Served:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path):
     zone = ZoneInfo("America/Toronto")
     store = Store.open(f"sqlite:///{tmp_path / 'syncd.db'}", clock=lambda: NOW, timezone=zone)
     yield store
@@ -86,7 +85,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def curl(program: Callable[..., str]) -> str:
+def curl(program):
     """The guide's commands want gzip as well."""
     program("gzip")
     return program("curl")
@@ -145,12 +144,12 @@ def squeezed(text: str) -> str:
         ('{"a": 2, …}', '{"a":1,"b":2}', False),
     ],
 )
-def test_the_comparison_sees_what_differs(shown: str, said: str, fits: bool) -> None:
+def test_the_comparison_sees_what_differs(shown, said, fits):
     assert bool(pattern(shown).fullmatch(squeezed(said))) is fits
 
 
 @pytest.mark.usefixtures("curl")
-async def test_the_commands_print_what_the_guide_shows_and_reach_every_operation(store: Store) -> None:
+async def test_the_commands_print_what_the_guide_shows_and_reach_every_operation(store):
     async with serving(store) as served:
         said = await outputs(served)
         assert len(said) == len(steps())
@@ -163,12 +162,12 @@ async def test_the_commands_print_what_the_guide_shows_and_reach_every_operation
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda operation: operation.id)
-def test_every_operation_is_named(operation: Any) -> None:
+def test_every_operation_is_named(operation):
     assert f"`{operation.id}`" in TEXT
 
 
 @pytest.mark.parametrize("word", [*ACTIONS, *ActorKind])
-def test_every_action_and_kind_of_the_history_is_named(word: str) -> None:
+def test_every_action_and_kind_of_the_history_is_named(word):
     section = TEXT.partition("\n## History\n")[2].partition("\n## ")[0]
     assert f"`{word}`" in section
 
@@ -177,7 +176,7 @@ def test_every_action_and_kind_of_the_history_is_named(word: str) -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_every_error_code_has_its_status_meaning_remedy_and_a_true_example(code: str) -> None:
+def test_every_error_code_has_its_status_meaning_remedy_and_a_true_example(code):
     section = re.search(rf"^#### {code}: (\d+)\n(.*?)(?=^###? |^#### |\Z)", TEXT, re.S | re.M)
     assert section, f"no section {code}"
     assert int(section[1]) == CODES[code][0]
@@ -193,13 +192,13 @@ def field_rows() -> dict[str, tuple[str, str]]:
     return {code: (body, at) for code, body, at in found}
 
 
-def test_every_field_code_has_its_row() -> None:
+def test_every_field_code_has_its_row():
     assert list(field_rows()) == list(FIELD_CODES)
     for code, why in FIELD_CODES.items():
         assert f"| `{code}` | {why} |" in TEXT
 
 
-async def test_the_bodies_in_the_table_get_those_codes(store: Store, curl: str) -> None:
+async def test_the_bodies_in_the_table_get_those_codes(store, curl):
     """Each is sent as an update of the guide's own job."""
     async with serving(store) as served:
         await outputs(served)
@@ -212,7 +211,7 @@ async def test_the_bodies_in_the_table_get_those_codes(store: Store, curl: str) 
             assert (at, code) in faults, f"{body} gets {said}"
 
 
-def test_every_link_leads_to_a_file_or_a_heading() -> None:
+def test_every_link_leads_to_a_file_or_a_heading():
     headings = re.findall(r"^#+ (.+)$", TEXT, re.M)
     anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
     for target in re.findall(r"\]\(([^):]+)\)", TEXT):
@@ -229,7 +228,7 @@ def client() -> str:
     return found[0]
 
 
-def test_the_client_has_at_most_thirty_lines() -> None:
+def test_the_client_has_at_most_thirty_lines():
     assert client().count("\n") <= 30
     compile(client(), "client.py", "exec")
 
@@ -237,7 +236,7 @@ def test_the_client_has_at_most_thirty_lines() -> None:
 @pytest.mark.parametrize(
     "refusals", [[], ["rate_limited", "overloaded"]], ids=["at once", "after two requests to wait"]
 )
-async def test_the_client_upserts_changes_and_pages(store: Store, refusals: list[str]) -> None:
+async def test_the_client_upserts_changes_and_pages(store, refusals):
     async with serving(store) as served:
         served.refusals = [Refusal(code, "wait", headers={"Retry-After": "0"}) for code in refusals]
         said = await served.run(sys.executable, "-W", "error", "-c", client())
@@ -248,7 +247,7 @@ async def test_the_client_upserts_changes_and_pages(store: Store, refusals: list
     assert said.splitlines() == ["W-12 Head Welder", *(f"W-{number} Welder" for number in range(11, 0, -1))]
 
 
-async def test_the_client_gives_up_on_a_problem_that_waiting_does_not_mend(store: Store) -> None:
+async def test_the_client_gives_up_on_a_problem_that_waiting_does_not_mend(store):
     async with serving(store) as served:
         served.key = "wrong"
         with pytest.raises(AssertionError, match="unauthenticated"):

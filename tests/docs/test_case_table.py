@@ -140,14 +140,12 @@ def decided(current: Job | None, sent: dict[str, object], owner: int | None, pol
     (BY_OWNER, OWNERS, TAKE_OVER),
     (NOT_NAMED, MISSED, REACH),
 ])  # fmt: skip
-def test_a_table_has_a_cell_for_each_case(
-    table: dict[tuple[str, str], str], lines: Any, columns: Any
-) -> None:
+def test_a_table_has_a_cell_for_each_case(table, lines, columns):
     assert list(table) == [(line, column) for line in lines for column in columns]
 
 
 @pytest.mark.parametrize(("line", "column", "cell"), cells(BY_DATE, BY_STATUS))
-def test_a_row_does_to_its_job_what_the_table_shows(line: str, column: str, cell: str) -> None:
+def test_a_row_does_to_its_job_what_the_table_shows(line, column, cell):
     current = JOBS[line]
     row = decided(current, ROWS[column], None if current is None else FEED, Policy())
     after = current if row.decision is None or isinstance(row.decision, Reject) else row.decision.job
@@ -163,14 +161,14 @@ def test_a_row_does_to_its_job_what_the_table_shows(line: str, column: str, cell
 
 
 @pytest.mark.parametrize(("line", "column", "cell"), cells(BY_OWNER))
-def test_the_owner_of_a_job_decides_who_may_write_to_it(line: str, column: str, cell: str) -> None:
+def test_the_owner_of_a_job_decides_who_may_write_to_it(line, column, cell):
     row = decided(job(), {"title": "Fitter"}, OWNERS[line], Policy(take_over=TAKE_OVER[column]))
     written = not isinstance(row.decision, Reject)
     assert f"{'written' if written else 'rejected'}, {'owned' if row.owns else 'not owned'}" == cell
 
 
 @pytest.mark.parametrize(("line", "column", "cell"), cells(NOT_NAMED))
-def test_a_job_that_was_not_named_ends_as_the_table_shows(line: str, column: str, cell: str) -> None:
+def test_a_job_that_was_not_named_ends_as_the_table_shows(line, column, cell):
     owner, employer_wide = REACH[column]
     feed: Any = SimpleNamespace(id=FEED, employer=Employer(EMPLOYER, "Acme"), employer_wide=employer_wide)
     goes = is_own(feed, MISSED[line], Ownership(owner)) and isinstance(decide_missing(MISSED[line]), Update)

@@ -112,7 +112,7 @@ def link_faults(document: Path) -> list[str]:
     ('(docs/api.md "Statuses",\n"The moon")', 'docs/api.md has no section "The moon"'),
     ("(docs/moon.md 1)", "there is no docs/moon.md"),
 ])  # fmt: skip
-def test_a_citation_is_found_and_checked(text: str, fault: str | None) -> None:
+def test_a_citation_is_found_and_checked(text, fault):
     assert faults(text) == ([] if fault is None else [fault])
 
 
@@ -125,7 +125,7 @@ def test_a_citation_is_found_and_checked(text: str, fault: str | None) -> None:
     ("(RFC 9110, sections 8.8.3 and 13)", False),
     ("in the order of docs/specification.md 2.1", False),
 ])  # fmt: skip
-def test_a_citation_without_its_document_is_found(text: str, is_lost: bool) -> None:
+def test_a_citation_without_its_document_is_found(text, is_lost):
     assert bool(lost(text)) is is_lost
 
 
@@ -134,21 +134,21 @@ def by_file(check: Callable[[Path], list[str]], paths: list[Path]) -> dict[str, 
     return {str(path.relative_to(ROOT)): found for path in paths if (found := check(path))}
 
 
-def test_every_citation_leads_to_a_section() -> None:
+def test_every_citation_leads_to_a_section():
     cited = [path for path in FILES if path != HERE]
     assert by_file(lambda path: faults(path.read_text(encoding="utf-8")), cited) == {}
 
 
-def test_no_citation_is_without_its_document() -> None:
+def test_no_citation_is_without_its_document():
     code = [path for path in FILES if path.suffix in (".py", ".j2") and path != HERE]
     assert by_file(lambda path: lost(path.read_text(encoding="utf-8")), code) == {}
 
 
-def test_every_link_leads_to_a_file_and_a_heading() -> None:
+def test_every_link_leads_to_a_file_and_a_heading():
     assert by_file(link_faults, DOCUMENTS) == {}
 
 
-def test_every_module_that_a_document_names_exists() -> None:
+def test_every_module_that_a_document_names_exists():
     def missing(document: Path) -> list[str]:
         named = set(_CODE_PATH.findall(document.read_text(encoding="utf-8")))
         return [name for name in sorted(named) if not (ROOT / name).is_file()]

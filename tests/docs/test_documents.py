@@ -5,7 +5,6 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,21 +32,21 @@ LOCKS = {"demo": "-r requirements.lock -r requirements-build.lock", "test": "-r 
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_each_command_is_one_line_that_prepares_and_runs(name: str) -> None:
+def test_each_command_is_one_line_that_prepares_and_runs(name):
     command = block(f"command: {name}")
     assert command.count("\n") == 1
     assert command.startswith(f"python3 -m venv .venv && .venv/bin/pip install -q {LOCKS[name]} && ")
     assert " && .venv/bin/pip install -q --no-build-isolation --no-deps -e . && " in command
 
 
-def test_every_file_that_the_readme_links_to_exists() -> None:
+def test_every_file_that_the_readme_links_to_exists():
     for target in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (ROOT / target).exists(), target
 
 
 @nightly
 @pytest.mark.slow
-def test_the_tour_does_what_it_says(tmp_path: Path, program: Callable[..., str]) -> None:
+def test_the_tour_does_what_it_says(tmp_path, program):
     """The demo as a process of its own, then every command of the tour in a shell."""
     home, port = tmp_path / "tour", free_port()
     scripts = Path(sys.executable).parent

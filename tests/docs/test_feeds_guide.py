@@ -37,43 +37,43 @@ def row(heading: str, key: str) -> list[str]:
 
 
 @pytest.mark.parametrize("key", [key for key in KEYS if key not in ("read", "fields", "lookup", "rows")])
-def test_every_key_of_a_feed_s_file_has_its_line_with_its_meaning(key: str) -> None:
+def test_every_key_of_a_feed_s_file_has_its_line_with_its_meaning(key):
     assert re.search(rf"^{key} = .+# \S", WHOLE_FILE, re.M)
 
 
 @pytest.mark.parametrize("table", ["read", "fields", "lookup.category", "rows"])
-def test_every_table_of_a_feed_s_file_stands_in_its_example(table: str) -> None:
+def test_every_table_of_a_feed_s_file_stands_in_its_example(table):
     assert re.search(rf"^\[{re.escape(table)}\]", WHOLE_FILE, re.M)
 
 
 @pytest.mark.parametrize("key", READ_KEYS)
-def test_every_key_of_reading_has_its_line_or_its_sentence(key: str) -> None:
+def test_every_key_of_reading_has_its_line_or_its_sentence(key):
     prose = re.sub(r"```.*?```", "", section("The feed's file"), flags=re.S)
     assert re.search(rf"^{key} = .+# \S", WHOLE_FILE, re.M) or re.search(rf"`{key}(?:`| = )", prose)
 
 
 @pytest.mark.parametrize("key", SOURCE_KEYS)
-def test_every_key_of_a_source_has_its_row_with_an_example(key: str) -> None:
+def test_every_key_of_a_source_has_its_row_with_an_example(key):
     _, gives, example = row("Sources", key)
     assert gives.strip()
     assert f"{key} = " in example
 
 
 @pytest.mark.parametrize("name", COMPILERS)
-def test_every_field_has_its_row_with_all_of_its_own_keys(name: str) -> None:
+def test_every_field_has_its_row_with_all_of_its_own_keys(name):
     own = row("Fields", name)[1]
     missing = [o for o in COMPILERS[name].options if o != "default" and not re.search(rf"`{o}(?:`| = )", own)]
     assert not missing
 
 
 @pytest.mark.parametrize("name", DATE_FORMATS)
-def test_every_format_of_a_date_is_explained(name: str) -> None:
+def test_every_format_of_a_date_is_explained(name):
     paragraph = section("Fields").partition("**Dates**")[2].partition("```")[0]
     assert f"`{name}`" in paragraph
 
 
 @pytest.mark.parametrize("limit", FeedLimits.__slots__)
-def test_every_limit_has_its_row(limit: str) -> None:
+def test_every_limit_has_its_row(limit):
     assert all(cell.strip() for cell in row("Formats and limits", limit))
 
 
@@ -85,21 +85,21 @@ def test_every_limit_has_its_row(limit: str) -> None:
         *("overwrite", "ignore", "syncd_errors"),
     ],
 )
-def test_every_word_that_a_key_may_have_is_there(word: str) -> None:
+def test_every_word_that_a_key_may_have_is_there(word):
     assert word in WORDS
 
 
 @pytest.mark.parametrize("option", OPTIONS)
-def test_every_option_of_a_field_stands_in_an_example(option: str) -> None:
+def test_every_option_of_a_field_stands_in_an_example(option):
     assert re.search(rf"\b{option} = ", "\n".join(EXAMPLES)), option
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
-def test_every_example_loads(number: int) -> None:
+def test_every_example_loads(number):
     assert parse_feed("acme", EXAMPLES[number], Catalogue.default(), FeedDefaults()).employer == "Acme Ltd."
 
 
-def test_the_examples_show_each_form_of_a_selector() -> None:
+def test_the_examples_show_each_form_of_a_selector():
     text = "\n".join(EXAMPLES)
     for form in (
         '"Job ID"',
@@ -116,7 +116,7 @@ def test_the_examples_show_each_form_of_a_selector() -> None:
         assert form in text, form
 
 
-def test_every_preset_has_its_line_and_its_sample() -> None:
+def test_every_preset_has_its_line_and_its_sample():
     """The table is made of the presets themselves: `about`, and the sample of that name."""
     found = re.search(r"<!-- presets -->\n(.*?)<!-- /presets -->", DOC, re.S)
     assert found
@@ -130,11 +130,11 @@ def line(name: str) -> str:
     return f"| `{name}` | {about} | " + ", ".join(f"[{s}](../feeds/samples/{s})" for s in samples) + " |\n"
 
 
-def test_the_columns_of_the_native_csv_are_these() -> None:
+def test_the_columns_of_the_native_csv_are_these():
     assert f"`{','.join(COLUMNS)}`" in DOC
 
 
-def test_its_links_lead_somewhere() -> None:
+def test_its_links_lead_somewhere():
     headings = {
         re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in re.findall(r"^#+ (.+)$", DOC, re.M)
     }

@@ -59,7 +59,7 @@ def checked() -> list[Path]:
     return sorted({*FILES, ROOT / "CHANGELOG.md", *(ROOT / ".ci").iterdir()} - {HERE})
 
 
-def test_no_text_uses_a_word_or_a_name_that_is_not_plain() -> None:
+def test_no_text_uses_a_word_or_a_name_that_is_not_plain():
     found = {str(path.relative_to(ROOT)): words for path in checked() if (words := uses(path))}
     assert found == {}, f"{sum(map(len, found.values()))} uses in {len(found)} files"
 
@@ -90,7 +90,7 @@ def empty_names(text: str) -> Iterator[str]:
                 yield f"{node.lineno}: {name}"
 
 
-def test_a_docstring_and_a_comment_are_looked_at() -> None:
+def test_a_docstring_and_a_comment_are_looked_at():
     text = '"""What it has. It says which."""\ndef f(found):  # a row, which is; which\n    given = found'
     assert [clause.partition(":")[0] for clause in headless_clauses(text)] == ["1", "1", "2"]
     assert sorted(empty_names(text)) == ["2: found", "3: given"]
@@ -105,11 +105,11 @@ def in_package(faults: Callable[[str], Iterator[str]]) -> list[str]:
     ]
 
 
-def test_a_sentence_begins_with_its_noun() -> None:
+def test_a_sentence_begins_with_its_noun():
     clauses = in_package(headless_clauses)
     assert len(clauses) <= MAX_HEADLESS_CLAUSES, "\n".join(clauses)
 
 
-def test_a_name_says_what_it_holds() -> None:
+def test_a_name_says_what_it_holds():
     names = in_package(empty_names)
     assert len(names) <= MAX_EMPTY_NAMES, "\n".join(names)

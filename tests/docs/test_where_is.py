@@ -57,14 +57,12 @@ def drawn_packages() -> set[str]:
     return found
 
 
-def test_there_are_at_least_the_ten_first_questions() -> None:
+def test_there_are_at_least_the_ten_first_questions():
     assert len(questions()) >= 10
 
 
 @pytest.mark.parametrize(("asked", "files", "names"), questions(), ids=[asked for asked, _, _ in questions()])
-def test_a_question_leads_to_at_most_two_files_that_define_the_names(
-    asked: str, files: list[str], names: list[str]
-) -> None:
+def test_a_question_leads_to_at_most_two_files_that_define_the_names(asked, files, names):
     assert 1 <= len(files) <= 2
     assert names
     missing = [file for file in files if not (ROOT / file).is_file()]
@@ -75,7 +73,7 @@ def test_a_question_leads_to_at_most_two_files_that_define_the_names(
     assert not unknown, f"{asked}: not defined in {files}"
 
 
-def test_the_tree_has_every_package_once() -> None:
+def test_the_tree_has_every_package_once():
     real = {str(path.parent.relative_to(ROOT)) for path in (ROOT / "syncd").rglob("__init__.py")}
     inside = {package for package in real if len(package.split("/")) > 3}
     assert drawn_packages() == real - SMALL - inside

@@ -20,7 +20,7 @@ Rows = dict[str, list[Any]]
 
 
 @pytest.fixture
-def acme(installation: Installation) -> Installation:
+def acme(installation):
     """An installation with two jobs, which a run has made."""
     installation.employer_with_key()
     feed_file(installation, ["A-1", "A-2"])
@@ -60,7 +60,7 @@ def store_of(acme: Installation) -> Path:
     return acme.base / "var" / "syncd.db"
 
 
-def test_a_backup_is_the_whole_store_for_its_user_alone(acme: Installation) -> None:
+def test_a_backup_is_the_whole_store_for_its_user_alone(acme):
     target = acme.base / "copy.db"
     with with_umask(0o000):
         made = acme.run("backup", target, "--json").json
@@ -74,7 +74,7 @@ def test_a_backup_is_the_whole_store_for_its_user_alone(acme: Installation) -> N
     assert not list(acme.base.glob(".syncd-*"))
 
 
-def test_equal_stores_have_equal_digests_and_one_letter_makes_another(acme: Installation) -> None:
+def test_equal_stores_have_equal_digests_and_one_letter_makes_another(acme):
     def digest() -> str:
         made: str = acme.run("backup", acme.base / "copy.db", "--json").json["digest"]
         return made
@@ -85,7 +85,7 @@ def test_equal_stores_have_equal_digests_and_one_letter_makes_another(acme: Inst
     assert digest() != first
 
 
-def test_a_backup_beside_a_daemon_has_what_it_acknowledged(installation: Installation, start: Any) -> None:
+def test_a_backup_beside_a_daemon_has_what_it_acknowledged(installation, start):
     key = installation.employer_with_key()
     daemon = start()
     sent = {"title": "Welder", "locations": [{"description": "Toronto, ON"}], "categories": [{"id": 1}]}
@@ -109,7 +109,7 @@ def test_a_backup_beside_a_daemon_has_what_it_acknowledged(installation: Install
         ("UPDATE setting SET value = '{}' WHERE name = 'backup'", "its note cannot be read"),
     ],
 )
-def test_a_backup_that_was_changed_is_refused(acme: Installation, statement: str, words: str) -> None:
+def test_a_backup_that_was_changed_is_refused(acme, statement, words):
     target = acme.base / "copy.db"
     acme.run("backup", target)
     changed(target, statement)
@@ -120,7 +120,7 @@ def test_a_backup_that_was_changed_is_refused(acme: Installation, statement: str
     assert state(acme.base / "var") == before
 
 
-def test_in_a_folder_backups_have_names_and_the_oldest_go(acme: Installation) -> None:
+def test_in_a_folder_backups_have_names_and_the_oldest_go(acme):
     folder = acme.base / "backups"
     (folder / "syncd-20200101T000000.000000Z.db").mkdir(parents=True)
     others = ["syncd.db", "syncd-20200102T000000.000000Z.db.txt", "old-syncd-20200103T000000.000000Z.db"]
@@ -136,7 +136,7 @@ def test_in_a_folder_backups_have_names_and_the_oldest_go(acme: Installation) ->
     assert acme.run("backup", folder, "--json").json["removed"] == []
 
 
-def test_the_new_backup_is_kept_also_if_the_clock_was_ahead(acme: Installation) -> None:
+def test_the_new_backup_is_kept_also_if_the_clock_was_ahead(acme):
     folder = acme.base / "backups"
     folder.mkdir()
     (folder / "syncd-29990101T000000.000000Z.db").write_text("from a clock that was ahead")
@@ -144,7 +144,7 @@ def test_the_new_backup_is_kept_also_if_the_clock_was_ahead(acme: Installation) 
     assert [str(path) for path in folder.iterdir()] == [made["file"]]
 
 
-def test_keeping_a_number_needs_a_folder(acme: Installation) -> None:
+def test_keeping_a_number_needs_a_folder(acme):
     refused = acme.run("backup", acme.base / "copy.db", "--keep", "3")
     assert refused.code == USAGE
     assert "is for a folder" in refused.err
@@ -152,7 +152,7 @@ def test_keeping_a_number_needs_a_folder(acme: Installation) -> None:
     assert not (acme.base / "copy.db").exists()
 
 
-def test_a_folder_that_is_not_there_is_not_taken_for_a_file(acme: Installation) -> None:
+def test_a_folder_that_is_not_there_is_not_taken_for_a_file(acme):
     refused = acme.run("backup", f"{acme.base}/backups/")
     assert refused.code == USAGE
     assert f"there is no folder {acme.base}/backups" in refused.err
@@ -162,7 +162,7 @@ def test_a_folder_that_is_not_there_is_not_taken_for_a_file(acme: Installation) 
     assert len(list((acme.base / "backups").iterdir())) == 1
 
 
-def test_what_is_not_a_backup_is_not_replaced(acme: Installation) -> None:
+def test_what_is_not_a_backup_is_not_replaced(acme):
     store = store_of(acme)
     beside = (".lock", "-wal", "-shm", "-journal")
     store.with_name("syncd.db.lock").touch()
@@ -194,7 +194,7 @@ def test_what_is_not_a_backup_is_not_replaced(acme: Installation) -> None:
     assert store.with_name("syncd.db.lock").read_bytes() == b""
 
 
-def test_without_a_store_nothing_is_made(installation: Installation) -> None:
+def test_without_a_store_nothing_is_made(installation):
     refused = installation.run("backup", installation.base / "copy.db")
     assert refused.code == FAILED
     assert "there is no store" in refused.err
@@ -203,7 +203,7 @@ def test_without_a_store_nothing_is_made(installation: Installation) -> None:
 
 
 @pytest.mark.parametrize("command", ["backup", "restore"])
-def test_on_postgresql_its_own_programs_do_it(installation: Installation, command: str) -> None:
+def test_on_postgresql_its_own_programs_do_it(installation, command):
     path = installation.base / "copy.dump"
     installation.settings('[store]\nurl = "postgresql://syncd@127.0.0.1:1/syncd"\n')
     refused = installation.run(command, path)
@@ -212,7 +212,7 @@ def test_on_postgresql_its_own_programs_do_it(installation: Installation, comman
     assert not path.exists()
 
 
-def test_a_damaged_store_is_not_backed_up(acme: Installation) -> None:
+def test_a_damaged_store_is_not_backed_up(acme):
     target, store = acme.base / "copy.db", store_of(acme)
     acme.run("backup", target)
     before = target.read_bytes()
@@ -223,7 +223,7 @@ def test_a_damaged_store_is_not_backed_up(acme: Installation) -> None:
     assert target.read_bytes() == before
 
 
-def test_on_a_full_disk_the_backup_before_stays(acme: Installation) -> None:
+def test_on_a_full_disk_the_backup_before_stays(acme):
     target = acme.base / "copy.db"
     acme.run("backup", target)
     before = target.read_bytes()
@@ -239,7 +239,7 @@ def test_on_a_full_disk_the_backup_before_stays(acme: Installation) -> None:
     assert not list(acme.base.glob(".syncd-*"))
 
 
-def test_what_a_killed_backup_left_is_removed_by_the_next(acme: Installation) -> None:
+def test_what_a_killed_backup_left_is_removed_by_the_next(acme):
     left = acme.base / ".syncd-draft-abc.tmp"
     left.mkdir(0o700)
     (left / "backup").write_bytes(b"half of a store")

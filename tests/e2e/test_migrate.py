@@ -23,7 +23,7 @@ from tests.golden.kept import unpack
 
 
 @pytest.fixture
-def old(installation: Installation) -> Installation:
+def old(installation):
     """An installation whose store version 0.1.0 has made."""
     kept = installation.base / "kept"
     unpack(kept)
@@ -41,7 +41,7 @@ def backups(installation: Installation) -> list[Path]:
     return sorted((installation.base / "var").glob("*.before-migration-*"))
 
 
-def test_check_says_that_a_start_would_migrate_and_writes_nothing(old: Installation) -> None:
+def test_check_says_that_a_start_would_migrate_and_writes_nothing(old):
     before, found = state(old.base), version(store_of(old))
     checked = old.run("check", "--json")
     assert f"has schema {found}: `syncd serve` backs it up and migrates it to {schema.HEAD}" in "".join(
@@ -51,9 +51,7 @@ def test_check_says_that_a_start_would_migrate_and_writes_nothing(old: Installat
 
 
 @pytest.mark.parametrize("arguments", [["runs", "--json"], ["employer", "list"]])
-def test_who_opens_the_store_first_migrates_it_after_a_backup_that_brings_it_back(
-    old: Installation, arguments: list[str]
-) -> None:
+def test_who_opens_the_store_first_migrates_it_after_a_backup_that_brings_it_back(old, arguments):
     found, before = version(store_of(old)), rows(store_of(old))
     assert old.run(*arguments).code == DONE
     assert version(store_of(old)) == schema.HEAD
@@ -71,7 +69,7 @@ def test_who_opens_the_store_first_migrates_it_after_a_backup_that_brings_it_bac
     assert rows(store_of(old)) == before
 
 
-def test_without_room_for_the_backup_nothing_is_migrated(old: Installation) -> None:
+def test_without_room_for_the_backup_nothing_is_migrated(old):
     found, before = version(store_of(old)), rows(store_of(old))
     command = [sys.executable, "-m", "syncd", "--config", str(old.config), "employer", "list"]
     done = subprocess.run(
@@ -83,20 +81,20 @@ def test_without_room_for_the_backup_nothing_is_migrated(old: Installation) -> N
     assert (version(store_of(old)), rows(store_of(old)), backups(old)) == (found, before, [])
 
 
-def test_a_new_store_needs_no_backup(installation: Installation, start: Any) -> None:
+def test_a_new_store_needs_no_backup(installation, start):
     installation.employer_with_key(makes_store=True)
     start()
     assert installation.run("check").code == DONE
     assert backups(installation) == []
 
 
-def test_a_backup_does_not_migrate(old: Installation) -> None:
+def test_a_backup_does_not_migrate(old):
     found = version(store_of(old))
     assert old.run("backup", old.base / "copy.db", "--json").json["schema"] == found
     assert version(store_of(old)) == found
 
 
-def test_it_is_not_migrated_beside_a_daemon_of_the_older_program(old: Installation) -> None:
+def test_it_is_not_migrated_beside_a_daemon_of_the_older_program(old):
     daemon = database_at(f"sqlite:///{store_of(old)}")
     daemon.lock()
     try:
@@ -154,7 +152,7 @@ def commands() -> Iterator[str]:
 
 
 @pytest.fixture
-def newer(installation: Installation) -> Installation:
+def newer(installation):
     """An installation whose store a newer program has made."""
     installation.employer_with_key()
     feed_file(installation, ["A-1"])
@@ -165,12 +163,12 @@ def newer(installation: Installation) -> Installation:
     return installation
 
 
-def test_every_command_is_looked_at() -> None:
+def test_every_command_is_looked_at():
     assert {*ARGUMENTS, *OTHERS} == set(commands())
 
 
 @pytest.mark.parametrize("command", some(ARGUMENTS, 8))
-def test_a_command_leaves_the_store_of_a_newer_program_alone(newer: Installation, command: str) -> None:
+def test_a_command_leaves_the_store_of_a_newer_program_alone(newer, command):
     before = state(newer.base)
     arguments = shlex.split(ARGUMENTS[command].format(base=newer.base))
     refused = newer.run(*command.split(), *arguments)
@@ -180,7 +178,7 @@ def test_a_command_leaves_the_store_of_a_newer_program_alone(newer: Installation
     assert state(newer.base) == before
 
 
-def test_a_backup_of_a_newer_program_is_refused(newer: Installation) -> None:
+def test_a_backup_of_a_newer_program_is_refused(newer):
     copy, store = newer.base / "copy.db", store_of(newer)
     store.rename(copy)
     refused = newer.run("restore", copy, "--yes")
@@ -189,9 +187,7 @@ def test_a_backup_of_a_newer_program_is_refused(newer: Installation) -> None:
     assert not store.exists()
 
 
-def test_a_backup_that_this_program_knows_replaces_the_store_of_a_newer_one(
-    installation: Installation,
-) -> None:
+def test_a_backup_that_this_program_knows_replaces_the_store_of_a_newer_one(installation):
     """The way back to an older program."""
     installation.employer_with_key()
     copy = installation.base / "copy.db"

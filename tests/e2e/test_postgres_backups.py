@@ -3,9 +3,7 @@ database, with which a daemon goes on."""
 
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -32,7 +30,7 @@ def url_of(database: str) -> str:
 
 
 @pytest.fixture
-def acme(installation: Installation) -> Iterator[Installation]:
+def acme(installation):
     """An installation whose store is in the database ``acme`` of a user who is not an administrator."""
     server().sql("CREATE ROLE app LOGIN")
     server().sql("CREATE DATABASE acme OWNER app TEMPLATE template0 ENCODING 'UTF8'")
@@ -65,9 +63,7 @@ def references(acme: Installation) -> list[str]:
     return sorted(job["referenceId"] for job in acme.run("jobs", "--employer", "1", "--json").json)
 
 
-def test_a_daemon_goes_on_with_a_dump_that_was_loaded_into_a_new_database(
-    acme: Installation, start: Any
-) -> None:
+def test_a_daemon_goes_on_with_a_dump_that_was_loaded_into_a_new_database(acme, start):
     key = acme.employer_with_key(makes_store=True)
     sent = {"title": "Welder", "locations": [{"description": "Toronto, ON"}], "categories": [{"id": 1}]}
     daemon = start()
@@ -98,7 +94,7 @@ def test_a_daemon_goes_on_with_a_dump_that_was_loaded_into_a_new_database(
     assert owners == [("app",)]
 
 
-def test_check_says_that_a_start_would_migrate_and_migrates_nothing(acme: Installation) -> None:
+def test_check_says_that_a_start_would_migrate_and_migrates_nothing(acme):
     assert acme.run("employer", "add", EMPLOYER).code == DONE
     server().sql("UPDATE alembic_version SET version_num = '0001'", "acme")
     remarks = acme.run("check", "--json").json["remarks"]

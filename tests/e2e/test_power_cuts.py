@@ -1,8 +1,6 @@
 """Power cuts at random moments of commits (power_cuts.py). ``TESTS_CUTS`` says how many."""
 
 import os
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +11,7 @@ pytestmark = [pytest.mark.slow, nightly]
 ALL_CUTS = int(os.environ.get("TESTS_CUTS", "5"))
 
 
-def test_after_a_power_cut_all_that_was_acknowledged_is_there(program: Any, tmp_path: Path) -> None:
+def test_after_a_power_cut_all_that_was_acknowledged_is_there(program, tmp_path):
     program("strace")
     figures = Figures()
     for seed, done in enumerate(range(0, ALL_CUTS, CUTS), 1):

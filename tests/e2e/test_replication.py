@@ -4,8 +4,6 @@ lost (docs/operations.md "A replica that takes over")."""
 import shutil
 import signal
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -25,7 +23,7 @@ LOAD = Load(feeds=2, files=12, pause=(0, 0))
 
 
 @pytest.fixture
-def primary() -> Iterator[Server]:
+def primary():
     server = Server()
     yield server
     if server.process.poll() is None:
@@ -34,7 +32,7 @@ def primary() -> Iterator[Server]:
 
 
 @pytest.fixture
-def standby(primary: Server) -> Iterator[Server]:
+def standby(primary):
     """A replica of which the primary waits in each commit."""
     primary.sql("CREATE DATABASE acme")
     server = Server(primary)
@@ -46,9 +44,7 @@ def standby(primary: Server) -> Iterator[Server]:
     server.close()
 
 
-def test_a_replica_takes_over_and_nothing_that_was_acknowledged_is_lost(
-    primary: Server, standby: Server, tmp_path: Path
-) -> None:
+def test_a_replica_takes_over_and_nothing_that_was_acknowledged_is_lost(primary, standby, tmp_path):
     url = f"postgresql://syncd@/acme?host={primary.folder},{standby.folder}&target_session_attrs=read-write"
     (tmp_path / "drop").mkdir()
     with Store.open(url, timezone=ZONE) as store:

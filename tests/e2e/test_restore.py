@@ -8,7 +8,6 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -23,7 +22,7 @@ UTC = ZoneInfo("UTC")
 
 
 @pytest.fixture
-def acme(installation: Installation) -> Installation:
+def acme(installation):
     """An installation with two jobs, which a run has made, and a backup of it, ``copy.db``."""
     installation.employer_with_key()
     feed_file(installation, ["A-1", "A-2"])
@@ -49,7 +48,7 @@ def killed(acme: Installation, work: str) -> None:
     assert store_of(acme).with_name("syncd.db-wal").stat().st_size
 
 
-def test_it_puts_the_backup_in_place_and_keeps_the_old_store(acme: Installation) -> None:
+def test_it_puts_the_backup_in_place_and_keeps_the_old_store(acme):
     backed_up = rows(store_of(acme))
     feed_file(acme, ["A-1", "A-2", "A-3"])
     later = rows(store_of(acme))
@@ -64,7 +63,7 @@ def test_it_puts_the_backup_in_place_and_keeps_the_old_store(acme: Installation)
     assert acme.run("check").code == 0
 
 
-def test_the_writes_of_a_process_that_was_killed_are_kept_with_the_old_store(acme: Installation) -> None:
+def test_the_writes_of_a_process_that_was_killed_are_kept_with_the_old_store(acme):
     killed(acme, "store.write(lambda tx: employers.add(tx, 'Later'))")
     assert acme.run("restore", acme.base / "copy.db", "--yes").code == DONE
     [old] = kept(acme)
@@ -72,7 +71,7 @@ def test_the_writes_of_a_process_that_was_killed_are_kept_with_the_old_store(acm
     assert [name for _, name, _ in rows(store_of(acme))["employer"]] == [EMPLOYER]
 
 
-def test_a_store_that_cannot_be_read_is_kept_as_it_is_with_its_log(acme: Installation) -> None:
+def test_a_store_that_cannot_be_read_is_kept_as_it_is_with_its_log(acme):
     killed(acme, "store.write(lambda tx: employers.add(tx, 'Later'))")
     store = store_of(acme)
     log = store.with_name("syncd.db-wal").read_bytes()
@@ -86,7 +85,7 @@ def test_a_store_that_cannot_be_read_is_kept_as_it_is_with_its_log(acme: Install
     assert jobs(acme) == ["A-1", "A-2"]
 
 
-def test_a_log_without_its_store_is_not_taken_for_the_log_of_the_new_one(acme: Installation) -> None:
+def test_a_log_without_its_store_is_not_taken_for_the_log_of_the_new_one(acme):
     killed(acme, "store.write(lambda tx: employers.add(tx, 'Later'))")
     store_of(acme).unlink()
     assert acme.run("restore", acme.base / "copy.db", "--yes").code == DONE
@@ -94,7 +93,7 @@ def test_a_log_without_its_store_is_not_taken_for_the_log_of_the_new_one(acme: I
     assert any(path.name.endswith("-wal") for path in kept(acme))
 
 
-def test_on_a_new_machine_there_is_no_store_yet(acme: Installation) -> None:
+def test_on_a_new_machine_there_is_no_store_yet(acme):
     shutil.rmtree(acme.base / "var")
     done = acme.run("restore", acme.base / "copy.db", "--yes", "--json")
     assert (done.code, done.json["restored"], done.json["keptAs"], done.json["lost"]) == (
@@ -107,7 +106,7 @@ def test_on_a_new_machine_there_is_no_store_yet(acme: Installation) -> None:
     assert (acme.base / "var").stat().st_mode & 0o777 == 0o700
 
 
-def test_without_a_yes_nothing_is_changed(acme: Installation) -> None:
+def test_without_a_yes_nothing_is_changed(acme):
     before = state(acme.base / "var")
     asked = acme.run("restore", acme.base / "copy.db")
     assert asked.code == HELD
@@ -117,9 +116,7 @@ def test_without_a_yes_nothing_is_changed(acme: Installation) -> None:
 
 
 @pytest.mark.parametrize(("answer", "code"), [("y\n", DONE), ("n\n", HELD), ("", HELD)])
-def test_on_a_terminal_it_asks(
-    acme: Installation, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
-) -> None:
+def test_on_a_terminal_it_asks(acme, monkeypatch, answer, code):
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
@@ -132,7 +129,7 @@ def test_on_a_terminal_it_asks(
     assert len(kept(acme)) == (code == DONE)
 
 
-def test_it_refuses_beside_a_daemon(acme: Installation, start: Any) -> None:
+def test_it_refuses_beside_a_daemon(acme, start):
     start()
     refused = acme.run("restore", acme.base / "copy.db", "--yes")
     assert (refused.code, refused.out) == (FAILED, "")
@@ -140,7 +137,7 @@ def test_it_refuses_beside_a_daemon(acme: Installation, start: Any) -> None:
     assert not kept(acme)
 
 
-def test_it_refuses_beside_a_command_that_has_the_store_open(acme: Installation) -> None:
+def test_it_refuses_beside_a_command_that_has_the_store_open(acme):
     with Store.open(f"sqlite:///{store_of(acme)}", timezone=UTC) as store:
         refused = acme.run("restore", acme.base / "copy.db", "--yes")
         assert refused.code == FAILED
@@ -150,7 +147,7 @@ def test_it_refuses_beside_a_command_that_has_the_store_open(acme: Installation)
     assert len(acme.run("employer", "list", "--json").json) == 2
 
 
-def test_what_cannot_be_a_backup_changes_nothing(acme: Installation) -> None:
+def test_what_cannot_be_a_backup_changes_nothing(acme):
     base, whole = acme.base, (acme.base / "copy.db").read_bytes()
     (base / "empty.db").touch()
     os.mkfifo(base / "pipe")
@@ -182,7 +179,7 @@ def test_what_cannot_be_a_backup_changes_nothing(acme: Installation) -> None:
     assert state(base / "var") == before
 
 
-def test_a_copy_that_syncd_did_not_make_is_taken_and_has_no_digest(acme: Installation) -> None:
+def test_a_copy_that_syncd_did_not_make_is_taken_and_has_no_digest(acme):
     with closing(sqlite3.connect(store_of(acme))) as connection:
         connection.execute(f"VACUUM INTO '{acme.base / 'plain.db'}'")
     done = acme.run("restore", acme.base / "plain.db", "--yes")
@@ -191,7 +188,7 @@ def test_a_copy_that_syncd_did_not_make_is_taken_and_has_no_digest(acme: Install
     assert jobs(acme) == ["A-1", "A-2"]
 
 
-def test_a_restored_store_can_be_backed_up_and_copied_again(acme: Installation) -> None:
+def test_a_restored_store_can_be_backed_up_and_copied_again(acme):
     """The note of the backup is not left in the store, where it would be wrong from the next write on."""
     acme.run("restore", acme.base / "copy.db", "--yes")
     feed_file(acme, ["A-1", "A-2", "A-3"])
@@ -200,7 +197,7 @@ def test_a_restored_store_can_be_backed_up_and_copied_again(acme: Installation) 
     assert acme.run("restore", acme.base / "plain.db", "--yes").code == DONE
 
 
-def test_it_says_what_is_lost_and_what_to_do(acme: Installation) -> None:
+def test_it_says_what_is_lost_and_what_to_do(acme):
     acme.run("key", "create", EMPLOYER, "--label", "new")
     acme.run("key", "revoke", "1")
     feed_file(acme, ["A-1", "A-2", "A-3"])
@@ -217,7 +214,7 @@ def test_it_says_what_is_lost_and_what_to_do(acme: Installation) -> None:
     assert lost["reopenedRuns"] == []
 
 
-def test_a_run_that_was_held_in_the_backup_is_held_again(installation: Installation) -> None:
+def test_a_run_that_was_held_in_the_backup_is_held_again(installation):
     installation.employer_with_key()
     feed_file(installation, [f"A-{number}" for number in range(10)])
     held = installation.base / "half.csv"
@@ -232,7 +229,7 @@ def test_a_run_that_was_held_in_the_backup_is_held_again(installation: Installat
     assert installation.run("runs", "approve", "2").code == DONE
 
 
-def test_what_is_dropped_again_brings_the_jobs_back(acme: Installation) -> None:
+def test_what_is_dropped_again_brings_the_jobs_back(acme):
     feed_file(acme, ["A-1", "A-3"])
     later = jobs(acme)
     acme.run("restore", acme.base / "copy.db", "--yes")
@@ -242,7 +239,7 @@ def test_what_is_dropped_again_brings_the_jobs_back(acme: Installation) -> None:
     assert acme.done(2, "jobs.csv").exists()
 
 
-def test_what_a_killed_restore_left_is_removed_and_the_store_is_whole(acme: Installation) -> None:
+def test_what_a_killed_restore_left_is_removed_and_the_store_is_whole(acme):
     left = acme.base / "var" / ".syncd-draft-abc.tmp"
     left.mkdir(0o700)
     (left / "store").write_bytes(b"half of a store")
@@ -252,9 +249,7 @@ def test_what_a_killed_restore_left_is_removed_and_the_store_is_whole(acme: Inst
 
 
 @pytest.mark.parametrize(("command", "last"), some([("restore", ["--yes"]), ("backup", [])], 1))
-def test_a_kill_in_the_last_step_leaves_what_was_there(
-    acme: Installation, command: str, last: list[str]
-) -> None:
+def test_a_kill_in_the_last_step_leaves_what_was_there(acme, command, last):
     """The process dies in the place of the rename that makes the new file the one that counts."""
     copy = acme.base / "copy.db"
     feed_file(acme, ["A-1", "A-2", "A-3"])
@@ -272,7 +267,7 @@ def test_a_kill_in_the_last_step_leaves_what_was_there(
     assert jobs(acme) == ["A-1", "A-2"]
 
 
-def test_the_store_may_be_a_link(acme: Installation) -> None:
+def test_the_store_may_be_a_link(acme):
     store, place = store_of(acme), acme.base / "disk"
     place.mkdir(0o700)
     store.rename(place / "real.db")

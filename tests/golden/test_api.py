@@ -6,7 +6,7 @@ from typing import Any
 from tests.golden.answers import reading, transcript
 from tests.golden.doors import Answer
 from tests.golden.golden import MASK, same, same_json
-from tests.golden.scenario import BASE, WHOLE, Scenario
+from tests.golden.scenario import BASE, WHOLE
 
 CATALOGUES = ("positiontypes", "categories", "salaryperiods", "applicantroutingtypes")
 JSON = {"Content_Type": "application/json"}
@@ -45,16 +45,16 @@ FAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-def test_the_answers_to_changes(scenario: Scenario):
+def test_the_answers_to_changes(scenario):
     same("answers/changes.txt", transcript(scenario.answers))
 
 
-def test_the_answers_to_reads(installed: Scenario):
+def test_the_answers_to_reads(installed):
     with installed.installation.api() as api:
         same("answers/reading.txt", transcript(reading(api, installed.keys)))
 
 
-def test_the_catalogues(installed: Scenario):
+def test_the_catalogues(installed):
     found: dict[str, Answer] = {}
     with installed.installation.api() as api:
         for path in (
@@ -72,7 +72,7 @@ def test_the_catalogues(installed: Scenario):
     same("answers/catalogues.txt", transcript(found))
 
 
-def test_the_problems(scenario: Scenario):
+def test_the_problems(scenario):
     key = scenario.keys["maple"]
     jobs, one = f"{BASE}/jobs", f"{BASE}/jobs/26"
     found: dict[str, Answer] = {}
@@ -125,7 +125,7 @@ def test_the_problems(scenario: Scenario):
 PROSE = {"description", "summary", "title"}
 
 
-def test_the_openapi_document(installed: Scenario):
+def test_the_openapi_document(installed):
     with installed.installation.api() as api:
         answer = api("GET", f"{BASE}/openapi.json")
     assert answer.status == 200

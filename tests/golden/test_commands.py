@@ -59,7 +59,7 @@ def _passing(name: str, value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_the_json_of_a_command_that_reads(installed: Scenario, name: str):
+def test_the_json_of_a_command_that_reads(installed, name):
     shown = installed.installation.run(*QUESTIONS[name], "--json")
     printed = {"code": shown.code, "out": plain(installed, shown.out)}
     if name == "key list":  # a key is noted as used some time after its use
@@ -69,7 +69,7 @@ def test_the_json_of_a_command_that_reads(installed: Scenario, name: str):
     same_json(file, printed)
 
 
-def test_the_json_of_commands_that_write(scenario: Scenario):
+def test_the_json_of_commands_that_write(scenario):
     printed = {
         name: {"code": shown.code, "out": plain(scenario, shown.out)}
         for name, shown in scenario.shown.items()
@@ -77,7 +77,7 @@ def test_the_json_of_commands_that_write(scenario: Scenario):
     same_json("commands/changes.json", printed)
 
 
-def test_the_json_of_faults(scenario: Scenario):
+def test_the_json_of_faults(scenario):
     """``check`` lists the faults as JSON. A command that fails writes one line to standard error and no JSON."""
     (scenario.base / "faulty").mkdir(exist_ok=True)
     faulty = scenario.base / "faulty" / "syncd.toml"
@@ -98,7 +98,7 @@ def test_the_json_of_faults(scenario: Scenario):
         assert (shown.code, shown.out, shown.err.count("\n")) == (1, "", 1)
 
 
-def test_the_draft_of_a_new_feed(scenario: Scenario):
+def test_the_draft_of_a_new_feed(scenario):
     for name in ("boards-1.xml", "desk-1.json", "counter-1.csv", "plain-1.xml"):
         feed = f"new-{name.partition('-')[0]}"
         file = scenario.base / "config" / "feeds.d" / f"{feed}.toml"
@@ -113,7 +113,7 @@ def test_the_draft_of_a_new_feed(scenario: Scenario):
             file.unlink(missing_ok=True)
 
 
-def test_the_program_as_a_shell_starts_it(scenario: Scenario):
+def test_the_program_as_a_shell_starts_it(scenario):
     """A process of its own prints what a command prints in this process, and ``--help`` has the same commands."""
 
     def syncd(*arguments: object) -> str:

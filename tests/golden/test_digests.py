@@ -2,7 +2,6 @@
 
 import gzip
 import zipfile
-from pathlib import Path
 
 from tests.golden.doors import digest, digest_values, feed_digests, field_digests, record_digests
 from tests.golden.golden import INPUTS, same_json
@@ -81,7 +80,7 @@ def test_digests_of_records():
     )
 
 
-def test_digests_of_records_in_other_encodings_and_packed(tmp_path: Path):
+def test_digests_of_records_in_other_encodings_and_packed(tmp_path):
     text = (INPUTS / "counter-1.csv").read_text("utf-8")
     (tmp_path / "utf-16.csv").write_text(text, encoding="utf-16")
     (tmp_path / "windows.csv").write_text(text, encoding="windows-1252", errors="replace")

@@ -3,14 +3,13 @@
 import pytest
 
 from tests.golden.golden import same, same_json
-from tests.golden.scenario import Scenario
 
 FORMATS = ("json", "xml", "csv", "jsonld", "indeed")
 
 
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("employer", ["Maple Kitchens", "Birch Works"])
-def test_an_export(installed: Scenario, form: str, employer: str):
+def test_an_export(installed, form, employer):
     out = installed.base / f"export-{form}"
     shown = installed.installation.run(
         "export", "--employer", employer, "--format", form, "-o", out, "--json"
@@ -24,6 +23,6 @@ def test_an_export(installed: Scenario, form: str, employer: str):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_an_export_of_one_status(installed: Scenario, form: str):
+def test_an_export_of_one_status(installed, form):
     shown = installed.installation.run("export", "--employer", "1", "--format", form, "--status", "draft")
     same(f"exports/drafts.{form}", shown.out)

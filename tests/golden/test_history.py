@@ -7,7 +7,6 @@ import pytest
 from tests.golden.answers import histories, transcript
 from tests.golden.golden import same, same_json
 from tests.golden.rows import rows
-from tests.golden.scenario import Scenario
 
 #: Table → the order of its rows.
 TABLES = {
@@ -46,7 +45,7 @@ NAMES = {
 ACTIONS = {"created", "updated", "archived", "deleted", "reactivated", "refreshed", "closed", "published"}
 
 
-def test_the_history_as_rows(scenario: Scenario):
+def test_the_history_as_rows(scenario):
     found = rows(scenario.end, "history", "id")
     same_json("rows/history.json", found)
     assert {name for row in found for name in json.loads(row["before"] or "{}")} == NAMES
@@ -55,19 +54,19 @@ def test_the_history_as_rows(scenario: Scenario):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_the_rows_of(scenario: Scenario, table: str):
+def test_the_rows_of(scenario, table):
     same_json(f"rows/{table}.json", rows(scenario.end, table, TABLES[table]))
 
 
-def test_the_plans_of_held_runs(scenario: Scenario):
+def test_the_plans_of_held_runs(scenario):
     """The digests of each plan, as stored before the decision."""
     same_json("rows/held.json", scenario.plans)
 
 
-def test_the_places_that_jobs_added(scenario: Scenario):
+def test_the_places_that_jobs_added(scenario):
     same_json("rows/place.json", rows(scenario.end, "place", "id", "employer_id IS NOT NULL"))
 
 
-def test_the_history_as_answered(installed: Scenario):
+def test_the_history_as_answered(installed):
     with installed.installation.api() as api:
         same("history.txt", transcript(histories(api, installed.keys)))

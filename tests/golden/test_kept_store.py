@@ -38,13 +38,13 @@ def test_it_is_small():
     assert KEPT.stat().st_size < 200_000
 
 
-def test_a_file_without_a_fault_is_not_even_read_again(kept: Scenario):
+def test_a_file_without_a_fault_is_not_even_read_again(kept):
     run = kept.take(file_of(kept, "plain-2.xml"), "plain", "again")
     assert (run["state"], counted(run)) == ("unchanged", {})
 
 
 @pytest.mark.parametrize("feed", AGAIN)
-def test_a_file_that_was_imported_changes_nothing(kept: Scenario, feed: str):
+def test_a_file_that_was_imported_changes_nothing(kept, feed):
     name, counts = AGAIN[feed]
     before = owned(kept)
     run = kept.take(file_of(kept, name), feed, "again")
@@ -60,7 +60,7 @@ def owned(kept: Scenario) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name not in newer} for row in owned]
 
 
-def test_what_a_person_changed_is_kept_from_the_feed(kept: Scenario):
+def test_what_a_person_changed_is_kept_from_the_feed(kept):
     """The stored digests of every kind of field say that the feed's own values have not changed."""
     mine = {
         "closeDate": "2099-11-30",
@@ -82,7 +82,7 @@ def test_what_a_person_changed_is_kept_from_the_feed(kept: Scenario):
         same("store/edits-kept.txt", text_of(api("GET", f"{BASE}/jobs/21", kept.keys["birch"])))
 
 
-def test_a_file_that_changed_changes_only_what_it_says(kept: Scenario):
+def test_a_file_that_changed_changes_only_what_it_says(kept):
     text = file_of(kept, "counter-4.csv").read_text("utf-8").replace("Welder 9", "Welder 9, Nights")
     changed = kept.base / "inputs" / "counter-5.csv"
     changed.write_text(text, encoding="utf-8", newline="")
@@ -93,7 +93,7 @@ def test_a_file_that_changed_changes_only_what_it_says(kept: Scenario):
     assert kept.installation.run("runs", "show", HELD, "--json").json["state"] == "superseded"
 
 
-def test_the_held_run_is_approved_as_it_was_shown(kept: Scenario):
+def test_the_held_run_is_approved_as_it_was_shown(kept):
     shown = kept.installation.run("runs", "show", HELD, "--json").json["wouldArchive"]
     run = kept.command("approve", "runs", "approve", HELD, "--json").json
     assert (run["state"], run["counts"]["archived"]) == ("succeeded", shown["total"])
@@ -102,11 +102,11 @@ def test_the_held_run_is_approved_as_it_was_shown(kept: Scenario):
     same_json("store/archived.json", archived)
 
 
-def test_the_held_run_is_rejected(kept: Scenario):
+def test_the_held_run_is_rejected(kept):
     assert kept.command("reject", "runs", "reject", HELD, "--json").json["state"] == "rejected"
 
 
-def test_a_repeated_request_gets_the_first_answer_again(kept: Scenario):
+def test_a_repeated_request_gets_the_first_answer_again(kept):
     body = {**WHOLE, "referenceId": "H-9"}
     with kept.installation.api() as api:
         answer = api("POST", f"{BASE}/jobs", kept.keys["maple"], body, Idempotency_Key="5f0c2b7e")
@@ -114,7 +114,7 @@ def test_a_repeated_request_gets_the_first_answer_again(kept: Scenario):
     same("store/replayed.txt", text_of(answer))
 
 
-def test_its_jobs_can_be_changed_refreshed_closed_and_deleted(kept: Scenario):
+def test_its_jobs_can_be_changed_refreshed_closed_and_deleted(kept):
     """Jobs are changed, refreshed, closed and deleted, each with its history."""
     key = kept.keys["maple"]
     with kept.installation.api() as api:
@@ -144,7 +144,7 @@ def test_its_jobs_can_be_changed_refreshed_closed_and_deleted(kept: Scenario):
     same_json("store/by-the-clock.json", {"refreshed, closed": done, "a year later": closed})
 
 
-def test_its_keys_are_as_valid_as_before(kept: Scenario):
+def test_its_keys_are_as_valid_as_before(kept):
     statuses = {}
     with kept.installation.api() as api:
         for name, key in kept.keys.items():
@@ -152,6 +152,6 @@ def test_its_keys_are_as_valid_as_before(kept: Scenario):
     assert statuses == {"maple": 200, "birch": 200, "old": 401, "gone": 401, "new": 200}
 
 
-def test_check_finds_no_fault_in_it(kept: Scenario):
+def test_check_finds_no_fault_in_it(kept):
     shown = kept.installation.run("check", "--json")
     assert (shown.code, json.loads(shown.out)["faults"]) == (0, [])

@@ -8,22 +8,21 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.golden.doors import Installation, RealClock
 from tests.golden.golden import INPUTS, MASK, masked, same_json, typed
-from tests.golden.scenario import BASE, Scenario, csv_of, prepare, rows_of
+from tests.golden.scenario import BASE, csv_of, prepare, rows_of
 
 PASSING = ("timestamp", "request_id", "ms", "seconds")
 #: Seconds to wait for an event before the test fails.
 WAIT = 60.0
 
 
-def test_what_commands_and_requests_log(scenario: Scenario):
+def test_what_commands_and_requests_log(scenario):
     lines = [masked(event, {"reason", "detail"}) for event in scenario.events if "logger" not in event]
     for line in lines:
         line.update({name: MASK for name in PASSING if name in line})
@@ -81,7 +80,7 @@ class Daemon:
 
 
 @pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[Daemon]:
+def daemon(tmp_path):
     installation = prepare(tmp_path, RealClock())
     with installation.config.open("a") as config:
         config.write('[drop]\nsettle = "50ms"\n[log]\nlevel = "debug"\nformat = "json"\n')
@@ -97,7 +96,7 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
         begun.process.wait()
 
 
-def test_a_day_of_the_daemon(daemon: Daemon):
+def test_a_day_of_the_daemon(daemon):
     feeds = daemon.installation.base / "config" / "feeds.d"
     # These files contain no date that will pass: the daemon uses the real time.
     rows = [{**row, "closeDate": ""} for row in rows_of("counter-1.csv")[:12]]

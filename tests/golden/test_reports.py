@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from tests.golden.golden import MASK, masked, page_masked, rejects_masked, same, same_json
-from tests.golden.scenario import Scenario
 
 #: How a run ended → its number in the scenario.
 RUNS = {
@@ -44,7 +43,7 @@ def slug(name: str) -> str:
 
 
 @pytest.fixture(params=RUNS)
-def ended(scenario: Scenario, request: pytest.FixtureRequest) -> tuple[str, dict[str, bytes]]:
+def ended(scenario, request):
     """The name of a run in ``RUNS`` and its files as they were when it ended."""
     number = RUNS[request.param]
     files = {name: data for name, data in scenario.filed.items() if name.startswith(f"{number}-")}
@@ -52,7 +51,7 @@ def ended(scenario: Scenario, request: pytest.FixtureRequest) -> tuple[str, dict
     return slug(request.param), files
 
 
-def test_the_files_of_every_run(scenario: Scenario):
+def test_the_files_of_every_run(scenario):
     drop = scenario.installation.drop_folder
     same_json(
         "reports/files.json",
@@ -60,26 +59,26 @@ def test_the_files_of_every_run(scenario: Scenario):
     )
 
 
-def test_the_report_as_json(ended: tuple[str, dict[str, bytes]]):
+def test_the_report_as_json(ended):
     name, files = ended
     (data,) = [data for file, data in files.items() if file.endswith(".report.json")]
     same_json(f"reports/{name}.json", report_of(data))
 
 
-def test_the_report_as_a_page(ended: tuple[str, dict[str, bytes]]):
+def test_the_report_as_a_page(ended):
     name, files = ended
     (data,) = [data for file, data in files.items() if file.endswith(".report.html")]
     same_page(name, data)
 
 
 @pytest.mark.parametrize("name", DECIDED)
-def test_the_reports_of_a_decided_run(scenario: Scenario, name: str):
+def test_the_reports_of_a_decided_run(scenario, name):
     (path,) = scenario.installation.drop_folder.glob(f"*/done/{DECIDED[name]}-*.report.json")
     same_json(f"reports/{name}.json", report_of(path.read_bytes()))
     same_page(name, path.with_suffix(".html").read_bytes())
 
 
-def test_the_files_of_rejected_records(scenario: Scenario):
+def test_the_files_of_rejected_records(scenario):
     found = sorted(path for path in scenario.installation.drop_folder.rglob("*rejected*") if path.is_file())
     assert {path.suffix for path in found} == {".csv", ".xml", ".json", ".jsonl"}
     for path in found:

@@ -3,7 +3,6 @@
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable
 from configparser import ConfigParser
 from pathlib import Path
 
@@ -24,7 +23,7 @@ def directives(name: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def units(tmp_path: Path) -> Path:
+def units(tmp_path):
     """A folder with copies of the units whose program exists on this machine."""
     for name in ("syncd-backup.service", "syncd-backup.timer"):
         text = (UNITS / name).read_text().replace("/opt/syncd/bin/syncd", str(shutil.which("true")))
@@ -33,14 +32,14 @@ def units(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["syncd-backup.service", "syncd-backup.timer"])
-def test_systemd_accepts_the_unit(units: Path, program: Callable[..., str], name: str) -> None:
+def test_systemd_accepts_the_unit(units, program, name):
     command = [program("systemd-analyze"), "verify", "--man=no", str(units / name)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     faults = [line for line in done.stderr.splitlines() if "syncd-backup" in line]
     assert (done.returncode, faults) == (0, [])
 
 
-def test_it_has_no_more_rights_than_it_needs(units: Path, program: Callable[..., str]) -> None:
+def test_it_has_no_more_rights_than_it_needs(units, program):
     """The threshold is ten times the exposure that systemd computes, which goes from 0 to 10."""
     options = ("security", "--offline=true", "--threshold=15", str(units / "syncd-backup.service"))
     command = [program("systemd-analyze"), *options]
@@ -48,7 +47,7 @@ def test_it_has_no_more_rights_than_it_needs(units: Path, program: Callable[...,
     assert done.returncode == 0, done.stdout[-500:]
 
 
-def test_what_the_daemon_is_kept_from_the_backup_is_kept_from_too() -> None:
+def test_what_the_daemon_is_kept_from_the_backup_is_kept_from_too():
     daemon, backup = directives("syncd.service"), directives("syncd-backup.service")
     words = "Protect Private Restrict NoNew Lock Memory RemoveIPC ProcSubset SystemCallArch"
     kept = [key for key in daemon if key.startswith(tuple(words.split()))]
@@ -56,7 +55,7 @@ def test_what_the_daemon_is_kept_from_the_backup_is_kept_from_too() -> None:
     assert [key for key in kept if key not in backup] == []
 
 
-def test_it_calls_a_command_that_exists() -> None:
+def test_it_calls_a_command_that_exists():
     program, *arguments = shlex.split(directives("syncd-backup.service")["ExecStart"])
     assert program == shlex.split(directives("syncd.service")["ExecStart"])[0]
     command = get_command(app).commands["backup"]  # type: ignore[attr-defined]

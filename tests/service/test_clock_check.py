@@ -3,7 +3,6 @@ refreshed."""
 
 import ctypes
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 import structlog
@@ -47,12 +46,12 @@ class Clocks:
 
 
 @pytest.fixture
-def clocks(board: Board) -> Clocks:
+def clocks(board):
     board.put(board.row("a", status="active", autoRefresh=True))
     return Clocks(board)
 
 
-def test_a_clock_that_jumps_for_one_tick_closes_and_refreshes_nothing(clocks: Clocks) -> None:
+def test_a_clock_that_jumps_for_one_tick_closes_and_refreshes_nothing(clocks):
     before = clocks.board.job("a")
     clocks.set_time(LATER)
     with structlog.testing.capture_logs() as logged:
@@ -67,7 +66,7 @@ def test_a_clock_that_jumps_for_one_tick_closes_and_refreshes_nothing(clocks: Cl
 
 
 @pytest.mark.parametrize("by", [LATER, -LATER])
-def test_a_time_that_stays_is_trusted_after_ten_minutes(clocks: Clocks, by: timedelta) -> None:
+def test_a_time_that_stays_is_trusted_after_ten_minutes(clocks, by):
     clocks.set_time(by)
     assert not clocks.trusted()
     clocks.pass_time(minutes=9, seconds=59)
@@ -76,7 +75,7 @@ def test_a_time_that_stays_is_trusted_after_ten_minutes(clocks: Clocks, by: time
     assert clocks.trusted()
 
 
-def test_each_jump_begins_the_ten_minutes_again(clocks: Clocks) -> None:
+def test_each_jump_begins_the_ten_minutes_again(clocks):
     clocks.set_time(LATER)
     assert not clocks.trusted()
     clocks.pass_time(minutes=8)
@@ -91,7 +90,7 @@ def test_each_jump_begins_the_ten_minutes_again(clocks: Clocks) -> None:
 
 
 @pytest.mark.parametrize("by", [timedelta(hours=1), -timedelta(hours=1)])
-def test_a_correction_of_an_hour_and_time_that_passes_are_no_jumps(clocks: Clocks, by: timedelta) -> None:
+def test_a_correction_of_an_hour_and_time_that_passes_are_no_jumps(clocks, by):
     clocks.set_time(by)
     assert clocks.trusted()
     clocks.pass_time(days=100)
@@ -108,9 +107,7 @@ def test_a_correction_of_an_hour_and_time_that_passes_are_no_jumps(clocks: Clock
         (LATER, False),
     ],
 )
-def test_a_start_compares_the_time_with_the_last_that_the_store_has_seen(
-    clocks: Clocks, between: timedelta, trusted: bool
-) -> None:
+def test_a_start_compares_the_time_with_the_last_that_the_store_has_seen(clocks, between, trusted):
     clocks.check.remember()
     clocks.set_time(between)
     with structlog.testing.capture_logs() as logged:
@@ -125,8 +122,8 @@ def test_a_start_compares_the_time_with_the_last_that_the_store_has_seen(
 
 @pytest.mark.parametrize("between", [timedelta(weeks=3), -timedelta(seconds=1)])
 def test_a_machine_that_was_off_for_long_takes_its_files_at_once_if_the_kernel_says_that_its_clock_is_set(
-    clocks: Clocks, between: timedelta
-) -> None:
+    clocks, between
+):
     clocks.check.remember()
     clocks.set_time(between)
     clocks.synchronised = True
@@ -135,7 +132,7 @@ def test_a_machine_that_was_off_for_long_takes_its_files_at_once_if_the_kernel_s
     assert (clocks.trusted(), clocks.doubt(), logged) == (True, "none", [])
 
 
-def test_a_start_with_a_gap_waits_until_the_kernel_says_that_the_clock_is_set(clocks: Clocks) -> None:
+def test_a_start_with_a_gap_waits_until_the_kernel_says_that_the_clock_is_set(clocks):
     clocks.check.remember()
     clocks.set_time(LATER)
     clocks.check = clocks.started()
@@ -151,9 +148,7 @@ def test_a_start_with_a_gap_waits_until_the_kernel_says_that_the_clock_is_set(cl
     assert not clocks.trusted(), "a jump is one, whatever the kernel says"
 
 
-def test_the_kernel_is_asked_whether_its_clock_is_synchronised(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_kernel_is_asked_whether_its_clock_is_synchronised(monkeypatch, tmp_path):
     """The answer of this machine is either."""
     if ctypes.CDLL(None).adjtimex(ctypes.create_string_buffer(512)) < 0:
         pytest.skip("a sandbox denies adjtimex")
@@ -167,7 +162,7 @@ def test_the_kernel_is_asked_whether_its_clock_is_synchronised(
 
 
 @pytest.mark.parametrize("minutes", [1, 55])
-def test_a_clock_that_is_set_right_after_the_start_harms_nothing(clocks: Clocks, minutes: int) -> None:
+def test_a_clock_that_is_set_right_after_the_start_harms_nothing(clocks, minutes):
     clocks.check.remember()
     clocks.set_time(LATER)
     clocks.check = clocks.started()
@@ -182,7 +177,7 @@ def test_a_clock_that_is_set_right_after_the_start_harms_nothing(clocks: Clocks,
     assert clocks.tick() == (0, 0)
 
 
-def test_the_doubt_says_why_the_time_is_not_trusted_and_for_how_long(clocks: Clocks) -> None:
+def test_the_doubt_says_why_the_time_is_not_trusted_and_for_how_long(clocks):
     assert clocks.doubt() == "none"
     clocks.check.remember()
     clocks.set_time(LATER)
@@ -199,7 +194,7 @@ def test_the_doubt_says_why_the_time_is_not_trusted_and_for_how_long(clocks: Clo
     assert clocks.doubt() == "none"
 
 
-def test_a_time_that_is_not_trusted_is_not_remembered(clocks: Clocks) -> None:
+def test_a_time_that_is_not_trusted_is_not_remembered(clocks):
     clocks.check.remember()
     clocks.set_time(LATER)
     clocks.check.remember()
@@ -208,11 +203,11 @@ def test_a_time_that_is_not_trusted_is_not_remembered(clocks: Clocks) -> None:
     assert clocks.trusted()
 
 
-def test_the_time_that_a_change_uses_is_the_time_that_is_checked(clocks: Clocks) -> None:
+def test_the_time_that_a_change_uses_is_the_time_that_is_checked(clocks):
     """The clock jumps after the tick began."""
     asked: list[datetime] = []
 
-    def trusts(now: datetime) -> bool:
+    def trusts(now: datetime):
         asked.append(now)
         return clocks.check.trusts(now)
 

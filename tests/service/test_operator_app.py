@@ -3,25 +3,23 @@
 import asyncio
 
 import pytest
-from pytest_aiohttp.plugin import AiohttpClient
 
 from syncd.api import add_open, make_app
 from syncd.config import Api, load_settings
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError
 from syncd.service.listeners import make_operator_app
-from syncd.store import Store
 from syncd.web import controls_of, health_of
 
 
 @pytest.fixture
-def state() -> dict[str, object]:
+def state():
     """What the readiness of the service is; a test may change it."""
     return {"ready": True, "store": "ok"}
 
 
 @pytest.fixture
-async def operator(aiohttp_client: AiohttpClient, state: dict[str, object]):
+async def operator(aiohttp_client, state):
     """A client of the operator's application."""
 
     async def readiness():
@@ -112,7 +110,7 @@ async def test_a_token_that_is_not_text_is_a_wrong_one(operator, sent):
     writer.close()
 
 
-async def test_no_address_beside_the_api_can_be_its_base_path(store: Store) -> None:
+async def test_no_address_beside_the_api_can_be_its_base_path(store):
     """The settings list these addresses, since they are read before any is made."""
 
     async def readiness() -> dict[str, object]:

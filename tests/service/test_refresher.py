@@ -36,7 +36,7 @@ def is_fresh(board: Board) -> bool:
 # -- refresh -------------------------------------------------------------------------------------------------
 
 
-def test_a_job_is_refreshed_seven_days_after_its_publication_to_the_instant(board: Board) -> None:
+def test_a_job_is_refreshed_seven_days_after_its_publication_to_the_instant(board):
     board.put(board.row("a", status="active", autoRefresh=True))
     published = board.clock.now
     board.clock.now = published + timedelta(days=7) - timedelta(microseconds=1)
@@ -52,7 +52,7 @@ def test_a_job_is_refreshed_seven_days_after_its_publication_to_the_instant(boar
     assert tick(board) == (1, 0)
 
 
-def test_a_refresh_changes_only_the_publication(board: Board) -> None:
+def test_a_refresh_changes_only_the_publication(board):
     board.put(board.row("a", status="active", autoRefresh=True, closeDate="2026-12-20"))
     before = board.job("a")
     board.clock.forward(days=8)
@@ -63,7 +63,7 @@ def test_a_refresh_changes_only_the_publication(board: Board) -> None:
     )
 
 
-def test_a_job_that_has_been_due_for_months_is_refreshed_once(board: Board) -> None:
+def test_a_job_that_has_been_due_for_months_is_refreshed_once(board):
     job = board.put(board.row("a", status="active", autoRefresh=True, closeDate="2027-11-01"))
     board.clock.forward(days=200)
     assert [tick(board), tick(board)] == [(1, 0), (0, 0)]
@@ -87,9 +87,7 @@ def test_a_job_that_has_been_due_for_months_is_refreshed_once(board: Board) -> N
         ({"closeDate": "2026-11-23"}, False),  # yesterday
     ],
 )
-def test_only_live_jobs_with_auto_refresh_are_refreshed(
-    board: Board, fields: dict[str, Any], due: bool
-) -> None:
+def test_only_live_jobs_with_auto_refresh_are_refreshed(board, fields, due):
     board.put(board.row("a", **{"status": "active", "autoRefresh": True, "closeDate": "2027-01-01"} | fields))
     board.clock.forward(days=8)
     assert board.clock.today == date(2026, 11, 24)
@@ -97,7 +95,7 @@ def test_only_live_jobs_with_auto_refresh_are_refreshed(
     assert is_fresh(board) is due
 
 
-def test_only_employers_on_an_unlimited_plan_are_refreshed(board: Board) -> None:
+def test_only_employers_on_an_unlimited_plan_are_refreshed(board):
     standard = board.store.write(lambda tx: employers.add(tx, "Standard Ltd.", unlimited=False))
     other = Board(board.store, board.clock, board.folder, standard)
     other.put(board.row("a", status="active", autoRefresh=True, closeDate="2026-11-20"))
@@ -108,14 +106,14 @@ def test_only_employers_on_an_unlimited_plan_are_refreshed(board: Board) -> None
     assert is_fresh(board)
 
 
-def test_a_job_that_is_due_for_both_is_closed_and_not_refreshed(board: Board) -> None:
+def test_a_job_that_is_due_for_both_is_closed_and_not_refreshed(board):
     board.put(board.row("a", status="active", autoRefresh=True, closeDate="2026-11-22"))
     board.clock.forward(days=7)
     assert tick(board) == (0, 1)
     assert board.job("a").publish_date == date(2026, 11, 16)
 
 
-def test_the_age_of_a_publication_that_is_refreshed_is_a_setting(board: Board) -> None:
+def test_the_age_of_a_publication_that_is_refreshed_is_a_setting(board):
     board.put(board.row("a", status="active", autoRefresh=True))
     board.clock.forward(days=2)
     assert tick(board, every=timedelta(days=3)) == (0, 0)
@@ -123,7 +121,7 @@ def test_the_age_of_a_publication_that_is_refreshed_is_a_setting(board: Board) -
     assert tick(board, every=timedelta(days=3)) == (1, 0)
 
 
-def test_a_refreshed_job_comes_first_in_the_list(board: Board) -> None:
+def test_a_refreshed_job_comes_first_in_the_list(board):
     def listed() -> list[str | None]:
         everything: Any = {"q": None, "status": None, "page": 1, "page_size": 10}
         _, views = board.store.read(lambda tx: jobs.page(tx, board.employer.id, **everything))
@@ -160,9 +158,7 @@ def test_a_refreshed_job_comes_first_in_the_list(board: Board) -> None:
         ("America/Santiago", "2027-09-04", datetime(2027, 9, 5, 4, 0, tzinfo=UTC)),
     ],
 )
-def test_a_job_is_live_on_its_close_date_and_closed_at_the_midnight_after_it(
-    board: Board, zone: str, close_date: str, end: datetime
-) -> None:
+def test_a_job_is_live_on_its_close_date_and_closed_at_the_midnight_after_it(board, zone, close_date, end):
     clock = board.clock
     clock.now = datetime(2026, 10, 1, 12, 0, tzinfo=UTC)
     path = board.folder / "elsewhere.db"
@@ -179,9 +175,7 @@ def test_a_job_is_live_on_its_close_date_and_closed_at_the_midnight_after_it(
 
 
 @pytest.mark.parametrize("days", [0, 1])
-def test_the_seven_days_of_a_refresh_have_24_hours_each_when_the_clocks_change(
-    board: Board, days: int
-) -> None:
+def test_the_seven_days_of_a_refresh_have_24_hours_each_when_the_clocks_change(board, days):
     """At the end of summer time the local time is then an hour earlier."""
     board.clock.now = datetime(2026, 10, 30, 23, 30, tzinfo=ZONE).astimezone(UTC)
     board.put(board.row("a", status="active", autoRefresh=True))
@@ -190,7 +184,7 @@ def test_the_seven_days_of_a_refresh_have_24_hours_each_when_the_clocks_change(
     assert board.job("a").publish_date == date(2026, 11, 6 + days)
 
 
-def test_the_publish_date_of_a_refresh_is_a_date_of_the_time_zone_of_the_service(board: Board) -> None:
+def test_the_publish_date_of_a_refresh_is_a_date_of_the_time_zone_of_the_service(board):
     board.clock.now = datetime(2026, 11, 17, 4, 59, 59, tzinfo=UTC)  # still the 16th in Toronto
     board.put(board.row("a", status="active", autoRefresh=True))
     assert board.job("a").publish_date == date(2026, 11, 16)
@@ -202,7 +196,7 @@ def test_the_publish_date_of_a_refresh_is_a_date_of_the_time_zone_of_the_service
     assert board.job("a").publish_date == date(2026, 12, 1)
 
 
-def test_only_active_jobs_are_closed(board: Board) -> None:
+def test_only_active_jobs_are_closed(board):
     for status in ("active", "archived", "draft"):
         board.put(board.row(status, status=status, closeDate="2026-11-20"))
     board.clock.forward(days=9)
@@ -210,14 +204,14 @@ def test_only_active_jobs_are_closed(board: Board) -> None:
     assert board.statuses() == {"active": "archived", "archived": "archived", "draft": "draft"}
 
 
-def test_closing_can_be_switched_off(board: Board) -> None:
+def test_closing_can_be_switched_off(board):
     board.put(board.row("a", status="active", closeDate="2026-11-20"))
     board.clock.forward(days=30)
     assert tick(board, archive_closed=False) == (0, 0)
     assert board.statuses() == {"a": "active"}
 
 
-def test_the_history_has_the_actor_of_a_closing_and_of_a_refresh(board: Board) -> None:
+def test_the_history_has_the_actor_of_a_closing_and_of_a_refresh(board):
     a = board.put(board.row("a", status="active", closeDate="2026-11-20"))
     b = board.put(board.row("b", status="active", autoRefresh=True))
     board.clock.forward(days=8)
@@ -234,7 +228,7 @@ def test_the_history_has_the_actor_of_a_closing_and_of_a_refresh(board: Board) -
 # -- both -----------------------------------------------------------------------------------------------------
 
 
-def test_a_tick_is_logged_once_if_it_changed_a_job(board: Board) -> None:
+def test_a_tick_is_logged_once_if_it_changed_a_job(board):
     board.put(board.row("a", status="active", closeDate="2026-11-20"))
     board.put(board.row("b", status="active", autoRefresh=True))
     with structlog.testing.capture_logs() as logs:
@@ -247,7 +241,7 @@ def test_a_tick_is_logged_once_if_it_changed_a_job(board: Board) -> None:
     ]
 
 
-def test_one_tick_does_more_than_one_batch(board: Board) -> None:
+def test_one_tick_does_more_than_one_batch(board):
     feed = board.feed()
     number = BATCH + 3
     rows = [board.row(f"r{n}", autoRefresh=True, closeDate="2026-12-01") for n in range(number)]
@@ -258,7 +252,7 @@ def test_one_tick_does_more_than_one_batch(board: Board) -> None:
     assert tick(board) == (0, number)
 
 
-def test_a_tick_stops_between_two_batches_and_the_next_one_goes_on(board: Board) -> None:
+def test_a_tick_stops_between_two_batches_and_the_next_one_goes_on(board):
     feed = board.feed()
     number = BATCH + 3
     board.deliver(feed, [board.row(f"r{n}", autoRefresh=True) for n in range(number)])
@@ -273,7 +267,7 @@ def test_a_tick_stops_between_two_batches_and_the_next_one_goes_on(board: Board)
     assert tick(board) == (3, 0)
 
 
-def test_a_tick_decides_on_each_job_as_it_is_then(board: Board) -> None:
+def test_a_tick_decides_on_each_job_as_it_is_then(board):
     """Each job is decided inside the transaction that writes it."""
     board.put(board.row("a", status="active", autoRefresh=True))
     board.clock.forward(days=7)

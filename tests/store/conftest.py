@@ -1,12 +1,9 @@
 """Real stores in real files or databases. An empty one is made once and copied: to open a copy takes milliseconds."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from syncd.domain import Employer
 from syncd.store import Store, employers
 from tests.clock import Clock
 from tests.store.board import START, TORONTO, Board
@@ -14,19 +11,19 @@ from tests.stores import empty_store, store_url
 
 
 @pytest.fixture
-def clock() -> Clock:
+def clock():
     """The clock of ``store``."""
     return Clock(START)
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path):
     """The file of ``store``."""
     return empty_store(tmp_path / "store.db")
 
 
 @pytest.fixture
-def open_store(path: Path, clock: Clock) -> Iterator[Callable[..., Store]]:
+def open_store(path, clock):
     """``open_store(**options)``: the store with these options. It is closed after the test."""
     opened: list[Store] = []
 
@@ -40,18 +37,18 @@ def open_store(path: Path, clock: Clock) -> Iterator[Callable[..., Store]]:
 
 
 @pytest.fixture
-def store(open_store: Callable[..., Store]) -> Store:
+def store(open_store):
     """An empty store, opened with the defaults."""
     return open_store()
 
 
 @pytest.fixture
-def employer(store: Store) -> Employer:
+def employer(store):
     """The only employer of the store."""
     return store.write(lambda tx: employers.add(tx, "Acme Ltd."))
 
 
 @pytest.fixture
-def board(store: Store, employer: Employer) -> Board:
+def board(store, employer):
     """Changes the jobs of ``employer``."""
     return Board(store, employer)

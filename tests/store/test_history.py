@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from syncd.domain import ArchivedBy, Employer, Job, Salary, Status
+from syncd.domain import ArchivedBy, Job, Salary, Status
 from syncd.store import Store, history, jobs
 from syncd.store.jobs.writing import WHOLE_EVERY
 from tests.amounts import some
-from tests.store.board import Board, changes_of
+from tests.store.board import changes_of
 
 CHANGES = 3 * WHOLE_EVERY + 5
 
 
 @pytest.fixture
-def states(board: Board) -> list[Job]:
+def states(board):
     """A job's states from the first to the last: all kinds of fields change, now the one and now the other."""
     states = [board.create(reference_id="R")]
     for number in range(1, CHANGES):
@@ -63,8 +63,8 @@ def pages(store: Store, job: Job, size: int) -> list[tuple[Job | None, Job | Non
 @pytest.mark.parametrize("whole", [True, False], ids=["with whole states", "as older versions wrote it"])
 @pytest.mark.parametrize("deleted", [True, False], ids=["deleted", "there"])
 def test_every_page_knows_the_job_as_it_was_then(  # noqa: PLR0917
-    store: Store, board: Board, states: list[Job], size: int, whole: bool, deleted: bool
-) -> None:
+    store, board, states, size, whole, deleted
+):
     if deleted:
         board.delete(states[-1])
     if not whole:
@@ -75,9 +75,7 @@ def test_every_page_knows_the_job_as_it_was_then(  # noqa: PLR0917
 
 
 @pytest.mark.parametrize("page", [1, 2, 5, 10])
-def test_a_page_is_read_without_all_that_came_after_it(
-    store: Store, states: list[Job], page: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_is_read_without_all_that_came_after_it(store, states, page, monkeypatch):
     read, entry = [], history._ENTRY._build
 
     def counted(*row: Any) -> history.HistoryEntry:
@@ -91,9 +89,7 @@ def test_a_page_is_read_without_all_that_came_after_it(
     assert page > 1 or len(read) == 10
 
 
-def test_an_entry_has_what_changed_also_where_the_whole_job_is_kept(
-    store: Store, employer: Employer, states: list[Job]
-) -> None:
+def test_an_entry_has_what_changed_also_where_the_whole_job_is_kept(store, employer, states):
     entries = changes_of(store, employer.id, states[0].id)
     kept = store.read(
         lambda tx: tx.execute(

@@ -3,18 +3,15 @@
 from datetime import timedelta
 from functools import partial
 from hashlib import sha256
-from pathlib import Path
 
 import pytest
 
-from syncd.domain import Employer
 from syncd.errors import Conflict, Invalid, NotFound
 from syncd.store import Store, employers, keys, replies
-from tests.clock import Clock
 from tests.stores import rows_in
 
 
-def test_an_employer_is_found_by_name_or_id(store: Store) -> None:
+def test_an_employer_is_found_by_name_or_id(store):
     acme = store.write(lambda tx: employers.add(tx, "  Acme   Ltd. "))
     number = store.write(lambda tx: employers.add(tx, "No. 1", unlimited=False))
     assert (acme.id, acme.name, acme.unlimited) == (1, "Acme Ltd.", True)
@@ -23,7 +20,7 @@ def test_an_employer_is_found_by_name_or_id(store: Store) -> None:
     assert store.read(employers.all) == [acme, number]
 
 
-def test_an_unknown_employer_is_reported_with_the_nearest_name(store: Store) -> None:
+def test_an_unknown_employer_is_reported_with_the_nearest_name(store):
     store.write(lambda tx: employers.add(tx, "Acme Ltd."))
     with pytest.raises(NotFound, match=r"did you mean 'Acme Ltd\.'"):
         store.read(lambda tx: employers.find(tx, "Acme Ldt."))
@@ -31,7 +28,7 @@ def test_an_unknown_employer_is_reported_with_the_nearest_name(store: Store) -> 
         store.read(lambda tx: employers.get(tx, 7))
 
 
-def test_names_are_unique_and_of_a_length(store: Store) -> None:
+def test_names_are_unique_and_of_a_length(store):
     store.write(lambda tx: employers.add(tx, "x" * 128))
     with pytest.raises(Conflict):
         store.write(lambda tx: employers.add(tx, "x" * 128))
@@ -40,7 +37,7 @@ def test_names_are_unique_and_of_a_length(store: Store) -> None:
             store.write(partial(employers.add, name=name))
 
 
-def test_a_label_has_no_control_characters_and_an_end(store: Store, employer: Employer) -> None:
+def test_a_label_has_no_control_characters_and_an_end(store, employer):
     for label in ("a\x1b[31mb", "x" * 129):
         with pytest.raises(Invalid):
             store.write(partial(keys.create, employer_id=employer.id, label=label))
@@ -50,14 +47,14 @@ def test_a_label_has_no_control_characters_and_an_end(store: Store, employer: Em
         store.write(lambda tx: keys.create(tx, employer.id + 1))
 
 
-def test_a_key_whose_label_is_older_than_the_rule_can_be_rotated(store: Store, employer: Employer) -> None:
+def test_a_key_whose_label_is_older_than_the_rule_can_be_rotated(store, employer):
     old, _ = store.write(lambda tx: keys.create(tx, employer.id, "a"))
     store.write(lambda tx: tx.execute(f"UPDATE api_key SET label = '{'x' * 150}' WHERE id = {old.id}"))
     new, _ = store.write(lambda tx: keys.rotate(tx, old.id, timedelta(hours=1)))
     assert new.label == "x" * 150
 
 
-def test_a_key_is_shown_once_and_only_its_hash_is_kept(store: Store, employer: Employer, path: Path) -> None:
+def test_a_key_is_shown_once_and_only_its_hash_is_kept(store, employer, path):
     info, plain = store.write(lambda tx: keys.create(tx, employer.id, "laptop", None))
     assert plain.startswith("syncd_")
     assert len(plain) == 49
@@ -68,9 +65,7 @@ def test_a_key_is_shown_once_and_only_its_hash_is_kept(store: Store, employer: E
     assert plain.removeprefix("syncd_") not in str(rows_in(path, "SELECT * FROM api_key"))
 
 
-def test_uses_are_noted_in_batches_and_never_move_back(
-    store: Store, employer: Employer, clock: Clock
-) -> None:
+def test_uses_are_noted_in_batches_and_never_move_back(store, employer, clock):
     one, _ = store.write(lambda tx: keys.create(tx, employer.id))
     two, _ = store.write(lambda tx: keys.create(tx, employer.id))
     now = clock()
@@ -89,8 +84,8 @@ def live(store: Store, plain: str) -> bool:
 
 
 def test_the_successor_lasts_as_long_as_its_predecessor_did_or_until_the_date_that_is_given(
-    store: Store, employer: Employer, clock: Clock
-) -> None:
+    store, employer, clock
+):
     old, _ = store.write(lambda tx: keys.create(tx, employer.id, "", clock() + 90 * DAY))
     clock.forward(days=80)
     heir, _ = store.write(lambda tx: keys.rotate(tx, old.id, DAY))
@@ -101,7 +96,7 @@ def test_the_successor_lasts_as_long_as_its_predecessor_did_or_until_the_date_th
     assert store.read(lambda tx: keys.get(tx, dated.id)).expires_at == clock() + 7 * DAY
 
 
-def test_a_dead_key_has_no_successor(store: Store, employer: Employer, clock: Clock) -> None:
+def test_a_dead_key_has_no_successor(store, employer, clock):
     revoked, _ = store.write(lambda tx: keys.create(tx, employer.id))
     store.write(lambda tx: keys.revoke(tx, revoked.id))
     expired, _ = store.write(lambda tx: keys.create(tx, employer.id, "", clock() + DAY))
@@ -114,7 +109,7 @@ def test_a_dead_key_has_no_successor(store: Store, employer: Employer, clock: Cl
     assert len(store.read(keys.all)) == 2
 
 
-def test_a_key_whose_successor_has_ended_is_rotated_again(store: Store, employer: Employer) -> None:
+def test_a_key_whose_successor_has_ended_is_rotated_again(store, employer):
     old, _ = store.write(lambda tx: keys.create(tx, employer.id, "board"))
     lost, _ = store.write(lambda tx: keys.rotate(tx, old.id, DAY))
     store.write(lambda tx: keys.revoke(tx, lost.id))
@@ -122,7 +117,7 @@ def test_a_key_whose_successor_has_ended_is_rotated_again(store: Store, employer
     assert (heir.id, store.read(lambda tx: keys.get(tx, old.id)).successor_id) == (3, 3)
 
 
-def test_a_reply_is_kept_for_its_key_and_time(store: Store, employer: Employer, clock: Clock) -> None:
+def test_a_reply_is_kept_for_its_key_and_time(store, employer, clock):
     key, _ = store.write(lambda tx: keys.create(tx, employer.id))
     reply = replies.Reply(b"d" * 32, 201, {"Location": "/jobs/1"}, b'{"id":1}')
     since = clock() - timedelta(hours=24)

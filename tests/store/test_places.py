@@ -8,7 +8,6 @@ from syncd import shipped_data
 from syncd.domain import Actor, ActorKind, Create, Employer, JobInput, Location, Place, place_key
 from syncd.domain.places import parse_place
 from syncd.store import Store, Tx, employers, jobs, places
-from tests.store.board import Board, OpenStore
 
 FOUND = [
     ("Montréal, QC", "Montréal, QC"),
@@ -58,9 +57,7 @@ def find(store: Store, employer: Employer, text: str) -> Location:
 
 
 @pytest.mark.parametrize(("text", "description"), FOUND)
-def test_a_shipped_place_is_found_however_it_is_written(
-    store: Store, employer: Employer, text: str, description: str
-) -> None:
+def test_a_shipped_place_is_found_however_it_is_written(store, employer, text, description):
     for _ in range(2):  # from the table, then from memory
         found = find(store, employer, text)
         assert (found.description, found.type) == (description, "city")
@@ -68,14 +65,12 @@ def test_a_shipped_place_is_found_however_it_is_written(
 
 
 @pytest.mark.parametrize("text", ["Montréal, AB", "Nowhereville, ON", "Saint-Jean", "Toront, ON"])
-def test_a_place_that_the_catalogue_lacks_has_no_id_yet(store: Store, employer: Employer, text: str) -> None:
+def test_a_place_that_the_catalogue_lacks_has_no_id_yet(store, employer, text):
     found = find(store, employer, text)
     assert (found.id, found.description) == (0, text)
 
 
-def test_every_shipped_place_is_found_by_its_own_description_and_is_valid_input(
-    store: Store, employer: Employer
-) -> None:
+def test_every_shipped_place_is_found_by_its_own_description_and_is_valid_input(store, employer):
     def all_of_them(tx: Tx) -> list[tuple[tuple[int, str, str], Location]]:
         rows = tx.execute("SELECT id, name, province FROM place").fetchall()
         return [(row, places.find(tx, employer.id, place_of(f"{row[1]}, {row[2]}"))) for row in rows]
@@ -95,17 +90,15 @@ def located(store: Store, employer: Employer, *texts: str) -> list[str]:
     return [place.description for place in cast(Any, found.fields["locations"])]
 
 
-def test_the_same_place_twice_counts_once(store: Store, employer: Employer) -> None:
+def test_the_same_place_twice_counts_once(store, employer):
     assert located(store, employer, "Montreal", "Toronto", "MONTRÉAL, QC") == ["Montréal, QC", "Toronto, ON"]
     assert located(store, employer, "Foo Bar, ON", "foo-bar, on", "Foo Bar") == ["Foo Bar, ON", "Foo Bar"]
 
 
-def test_an_added_place_keeps_its_id_and_is_its_employers(
-    board: Board, store: Store, employer: Employer
-) -> None:
+def test_an_added_place_keeps_its_id_and_is_its_employers(board, store, employer):
     other = store.write(lambda tx: employers.add(tx, "Other"))
 
-    def job_at(text: str, who: Employer) -> Location:
+    def job_at(text: str, who: Employer):
         place = find(store, who, text)
         return board.create(employer_id=who.id, locations=(place,)).locations[0]
 
@@ -125,13 +118,13 @@ def test_an_added_place_keeps_its_id_and_is_its_employers(
     assert store.read(lambda tx: places.get(tx, employer.id, first.id)) == first
 
 
-def test_two_jobs_of_one_batch_share_a_new_place(store: Store, employer: Employer, board: Board) -> None:
+def test_two_jobs_of_one_batch_share_a_new_place(store, employer, board):
     new = find(store, employer, "Petit-Lac, QC")
     jobs = board.apply(*(Create(board.job(locations=(new,))) for _ in range(3)))
     assert {job.locations[0].id for job in jobs} == {places.FIRST_ADDED}
 
 
-def test_a_write_that_fails_adds_no_place(store: Store, employer: Employer, board: Board) -> None:
+def test_a_write_that_fails_adds_no_place(store, employer, board):
     new = find(store, employer, "Petit-Lac, QC")
 
     def fn(tx: Tx) -> None:
@@ -143,9 +136,7 @@ def test_a_write_that_fails_adds_no_place(store: Store, employer: Employer, boar
     assert find(store, employer, "Petit-Lac, QC").id == 0
 
 
-def test_new_place_data_changes_names_and_removes_nothing(
-    open_store: OpenStore, employer: Employer, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_place_data_changes_names_and_removes_nothing(open_store, employer, store, monkeypatch):
     content = "6077243\tMontréal-Neuf\tQC\t9\n7\tNew Place\tON\t5\n".encode()
     monkeypatch.setattr(shipped_data, "place_file", lambda: content)
     later = open_store()

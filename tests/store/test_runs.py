@@ -1,6 +1,5 @@
 """The run log, also after a crash; results, and the newest runs of feeds."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 
 from syncd.domain import (
-    Employer,
     FeedWarning,
     HoldScope,
     RejectedRow,
@@ -21,28 +19,24 @@ from syncd.domain import (
     UnknownValues,
 )
 from syncd.errors import NotFound, Problem
-from syncd.store import Store, employers, feeds, run_results, runs
-from tests.clock import Clock
-
-Begin = Callable[..., Run]
-End = Callable[..., Run]
+from syncd.store import employers, feeds, run_results, runs
 
 
 @pytest.fixture
-def feed(store: Store, employer: Employer) -> int:
+def feed(store, employer):
     return store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id))
 
 
 @pytest.fixture
-def begin(store: Store, employer: Employer, feed: int) -> Begin:
-    def fn(file: str = "jobs.xml", claimed: str = "0a-jobs.xml", **options: Any) -> Run:
+def begin(store, employer, feed):
+    def fn(file: str = "jobs.xml", claimed: str = "0a-jobs.xml", **options: Any):
         return store.write(lambda tx: runs.begin(tx, feed, employer.id, file, 123, claimed, **options))
 
     return fn
 
 
 @pytest.fixture
-def end(store: Store, clock: Clock) -> End:
+def end(store, clock):
     def fn(run: Run, state: RunState, **fields: Any) -> Run:
         run = replace(run, state=state, ended_at=clock(), **fields)
         store.write(lambda tx: runs.save(tx, run))
@@ -51,7 +45,7 @@ def end(store: Store, clock: Clock) -> End:
     return fn
 
 
-def test_a_run_begins_claimed(begin: Begin, clock: Clock, employer: Employer) -> None:
+def test_a_run_begins_claimed(begin, clock, employer):
     run = begin()
     assert run == Run(
         id=1,
@@ -67,7 +61,7 @@ def test_a_run_begins_claimed(begin: Begin, clock: Clock, employer: Employer) ->
     assert begin(kind=RunKind.REVERT).kind is RunKind.REVERT
 
 
-def test_what_is_saved_comes_back(begin: Begin, store: Store, clock: Clock) -> None:
+def test_what_is_saved_comes_back(begin, store, clock):
     run = begin()
     run = replace(
         run,
@@ -85,7 +79,7 @@ def test_what_is_saved_comes_back(begin: Begin, store: Store, clock: Clock) -> N
     assert store.read(lambda tx: runs.get(tx, run.id)) == run
 
 
-def test_a_run_that_is_not_there_is_not_found(begin: Begin, store: Store) -> None:
+def test_a_run_that_is_not_there_is_not_found(begin, store):
     run = begin()
     run = replace(run, id=99)
     for call in (lambda tx: runs.get(tx, 99), lambda tx: runs.save(tx, run), lambda tx: runs.resume(tx, 99)):
@@ -93,7 +87,7 @@ def test_a_run_that_is_not_there_is_not_found(begin: Begin, store: Store) -> Non
             store.write(call)
 
 
-def test_runs_are_listed_newest_first(begin: Begin, store: Store, employer: Employer) -> None:
+def test_runs_are_listed_newest_first(begin, store, employer):
     for _ in range(3):
         begin()
     other = store.write(lambda tx: feeds.feed_id(tx, "other", employer.id))
@@ -103,9 +97,7 @@ def test_runs_are_listed_newest_first(begin: Begin, store: Store, employer: Empl
     assert store.read(lambda tx: runs.newest(tx, "nobody")) == []
 
 
-def test_the_last_run_in_a_state_and_the_unfinished_ones(
-    begin: Begin, end: End, feed: int, store: Store
-) -> None:
+def test_the_last_run_in_a_state_and_the_unfinished_ones(begin, end, feed, store):
     one, two, three, four = begin(), begin(), begin(), begin()
     end(one, RunState.SUCCEEDED)
     end(two, RunState.FAILED)
@@ -119,7 +111,7 @@ def test_the_last_run_in_a_state_and_the_unfinished_ones(
     assert [run.id for run in store.read(runs.unfinished)] == [three.id, four.id]
 
 
-def test_a_run_is_found_by_its_claimed_file(begin: Begin, feed: int, store: Store) -> None:
+def test_a_run_is_found_by_its_claimed_file(begin, feed, store):
     run = begin(claimed="ff-jobs.xml")
     assert store.read(lambda tx: runs.by_claimed(tx, feed, "ff-jobs.xml")) == run
     assert store.read(lambda tx: runs.by_claimed(tx, feed, "00-jobs.xml")) is None
@@ -149,15 +141,15 @@ STEPS_BACK = [
 
 @pytest.mark.parametrize(("files", "sha256", "older"), STEPS_BACK)
 def test_a_step_back_in_time_is_seen(  # noqa: PLR0917
-    begin: Begin, end: End, feed: int, store: Store, files: list[Any], sha256: str, older: bool
-) -> None:
+    begin, end, feed, store, files, sha256, older
+):
     for content, state, holds in files:
         end(begin(), state, sha256=content, holds=holds, counts=RunCounts(created=int(content != "no row")))
     begin()
     assert store.read(lambda tx: runs.applied_before(tx, feed, sha256)) is older
 
 
-def test_attempts_that_die_at_the_same_place_are_counted(begin: Begin, store: Store) -> None:
+def test_attempts_that_die_at_the_same_place_are_counted(begin, store):
     run = begin()
 
     def dies_at(place: str | None) -> tuple[int, int]:
@@ -177,7 +169,7 @@ def test_attempts_that_die_at_the_same_place_are_counted(begin: Begin, store: St
     assert [dies_at(None) for _ in range(3)] == [(7, 1), (8, 2), (9, 3)]
 
 
-def test_a_stop_on_request_is_no_death(begin: Begin, store: Store) -> None:
+def test_a_stop_on_request_is_no_death(begin, store):
     run = begin()
     for _ in range(5):
         store.write(lambda tx: runs.set_checkpoint(tx, run.id, "read 5"))
@@ -186,7 +178,7 @@ def test_a_stop_on_request_is_no_death(begin: Begin, store: Store) -> None:
     assert store.read(lambda tx: runs.get(tx, run.id)).attempt == 6
 
 
-def test_rejected_rows_and_warnings_come_back_in_order(begin: Begin, store: Store) -> None:
+def test_rejected_rows_and_warnings_come_back_in_order(begin, store):
     run = begin()
     rows = [
         RejectedRow(
@@ -213,7 +205,7 @@ def test_rejected_rows_and_warnings_come_back_in_order(begin: Begin, store: Stor
 @pytest.mark.parametrize(
     "value", [2**70, Decimal("1.50"), {"a": [1]}, "\udcff", b"\xff", float("nan"), object()]
 )
-def test_no_value_of_a_feed_breaks_the_log(begin: Begin, store: Store, value: object) -> None:
+def test_no_value_of_a_feed_breaks_the_log(begin, store, value):
     run = begin(file="\udce9.xml", claimed="\udce9")
     row = RejectedRow(1, 1, "\ud800", (Problem("/\ud800", "wrong_type", "\ud800", value),))
     store.write(lambda tx: run_results.add_rejected(tx, run.id, [row]))
@@ -222,7 +214,7 @@ def test_no_value_of_a_feed_breaks_the_log(begin: Begin, store: Store, value: ob
     assert found.errors[0].code == "wrong_type"
 
 
-def test_old_runs_go_but_not_what_is_still_needed(begin: Begin, end: End, store: Store, clock: Clock) -> None:
+def test_old_runs_go_but_not_what_is_still_needed(begin, end, store, clock):
     old = end(begin(), RunState.SUCCEEDED)
     store.write(lambda tx: run_results.add_warnings(tx, old.id, [FeedWarning("x", "y")]))
     newest_applied = end(begin(), RunState.PARTIAL, counts=RunCounts(read=2, updated=1, rejected=1))
@@ -237,7 +229,7 @@ def test_old_runs_go_but_not_what_is_still_needed(begin: Begin, end: End, store:
     assert store.read(lambda tx: list(run_results.warnings(tx, old.id))) == []
 
 
-def test_a_run_of_which_no_row_went_in_is_not_the_last_success(store: Store, begin: Begin, end: End) -> None:
+def test_a_run_of_which_no_row_went_in_is_not_the_last_success(store, begin, end):
     assert store.read(lambda tx: runs.last_success(tx, "acme")) is None
     taken = end(begin(), RunState.PARTIAL, counts=RunCounts(read=9, created=1, rejected=8))
     end(begin(), RunState.PARTIAL, counts=RunCounts(read=9, rejected=9))
@@ -252,9 +244,7 @@ def test_a_run_of_which_no_row_went_in_is_not_the_last_success(store: Store, beg
 
 
 @pytest.mark.parametrize("later", [0, 1, 9])
-def test_the_last_runs_of_feeds_are_those_that_each_feed_has_by_itself(
-    store: Store, begin: Begin, end: End, later: int
-) -> None:
+def test_the_last_runs_of_feeds_are_those_that_each_feed_has_by_itself(store, begin, end, later):
     """However many runs came after the one that took a file."""
     end(begin(), RunState.SUCCEEDED)
     failed = [end(begin(), RunState.FAILED) for _ in range(later)]
@@ -268,9 +258,7 @@ def test_the_last_runs_of_feeds_are_those_that_each_feed_has_by_itself(
     assert store.read(lambda tx: runs.last_runs(tx, [])) == {}
 
 
-def test_the_newest_runs_of_feeds_are_shown_also_of_one_that_moved_to_another_employer(
-    store: Store, begin: Begin, end: End
-) -> None:
+def test_the_newest_runs_of_feeds_are_shown_also_of_one_that_moved_to_another_employer(store, begin, end):
     first = end(begin(), RunState.FAILED)
     second = end(begin(), RunState.SUCCEEDED)
     other = store.write(lambda tx: employers.add(tx, "Other"))

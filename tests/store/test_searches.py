@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from syncd.domain import ArchivedBy, Employer, Job, Status
-from syncd.store import Store, Tx, employers, jobs
+from syncd.store import Tx, employers, jobs
 from syncd.store.postgres import search as postgres_search
 from syncd.store.sqlite import search_index as sqlite_search
 from tests.amounts import examples
-from tests.store.board import START, Board, OpenStore, ask, plainly
+from tests.store.board import START, Board, ask, plainly
 from tests.stores import POSTGRES
 
 PAGE = 3
@@ -45,7 +45,7 @@ NUMBERS = count()
 
 
 @pytest.fixture(params=product((0, 2, 500), (0, 1_000)), ids=str)
-def _ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def _ways(request, monkeypatch):
     """How many jobs are sorted, and the part of the jobs that the index may lack: 0 looks at each job where it lacks one."""
     most, lacking = request.param
     monkeypatch.setattr(sqlite_search, "MAX_SORTED", most)
@@ -85,9 +85,7 @@ def do(board: Board, model: list[Job], step: tuple[Any, ...], employer: Employer
     deadline=None, max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(steps=STEPS, terms=TERMS, filters=st.lists(st.none() | STATUSES, min_size=3, max_size=3))
-def test_every_search_finds_the_jobs_that_a_plain_look_finds(
-    board: Board, store: Store, steps: list[Any], terms: list[Any], filters: list[Any]
-) -> None:
+def test_every_search_finds_the_jobs_that_a_plain_look_finds(board, store, steps, terms, filters):
     employer = store.write(lambda tx: employers.add(tx, f"Employer {next(NUMBERS)}"))
     model: list[Job] = []
     for step in steps:
@@ -109,9 +107,7 @@ def test_every_search_finds_the_jobs_that_a_plain_look_finds(
 
 @pytest.mark.usefixtures("_ways")
 @pytest.mark.parametrize("q", ["ba", "baker"])
-def test_the_pages_of_a_search_are_all_of_it_once(
-    board: Board, store: Store, employer: Employer, q: str
-) -> None:
+def test_the_pages_of_a_search_are_all_of_it_once(board, store, employer, q):
     made = [
         board.create(title="Baker" if number % 2 else "Miller", published_at=START + timedelta(hours=number))
         for number in range(40)
@@ -127,9 +123,7 @@ def test_the_pages_of_a_search_are_all_of_it_once(
 
 
 @pytest.mark.usefixtures("_ways")
-def test_jobs_that_are_all_at_the_end_of_the_list_are_found(
-    board: Board, store: Store, employer: Employer
-) -> None:
+def test_jobs_that_are_all_at_the_end_of_the_list_are_found(board, store, employer):
     made = [
         board.create(title="Old" if number < 8 else "Recent", published_at=START + timedelta(hours=number))
         for number in range(60)
@@ -141,9 +135,7 @@ def test_jobs_that_are_all_at_the_end_of_the_list_are_found(
     assert ask(store, employer, "ol") == (8, old[:PAGE])
 
 
-def test_a_search_sees_one_moment_and_the_next_one_what_was_written(
-    board: Board, store: Store, employer: Employer, open_store: OpenStore
-) -> None:
+def test_a_search_sees_one_moment_and_the_next_one_what_was_written(board, store, employer, open_store):
     """The job is renamed by another process, between the two searches of one transaction."""
     baker = board.create(title="Baker")
     other = Board(open_store(), employer)

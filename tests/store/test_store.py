@@ -36,7 +36,7 @@ def script() -> ScriptDirectory:
     return ScriptDirectory.from_config(config)
 
 
-def test_the_program_knows_its_newest_migration() -> None:
+def test_the_program_knows_its_newest_migration():
     assert script().get_heads() == [schema.HEAD]
 
 
@@ -47,14 +47,14 @@ def belongs(thing: Any, name: str | None, kind: str, _reflected: bool, _other: o
     return name != search.INDEX and thing.info.get("only", dialect) == dialect
 
 
-def test_migrations_and_tables_agree(path: Path) -> None:
+def test_migrations_and_tables_agree(path):
     with database_at(store_url(path)).migration() as connection:
         ours = partial(belongs, dialect=connection.dialect.name)
         context = MigrationContext.configure(connection, opts={"include_object": ours})
         assert compare_metadata(context, metadata) == []
 
 
-def test_opening_a_current_store_does_not_load_alembic(path: Path) -> None:
+def test_opening_a_current_store_does_not_load_alembic(path):
     program = (
         "import sys; from zoneinfo import ZoneInfo; from syncd.store import Store;"
         f"Store.open({store_url(path)!r}, timezone=ZoneInfo('UTC')).close(); sys.exit('alembic' in sys.modules)"
@@ -62,7 +62,7 @@ def test_opening_a_current_store_does_not_load_alembic(path: Path) -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-def test_a_store_of_a_newer_program_is_refused_and_left_alone(path: Path) -> None:
+def test_a_store_of_a_newer_program_is_refused_and_left_alone(path):
     change(path, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(StoreTooNew, match="9999"):
         opened(path)
@@ -72,7 +72,7 @@ def test_a_store_of_a_newer_program_is_refused_and_left_alone(path: Path) -> Non
 @pytest.mark.parametrize(
     "url", ["sqlite://", "sqlite:///:memory:", "mysql://localhost/syncd", "nonsense", "/var/lib/syncd.db"]
 )
-def test_an_address_that_is_no_file_is_refused(url: str) -> None:
+def test_an_address_that_is_no_file_is_refused(url):
     with pytest.raises(StoreError):
         Store.open(url, timezone=TORONTO)
 
@@ -103,7 +103,7 @@ threading.Event().wait()
 """
 
 
-def test_a_kill_loses_nothing_that_was_acknowledged(path: Path) -> None:
+def test_a_kill_loses_nothing_that_was_acknowledged(path):
     command = [sys.executable, "-c", _ACKNOWLEDGING, store_url(path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

@@ -79,7 +79,7 @@ def together(store: Store, *fns: Callable[[Tx], object]) -> list[object]:
     return [future.exception() or future.result() for future in futures]
 
 
-def test_writes_that_wait_are_committed_together(store: Store, path: Path) -> None:
+def test_writes_that_wait_are_committed_together(store, path):
     def look(tx: Tx) -> dict[str, dict[str, str]]:
         mine = dict(tx.execute("SELECT name, value FROM setting WHERE name LIKE 't-%'").fetchall())
         return {"inside": mine, "outside": seen(path)}
@@ -90,8 +90,8 @@ def test_writes_that_wait_are_committed_together(store: Store, path: Path) -> No
     assert seen(path) == {"t-1": "x", "t-2": "x"}
 
 
-async def test_writes_of_one_turn_of_a_loop_are_committed_together(store: Store, path: Path) -> None:
-    async def ask(name: str) -> dict[str, str]:
+async def test_writes_of_one_turn_of_a_loop_are_committed_together(store, path):
+    async def ask(name: str):
         time.sleep(0.002)
         return await store.write_async(lambda tx: (put(name)(tx), seen(path))[1])
 
@@ -102,7 +102,7 @@ async def test_writes_of_one_turn_of_a_loop_are_committed_together(store: Store,
     assert len(seen(path)) == 40
 
 
-def test_one_that_raises_before_writing_costs_the_others_nothing(store: Store, path: Path) -> None:
+def test_one_that_raises_before_writing_costs_the_others_nothing(store, path):
     runs = []
 
     def counted(tx: Tx) -> None:
@@ -119,7 +119,7 @@ def test_one_that_raises_before_writing_costs_the_others_nothing(store: Store, p
     assert len(runs) == 1  # nothing had to be run again
 
 
-def test_one_that_raises_after_writing_loses_only_its_own_effects(store: Store, path: Path) -> None:
+def test_one_that_raises_after_writing_loses_only_its_own_effects(store, path):
     def broken(tx: Tx) -> None:
         put("t-broken")(tx)
         put("t-1")(tx)
@@ -141,13 +141,13 @@ def creating(employer: Employer, *references: str) -> Callable[[Tx], int]:
     return fn
 
 
-def test_a_function_sees_the_history_of_what_it_wrote(store: Store, employer: Employer) -> None:
+def test_a_function_sees_the_history_of_what_it_wrote(store, employer):
     assert together(store, creating(employer, "a", "b"), creating(employer, "c")) == [2, 1]
 
 
 def test_what_the_end_of_a_transaction_writes_and_cannot_is_lost_to_its_own_function_only(
-    store: Store, path: Path, employer: Employer
-) -> None:
+    store, path, employer
+):
     def quiet(reference: str) -> Callable[[Tx], object]:
         made = Create(a_job(employer.id, reference_id=reference))
         return lambda tx: jobs.apply(tx, [made], ACTOR)[0].reference_id
@@ -164,7 +164,7 @@ def test_what_the_end_of_a_transaction_writes_and_cannot_is_lost_to_its_own_func
     assert rows_in(path, "SELECT sum(n) FROM job_total") == [(2,)]
 
 
-def test_a_statement_that_fails_half_way_leaves_nothing(store: Store, path: Path) -> None:
+def test_a_statement_that_fails_half_way_leaves_nothing(store, path):
     def clash(tx: Tx) -> None:
         tx.many(sql.inserting(FactRow), [("t-new", "1"), ("t-1", "2")])
 
@@ -174,14 +174,14 @@ def test_a_statement_that_fails_half_way_leaves_nothing(store: Store, path: Path
     assert seen(path) == {"t-1": "x", "t-2": "x"}
 
 
-def test_a_function_that_ends_the_transaction_harms_nobody_else(store: Store, path: Path) -> None:
+def test_a_function_that_ends_the_transaction_harms_nobody_else(store, path):
     first, error, last = together(store, put("t-1"), lambda tx: tx.execute("ROLLBACK"), put("t-2"))
     assert (first, last) == ("t-1", "t-2")
     assert isinstance(error, StoreBusy)
     assert seen(path) == {"t-1": "x", "t-2": "x"}
 
 
-def test_many_threads_write_and_every_write_counts_once(store: Store, path: Path) -> None:
+def test_many_threads_write_and_every_write_counts_once(store, path):
     def fn(number: int) -> None:
         if number % 7 == 0:
             with pytest.raises(ZeroDivisionError):
@@ -195,9 +195,7 @@ def test_many_threads_write_and_every_write_counts_once(store: Store, path: Path
 
 
 @pytest.mark.parametrize("door", ["read", "look_up"])
-def test_reads_go_on_while_a_write_is_under_way_and_see_it_once_it_is_acknowledged(
-    store: Store, door: str
-) -> None:
+def test_reads_go_on_while_a_write_is_under_way_and_see_it_once_it_is_acknowledged(store, door):
     ask = getattr(store, door)
     written, looked = threading.Event(), threading.Event()
 
@@ -215,7 +213,7 @@ def test_reads_go_on_while_a_write_is_under_way_and_see_it_once_it_is_acknowledg
     assert [e.name for e in ask(employers.all)] == ["Slow"]
 
 
-def test_a_look_up_leaves_no_transaction_open(store: Store, path: Path) -> None:
+def test_a_look_up_leaves_no_transaction_open(store, path):
     """Else the next one on its connection would see an old moment, and the log could not be folded in."""
     for count in range(3):
         for _ in range(2):
@@ -225,7 +223,7 @@ def test_a_look_up_leaves_no_transaction_open(store: Store, path: Path) -> None:
 
 
 @pytest.mark.parametrize("door", ["read", "look_up"])
-def test_an_error_of_the_driver_leaves_as_one_of_the_store(store: Store, door: str) -> None:
+def test_an_error_of_the_driver_leaves_as_one_of_the_store(store, door):
     def locked(_tx: Tx) -> None:
         raise locked_error()
 
@@ -234,7 +232,7 @@ def test_an_error_of_the_driver_leaves_as_one_of_the_store(store: Store, door: s
     assert store.read(employers.all) == []
 
 
-def test_a_read_sees_one_moment(store: Store) -> None:
+def test_a_read_sees_one_moment(store):
     def fn(tx: Tx) -> tuple[int, int]:
         before = len(employers.all(tx))
         store.write(lambda other: employers.add(other, "Meanwhile"))
@@ -244,13 +242,13 @@ def test_a_read_sees_one_moment(store: Store) -> None:
     assert len(store.read(employers.all)) == 1
 
 
-def test_a_write_that_would_wait_for_another_write_is_an_error(store: Store) -> None:
+def test_a_write_that_would_wait_for_another_write_is_an_error(store):
     with pytest.raises(RuntimeError, match="cannot wait for another"):
         store.write(lambda tx: store.write(put("t-1")))
     assert store.write(put("t-2")) == "t-2"
 
 
-async def test_a_caller_that_gives_up_does_not_stop_its_write_or_the_writer(store: Store) -> None:
+async def test_a_caller_that_gives_up_does_not_stop_its_write_or_the_writer(store):
     gate = Gate(store)
     task = asyncio.create_task(store.write_async(lambda tx: employers.add(tx, "Gone")))
     await asyncio.sleep(0)
@@ -280,7 +278,7 @@ async def first_and(store: Store, second: Callable[[], object]) -> "asyncio.Task
     return task
 
 
-async def test_a_waiting_caller_gets_its_result_before_a_thread_writes_for_long(store: Store) -> None:
+async def test_a_waiting_caller_gets_its_result_before_a_thread_writes_for_long(store):
     end = threading.Event()
     task = await first_and(store, lambda: store.begin_write(lambda _tx: end.wait(10)))
     assert await asyncio.wait_for(task, 5) == "t-1"
@@ -288,8 +286,8 @@ async def test_a_waiting_caller_gets_its_result_before_a_thread_writes_for_long(
 
 
 async def test_a_waiting_caller_gets_its_result_while_the_disk_is_flushed_for_the_next_of_its_loop(
-    store: Store, path: Path
-) -> None:
+    store, path
+):
     first: list[asyncio.Task[str]] = []
     later: list[asyncio.Task[str]] = []
     early: list[bool] = []
@@ -307,9 +305,7 @@ async def test_a_waiting_caller_gets_its_result_while_the_disk_is_flushed_for_th
 
 
 @pytest.mark.parametrize("writes", [False, True])
-async def test_a_waiting_caller_gets_its_result_although_the_next_write_of_its_loop_fails(
-    store: Store, writes: bool
-) -> None:
+async def test_a_waiting_caller_gets_its_result_although_the_next_write_of_its_loop_fails(store, writes):
     later: list[asyncio.Task[str]] = []
 
     def fails(tx: Tx) -> str:
@@ -350,15 +346,13 @@ async def requests_and_task(
     await asyncio.gather(*asked)
 
 
-async def test_a_request_is_on_disk_before_a_task_of_another_thread_begins(store: Store, path: Path) -> None:
+async def test_a_request_is_on_disk_before_a_task_of_another_thread_begins(store, path):
     looks: list[dict[str, str]] = []
     await requests_and_task(store, put("t-1"), task=lambda _tx: looks.append(seen(path)))
     assert looks == [{"t-1": "x"}]
 
 
-async def test_a_task_lets_one_batch_of_requests_pass_and_goes_with_the_next(
-    store: Store, path: Path
-) -> None:
+async def test_a_task_lets_one_batch_of_requests_pass_and_goes_with_the_next(store, path):
     looks: list[dict[str, str]] = []
 
     def task(tx: Tx) -> None:
@@ -372,9 +366,7 @@ async def test_a_task_lets_one_batch_of_requests_pass_and_goes_with_the_next(
 
 
 @pytest.mark.parametrize("fails", [False, True])
-async def test_a_request_that_comes_while_a_task_runs_is_committed_with_it(
-    store: Store, path: Path, fails: bool
-) -> None:
+async def test_a_request_that_comes_while_a_task_runs_is_committed_with_it(store, path, fails):
     loop = asyncio.get_running_loop()
     asked: list[asyncio.Task[dict[str, str]]] = []
 
@@ -400,7 +392,7 @@ async def test_a_request_that_comes_while_a_task_runs_is_committed_with_it(
     assert seen(path) == {"t-1": "x"} if fails else {"t-1": "x", "t-2": "x"}
 
 
-async def test_more_than_the_queue_takes_is_refused(open_store: Callable[..., Store]) -> None:
+async def test_more_than_the_queue_takes_is_refused(open_store):
     store = open_store(queue_limit=2)
     gate = Gate(store)
     waiting = [asyncio.create_task(store.write_async(put(f"t-{n}"))) for n in range(2)]
@@ -411,7 +403,7 @@ async def test_more_than_the_queue_takes_is_refused(open_store: Callable[..., St
     assert await asyncio.gather(*waiting) == ["t-0", "t-1"]
 
 
-def test_closing_finishes_what_waits_and_refuses_what_comes(store: Store, path: Path) -> None:
+def test_closing_finishes_what_waits_and_refuses_what_comes(store, path):
     gate, pool = Gate(store), ThreadPoolExecutor(3)
     futures = [pool.submit(store.write, put(f"t-{n}")) for n in range(3)]
     queued(store, 3)
@@ -428,7 +420,7 @@ def test_closing_finishes_what_waits_and_refuses_what_comes(store: Store, path: 
     store.close()
 
 
-def test_rows_that_are_not_read_to_the_end_do_not_keep_their_moment(store: Store) -> None:
+def test_rows_that_are_not_read_to_the_end_do_not_keep_their_moment(store):
     """Else all later reads on the same connection would see the store of that moment, for as long as somebody has the rows."""
     for name in ("Acme", "Zenith"):
         store.write(partial(employers.add, name=name))
@@ -441,7 +433,7 @@ def test_rows_that_are_not_read_to_the_end_do_not_keep_their_moment(store: Store
 
 
 @pytest.mark.parametrize("door", ["read", "look_up"])
-def test_a_read_cannot_write(store: Store, door: str) -> None:
+def test_a_read_cannot_write(store, door):
     for write in (
         partial(employers.add, name="Acme"),
         lambda tx: keys.touch(tx, {1: tx.now.instant, 2: tx.now.instant}),

@@ -39,7 +39,7 @@ def copied(source: Path, folder: Path) -> bytes:
     return (folder / "copy").read_bytes()
 
 
-def test_a_copy_is_equal_and_does_not_change_with_the_source(tmp_path: Path) -> None:
+def test_a_copy_is_equal_and_does_not_change_with_the_source(tmp_path):
     source, content = tmp_path / "source", os.urandom(1000) * 40_000
     source.write_bytes(content)
     assert copied(source, tmp_path) == content
@@ -49,7 +49,7 @@ def test_a_copy_is_equal_and_does_not_change_with_the_source(tmp_path: Path) -> 
     assert (tmp_path / "copy").stat().st_nlink == 1
 
 
-def test_the_kernel_copies_where_it_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kernel_copies_where_it_can(tmp_path, monkeypatch):
     by_this_process: list[bytes] = []
     monkeypatch.setattr(
         files.shutil, "copyfileobj", lambda source, copy: by_this_process.append(source.read())
@@ -60,11 +60,11 @@ def test_the_kernel_copies_where_it_can(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("source", ["/proc/version", "/proc/self/cmdline"])
-def test_a_file_that_the_kernel_cannot_copy_is_read_and_written(tmp_path: Path, source: str) -> None:
+def test_a_file_that_the_kernel_cannot_copy_is_read_and_written(tmp_path, source):
     assert copied(Path(source), tmp_path) == Path(source).read_bytes() != b""
 
 
-def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_file_that_exists_is_not_overwritten(tmp_path):
     (tmp_path / "source").write_bytes(b"new")
     (tmp_path / "copy").write_bytes(b"old")
     with pytest.raises(FileExistsError):
@@ -72,13 +72,13 @@ def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "copy").read_bytes() == b"old"
 
 
-def test_a_full_disk_is_an_error_also_when_the_kernel_copies(tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_also_when_the_kernel_copies(tmp_path):
     (tmp_path / "source").write_bytes(bytes(2 * MIB))
     with largest_file(MIB), pytest.raises(OSError, match="File too large"):
         copied(tmp_path / "source", tmp_path)
 
 
-def test_a_draft_that_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:
+def test_a_draft_that_cannot_be_written_leaves_no_file(tmp_path):
     folder = os.open(tmp_path, os.O_RDONLY)
     try:
         with largest_file(1000), pytest.raises(OSError, match="too large"):

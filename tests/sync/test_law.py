@@ -12,7 +12,6 @@ import http.client
 import itertools
 import json
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
@@ -346,18 +345,18 @@ STEPS = st.one_of(
 
 
 @pytest.fixture(scope="module")
-def clock() -> Clock:
+def clock():
     """The clock of both stores."""
     return Clock()
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("law")
 
 
 @pytest.fixture(scope="module")
-def stores(folder: Path, clock: Clock) -> Iterator[list[ServedStore]]:
+def stores(folder, clock):
     """Yield the store of the importer and the store of the model. Batches are so small that a few rows are several."""
     served = [ServedStore(folder, name, clock) for name in ("importer", "model")]
     with pytest.MonkeyPatch.context() as patched:
@@ -455,9 +454,7 @@ def _row(reference: str, **fields: Any) -> dict[str, Any]:
         ("cut", "north", [], 3),
     ]
 )
-def test_a_run_has_the_result_of_a_put_for_each_row(
-    stores: list[ServedStore], clock: Clock, folder: Path, steps: list[Any]
-) -> None:
+def test_a_run_has_the_result_of_a_put_for_each_row(stores, clock, folder, steps):
     clock.now = START
     name = f"Employer {next(_examples)}"
     clients = [Client(served, name) for served in stores]

@@ -6,7 +6,6 @@ Files of four feeds, edits and deletions through the API and reverts of any earl
 another at random. What a revert has to do is worked out from pictures of all jobs after each step."""
 
 import itertools
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -180,7 +179,7 @@ STEPS = st.one_of(
 
 
 @pytest.fixture(scope="module")
-def begin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Past]]:
+def begin(tmp_path_factory):
     """Yield a function that returns a past in which nothing has happened, of an employer of its own. Batches are so small
     that a few jobs are several."""
     folder, clock, numbers = tmp_path_factory.mktemp("reverts"), Clock(), itertools.count(1)
@@ -229,9 +228,7 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_s
     name="keeping",
     rows=[Board.row("a")],
 )
-def test_a_run_and_its_revert_leave_every_job_as_before(
-    begin: Callable[[], Past], steps: list[Any], name: str, rows: list[Row]
-) -> None:
+def test_a_run_and_its_revert_leave_every_job_as_before(begin, steps, name, rows):
     past = begin()
     for step in steps:
         _carry_out(past, step)
@@ -259,9 +256,7 @@ def test_a_run_and_its_revert_leave_every_job_as_before(
     name="keeping",
     rows=[Board.row("a", title="Chef")],
 )
-def test_the_next_file_brings_the_same_back(
-    begin: Callable[[], Past], steps: list[Any], name: str, rows: list[Row]
-) -> None:
+def test_the_next_file_brings_the_same_back(begin, steps, name, rows):
     past = begin()
     for step in steps:
         _carry_out(past, step)
@@ -281,7 +276,7 @@ def test_the_next_file_brings_the_same_back(
     assert past.owners() == owners
 
 
-def test_a_revert_is_nobodys_edit_for_a_feed_that_keeps_edits_from_now_on(begin: Callable[[], Past]) -> None:
+def test_a_revert_is_nobodys_edit_for_a_feed_that_keeps_edits_from_now_on(begin):
     past = begin()
     past.deliver("plain", [Board.row("a", title="Cook")])
     run = past.deliver("plain", [Board.row("a", title="Chef")])

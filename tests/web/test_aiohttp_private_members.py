@@ -28,11 +28,11 @@ def of_others(path: Path) -> Iterator[str]:
                 yield ast.unparse(node)
 
 
-def test_the_code_uses_no_private_member_of_aiohttp() -> None:
+def test_the_code_uses_no_private_member_of_aiohttp():
     assert {p.name: names for p in (ROOT / "syncd").rglob("*.py") if (names := [*of_others(p)])} == {}
 
 
-def test_a_connection_uses_private_members_of_its_own_alone() -> None:
+def test_a_connection_uses_private_members_of_its_own_alone():
     own = {name for name in vars(Connection) if is_private(name)}
     tree = ast.parse(inspect.getsource(Connection))
     used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and is_private(node.attr)}

@@ -7,11 +7,8 @@ import time
 import zlib
 from collections.abc import Awaitable
 from itertools import pairwise
-from typing import Any
 
 import pytest
-
-from tests.api.client import ApiClient
 
 # --- bodies -------------------------------------------------------------------------------------------------
 
@@ -65,9 +62,7 @@ MALFORMED: dict[str, bytes] = {
 
 @pytest.mark.parametrize("what", MALFORMED)
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
-async def test_a_body_that_is_not_a_strict_json_object_is_malformed(
-    api: ApiClient, method: str, what: str
-) -> None:
+async def test_a_body_that_is_not_a_strict_json_object_is_malformed(api, method, what):
     answer = await api(method, "/jobs", raw=MALFORMED[what])
     assert (answer.status, answer.code) == (400, "malformed_json")
 
@@ -96,7 +91,7 @@ ACCEPTED: dict[str, tuple[bytes, list[tuple[str, str]] | None]] = {
 
 
 @pytest.mark.parametrize("what", ACCEPTED)
-async def test_an_odd_body_that_is_json_is_checked_by_the_rules(api: ApiClient, what: str) -> None:
+async def test_an_odd_body_that_is_json_is_checked_by_the_rules(api, what):
     raw, faults = ACCEPTED[what]
     job = await api.create()
     answer = await api("PUT", f"/jobs/{job['id']}", raw=raw)
@@ -119,7 +114,7 @@ FIELDS = (
 
 
 @pytest.mark.parametrize("name", FIELDS)
-async def test_no_value_of_any_field_makes_a_500(api: ApiClient, name: str) -> None:
+async def test_no_value_of_any_field_makes_a_500(api, name):
     job = await api.create(referenceId="A-1")
     for value in HOSTILE_VALUES:
         for method, path in (("POST", "/jobs"), ("PUT", f"/jobs/{job['id']}"), ("PUT", "/jobs")):
@@ -138,16 +133,14 @@ async def test_no_value_of_any_field_makes_a_500(api: ApiClient, name: str) -> N
 @pytest.mark.parametrize(
     ("method", "path"), [("POST", "/jobs"), ("PUT", "/jobs"), ("PUT", "/jobs/1"), ("DELETE", "/jobs")]
 )
-async def test_a_missing_body_is_malformed_with_any_content_type(
-    api: ApiClient, method: str, path: str
-) -> None:
+async def test_a_missing_body_is_malformed_with_any_content_type(api, method, path):
     for media_type in ("application/json", "text/plain", ""):
         answer = await api(method, path, headers={"Content-Type": media_type})
         assert (answer.status, answer.code) == (400, "malformed_json")
 
 
 @pytest.mark.parametrize(("encoding", "packed"), [("gzip", True), ("X-GZIP", True), ("identity", False)])
-async def test_a_body_may_be_compressed(api: ApiClient, encoding: str, packed: bool) -> None:
+async def test_a_body_may_be_compressed(api, encoding, packed):
     body = json.dumps(api.body(title="Packed")).encode()
     raw = gzip.compress(body) if packed else body
     answer = await api("POST", "/jobs", raw=raw, headers={"Content-Encoding": encoding})
@@ -157,9 +150,7 @@ async def test_a_body_may_be_compressed(api: ApiClient, encoding: str, packed: b
 @pytest.mark.parametrize(
     "encoding", ["deflate", "br", "zstd", "compress", "gzip, gzip", "gzip, identity", "aws-chunked", "é"]
 )
-async def test_an_unknown_encoding_is_refused_with_the_one_that_is_known(
-    api: ApiClient, encoding: str
-) -> None:
+async def test_an_unknown_encoding_is_refused_with_the_one_that_is_known(api, encoding):
     answer = await api("POST", "/jobs", raw=b"{}", headers={"Content-Encoding": encoding})
     assert (answer.status, answer.code) == (415, "unsupported_media_type")
     assert answer.headers["Accept-Encoding"] == "gzip"
@@ -173,7 +164,7 @@ GOOD = gzip.compress(b'{"title": "x"}', mtime=0)  # so that the names of tests a
     [b"{}", b"\x1f\x8b", GOOD[:-1], GOOD[:10], GOOD + b"x", GOOD + GOOD, GOOD[:12] + b"\xff" + GOOD[13:],
      zlib.compress(b"{}")],
 )  # fmt: skip
-async def test_a_broken_stream_is_malformed(api: ApiClient, raw: bytes) -> None:
+async def test_a_broken_stream_is_malformed(api, raw):
     answer = await api("POST", "/jobs", raw=raw, headers={"Content-Encoding": "gzip"})
     assert (answer.status, answer.code) == (400, "malformed_json")
 
@@ -186,7 +177,7 @@ async def test_a_broken_stream_is_malformed(api: ApiClient, raw: bytes) -> None:
         (301_000, 413, "100 times"),
     ],
 )
-async def test_a_bomb_is_given_up_at_the_ratio(serve: Any, size: int, status: int, words: str) -> None:
+async def test_a_bomb_is_given_up_at_the_ratio(serve, size, status, words):
     async with serve(max_body=300_000) as api:
         body = json.dumps(api.body(description="<p>" + "y" * size + "</p>")).encode()
         answer = await api("POST", "/jobs", raw=gzip.compress(body), headers={"Content-Encoding": "gzip"})
@@ -194,7 +185,7 @@ async def test_a_bomb_is_given_up_at_the_ratio(serve: Any, size: int, status: in
         assert status == 201 or words in answer.json["detail"]
 
 
-async def test_a_body_may_be_as_long_as_the_limit_when_it_is_expanded(serve: Any) -> None:
+async def test_a_body_may_be_as_long_as_the_limit_when_it_is_expanded(serve):
     async with serve(max_body=50_000) as api:
         body = json.dumps(api.body()).encode()
         for size, status in ((50_000, 201), (50_001, 413)):
@@ -225,14 +216,14 @@ async def longest_pause(work: Awaitable[object]) -> float:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT"])
-async def test_the_event_loop_goes_on_while_a_large_body_is_judged(api: ApiClient, method: str) -> None:
+async def test_the_event_loop_goes_on_while_a_large_body_is_judged(api, method):
     raw = costly(900_000)
     answer = await api(method, "/jobs", raw=raw)
     assert ("/description", "disallowed_html") in answer.faults
     assert min([await longest_pause(api(method, "/jobs", raw=raw)) for _ in range(3)]) < 0.5
 
 
-async def test_large_bodies_of_one_key_do_not_hold_up_those_of_another(api: ApiClient) -> None:
+async def test_large_bodies_of_one_key_do_not_hold_up_those_of_another(api):
     raw, other = costly(300_000), api.as_employer("Other")
     tasks = [asyncio.ensure_future(api("PUT", "/jobs", raw=raw)) for _ in range(12)]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

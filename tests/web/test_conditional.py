@@ -19,7 +19,7 @@ async def tagged(api: ApiClient, **fields: object) -> tuple[str, str]:
     return f"/jobs/{answer.json['id']}", answer.headers["ETag"]
 
 
-async def test_every_answer_with_a_job_has_its_tag(api: ApiClient) -> None:
+async def test_every_answer_with_a_job_has_its_tag(api):
     path, tag = await tagged(api, referenceId="R")
     assert tag.startswith('"')
     same = [
@@ -33,13 +33,13 @@ async def test_every_answer_with_a_job_has_its_tag(api: ApiClient) -> None:
     assert (await api.get(path)).headers["ETag"] == changed.headers["ETag"]
 
 
-async def test_a_tag_changes_back_with_the_job(api: ApiClient) -> None:
+async def test_a_tag_changes_back_with_the_job(api):
     path, tag = await tagged(api)
     await api.put(path, {"confidential": True})
     assert (await api.put(path, {"confidential": False})).headers["ETag"] == tag
 
 
-async def test_a_tag_stays_while_nothing_that_is_shown_changes(api: ApiClient) -> None:
+async def test_a_tag_stays_while_nothing_that_is_shown_changes(api):
     path, tag = await tagged(api)
     unseen = await api.put(path, {"applicationUrl": "https://x.example/apply"})
     assert unseen.headers["ETag"] == tag
@@ -62,7 +62,7 @@ async def test_a_tag_stays_while_nothing_that_is_shown_changes(api: ApiClient) -
         ("{gzip}", 304),
     ],
 )
-async def test_a_read_answers_304_to_a_client_that_has_it(api: ApiClient, named: str, status: int) -> None:
+async def test_a_read_answers_304_to_a_client_that_has_it(api, named, status):
     path, tag = await tagged(api)
     header = named.format(tag=tag, gzip=tag[:-1] + '-gzip"')
     for method in ("GET", "HEAD"):
@@ -85,9 +85,7 @@ async def test_a_read_answers_304_to_a_client_that_has_it(api: ApiClient, named:
     ],
 )
 @pytest.mark.parametrize("what", ["update", "put", "delete", "delete by reference"])
-async def test_if_match_lets_only_the_version_through_that_it_names(
-    api: ApiClient, named: str, allowed: bool, what: str
-) -> None:
+async def test_if_match_lets_only_the_version_through_that_it_names(api, named, allowed, what):
     path, tag = await tagged(api, referenceId="R")
     headers = {"If-Match": named.format(tag=tag, gzip=tag[:-1] + '-gzip"')}
     ask: Mapping[str, Callable[[], Awaitable[Answer]]] = {
@@ -103,7 +101,7 @@ async def test_if_match_lets_only_the_version_through_that_it_names(
         assert (await api.get(path)).headers["ETag"] == tag
 
 
-async def test_if_none_match_any_makes_a_put_create_only(api: ApiClient) -> None:
+async def test_if_none_match_any_makes_a_put_create_only(api):
     create_only = {"If-None-Match": "*"}
     first = await api.put("/jobs", api.body(referenceId="R"), headers=create_only)
     assert first.status == 201
@@ -116,14 +114,14 @@ async def test_if_none_match_any_makes_a_put_create_only(api: ApiClient) -> None
     assert (await api.post(api.body(), headers=create_only)).status == 201
 
 
-async def test_if_none_match_refuses_the_write_of_a_client_that_has_the_version(api: ApiClient) -> None:
+async def test_if_none_match_refuses_the_write_of_a_client_that_has_the_version(api):
     path, tag = await tagged(api)
     assert (await api.put(path, {"title": "New"}, headers={"If-None-Match": f"W/{tag}"})).status == 412
     assert (await api.put(path, {"title": "New"}, headers={"If-None-Match": OTHER})).status == 200
 
 
 @pytest.mark.parametrize("named", ["*", OTHER])
-async def test_if_match_never_creates(api: ApiClient, named: str) -> None:
+async def test_if_match_never_creates(api, named):
     headers = {"If-Match": named}
     assert (await api.put("/jobs", api.body(referenceId="R"), headers=headers)).code == "precondition_failed"
     assert (await api.post(api.body(), headers=headers)).code == "precondition_failed"
@@ -133,7 +131,7 @@ async def test_if_match_never_creates(api: ApiClient, named: str) -> None:
 
 @pytest.mark.parametrize("header", ["If-Match", "If-None-Match"])
 @pytest.mark.parametrize("sent", ["abc", '"abc', '"a" "b"', "W/", 'w/"a"', '*, "a"', "", ",", '"a b"'])
-async def test_an_invalid_precondition_is_not_ignored(api: ApiClient, header: str, sent: str) -> None:
+async def test_an_invalid_precondition_is_not_ignored(api, header, sent):
     path, tag = await tagged(api)
     answer = await api.client.session.put(
         api.client.make_url("/api/v1.1" + path),
@@ -144,7 +142,7 @@ async def test_an_invalid_precondition_is_not_ignored(api: ApiClient, header: st
     assert (await api.get(path)).headers["ETag"] == tag
 
 
-async def test_preconditions_may_be_on_several_lines(api: ApiClient) -> None:
+async def test_preconditions_may_be_on_several_lines(api):
     path, tag = await tagged(api)
     headers = [("API-Key", api.key), ("If-Match", OTHER), ("If-Match", tag)]
     answer = await api.client.session.put(
@@ -153,9 +151,7 @@ async def test_preconditions_may_be_on_several_lines(api: ApiClient) -> None:
     assert answer.status == 200
 
 
-async def test_faults_of_the_body_come_before_the_precondition_and_that_before_the_merged_job(
-    api: ApiClient,
-) -> None:
+async def test_faults_of_the_body_come_before_the_precondition_and_that_before_the_merged_job(api):
     path, tag = await tagged(api)
     stale = {"If-Match": OTHER}
     assert (await api.put(path, {"title": ""}, headers=stale)).code == "validation_failed"
@@ -165,7 +161,7 @@ async def test_faults_of_the_body_come_before_the_precondition_and_that_before_t
     ).code == "validation_failed"
 
 
-async def test_a_read_has_no_other_precondition_and_a_catalogue_no_tag(api: ApiClient) -> None:
+async def test_a_read_has_no_other_precondition_and_a_catalogue_no_tag(api):
     path, tag = await tagged(api)
     assert (await api.get(path, headers={"If-Match": OTHER})).headers["ETag"] == tag
     for other in ("/positiontypes", "/categories/1", "/locations", "/openapi.json"):
@@ -173,7 +169,7 @@ async def test_a_read_has_no_other_precondition_and_a_catalogue_no_tag(api: ApiC
         assert (answer.status, "ETag" in answer.headers) == (200, False)
 
 
-async def test_of_64_clients_that_race_with_one_version_exactly_one_wins_each_round(api: ApiClient) -> None:
+async def test_of_64_clients_that_race_with_one_version_exactly_one_wins_each_round(api):
     path, tag = await tagged(api)
     for turn in range(4):
         tries = [

@@ -4,12 +4,10 @@ import asyncio
 import json
 import socket
 import struct
-from typing import Any
 
 import pytest
 import structlog
 
-from tests.api.client import ApiClient
 from tests.api.wire import Wire
 
 WAIT = 8.0
@@ -25,7 +23,7 @@ BROKEN: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-async def test_a_request_that_cannot_be_parsed_is_answered_with_a_problem(api: ApiClient, what: str) -> None:
+async def test_a_request_that_cannot_be_parsed_is_answered_with_a_problem(api, what):
     wire = await api.wire()
     with structlog.testing.capture_logs() as lines:
         await wire.send(BROKEN[what])
@@ -37,7 +35,7 @@ async def test_a_request_that_cannot_be_parsed_is_answered_with_a_problem(api: A
     assert [(line["event"], line["status"], line["request_id"]) for line in lines] == [expected]
 
 
-async def test_http_1_0_without_a_host_gets_the_address_that_it_reached(api: ApiClient) -> None:
+async def test_http_1_0_without_a_host_gets_the_address_that_it_reached(api):
     body = json.dumps(api.body()).encode()
     wire = await api.wire()
     lines = ["POST /api/v1.1/jobs HTTP/1.0", f"API-Key: {api.key}", JSON_TYPE, f"Content-Length: {len(body)}"]
@@ -48,7 +46,7 @@ async def test_http_1_0_without_a_host_gets_the_address_that_it_reached(api: Api
     assert headers["location"] == f"http://127.0.0.1:{api.port}/api/v1.1/jobs/{job['id']}"
 
 
-async def test_a_repeated_key_header_is_refused(api: ApiClient) -> None:
+async def test_a_repeated_key_header_is_refused(api):
     for second in (api.key, "x"):
         wire = await api.wire()
         await wire.send(api.head("GET", f"API-Key: {second}"))
@@ -56,7 +54,7 @@ async def test_a_repeated_key_header_is_refused(api: ApiClient) -> None:
         await wire.close()
 
 
-async def test_chunks_without_end_are_refused_at_the_limit(serve: Any) -> None:
+async def test_chunks_without_end_are_refused_at_the_limit(serve):
     async with serve(max_body=10_000) as api:
         wire = await api.wire()
         await wire.send(api.head("POST", JSON_TYPE, "Transfer-Encoding: chunked"))
@@ -66,7 +64,7 @@ async def test_chunks_without_end_are_refused_at_the_limit(serve: Any) -> None:
         assert await wire.problem() == (413, "body_too_large")
 
 
-async def test_chunks_may_carry_a_body(api: ApiClient) -> None:
+async def test_chunks_may_carry_a_body(api):
     body = json.dumps(api.body()).encode()
     wire = await api.wire()
     await wire.send(api.head("POST", JSON_TYPE, "Transfer-Encoding: chunked"))
@@ -79,7 +77,7 @@ async def test_chunks_may_carry_a_body(api: ApiClient) -> None:
 
 @pytest.mark.parametrize("chunk", [b"zz\r\n{}\r\n", b"-1\r\n", b"2\r\n{}xx\r\n", b"FFFFFFFFFFFFFFFFFF\r\n"])
 @pytest.mark.parametrize("late", [False, True], ids=["with the head", "behind it"])
-async def test_broken_chunks_are_an_error(serve: Any, chunk: bytes, late: bool) -> None:
+async def test_broken_chunks_are_an_error(serve, chunk, late):
     """aiohttp does not say that chunks which came behind the head are broken: the rest of the body never arrives."""
     async with serve(READ_TIMEOUT=0.3) as api:
         head = api.head("POST", JSON_TYPE, "Transfer-Encoding: chunked")
@@ -95,7 +93,7 @@ async def test_broken_chunks_are_an_error(serve: Any, chunk: bytes, late: bool) 
         assert [(line["event"], line["status"]) for line in lines] == [("api.request", expected[0])]
 
 
-async def test_broken_chunks_that_no_handler_reads_end_the_connection(api: ApiClient) -> None:
+async def test_broken_chunks_that_no_handler_reads_end_the_connection(api):
     wire = await api.wire()
     with structlog.testing.capture_logs() as lines:
         await wire.send(api.head("GET", "Transfer-Encoding: chunked"))
@@ -120,16 +118,14 @@ async def test_broken_chunks_that_no_handler_reads_end_the_connection(api: ApiCl
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "only HTTP/1.0 and HTTP/1.1 are supported"),
     ],
 )
-async def test_a_request_line_is_refused_in_words_that_say_what_is_wrong(
-    api: ApiClient, sent: bytes, detail: str
-) -> None:
+async def test_a_request_line_is_refused_in_words_that_say_what_is_wrong(api, sent, detail):
     wire = await api.wire()
     await wire.send(sent)
     status, _, body = await wire.answer()
     assert (status, body["detail"]) == (400, detail)
 
 
-async def test_http_1_0_gets_no_100_continue(api: ApiClient) -> None:
+async def test_http_1_0_gets_no_100_continue(api):
     body = json.dumps(api.body()).encode()
     wire = await api.wire()
     whole = api.head("POST", JSON_TYPE, EXPECT, f"Content-Length: {len(body)}") + body
@@ -146,7 +142,7 @@ async def test_http_1_0_gets_no_100_continue(api: ApiClient) -> None:
         b"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\n\r",
     ],
 )
-async def test_a_head_that_does_not_end_is_answered_in_time(serve: Any, sent: bytes) -> None:
+async def test_a_head_that_does_not_end_is_answered_in_time(serve, sent):
     async with serve(HEAD_TIMEOUT=0.2) as api:
         wire = await api.wire()
         await wire.send(sent)
@@ -154,7 +150,7 @@ async def test_a_head_that_does_not_end_is_answered_in_time(serve: Any, sent: by
         assert await wire.closed()
 
 
-async def test_a_head_that_drips_is_not_kept_alive_by_dripping(serve: Any) -> None:
+async def test_a_head_that_drips_is_not_kept_alive_by_dripping(serve):
     async with serve(HEAD_TIMEOUT=0.3) as api:
         wire = await api.wire()
         await wire.send(b"GET /x HTTP/1.1\r\nHost: x\r\nX-Slow: ")
@@ -170,7 +166,7 @@ async def forever(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("framing", ["Content-Length: 100", "Transfer-Encoding: chunked"])
-async def test_a_body_that_does_not_end_is_answered_in_time(serve: Any, framing: str) -> None:
+async def test_a_body_that_does_not_end_is_answered_in_time(serve, framing):
     async with serve(READ_TIMEOUT=0.2) as api:
         wire = await api.wire()
         await wire.send(api.head("POST", JSON_TYPE, framing) + b"2\r\n{ \r\n")
@@ -178,9 +174,7 @@ async def test_a_body_that_does_not_end_is_answered_in_time(serve: Any, framing:
 
 
 @pytest.mark.parametrize(("reset", "status"), [(True, 499), (False, 400)], ids=["reset", "closed"])
-async def test_a_client_that_leaves_during_its_body_leaves_only_a_line_in_the_log(
-    api: ApiClient, reset: bool, status: int
-) -> None:
+async def test_a_client_that_leaves_during_its_body_leaves_only_a_line_in_the_log(api, reset, status):
     """A client that closes its socket looks like one that closes its side alone, and is sent an answer."""
     with structlog.testing.capture_logs() as lines:
         wire = await api.wire()
@@ -198,7 +192,7 @@ async def test_a_client_that_leaves_during_its_body_leaves_only_a_line_in_the_lo
     assert (await api.get("/jobs")).status == 200
 
 
-async def test_an_idle_connection_is_kept_through_slow_pauses_between_requests(serve: Any) -> None:
+async def test_an_idle_connection_is_kept_through_slow_pauses_between_requests(serve):
     async with serve(READ_TIMEOUT=0.2, HEAD_TIMEOUT=0.2) as api:
         wire = await api.wire()
         for _ in range(3):
@@ -207,7 +201,7 @@ async def test_an_idle_connection_is_kept_through_slow_pauses_between_requests(s
             await asyncio.sleep(0.3)
 
 
-async def test_an_idle_connection_is_closed_after_its_time(serve: Any) -> None:
+async def test_an_idle_connection_is_closed_after_its_time(serve):
     async with serve(keepalive=0.2) as api:
         wire = await api.wire()
         await wire.send(api.head("GET"))
@@ -215,13 +209,13 @@ async def test_an_idle_connection_is_closed_after_its_time(serve: Any) -> None:
         assert await wire.closed()
 
 
-async def test_pipelined_requests_are_answered_in_order(api: ApiClient) -> None:
+async def test_pipelined_requests_are_answered_in_order(api):
     wire = await api.wire()
     await wire.send(b"".join(api.head("GET", f"X-Request-Id: r{n}") for n in range(40)))
     assert [(await wire.answer())[1]["x-request-id"] for _ in range(40)] == [f"r{n}" for n in range(40)]
 
 
-async def test_one_connection_too_many_gets_a_503(serve: Any) -> None:
+async def test_one_connection_too_many_gets_a_503(serve):
     async with serve(max_connections=2) as api:
         wires = [await api.wire() for _ in range(2)]
         for wire in wires:
@@ -241,7 +235,7 @@ async def test_one_connection_too_many_gets_a_503(serve: Any) -> None:
 EXPECT = "Expect: 100-continue"
 
 
-async def test_a_body_is_asked_for_only_when_it_is_wanted(api: ApiClient) -> None:
+async def test_a_body_is_asked_for_only_when_it_is_wanted(api):
     body = json.dumps(api.body()).encode()
     wire = await api.wire()
     await wire.send(api.head("POST", JSON_TYPE, EXPECT, f"Content-Length: {len(body)}"))
@@ -258,9 +252,7 @@ async def test_a_body_is_asked_for_only_when_it_is_wanted(api: ApiClient) -> Non
         ([JSON_TYPE, "Content-Length: 99999999"], (413, "body_too_large")),
     ],
 )
-async def test_a_body_that_is_not_wanted_is_not_asked_for(
-    api: ApiClient, lines: list[str], problem: tuple[int, str]
-) -> None:
+async def test_a_body_that_is_not_wanted_is_not_asked_for(api, lines, problem):
     wire = await api.wire()
     await wire.send(api.head("POST", EXPECT, *lines))
     assert await wire.problem() == problem

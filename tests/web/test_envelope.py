@@ -1,38 +1,36 @@
 """Request ids, standard headers, the line of a request in the log, and requests from pages of other origins."""
 
 import re
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 import structlog
 
 from syncd.store import keys
-from tests.api.client import ApiClient
 from tests.api.contract import Answer
 
 
 @pytest.mark.parametrize("sent", ["a", "7b1c-22_x.y:z/+=@", "0" * 128])
-async def test_a_sane_request_id_is_taken_over(api: ApiClient, sent: str) -> None:
+async def test_a_sane_request_id_is_taken_over(api, sent):
     for path in ("/jobs", "/jobs/999"):
         assert (await api.get(path, headers={"X-Request-Id": sent})).headers["X-Request-Id"] == sent
 
 
 @pytest.mark.parametrize("sent", ["", "0" * 129, "a b", "a,b", "<x>", 'a"', "é"])
-async def test_any_other_is_replaced_by_a_new_one(api: ApiClient, sent: str) -> None:
+async def test_any_other_is_replaced_by_a_new_one(api, sent):
     made = {(await api.get("/jobs", headers={"X-Request-Id": sent})).headers["X-Request-Id"] for _ in "12"}
     assert len(made) == 2
     assert all(re.fullmatch("[0-9a-f]{16}", id) for id in made)
 
 
-async def test_every_answer_says_who_may_keep_it_and_not_what_made_it(api: ApiClient) -> None:
+async def test_every_answer_says_who_may_keep_it_and_not_what_made_it(api):
     for answer in (await api.get("/jobs"), await api.get("/jobs/9"), await api("OPTIONS", "/jobs")):
         assert answer.headers["Server"] == "syncd"
         assert answer.headers["Cache-Control"] == "private, no-cache"
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-async def test_a_request_is_one_line_of_the_log(api: ApiClient) -> None:
+async def test_a_request_is_one_line_of_the_log(api):
     job = await api.create()
     with structlog.testing.capture_logs() as lines:
         answer = await api.get(f"/jobs/{job['id']}?secret=1")
@@ -60,9 +58,7 @@ async def test_a_request_is_one_line_of_the_log(api: ApiClient) -> None:
     assert api.key not in repr(lines)
 
 
-async def test_other_lines_of_a_request_can_carry_its_id(
-    api: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_other_lines_of_a_request_can_carry_its_id(api, monkeypatch):
     seen: list[object] = []
     real = api.store.read_async
 
@@ -80,7 +76,7 @@ PREFLIGHT = {"Access-Control-Request-Method": "PUT", "API-Key": ""}
 
 
 @pytest.fixture
-async def open_api(serve: Any) -> AsyncIterator[ApiClient]:
+async def open_api(serve):
     async with serve(cors_origins=(PAGE, OTHER), rate_limit=1_000) as api:
         yield api
 
@@ -89,7 +85,7 @@ def names(answer: Answer, header: str) -> set[str]:
     return {name.strip().lower() for name in answer.headers.get(header, "").split(",") if name.strip()}
 
 
-async def test_it_is_off_unless_there_are_origins(api: ApiClient) -> None:
+async def test_it_is_off_unless_there_are_origins(api):
     answer = await api.get("/jobs", headers={"Origin": PAGE})
     assert answer.status == 200
     assert not [name for name in answer.headers if name.startswith("Access-Control")]
@@ -98,9 +94,7 @@ async def test_it_is_off_unless_there_are_origins(api: ApiClient) -> None:
 
 @pytest.mark.parametrize("origin", [PAGE, OTHER])
 @pytest.mark.parametrize("path", ["/jobs", "/jobs/1", "/nowhere"])
-async def test_a_preflight_needs_no_key_and_allows_what_the_api_takes(
-    open_api: ApiClient, origin: str, path: str
-) -> None:
+async def test_a_preflight_needs_no_key_and_allows_what_the_api_takes(open_api, origin, path):
     wanted = {"Access-Control-Request-Headers": "api-key,content-type,x-http-method-override"}
     answer = await open_api("OPTIONS", path, headers={"Origin": origin, **PREFLIGHT, **wanted})
     assert (answer.status, answer.raw) == (204, b"")
@@ -129,7 +123,7 @@ async def test_a_preflight_needs_no_key_and_allows_what_the_api_takes(
         f"{PAGE}, {OTHER}",
     ],
 )
-async def test_another_origin_gets_no_permission(open_api: ApiClient, origin: str) -> None:
+async def test_another_origin_gets_no_permission(open_api, origin):
     preflight = await open_api("OPTIONS", "/jobs", headers={"Origin": origin, **PREFLIGHT})
     assert preflight.code == "unauthenticated"
     answer = await open_api.get("/jobs", headers={"Origin": origin})
@@ -139,7 +133,7 @@ async def test_another_origin_gets_no_permission(open_api: ApiClient, origin: st
         assert "origin" in names(reply, "Vary")
 
 
-async def test_every_answer_can_be_read_by_the_page_errors_too(open_api: ApiClient) -> None:
+async def test_every_answer_can_be_read_by_the_page_errors_too(open_api):
     job = await open_api.create()
     requests: list[tuple[int, str, str, Any, dict[str, str]]] = [
         (200, "GET", f"/jobs/{job['id']}", None, {}),
@@ -159,13 +153,13 @@ async def test_every_answer_can_be_read_by_the_page_errors_too(open_api: ApiClie
         assert exposed >= {"etag", "link", "location", "x-request-id", "retry-after"}, status
 
 
-async def test_without_an_origin_nothing_is_allowed_but_vary_is_sent(open_api: ApiClient) -> None:
+async def test_without_an_origin_nothing_is_allowed_but_vary_is_sent(open_api):
     answer = await open_api.get("/jobs")
     assert "Access-Control-Allow-Origin" not in answer.headers
     assert "origin" in names(answer, "Vary")
 
 
-async def test_options_with_an_origin_but_no_question_is_an_ordinary_request(open_api: ApiClient) -> None:
+async def test_options_with_an_origin_but_no_question_is_an_ordinary_request(open_api):
     answer = await open_api("OPTIONS", "/jobs", headers={"Origin": PAGE})
     assert answer.headers["Allow"] == "DELETE, GET, HEAD, OPTIONS, POST, PUT"
     assert (await open_api("OPTIONS", "/jobs", headers={"Origin": PAGE, "API-Key": ""})).status == 401

@@ -8,7 +8,6 @@ import asyncio
 
 import pytest
 
-from tests.api.client import ApiClient
 from tests.web.raw_requests import BASE, CHUNKED, CHUNKS, JSON, LENGTH, SMUGGLED, ask, exchange
 
 REFUSED: list[int | str] = [400, "closed"]
@@ -98,7 +97,7 @@ FRAMING: dict[str, tuple[bytes, list[int | str]]] = {
 
 
 @pytest.mark.parametrize("what", FRAMING)
-async def test_no_request_is_smuggled_in_the_body_of_another(api: ApiClient, what: str) -> None:
+async def test_no_request_is_smuggled_in_the_body_of_another(api, what):
     data, expected = FRAMING[what]
     assert await exchange(api, data) == expected
 
@@ -124,7 +123,7 @@ async def test_no_request_is_smuggled_in_the_body_of_another(api: ApiClient, wha
         b"\0" * 2_000,
     ],
 )
-async def test_another_protocol_or_version_is_a_400(api: ApiClient, first: bytes) -> None:
+async def test_another_protocol_or_version_is_a_400(api, first):
     assert await exchange(api, first) == REFUSED
 
 
@@ -151,9 +150,7 @@ TARGETS: list[tuple[bytes, int, int]] = [
 
 
 @pytest.mark.parametrize(("target", "status", "keyless"), TARGETS, ids=lambda v: repr(v)[:60])
-async def test_no_form_of_an_address_avoids_the_key(
-    api: ApiClient, target: bytes, status: int, keyless: int
-) -> None:
+async def test_no_form_of_an_address_avoids_the_key(api, target, status, keyless):
     head = b"GET " + target + b" HTTP/1.1\r\nHost: x\r\n"
     for key, expected in ((b"API-Key: KEY\r\n", status), (b"", keyless)):
         seen = await exchange(api, head + key + b"\r\n")
@@ -162,7 +159,7 @@ async def test_no_form_of_an_address_avoids_the_key(
 
 
 @pytest.mark.parametrize("method", ["CONNECT", "TRACE", "PROPFIND", "PURGE"])
-async def test_unknown_methods_are_refused(api: ApiClient, method: str) -> None:
+async def test_unknown_methods_are_refused(api, method):
     target = "x:443" if method == "CONNECT" else f"{BASE}/jobs"
     seen = await exchange(api, f"{method} {target} HTTP/1.1\r\nHost: x\r\nAPI-Key: KEY\r\n\r\n".encode())
     assert seen == ([404, "closed"] if method == "CONNECT" else [405, "end"])
@@ -177,7 +174,7 @@ async def test_unknown_methods_are_refused(api: ApiClient, method: str) -> None:
         b"X-Forwarded-For: \xff", b"X-Forwarded-For: " + b"1," * 4_000, b"Forwarded: for=\xff", b"X-A:", b"TE: \xff",
     ],
 )  # fmt: skip
-async def test_a_broken_header_that_is_not_used_is_ignored(api: ApiClient, line: bytes) -> None:
+async def test_a_broken_header_that_is_not_used_is_ignored(api, line):
     assert await exchange(api, ask("GET", line)) == [200, "end"]
 
 
@@ -214,9 +211,7 @@ BODIES: dict[str, tuple[bytes, int]] = {
 
 
 @pytest.mark.parametrize("what", BODIES)
-async def test_an_absurd_body_is_refused_quickly_and_the_connection_goes_on(
-    api: ApiClient, what: str
-) -> None:
+async def test_an_absurd_body_is_refused_quickly_and_the_connection_goes_on(api, what):
     body, status = BODIES[what]
     started = asyncio.get_running_loop().time()
     assert await exchange(api, ask("POST", JSON, f"Content-Length: {len(body)}") + body) == [status, "end"]
@@ -225,12 +220,10 @@ async def test_an_absurd_body_is_refused_quickly_and_the_connection_goes_on(
 
 
 @pytest.mark.parametrize("media_type", [JSON, "Content-Type: text/plain", "X-A: none"])
-async def test_a_missing_body_in_chunks_is_a_400_whatever_its_media_type(
-    api: ApiClient, media_type: str
-) -> None:
+async def test_a_missing_body_in_chunks_is_a_400_whatever_its_media_type(api, media_type):
     assert await exchange(api, ask("POST", media_type, CHUNKED) + b"0\r\n\r\n") == [400, "end"]
 
 
-async def test_a_body_in_chunks_of_another_media_type_is_a_415(api: ApiClient) -> None:
+async def test_a_body_in_chunks_of_another_media_type_is_a_415(api):
     first, *_ = await exchange(api, ask("POST", "Content-Type: text/plain", CHUNKED) + CHUNKS)
     assert first == 415

@@ -4,14 +4,12 @@ import asyncio
 import gc
 import json
 import sys
-from typing import Any
 
 import pytest
 import structlog
 
 from syncd.web.server import EVERY, Connection
 from tests.amounts import nightly
-from tests.api.client import ApiClient
 from tests.web.raw_requests import CHUNKED, JSON, ask, exchange
 
 # -- endless heads -----------------------------------------------------------------------------------------------
@@ -26,11 +24,11 @@ from tests.web.raw_requests import CHUNKED, JSON, ask, exchange
         b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + b"X-A: b\r\n" * 200 + b"\r\n",
     ],
 )
-async def test_a_head_beyond_its_limits_is_a_431(api: ApiClient, head: bytes) -> None:
+async def test_a_head_beyond_its_limits_is_a_431(api, head):
     assert await exchange(api, head) == [431, "closed"]
 
 
-async def test_each_limit_of_a_head_holds(serve: Any) -> None:
+async def test_each_limit_of_a_head_holds(serve):
     def lines(count: int, length: int) -> bytes:
         return (
             b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + (b"X-A: " + b"a" * length + b"\r\n") * count + b"\r\n"
@@ -45,7 +43,7 @@ async def test_each_limit_of_a_head_holds(serve: Any) -> None:
         assert await exchange(api, lines(9, 1_000) * 3) == [200, 200, 200, "end"]
 
 
-async def test_many_short_lines_can_be_too_long_together(serve: Any) -> None:
+async def test_many_short_lines_can_be_too_long_together(serve):
     async with serve(MAX_HEAD=20_000) as api:
         wire = await api.wire()
         await wire.send(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
@@ -56,7 +54,7 @@ async def test_many_short_lines_can_be_too_long_together(serve: Any) -> None:
         assert await wire.closed()
 
 
-async def test_an_endless_head_behind_a_request_ends_the_connection_after_its_answer(serve: Any) -> None:
+async def test_an_endless_head_behind_a_request_ends_the_connection_after_its_answer(serve):
     async with serve(MAX_HEAD=20_000) as api:
         wire = await api.wire()
         body = json.dumps(api.body()).encode()
@@ -70,7 +68,7 @@ async def test_an_endless_head_behind_a_request_ends_the_connection_after_its_an
         assert await wire.closed()
 
 
-async def test_a_connection_that_sends_nothing_is_closed_without_an_answer(serve: Any) -> None:
+async def test_a_connection_that_sends_nothing_is_closed_without_an_answer(serve):
     async with serve(HEAD_TIMEOUT=0.2) as api:
         with structlog.testing.capture_logs() as lines:
             wire = await api.wire()
@@ -81,7 +79,7 @@ async def test_a_connection_that_sends_nothing_is_closed_without_an_answer(serve
 # -- endless bodies ----------------------------------------------------------------------------------------------
 
 
-async def test_chunks_that_are_all_framing_end_the_connection(serve: Any) -> None:
+async def test_chunks_that_are_all_framing_end_the_connection(serve):
     async with serve(max_body=10_000) as api:
         for part in (b"1;" + b"a" * 1_000 + b"\r\n \r\n", b"2;" + b"a" * 1_000):
             with structlog.testing.capture_logs() as lines:
@@ -96,7 +94,7 @@ async def test_chunks_that_are_all_framing_end_the_connection(serve: Any) -> Non
             assert [line["event"] for line in lines] == ["api.request"], lines
 
 
-async def test_a_connection_goes_on_after_a_large_body_in_many_pieces(api: ApiClient) -> None:
+async def test_a_connection_goes_on_after_a_large_body_in_many_pieces(api):
     body = json.dumps(api.body(description="<p>" + "x" * 900_000 + "</p>")).encode()
     wire = await api.wire()
     for _ in range(2):
@@ -106,7 +104,7 @@ async def test_a_connection_goes_on_after_a_large_body_in_many_pieces(api: ApiCl
         assert (await wire.answer())[0] == 201
 
 
-async def test_a_client_that_asks_much_and_reads_nothing_is_disconnected(serve: Any) -> None:
+async def test_a_client_that_asks_much_and_reads_nothing_is_disconnected(serve):
     async with serve(WRITE_TIMEOUT=0.2) as api:
         job = await api.create(description="<p>" + "x" * 900_000 + "</p>")
         wire = await api.wire()
@@ -126,7 +124,7 @@ async def test_a_client_that_asks_much_and_reads_nothing_is_disconnected(serve: 
 
 
 @nightly
-async def test_the_memory_of_lost_connections_is_freed(serve: Any) -> None:
+async def test_the_memory_of_lost_connections_is_freed(serve):
     async with serve(WRITE_TIMEOUT=0.2) as api:
         job = await api.create(description="<p>" + "x" * 900_000 + "</p>")
         many = api.head(path=f"/jobs/{job['id']}") * 10
@@ -154,7 +152,7 @@ async def test_the_memory_of_lost_connections_is_freed(serve: Any) -> None:
 # -- half of a conversation ----------------------------------------------------------------------------------------
 
 
-async def test_a_client_that_closes_its_side_gets_the_answer_to_a_whole_request(api: ApiClient) -> None:
+async def test_a_client_that_closes_its_side_gets_the_answer_to_a_whole_request(api):
     wire = await api.wire()
     await wire.send(api.whole("POST", api.body()))
     wire.writer.write_eof()
@@ -182,8 +180,8 @@ CUT_CHUNK = ask("POST", JSON, CHUNKED) + b"5\r\n{"
     ],
 )
 async def test_a_client_that_closes_its_side_gets_all_answers_and_an_error_for_what_broke_off(
-    api: ApiClient, caplog: pytest.LogCaptureFixture, sent: bytes, statuses: list[int], together: bool
-) -> None:
+    api, caplog, sent, statuses, together
+):
     wire = await api.wire()
     await wire.send(sent.replace(b"KEY", api.key.encode()))
     if not together:
@@ -204,7 +202,7 @@ def connections() -> list[Connection]:
     return [found for found in gc.get_objects() if isinstance(found, Connection)]
 
 
-async def test_a_closed_connection_is_freed_without_the_garbage_collector(api: ApiClient) -> None:
+async def test_a_closed_connection_is_freed_without_the_garbage_collector(api):
     gc.collect()
     before = connections()  # other tests of this process may have left some
     gc.disable()

@@ -4,12 +4,10 @@ from typing import Any
 
 import pytest
 import structlog
-from pytest_aiohttp.plugin import AiohttpClient
 
 from syncd.api import add_open, make_app
 from syncd.config import Api
 from syncd.domain import Catalogue
-from syncd.store import Store
 from syncd.web import health_of
 
 
@@ -24,8 +22,8 @@ from syncd.web import health_of
     ],
 )
 async def test_readyz_says_whether_the_service_can_serve_and_healthz_that_it_answers(
-    store: Store, state: Any, status: int, shown: dict[str, object], aiohttp_client: AiohttpClient
-) -> None:
+    store, state, status, shown, aiohttp_client
+):
     async def readiness() -> dict[str, Any]:
         if isinstance(state, Exception):
             raise state
@@ -46,9 +44,7 @@ async def test_readyz_says_whether_the_service_can_serve_and_healthz_that_it_ans
     assert refused.headers["Allow"] == "GET, HEAD, OPTIONS"
 
 
-async def test_health_needs_no_key_even_when_the_base_is_the_root(
-    store: Store, aiohttp_client: AiohttpClient
-) -> None:
+async def test_health_needs_no_key_even_when_the_base_is_the_root(store, aiohttp_client):
     async def readiness() -> dict[str, Any]:
         return {"ready": True}
 

@@ -22,7 +22,6 @@ from syncd.errors import (
     StoreOverloaded,
 )
 from syncd.web import problems
-from tests.api.client import ApiClient
 
 #: Exception → status, code, and the members that this error alone has.
 TABLE: list[tuple[BaseException, int, str, dict[str, Any]]] = [
@@ -53,9 +52,7 @@ TABLE: list[tuple[BaseException, int, str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("error", "status", "code", "members"), TABLE, ids=lambda v: str(v)[:40])
-def test_an_exception_has_one_status_and_one_code_and_shows_no_secret(
-    error: BaseException, status: int, code: str, members: dict[str, Any]
-) -> None:
+def test_an_exception_has_one_status_and_one_code_and_shows_no_secret(error, status, code, members):
     answer = problems.render(error, "id-1")
     problem = json.loads(answer.body)  # type: ignore[arg-type]
     assert (answer.status, problem["status"], problem["code"]) == (status, status, code)
@@ -67,14 +64,14 @@ def test_an_exception_has_one_status_and_one_code_and_shows_no_secret(
     assert ("Retry-After" in answer.headers) is (status == 503)
 
 
-def test_a_503_says_when_to_come_back() -> None:
+def test_a_503_says_when_to_come_back():
     assert problems.render(StoreOverloaded(3), "x").headers["Retry-After"] == "3"
 
 
 # --- the order of checks --------------------------------------------------------------------------------
 
 
-async def test_checks_come_in_the_documented_order(serve: Any) -> None:
+async def test_checks_come_in_the_documented_order(serve):
     async with serve(max_body=100) as api:
         wrong: dict[str, Any] = {"headers": {"Content-Type": "text/plain"}, "raw": b"{" * 200}
         no_key = {**wrong, "headers": {**wrong["headers"], "API-Key": "x"}}
@@ -88,7 +85,7 @@ async def test_checks_come_in_the_documented_order(serve: Any) -> None:
         assert (await api("PUT", "/jobs/999", raw=b'{"title": "x"}')).code == "not_found"
 
 
-async def test_the_merged_job_is_checked_before_conflicts(api: ApiClient) -> None:
+async def test_the_merged_job_is_checked_before_conflicts(api):
     await api.create(referenceId="A-1")
     job = await api.create(status="draft", description=None)
     path = f"/jobs/{job['id']}"
@@ -103,7 +100,7 @@ async def test_the_merged_job_is_checked_before_conflicts(api: ApiClient) -> Non
         assert (await api.put(path, {**sent, "salary": None})).code == "illegal_transition"
 
 
-async def test_a_wrong_id_in_a_body_is_listed_with_its_other_faults(api: ApiClient) -> None:
+async def test_a_wrong_id_in_a_body_is_listed_with_its_other_faults(api):
     job = await api.create()
     for path in (f"/jobs/{job['id']}", "/jobs/999"):
         answer = await api.put(path, {"title": 5, "id": 998, "titel": "x"})
@@ -114,9 +111,7 @@ async def test_a_wrong_id_in_a_body_is_listed_with_its_other_faults(api: ApiClie
 # --- conflicts, overload, failure -------------------------------------------------------------------------
 
 
-async def test_an_unexpected_error_is_a_500_without_details(
-    api: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_unexpected_error_is_a_500_without_details(api, monkeypatch):
     await api.get("/jobs")
 
     def broken(*_: object) -> None:
@@ -132,7 +127,7 @@ async def test_an_unexpected_error_is_a_500_without_details(
     assert lines[0]["exc_info"].args == ("the secret",)
 
 
-async def test_64_clients_that_put_one_new_reference_make_one_job(api: ApiClient) -> None:
+async def test_64_clients_that_put_one_new_reference_make_one_job(api):
     body = api.body(referenceId="A-1")
     answers = await asyncio.gather(*(api.put("/jobs", body) for _ in range(64)))
     assert sorted(answer.status for answer in answers) == [200] * 63 + [201]
@@ -140,9 +135,7 @@ async def test_64_clients_that_put_one_new_reference_make_one_job(api: ApiClient
     assert (await api.get("/jobs")).json["paging"]["total"] == 1
 
 
-async def test_of_64_clients_that_want_one_reference_for_their_jobs_exactly_one_gets_it(
-    api: ApiClient,
-) -> None:
+async def test_of_64_clients_that_want_one_reference_for_their_jobs_exactly_one_gets_it(api):
     made = [await api.create(title=f"Job {number}") for number in range(64)]
     answers = await asyncio.gather(*(api.put(f"/jobs/{job['id']}", {"referenceId": "A-1"}) for job in made))
     assert sorted(answer.status for answer in answers) == [200] + [409] * 63
@@ -151,9 +144,7 @@ async def test_of_64_clients_that_want_one_reference_for_their_jobs_exactly_one_
     assert [job["id"] for job in (await api.get("/jobs?q=A-1")).json["data"]] == [winner]
 
 
-async def test_64_clients_that_make_change_and_delete_one_reference_leave_at_most_one_job(
-    api: ApiClient,
-) -> None:
+async def test_64_clients_that_make_change_and_delete_one_reference_leave_at_most_one_job(api):
     body, reference = api.body(referenceId="A-1"), {"referenceId": "A-1"}
     asked = [
         request
@@ -174,7 +165,7 @@ async def test_64_clients_that_make_change_and_delete_one_reference_leave_at_mos
     assert (await api.delete("/jobs", reference)).status == (204 if left else 404)
 
 
-async def test_a_write_is_finished_although_its_client_has_left(api: ApiClient) -> None:
+async def test_a_write_is_finished_although_its_client_has_left(api):
     await api.get("/jobs")
     async with api.writer_held():
         request = asyncio.ensure_future(api.put("/jobs", api.body(referenceId="A-1")))

@@ -9,15 +9,14 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncd.store import Store, keys
+from syncd.store import keys
 from syncd.web.rate_limits import SECOND, Buckets
 from tests.api.client import ApiClient
-from tests.clock import Clock
 
 WRONG = {"API-Key": "syncd_" + "A" * 43}
 
 
-async def test_a_key_over_its_limit_learns_when_to_come_back(serve: Any) -> None:
+async def test_a_key_over_its_limit_learns_when_to_come_back(serve):
     async with serve(rate_limit=3) as api:
         assert [(await api.get("/jobs")).status for _ in range(3)] == [200] * 3
         refused = await api.get("/jobs")
@@ -25,7 +24,7 @@ async def test_a_key_over_its_limit_learns_when_to_come_back(serve: Any) -> None
         assert 15 <= int(refused.headers["Retry-After"]) <= 20
 
 
-async def test_a_client_that_waits_as_long_as_it_should_is_served(serve: Any) -> None:
+async def test_a_client_that_waits_as_long_as_it_should_is_served(serve):
     async with serve(rate_limit=60) as api:
         while (answer := await api.get("/jobs")).status == 200:
             pass
@@ -33,7 +32,7 @@ async def test_a_client_that_waits_as_long_as_it_should_is_served(serve: Any) ->
         assert (await api.get("/jobs")).status == 200
 
 
-async def test_every_answer_to_a_good_key_counts_and_a_wrong_one_costs_it_nothing(serve: Any) -> None:
+async def test_every_answer_to_a_good_key_counts_and_a_wrong_one_costs_it_nothing(serve):
     async with serve(rate_limit=4) as api:
         for method, path, status in (
             ("POST", "/jobs", 400),
@@ -48,7 +47,7 @@ async def test_every_answer_to_a_good_key_counts_and_a_wrong_one_costs_it_nothin
         assert (await api.client.get("/healthz")).status == 200
 
 
-async def test_each_key_has_a_limit_of_its_own(serve: Any) -> None:
+async def test_each_key_has_a_limit_of_its_own(serve):
     async with serve(rate_limit=1) as api:
         other = api.as_employer("Other")
         same = api.store.write(lambda tx: keys.create(tx, api.employer.id))[1]
@@ -56,7 +55,7 @@ async def test_each_key_has_a_limit_of_its_own(serve: Any) -> None:
         assert (await api.get("/jobs", headers={"API-Key": same})).status == 200
 
 
-async def test_a_refused_write_writes_nothing(serve: Any) -> None:
+async def test_a_refused_write_writes_nothing(serve):
     async with serve(rate_limit=2) as api:
         await api.create()
         await api.get("/jobs")
@@ -68,7 +67,7 @@ async def test_a_refused_write_writes_nothing(serve: Any) -> None:
 # -- wrong keys ------------------------------------------------------------------------------------------------
 
 
-async def test_too_many_wrong_keys_from_an_address_are_answered_429(serve: Any) -> None:
+async def test_too_many_wrong_keys_from_an_address_are_answered_429(serve):
     async with serve(failed_keys=3) as api:
         with structlog.testing.capture_logs() as lines:
             codes = [(await api.get("/jobs", headers=WRONG)).code for _ in range(5)]
@@ -79,7 +78,7 @@ async def test_too_many_wrong_keys_from_an_address_are_answered_429(serve: Any) 
         assert [(line["event"], line["client"]) for line in lines] == [("api.request", "127.0.0.1")] * 5
 
 
-async def test_a_key_that_was_good_goes_on_and_a_new_one_has_to_wait(serve: Any) -> None:
+async def test_a_key_that_was_good_goes_on_and_a_new_one_has_to_wait(serve):
     async with serve(failed_keys=2) as api:
         assert (await api.get("/jobs")).status == 200
         newcomer = api.as_employer("Newcomer")
@@ -89,14 +88,14 @@ async def test_a_key_that_was_good_goes_on_and_a_new_one_has_to_wait(serve: Any)
         assert (await newcomer.get("/jobs")).status == 429
 
 
-async def test_a_request_without_a_key_does_not_count_as_a_wrong_key(serve: Any) -> None:
+async def test_a_request_without_a_key_does_not_count_as_a_wrong_key(serve):
     async with serve(failed_keys=1) as api:
         for _ in range(3):
             assert (await api.get("/jobs", headers={"API-Key": ""})).status == 401
         assert (await api.get("/jobs")).status == 200
 
 
-async def test_expired_and_revoked_keys_are_wrong_ones(serve: Any, clock: Clock, store: Store) -> None:
+async def test_expired_and_revoked_keys_are_wrong_ones(serve, clock, store):
     async with serve(failed_keys=2) as api:
         revoked, plain = store.write(lambda tx: keys.create(tx, api.employer.id))
         store.write(lambda tx: keys.revoke(tx, revoked.id))
@@ -106,7 +105,7 @@ async def test_expired_and_revoked_keys_are_wrong_ones(serve: Any, clock: Clock,
         assert statuses == [401, 401, 429]
 
 
-async def test_behind_a_proxy_the_clients_address_counts_and_only_then(serve: Any) -> None:
+async def test_behind_a_proxy_the_clients_address_counts_and_only_then(serve):
     async with serve(failed_keys=1, trusted_proxies=("127.0.0.1",)) as api:
 
         async def status(forwarded: str) -> int:
@@ -124,7 +123,7 @@ async def test_behind_a_proxy_the_clients_address_counts_and_only_then(serve: An
         assert statuses == [401, 429]
 
 
-async def test_the_limit_on_wrong_keys_can_be_switched_off(serve: Any) -> None:
+async def test_the_limit_on_wrong_keys_can_be_switched_off(serve):
     async with serve(failed_keys=0) as api:
         assert {(await api.get("/jobs", headers=WRONG)).status for _ in range(100)} == {401}
 
@@ -138,7 +137,7 @@ async def ok(api: ApiClient, wire: Any) -> bool:
     return bool(status == 200)
 
 
-async def test_one_address_cannot_take_all_connections(serve: Any) -> None:
+async def test_one_address_cannot_take_all_connections(serve):
     async with serve(MAX_CONNECTIONS_PER_ADDRESS=2) as api:
         wires = [await api.wire("127.0.0.2") for _ in range(2)]
         assert all([await ok(api, wire) for wire in wires])
@@ -157,7 +156,7 @@ async def test_one_address_cannot_take_all_connections(serve: Any) -> None:
 
 
 @pytest.mark.parametrize(("total", "refused"), [(0, False), (4, True)], ids=["no limit", "four in all"])
-async def test_the_connections_of_a_proxy_are_those_of_many(serve: Any, total: int, refused: bool) -> None:
+async def test_the_connections_of_a_proxy_are_those_of_many(serve, total, refused):
     proxies = ("127.0.0.0/8",)
     async with serve(max_connections=total, MAX_CONNECTIONS_PER_ADDRESS=1, trusted_proxies=proxies) as api:
         assert all([await ok(api, await api.wire()) for _ in range(4)])
@@ -168,7 +167,7 @@ async def test_the_connections_of_a_proxy_are_those_of_many(serve: Any, total: i
 # -- the writer's queue ----------------------------------------------------------------------------------------
 
 
-async def test_writes_beyond_the_queue_are_shed_at_once_while_reads_go_on(api: ApiClient) -> None:
+async def test_writes_beyond_the_queue_are_shed_at_once_while_reads_go_on(api):
     job = await api.create()
     async with api.writer_held():
         api.store._writer._limit = 2
@@ -200,9 +199,7 @@ def spend(buckets: Buckets, pauses: list[int]) -> list[tuple[int, int]]:
 
 
 @given(quotas, pauses)
-def test_no_span_of_time_lets_through_more_than_the_quota_and_what_came_back_in_it(
-    quota: tuple[int, int], pauses: list[int]
-) -> None:
+def test_no_span_of_time_lets_through_more_than_the_quota_and_what_came_back_in_it(quota, pauses):
     requests, window = quota
     passed = [now for now, wait in spend(Buckets(*quota), pauses) if not wait]
     for first, start in enumerate(passed):
@@ -212,9 +209,7 @@ def test_no_span_of_time_lets_through_more_than_the_quota_and_what_came_back_in_
 
 
 @given(quotas, pauses)
-def test_after_the_wait_there_is_one_and_a_nanosecond_before_there_is_not(
-    quota: tuple[int, int], pauses: list[int]
-) -> None:
+def test_after_the_wait_there_is_one_and_a_nanosecond_before_there_is_not(quota, pauses):
     buckets = Buckets(*quota)
     now, _ = spend(buckets, pauses)[-1]
     while not buckets.take("k", now):
@@ -226,9 +221,7 @@ def test_after_the_wait_there_is_one_and_a_nanosecond_before_there_is_not(
 
 
 @given(quotas, pauses)
-def test_a_refusal_costs_nothing_and_a_window_of_silence_makes_full(
-    quota: tuple[int, int], pauses: list[int]
-) -> None:
+def test_a_refusal_costs_nothing_and_a_window_of_silence_makes_full(quota, pauses):
     buckets, once = Buckets(*quota), Buckets(*quota)
     for now, wait in spend(buckets, pauses):
         if not wait:
@@ -240,13 +233,13 @@ def test_a_refusal_costs_nothing_and_a_window_of_silence_makes_full(
     assert buckets.take("k", later) > 0
 
 
-def test_a_clock_that_goes_back_gives_nothing_away() -> None:
+def test_a_clock_that_goes_back_gives_nothing_away():
     buckets = Buckets(1)
     assert buckets.take("a", 100 * SECOND) == 0
     assert buckets.take("a", 50 * SECOND) > 0
 
 
-def test_the_buckets_are_limited_and_the_longest_unused_goes_first() -> None:
+def test_the_buckets_are_limited_and_the_longest_unused_goes_first():
     buckets = Buckets(2, capacity=3)
     for key in "aabcc":
         buckets.take(key, 0)

@@ -3,14 +3,11 @@
 import asyncio
 import socket
 from contextlib import ExitStack, suppress
-from typing import Any
 
 import pytest
 
-from tests.api.client import ApiClient
 
-
-async def test_a_stopping_server_finishes_requests_and_refuses_new_ones(api: ApiClient) -> None:
+async def test_a_stopping_server_finishes_requests_and_refuses_new_ones(api):
     whole = api.whole("POST", api.body(title="In flight"))
     busy, idle, halfway = [await api.wire() for _ in range(3)]
     await busy.send(whole[:-20])
@@ -43,7 +40,7 @@ async def test_a_stopping_server_finishes_requests_and_refuses_new_ones(api: Api
         raise AssertionError(f"somebody listens: {late}")
 
 
-async def test_a_server_without_connections_stops_at_once(serve: Any) -> None:
+async def test_a_server_without_connections_stops_at_once(serve):
     async with serve() as api:
         started = asyncio.get_running_loop().time()
         await api.client.server.retire()
@@ -58,9 +55,7 @@ async def answered(client: socket.socket) -> bool:
 
 
 @pytest.mark.parametrize("turns", range(6))
-async def test_every_connection_that_a_stopping_server_has_accepted_is_answered(
-    turns: int, api: ApiClient
-) -> None:
+async def test_every_connection_that_a_stopping_server_has_accepted_is_answered(turns, api):
     """The next server has the same socket, as with systemd, and the connections that the first has not accepted. There is no
     connection that neither answers, however many turns of its loop the first has had since the clients came."""
     server = api.client.server
@@ -86,7 +81,7 @@ async def test_every_connection_that_a_stopping_server_has_accepted_is_answered(
             assert all([await answered(client) for client in accepted])
 
 
-async def test_a_client_that_has_just_connected_may_still_send_its_request(api: ApiClient) -> None:
+async def test_a_client_that_has_just_connected_may_still_send_its_request(api):
     used, new = await api.wire(), await api.wire()
     await used.send(api.head())
     assert (await used.answer())[0] == 200
@@ -99,9 +94,7 @@ async def test_a_client_that_has_just_connected_may_still_send_its_request(api: 
         await stopping
 
 
-async def test_a_client_that_never_sends_a_request_holds_up_the_stop_for_two_seconds_at_most(
-    api: ApiClient,
-) -> None:
+async def test_a_client_that_never_sends_a_request_holds_up_the_stop_for_two_seconds_at_most(api):
     await api.wire()
     clock = asyncio.get_running_loop().time
     started = clock()

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,8 +17,6 @@ from syncd.config import Api
 from syncd.domain import ATTRIBUTES, READ_ONLY, Catalogue, FieldKind, fields_of
 from syncd.errors import FIELD_CODES
 from syncd.web import CODES
-from tests.api.client import ApiClient
-from tests.api.conftest import Start
 from tests.api.contract import Answer
 
 DOCUMENT = openapi_document(Catalogue.default())
@@ -42,17 +40,17 @@ def operations() -> list[tuple[str, str, Any]]:
     ]
 
 
-def test_the_document_is_valid_openapi() -> None:
+def test_the_document_is_valid_openapi():
     OpenAPIV31SpecValidator(DOCUMENT).validate()
     assert DOCUMENT["openapi"].startswith("3.1")
 
 
-def test_every_schema_is_a_valid_schema() -> None:
+def test_every_schema_is_a_valid_schema():
     for schema in SCHEMAS.values():
         Draft202012Validator.check_schema(schema)
 
 
-async def test_it_is_served_without_a_key(api: ApiClient) -> None:
+async def test_it_is_served_without_a_key(api):
     answer = await api.get("/openapi.json", headers={"API-Key": ""})
     assert answer.status == 200
     servers = [{"url": f"http://127.0.0.1:{api.port}/api/v1.1"}]
@@ -60,19 +58,19 @@ async def test_it_is_served_without_a_key(api: ApiClient) -> None:
     assert (await api("PUT", "/openapi.json", {}, headers={"API-Key": ""})).code == "method_not_allowed"
 
 
-def test_every_route_is_an_operation_and_every_operation_a_route() -> None:
+def test_every_route_is_an_operation_and_every_operation_a_route():
     routes = {(method, path) for path, methods in ROUTES.items() for method in methods}
     assert {(method, path) for method, path, _ in operations()} == routes
 
 
-async def test_the_server_is_where_the_client_has_to_go(serve: Start) -> None:
+async def test_the_server_is_where_the_client_has_to_go(serve):
     async with serve(base_path="", trusted_proxies=("127.0.0.1",)) as api:
         headers = {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "jobs.example.ca"}
         async with api.client.session.get(api.client.make_url("/openapi.json"), headers=headers) as answer:
             assert (await answer.json())["servers"] == [{"url": "https://jobs.example.ca"}]
 
 
-def test_every_operation_has_a_name_of_its_own_its_words_and_one_known_tag() -> None:
+def test_every_operation_has_a_name_of_its_own_its_words_and_one_known_tag():
     every = [operation for _, _, operation in operations()]
     assert len({operation["operationId"] for operation in every}) == len(every) == len(OPERATIONS)
     known = [[tag["name"]] for tag in DOCUMENT["tags"]]
@@ -113,17 +111,17 @@ def stumbling_blocks(where: str, schema: Any) -> Iterator[str]:
             yield f"{where}: not a plain {size}"
 
 
-def test_generators_understand_every_schema_and_the_document_is_small() -> None:
+def test_generators_understand_every_schema_and_the_document_is_small():
     assert [fault for at in schemas_of(DOCUMENT, "") for fault in stumbling_blocks(*at)] == []
     assert len(json.dumps(DOCUMENT, ensure_ascii=False, separators=(",", ":")).encode()) < 60_000
 
 
-def test_no_body_has_a_default_because_clients_would_send_it() -> None:
+def test_no_body_has_a_default_because_clients_would_send_it():
     every = schemas_of({"schemas": bodies(Catalogue.default())}, "")
     assert [where for where, schema in every if "default" in schema] == []
 
 
-def test_headers_are_plain_strings_and_errors_are_shared() -> None:
+def test_headers_are_plain_strings_and_errors_are_shared():
     parts = DOCUMENT["components"]
     sent = [parameter for parameter in parts["parameters"].values() if parameter["in"] == "header"]
     assert all(header["schema"] == {"type": "string"} for header in (*sent, *parts["headers"].values()))
@@ -135,20 +133,20 @@ def test_headers_are_plain_strings_and_errors_are_shared() -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_every_error_code_is_documented_with_its_status_and_title(code: str) -> None:
+def test_every_error_code_is_documented_with_its_status_and_title(code):
     status, title = CODES[code]
     assert f"`{code}`: {title}" in SHARED[str(status)]["description"]
     assert f"`{code}`" in SCHEMAS["Problem"]["properties"]["code"]["description"]
     assert not list(validator("Problem").iter_errors(example_error(code)))
 
 
-def test_every_field_code_is_documented() -> None:
+def test_every_field_code_is_documented():
     described = SCHEMAS["FieldProblem"]["properties"]["code"]["description"]
     assert re.findall(r"^\* `(\w+)`: ", described, re.MULTILINE) == list(FIELD_CODES)
 
 
 @pytest.mark.parametrize(("method", "path", "operation"), operations())
-def test_every_operation_has_its_answers_errors_and_examples(method: str, path: str, operation: Any) -> None:
+def test_every_operation_has_its_answers_errors_and_examples(method, path, operation):
     statuses = {int(status) for status in operation["responses"]}
     assert any(status < 300 for status in statuses)
     open_to_all = operation.get("security") == []
@@ -167,7 +165,7 @@ def test_every_operation_has_its_answers_errors_and_examples(method: str, path: 
                 assert content["example"]["status"] == int(status)
 
 
-def test_the_version_is_that_of_the_address() -> None:
+def test_the_version_is_that_of_the_address():
     assert Api().base_path.endswith(f"/api/v{DOCUMENT['info']['version']}")
 
 
@@ -181,7 +179,7 @@ def body_example(method: str, path: str) -> Any:
     return body["example"]
 
 
-async def test_the_examples_of_bodies_do_what_they_show(api: ApiClient) -> None:
+async def test_the_examples_of_bodies_do_what_they_show(api):
     created = await api.post(body_example("post", "/jobs"))
     assert created.status == 201, created.raw
     changed = await api.put(f"/jobs/{created.json['id']}", body_example("put", "/jobs/{id}"))
@@ -208,7 +206,7 @@ async def test_the_examples_of_bodies_do_what_they_show(api: ApiClient) -> None:
     ],
     ids=str,
 )
-async def test_the_examples_of_updates_are_good_for_every_job(api: ApiClient, job: dict[str, Any]) -> None:
+async def test_the_examples_of_updates_are_good_for_every_job(api, job):
     by_reference = body_example("put", "/jobs")
     created = await api.create(referenceId=by_reference["referenceId"], **job)
     for path, body in (
@@ -224,7 +222,7 @@ async def test_the_examples_of_updates_are_good_for_every_job(api: ApiClient, jo
         }
 
 
-def test_shapes_follow_the_fields_and_limits_of_the_domain() -> None:
+def test_shapes_follow_the_fields_and_limits_of_the_domain():
     for name in ("JobCreate", "JobUpdate", "JobPut"):
         assert set(SCHEMAS[name]["properties"]) == {*ATTRIBUTES, *READ_ONLY}
     assert set(SCHEMAS["Job"]["properties"]) == {*ATTRIBUTES, "id", "employer", "publishDate"}
@@ -235,7 +233,7 @@ def test_shapes_follow_the_fields_and_limits_of_the_domain() -> None:
         assert SCHEMAS["Job"]["properties"][name]["maxLength"] == limit
 
 
-def test_the_configured_catalogue_is_documented() -> None:
+def test_the_configured_catalogue_is_documented():
     catalogue = Catalogue.default().extended(position_types={6: "Seasonal"})
     found = openapi_document(catalogue)["components"]["schemas"]["PositionTypeInput"]["properties"]["id"]
     assert "5 Volunteer, 6 Seasonal." in found["description"]
@@ -286,9 +284,7 @@ BODIES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("change", BODIES, ids=str)
-async def test_the_document_and_the_service_accept_the_same_bodies(
-    api: ApiClient, change: dict[str, Any]
-) -> None:
+async def test_the_document_and_the_service_accept_the_same_bodies(api, change):
     body = api.body(**change)
     said = not list(validator("JobCreate").iter_errors(body))
     assert ((await api.post(body)).status == 201) == said
@@ -318,16 +314,14 @@ IN_WORDS: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("change", "words", "schema"), IN_WORDS, ids=str)
-async def test_the_document_has_in_words_what_only_the_service_refuses(
-    api: ApiClient, change: dict[str, Any], words: str, schema: str
-) -> None:
+async def test_the_document_has_in_words_what_only_the_service_refuses(api, change, words, schema):
     body = api.body(**change)
     assert not list(validator("JobCreate").iter_errors(body))
     assert (await api.post(body)).status == 422
     assert words in json.dumps(SCHEMAS[schema])
 
 
-def test_what_only_the_service_writes_has_its_limits() -> None:
+def test_what_only_the_service_writes_has_its_limits():
     assert SCHEMAS["Employer"]["properties"]["name"]["maxLength"] == 128
     assert {name: schema.get("maxLength") for name, schema in SCHEMAS["Location"]["properties"].items()} == {
         "id": None,
@@ -377,9 +371,7 @@ def of_another_type(answer: Answer) -> None:
         (of_another_type, "text/plain"),
     ],
 )
-async def test_an_answer_that_is_not_as_documented_fails_the_check(
-    api: ApiClient, change: Callable[[Answer], None], said: str
-) -> None:
+async def test_an_answer_that_is_not_as_documented_fails_the_check(api, change, said):
     job = await api.create()
     answer = await api.get(f"/jobs/{job['id']}")
     change(answer)

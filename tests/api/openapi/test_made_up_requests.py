@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.amounts import nightly
-from tests.api.client import ApiClient
 
 FORMATS = Path(__file__).with_name("schemathesis_formats.py")
 PROGRAM = Path(sys.executable).with_name("schemathesis")
@@ -18,7 +17,7 @@ BOUNDS = ["--max-examples", "10", "--seed", "20261121", "--continue-on-failure"]
 
 @nightly
 @pytest.mark.slow
-async def test_no_made_up_request_surprises_the_service(api: ApiClient, tmp_path: Path) -> None:
+async def test_no_made_up_request_surprises_the_service(api, tmp_path):
     document = f"http://127.0.0.1:{api.port}/api/v1.1/openapi.json"
     process = await asyncio.create_subprocess_exec(
         str(PROGRAM), "--config-file", str(Path(__file__).with_name("schemathesis.toml")),

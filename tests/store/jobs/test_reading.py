@@ -6,7 +6,6 @@ import pytest
 
 from syncd.domain import Employer, Status
 from syncd.store import Store, jobs
-from tests.store.board import Board
 
 
 def listed(
@@ -25,9 +24,7 @@ def listed(
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 10, 100])
-def test_the_pages_of_a_list_are_all_of_it_once(
-    board: Board, store: Store, employer: Employer, size: int
-) -> None:
+def test_the_pages_of_a_list_are_all_of_it_once(board, store, employer, size):
     at = datetime(2026, 2, 1, tzinfo=UTC)
     for number in range(23):
         board.create(title=f"{number}", published_at=at + timedelta(hours=number % 5))
@@ -39,7 +36,7 @@ def test_the_pages_of_a_list_are_all_of_it_once(
     assert listed(store, employer, page=2**31 - 1, page_size=100) == (23, [])
 
 
-def test_walking_through_all_jobs_goes_by_id(board: Board, store: Store, employer: Employer) -> None:
+def test_walking_through_all_jobs_goes_by_id(board, store, employer):
     made = [board.create(status=status) for status in (Status.ACTIVE, Status.DRAFT, Status.ACTIVE)]
     assert store.read(lambda tx: jobs.after(tx, employer.id, 0, 2)) == made[:2]
     assert store.read(lambda tx: jobs.after(tx, employer.id, 2, 2)) == made[2:]

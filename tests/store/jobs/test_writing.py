@@ -16,7 +16,6 @@ from syncd.domain import (
     CloseOrigin,
     Create,
     Delete,
-    Employer,
     Job,
     Location,
     Salary,
@@ -24,12 +23,11 @@ from syncd.domain import (
     Update,
 )
 from syncd.errors import StoreError
-from syncd.store import Store, history, jobs
+from syncd.store import history, jobs
 from syncd.store.model import job_columns
 from syncd.store.sqlite.database import statements
 from syncd.store.transactions import StaleDecision
-from tests.clock import Clock
-from tests.store.board import Board, changes_of
+from tests.store.board import changes_of
 
 WHOLE = {
     "reference_id": "A-1 é",
@@ -67,9 +65,7 @@ COMMISSION = {"salary": Salary(None, None, None, True)}
 @pytest.mark.parametrize(
     "fields", [{}, WHOLE, EMPTY, COMMISSION], ids=["plain", "whole", "empty", "commission"]
 )
-def test_a_job_comes_back_as_it_was_written(
-    board: Board, store: Store, employer: Employer, fields: dict[str, Any]
-) -> None:
+def test_a_job_comes_back_as_it_was_written(board, store, employer, fields):
     job = board.create(**fields)
     kept = store.read(lambda tx: jobs.get(tx, employer.id, job.id))
     assert kept is not None
@@ -82,9 +78,7 @@ def test_a_job_comes_back_as_it_was_written(
 
 
 @pytest.mark.parametrize("name", [*WHOLE, "title"])
-def test_an_update_of_one_field_writes_that_and_leaves_the_rest(
-    board: Board, store: Store, employer: Employer, name: str
-) -> None:
+def test_an_update_of_one_field_writes_that_and_leaves_the_rest(board, store, employer, name):
     before = board.create()
     value = {**WHOLE, "title": "Another title", "close_origin": CloseOrigin.RENEWED}[name]
     fields: dict[str, Any] = {name: value}
@@ -97,7 +91,7 @@ def test_an_update_of_one_field_writes_that_and_leaves_the_rest(
     )
 
 
-def test_an_update_of_a_title_touches_none_of_the_indexes_on_dates_and_status() -> None:
+def test_an_update_of_a_title_touches_none_of_the_indexes_on_dates_and_status():
     before = Job(
         id=7, employer_id=1, reference_id="A", title="Cook", published_at=datetime(2026, 1, 2, tzinfo=UTC),
         publish_date=date(2026, 1, 2), close_date=date(2026, 3, 3), close_origin=CloseOrigin.DEFAULT,
@@ -111,7 +105,7 @@ def test_an_update_of_a_title_touches_none_of_the_indexes_on_dates_and_status() 
     assert values == ("Baker", 4, "baker\na", 7, 3)
 
 
-def test_ids_rise_and_are_never_used_again(board: Board, store: Store) -> None:
+def test_ids_rise_and_are_never_used_again(board, store):
     first, second = board.create(), board.create()
     board.delete(second)
     third = board.create()
@@ -120,29 +114,27 @@ def test_ids_rise_and_are_never_used_again(board: Board, store: Store) -> None:
     assert board.create().id == 4
 
 
-def test_a_refused_create_burns_no_id(board: Board, store: Store) -> None:
+def test_a_refused_create_burns_no_id(board, store):
     board.create(reference_id="A")
     with pytest.raises(StaleDecision):
         board.create(reference_id="A")
     assert board.create(reference_id="B").id == 2
 
 
-def test_a_batch_gives_ids_in_its_order(board: Board, store: Store) -> None:
+def test_a_batch_gives_ids_in_its_order(board, store):
     made = board.apply(*(Create(board.job(reference_id=f"R{n}")) for n in range(500)))
     assert [(job.id, job.reference_id) for job in made] == [(n + 1, f"R{n}") for n in range(500)]
     assert list(store.read(lambda tx: jobs.by_ids(tx, range(1, 501))).values()) == made
 
 
-def test_no_id_beyond_int32_is_given_out(board: Board, store: Store) -> None:
+def test_no_id_beyond_int32_is_given_out(board, store):
     store.write(lambda tx: tx.execute(f"INSERT INTO counter (name, value) VALUES ('job', {2**31 - 2})"))
     assert board.create().id == 2**31 - 1
     with pytest.raises(StoreError, match="no job ids are left"):
         board.create()
 
 
-def test_a_stale_decision_is_refused_and_changes_nothing(
-    board: Board, store: Store, employer: Employer
-) -> None:
+def test_a_stale_decision_is_refused_and_changes_nothing(board, store, employer):
     job, other = board.create(), board.create()
     newer = board.update(job, title="Miller")
     for change in (Update(job, replace(job, title="Cook"), ("title",)), Delete(job)):
@@ -154,9 +146,7 @@ def test_a_stale_decision_is_refused_and_changes_nothing(
     assert store.read(jobs.totals) == {(employer.id, "active"): 2}
 
 
-def test_a_reference_freed_in_a_batch_can_be_used_in_it(
-    board: Board, store: Store, employer: Employer
-) -> None:
+def test_a_reference_freed_in_a_batch_can_be_used_in_it(board, store, employer):
     job = board.create(reference_id="A")
     _, new = board.apply(Delete(job), Create(replace(job, id=0, version=0)))
     assert store.read(lambda tx: jobs.by_reference(tx, employer.id, "A")) == new
@@ -166,9 +156,7 @@ def test_a_reference_freed_in_a_batch_can_be_used_in_it(
 # -- history ---------------------------------------------------------------------------------------------
 
 
-def test_every_change_is_in_the_history_with_what_was_before(
-    board: Board, store: Store, employer: Employer, clock: Clock
-) -> None:
+def test_every_change_is_in_the_history_with_what_was_before(board, store, employer, clock):
     job = board.create(reference_id="A", salary=Salary(Decimal("12.50"), None, 5, False))
     clock.forward(days=1)
     run = Actor(ActorKind.RUN, 9)
@@ -214,8 +202,8 @@ ACTIONS = [
 
 @pytest.mark.parametrize(("action", "before", "after", "kind"), ACTIONS, ids=[row[0] for row in ACTIONS])
 def test_the_history_names_what_an_update_amounts_to(  # noqa: PLR0917
-    board: Board, store: Store, action: str, before: dict[str, Any], after: dict[str, Any], kind: ActorKind
-) -> None:
+    board, store, action, before, after, kind
+):
     job = board.create(**before)
     changed = replace(job, **after)
     names = tuple(name for name in ("status", "title") if name in after)
@@ -225,9 +213,7 @@ def test_the_history_names_what_an_update_amounts_to(  # noqa: PLR0917
     assert replace(changed, **entry.attributes) == job
 
 
-def test_old_history_is_pruned_and_only_that(
-    board: Board, store: Store, employer: Employer, clock: Clock
-) -> None:
+def test_old_history_is_pruned_and_only_that(board, store, employer, clock):
     job = board.create()
     clock.forward(days=10)
     board.update(job, title="Cook")
@@ -254,7 +240,7 @@ _STEPS = st.lists(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=_STEPS)
-def test_totals_are_always_what_counting_would_give(board: Board, store: Store, steps: list[Any]) -> None:
+def test_totals_are_always_what_counting_would_give(board, store, steps):
     """One step a transaction, each on a random job of those that there are."""
     there: dict[int, Job] = store.read(
         lambda tx: {j.id: j for j in jobs.after(tx, board.employer.id, 0, 1000)}

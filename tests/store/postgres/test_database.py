@@ -1,30 +1,23 @@
 """A store on a server: the differences from a store in a file."""
 
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from syncd.domain import Create, Employer, Job, RejectedRow, Update
+from syncd.domain import Create, Job, RejectedRow, Update
 from syncd.errors import Problem, StoreBusy, StoreError
 from syncd.store import StaleDecision, Store, Tx, database_at, employers, feeds, jobs, run_results, runs
 from syncd.store.postgres import search
 from syncd.store.postgres.session import COPIED, as_copy
-from tests.clock import Clock
 from tests.e2e.conftest import wait_until
 from tests.store.board import ACTOR, TORONTO, Board, a_job, ask
 from tests.stores import change, rows_in, server, store_url
 
-OpenStore = Callable[..., Store]
 
-
-def test_texts_are_ordered_by_code_point_whatever_the_language_of_the_database(
-    store: Store, path: Path
-) -> None:
+def test_texts_are_ordered_by_code_point_whatever_the_language_of_the_database(store, path):
     assert rows_in(path, "SELECT 'a' < 'B'") == [(True,)]  # the database itself orders as people do
     found = rows_in(
         path,
@@ -35,7 +28,7 @@ def test_texts_are_ordered_by_code_point_whatever_the_language_of_the_database(
     assert found == []
 
 
-async def test_a_look_up_of_one_statement_sends_nothing_besides(store: Store, path: Path) -> None:
+async def test_a_look_up_of_one_statement_sends_nothing_besides(store, path):
     sent = f"SELECT query FROM pg_stat_activity WHERE datname = '{server().database_of(path)}' AND state = 'idle'"
     before = Counter(server().sql(sent))
     for _ in range(2):
@@ -44,7 +37,7 @@ async def test_a_look_up_of_one_statement_sends_nothing_besides(store: Store, pa
     assert query.startswith("SELECT employer.id")
 
 
-def test_a_look_up_of_one_statement_has_no_second_one_which_would_see_another_moment(store: Store) -> None:
+def test_a_look_up_of_one_statement_has_no_second_one_which_would_see_another_moment(store):
     def twice(tx: Tx) -> int:
         return len(employers.all(tx)) + len(employers.all(tx))
 
@@ -54,9 +47,7 @@ def test_a_look_up_of_one_statement_has_no_second_one_which_would_see_another_mo
     assert store.look_up(employers.all) == []
 
 
-def test_look_ups_that_were_planned_for_an_empty_table_use_its_index_once_it_has_grown(
-    store: Store, path: Path
-) -> None:
+def test_look_ups_that_were_planned_for_an_empty_table_use_its_index_once_it_has_grown(store, path):
     employer = store.write(lambda tx: employers.add(tx, "Acme"))
 
     def create(tx: Tx, references: list[str]) -> None:
@@ -76,7 +67,7 @@ def test_look_ups_that_were_planned_for_an_empty_table_use_its_index_once_it_has
     assert read < 25 * inserted  # twice as many where they read all jobs of the employer
 
 
-def test_several_daemons_may_use_one_store_and_give_out_no_id_twice(open_store: OpenStore) -> None:
+def test_several_daemons_may_use_one_store_and_give_out_no_id_twice(open_store):
     one, two = open_store(exclusive=True), open_store(exclusive=True)
     employer = one.write(lambda tx: employers.add(tx, "Acme"))
     with ThreadPoolExecutor(16) as pool:
@@ -88,9 +79,7 @@ def test_several_daemons_may_use_one_store_and_give_out_no_id_twice(open_store: 
     assert one.read(jobs.totals) == two.read(jobs.totals)
 
 
-def test_a_database_with_another_default_of_isolation_changes_nothing(
-    open_store: OpenStore, path: Path
-) -> None:
+def test_a_database_with_another_default_of_isolation_changes_nothing(open_store, path):
     name = server().database_of(path)
     server().sql(f"ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'")
     try:
@@ -107,9 +96,7 @@ def test_a_database_with_another_default_of_isolation_changes_nothing(
         server().sql(f"ALTER DATABASE {name} RESET ALL")
 
 
-def test_a_statement_that_takes_longer_than_the_server_allows_is_refused_with_the_reason(
-    store: Store,
-) -> None:
+def test_a_statement_that_takes_longer_than_the_server_allows_is_refused_with_the_reason(store):
     def slow(tx: Tx) -> None:
         tx.execute("SET LOCAL statement_timeout = '10ms'")
         tx.execute("SELECT pg_sleep(5)")
@@ -120,9 +107,7 @@ def test_a_statement_that_takes_longer_than_the_server_allows_is_refused_with_th
         store.read(slow)
 
 
-def test_rows_that_are_read_one_by_one_stay_with_the_server_until_then(
-    store: Store, employer: Employer
-) -> None:
+def test_rows_that_are_read_one_by_one_stay_with_the_server_until_then(store, employer):
     feed = store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id))
     run = store.write(lambda tx: runs.begin(tx, feed, employer.id, "a.csv", 1, None))
     problem = Problem("/a", "b", "c")
@@ -140,7 +125,7 @@ def test_rows_that_are_read_one_by_one_stay_with_the_server_until_then(
         assert store.read(read) == (list(range(2_500)), [0, 1, 0, 1], 3)
 
 
-def test_a_lock_takes_the_connection_of_the_one_before(store: Store, path: Path) -> None:
+def test_a_lock_takes_the_connection_of_the_one_before(store, path):
     def processes() -> list[int]:
         found = rows_in(
             path,
@@ -166,8 +151,8 @@ def test_a_lock_takes_the_connection_of_the_one_before(store: Store, path: Path)
     assert processes() == []
 
 
-def test_what_a_thread_writes_under_a_lock_that_is_lost_is_refused(store: Store, path: Path) -> None:
-    def add(name: str) -> Employer:
+def test_what_a_thread_writes_under_a_lock_that_is_lost_is_refused(store, path):
+    def add(name: str):
         return store.write(lambda tx: employers.add(tx, name))
 
     with ThreadPoolExecutor(1) as other, store.feed_lock("acme") as mine:
@@ -184,7 +169,7 @@ def test_what_a_thread_writes_under_a_lock_that_is_lost_is_refused(store: Store,
     assert found == ["with the lock", "of another thread", "afterwards"]
 
 
-def test_locks_are_on_the_address_for_locks(open_store: OpenStore) -> None:
+def test_locks_are_on_the_address_for_locks(open_store):
     store = open_store(lock_url=server().url("nowhere"))
     with pytest.raises(StoreBusy, match=r"cannot be reached .*does not exist"), store.feed_lock("acme"):
         pass
@@ -193,22 +178,20 @@ def test_locks_are_on_the_address_for_locks(open_store: OpenStore) -> None:
         assert mine
 
 
-def test_nothing_is_prepared_for_a_pooler_which_may_not_keep_it(open_store: OpenStore, path: Path) -> None:
+def test_nothing_is_prepared_for_a_pooler_which_may_not_keep_it(open_store, path):
     counts = {}
     for lock_url in ("", store_url(path)):  # one of its own is needed behind a pooler
         store = open_store(lock_url=lock_url)
         for number in range(5):
             name = f"Employer {bool(lock_url)} {number}"
-            store.write(lambda tx, name=name: employers.add(tx, name))  # type: ignore[misc]
+            store.write(lambda tx, name=name: employers.add(tx, name))
         found = store.write(lambda tx: tx.execute("SELECT count(*) FROM pg_prepared_statements").fetchone())
         counts[bool(lock_url)] = found[0]
     assert counts[False] > 0
     assert counts[True] == 0
 
 
-def test_a_nul_in_a_text_is_marked_where_it_is_kept_and_found_nowhere(
-    store: Store, employer: Employer, board: Board
-) -> None:
+def test_a_nul_in_a_text_is_marked_where_it_is_kept_and_found_nowhere(store, employer, board):
     feed = store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id))
     run = store.write(lambda tx: runs.begin(tx, feed, employer.id, "a\0.json", 1, None))
     assert run.file == "a\ufffd.json"
@@ -238,11 +221,11 @@ TEXTS = [
 ]
 
 
-def test_many_rows_are_copied_as_one_by_one(board: Board, store: Store, employer: Employer) -> None:
+def test_many_rows_are_copied_as_one_by_one(board, store, employer):
     bare = a_job(employer.id, reference_id=None, description=None, confidential=True)
     made = [a_job(employer.id, title=text, reference_id=text, description=text) for text in TEXTS]
 
-    def create(job: Job) -> int:
+    def create(job: Job):
         return store.write(lambda tx: jobs.apply(tx, [Create(job)], ACTOR))[0].id
 
     one_by_one = [create(job) for job in (*made, bare)]
@@ -266,9 +249,7 @@ def test_many_rows_are_copied_as_one_by_one(board: Board, store: Store, employer
     assert kept[one_by_one[TEXTS.index("N\0L")]].title == "N\ufffdL"
 
 
-def test_of_many_rows_none_is_kept_if_one_has_the_key_of_another_row(
-    store: Store, employer: Employer, path: Path
-) -> None:
+def test_of_many_rows_none_is_kept_if_one_has_the_key_of_another_row(store, employer, path):
     new = [Create(a_job(employer.id, reference_id=f"r{number}")) for number in range(COPIED)]
     with pytest.raises(StaleDecision):
         store.write(lambda tx: jobs.apply(tx, [*new, new[7]], ACTOR))
@@ -293,12 +274,12 @@ def test_of_many_rows_none_is_kept_if_one_has_the_key_of_another_row(
         ("UPDATE t SET a = $1", None),
     ],
 )
-def test_only_an_insert_of_its_parameters_in_order_is_copied(text: str, copied: str | None) -> None:
+def test_only_an_insert_of_its_parameters_in_order_is_copied(text, copied):
     assert as_copy(text, [None] * COPIED) == copied
     assert as_copy(text, [None] * (COPIED - 1)) is None
 
 
-def test_a_long_text_that_is_searched_has_room(board: Board, store: Store, employer: Employer) -> None:
+def test_a_long_text_that_is_searched_has_room(board, store, employer):
     job = board.create(title="".join(chr(0x10000 + n) for n in range(256)), reference_id="é" * 50)
     total, found = store.read(
         lambda tx: jobs.page(tx, employer.id, q="E" * 50, status=None, page=1, page_size=5)
@@ -311,8 +292,8 @@ def test_a_long_text_that_is_searched_has_room(board: Board, store: Store, emplo
 )
 @pytest.mark.parametrize("limits", [(200, 500), (0, 500), (0, 1)])
 def test_a_search_finds_the_jobs_that_contain_the_term_with_and_without_the_index(
-    open_store: OpenStore, path: Path, term: str, limits: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    open_store, path, term, limits, monkeypatch
+):
     for name, limit in zip(("MAX_SORTED", "SPARE"), limits, strict=True):
         monkeypatch.setattr(search, name, limit)
     store = open_store()
@@ -328,8 +309,8 @@ def test_a_search_finds_the_jobs_that_contain_the_term_with_and_without_the_inde
 
 
 def test_the_index_is_made_again_when_the_store_is_opened_and_done_without_where_the_server_lacks_it(
-    open_store: OpenStore, path: Path
-) -> None:
+    open_store, path
+):
     open_store().close()
     change(path, "DROP EXTENSION pg_trgm CASCADE")
     open_store().close()
@@ -354,14 +335,14 @@ def test_the_index_is_made_again_when_the_store_is_opened_and_done_without_where
         ("postgresql://u:s3cret@127.0.0.1:1/d", "the server cannot be reached"),
     ],
 )
-def test_an_address_that_leads_nowhere_is_an_error_without_the_password(url: str, words: str) -> None:
+def test_an_address_that_leads_nowhere_is_an_error_without_the_password(url, words):
     with pytest.raises(StoreError, match=words) as caught:
         Store.open(url, timezone=TORONTO)
     error: BaseException | None = caught.value
     assert "s3cret" not in str(error)
 
 
-def test_a_database_that_cannot_hold_every_text_is_refused() -> None:
+def test_a_database_that_cannot_hold_every_text_is_refused():
     server().sql(
         "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER libc TEMPLATE template0"
     )
@@ -372,7 +353,7 @@ def test_a_database_that_cannot_hold_every_text_is_refused() -> None:
     server().sql("DROP DATABASE ascii")
 
 
-def test_whether_there_is_a_store_is_asked_without_making_one(path: Path) -> None:
+def test_whether_there_is_a_store_is_asked_without_making_one(path):
     assert database_at(store_url(path)).exists()
     name = server().new_database()
     assert not database_at(server().url(name)).exists()
@@ -380,7 +361,7 @@ def test_whether_there_is_a_store_is_asked_without_making_one(path: Path) -> Non
     server().sql(f"DROP DATABASE {name}")
 
 
-def test_a_new_database_becomes_a_store(clock: Clock) -> None:
+def test_a_new_database_becomes_a_store(clock):
     name = server().new_database()
     with ThreadPoolExecutor(4) as pool:  # daemons that start at once
         list(pool.map(lambda _: Store.open(server().url(name), timezone=TORONTO).close(), range(4)))

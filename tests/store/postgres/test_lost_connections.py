@@ -4,7 +4,7 @@ neither reported as done without being done, nor done twice."""
 import select
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,18 +12,16 @@ from typing import Any
 import psycopg
 import pytest
 
-from syncd.domain import Create, Employer
+from syncd.domain import Create
 from syncd.errors import StoreBusy
 from syncd.store import Store, Tx, employers, jobs
 from syncd.store.postgres import session
 from tests.store.board import ACTOR, a_job
-from tests.stores import Server, rows_in, server
-
-OpenStore = Callable[..., Store]
+from tests.stores import rows_in, server
 
 
 @pytest.fixture
-def away() -> Iterator[Server]:
+def away():
     """The server. It runs again after the test."""
     found = server()
     yield found
@@ -47,7 +45,7 @@ def add(store: Store, name: str) -> None:
     store.write(lambda tx: employers.add(tx, name))
 
 
-def test_connections_that_were_ended_between_two_calls_are_opened_again(store: Store, path: Path) -> None:
+def test_connections_that_were_ended_between_two_calls_are_opened_again(store, path):
     add(store, "one")
     assert names(store) == ["one"]
     for number in range(3):
@@ -58,9 +56,7 @@ def test_connections_that_were_ended_between_two_calls_are_opened_again(store: S
 
 
 @pytest.mark.parametrize("when", ["before a statement", "before its history is written"])
-def test_a_write_whose_connection_ends_is_done_once(
-    store: Store, path: Path, employer: Employer, when: str
-) -> None:
+def test_a_write_whose_connection_ends_is_done_once(store, path, employer, when):
     runs: list[int] = []
 
     def write(tx: Tx) -> int:
@@ -78,7 +74,7 @@ def test_a_write_whose_connection_ends_is_done_once(
     assert rows_in(path, "SELECT sum(n) FROM job_total") == [(1,)]
 
 
-def test_a_read_whose_connection_ends_is_refused_and_the_next_is_not(store: Store, path: Path) -> None:
+def test_a_read_whose_connection_ends_is_refused_and_the_next_is_not(store, path):
     def read(tx: Tx) -> None:
         employers.all(tx)
         end_connections(path)
@@ -90,9 +86,7 @@ def test_a_read_whose_connection_ends_is_refused_and_the_next_is_not(store: Stor
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["restart", "crash"])
-def test_while_the_server_is_away_everything_is_refused_and_goes_on_afterwards(
-    store: Store, away: Server, how: signal.Signals
-) -> None:
+def test_while_the_server_is_away_everything_is_refused_and_goes_on_afterwards(store, away, how):
     add(store, "before")
     assert names(store) == ["before"]
     away.stop(how)
@@ -122,9 +116,7 @@ def wait_until(true: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("more", [True, False], ids=["before a statement", "before the commit"])
-def test_a_transaction_that_the_server_ended_because_it_was_silent_is_refused_as_one_that_passes(
-    store: Store, more: bool
-) -> None:
+def test_a_transaction_that_the_server_ended_because_it_was_silent_is_refused_as_one_that_passes(store, more):
     def slow(tx: Tx) -> None:
         employers.add(tx, "one")
         tx.execute("SET LOCAL idle_in_transaction_session_timeout = '50ms'")
@@ -178,7 +170,7 @@ def counted(runs: list[int]) -> Callable[[Tx], None]:
     return fn
 
 
-def test_a_commit_that_was_carried_out_is_reported_as_done_although_its_answer_was_lost(store: Store) -> None:
+def test_a_commit_that_was_carried_out_is_reported_as_done_although_its_answer_was_lost(store):
     LossyCommit(store, carried_out=True)
     runs: list[int] = []
     store.write(counted(runs))
@@ -187,7 +179,7 @@ def test_a_commit_that_was_carried_out_is_reported_as_done_although_its_answer_w
     assert names(store) == ["one", "two"]
 
 
-def test_a_commit_that_was_not_carried_out_is_refused_and_not_repeated(store: Store) -> None:
+def test_a_commit_that_was_not_carried_out_is_refused_and_not_repeated(store):
     LossyCommit(store, carried_out=False)
     runs: list[int] = []
     with pytest.raises(StoreBusy, match="cannot be reached"):
@@ -197,9 +189,7 @@ def test_a_commit_that_was_not_carried_out_is_refused_and_not_repeated(store: St
     assert names(store) == ["two"]
 
 
-def test_a_commit_of_which_nobody_can_be_asked_is_refused(
-    store: Store, away: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_commit_of_which_nobody_can_be_asked_is_refused(store, away, monkeypatch):
     monkeypatch.setattr(session, "OUTCOME_SECONDS", 0.3)
     LossyCommit(store, carried_out=True, then=away.stop)
     with pytest.raises(StoreBusy, match="cannot be reached"):
@@ -208,9 +198,7 @@ def test_a_commit_of_which_nobody_can_be_asked_is_refused(
     wait_until(lambda: names(store) == ["one"])
 
 
-def test_no_acknowledged_write_is_lost_and_none_is_done_twice_while_connections_end(
-    store: Store, path: Path, away: Server
-) -> None:
+def test_no_acknowledged_write_is_lost_and_none_is_done_twice_while_connections_end(store, path, away):
     done: list[str] = []
     stop = threading.Event()
 

@@ -2,10 +2,8 @@
 
 import subprocess
 import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -30,7 +28,7 @@ default_pool_size = 4
 
 
 @pytest.fixture(scope="module")
-def pooler(program: Callable[..., str]) -> Iterator[str]:
+def pooler(program):
     """The further part of an address that leads through a pooler."""
     path, running = program("pgbouncer", "/usr/sbin/pgbouncer"), server()
     settings = running.folder / "pgbouncer.ini"
@@ -47,7 +45,7 @@ def pooler(program: Callable[..., str]) -> Iterator[str]:
     process.wait(20)
 
 
-def test_stores_behind_a_pooler_are_written_read_and_locked(path: Path, pooler: str) -> None:
+def test_stores_behind_a_pooler_are_written_read_and_locked(path, pooler):
     url = store_url(path)
     open_one = partial(Store.open, url + pooler, timezone=TORONTO, lock_url=url)
     with open_one() as one, open_one() as two:
@@ -66,7 +64,7 @@ def test_stores_behind_a_pooler_are_written_read_and_locked(path: Path, pooler: 
             add(100)
 
 
-def test_a_lock_is_not_taken_through_a_pooler(path: Path, pooler: str) -> None:
+def test_a_lock_is_not_taken_through_a_pooler(path, pooler):
     url = store_url(path) + pooler
     with Store.open(url, timezone=TORONTO, lock_url=url) as store:
         for _ in range(2):

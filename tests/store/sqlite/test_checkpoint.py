@@ -22,7 +22,7 @@ WRITES, SHORT = 16_000, 3_000
 
 
 @pytest.fixture(autouse=True)
-def often(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
+def often(monkeypatch, store):
     """Let the thread begin often. SQLite copies nothing by itself, which would keep the log at 4,000 pages without the thread."""
     monkeypatch.setattr(session, "ROWS", ROWS)
     store.write(lambda tx: tx.execute("PRAGMA wal_autocheckpoint = 0"))
@@ -51,7 +51,7 @@ async def keep_writing(store: Store, count: int) -> None:
 
 
 @pytest.mark.parametrize("reads", [False, True])
-async def test_the_log_stays_short_under_writes_and_reads_without_a_pause(store: Store, reads: bool) -> None:
+async def test_the_log_stays_short_under_writes_and_reads_without_a_pause(store, reads):
     done = not reads
 
     async def read_on() -> None:
@@ -66,9 +66,7 @@ async def test_the_log_stays_short_under_writes_and_reads_without_a_pause(store:
     assert log_of(store) < SHORT
 
 
-async def test_a_thread_that_cannot_fold_disturbs_no_write(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_thread_that_cannot_fold_disturbs_no_write(store, monkeypatch):
     def refused() -> Session:
         raise StoreBusy("no")
 
@@ -80,7 +78,7 @@ async def test_a_thread_that_cannot_fold_disturbs_no_write(
     assert log_of(store) < 400
 
 
-def test_everything_is_in_the_file_when_the_store_is_closed(store: Store) -> None:
+def test_everything_is_in_the_file_when_the_store_is_closed(store):
     for number in range(300):
         store.write(put(number))
     store.close()

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
@@ -20,7 +19,7 @@ from syncd.errors import StoreError
 from syncd.store import Store, employers, jobs
 from syncd.store.sqlite import search_index
 from tests.amounts import some
-from tests.store.board import Board, OpenStore, ask, index_all, plainly
+from tests.store.board import Board, ask, index_all, plainly
 
 
 def run(path: Path, sql: str) -> list[Any]:
@@ -55,8 +54,8 @@ def hide(path: Path, job_id: int) -> None:
 
 
 def test_the_index_is_asked_for_three_to_a_hundred_characters_unless_it_lacks_many_jobs(
-    board: Board, store: Store, employer: Employer, path: Path
-) -> None:
+    board, store, employer, path
+):
     title = "Baker" * 21
     hidden = board.create(title=title).id
     for _ in range(100):
@@ -83,9 +82,7 @@ def test_the_index_is_asked_for_three_to_a_hundred_characters_unless_it_lacks_ma
     assert is_asked("bak")  # one job has changed, three times
 
 
-def test_the_index_counts_many_jobs_and_the_list_shows_them(
-    board: Board, store: Store, employer: Employer, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_index_counts_many_jobs_and_the_list_shows_them(board, store, employer, path, monkeypatch):
     monkeypatch.setattr(search_index, "MAX_SORTED", 50)
     bakers, _ = fill(board)
     hide(path, bakers[-1])
@@ -104,7 +101,7 @@ def test_the_index_counts_many_jobs_and_the_list_shows_them(
         search_index._WALK.format(search_index._BACKWARDS),
     ],
 )
-def test_a_look_at_each_job_reads_the_index_of_the_list_alone(store: Store, statement: str) -> None:
+def test_a_look_at_each_job_reads_the_index_of_the_list_alone(store, statement):
     """The rows of the jobs are fifty times as large."""
     values = {"employer": 1, "term": "a", "status": "draft", "take": 10, "skip": 0}
     plan = store.read(lambda tx: tx.execute(f"EXPLAIN QUERY PLAN {statement}", values).fetchall())
@@ -115,9 +112,7 @@ def test_a_look_at_each_job_reads_the_index_of_the_list_alone(store: Store, stat
 # -- made, and brought up to date ----------------------------------------------------------------------------
 
 
-def test_a_store_without_the_index_gets_it_when_it_is_opened(
-    board: Board, path: Path, open_store: OpenStore
-) -> None:
+def test_a_store_without_the_index_gets_it_when_it_is_opened(board, path, open_store):
     baker = board.create(title="Baker")
     index_all(board.store)
     board.update(baker, title="Miller")
@@ -130,8 +125,8 @@ def test_a_store_without_the_index_gets_it_when_it_is_opened(
 
 
 def test_an_index_that_this_sqlite_cannot_read_is_left_alone_and_made_anew_later(
-    board: Board, store: Store, path: Path, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    board, store, path, open_store, monkeypatch
+):
     baker = board.create(title="Baker")
     index_all(store)
     store.close()
@@ -149,7 +144,7 @@ def test_an_index_that_this_sqlite_cannot_read_is_left_alone_and_made_anew_later
     assert found(store, board.employer, "bak") == []
 
 
-def test_a_step_that_took_in_all_there_was_does_not_ask_for_another(board: Board, store: Store) -> None:
+def test_a_step_that_took_in_all_there_was_does_not_ask_for_another(board, store):
     """Otherwise an indexer beside a client that writes would commit after each of its writes."""
     for number in range(5):
         board.create(title=f"Baker {number}")
@@ -194,9 +189,7 @@ work()
 
 
 @pytest.mark.parametrize("writes", some([150, 30, 400], 1))
-def test_a_kill_leaves_the_index_as_far_as_it_says(
-    path: Path, open_store: OpenStore, writes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kill_leaves_the_index_as_far_as_it_says(path, open_store, writes, monkeypatch):
     monkeypatch.setattr(search_index, "MAX_LACKING", 1_000)
     command = [sys.executable, "-c", _BUSY, f"sqlite:///{path}", str(writes)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -221,9 +214,7 @@ def segments(path: Path) -> int:
     return int(count)
 
 
-def test_the_index_has_few_parts_also_where_jobs_are_renamed_again_and_again(
-    board: Board, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_index_has_few_parts_also_where_jobs_are_renamed_again_and_again(board, path, monkeypatch):
     """A step that replaces adds two or three parts. They are merged to the end, a little in each write."""
     monkeypatch.setattr(search_index, "MERGED_PAGES", 1)
     made = [board.create(title=f"Baker {number} {hash(str(number))}") for number in range(60)]
@@ -237,9 +228,7 @@ def test_the_index_has_few_parts_also_where_jobs_are_renamed_again_and_again(
     assert len(found(board.store, board.employer, "miller 11")) == 60
 
 
-def test_an_index_that_merges_by_itself_as_that_of_an_earlier_version_is_made_again(
-    board: Board, path: Path, open_store: OpenStore
-) -> None:
+def test_an_index_that_merges_by_itself_as_that_of_an_earlier_version_is_made_again(board, path, open_store):
     bakers, _ = fill(board)
     board.store.close()
     run(path, "DELETE FROM job_search_config WHERE k = 'automerge'")
@@ -276,8 +265,8 @@ def overwrite(path: Path, table: str) -> None:
 
 @pytest.mark.parametrize("damage", some(DAMAGE, 3))
 def test_searches_go_on_beside_a_damaged_index_and_it_is_made_again_at_the_next_start(
-    board: Board, path: Path, damage: str, open_store: OpenStore
-) -> None:
+    board, path, damage, open_store
+):
     store, employer = board.store, board.employer
     bakers, millers = fill(board)
     run(path, DAMAGE[damage])
@@ -306,9 +295,7 @@ def test_searches_go_on_beside_a_damaged_index_and_it_is_made_again_at_the_next_
     assert found(store, employer, "baker") == bakers[1:]
 
 
-def test_damage_of_the_jobs_themselves_is_not_taken_for_the_indexs(
-    board: Board, path: Path, open_store: Callable[..., Store]
-) -> None:
+def test_damage_of_the_jobs_themselves_is_not_taken_for_the_indexs(board, path, open_store):
     fill(board)
     board.store.close()
     overwrite(path, "ix_job_list")
@@ -318,7 +305,7 @@ def test_damage_of_the_jobs_themselves_is_not_taken_for_the_indexs(
     assert store.give_up_index() is None
 
 
-def test_a_step_that_fails_takes_no_write_of_others_with_it(board: Board, path: Path) -> None:
+def test_a_step_that_fails_takes_no_write_of_others_with_it(board, path):
     """They may come in one transaction, and SQLite refuses more than the step then."""
     store = board.store
     fill(board)

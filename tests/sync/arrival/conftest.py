@@ -2,20 +2,18 @@
 
 import pytest
 
-from syncd.domain import Run, RunState
-from syncd.sync.run import Feed
+from syncd.domain import RunState
 from tests.sync.arrival.arrivals import Arrival
-from tests.sync.board import Board
 
 
 @pytest.fixture
-def arrival(board: Board) -> Arrival:
+def arrival(board):
     """The feeds of ``board`` and a worker that runs their files."""
     return Arrival(board)
 
 
 @pytest.fixture
-def held(arrival: Arrival) -> tuple[Feed, Run]:
+def held(arrival):
     """Return a feed and its second run, which is held."""
     feed = arrival.feed_with([arrival.row(name) for name in "abcdef"])
     arrival.run_files()

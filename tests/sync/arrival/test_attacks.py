@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from syncd.domain import RunState
 from tests.amounts import some
-from tests.sync.arrival.arrivals import Arrival, claims, names
+from tests.sync.arrival.arrivals import claims, names
 from tests.sync.arrival.test_partners import repeated
 from tests.sync.board import on_phase
 
@@ -20,7 +20,7 @@ MANY = 5_000
 
 
 @pytest.fixture
-def private_file(tmp_path: Path) -> Path:
+def private_file(tmp_path):
     """A file of the daemon, in the form of a delivery."""
     path = tmp_path / "private_file"
     path.write_text('[{"referenceId": "the daemon\'s own secret"}]')
@@ -34,7 +34,7 @@ def unexpected(logs: Any) -> list[tuple[str | None, str]]:
 # -- hard links -------------------------------------------------------------------------------------
 
 
-def test_a_file_with_a_second_name_is_neither_read_nor_moved(arrival: Arrival, private_file: Path) -> None:
+def test_a_file_with_a_second_name_is_neither_read_nor_moved(arrival, private_file):
     feed = arrival.feed()
     feed.folder.mkdir(parents=True, exist_ok=True)
     os.link(private_file, feed.folder / "jobs.json")
@@ -48,9 +48,7 @@ def test_a_file_with_a_second_name_is_neither_read_nor_moved(arrival: Arrival, p
     assert (run.file, run.state) == ("jobs.json", RunState.PARTIAL)
 
 
-def test_a_second_name_that_appears_at_the_claim_keeps_the_file_from_being_read(
-    arrival: Arrival, private_file: Path
-) -> None:
+def test_a_second_name_that_appears_at_the_claim_keeps_the_file_from_being_read(arrival, private_file):
     feed = arrival.feed()
     path = arrival.drop(feed, json.loads(private_file.read_text()))
     os.utime(path, ns=(10**18, 10**18))
@@ -68,7 +66,7 @@ def test_a_second_name_that_appears_at_the_claim_keeps_the_file_from_being_read(
 # -- open descriptors -------------------------------------------------------------------------------
 
 
-def test_a_partner_who_still_writes_to_a_claimed_file_delays_only_his_own(arrival: Arrival) -> None:
+def test_a_partner_who_still_writes_to_a_claimed_file_delays_only_his_own(arrival):
     feed, other = arrival.feed(), arrival.feed(name="other")
     path = arrival.drop(feed, [arrival.row(f"a{n}") for n in range(2_000)])
     partner = os.open(path, os.O_RDONLY)
@@ -97,7 +95,7 @@ def test_a_partner_who_still_writes_to_a_claimed_file_delays_only_his_own(arriva
         "\N{RIGHT-TO-LEFT OVERRIDE}nosj.json".encode(), b"%FF.json", b"$(reboot).json",
     ],
 )  # fmt: skip
-def test_a_file_with_any_name_is_run_and_filed_beside_its_reports(arrival: Arrival, name: bytes) -> None:
+def test_a_file_with_any_name_is_run_and_filed_beside_its_reports(arrival, name):
     feed = arrival.feed()
     feed.folder.mkdir(parents=True, exist_ok=True)
     for number in range(1, 3):
@@ -112,9 +110,7 @@ def test_a_file_with_any_name_is_run_and_filed_beside_its_reports(arrival: Arriv
     assert arrival.worker.waiting is None
 
 
-def test_entries_that_are_renamed_again_and_again_lose_no_file_and_hold_up_no_other_feed(
-    arrival: Arrival,
-) -> None:
+def test_entries_that_are_renamed_again_and_again_lose_no_file_and_hold_up_no_other_feed(arrival):
     feed, other = (
         arrival.feed('mode = "delta"\nsettle = "0"'),
         arrival.feed('mode = "delta"\nsettle = "0"', "other"),
@@ -171,9 +167,7 @@ def fill(folder: Path, kind: str, count: int) -> None:
 
 @pytest.mark.parametrize("kind", some(["links", "unfinished files", "folders", "FIFOs"], 2))
 @pytest.mark.parametrize("place", some([".", "done"], 1))
-def test_thousands_of_things_in_one_feed_hold_up_no_other_and_do_not_fill_the_log(
-    arrival: Arrival, kind: str, place: str
-) -> None:
+def test_thousands_of_things_in_one_feed_hold_up_no_other_and_do_not_fill_the_log(arrival, kind, place):
     feed, other = arrival.feed(), arrival.feed(name="other")
     fill(feed.folder / place, kind, MANY)
     arrival.drop(other, [arrival.row("x")])
@@ -184,7 +178,7 @@ def test_thousands_of_things_in_one_feed_hold_up_no_other_and_do_not_fill_the_lo
     assert arrival.worker.waiting is None
 
 
-def test_ever_new_names_are_not_all_logged(arrival: Arrival) -> None:
+def test_ever_new_names_are_not_all_logged(arrival):
     feed = arrival.feed()
     arrival.worker.tick()
     with capture_logs() as logs:

@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 from syncd.domain import Run
 from tests.stores import allow_writes, refuse_writes
 from tests.sync.arrival.arrivals import Arrival, names
-from tests.sync.board import Board, not_none
+from tests.sync.board import not_none
 
 REFUSED = "the auditors forbid it"
 
@@ -43,9 +43,7 @@ def run_file(arrival: Arrival, content: object) -> Run:
         ("UPDATE ON job WHEN NEW.reference_id = 'r1'", ("r1", "created")),
     ],
 )
-def test_a_row_that_the_store_refuses_is_rejected_and_holds_the_archiving(
-    arrival: Arrival, tmp_path: Path, when: str, case: tuple[str, str], how: str
-) -> None:
+def test_a_row_that_the_store_refuses_is_rejected_and_holds_the_archiving(arrival, tmp_path, when, case, how):
     board, feed = arrival.board, arrival.feed()
     reference, action = case
     run_file(arrival, board.rows(1, 9))
@@ -74,7 +72,7 @@ def test_a_row_that_the_store_refuses_is_rejected_and_holds_the_archiving(
     assert (board.job("r1").title, board.job("new").title) == ("Chef", "Later")
 
 
-def test_a_write_that_the_store_ignores_is_not_retried_for_ever(arrival: Arrival, tmp_path: Path) -> None:
+def test_a_write_that_the_store_ignores_is_not_retried_for_ever(arrival, tmp_path):
     board, _ = arrival.board, arrival.feed()
     run_file(arrival, board.rows(1, 3))
     refuse(tmp_path, "UPDATE ON job WHEN NEW.reference_id = 'r1'", "IGNORE")
@@ -84,8 +82,8 @@ def test_a_write_that_the_store_ignores_is_not_retried_for_ever(arrival: Arrival
 
 
 def test_a_job_whose_archiving_the_store_refuses_waits_for_a_decision_and_the_others_go(
-    arrival: Arrival, board: Board, tmp_path: Path
-) -> None:
+    arrival, board, tmp_path
+):
     feed = arrival.feed()
     run_file(arrival, board.rows(1, 20))
     refuse(tmp_path, "UPDATE OF status ON job WHEN NEW.reference_id = 'r18'")
@@ -103,9 +101,7 @@ def test_a_job_whose_archiving_the_store_refuses_waits_for_a_decision_and_the_ot
     assert board.active() == {f"r{n}" for n in range(1, 17)}
 
 
-def test_a_refused_row_that_would_archive_its_job_waits_for_a_decision(
-    arrival: Arrival, board: Board, tmp_path: Path
-) -> None:
+def test_a_refused_row_that_would_archive_its_job_waits_for_a_decision(arrival, board, tmp_path):
     feed = arrival.feed()
     run_file(arrival, board.rows(1, 20))
     refuse(tmp_path, "UPDATE OF status ON job WHEN NEW.reference_id = 'r2'")

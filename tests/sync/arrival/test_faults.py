@@ -6,7 +6,6 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -52,7 +51,7 @@ def try_again(arrival: Arrival, faulty: FaultyImporter, times: int = 5, *, resta
 
 
 @pytest.fixture
-def sick_disk(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def sick_disk(monkeypatch):
     """Nothing can be written beside the file while the list has an entry."""
     sick = ["sick"]
     write = os.write
@@ -68,9 +67,7 @@ def sick_disk(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.parametrize("name", [*DOUBTFUL, *OF_A_DISK])
 @pytest.mark.parametrize("restarts", [False, True])
-def test_an_error_of_the_system_is_not_a_death(
-    arrival: Arrival, sick_disk: list[str], name: str, restarts: bool
-) -> None:
+def test_an_error_of_the_system_is_not_a_death(arrival, sick_disk, name, restarts):
     arrival.feed_with([arrival.row("a")])
     faulty = FaultyImporter(arrival.board.importer, *[error_of(name)] * 100)
     arrival.restart(faulty)
@@ -91,9 +88,7 @@ def test_an_error_of_the_system_is_not_a_death(
 
 
 @pytest.mark.parametrize("name", OF_A_DISK)
-def test_a_disk_that_is_full_for_one_file_alone_concerns_one_feed_and_passes(
-    arrival: Arrival, name: str
-) -> None:
+def test_a_disk_that_is_full_for_one_file_alone_concerns_one_feed_and_passes(arrival, name):
     arrival.drop(arrival.feed(), [arrival.row("a")])
     faulty = FaultyImporter(arrival.board.importer, *[error_of(name)] * 100)
     arrival.restart(faulty)
@@ -107,9 +102,7 @@ def test_a_disk_that_is_full_for_one_file_alone_concerns_one_feed_and_passes(
 
 @pytest.mark.parametrize("name", DOUBTFUL)
 @pytest.mark.parametrize("restarts", [False, True])
-def test_an_error_that_only_one_file_meets_is_its_own_after_three_tries(
-    arrival: Arrival, name: str, restarts: bool
-) -> None:
+def test_an_error_that_only_one_file_meets_is_its_own_after_three_tries(arrival, name, restarts):
     feed = arrival.feed_with([arrival.row("a")])
     faulty = FaultyImporter(arrival.board.importer, *[error_of(name)] * 3)
     arrival.restart(faulty)
@@ -134,7 +127,7 @@ def test_an_error_that_only_one_file_meets_is_its_own_after_three_tries(
     [RuntimeError("a bug"), MemoryError(), OverflowError("\ud800"), RecursionError("x" * 9999), KeyError(1)],
     ids=repr,
 )
-def test_an_unexpected_error_ends_its_own_run_at_once(arrival: Arrival, error: Exception) -> None:
+def test_an_unexpected_error_ends_its_own_run_at_once(arrival, error):
     feed = arrival.feed_with([arrival.row("a")])
     arrival.restart(FaultyImporter(arrival.board.importer, error))
     with capture_logs() as logs:
@@ -153,9 +146,7 @@ def test_an_unexpected_error_ends_its_own_run_at_once(arrival: Arrival, error: E
 
 
 @pytest.mark.parametrize("module", [reading, importer], ids=["reading", "planning"])
-def test_an_unexpected_error_of_a_step_says_how_far_it_was(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch, module: Any
-) -> None:
+def test_an_unexpected_error_of_a_step_says_how_far_it_was(arrival, monkeypatch, module):
     """The rest of the report is that of any file that cannot be used, and the dry run says the same."""
     feed = arrival.feed()
     arrival.board.deliver(feed, [arrival.row("a")])
@@ -179,9 +170,7 @@ def test_an_unexpected_error_of_a_step_says_how_far_it_was(
     assert arrival.board.statuses() == {"a": "active"}
 
 
-def test_a_report_that_cannot_be_written_does_not_hold_up_the_feed(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_that_cannot_be_written_does_not_hold_up_the_feed(arrival, monkeypatch):
     feed = arrival.feed_with([arrival.row("a")])
 
     def fail(*_: Any) -> None:
@@ -215,9 +204,7 @@ def read_only(patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("break_scratch", [full, read_only])
-def test_a_run_waits_while_its_scratch_file_cannot_be_written(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch, break_scratch: Callable[[pytest.MonkeyPatch], None]
-) -> None:
+def test_a_run_waits_while_its_scratch_file_cannot_be_written(arrival, monkeypatch, break_scratch):
     feed = arrival.feed_with(arrival.board.rows(1, 90))
     with monkeypatch.context() as patch:
         break_scratch(patch)
@@ -235,9 +222,7 @@ def test_a_run_waits_while_its_scratch_file_cannot_be_written(
 
 @pytest.mark.parametrize("name", ["EIO", "EMFILE", "EACCES"])
 @pytest.mark.parametrize("runs", [1, 2])
-def test_a_file_that_cannot_be_opened_for_a_while_is_run_later(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch, name: str, runs: int
-) -> None:
+def test_a_file_that_cannot_be_opened_for_a_while_is_run_later(arrival, monkeypatch, name, runs):
     feed = arrival.feed()
     for number in range(runs):
         arrival.drop(feed, arrival.board.rows(0, number + 1), f"{number}.json", number)
@@ -263,9 +248,7 @@ def test_a_file_that_cannot_be_opened_for_a_while_is_run_later(
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_an_archive_whose_list_cannot_be_read_for_a_while_is_run_later(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_archive_whose_list_cannot_be_read_for_a_while_is_run_later(arrival, monkeypatch):
     feed = arrival.feed()
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -329,8 +312,8 @@ class Writer:
 @pytest.mark.parametrize("phase", ["hashing", "reading", "planning"])
 @pytest.mark.parametrize("times_tell", [True, False])
 def test_nothing_is_applied_of_a_file_that_is_rewritten_while_it_is_read(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch, phase: str, times_tell: bool
-) -> None:
+    arrival, monkeypatch, phase, times_tell
+):
     feed = arrival.feed('marker = ".done"')  # an open descriptor does not keep it from being taken
     path = arrival.drop(feed, [arrival.row(f"r{n}", title="Cook") for n in range(2_001)])
     arrival.drop(feed, b"", "jobs.json.done")
@@ -350,7 +333,7 @@ def test_nothing_is_applied_of_a_file_that_is_rewritten_while_it_is_read(
     assert run.sha256 == hashlib.sha256(new).hexdigest()
 
 
-def test_a_file_that_is_broken_because_it_changes_is_read_again(arrival: Arrival) -> None:
+def test_a_file_that_is_broken_because_it_changes_is_read_again(arrival):
     feed = arrival.feed('marker = ".done"')
     path = arrival.drop(feed, [arrival.row("a", title="Cook")])
     arrival.drop(feed, b"", "jobs.json.done")
@@ -365,9 +348,7 @@ def test_a_file_that_is_broken_because_it_changes_is_read_again(arrival: Arrival
 
 
 @pytest.mark.parametrize("phase", ["reading", "planning", "applying", "archiving"])
-def test_a_clock_that_jumps_while_a_run_goes_on_closes_nothing(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch, phase: str
-) -> None:
+def test_a_clock_that_jumps_while_a_run_goes_on_closes_nothing(arrival, monkeypatch, phase):
     """The run waits until the time is trusted, and goes on then."""
     monkeypatch.setattr(Store, "MAX_WRITE_ROWS", 2)
     monkeypatch.setattr(Store, "MAX_STEP_ROWS", 1)
@@ -426,9 +407,7 @@ def cut_off(arrival: Arrival, phase: str) -> Feed:
 
 
 @pytest.mark.parametrize(("phase", "applied"), [("hashing", 0), ("applying", 1)])
-def test_a_run_that_was_cut_off_can_be_rejected(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch, phase: str, applied: int
-) -> None:
+def test_a_run_that_was_cut_off_can_be_rejected(arrival, monkeypatch, phase, applied):
     monkeypatch.setattr(Store, "MAX_WRITE_ROWS", 1)
     feed = cut_off(arrival, phase)
     run = reject(arrival, 1)
@@ -446,7 +425,7 @@ def test_a_run_that_was_cut_off_can_be_rejected(
     assert ("Nothing of it went in" in page) == (not applied)
 
 
-def test_a_run_that_goes_on_cannot_be_rejected(arrival: Arrival) -> None:
+def test_a_run_that_goes_on_cannot_be_rejected(arrival):
     said: list[str] = []
 
     def ask(phase: str, _done: int, _total: int) -> None:

@@ -7,7 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ def locks_of(arrival: Arrival) -> Path:
 
 
 @sqlite_only
-def test_the_lock_of_a_feed_lies_beside_the_store_in_a_folder_of_the_store_s_user(arrival: Arrival) -> None:
+def test_the_lock_of_a_feed_lies_beside_the_store_in_a_folder_of_the_store_s_user(arrival):
     feed = arrival.feed()
     arrival.worker.tick()
     assert names(feed.folder / ".claimed") == []
@@ -65,7 +65,7 @@ def test_the_lock_of_a_feed_lies_beside_the_store_in_a_folder_of_the_store_s_use
     assert stat.S_IMODE((locks_of(arrival) / "acme.lock").stat().st_mode) == 0o600
 
 
-def test_only_one_process_at_a_time_has_the_lock_of_a_feed(arrival: Arrival) -> None:
+def test_only_one_process_at_a_time_has_the_lock_of_a_feed(arrival):
     feed, other = arrival.feed(), arrival.feed(name="other")
     arrival.worker.tick()
     for each in (feed, other):
@@ -81,7 +81,7 @@ def test_only_one_process_at_a_time_has_the_lock_of_a_feed(arrival: Arrival) -> 
 
 @sqlite_only
 @pytest.mark.parametrize("thing", ["link", "file"])
-def test_a_folder_of_locks_that_is_not_a_folder_is_not_used(arrival: Arrival, thing: str) -> None:
+def test_a_folder_of_locks_that_is_not_a_folder_is_not_used(arrival, thing):
     elsewhere = arrival.board.folder / "elsewhere"
     elsewhere.mkdir()
     if thing == "link":
@@ -97,7 +97,7 @@ def test_a_folder_of_locks_that_is_not_a_folder_is_not_used(arrival: Arrival, th
 
 
 @sqlite_only
-def test_a_folder_of_locks_that_others_can_enter_is_closed_first(arrival: Arrival) -> None:
+def test_a_folder_of_locks_that_others_can_enter_is_closed_first(arrival):
     arrival.feed()
     locks_of(arrival).mkdir()
     locks_of(arrival).chmod(0o777)
@@ -107,7 +107,7 @@ def test_a_folder_of_locks_that_others_can_enter_is_closed_first(arrival: Arriva
 
 @sqlite_only
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give a folder away")
-def test_a_folder_of_locks_of_another_user_is_not_used(arrival: Arrival) -> None:
+def test_a_folder_of_locks_of_another_user_is_not_used(arrival):
     locks_of(arrival).mkdir()
     os.chown(locks_of(arrival), 12345, -1)
     with (
@@ -120,7 +120,7 @@ def test_a_folder_of_locks_of_another_user_is_not_used(arrival: Arrival) -> None
 # -- what a partner locks ---------------------------------------------------------------------------
 
 
-def test_what_a_partner_locks_in_the_folder_of_a_feed_does_not_matter(arrival: Arrival) -> None:
+def test_what_a_partner_locks_in_the_folder_of_a_feed_does_not_matter(arrival):
     feed = arrival.feed()
     arrival.worker.tick()
     path = arrival.drop(feed, [arrival.row("a")])
@@ -133,7 +133,7 @@ def test_what_a_partner_locks_in_the_folder_of_a_feed_does_not_matter(arrival: A
     assert {log["event"] for log in logs} == {"feed.claimed", "feed.reconciled"}
 
 
-def test_a_file_whose_folder_is_taken_away_during_the_filing_is_not_lost(arrival: Arrival) -> None:
+def test_a_file_whose_folder_is_taken_away_during_the_filing_is_not_lost(arrival):
     feed = arrival.feed_with([arrival.row("a")])
 
     def take_away(step: str) -> None:
@@ -153,7 +153,7 @@ def test_a_file_whose_folder_is_taken_away_during_the_filing_is_not_lost(arrival
     assert names(feed.folder / "done")[0] == "1-jobs.json"
 
 
-def test_a_file_that_is_gone_is_reported_as_lost(arrival: Arrival) -> None:
+def test_a_file_that_is_gone_is_reported_as_lost(arrival):
     feed = arrival.feed_with([arrival.row("a")])
 
     def remove(step: str) -> None:
@@ -166,7 +166,7 @@ def test_a_file_that_is_gone_is_reported_as_lost(arrival: Arrival) -> None:
     assert [log["file"] for log in logs if log["event"] == "feed.file_lost"] == ["jobs.json"]
 
 
-def test_a_claimed_file_that_cannot_be_opened_is_reported_and_run_once_it_can(arrival: Arrival) -> None:
+def test_a_claimed_file_that_cannot_be_opened_is_reported_and_run_once_it_can(arrival):
     feed = arrival.feed()
     path = arrival.drop(feed, [arrival.row("a")])
     (feed.folder / ".claimed").mkdir(0o700, exist_ok=True)
@@ -189,8 +189,8 @@ def test_a_claimed_file_that_cannot_be_opened_is_reported_and_run_once_it_can(ar
 
 
 def test_a_daemon_with_another_store_on_the_same_drop_folder_leaves_a_file_alone_that_is_run(
-    arrival: Arrival, tmp_path: Path
-) -> None:
+    arrival, tmp_path
+):
     feed = arrival.feed_with([arrival.row("a")])
     with Store.open(store_url(f"{tmp_path}/other.db"), clock=arrival.board.clock, timezone=ZONE) as store:
         other = Board(store, arrival.board.clock, tmp_path)
@@ -219,9 +219,7 @@ def report_of(feed: Feed, run: Run) -> str:
 
 
 @pytest.mark.parametrize(("approved", "state"), [(True, RunState.SUCCEEDED), (False, RunState.REJECTED)])
-def test_a_decision_waits_while_another_process_runs_the_feed(
-    arrival: Arrival, held: tuple[Feed, Run], approved: bool, state: RunState
-) -> None:
+def test_a_decision_waits_while_another_process_runs_the_feed(arrival, held, approved, state):
     feed, run = held
     importer = arrival.board.importer
     waits: list[RunState] = []
@@ -242,9 +240,7 @@ def test_a_decision_waits_while_another_process_runs_the_feed(
 
 
 @pytest.mark.parametrize("approved", [True, False])
-def test_a_decision_looks_at_the_run_again_once_it_has_the_lock(
-    arrival: Arrival, held: tuple[Feed, Run], approved: bool
-) -> None:
+def test_a_decision_looks_at_the_run_again_once_it_has_the_lock(arrival, held, approved):
     feed, run = held
     importer = arrival.board.importer
     with ExitStack() as lock:
@@ -282,12 +278,8 @@ def reverted(arrival: Arrival, _feed: Feed, run: Run, **waiting: Any) -> None:
 @pytest.mark.parametrize("command", [decided, imported, reverted])
 @pytest.mark.parametrize(("seconds", "reported"), [(0.8, []), (1.0, ["acme"]), (30.0, ["acme"])])
 def test_a_command_that_waits_for_a_feed_longer_than_a_second_says_so_once(
-    arrival: Arrival,
-    held: tuple[Feed, Run],
-    command: Callable[..., None],
-    seconds: float,
-    reported: list[str],
-) -> None:
+    arrival, held, command, seconds, reported
+):
     waited: list[float] = []
     feeds: list[str] = []
     with ExitStack() as lock:

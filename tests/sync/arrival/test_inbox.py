@@ -26,12 +26,12 @@ from tests.sync.board import FakeHost
 
 
 @pytest.fixture
-def clock() -> MonotonicClock:
+def clock():
     return MonotonicClock()
 
 
 @pytest.fixture
-def make_inbox(tmp_path: Path, clock: MonotonicClock) -> Callable[..., Inbox]:
+def make_inbox(tmp_path, clock):
     def make(settle: float = 2.0, marker: str | None = None) -> Inbox:
         inbox = Inbox(tmp_path / "drop" / "acme", marker, Settling(settle, clock))
         make_folders(inbox.folder)
@@ -41,7 +41,7 @@ def make_inbox(tmp_path: Path, clock: MonotonicClock) -> Callable[..., Inbox]:
 
 
 @pytest.fixture
-def inbox(make_inbox: Callable[..., Inbox]) -> Inbox:
+def inbox(make_inbox):
     return make_inbox()
 
 
@@ -108,9 +108,7 @@ def orphans(inbox: Inbox, marker: str | None = None) -> list[DropFile]:
     "name",
     [".hidden.xml", "a.tmp", "a.part", "a.partial", "a.filepart", "a.crdownload", "a.swp", "a.xml~", "a.TMP"],
 )
-def test_a_file_with_the_name_of_an_unfinished_one_is_never_taken(
-    inbox: Inbox, clock: MonotonicClock, name: str
-) -> None:
+def test_a_file_with_the_name_of_an_unfinished_one_is_never_taken(inbox, clock, name):
     drop(inbox, name)
     scan = scan_after(inbox, clock, 1000)
     assert (scan.ready, scan.waiting, scan.unexpected) == ((), (), ())
@@ -131,8 +129,8 @@ def test_a_file_with_the_name_of_an_unfinished_one_is_never_taken(
     ],
 )
 def test_a_file_that_a_desktop_or_an_office_program_leaves_behind_is_reported_and_never_taken(
-    inbox: Inbox, clock: MonotonicClock, name: str
-) -> None:
+    inbox, clock, name
+):
     drop(inbox, name)
     scan = scan_after(inbox, clock, 1000)
     assert (scan.ready, scan.waiting) == ((), ())
@@ -142,14 +140,12 @@ def test_a_file_that_a_desktop_or_an_office_program_leaves_behind_is_reported_an
 @pytest.mark.parametrize(
     "name", ["desktop.ini.csv", "jobs~$.csv", "thumbs.csv", "icon.csv", "url", "lock.jobs#"]
 )
-def test_a_name_that_is_like_one_of_those_is_taken(inbox: Inbox, clock: MonotonicClock, name: str) -> None:
+def test_a_name_that_is_like_one_of_those_is_taken(inbox, clock, name):
     drop(inbox, name)
     assert [file.name for file in scan_after(inbox, clock, 1000).ready] == [name]
 
 
-def test_links_and_special_files_are_reported_and_never_opened(
-    inbox: Inbox, clock: MonotonicClock, tmp_path: Path
-) -> None:
+def test_links_and_special_files_are_reported_and_never_opened(inbox, clock, tmp_path):
     secret = tmp_path / "secret.xml"
     secret.write_bytes(b"<jobs/>")
     (inbox.folder / "link.xml").symlink_to(secret)
@@ -166,14 +162,14 @@ def test_links_and_special_files_are_reported_and_never_opened(
     }
 
 
-def test_a_device_is_never_opened(inbox: Inbox, clock: MonotonicClock) -> None:
+def test_a_device_is_never_opened(inbox, clock):
     if os.getuid() != 0:
         pytest.skip("needs root to make a device")
     os.mknod(inbox.folder / "zero.xml", 0o600 | stat.S_IFCHR, os.makedev(1, 5))
     assert scan_after(inbox, clock, 1000).unexpected[0].why.startswith("a device")
 
 
-def test_a_file_directly_in_the_drop_folder_is_unexpected(inbox: Inbox) -> None:
+def test_a_file_directly_in_the_drop_folder_is_unexpected(inbox):
     top = inbox.folder.parent
     for name in ("README.md", ".gitignore", "lost.xml"):
         (top / name).write_bytes(b"x")
@@ -186,9 +182,7 @@ def test_a_file_directly_in_the_drop_folder_is_unexpected(inbox: Inbox) -> None:
 
 
 @pytest.mark.parametrize(("kind", "seconds"), [("any", 2.0), ("without a lease", 30.0), ("empty", 60.0)])
-def test_a_file_is_ready_when_it_has_been_still_for_a_time(
-    inbox: Inbox, clock: MonotonicClock, monkeypatch: pytest.MonkeyPatch, kind: str, seconds: float
-) -> None:
+def test_a_file_is_ready_when_it_has_been_still_for_a_time(inbox, clock, monkeypatch, kind, seconds):
     if kind == "without a lease":
         monkeypatch.setattr(inbox_module, "open_for_writing", lambda fd: None)
     drop(inbox, content=b"" if kind == "empty" else b"<jobs/>")
@@ -202,9 +196,7 @@ def test_a_file_is_ready_when_it_has_been_still_for_a_time(
 
 
 @pytest.mark.parametrize("change", ["grow", "touch", "replace"])
-def test_any_change_of_a_file_starts_its_settle_time_again(
-    inbox: Inbox, clock: MonotonicClock, change: str
-) -> None:
+def test_any_change_of_a_file_starts_its_settle_time_again(inbox, clock, change):
     path = drop(inbox, mtime=1_700_000_000)
     inbox.scan()
     clock.now += 1.9
@@ -223,9 +215,7 @@ def test_any_change_of_a_file_starts_its_settle_time_again(
     assert ready_names(inbox.scan()) == ["jobs.xml"]
 
 
-def test_the_settle_time_of_a_file_that_was_moved_away_and_back_starts_again(
-    inbox: Inbox, clock: MonotonicClock, tmp_path: Path
-) -> None:
+def test_the_settle_time_of_a_file_that_was_moved_away_and_back_starts_again(inbox, clock, tmp_path):
     path = drop(inbox)
     inbox.scan()
     path.rename(tmp_path / "aside")
@@ -235,7 +225,7 @@ def test_the_settle_time_of_a_file_that_was_moved_away_and_back_starts_again(
     assert ready_names(inbox.scan()) == []
 
 
-def test_a_file_that_is_open_for_writing_is_not_complete(inbox: Inbox, clock: MonotonicClock) -> None:
+def test_a_file_that_is_open_for_writing_is_not_complete(inbox, clock):
     path = drop(inbox)
     with path.open("ab"):
         scan = scan_after(inbox, clock, 100)
@@ -244,7 +234,7 @@ def test_a_file_that_is_open_for_writing_is_not_complete(inbox: Inbox, clock: Mo
     assert ready_names(inbox.scan()) == ["jobs.xml"]
 
 
-def test_a_program_that_opens_the_file_during_the_lease_does_not_end_the_process(tmp_path: Path) -> None:
+def test_a_program_that_opens_the_file_during_the_lease_does_not_end_the_process(tmp_path):
     code = """
 import fcntl, os, signal, subprocess, sys
 from syncd.sync.arrival import inbox
@@ -267,7 +257,7 @@ print(inbox.open_for_writing(fd))
     assert (done.returncode, done.stdout.strip()) == (0, "False"), done.stderr
 
 
-def test_the_lease_of_a_file_of_another_user_is_refused(inbox: Inbox, clock: MonotonicClock) -> None:
+def test_the_lease_of_a_file_of_another_user_is_refused(inbox, clock):
     if os.getuid() != 0:
         pytest.skip("needs root to give a file to another user")
     path = drop(inbox)
@@ -286,9 +276,7 @@ print(open_for_writing(os.open(0 if len(sys.argv) < 2 else "/proc/self/fd/0", os
     assert done.stdout.strip() == "None", done.stderr
 
 
-def test_a_file_with_a_marker_is_ready_without_a_settle_time(
-    make_inbox: Callable[..., Inbox], clock: MonotonicClock
-) -> None:
+def test_a_file_with_a_marker_is_ready_without_a_settle_time(make_inbox, clock):
     inbox = make_inbox(marker=".done")
     drop(inbox)
     scan = scan_after(inbox, clock, 1000)
@@ -297,9 +285,7 @@ def test_a_file_with_a_marker_is_ready_without_a_settle_time(
     assert ready_names(inbox.scan()) == ["jobs.xml"]
 
 
-def test_the_claim_removes_the_marker_so_that_the_next_file_needs_its_own(
-    make_inbox: Callable[..., Inbox],
-) -> None:
+def test_the_claim_removes_the_marker_so_that_the_next_file_needs_its_own(make_inbox):
     inbox = make_inbox(marker=".done")
     drop(inbox)
     drop(inbox, "jobs.xml.done", b"")
@@ -328,9 +314,7 @@ def die_after_the_rename(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
             claims_of(inbox, ".done").claim(file)
 
 
-def test_a_marker_that_a_dead_process_left_is_removed_with_its_claimed_file(
-    make_inbox: Callable[..., Inbox], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_marker_that_a_dead_process_left_is_removed_with_its_claimed_file(make_inbox, monkeypatch):
     inbox = make_inbox(marker=".done")
     drop(inbox, "jobs.xml.done", b"")
     drop(inbox)
@@ -343,8 +327,8 @@ def test_a_marker_that_a_dead_process_left_is_removed_with_its_claimed_file(
 
 @pytest.mark.parametrize("how", ["written again", "replaced"])
 def test_the_marker_of_the_next_file_is_not_removed_with_a_claimed_file_of_a_dead_process(
-    make_inbox: Callable[..., Inbox], monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
+    make_inbox, monkeypatch, how
+):
     inbox = make_inbox(marker=".done")
     marker = drop(inbox, "jobs.xml.done", b"")
     drop(inbox)
@@ -358,7 +342,7 @@ def test_the_marker_of_the_next_file_is_not_removed_with_a_claimed_file_of_a_dea
     assert ready_names(inbox.scan()) == ["jobs.xml"]
 
 
-def test_a_new_marker_stays_whose_time_is_before_that_of_the_claim(make_inbox: Callable[..., Inbox]) -> None:
+def test_a_new_marker_stays_whose_time_is_before_that_of_the_claim(make_inbox):
     inbox = make_inbox(marker=".done")
     drop(inbox)
     drop(inbox, "jobs.xml.done", b"")
@@ -378,9 +362,7 @@ def test_a_new_marker_stays_whose_time_is_before_that_of_the_claim(make_inbox: C
 # -- claiming ---------------------------------------------------------------------------------------
 
 
-def test_a_file_that_replaced_another_after_the_scan_has_to_settle_first(
-    inbox: Inbox, clock: MonotonicClock
-) -> None:
+def test_a_file_that_replaced_another_after_the_scan_has_to_settle_first(inbox, clock):
     path = drop(inbox)
     [file] = scan_after(inbox, clock).ready
     drop(inbox, ".new", b"<half").rename(path)
@@ -394,9 +376,7 @@ def test_a_file_that_replaced_another_after_the_scan_has_to_settle_first(
     assert settling.in_use(orphan.entry, orphan.fd) is None
 
 
-def test_a_claimed_file_stays_the_same_when_its_name_becomes_a_link(
-    inbox: Inbox, clock: MonotonicClock, tmp_path: Path
-) -> None:
+def test_a_claimed_file_stays_the_same_when_its_name_becomes_a_link(inbox, clock, tmp_path):
     drop(inbox, content=b"mine")
     claimed = claim(inbox, clock)
     (tmp_path / "secret").write_bytes(b"secret")
@@ -408,7 +388,7 @@ def test_a_claimed_file_stays_the_same_when_its_name_becomes_a_link(
     assert orphans(inbox) == []
 
 
-def test_a_copy_of_an_imported_file_has_its_bytes_and_its_time(inbox: Inbox, tmp_path: Path) -> None:
+def test_a_copy_of_an_imported_file_has_its_bytes_and_its_time(inbox, tmp_path):
     original = tmp_path / "mine.csv"
     original.write_bytes(b"a,b\n" * 400_000)
     os.utime(original, (1_700_000_000, 1_700_000_000))
@@ -418,14 +398,14 @@ def test_a_copy_of_an_imported_file_has_its_bytes_and_its_time(inbox: Inbox, tmp
     assert names(inbox.folder / ".claimed") == [claimed.entry]
 
 
-def test_only_a_regular_file_can_be_imported(inbox: Inbox, tmp_path: Path) -> None:
+def test_only_a_regular_file_can_be_imported(inbox, tmp_path):
     os.mkfifo(tmp_path / "fifo")
     for path in (tmp_path / "fifo", tmp_path):
         with pytest.raises((FeedError, IsADirectoryError)):
             copy_in(inbox.folder, path)
 
 
-def test_tidy_removes_only_what_dead_processes_left(inbox: Inbox, clock: MonotonicClock) -> None:
+def test_tidy_removes_only_what_dead_processes_left(inbox, clock):
     drop(inbox)
     claimed = claim(inbox, clock)
     claims = inbox.folder / ".claimed"
@@ -458,11 +438,11 @@ def test_tidy_removes_only_what_dead_processes_left(inbox: Inbox, clock: Monoton
         ("short.xml", "short.xml"),
     ],
 )
-def test_a_name_is_cut_to_180_bytes_between_characters(name: str, kept: str) -> None:
+def test_a_name_is_cut_to_180_bytes_between_characters(name, kept):
     assert short_name(name) == kept
 
 
-def test_a_file_with_the_longest_name_is_filed_with_its_reports(inbox: Inbox, clock: MonotonicClock) -> None:
+def test_a_file_with_the_longest_name_is_filed_with_its_reports(inbox, clock):
     (inbox.folder / os.fsdecode(b"\xff" * 255)).write_bytes(b"x")
     claimed = claim(inbox, clock)
     claimed.rejects.with_name(claimed.rejects.name + ".jsonl").touch()
@@ -475,7 +455,7 @@ def test_a_file_with_the_longest_name_is_filed_with_its_reports(inbox: Inbox, cl
 @pytest.mark.parametrize(
     ("name", "run"), [("42-a.xml", 42), ("42.3-a.xml", 42), ("a.xml", None), ("42-", None)]
 )
-def test_the_name_of_a_filed_file_has_the_number_of_its_run(name: str, run: int | None) -> None:
+def test_the_name_of_a_filed_file_has_the_number_of_its_run(name, run):
     assert parse_filed(name) == run
     assert parse_filed(filed_name(9, "x")) == 9
     assert display_name("plain") == "plain"
@@ -484,7 +464,7 @@ def test_the_name_of_a_filed_file_has_the_number_of_its_run(name: str, run: int 
 # -- filing -----------------------------------------------------------------------------------------
 
 
-def test_the_reports_are_written_before_the_file_is_moved(inbox: Inbox, clock: MonotonicClock) -> None:
+def test_the_reports_are_written_before_the_file_is_moved(inbox, clock):
     drop(inbox)
 
     def placed(_step: str) -> None:

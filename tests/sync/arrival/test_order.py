@@ -20,9 +20,7 @@ def ended(arrival: Arrival) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("mode", ["snapshot", "delta"])
-def test_the_files_of_a_feed_are_run_the_oldest_first_each_as_a_run_of_its_own(
-    arrival: Arrival, mode: str
-) -> None:
+def test_the_files_of_a_feed_are_run_the_oldest_first_each_as_a_run_of_its_own(arrival, mode):
     feed = arrival.feed(f'mode = "{mode}"')
     rows = arrival.board.rows(1, 9)
     for name, mtime, title in (("z.json", 10, "Cook"), ("b.json", 20, "Baker"), ("a.json", 20, "Chef")):
@@ -58,8 +56,8 @@ def _held(arrival: Arrival) -> None:
     ids=["failed", "no records", "corrected rows", "the file before it", "usable", "held"],
 )
 def test_a_held_run_is_superseded_by_a_later_file_that_carries_the_whole_feed_and_has_records(
-    arrival: Arrival, later: object, state: str, held: str
-) -> None:
+    arrival, later, state, held
+):
     _held(arrival)
     arrival.drop(arrival.feeds["acme"], later, "later.json")
     arrival.run_files()
@@ -67,7 +65,7 @@ def test_a_held_run_is_superseded_by_a_later_file_that_carries_the_whole_feed_an
     assert arrival.board.importer.reject(2).state is RunState.REJECTED if held == "held" else True
 
 
-def test_a_held_run_of_a_delta_feed_keeps_its_place(arrival: Arrival) -> None:
+def test_a_held_run_of_a_delta_feed_keeps_its_place(arrival):
     feed = arrival.feed('mode = "delta"')
     rows = [*arrival.board.rows(1, 6), *(arrival.row(f"r{n}", title=None) for n in range(7, 13))]
     for name, content in (("1.json", rows), ("2.json", [arrival.row("x")]), ("3.json", rows[3:])):
@@ -79,7 +77,7 @@ def test_a_held_run_of_a_delta_feed_keeps_its_place(arrival: Arrival) -> None:
     assert ended(arrival)["3.json"] == "held"
 
 
-def test_all_held_runs_whose_place_is_taken_say_so_in_their_reports(arrival: Arrival) -> None:
+def test_all_held_runs_whose_place_is_taken_say_so_in_their_reports(arrival):
     feed = arrival.feed()
     for name, content in (
         ("1.json", arrival.board.rows(1, 6)),
@@ -97,7 +95,7 @@ def test_all_held_runs_whose_place_is_taken_say_so_in_their_reports(arrival: Arr
         assert report["state"] == "superseded"
 
 
-def test_many_waiting_files_need_no_more_open_files(arrival: Arrival) -> None:
+def test_many_waiting_files_need_no_more_open_files(arrival):
     import resource
 
     feed = arrival.feed()
@@ -117,7 +115,7 @@ def test_many_waiting_files_need_no_more_open_files(arrival: Arrival) -> None:
 
 
 @pytest.mark.parametrize("step", ["claimed", "begun", "run"])
-def test_an_import_first_finishes_what_a_dead_import_left(arrival: Arrival, step: str) -> None:
+def test_an_import_first_finishes_what_a_dead_import_left(arrival, step):
     feed = arrival.feed()
     for name in ("old", "new"):
         (arrival.board.folder / f"{name}.json").write_text(json.dumps([arrival.row("a", title=name)]))
@@ -133,7 +131,7 @@ def test_an_import_first_finishes_what_a_dead_import_left(arrival: Arrival, step
     assert (ended(arrival)["new.json"], claims(feed)) == ("succeeded", [])
 
 
-def test_an_import_does_not_run_before_what_is_left_can_be_finished(arrival: Arrival) -> None:
+def test_an_import_does_not_run_before_what_is_left_can_be_finished(arrival):
     feed = arrival.feed()
     for name in ("old", "new"):
         (arrival.board.folder / f"{name}.json").write_text(json.dumps([arrival.row("a", title=name)]))

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from syncd.domain import Run, RunState
+from syncd.domain import RunState
 from syncd.sync import files
 from syncd.sync.drop_file import DropFile
 from syncd.sync.run import Feed, approval
@@ -47,7 +47,7 @@ class Blocked(BaseException):
 
 
 @pytest.fixture(autouse=True)
-def _nothing_blocks() -> Iterator[None]:
+def _nothing_blocks():
     """Let a call that waits for a partner fail."""
 
     def fail(*_: object) -> None:
@@ -61,7 +61,7 @@ def _nothing_blocks() -> Iterator[None]:
 
 
 @pytest.fixture
-def private_file(tmp_path: Path) -> Path:
+def private_file(tmp_path):
     """A file of the daemon: no partner may change it through the daemon."""
     path = tmp_path / "private_file"
     path.write_bytes(b"private")
@@ -132,8 +132,8 @@ def _is_json(path: Path) -> bool:
     "name", [f"1-jobs.json{suffix}" for suffix in REPORTS] + [".1-jobs.json.report.json.tmp"]
 )
 def test_what_has_the_name_of_a_file_of_a_run_stays_and_the_run_takes_another_name(
-    arrival: Arrival, private_file: Path, kind: str, name: str
-) -> None:
+    arrival, private_file, kind, name
+):
     feed, other = arrival.feed(), arrival.feed(name="other")
     arrival.worker.tick()
     thing, stem = feed.folder / "done" / name, "1-jobs.json" if name.startswith(".") else "1.2-jobs.json"
@@ -153,8 +153,8 @@ def test_what_has_the_name_of_a_file_of_a_run_stays_and_the_run_takes_another_na
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_replaced_on_a_file_system_that_cannot_exclude_it(
-    arrival: Arrival, private_file: Path, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    arrival, private_file, kind, monkeypatch
+):
     monkeypatch.setattr(files, "_renameat2", None)  # as on NFS
     feed = arrival.feed()
     arrival.worker.tick()
@@ -167,9 +167,7 @@ def test_nothing_is_replaced_on_a_file_system_that_cannot_exclude_it(
 
 
 @pytest.mark.parametrize("suffix", REPORTS)
-def test_a_link_that_replaces_a_report_after_a_process_died_is_not_followed(
-    arrival: Arrival, private_file: Path, suffix: str
-) -> None:
+def test_a_link_that_replaces_a_report_after_a_process_died_is_not_followed(arrival, private_file, suffix):
     feed = arrival.feed_with(partly_rejected())
     arrival.restart_dying("reported")
     with pytest.raises(Died):
@@ -191,8 +189,8 @@ def test_a_link_that_replaces_a_report_after_a_process_died_is_not_followed(
 @pytest.mark.parametrize("kind", ["file", "link", "link to a folder", "dangling link", "FIFO", "socket"])
 @pytest.mark.parametrize("name", ["done", "failed", ".claimed", "."])
 def test_a_feed_waits_alone_while_its_folder_is_not_a_folder_and_goes_on_by_itself(
-    arrival: Arrival, private_file: Path, kind: str, name: str
-) -> None:
+    arrival, private_file, kind, name
+):
     feed, other = arrival.feed(), arrival.feed(name="other")
     arrival.worker.tick()
     place = feed.folder / name if name != "." else feed.folder
@@ -226,7 +224,7 @@ def test_a_feed_waits_alone_while_its_folder_is_not_a_folder_and_goes_on_by_itse
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o770, 0o701, 0o2777])
-def test_a_folder_for_drafts_that_others_can_enter_is_closed_first(arrival: Arrival, mode: int) -> None:
+def test_a_folder_for_drafts_that_others_can_enter_is_closed_first(arrival, mode):
     feed = arrival.feed()
     arrival.worker.tick()
     private = feed.folder / ".claimed"
@@ -238,9 +236,7 @@ def test_a_folder_for_drafts_that_others_can_enter_is_closed_first(arrival: Arri
     assert set(modes) == {mode & 0o7700}
 
 
-def test_a_folder_for_drafts_that_cannot_be_closed_is_not_used(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_for_drafts_that_cannot_be_closed_is_not_used(arrival, monkeypatch):
     feed = arrival.feed()
     arrival.worker.tick()
     (feed.folder / ".claimed").chmod(0o755)
@@ -255,7 +251,7 @@ def test_a_folder_for_drafts_that_cannot_be_closed_is_not_used(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give a folder away")
-def test_a_folder_for_drafts_of_another_user_is_not_used(arrival: Arrival) -> None:
+def test_a_folder_for_drafts_of_another_user_is_not_used(arrival):
     feed = arrival.feed()
     arrival.worker.tick()
     private = feed.folder / ".claimed"
@@ -275,9 +271,7 @@ def test_a_folder_for_drafts_of_another_user_is_not_used(arrival: Arrival) -> No
     "name",
     ["0123abcd-jobs.json", ".copy-0123abcd", ".0123abcd.rejected.json", ".0123abcd.rejected.json.part"],
 )
-def test_nothing_in_the_folder_of_claimed_files_stops_the_feed(
-    arrival: Arrival, private_file: Path, kind: str, name: str
-) -> None:
+def test_nothing_in_the_folder_of_claimed_files_stops_the_feed(arrival, private_file, kind, name):
     feed = arrival.feed('mode = "delta"')
     arrival.worker.tick()
     put_thing(feed.folder / ".claimed" / name, kind, private_file)
@@ -296,7 +290,7 @@ def test_nothing_in_the_folder_of_claimed_files_stops_the_feed(
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling link", "FIFO", "folder", "full folder", "socket"])
-def test_only_a_file_is_a_marker(arrival: Arrival, private_file: Path, kind: str) -> None:
+def test_only_a_file_is_a_marker(arrival, private_file, kind):
     feed = arrival.feed('marker = ".done"')
     arrival.worker.tick()
     before = put_thing(feed.folder / "jobs.json.done", kind, private_file)
@@ -316,9 +310,7 @@ def test_only_a_file_is_a_marker(arrival: Arrival, private_file: Path, kind: str
 # -- held runs --------------------------------------------------------------------------------------
 
 
-def test_a_held_run_whose_folder_became_a_link_is_not_approved(
-    arrival: Arrival, held: tuple[Feed, Run], tmp_path: Path
-) -> None:
+def test_a_held_run_whose_folder_became_a_link_is_not_approved(arrival, held, tmp_path):
     feed, run = held
     (feed.folder / "done").rename(tmp_path / "elsewhere")
     (feed.folder / "done").symlink_to(tmp_path / "elsewhere")
@@ -327,9 +319,7 @@ def test_a_held_run_whose_folder_became_a_link_is_not_approved(
     assert arrival.board.saved(run.id).state is RunState.HELD
 
 
-def test_a_held_run_whose_file_changes_after_the_comparison_is_not_approved(
-    arrival: Arrival, held: tuple[Feed, Run], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_held_run_whose_file_changes_after_the_comparison_is_not_approved(arrival, held, monkeypatch):
     feed, run = held
     kept = feed.folder / "done" / "2-less.json"
     before = kept.stat()
@@ -353,8 +343,8 @@ def test_a_held_run_whose_file_changes_after_the_comparison_is_not_approved(
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("suffix", [".report.json", ".report.html"])
 def test_what_a_partner_put_in_place_of_a_report_stays_when_the_run_is_superseded(
-    arrival: Arrival, held: tuple[Feed, Run], private_file: Path, kind: str, suffix: str
-) -> None:
+    arrival, held, private_file, kind, suffix
+):
     feed, _run = held
     report = feed.folder / "done" / f"2-less.json{suffix}"
     report.unlink()
@@ -391,7 +381,7 @@ def run_on_mount(folder: Path, *arguments: object) -> subprocess.CompletedProces
 
 
 @pytest.fixture(scope="session")
-def mounts(tmp_path_factory: pytest.TempPathFactory) -> None:
+def mounts(tmp_path_factory):
     done = run_on_mount(tmp_path_factory.mktemp("mount"), "-c", "")
     if done.returncode != 0:
         pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
@@ -408,7 +398,7 @@ def run_worker_on_mount(arrival: Arrival, mount: Path, rows: list[Any]) -> Any:
 
 
 @pytest.mark.usefixtures("mounts")
-def test_the_folder_of_a_feed_may_be_on_another_file_system(arrival: Arrival) -> None:
+def test_the_folder_of_a_feed_may_be_on_another_file_system(arrival):
     feed = arrival.feed()
     states, left, degraded, waiting = run_worker_on_mount(arrival, feed.folder, partly_rejected())
     assert (states, degraded, waiting) == (["partial"], {}, None)
@@ -420,9 +410,7 @@ def test_the_folder_of_a_feed_may_be_on_another_file_system(arrival: Arrival) ->
 
 @pytest.mark.usefixtures("mounts")
 @pytest.mark.parametrize("name", some([".claimed", "done", "failed"], 1))
-def test_a_folder_in_the_folder_of_a_feed_must_not_be_on_another_file_system(
-    arrival: Arrival, name: str
-) -> None:
+def test_a_folder_in_the_folder_of_a_feed_must_not_be_on_another_file_system(arrival, name):
     feed = arrival.feed()
     arrival.worker.tick()
     states, left, degraded, waiting = run_worker_on_mount(arrival, feed.folder / name, [arrival.row("a")])
@@ -465,9 +453,7 @@ def visit_again(arrival: Arrival) -> None:
 
 
 @pytest.mark.parametrize("name", some(["done", ".claimed"], 1))
-def test_a_folder_that_is_exchanged_for_a_link_again_and_again_is_not_followed(
-    arrival: Arrival, private_file: Path, name: str
-) -> None:
+def test_a_folder_that_is_exchanged_for_a_link_again_and_again_is_not_followed(arrival, private_file, name):
     feed = arrival.feed('mode = "delta"\nsettle = "0"')
     arrival.worker.tick()
     elsewhere = private_file.parent / "elsewhere"
@@ -496,9 +482,7 @@ def test_a_folder_that_is_exchanged_for_a_link_again_and_again_is_not_followed(
     assert len(arrival.runs()) > 0
 
 
-def test_files_that_are_exchanged_for_links_again_and_again_are_not_followed(
-    arrival: Arrival, private_file: Path
-) -> None:
+def test_files_that_are_exchanged_for_links_again_and_again_are_not_followed(arrival, private_file):
     feed = arrival.feed('mode = "delta"\nsettle = "0"')
     arrival.worker.tick()
     done = feed.folder / "done"

@@ -49,9 +49,7 @@ def titles(arrival: Arrival) -> set[str]:
     return {job.title for job in arrival.board.jobs()}
 
 
-def test_the_worker_continues_a_revert_whose_process_died(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_worker_continues_a_revert_whose_process_died(arrival, monkeypatch):
     two_runs(arrival)
     run = cut_off(arrival, 2, monkeypatch, batches=2)
     assert (run.state, titles(arrival)) == (RunState.APPLYING, {"Cook", "Chef"})
@@ -60,9 +58,7 @@ def test_the_worker_continues_a_revert_whose_process_died(
     assert titles(arrival) == {"Cook"}
 
 
-def test_a_paused_feed_has_its_reverts_continued_and_no_file_taken(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_paused_feed_has_its_reverts_continued_and_no_file_taken(arrival, monkeypatch):
     feed = two_runs(arrival)
     cut_off(arrival, 2, monkeypatch)
     arrival.board.store.write(lambda tx: feeds.pause(tx, feed.name, ""))
@@ -75,7 +71,7 @@ def test_a_paused_feed_has_its_reverts_continued_and_no_file_taken(
     assert [run.file for run in arrival.run_files()] == ["late.json"]
 
 
-def test_a_pause_begins_before_the_next_file(arrival: Arrival) -> None:
+def test_a_pause_begins_before_the_next_file(arrival):
     feed = arrival.feed('mode = "delta"')
     for number in range(3):
         arrival.drop(feed, [arrival.row(f"r{number}")], f"{number}.json", mtime=1000.0 + number)
@@ -89,9 +85,7 @@ def test_a_pause_begins_before_the_next_file(arrival: Arrival) -> None:
     assert names(feed.folder) == [".claimed", "1.json", "2.json", "done", "failed"]
 
 
-def test_a_revert_that_dies_three_times_at_one_place_is_given_up(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_revert_that_dies_three_times_at_one_place_is_given_up(arrival, monkeypatch):
     two_runs(arrival)
     run = cut_off(arrival, 2, monkeypatch, batches=0)
     with monkeypatch.context() as patched:
@@ -108,7 +102,7 @@ def test_a_revert_that_dies_three_times_at_one_place_is_given_up(
     assert arrival.worker.tick() == []
 
 
-def test_a_revert_that_is_interrupted_has_not_died(arrival: Arrival, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_revert_that_is_interrupted_has_not_died(arrival, monkeypatch):
     two_runs(arrival)
     ctx, drop = ArrivalContext(arrival.board.store, arrival.board.importer), arrival.board.folder / "drop"
     with monkeypatch.context() as patched:
@@ -124,7 +118,7 @@ def test_a_revert_that_is_interrupted_has_not_died(arrival: Arrival, monkeypatch
     assert titles(arrival) == {"Cook"}
 
 
-def test_what_a_person_agreed_to_is_looked_at_again_under_the_lock(arrival: Arrival) -> None:
+def test_what_a_person_agreed_to_is_looked_at_again_under_the_lock(arrival):
     two_runs(arrival)
     ctx = ArrivalContext(arrival.board.store, arrival.board.importer)
     drop, policy = arrival.board.folder / "drop", Policy()
@@ -139,7 +133,7 @@ def test_what_a_person_agreed_to_is_looked_at_again_under_the_lock(arrival: Arri
     assert ended.state == "succeeded"
 
 
-def test_an_import_into_a_paused_feed_is_refused(arrival: Arrival) -> None:
+def test_an_import_into_a_paused_feed_is_refused(arrival):
     feed = two_runs(arrival)
     arrival.board.store.write(lambda tx: feeds.pause(tx, feed.name, "no more"))
     path = arrival.board.folder / "other.json"
@@ -149,9 +143,7 @@ def test_an_import_into_a_paused_feed_is_refused(arrival: Arrival) -> None:
     assert len(arrival.runs()) == 2
 
 
-def test_a_revert_of_a_feed_that_is_no_longer_configured_is_continued(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_revert_of_a_feed_that_is_no_longer_configured_is_continued(arrival, monkeypatch):
     two_runs(arrival)
     run = cut_off(arrival, 2, monkeypatch)
     arrival.feeds.clear()

@@ -43,7 +43,7 @@ def drop_many(arrival: Arrival, name: str, count: int) -> None:
         arrival.drop(feed, [arrival.row(f"{name}-{number}")], f"{number}.json", number)
 
 
-def test_many_files_of_one_feed_do_not_hold_up_the_file_of_another(arrival: Arrival) -> None:
+def test_many_files_of_one_feed_do_not_hold_up_the_file_of_another(arrival):
     drop_many(arrival, "many", 30)
     drop_many(arrival, "one", 1)
     drop_many(arrival, "two", 2)
@@ -52,9 +52,7 @@ def test_many_files_of_one_feed_do_not_hold_up_the_file_of_another(arrival: Arri
     assert order.count("many") == 30
 
 
-def test_many_files_are_not_looked_for_again_after_each(
-    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_files_are_not_looked_for_again_after_each(arrival, monkeypatch):
     scans: list[int] = []
     scan = Inbox.scan
 
@@ -68,7 +66,7 @@ def test_many_files_are_not_looked_for_again_after_each(
     assert len(scans) < 6
 
 
-def test_a_thread_for_small_files_leaves_large_ones_to_others(arrival: Arrival) -> None:
+def test_a_thread_for_small_files_leaves_large_ones_to_others(arrival):
     drop_many(arrival, "large", 2)
     drop_many(arrival, "small", 2)
     (arrival.feeds["large"].folder / "0.json").write_bytes(b"[" + b" " * 5000 + b"]")
@@ -86,7 +84,7 @@ def test_a_thread_for_small_files_leaves_large_ones_to_others(arrival: Arrival) 
     assert [(run.feed, run.file) for run in ended] == [("large", "0.json")]
 
 
-def test_a_small_file_does_not_wait_for_a_large_one_and_no_feed_runs_twice_at_once(arrival: Arrival) -> None:
+def test_a_small_file_does_not_wait_for_a_large_one_and_no_feed_runs_twice_at_once(arrival):
     drop_many(arrival, "large", 1)
     (arrival.feeds["large"].folder / "0.json").write_bytes(b"[" + b" " * SMALL + b"]")
     importer = Gated(arrival.board.importer)
@@ -122,9 +120,7 @@ def test_a_small_file_does_not_wait_for_a_large_one_and_no_feed_runs_twice_at_on
     assert threads.trouble is None
 
 
-def test_what_is_unexpected_is_reported_though_another_thread_finds_nothing_to_do_meanwhile(
-    arrival: Arrival,
-) -> None:
+def test_what_is_unexpected_is_reported_though_another_thread_finds_nothing_to_do_meanwhile(arrival):
     others: list[object] = []
 
     def stop() -> bool:
@@ -143,7 +139,7 @@ def test_what_is_unexpected_is_reported_though_another_thread_finds_nothing_to_d
     assert [entry["file"] for entry in logs if entry["event"] == "feed.stray"] == ["stray"]
 
 
-def test_runs_that_were_cut_off_come_before_the_new_files_of_other_feeds(arrival: Arrival) -> None:
+def test_runs_that_were_cut_off_come_before_the_new_files_of_other_feeds(arrival):
     for name in ("a", "b", "c"):
         arrival.feed('marker = ".done"', name=name)
 

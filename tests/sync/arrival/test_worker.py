@@ -17,7 +17,6 @@ from syncd.store import runs
 from syncd.sync.drop_file import DropFile
 from syncd.sync.run import Feed, RejectsWriter, Stopped
 from tests.sync.arrival.arrivals import (
-    Arrival,
     Died,
     FaultyImporter,
     claims,
@@ -33,7 +32,7 @@ STEPS = ["claimed", "begun", "run", "reported", "filed"]
 # -- the way of a file ------------------------------------------------------------------------------
 
 
-def test_a_file_is_run_and_moved_to_done_with_its_reports(arrival: Arrival) -> None:
+def test_a_file_is_run_and_moved_to_done_with_its_reports(arrival):
     feed = arrival.feed_with([arrival.row("a")])
     [run] = arrival.run_files()
     assert (run.state, run.counts.created, run.file) == (RunState.SUCCEEDED, 1, "jobs.json")
@@ -47,7 +46,7 @@ def test_a_file_is_run_and_moved_to_done_with_its_reports(arrival: Arrival) -> N
 
 
 @pytest.mark.parametrize("cut_off", [False, True])
-def test_no_file_is_run_while_the_time_is_not_trusted(arrival: Arrival, cut_off: bool) -> None:
+def test_no_file_is_run_while_the_time_is_not_trusted(arrival, cut_off):
     arrival.feed_with([arrival.row("a")])
     if cut_off:
         arrival.restart_dying("begun")
@@ -64,7 +63,7 @@ def test_no_file_is_run_while_the_time_is_not_trusted(arrival: Arrival, cut_off:
     assert arrival.board.statuses() == {"a": "active"}
 
 
-def test_a_file_is_not_run_before_it_has_settled(arrival: Arrival) -> None:
+def test_a_file_is_not_run_before_it_has_settled(arrival):
     arrival.feed_with([arrival.row("a")], 'settle = "5s"')
     assert arrival.worker.tick() == []
     assert arrival.worker.due() == pytest.approx(5)
@@ -92,7 +91,7 @@ applicationEmail = { value = "hr@acme.example" }
 """
 
 
-def test_the_partner_sees_unknown_values_and_the_operator_lines_for_a_lookup(arrival: Arrival) -> None:
+def test_the_partner_sees_unknown_values_and_the_operator_lines_for_a_lookup(arrival):
     config = "max_rejected = { percent = 100, rows = 5 }\n" + CATEGORIES
     feed = arrival.feed(config)
     many = [f"{n},Cook,Sector <{n}>" for n in range(300)]
@@ -126,7 +125,7 @@ def test_the_partner_sees_unknown_values_and_the_operator_lines_for_a_lookup(arr
     assert "not known here" not in (done / "2-jobs.csv.report.html").read_text()
 
 
-def test_the_folder_of_a_feed_is_made_and_made_again_when_it_is_gone(arrival: Arrival) -> None:
+def test_the_folder_of_a_feed_is_made_and_made_again_when_it_is_gone(arrival):
     feed = arrival.feed()
     arrival.worker.tick()
     for name in names(feed.folder):
@@ -138,7 +137,7 @@ def test_the_folder_of_a_feed_is_made_and_made_again_when_it_is_gone(arrival: Ar
     assert names(feed.folder) == [".claimed", "done", "failed"]
 
 
-def test_an_unexpected_file_is_reported_once_and_stays(arrival: Arrival) -> None:
+def test_an_unexpected_file_is_reported_once_and_stays(arrival):
     feed = arrival.feed()
     unexpected = arrival.drop(replace(feed, folder=feed.folder.parent), b"x", "lost.xml")
     (feed.folder / "link").symlink_to(unexpected)
@@ -153,7 +152,7 @@ def test_an_unexpected_file_is_reported_once_and_stays(arrival: Arrival) -> None
 # -- several files ----------------------------------------------------------------------------------
 
 
-def test_a_fault_of_one_feed_does_not_delay_another(arrival: Arrival) -> None:
+def test_a_fault_of_one_feed_does_not_delay_another(arrival):
     for name in ("a", "b", "c"):
         arrival.drop(arrival.feed(name=name), [arrival.row(name)])
     broken = arrival.feeds["a"].folder
@@ -177,9 +176,7 @@ def test_a_fault_of_one_feed_does_not_delay_another(arrival: Arrival) -> None:
     ],
     ids=str,
 )
-def test_a_fault_that_can_pass_is_retried_at_once_with_growing_pauses(
-    arrival: Arrival, fault: BaseException
-) -> None:
+def test_a_fault_that_can_pass_is_retried_at_once_with_growing_pauses(arrival, fault):
     arrival.feed_with([arrival.row("a")])
     arrival.restart(FaultyImporter(arrival.board.importer, fault, fault, fault))
     [run] = arrival.run_files()
@@ -191,7 +188,7 @@ def test_a_fault_that_can_pass_is_retried_at_once_with_growing_pauses(
 @pytest.mark.parametrize(
     "fault", [OSError(errno.EINVAL, "seek"), OSError(errno.EIO, "disk"), PermissionError(13, "no")], ids=str
 )
-def test_any_other_fault_is_not_retried_at_once(arrival: Arrival, fault: BaseException) -> None:
+def test_any_other_fault_is_not_retried_at_once(arrival, fault):
     arrival.drop(arrival.feed(), [arrival.row("a")])
     importer = FaultyImporter(arrival.board.importer, fault)
     arrival.restart(importer)
@@ -199,7 +196,7 @@ def test_any_other_fault_is_not_retried_at_once(arrival: Arrival, fault: BaseExc
     assert (importer.calls, arrival.monotonic.slept) == (1, [])
 
 
-def test_a_feed_waits_while_a_fault_lasts_and_the_attempts_do_not_count(arrival: Arrival) -> None:
+def test_a_feed_waits_while_a_fault_lasts_and_the_attempts_do_not_count(arrival):
     arrival.feed_with([arrival.row("a")])
     arrival.restart(FaultyImporter(arrival.board.importer, *[StoreBusy("the disk is full")] * 40))
     assert arrival.run_files() == []
@@ -230,12 +227,8 @@ def on_folder(name: str) -> Callable[..., bool]:
     ids=["claim not durable", "filing not durable", "filed and not removed", "no free descriptor"],
 )
 def test_each_file_is_run_once_in_its_order_and_filed_though_a_call_fails(
-    arrival: Arrival,
-    monkeypatch: pytest.MonkeyPatch,
-    function: str,
-    number: int,
-    concerns: Callable[..., bool],
-) -> None:
+    arrival, monkeypatch, function, number, concerns
+):
     feed = arrival.feed_with([arrival.row("a")])
     arrival.drop(feed, [arrival.row("a", title="Baker")], "later.json", 2_000_000_000)
     real, failures = getattr(os, function), [1]
@@ -262,7 +255,7 @@ def test_each_file_is_run_once_in_its_order_and_filed_though_a_call_fails(
     assert "feed.file_lost" not in [entry["event"] for entry in logs]
 
 
-def test_a_run_whose_claimed_file_is_gone_fails(arrival: Arrival) -> None:
+def test_a_run_whose_claimed_file_is_gone_fails(arrival):
     feed = arrival.feed_with([arrival.row("a")])
     arrival.restart(FaultyImporter(arrival.board.importer, OSError(errno.EIO, "disk")))
     arrival.run_files()
@@ -277,7 +270,7 @@ def test_a_run_whose_claimed_file_is_gone_fails(arrival: Arrival) -> None:
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_process_that_dies_after_any_step_does_not_change_the_end(arrival: Arrival, step: str) -> None:
+def test_a_process_that_dies_after_any_step_does_not_change_the_end(arrival, step):
     feed = arrival.feed_with(partly_rejected())
     arrival.restart_dying(step)
     with pytest.raises(Died):
@@ -297,7 +290,7 @@ def test_a_process_that_dies_after_any_step_does_not_change_the_end(arrival: Arr
     assert claims(feed) == []
 
 
-def test_a_file_at_which_three_attempts_died_at_the_same_place_fails(arrival: Arrival) -> None:
+def test_a_file_at_which_three_attempts_died_at_the_same_place_fails(arrival):
     feed = arrival.feed_with([arrival.row("a")])
     for attempt in range(3):
         arrival.restart(FaultyImporter(arrival.board.importer, Died()))
@@ -316,12 +309,12 @@ def test_a_file_at_which_three_attempts_died_at_the_same_place_fails(arrival: Ar
     ]
 
 
-def test_attempts_that_died_at_different_places_are_not_added_up(arrival: Arrival) -> None:
+def test_attempts_that_died_at_different_places_are_not_added_up(arrival):
     arrival.feed_with([arrival.row("a")])
     places = iter(["read 1", "read 2", "read 1", "apply 1", "apply 2"])
 
     class DiesAtPlaces:
-        def run(self, feed: Feed, source: DropFile, run: Run, rejects: RejectsWriter | None) -> Run:
+        def run(self, feed: Feed, source: DropFile, run: Run, rejects: RejectsWriter | None):
             if (place := next(places, None)) is not None:
                 arrival.board.store.write(lambda tx: runs.set_checkpoint(tx, run.id, place))
                 raise Died
@@ -336,7 +329,7 @@ def test_attempts_that_died_at_different_places_are_not_added_up(arrival: Arriva
     assert (run.state, run.attempt) == (RunState.SUCCEEDED, 6)
 
 
-def test_an_attempt_that_was_stopped_did_not_die(arrival: Arrival) -> None:
+def test_an_attempt_that_was_stopped_did_not_die(arrival):
     feed = arrival.feed_with([arrival.row("a")])
     for attempt in range(5):
         arrival.restart(FaultyImporter(arrival.board.importer, Stopped("stopped")))
@@ -347,7 +340,7 @@ def test_an_attempt_that_was_stopped_did_not_die(arrival: Arrival) -> None:
     assert (run.state, run.attempt) == (RunState.SUCCEEDED, 6)
 
 
-def test_a_worker_that_has_to_stop_does_not_begin_another_file(arrival: Arrival) -> None:
+def test_a_worker_that_has_to_stop_does_not_begin_another_file(arrival):
     feed = arrival.feed('mode = "delta"')
     for number in range(3):
         arrival.drop(feed, [arrival.row(str(number))], f"{number}.json", number)
@@ -359,7 +352,7 @@ def test_a_worker_that_has_to_stop_does_not_begin_another_file(arrival: Arrival)
 # -- two processes, and imports ----------------------------------------------------------------------
 
 
-def test_an_import_runs_and_files_a_copy_of_the_file(arrival: Arrival) -> None:
+def test_an_import_runs_and_files_a_copy_of_the_file(arrival):
     feed = arrival.feed()
     path = arrival.board.folder / "mine.json"
     path.write_text(json.dumps([arrival.row("a")]))
@@ -372,7 +365,7 @@ def test_an_import_runs_and_files_a_copy_of_the_file(arrival: Arrival) -> None:
 # -- after a run ------------------------------------------------------------------------------------
 
 
-def test_old_files_are_removed_but_not_those_of_a_held_run_or_without_a_run(arrival: Arrival) -> None:
+def test_old_files_are_removed_but_not_those_of_a_held_run_or_without_a_run(arrival):
     feed = arrival.feed_with([arrival.row("a")], 'keep_files = "10d"')
     arrival.run_files()
     arrival.drop(feed, [])  # a file without records is held
@@ -390,7 +383,7 @@ def test_old_files_are_removed_but_not_those_of_a_held_run_or_without_a_run(arri
     assert {"2-jobs.json", "2-jobs.json.report.html", "1-mine.txt", "77-jobs.json", "notes.txt"} <= set(left)
 
 
-def test_a_held_run_is_not_approved_before_its_file_is_in_done(arrival: Arrival) -> None:
+def test_a_held_run_is_not_approved_before_its_file_is_in_done(arrival):
     feed = arrival.feed_with([arrival.row(name) for name in "abcdef"])
     arrival.run_files()
     messages: list[str] = []

@@ -7,5 +7,5 @@ import structlog
 
 
 @pytest.fixture(autouse=True)
-def _silent(_process: None) -> None:
+def _silent(_process):
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))

@@ -42,7 +42,7 @@ def days_of(desk: Desk, board: Board) -> list[list[Posting]]:
 
 
 @pytest.mark.parametrize(("name", "form"), some(CASES, len(ACCIDENTS)))
-def test_an_accident_waits_and_nothing_wrong_is_live(board: Board, name: str, form: str) -> None:
+def test_an_accident_waits_and_nothing_wrong_is_live(board, name, form):
     accident = ACCIDENTS[name]
     feed = Feed(board.store, board.clock, board.folder, f"hand-{form}", "acme")
     days = days_of(Desk(Random(7)), board)

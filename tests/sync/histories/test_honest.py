@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 
 from tests.amounts import WHOLE
-from tests.sync.board import Board
 from tests.sync.histories.forms import FORMS
 from tests.sync.histories.histories import History
 
@@ -14,7 +13,7 @@ LENGTH, HISTORIES = 20, 36 if WHOLE else 1
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_is_live_is_what_the_employer_meant(board: Board, form: str) -> None:
+def test_what_is_live_is_what_the_employer_meant(board, form):
     counts: Counter[str] = Counter()
     faults: list[str] = []
     for seed in range(HISTORIES):

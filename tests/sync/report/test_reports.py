@@ -18,7 +18,6 @@ from syncd.store import Tx, run_results, runs
 from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.report.files.html import MAX_GOING, render_html
 from syncd.sync.report.reports import partner_report
-from syncd.sync.run import Feed
 from syncd.sync.run.context import MAX_WRITTEN, Warnings
 from tests.sync.board import Board, content, not_none, report
 
@@ -40,7 +39,7 @@ class Page(HTMLParser):
 
 
 @pytest.fixture
-def feed(board: Board) -> Feed:
+def feed(board):
     return board.feed("max_rejected = { percent = 100, rows = 5 }")
 
 
@@ -62,7 +61,7 @@ def words_of(html: str) -> str:
     return " ".join(Page(html.partition("</style>")[2]).words.split())
 
 
-def test_the_codes_of_unusable_files_are_those_that_the_source_raises() -> None:
+def test_the_codes_of_unusable_files_are_those_that_the_source_raises():
     found = set()
     for path in Path(syncd.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_bytes())):
@@ -72,13 +71,13 @@ def test_the_codes_of_unusable_files_are_those_that_the_source_raises() -> None:
     assert found | {"file_changed"} == FEED_ERROR_CODES
 
 
-def test_the_lists_of_a_report_can_be_limited(board: Board, feed: Feed) -> None:
+def test_the_lists_of_a_report_can_be_limited(board, feed):
     run = board.deliver(feed, [board.row(str(n), title=None if n % 2 else "Cook") for n in range(40)])
     data = report(board.store, run.id, most=7)
     assert (len(data["rejectedRows"]), len(data["changes"]), data["counts"]["rejected"]) == (7, 7, 20)
 
 
-def test_the_page_shows_the_problems_grouped_and_escaped(board: Board, feed: Feed) -> None:
+def test_the_page_shows_the_problems_grouped_and_escaped(board, feed):
     hostile = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
     run = board.deliver(feed, [board.row("a"), board.row("b", title=None), board.row("c", title=None)])
     board.store.write(
@@ -105,7 +104,7 @@ def test_the_page_shows_the_problems_grouped_and_escaped(board: Board, feed: Fee
     assert "77" in shown.words
 
 
-def test_the_page_loads_nothing_from_another_place(board: Board, feed: Feed) -> None:
+def test_the_page_loads_nothing_from_another_place(board, feed):
     run = board.deliver(feed, [board.row("a"), board.row("b", title=None)])
     html = render_html(partners(board, run))
     assert not {"script", "link", "img", "iframe"} & set(Page(html).tags)
@@ -117,7 +116,7 @@ def test_the_page_loads_nothing_from_another_place(board: Board, feed: Feed) -> 
 
 @pytest.mark.parametrize("state", list(RunState))
 @pytest.mark.parametrize("holds", [None, HoldScope.ARCHIVE, HoldScope.ALL])
-def test_every_state_has_a_page(board: Board, feed: Feed, state: RunState, holds: HoldScope | None) -> None:
+def test_every_state_has_a_page(board, feed, state, holds):
     run = board.begin(feed, board.file([]))
     run = replace(run, state=state, holds=holds)
     board.store.write(lambda tx: runs.save(tx, run))
@@ -125,9 +124,7 @@ def test_every_state_has_a_page(board: Board, feed: Feed, state: RunState, holds
     assert "syncd" not in shown.words
 
 
-def test_the_page_of_a_held_run_says_that_somebody_looks_at_it_and_nothing_for_the_operator(
-    board: Board, feed: Feed
-) -> None:
+def test_the_page_of_a_held_run_says_that_somebody_looks_at_it_and_nothing_for_the_operator(board, feed):
     board.deliver(feed, [board.row("a"), board.row("b")])
     run = board.deliver(feed, [board.row("b")] + [board.row(None)] * 4)
     assert run.state is RunState.HELD
@@ -139,7 +136,7 @@ def test_the_page_of_a_held_run_says_that_somebody_looks_at_it_and_nothing_for_t
 
 
 @pytest.mark.parametrize("mode", ["snapshot", "delta"])
-def test_the_page_of_a_held_run_is_true_about_what_takes_its_place(board: Board, mode: str) -> None:
+def test_the_page_of_a_held_run_is_true_about_what_takes_its_place(board, mode):
     feed = board.feed(f'mode = "{mode}"\nmax_rejected = {{ percent = 0, rows = 1 }}')
     held = board.deliver(feed, [board.row("a", title=None)])
     assert held.holds is HoldScope.ALL
@@ -151,7 +148,7 @@ def test_the_page_of_a_held_run_is_true_about_what_takes_its_place(board: Board,
     assert board.saved(held.id).state is (RunState.SUPERSEDED if mode == "snapshot" else RunState.HELD)
 
 
-def test_a_held_run_lists_the_jobs_that_would_be_archived(board: Board, feed: Feed) -> None:
+def test_a_held_run_lists_the_jobs_that_would_be_archived(board, feed):
     stay = [board.row("stays"), board.row("stays too")]
     board.deliver(
         feed, [*stay, board.row("a", title="Chef"), board.row("b", title="<i>Baker</i>"), board.row("c")]
@@ -178,9 +175,7 @@ def test_a_held_run_lists_the_jobs_that_would_be_archived(board: Board, feed: Fe
     assert "stays" not in shown.words
 
 
-def test_the_list_of_jobs_to_archive_is_complete_in_the_data_and_limited_on_the_page(
-    board: Board, feed: Feed
-) -> None:
+def test_the_list_of_jobs_to_archive_is_complete_in_the_data_and_limited_on_the_page(board, feed):
     number = MAX_GOING + 2
     board.deliver(feed, [board.row(f"r{n:04}", title=f"Cook {n}") for n in range(number)])
     run = board.deliver(feed, [])
@@ -199,7 +194,7 @@ def test_the_list_of_jobs_to_archive_is_complete_in_the_data_and_limited_on_the_
     assert len(written["wouldArchive"]["jobs"]) == number
 
 
-def test_the_jobs_to_archive_are_listed_as_they_are_now(board: Board, feed: Feed) -> None:
+def test_the_jobs_to_archive_are_listed_as_they_are_now(board, feed):
     board.deliver(feed, [board.row("a"), board.row("b")])
     run = board.deliver(feed, [])
     board.put({"referenceId": "a", "title": "Edited"})
@@ -212,7 +207,7 @@ def test_the_jobs_to_archive_are_listed_as_they_are_now(board: Board, feed: Feed
     assert (listed["total"], listed["jobs"][0]["title"]) == (1, "Edited")
 
 
-def test_a_run_that_holds_everything_lists_jobs_to_archive_too(board: Board, feed: Feed) -> None:
+def test_a_run_that_holds_everything_lists_jobs_to_archive_too(board, feed):
     board.deliver(feed, [board.row(f"r{n}") for n in range(12)])
     run = board.deliver(feed, [board.row(f"x{n}", title=f"Cook r{n}") for n in range(12)])
     assert run.holds is HoldScope.ALL
@@ -224,7 +219,7 @@ def test_a_run_that_holds_everything_lists_jobs_to_archive_too(board: Board, fee
     assert "Jobs that may leave the board" not in page(board, run).words
 
 
-def test_reports_are_rewritten_only_where_they_exist(board: Board, feed: Feed) -> None:
+def test_reports_are_rewritten_only_where_they_exist(board, feed):
     run = board.deliver(feed, [board.row("a")])
     refresh_reports(board.store, feed.folder, run.id)
     done = feed.folder / "done"
@@ -236,7 +231,7 @@ def test_reports_are_rewritten_only_where_they_exist(board: Board, feed: Feed) -
     assert list((feed.folder / ".claimed").iterdir()) == []
 
 
-def test_characters_that_change_the_direction_of_text_are_written_as_codes(board: Board, feed: Feed) -> None:
+def test_characters_that_change_the_direction_of_text_are_written_as_codes(board, feed):
     run = board.deliver(
         feed, [board.row("a"), board.row("b", closeDate="\u202egnp.exe\u2066 \u05e9\u05dc\u05d5\u05dd")]
     )
@@ -245,7 +240,7 @@ def test_characters_that_change_the_direction_of_text_are_written_as_codes(board
     assert not set(html) & set("\u202e\u2066")
 
 
-def test_a_name_or_a_value_of_a_megabyte_is_shortened(board: Board, feed: Feed) -> None:
+def test_a_name_or_a_value_of_a_megabyte_is_shortened(board, feed):
     run = board.deliver(
         feed, [board.row("a"), board.row("b", title="x" * 900_000), board.row("c", **{"y" * 900_000: 1})]
     )
@@ -269,9 +264,7 @@ HEADLINES = [
 
 
 @pytest.mark.parametrize(("counts", "withheld", "headline"), HEADLINES)
-def test_the_headline_is_true_for_the_counts(
-    board: Board, feed: Feed, counts: dict[str, int], withheld: str | None, headline: str
-) -> None:
+def test_the_headline_is_true_for_the_counts(board, feed, counts, withheld, headline):
     run = board.begin(feed, board.file([]))
     state = RunState.PARTIAL if counts.get("rejected") or withheld else RunState.SUCCEEDED
     run = replace(run, state=state, withheld=withheld, counts=RunCounts(**counts))
@@ -284,7 +277,7 @@ def test_the_headline_is_true_for_the_counts(
         assert "You need not do anything" in html
 
 
-def test_the_partner_gets_no_limits_no_settings_and_no_times(board: Board, feed: Feed) -> None:
+def test_the_partner_gets_no_limits_no_settings_and_no_times(board, feed):
     board.deliver(feed, [board.row("a")])
     run = board.deliver(feed, [])
     held = partners(board, run)
@@ -303,7 +296,7 @@ def test_the_partner_gets_no_limits_no_settings_and_no_times(board: Board, feed:
     assert "The file could not be processed" in words_of(render_html(partners(board, run)))
 
 
-def test_the_report_beside_the_file_has_all_rejected_rows_and_warnings(board: Board, feed: Feed) -> None:
+def test_the_report_beside_the_file_has_all_rejected_rows_and_warnings(board, feed):
     number = 10_500
     run = board.deliver(feed, [board.row("a"), board.row("b", title=None)])
     rows = [
@@ -325,7 +318,7 @@ def test_the_report_beside_the_file_has_all_rejected_rows_and_warnings(board: Bo
     assert "2,625 × taken for place 3" in words
 
 
-def test_a_run_keeps_every_warning(board: Board, feed: Feed) -> None:
+def test_a_run_keeps_every_warning(board, feed):
     number = 3 * MAX_WRITTEN + 7
     run = board.deliver(
         feed, [board.row(str(n), locations=[{"description": "Toronto, ON"}] * 4) for n in range(3)]
@@ -342,7 +335,7 @@ def test_a_run_keeps_every_warning(board: Board, feed: Feed) -> None:
     assert run.counts.rejected == 3
 
 
-def test_errors_of_one_kind_are_listed_with_their_values(board: Board) -> None:
+def test_errors_of_one_kind_are_listed_with_their_values(board):
     feed = board.feed("max_rejected = { percent = 100, rows = 9 }")
     types = ["half day"] * 3 + ["night"] * 2 + ["moon"]
     rows = [board.row(str(n), closeDate=text) for n, text in enumerate(types)]
@@ -351,7 +344,7 @@ def test_errors_of_one_kind_are_listed_with_their_values(board: Board) -> None:
     assert '"half day" 3 ×, "night" 2 ×, "moon" 1 ×' in words
 
 
-def test_the_file_of_rejected_records_is_named(board: Board, feed: Feed) -> None:
+def test_the_file_of_rejected_records_is_named(board, feed):
     run = board.deliver(feed, [board.row("a"), board.row("b", title=None)])
     html = render_html(partners(board, run, "1-jobs.json.rejected.json"))
     assert "1-jobs.json.rejected.json" in html

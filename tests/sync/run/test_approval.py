@@ -136,7 +136,7 @@ class Held:
 
 
 @pytest.fixture(params=CASES)
-def held(board: Board, request: pytest.FixtureRequest) -> Held:
+def held(board, request):
     return make_held(board, request.param)
 
 
@@ -194,7 +194,7 @@ def assert_not_held(board: Board, held: Held, match: str | None = None) -> None:
 # -- what a held run leaves, and each decision ---------------------------------------------------------------
 
 
-def test_a_held_run_applies_only_what_does_not_wait(board: Board, held: Held) -> None:
+def test_a_held_run_applies_only_what_does_not_wait(board, held):
     now = jobs_by_reference(board)
     if held.case.holds == "all":
         assert now == held.before
@@ -209,7 +209,7 @@ def test_a_held_run_applies_only_what_does_not_wait(board: Board, held: Held) ->
     assert ("new" in now) == (held.name in ("share", "dates of rows"))
 
 
-def test_an_approval_does_what_was_shown_and_reports_it(board: Board, held: Held) -> None:
+def test_an_approval_does_what_was_shown_and_reports_it(board, held):
     board.clock.forward(hours=3)
     with structlog.testing.capture_logs() as logs:
         run = board.importer.approve(held.run.id, held.feed)
@@ -226,7 +226,7 @@ def test_an_approval_does_what_was_shown_and_reports_it(board: Board, held: Held
     assert_not_held(board, held)
 
 
-def test_the_actor_of_an_approved_change_is_the_operator(board: Board) -> None:
+def test_the_actor_of_an_approved_change_is_the_operator(board):
     held = make_held(board, "share")
     board.importer.approve(held.run.id, held.feed)
     job = board.job("r12")
@@ -234,7 +234,7 @@ def test_the_actor_of_an_approved_change_is_the_operator(board: Board) -> None:
     assert (newest.action, newest.actor.kind, newest.run_id) == ("archived", ActorKind.OPERATOR, held.run.id)
 
 
-def test_a_rejected_run_changes_nothing_and_stays_rejected(board: Board, held: Held) -> None:
+def test_a_rejected_run_changes_nothing_and_stays_rejected(board, held):
     before = board.jobs()
     with structlog.testing.capture_logs() as logs:
         run = board.importer.reject(held.run.id)
@@ -245,7 +245,7 @@ def test_a_rejected_run_changes_nothing_and_stays_rejected(board: Board, held: H
     assert_not_held(board, held, rf"run {run.id} is rejected; only a held run can be approved")
 
 
-def test_a_newer_run_supersedes_the_held_one(board: Board, held: Held) -> None:
+def test_a_newer_run_supersedes_the_held_one(board, held):
     with structlog.testing.capture_logs() as logs:
         newer = board.deliver(
             held.feed, [*long_rows(board, 1, 12, positionType={"id": 2}), board.row("newer")]
@@ -260,7 +260,7 @@ def test_a_newer_run_supersedes_the_held_one(board: Board, held: Held) -> None:
     assert board.jobs() == before
 
 
-def test_the_rows_of_the_next_file_are_applied_and_only_its_run_is_held(board: Board) -> None:
+def test_the_rows_of_the_next_file_are_applied_and_only_its_run_is_held(board):
     held = make_held(board, "share")
     second = board.deliver(held.feed, [*long_rows(board, 1, 3), board.row("second")])
     assert (second.state, board.saved(held.run.id).state) == ("held", "superseded")
@@ -278,9 +278,7 @@ def edit_a_job_of(board: Board, held: Held) -> None:
     board.put({"referenceId": reference, "autoRefresh": True})
 
 
-def test_a_run_whose_jobs_have_changed_is_shown_again_and_nothing_is_applied(
-    board: Board, held: Held
-) -> None:
+def test_a_run_whose_jobs_have_changed_is_shown_again_and_nothing_is_applied(board, held):
     edit_a_job_of(board, held)
     before = board.jobs()
     with structlog.testing.capture_logs() as logs:
@@ -296,7 +294,7 @@ def test_a_run_whose_jobs_have_changed_is_shown_again_and_nothing_is_applied(
     assert run.reason == f"approved; it was held because {why}"
 
 
-def test_a_run_is_shown_again_with_the_new_number_of_missing_jobs(board: Board) -> None:
+def test_a_run_is_shown_again_with_the_new_number_of_missing_jobs(board):
     held = make_held(board, "share")
     board.put({"referenceId": "r12", "status": "archived"})
     run = board.importer.approve(held.run.id, held.feed)
@@ -307,9 +305,7 @@ def test_a_run_is_shown_again_with_the_new_number_of_missing_jobs(board: Board) 
     assert board.job("r11").archived_by == "missing"
 
 
-def test_an_edit_of_a_job_that_the_approval_does_not_change_is_not_a_reason_to_show_the_run_again(
-    board: Board,
-) -> None:
+def test_an_edit_of_a_job_that_the_approval_does_not_change_is_not_a_reason_to_show_the_run_again(board):
     held = make_held(board, "share")
     board.put({"referenceId": "r1", "title": "Edited"})  # its row was applied, and is not applied again
     board.put(board.row("elsewhere", status="active"))
@@ -319,7 +315,7 @@ def test_an_edit_of_a_job_that_the_approval_does_not_change_is_not_a_reason_to_s
     assert board.statuses()["elsewhere"] == "active"
 
 
-def test_rows_that_have_become_invalid_are_listed_when_a_run_is_shown_again(board: Board) -> None:
+def test_rows_that_have_become_invalid_are_listed_when_a_run_is_shown_again(board):
     held = make_held(board, "shifted columns")
     taker = board.feed('take_over = true\nmode = "delta"', name="taker")
     board.deliver(taker, long_rows(board, 11, 11, title="Taken"))
@@ -332,7 +328,7 @@ def test_rows_that_have_become_invalid_are_listed_when_a_run_is_shown_again(boar
     assert (board.job("r11").title, board.job("r10").title) == ("Taken", "Montréal, QC")
 
 
-def test_the_rows_that_were_rejected_before_the_approval_stay_listed(board: Board) -> None:
+def test_the_rows_that_were_rejected_before_the_approval_stay_listed(board):
     held = make_held(board, "no reference")
     before = board.rejected(held.run)
     assert len(before) == 4
@@ -354,7 +350,7 @@ applicationEmail = "applicationEmail"
 """
 
 
-def test_a_run_is_shown_again_after_a_change_of_the_mapping(board: Board) -> None:
+def test_a_run_is_shown_again_after_a_change_of_the_mapping(board):
     def records(title: str) -> list[Row]:
         return [
             row | {"locations": "Montréal, QC", "other": "Other " + title}
@@ -374,7 +370,7 @@ def test_a_run_is_shown_again_after_a_change_of_the_mapping(board: Board) -> Non
     assert board.job("r1").title == "Other Montréal"
 
 
-def test_a_run_is_not_shown_again_after_a_change_of_the_limits_alone(board: Board) -> None:
+def test_a_run_is_not_shown_again_after_a_change_of_the_limits_alone(board):
     held = make_held(board, "share")
     assert board.importer.approve(held.run.id, board.feed("max_archive = 90")).state == "succeeded"
 
@@ -390,7 +386,7 @@ def kept_file(held: Held) -> Path:
 @pytest.mark.parametrize(
     "loss", ["no file", "other bytes", "other bytes of the same size", "link", "FIFO", "folder", "no folder"]
 )
-def test_a_run_whose_file_is_gone_can_only_be_rejected(board: Board, loss: str) -> None:
+def test_a_run_whose_file_is_gone_can_only_be_rejected(board, loss):
     held = make_held(board, "share")
     path = kept_file(held)
     match loss:
@@ -417,7 +413,7 @@ def test_a_run_whose_file_is_gone_can_only_be_rejected(board: Board, loss: str) 
     assert board.importer.reject(held.run.id).state == "rejected"
 
 
-def test_a_run_of_a_feed_that_is_not_configured_can_only_be_rejected(board: Board) -> None:
+def test_a_run_of_a_feed_that_is_not_configured_can_only_be_rejected(board):
     held = make_held(board, "share")
     with pytest.raises(NotFound, match="cannot be approved without it; reject it instead"):
         board.importer.approve(held.run.id, None)
@@ -428,7 +424,7 @@ def test_a_run_of_a_feed_that_is_not_configured_can_only_be_rejected(board: Boar
 
 
 @pytest.mark.parametrize("name", ["share", "shifted columns"])
-def test_a_run_is_approved_after_a_restart(board: Board, name: str) -> None:
+def test_a_run_is_approved_after_a_restart(board, name):
     held = make_held(board, name)
     board.store.close()
     with Store.open(store_url(f"{board.folder}/syncd.db"), clock=board.clock, timezone=ZONE) as store:
@@ -439,9 +435,7 @@ def test_a_run_is_approved_after_a_restart(board: Board, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["share", "changed ids", "rejected rows", "dates of rows"])
 @pytest.mark.parametrize("phase", ["hashing", "planning", "applying", "archiving"])
-def test_an_approval_that_is_cut_off_leads_to_the_same_end_when_it_is_repeated(
-    board: Board, name: str, phase: str
-) -> None:
+def test_an_approval_that_is_cut_off_leads_to_the_same_end_when_it_is_repeated(board, name, phase):
     held = make_held(board, name)
     try:
         board.make_importer_that_stops(phase).approve(held.run.id, held.feed)
@@ -455,7 +449,7 @@ def test_an_approval_that_is_cut_off_leads_to_the_same_end_when_it_is_repeated(
     assert not board.importer.plan(held.feed, kept_file(held)).changes
 
 
-def test_a_run_is_approved_during_a_run_of_another_feed(board: Board) -> None:
+def test_a_run_is_approved_during_a_run_of_another_feed(board):
     held = make_held(board, "share")
     approved: list[Run] = []
     importer = board.make_importer(
@@ -468,7 +462,7 @@ def test_a_run_is_approved_during_a_run_of_another_feed(board: Board) -> None:
     assert_carried_out(board, held)
 
 
-def test_the_same_file_after_an_approval_changes_nothing(board: Board, held: Held) -> None:
+def test_the_same_file_after_an_approval_changes_nothing(board, held):
     board.importer.approve(held.run.id, held.feed)
     before = board.jobs()
     again = board.deliver(held.feed, json.loads(kept_file(held).read_bytes()))

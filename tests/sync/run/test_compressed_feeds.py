@@ -4,16 +4,13 @@ import gzip
 import io
 import json
 import zipfile
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import structlog
 
-from syncd.domain import Run
 from syncd.sync.report.files import written_reports
 from syncd.sync.run import RejectsWriter
-from tests.sync.board import Board, Row, content, not_none, report
+from tests.sync.board import Row, content, not_none, report
 
 
 def archive_of(files: dict[str, str]) -> bytes:
@@ -42,12 +39,10 @@ def gzipped(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("pack", [gzipped, zipped])
-def test_the_rows_of_a_compressed_file_are_created_rejected_known_again_and_archived(
-    board: Board, pack: Callable[[bytes], bytes], tmp_path: Path
-) -> None:
+def test_the_rows_of_a_compressed_file_are_created_rejected_known_again_and_archived(board, pack, tmp_path):
     feed = board.feed("max_rejected = 90")
 
-    def deliver(*rows: Row, rejects: RejectsWriter | None = None) -> Run:
+    def deliver(*rows: Row, rejects: RejectsWriter | None = None):
         return board.deliver(feed, pack(json.dumps(rows).encode()), rejects=rejects)
 
     writer = RejectsWriter(tmp_path / "rejected", feed.config.read)
@@ -63,7 +58,7 @@ def test_the_rows_of_a_compressed_file_are_created_rejected_known_again_and_arch
     assert (less.counts.archived, board.statuses()["a"]) == (1, "archived")
 
 
-def test_a_rejected_row_of_an_archive_has_the_name_of_its_file(board: Board, tmp_path: Path) -> None:
+def test_a_rejected_row_of_an_archive_has_the_name_of_its_file(board, tmp_path):
     feed = board.feed("max_rejected = 90")
     rows = [board.row("a"), board.row("b", title=""), board.row("c"), board.row("d", title="")]
     first, second = ("\n".join(map(json.dumps, part)) for part in (rows[:2], rows[2:]))
@@ -103,7 +98,7 @@ applicationEmail = { value = "a@b.example" }
 """
 
 
-def test_a_warning_of_an_archive_has_the_name_of_its_file(board: Board) -> None:
+def test_a_warning_of_an_archive_has_the_name_of_its_file(board):
     def records(title: str, *ids: str) -> str:
         return json.dumps([{"id": id, "title": title, "text": "<h2>Cook</h2><p>We cook.</p>"} for id in ids])
 
@@ -124,7 +119,7 @@ def test_a_warning_of_an_archive_has_the_name_of_its_file(board: Board) -> None:
     assert "west/<b>.json" not in page
 
 
-def test_a_decompression_bomb_and_a_truncated_file_fail_and_archive_nothing(board: Board) -> None:
+def test_a_decompression_bomb_and_a_truncated_file_fail_and_archive_nothing(board):
     feed = board.feed_with([board.row("a"), board.row("b")])
     truncated = gzip.compress(json.dumps([board.row("a")] * 50).encode())[:-9]
     bomb = gzip.compress(b'[{"referenceId": "' + b"x" * 20_000_000)
@@ -135,7 +130,7 @@ def test_a_decompression_bomb_and_a_truncated_file_fail_and_archive_nothing(boar
 XML = "<jobs><job><referenceId>a</referenceId><title>Cook & chef</title></job></jobs>"
 
 
-def test_xml_that_is_read_with_recover_updates_but_does_not_archive(board: Board) -> None:
+def test_xml_that_is_read_with_recover_updates_but_does_not_archive(board):
     strict, feed = board.feed(), board.feed("[read]\nrecover = true")
     board.deliver(strict, [board.row("a"), board.row("b")])
     assert board.deliver(strict, XML.encode()).state == "failed"
@@ -145,7 +140,7 @@ def test_xml_that_is_read_with_recover_updates_but_does_not_archive(board: Board
     assert (run.state, "leniently" in not_none(run.withheld)) == ("partial", True)
 
 
-def test_control_characters_in_xml_that_is_read_with_recover_are_one_warning_of_the_run(board: Board) -> None:
+def test_control_characters_in_xml_that_is_read_with_recover_are_one_warning_of_the_run(board):
     feed = board.feed("[read]\nrecover = true")
     board.deliver(board.feed(), [board.row("a"), board.row("b")])
     second = XML.replace(">a<", ">b<").removeprefix("<jobs>")
@@ -157,7 +152,7 @@ def test_control_characters_in_xml_that_is_read_with_recover_are_one_warning_of_
     assert warning.detail.startswith("2 control characters were left out")
 
 
-def test_with_recover_a_record_that_has_others_in_it_is_rejected_and_changes_no_job(board: Board) -> None:
+def test_with_recover_a_record_that_has_others_in_it_is_rejected_and_changes_no_job(board):
     feed = board.feed("[read]\nrecover = true")
     board.deliver(board.feed(), [board.row("a"), board.row("b")])
     swallowing = XML.replace("chef", "chef<br>").replace("</jobs>", "") + XML.replace(
@@ -168,7 +163,7 @@ def test_with_recover_a_record_that_has_others_in_it_is_rejected_and_changes_no_
     assert "Cook & chef" not in (board.job("a").title, board.job("b").title)
 
 
-def test_with_recover_the_first_root_is_imported_and_nothing_is_archived(board: Board) -> None:
+def test_with_recover_the_first_root_is_imported_and_nothing_is_archived(board):
     strict, feed = board.feed(), board.feed("[read]\nrecover = true")
     board.deliver(strict, [board.row("a"), board.row("b"), board.row("c")])
     roots = XML.replace("Cook", "Lead") + XML.replace(">a<", ">b<") + "<jobs><job><title>x</job></jobs>" * 2

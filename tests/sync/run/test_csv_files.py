@@ -20,7 +20,7 @@ def codes(board: Board, run: Run) -> dict[str | None, list[str]]:
 # -- text behind a closing quote -----------------------------------------------------------------------------
 
 
-def test_a_quote_that_is_never_closed_archives_none_of_the_rows_that_it_swallows(board: Board) -> None:
+def test_a_quote_that_is_never_closed_archives_none_of_the_rows_that_it_swallows(board):
     feed = board.feed('preset = "csv"')
     board.deliver(feed, (CASES / "swallow-1.csv").read_bytes())
     assert len(board.active()) == 20
@@ -36,9 +36,7 @@ def test_a_quote_that_is_never_closed_archives_none_of_the_rows_that_it_swallows
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_known_records_after_a_bad_quote_are_read_and_the_row_itself_is_never_known(
-    board: Board, end: str
-) -> None:
+def test_known_records_after_a_bad_quote_are_read_and_the_row_itself_is_never_known(board, end):
     feed = board.feed()
     table = as_csv(board.rows(1, 30)).splitlines()
     board.deliver(feed, (end.join(table) + end).encode())
@@ -58,7 +56,7 @@ def whole(board: Board, *titles: str) -> bytes:
     return as_csv([board.row(f"r{n}", title=title) for n, title in enumerate(titles, 1)]).encode()
 
 
-def test_a_last_record_that_lacks_cells_and_a_line_end_fails_the_file(board: Board) -> None:
+def test_a_last_record_that_lacks_cells_and_a_line_end_fails_the_file(board):
     feed = board.feed()
     table = whole(board, *["Cook"] * 9)
     board.deliver(feed, table)
@@ -72,9 +70,7 @@ def test_a_last_record_that_lacks_cells_and_a_line_end_fails_the_file(board: Boa
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 @pytest.mark.parametrize("title", ["Cook", "Baker"], ids=["known", "changed"])
-def test_a_last_record_without_line_end_is_rejected_where_the_file_before_ended_with_one(
-    board: Board, end: bytes, title: str
-) -> None:
+def test_a_last_record_without_line_end_is_rejected_where_the_file_before_ended_with_one(board, end, title):
     feed = board.feed()
     board.deliver(feed, whole(board, *["Cook"] * 9).replace(b"\n", end))
     cut = whole(board, *["Cook"] * 6, title).replace(b"\n", end).removesuffix(end)
@@ -88,16 +84,14 @@ def test_a_last_record_without_line_end_is_rejected_where_the_file_before_ended_
     assert (run.state.value, run.counts.archived, board.job("r7").title) == ("succeeded", 2, title)
 
 
-def test_a_feed_whose_files_never_end_with_a_line_end_goes_on(board: Board) -> None:
+def test_a_feed_whose_files_never_end_with_a_line_end_goes_on(board):
     feed = board.feed()
     for titles in (["Cook"] * 9, ["Cook"] * 8, [*["Cook"] * 7, "Baker"], ["Cook"] * 7):
         assert board.deliver(feed, whole(board, *titles).strip()).state.value == "succeeded"
     assert board.active() == {f"r{n}" for n in range(1, 8)}
 
 
-def test_a_file_of_corrected_rows_may_lack_its_last_line_end_and_changes_nothing_of_that(
-    board: Board,
-) -> None:
+def test_a_file_of_corrected_rows_may_lack_its_last_line_end_and_changes_nothing_of_that(board):
     feed = board.feed()
     board.deliver(feed, whole(board, *["Cook"] * 9))
     head, row = whole(board, "Chef").splitlines()
@@ -107,14 +101,14 @@ def test_a_file_of_corrected_rows_may_lack_its_last_line_end_and_changes_nothing
     assert board.deliver(feed, whole(board, *["Cook"] * 8).strip()).withheld is not None
 
 
-def test_blank_lines_and_the_end_of_dos_behind_the_last_record_are_no_record(board: Board) -> None:
+def test_blank_lines_and_the_end_of_dos_behind_the_last_record_are_no_record(board):
     feed = board.feed()
     for tail in (b"", b"\r\n\r\n", b"\n  ", b"\x1a", b"\n,,,,"):
         run = board.deliver(feed, whole(board, *["Cook"] * 9) + tail)
         assert run.state.value in ("succeeded", "unchanged")
 
 
-def test_the_plan_of_a_file_that_is_cut_off_says_so(board: Board) -> None:
+def test_the_plan_of_a_file_that_is_cut_off_says_so(board):
     feed = board.feed()
     board.deliver(feed, whole(board, *["Cook"] * 9))
     path = board.folder / "cut.csv"

@@ -141,7 +141,7 @@ def of_new_employer(board: Board) -> Board:
 @given(sent=st.dictionaries(references, bodies(), max_size=5))
 @example(sent={"NA": {"title": "null", "locations": [{"description": "Hull"}], "categories": [{"id": 1}]}})
 @example(sent={})
-def test_importing_an_export_changes_nothing(board: Board, form: str, sent: dict[str, Row]) -> None:
+def test_importing_an_export_changes_nothing(board, form, sent):
     board = of_new_employer(board)
     for reference, fields in sent.items():
         board.put({"referenceId": reference, **fields})
@@ -157,7 +157,7 @@ def test_importing_an_export_changes_nothing(board: Board, form: str, sent: dict
 
 
 @pytest.mark.parametrize("form", NATIVE)
-def test_an_export_creates_the_same_jobs_for_another_employer(board: Board, form: str) -> None:
+def test_an_export_creates_the_same_jobs_for_another_employer(board, form):
     board.put(
         board.row(
             "A",
@@ -185,9 +185,7 @@ def test_an_export_creates_the_same_jobs_for_another_employer(board: Board, form
 
 
 @pytest.mark.parametrize(("form", "preset"), [("indeed", "indeed"), ("jsonld", "schemaorg")])
-def test_importing_an_export_for_job_boards_with_its_preset_changes_nothing(
-    board: Board, form: str, preset: str
-) -> None:
+def test_importing_an_export_for_job_boards_with_its_preset_changes_nothing(board, form, preset):
     board.put(
         board.row(
             "A-1",

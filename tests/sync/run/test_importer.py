@@ -8,9 +8,7 @@ import tracemalloc
 import zipfile
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
-from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 import structlog
@@ -24,7 +22,6 @@ from syncd.sync.drop_file import DropFile
 from syncd.sync.report import for_partner
 from syncd.sync.run import RejectsWriter, Stopped, reading, repeats
 from tests.amounts import nightly, some
-from tests.clock import Clock
 from tests.sync.board import Board, Progress, not_none, on_phase
 from tests.sync.native_files import as_csv
 
@@ -49,16 +46,14 @@ def before_the_write(act: Callable[[], object]) -> Progress:
     return on_phase("planning", act)
 
 
-def test_a_file_with_the_bytes_of_the_last_run_is_not_read(board: Board) -> None:
+def test_a_file_with_the_bytes_of_the_last_run_is_not_read(board):
     feed = board.feed_with([board.row("a")])
     run = board.deliver(feed, [board.row("a")])
     assert (run.state, nonzero_counts(run), set(run.phases)) == ("unchanged", {}, {"hash"})
 
 
 @pytest.mark.parametrize("since", ["edit", "delete", "grace", "due", "settings", "partial", "new"])
-def test_a_file_with_the_bytes_of_the_last_run_is_read_if_that_could_change_a_job(
-    board: Board, since: str
-) -> None:
+def test_a_file_with_the_bytes_of_the_last_run_is_read_if_that_could_change_a_job(board, since):
     rows = [board.row("a"), board.row("b", closeDate="2026-11-20")]
     feed = board.feed("grace = 2" if since == "grace" else "")
     if since == "grace":
@@ -83,7 +78,7 @@ def test_a_file_with_the_bytes_of_the_last_run_is_read_if_that_could_change_a_jo
     assert run.counts.read == (0 if since == "new" else len(rows))
 
 
-def test_an_auto_refresh_is_not_a_touch(board: Board) -> None:
+def test_an_auto_refresh_is_not_a_touch(board):
     feed = board.feed()
     rows = [board.row("a", autoRefresh=True)]
     board.deliver(feed, rows)
@@ -92,7 +87,7 @@ def test_an_auto_refresh_is_not_a_touch(board: Board) -> None:
     assert board.deliver(feed, rows).state == "unchanged"
 
 
-def test_keep_applies_to_edits_from_before_it_was_configured(board: Board) -> None:
+def test_keep_applies_to_edits_from_before_it_was_configured(board):
     feed = board.feed_with([board.row("a"), board.row("b")])
     board.put({"referenceId": "a", "title": "Edited"})
     feed = board.feed_with(
@@ -109,7 +104,7 @@ def test_keep_applies_to_edits_from_before_it_was_configured(board: Board) -> No
 # -- rejected rows -----------------------------------------------------------------------------------------
 
 
-def test_a_rejected_row_has_its_record_line_reference_and_every_problem(board: Board) -> None:
+def test_a_rejected_row_has_its_record_line_reference_and_every_problem(board):
     feed = board.feed()
     text = json.dumps(
         [board.row("a"), board.row("b", title="", locations=[]), board.row("c", closeDate="x")], indent=0
@@ -124,7 +119,7 @@ def test_a_rejected_row_has_its_record_line_reference_and_every_problem(board: B
     assert '"b"' in "".join(text.splitlines()[line - 1 : line + 2])
 
 
-def test_a_row_with_the_id_of_another_job_is_rejected(board: Board) -> None:
+def test_a_row_with_the_id_of_another_job_is_rejected(board):
     feed = board.feed_with([board.row("a"), board.row("b")])
     a, b = board.job("a").id, board.job("b").id
     run = board.deliver(
@@ -137,7 +132,7 @@ def test_a_row_with_the_id_of_another_job_is_rejected(board: Board) -> None:
     assert board.job("a").title == "Chef"
 
 
-def test_the_file_of_rejected_records_has_those_that_the_store_refused(board: Board, tmp_path: Path) -> None:
+def test_the_file_of_rejected_records_has_those_that_the_store_refused(board, tmp_path):
     feed = board.feed()
     writer = RejectsWriter(tmp_path / "out", feed.config.read)
     board.deliver(
@@ -153,7 +148,7 @@ def test_the_file_of_rejected_records_has_those_that_the_store_refused(board: Bo
 # -- the same reference twice ------------------------------------------------------------------------------
 
 
-def test_the_last_valid_row_of_a_reference_counts_and_a_warning_names_both_records(board: Board) -> None:
+def test_the_last_valid_row_of_a_reference_counts_and_a_warning_names_both_records(board):
     feed = board.feed()
     rows = [
         board.row("a", title="One"),
@@ -169,7 +164,7 @@ def test_the_last_valid_row_of_a_reference_counts_and_a_warning_names_both_recor
     assert warning.detail == "record 3 has the referenceId 'a', too: the last valid one counts"
 
 
-def test_a_file_with_rows_of_one_reference_changes_nothing_when_it_comes_again(board: Board) -> None:
+def test_a_file_with_rows_of_one_reference_changes_nothing_when_it_comes_again(board):
     feed = board.feed()
     rows = [board.row("a", title="One"), board.row("a", title="Two"), board.row("b"), board.row("b")]
     board.deliver(feed, rows)
@@ -183,7 +178,7 @@ def test_a_file_with_rows_of_one_reference_changes_nothing_when_it_comes_again(b
 
 
 @pytest.mark.parametrize("last", ["known", "new"])
-def test_a_known_record_and_a_changed_one_of_one_reference(board: Board, last: str) -> None:
+def test_a_known_record_and_a_changed_one_of_one_reference(board, last):
     feed = board.feed()
     known, other = board.row("a"), board.row("a", title="Other")
     board.deliver(feed, [known, board.row("b")])
@@ -198,7 +193,7 @@ def test_a_known_record_and_a_changed_one_of_one_reference(board: Board, last: s
 PLACES = [[{"description": place}] for place in ("Toronto, ON", "Ottawa, ON", "Hamilton, ON", "Guelph, ON")]
 
 
-def test_a_posting_with_a_record_for_each_place_is_named(board: Board) -> None:
+def test_a_posting_with_a_record_for_each_place_is_named(board):
     feed = board.feed()
     rows = [board.row("a", locations=place) for place in PLACES[:3]]
     others = [board.row("b", title="One"), board.row("b", title="Two", locations=PLACES[0]), board.row("c")]
@@ -210,7 +205,7 @@ def test_a_posting_with_a_record_for_each_place_is_named(board: Board) -> None:
     assert run.counts.warnings == 4
 
 
-def test_records_that_differ_in_their_places_alone_can_become_one_posting(board: Board) -> None:
+def test_records_that_differ_in_their_places_alone_can_become_one_posting(board):
     feed = board.feed('repeats = "places"')
     rows = [board.row("a", locations=place) for place in PLACES]
     more = [board.row("b", locations=PLACES[0]), board.row("b", title="Two"), board.row("c")]
@@ -232,9 +227,7 @@ def test_records_that_differ_in_their_places_alone_can_become_one_posting(board:
     assert nonzero_counts(run) == {"read": 6, "updated": 1, "unchanged": 2, "replaced": 3, "warnings": 1}
 
 
-def test_of_very_many_records_with_other_places_the_first_are_counted(
-    board: Board, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_very_many_records_with_other_places_the_first_are_counted(board, monkeypatch):
     monkeypatch.setattr(repeats, "MAX_PAIRS", 2)
     monkeypatch.setattr(repeats, "MAX_COMPARED", 3)
     places = ["Toronto, ON", "Ottawa, ON"] * 5
@@ -246,7 +239,7 @@ def test_of_very_many_records_with_other_places_the_first_are_counted(
 
 
 @pytest.mark.parametrize("form", ["csv", "xml", "json"])
-def test_records_of_one_id_in_two_languages_are_named_with_both_ways_out(board: Board, form: str) -> None:
+def test_records_of_one_id_in_two_languages_are_named_with_both_ways_out(board, form):
     rows = [{"id": "9", "title": title, "place": "Laval, QC", "lang": lang, "note": lang[3:]}
             for title, lang in (("Manager", "en-CA"), ("Gérant", "fr-CA"))]  # fmt: skip
     lines = [
@@ -289,7 +282,7 @@ def test_records_of_one_id_in_two_languages_are_named_with_both_ways_out(board: 
     assert nonzero_counts(board.deliver(both, content)) == {"read": 2, "created": 2, "missing": 1}
 
 
-def test_a_record_that_is_rejected_replaces_no_locations(board: Board) -> None:
+def test_a_record_that_is_rejected_replaces_no_locations(board):
     rows = [
         board.row("a"),
         board.row("a", locations=[{"description": "Ottawa, ON"}], positionType={"id": 99}),
@@ -299,7 +292,7 @@ def test_a_record_that_is_rejected_replaces_no_locations(board: Board) -> None:
     assert [place.description for place in board.job("a").locations] == ["Montréal, QC"]
 
 
-def test_records_without_a_title_say_nothing_of_one_posting_at_several_places(board: Board) -> None:
+def test_records_without_a_title_say_nothing_of_one_posting_at_several_places(board):
     feed = board.feed_with([board.row("a")])
     places = ("Toronto, ON", "Ottawa, ON")
     rows = [{"referenceId": "a", "locations": [{"description": place}]} for place in places]
@@ -308,7 +301,7 @@ def test_records_without_a_title_say_nothing_of_one_posting_at_several_places(bo
     assert (run.counts.updated, run.counts.replaced) == (1, 1)
 
 
-def test_identical_records_are_only_counted(board: Board) -> None:
+def test_identical_records_are_only_counted(board):
     feed = board.feed()
     run = board.deliver(feed, [board.row("a")] * 3)
     assert nonzero_counts(run) == {"read": 3, "created": 1, "replaced": 2}
@@ -318,9 +311,7 @@ def test_identical_records_are_only_counted(board: Board) -> None:
 
 @pytest.mark.parametrize("order", ["same", "reversed", "shuffled"])
 @pytest.mark.parametrize("page", [3, 1000])
-def test_known_records_are_found_in_any_order(
-    board: Board, monkeypatch: pytest.MonkeyPatch, order: str, page: int
-) -> None:
+def test_known_records_are_found_in_any_order(board, monkeypatch, order, page):
     monkeypatch.setattr(reading, "_PAGE", page)
     feed, other = board.feed(), board.feed(name="other")
     rows = [board.row(f"r{n}") for n in range(40)]
@@ -340,7 +331,7 @@ def test_known_records_are_found_in_any_order(
 # -- ownership and naming ----------------------------------------------------------------------------------
 
 
-def test_a_feed_that_owns_the_jobs_of_its_employer_archives_jobs_of_the_api(board: Board) -> None:
+def test_a_feed_that_owns_the_jobs_of_its_employer_archives_jobs_of_the_api(board):
     feed = board.feed('owns = "employer"')
     board.put(board.row("api", status="active"))
     run = board.deliver(feed, [board.row("a")])
@@ -349,7 +340,7 @@ def test_a_feed_that_owns_the_jobs_of_its_employer_archives_jobs_of_the_api(boar
     assert board.statuses() == {"api": "archived", "a": "active"}
 
 
-def test_a_feed_that_owns_the_jobs_of_its_employer_reads_the_same_bytes_again(board: Board) -> None:
+def test_a_feed_that_owns_the_jobs_of_its_employer_reads_the_same_bytes_again(board):
     feed = board.feed('owns = "employer"')
     rows = [board.row(f"r{n}") for n in range(8)]
     board.deliver(feed, rows)
@@ -358,12 +349,12 @@ def test_a_feed_that_owns_the_jobs_of_its_employer_reads_the_same_bytes_again(bo
     assert board.statuses()["api"] == "archived"
 
 
-def test_grace_spares_a_job_until_that_many_files_in_a_row_lack_it(board: Board) -> None:
+def test_grace_spares_a_job_until_that_many_files_in_a_row_lack_it(board):
     feed = board.feed("grace = 3")
     keep = [board.row("k"), board.row("l")]
     board.deliver(feed, [*keep, board.row("a")])
 
-    def status_after_a_file_without_a(n: int) -> str:
+    def status_after_a_file_without_a(n: int):
         board.deliver(feed, [*keep, board.row("m", title=f"Snapshot {n}")])
         return board.statuses()["a"]
 
@@ -372,7 +363,7 @@ def test_grace_spares_a_job_until_that_many_files_in_a_row_lack_it(board: Board)
     assert [status_after_a_file_without_a(n) for n in (3, 4, 5)] == ["active", "active", "archived"]
 
 
-def test_a_rejected_row_of_a_corrected_file_ends_the_waiting_of_its_job(board: Board) -> None:
+def test_a_rejected_row_of_a_corrected_file_ends_the_waiting_of_its_job(board):
     feed, keep = board.feed("grace = 2"), board.row("k")
     board.deliver(feed, [keep, board.row("a")])
     board.deliver(feed, [keep, board.row("b")])
@@ -387,9 +378,7 @@ def test_a_rejected_row_of_a_corrected_file_ends_the_waiting_of_its_job(board: B
 
 
 @pytest.mark.parametrize("more", [[], [{"referenceId": "other"}]], ids=["the same file", "another file"])
-def test_after_the_clock_was_set_back_a_date_that_had_passed_counts_again(
-    board: Board, more: list[Any]
-) -> None:
+def test_after_the_clock_was_set_back_a_date_that_had_passed_counts_again(board, more):
     feed = board.feed('expired = "ignore"')
     row = board.row("r1", closeDate=str(board.clock.today + timedelta(days=5)))
     board.clock.forward(days=20)
@@ -401,7 +390,7 @@ def test_after_the_clock_was_set_back_a_date_that_had_passed_counts_again(
     assert board.deliver(feed, [row, *more]).counts.updated == 0
 
 
-def test_a_row_whose_close_date_is_ignored_renews_the_date_of_its_job(board: Board) -> None:
+def test_a_row_whose_close_date_is_ignored_renews_the_date_of_its_job(board):
     feed = board.feed('expired = "ignore"')
     rows = [board.row("a", closeDate="2026-01-01")]
     board.deliver(feed, rows)
@@ -413,9 +402,7 @@ def test_a_row_whose_close_date_is_ignored_renews_the_date_of_its_job(board: Boa
 # -- files that cannot be used, and faults -----------------------------------------------------------------
 
 
-def test_a_file_that_changes_while_it_is_read_is_not_applied_and_is_read_by_the_next_call(
-    board: Board,
-) -> None:
+def test_a_file_that_changes_while_it_is_read_is_not_applied_and_is_read_by_the_next_call(board):
     feed = board.feed()
     source = board.file([board.row("a")])
     run = board.begin(feed, source)
@@ -430,7 +417,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_applied_and_is_read_by_the_
     assert (run.state, run.counts.created, run.size) == ("succeeded", 2, source.path.stat().st_size)
 
 
-def test_a_change_through_a_memory_map_is_found_although_the_times_stay(board: Board) -> None:
+def test_a_change_through_a_memory_map_is_found_although_the_times_stay(board):
     feed = board.feed()
     path = board.file([board.row(f"r{n}") for n in range(5_000)]).path
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
@@ -451,7 +438,7 @@ def test_a_change_through_a_memory_map_is_found_although_the_times_stay(board: B
 
 
 @pytest.mark.parametrize("phase", some(["applying", "reading", "hashing", "planning", "archiving"], 2))
-def test_a_run_that_was_stopped_leads_to_the_same_end_when_it_is_continued(board: Board, phase: str) -> None:
+def test_a_run_that_was_stopped_leads_to_the_same_end_when_it_is_continued(board, phase):
     feed = board.feed_with([board.row(f"r{n}") for n in range(2500)])
     source = board.file([board.row(f"r{n}", confidential=True) for n in range(600, 3100)])
     run = board.begin(feed, source)
@@ -465,7 +452,7 @@ def test_a_run_that_was_stopped_leads_to_the_same_end_when_it_is_continued(board
     assert all(job.confidential for job in board.jobs() if job.status == "active")
 
 
-def test_jobs_that_were_edited_after_the_plan_are_decided_again(board: Board) -> None:
+def test_jobs_that_were_edited_after_the_plan_are_decided_again(board):
     feed = board.feed_with([board.row("a"), board.row("b"), board.row("c")])
 
     def edit() -> None:
@@ -479,7 +466,7 @@ def test_jobs_that_were_edited_after_the_plan_are_decided_again(board: Board) ->
     assert board.job("c").archived_by is ArchivedBy.PERSON
 
 
-def test_a_missing_job_that_another_feed_takes_over_after_the_plan_stays(board: Board) -> None:
+def test_a_missing_job_that_another_feed_takes_over_after_the_plan_stays(board):
     feed, taker = board.feed(), board.feed("take_over = true", name="taker")
     board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
     importer = board.make_importer(progress=before_the_write(lambda: board.deliver(taker, [board.row("c")])))
@@ -489,7 +476,7 @@ def test_a_missing_job_that_another_feed_takes_over_after_the_plan_stays(board: 
     assert board.statuses() == {"a": "active", "b": "active", "c": "active"}
 
 
-def test_a_missing_job_that_gets_the_reference_of_a_row_after_the_plan_stays(board: Board) -> None:
+def test_a_missing_job_that_gets_the_reference_of_a_row_after_the_plan_stays(board):
     feed = board.feed_with([board.row("a"), board.row("old")])
     old = board.job("old").id
 
@@ -507,7 +494,7 @@ def test_a_missing_job_that_gets_the_reference_of_a_row_after_the_plan_stays(boa
     ]
 
 
-def test_a_job_that_was_created_after_the_plan_is_updated(board: Board) -> None:
+def test_a_job_that_was_created_after_the_plan_is_updated(board):
     progress = before_the_write(lambda: board.put(board.row("a", title="Mine", confidential=True)))
     run = board.deliver(
         board.feed(), [board.row("a"), board.row("b")], importer=board.make_importer(progress=progress)
@@ -519,7 +506,7 @@ def test_a_job_that_was_created_after_the_plan_is_updated(board: Board) -> None:
     ]
 
 
-def test_a_job_that_is_created_after_midnight_is_published_on_the_new_day(board: Board, clock: Clock) -> None:
+def test_a_job_that_is_created_after_midnight_is_published_on_the_new_day(board, clock):
     yesterday = clock.today
     rows = [
         board.row("a"),
@@ -539,9 +526,7 @@ def test_a_job_that_is_created_after_midnight_is_published_on_the_new_day(board:
     assert job.published_at == clock.now
 
 
-def test_a_write_that_fails_for_good_rejects_its_row_and_holds_the_archiving(
-    board: Board, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_that_fails_for_good_rejects_its_row_and_holds_the_archiving(board, monkeypatch):
     feed = board.feed_with([board.row("a"), board.row("b")])
     own = feed_jobs.own
 
@@ -558,7 +543,7 @@ def test_a_write_that_fails_for_good_rejects_its_row_and_holds_the_archiving(
     assert board.statuses() == {"a": "active", "b": "active", "c": "active"}
 
 
-def test_a_run_that_changed_jobs_before_it_was_cut_off_is_not_unchanged(board: Board) -> None:
+def test_a_run_that_changed_jobs_before_it_was_cut_off_is_not_unchanged(board):
     feed, rows = board.feed(), [board.row("a")]
     board.deliver(feed, rows)
     board.put({"referenceId": "a", "title": "Edited"})
@@ -574,7 +559,7 @@ def test_a_run_that_changed_jobs_before_it_was_cut_off_is_not_unchanged(board: B
 # -- dry runs, reports, logs -------------------------------------------------------------------------------
 
 
-def test_a_dry_run_of_the_same_bytes_has_no_changes_and_one_of_a_truncated_file_fails(board: Board) -> None:
+def test_a_dry_run_of_the_same_bytes_has_no_changes_and_one_of_a_truncated_file_fails(board):
     feed = board.feed_with([board.row("a")])
     planned = board.importer.plan(feed, board.file([board.row("a")]).path)
     assert (planned.unchanged, list(planned.changes)) == (True, [])
@@ -591,7 +576,7 @@ def test_a_dry_run_of_the_same_bytes_has_no_changes_and_one_of_a_truncated_file_
         (None, "unchanged"),
     ],
 )
-def test_every_run_has_exactly_one_event_with_all_figures(board: Board, content: Any, state: str) -> None:
+def test_every_run_has_exactly_one_event_with_all_figures(board, content, state):
     feed = board.feed_with([board.row("a")])
     with structlog.testing.capture_logs() as logs:
         run = board.deliver(feed, [board.row("a")] if content is None else content)
@@ -610,7 +595,7 @@ def test_every_run_has_exactly_one_event_with_all_figures(board: Board, content:
     assert run.counts.__dataclass_fields__.keys() <= events[0].keys()
 
 
-def test_a_run_stores_checkpoints(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_stores_checkpoints(board, monkeypatch):
     places: list[str] = []
     set_checkpoint = runs.set_checkpoint
 
@@ -624,7 +609,7 @@ def test_a_run_stores_checkpoints(board: Board, monkeypatch: pytest.MonkeyPatch)
 
 
 @nightly
-def test_the_memory_of_a_run_does_not_grow_with_the_file(board: Board) -> None:
+def test_the_memory_of_a_run_does_not_grow_with_the_file(board):
     def peak(rows: int) -> int:
         feed = board.feed(name=f"f{rows}")
         source = board.file(
@@ -641,7 +626,7 @@ def test_the_memory_of_a_run_does_not_grow_with_the_file(board: Board) -> None:
     assert peak(6000) < 1.5 * peak(2000)
 
 
-def test_progress_is_reported_to_the_end_of_every_phase(board: Board) -> None:
+def test_progress_is_reported_to_the_end_of_every_phase(board):
     feed, source = board.feed(), board.file([board.row(f"r{n}") for n in range(1200)])
     reports: list[tuple[str, int, int]] = []
     importer = board.make_importer(progress=lambda *report: reports.append(report))
@@ -651,7 +636,7 @@ def test_progress_is_reported_to_the_end_of_every_phase(board: Board) -> None:
     assert ("hashing", source.size, source.size) in reports
 
 
-def test_a_guessed_encoding_is_a_warning_of_the_run_also_within_an_archive(board: Board) -> None:
+def test_a_guessed_encoding_is_a_warning_of_the_run_also_within_an_archive(board):
     content = as_csv([board.row("r1", title="Café – cook")]).encode("cp1252")
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -666,7 +651,7 @@ def test_a_guessed_encoding_is_a_warning_of_the_run_also_within_an_archive(board
 
 
 @nightly
-def test_a_file_with_hundreds_of_thousands_of_empty_lines_is_read_again(board: Board) -> None:
+def test_a_file_with_hundreds_of_thousands_of_empty_lines_is_read_again(board):
     """Each could be a record until it is parsed, and all of them are looked up."""
     feed, rows = board.feed('[read]\nformat = "csv"\n'), [board.row(f"r{n}") for n in range(300)]
     lines = as_csv(rows).encode()

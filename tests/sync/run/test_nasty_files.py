@@ -15,7 +15,6 @@ from syncd.domain import near_names
 from syncd.errors import MAX_MESSAGE_CHARACTERS, FeedError, Problem
 from tests.amounts import nightly, some
 from tests.feeds.spreadsheets import PACKAGE, RELS, book, row
-from tests.sync.board import Board
 from tests.sync.measured import syncd
 
 MOST = 300  # MB
@@ -111,7 +110,7 @@ FILES: dict[str, tuple[Callable[[], bytes], str]] = {
 
 
 @pytest.mark.parametrize("name", some(FILES, 2))
-def test_a_nasty_file_takes_less_than_300_mb(tmp_path: Path, name: str) -> None:
+def test_a_nasty_file_takes_less_than_300_mb(tmp_path, name):
     make, words = FILES[name]
     file = tmp_path / "jobs"
     file.write_bytes(make())
@@ -122,7 +121,7 @@ def test_a_nasty_file_takes_less_than_300_mb(tmp_path: Path, name: str) -> None:
 
 @nightly
 @pytest.mark.parametrize("command", ["feed new g --from {}", "import {} --feed f"])
-def test_long_texts_take_little_memory_in_each_command(tmp_path: Path, command: str) -> None:
+def test_long_texts_take_little_memory_in_each_command(tmp_path, command):
     file = tmp_path / "jobs"
     file.write_bytes(long_texts(400, 700_000))
     assert syncd(tmp_path, *command.format(file).split()).peak * 1.048576 < MOST
@@ -132,7 +131,7 @@ NAMES = ["<t>%s</t>" % ("title, reference " * 30_000), "<t>%s</t>" % ("closeDate
 
 
 @pytest.mark.parametrize("command", some(["feed new g --from {}", "plan {} --feed f", "feed check f {}"], 1))
-def test_names_of_half_a_megabyte_are_quoted_in_short(tmp_path: Path, command: str) -> None:
+def test_names_of_half_a_megabyte_are_quoted_in_short(tmp_path, command):
     header = '<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c></row>'
     file = tmp_path / "jobs"
     file.write_bytes(book({"Jobs": header + row(1, 2)}, NAMES))
@@ -141,7 +140,7 @@ def test_names_of_half_a_megabyte_are_quoted_in_short(tmp_path: Path, command: s
     assert len(ran.out) + len(ran.errors) < 8_000
 
 
-def test_messages_are_short_and_say_how_long_the_text_was() -> None:
+def test_messages_are_short_and_say_how_long_the_text_was():
     text = "x" * 1_000_000
     problem = Problem("/" + text, "unknown_field", text, text)
     ends = "… (1000000 characters)"
@@ -152,7 +151,7 @@ def test_messages_are_short_and_say_how_long_the_text_was() -> None:
     assert Problem(problem.pointer, problem.code, problem.detail, problem.value) == problem
 
 
-def test_a_failed_run_says_where_in_spite_of_a_long_reason(tmp_path: Path) -> None:
+def test_a_failed_run_says_where_in_spite_of_a_long_reason(tmp_path):
     file = tmp_path / "jobs"
     file.write_bytes(b"<jobs><job><title>&%b;</title></job></jobs>" % (b"x" * 400_000))
     run = json.loads(syncd(tmp_path, "import", str(file), "--feed", "f", "--json").out)
@@ -160,7 +159,7 @@ def test_a_failed_run_says_where_in_spite_of_a_long_reason(tmp_path: Path) -> No
     assert "; line 1" in run["reason"][-40:]
 
 
-def test_a_row_names_some_of_its_unknown_columns_and_counts_the_others(tmp_path: Path) -> None:
+def test_a_row_names_some_of_its_unknown_columns_and_counts_the_others(tmp_path):
     file = tmp_path / "jobs"
     columns = [f"column {n}" for n in range(100)]
     file.write_text("\n".join([",".join(["referenceId", *columns]), ",".join(["r", *"x" * 100])]))
@@ -172,7 +171,7 @@ def test_a_row_names_some_of_its_unknown_columns_and_counts_the_others(tmp_path:
     assert (len(named), rest) == (30, "70 more columns are unknown")
 
 
-def test_long_names_are_compared_with_nothing() -> None:
+def test_long_names_are_compared_with_nothing():
     assert near_names("titel", ["title", "status"]) == ["title"]
     assert near_names("x" * 201, ["x" * 201, "x" * 200]) == []
     assert near_names("x" * 200, ["x" * 201, "x" * 199]) == ["x" * 199]
@@ -197,14 +196,14 @@ def import_in_a_process(folder: Path, name: str, size: int) -> tuple[dict[str, A
 
 
 @pytest.mark.parametrize("name", LONG_FIELDS)
-def test_a_field_of_8_mb_is_one_rejected_row_in_less_than_200_mb_of_memory(tmp_path: Path, name: str) -> None:
+def test_a_field_of_8_mb_is_one_rejected_row_in_less_than_200_mb_of_memory(tmp_path, name):
     run, used = import_in_a_process(tmp_path, name, 8 * MB)
     assert (run["state"], run["counts"]["read"], run["counts"]["rejected"]) == ("partial", 2, 2)
     assert used < 200
 
 
 @pytest.mark.parametrize("lines", [False, True])
-def test_a_json_record_that_is_too_long_is_named_by_its_beginning(board: Board, lines: bool) -> None:
+def test_a_json_record_that_is_too_long_is_named_by_its_beginning(board, lines):
     feed, others = board.feed(), board.rows(1, 20)
     board.deliver(feed, [*others, board.row("long")])
     long = board.row("long", description="x" * (1 << 20))

@@ -84,9 +84,7 @@ def new_places(warnings: Collection[FeedWarning]) -> list[tuple[int | None, str 
         ("Lac-Perdu, Newfoundland", {}, "Lac-Perdu, NL"),
     ],
 )
-def test_a_place_with_a_word_that_it_is_in_canada_is_taken_without_a_warning(
-    board: Board, city: str, beside: dict[str, str], place: str
-) -> None:
+def test_a_place_with_a_word_that_it_is_in_canada_is_taken_without_a_warning(board, city, beside, place):
     run = board.deliver(board.feed(FIELDS), [row("r1", city, **beside)])
     assert run.state == "succeeded"
     assert places(board, "r1") == [place]
@@ -113,13 +111,13 @@ def test_a_place_with_a_word_that_it_is_in_canada_is_taken_without_a_warning(
         ),
     ],
 )
-def test_presets_name_the_postal_code(board: Board, preset: str, content: str) -> None:
+def test_presets_name_the_postal_code(board, preset, content):
     run = board.deliver(board.feed(f'preset = "{preset}"'), content.encode())
     assert places(board, "r1") == ["London, ON"]
     assert "place_assumed" not in [code for code, _ in warned(board, run)]
 
 
-def test_a_bare_city_is_assumed_with_a_warning_that_names_what_was_assumed(board: Board) -> None:
+def test_a_bare_city_is_assumed_with_a_warning_that_names_what_was_assumed(board):
     run = board.deliver(board.feed(FIELDS), [row("r1", "London"), row("r2", "Hanoi, ON")])
     assert run.state == "succeeded"
     assert places(board, "r1") == ["London, ON"]
@@ -138,9 +136,7 @@ def test_a_bare_city_is_assumed_with_a_warning_that_names_what_was_assumed(board
         ("Utrecht", {"province": "NL", "postal": "3511 AB"}, "the Netherlands"),
     ],
 )
-def test_an_unknown_place_with_a_code_that_is_a_countrys_too_is_assumed(
-    board: Board, city: str, beside: dict[str, str], country: str
-) -> None:
+def test_an_unknown_place_with_a_code_that_is_a_countrys_too_is_assumed(board, city, beside, country):
     feed = board.feed(FIELDS)
     run = board.deliver(feed, [row("r1", city, **beside), row("r2", "Laval, QC")])
     assert run.state == "succeeded"
@@ -160,9 +156,7 @@ def test_an_unknown_place_with_a_code_that_is_a_countrys_too_is_assumed(
     "city", ["255 Greenwich Street", "110 William St. N Y", "Hồ Chí Minh", "Thành phố Đà Nẵng", "Ontario"]
 )
 @pytest.mark.parametrize("beside", [{}, {"country": "Canada"}, {"postal": "N6A 1B2"}])
-def test_a_bare_name_that_is_not_a_known_place_adds_none(
-    board: Board, city: str, beside: dict[str, str]
-) -> None:
+def test_a_bare_name_that_is_not_a_known_place_adds_none(board, city, beside):
     run = board.deliver(board.feed(FIELDS), [row("r1", city, **beside)])
     (rejected,) = board.rejected(run)
     assert codes(rejected) == [("/locations/0/description", "unknown_value")]
@@ -187,9 +181,7 @@ STRICT, CANADA = (f'places = "{policy}"\n{FIELDS}' for policy in ("strict", "can
         (CANADA, "255 Greenwich Street", {}, "", "unknown_value"),
     ],
 )
-def test_a_feed_says_what_a_bare_city_is(
-    board: Board, toml: str, city: str, *, beside: dict[str, str], warning: str, fault: str
-) -> None:
+def test_a_feed_says_what_a_bare_city_is(board, toml, city, *, beside, warning, fault):
     run = board.deliver(board.feed(toml), [row(f"r{n}", city, **beside) for n in range(3)])
     assert warned(board, run) == [(warning, f"r{n}") for n in range(3) if warning]
     faults = [codes(rejected) for rejected in board.rejected(run)]
@@ -197,7 +189,7 @@ def test_a_feed_says_what_a_bare_city_is(
     assert len(board.active()) == (0 if fault else 3)
 
 
-def test_a_country_that_is_not_canada_is_refused_and_says_what_leaves_such_rows_out(board: Board) -> None:
+def test_a_country_that_is_not_canada_is_refused_and_says_what_leaves_such_rows_out(board):
     run = board.deliver(board.feed(FIELDS), [row("r1", "Boston, ON", country="US"), row("r2", "Laval, QC")])
     (rejected,) = board.rejected(run)
     assert codes(rejected) == [("/locations/0/description", "outside_canada")]
@@ -210,7 +202,7 @@ def test_a_country_that_is_not_canada_is_refused_and_says_what_leaves_such_rows_
     assert b"[rows] only" not in pages[".report.html"]
 
 
-def test_a_place_that_is_wrong_does_not_hide_what_else_is_wrong_with_the_row(board: Board) -> None:
+def test_a_place_that_is_wrong_does_not_hide_what_else_is_wrong_with_the_row(board):
     wrong = row("r1", "255 Greenwich Street", email="") | {"title": ""}
     (rejected,) = board.rejected(board.deliver(board.feed(FIELDS), [wrong]))
     assert {pointer for pointer, _ in codes(rejected)} >= {
@@ -220,7 +212,7 @@ def test_a_place_that_is_wrong_does_not_hide_what_else_is_wrong_with_the_row(boa
     }
 
 
-def test_each_unknown_place_of_a_row_is_reported(board: Board) -> None:
+def test_each_unknown_place_of_a_row_is_reported(board):
     wrong = row("r1", "255 Greenwich Street; Laval, QC; Wall Street 1")
     (rejected,) = board.rejected(board.deliver(board.feed(FIELDS), [wrong]))
     assert codes(rejected) == [
@@ -239,9 +231,7 @@ def rows(assumed: int, certain: int) -> list[dict[str, Any]]:
     ("assumed", "certain", "holds"),
     [(4, 0, None), (5, 0, "all"), (5, 5, None), (6, 5, "all"), (5, 6, None)],
 )
-def test_over_half_of_the_rows_with_assumed_places_hold_the_run(
-    board: Board, assumed: int, certain: int, holds: str | None
-) -> None:
+def test_over_half_of_the_rows_with_assumed_places_hold_the_run(board, assumed, certain, holds):
     run = board.deliver(board.feed(FIELDS), rows(assumed, certain))
     assert (run.holds and run.holds.value) == holds
     assert len(board.jobs()) == (0 if holds else assumed + certain)
@@ -250,7 +240,7 @@ def test_over_half_of_the_rows_with_assumed_places_hold_the_run(
         assert 'places = "canada"' in not_none(run.reason)
 
 
-def test_rejected_and_left_out_rows_are_not_among_those_that_would_go_in(board: Board) -> None:
+def test_rejected_and_left_out_rows_are_not_among_those_that_would_go_in(board):
     feed = board.feed('max_rejected = 100\n[rows]\nskip = { id = "x*" }\n' + FIELDS)
     others = [row(f"bad{n}", "Nowhere Street 5") for n in range(9)]
     others += [row(f"x{n}", "Laval, QC") for n in range(9)]
@@ -259,14 +249,14 @@ def test_rejected_and_left_out_rows_are_not_among_those_that_would_go_in(board: 
     assert "5 of 9 rows" in not_none(run.reason)
 
 
-def test_a_row_with_one_certain_place_beside_an_assumed_one_does_not_count(board: Board) -> None:
+def test_a_row_with_one_certain_place_beside_an_assumed_one_does_not_count(board):
     found = [row(f"r{n}", "London; Laval, QC") for n in range(9)]
     run = board.deliver(board.feed(FIELDS), found)
     assert run.state == "succeeded"
     assert warned(board, run) == [("place_assumed", f"r{n}") for n in range(9)]
 
 
-def test_an_approved_run_applies_its_places_and_the_same_rows_are_not_asked_about_again(board: Board) -> None:
+def test_an_approved_run_applies_its_places_and_the_same_rows_are_not_asked_about_again(board):
     feed = board.feed(FIELDS)
     held = board.deliver(feed, rows(6, 0))
     assert held.holds == "all"
@@ -277,7 +267,7 @@ def test_an_approved_run_applies_its_places_and_the_same_rows_are_not_asked_abou
     assert len(board.active()) == 7
 
 
-def test_the_service_s_own_shape_is_as_the_api_has_it(board: Board) -> None:
+def test_the_service_s_own_shape_is_as_the_api_has_it(board):
     run = board.deliver(
         board.feed(), [board.row(f"r{n}", locations=[{"description": "Greenwich"}]) for n in range(9)]
     )
@@ -293,12 +283,12 @@ def test_the_service_s_own_shape_is_as_the_api_has_it(board: Board) -> None:
         ('[fields]\nlocations = { from = "l", default = "Nowhere Street" }', "not a known Canadian place"),
     ],
 )
-def test_a_wrong_word_about_places_is_a_fault_of_the_feed_s_file(board: Board, toml: str, fault: str) -> None:
+def test_a_wrong_word_about_places_is_a_fault_of_the_feed_s_file(board, toml, fault):
     with pytest.raises(ConfigError, match=fault):
         board.feed(toml)
 
 
-def test_a_new_place_is_a_warning_at_the_first_row_that_has_it(board: Board) -> None:
+def test_a_new_place_is_a_warning_at_the_first_row_that_has_it(board):
     feed = board.feed(FIELDS)
     cities = ("Head Office, ON", "Toronto, ON", "HEAD OFFICE, Ontario", "Halifax, AB")
     rows = [row(f"r{number}", city) for number, city in enumerate(cities, 1)]
@@ -314,9 +304,7 @@ def test_a_new_place_is_a_warning_at_the_first_row_that_has_it(board: Board) -> 
     assert (new_places(board.warnings(run)), run.counts.warnings) == ([(1, "r6", "'Third Lake, BC'")], 1)
 
 
-def test_a_new_place_is_named_as_the_first_row_spells_it_though_a_later_one_updates_a_job(
-    board: Board,
-) -> None:
+def test_a_new_place_is_named_as_the_first_row_spells_it_though_a_later_one_updates_a_job(board):
     feed = board.feed_with([row("r2", "Toronto, ON")], FIELDS)
     rows = [row("r1", "Head Office, ON"), row("r2", "HEAD OFFICE, ON")]
     expected = [(1, "r1", "'Head Office, ON'")]
@@ -324,7 +312,7 @@ def test_a_new_place_is_named_as_the_first_row_spells_it_though_a_later_one_upda
     assert new_places(board.warnings(board.deliver(feed, rows))) == expected
 
 
-def test_a_new_place_in_a_file_of_an_archive_is_named_with_the_file(board: Board) -> None:
+def test_a_new_place_in_a_file_of_an_archive_is_named_with_the_file(board):
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as members:
         for number, city in enumerate(("Toronto, ON", "Head Office, ON")):
@@ -333,7 +321,7 @@ def test_a_new_place_in_a_file_of_an_archive_is_named_with_the_file(board: Board
     assert [(warning.code, warning.member) for warning in board.warnings(run)] == [("new_place", "1.json")]
 
 
-def test_the_new_places_of_a_held_run_are_warnings_of_its_approval(board: Board) -> None:
+def test_the_new_places_of_a_held_run_are_warnings_of_its_approval(board):
     feed = board.feed(FIELDS)
     rows = [*(row(f"r{number}", "London") for number in range(6)), row("r6", "Head Office, ON")]
     run = board.deliver(feed, rows)

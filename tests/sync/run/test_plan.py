@@ -40,7 +40,7 @@ CASES: dict[str, tuple[str, Callable[[Board], Any]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_dry_run_reports_what_the_run_then_reports(board: Board, case: str) -> None:
+def test_a_dry_run_reports_what_the_run_then_reports(board, case):
     toml, content = CASES[case]
     board.deliver(board.feed(), board.rows(1, 20))
     feed, before = board.feed(toml), board.jobs()

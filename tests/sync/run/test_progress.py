@@ -7,10 +7,10 @@ from structlog.testing import capture_logs
 from syncd.domain import RunState
 from syncd.store import runs
 from syncd.sync.report import run_json
-from tests.sync.board import Board, not_none, on_phase
+from tests.sync.board import not_none, on_phase
 
 
-def test_a_run_that_goes_on_shows_its_phase_its_records_and_its_share(board: Board) -> None:
+def test_a_run_that_goes_on_shows_its_phase_its_records_and_its_share(board):
     seconds = count(0, 10)
     seen = {}
 
@@ -33,13 +33,13 @@ def test_a_run_that_goes_on_shows_its_phase_its_records_and_its_share(board: Boa
     assert "progress" not in run_json(board.saved(run.id))
 
 
-def test_a_short_run_leaves_no_note(board: Board) -> None:
+def test_a_short_run_leaves_no_note(board):
     board.importer = board.make_importer(monotonic=lambda: 0.0)
     run = board.deliver(board.feed(), [board.row(f"r{n}") for n in range(2100)])
     assert board.saved(run.id).progress is None
 
 
-def test_the_next_attempt_begins_without_the_progress_of_the_last(board: Board) -> None:
+def test_the_next_attempt_begins_without_the_progress_of_the_last(board):
     seconds = count(0, 10)
     feed = board.feed()
     run = board.begin(feed, board.file([]))

@@ -11,7 +11,7 @@ from syncd.errors import Problem
 from syncd.feeds.readers import ReadSpec, Record, open_reader
 from syncd.sync.run import RejectsWriter
 from syncd.sync.run.rejects import reasons
-from tests.sync.board import Board, not_none
+from tests.sync.board import not_none
 
 #: The detail of the second one has a line break and a character that is not printable.
 PROBLEMS = (
@@ -61,7 +61,7 @@ def items_of(path: Path, spec: ReadSpec) -> list[Any]:
     return [record.item for record in records]
 
 
-def test_all_problems_are_written_in_one_line() -> None:
+def test_all_problems_are_written_in_one_line():
     assert reasons(PROBLEMS) == REASONS
     assert reasons([Problem("", "ragged_row", "2 cells")]) == "ragged_row: 2 cells"
 
@@ -78,11 +78,11 @@ def test_all_problems_are_written_in_one_line() -> None:
         ),
     ],
 )
-def test_the_reasons_name_no_setting(detail: str, shown: str) -> None:
+def test_the_reasons_name_no_setting(detail, shown):
     assert reasons([Problem("", "code", detail)]) == f"code: {shown}"
 
 
-def test_all_that_is_wrong_with_a_new_row_is_reported_at_once(board: Board) -> None:
+def test_all_that_is_wrong_with_a_new_row_is_reported_at_once(board):
     row = board.row("r1", title="x" * 300, positionType={"id": 999})
     del row["applicantRoutingType"], row["categories"]
     (rejected,) = board.rejected(board.deliver(board.feed(), [row]))
@@ -91,7 +91,7 @@ def test_all_that_is_wrong_with_a_new_row_is_reported_at_once(board: Board) -> N
     assert set(found[2:]) == {("/categories", "required"), ("/applicantRoutingType", "required")}
 
 
-def test_what_the_job_of_a_wrong_row_has_already_is_not_reported(board: Board) -> None:
+def test_what_the_job_of_a_wrong_row_has_already_is_not_reported(board):
     board.deliver(board.feed(), [board.row("r1")])
     wrong: dict[str, Any] = {"referenceId": "r1", "title": ""}
     (rejected,) = board.rejected(board.deliver(board.feed(), [wrong, board.row("r2")]))
@@ -101,7 +101,7 @@ def test_what_the_job_of_a_wrong_row_has_already_is_not_reported(board: Board) -
     assert [problem.pointer for problem in rejected.errors] == ["/title", "/applicantRoutingType"]
 
 
-def test_what_the_job_of_a_wrong_row_does_not_allow_is_reported_with_the_rest(board: Board) -> None:
+def test_what_the_job_of_a_wrong_row_does_not_allow_is_reported_with_the_rest(board):
     board.deliver(board.feed(name="north"), [board.row("r1")])
     wrong = board.row("r1", title="")
     (rejected,) = board.rejected(board.deliver(board.feed(name="south"), [wrong, board.row("r2")]))
@@ -111,7 +111,7 @@ def test_what_the_job_of_a_wrong_row_does_not_allow_is_reported_with_the_rest(bo
     assert [problem.code for problem in rejected.errors] == ["required", "illegal_transition"]
 
 
-def test_no_file_is_written_without_rejected_records(tmp_path: Path) -> None:
+def test_no_file_is_written_without_rejected_records(tmp_path):
     assert write_rejected(tmp_path, b"a,b\n1,2\n", ReadSpec(), pick=set()) is None
     assert [path.name for path in tmp_path.iterdir()] == ["source"]
 
@@ -125,9 +125,7 @@ def test_no_file_is_written_without_rejected_records(tmp_path: Path) -> None:
         ('title|city\nKoch|Zürich\n"a ""b""\nc"|x\n', ReadSpec(encoding="utf-16")),
     ],
 )
-def test_rejected_csv_records_are_read_with_the_settings_of_the_feed(
-    tmp_path: Path, content: str, spec: ReadSpec
-) -> None:
+def test_rejected_csv_records_are_read_with_the_settings_of_the_feed(tmp_path, content, spec):
     path = rejected_file(tmp_path, content.encode(spec.encoding or "utf-8"), spec)
     assert path.name == ".r.rejected.csv"
     rows = items_of(path, spec)
@@ -135,7 +133,7 @@ def test_rejected_csv_records_are_read_with_the_settings_of_the_feed(
     assert rows[0]["syncd_errors"] == REASONS
 
 
-def test_a_ragged_row_keeps_its_cells_in_their_columns(tmp_path: Path) -> None:
+def test_a_ragged_row_keeps_its_cells_in_their_columns(tmp_path):
     path = rejected_file(tmp_path, b"a,b,c\n1,2\n1,2,3,4\n", ReadSpec(format="csv"))
     _, records = read_back(path, ReadSpec(format="csv"))
     cells: list[Any] = [record.raw() for record in records if record.raw]
@@ -151,7 +149,7 @@ def test_a_ragged_row_keeps_its_cells_in_their_columns(tmp_path: Path) -> None:
         b"<jobs><job syncd_errors = 'old' a='1'></job></jobs>",
     ],
 )
-def test_a_corrected_row_that_is_rejected_again_has_one_mark(tmp_path: Path, content: bytes) -> None:
+def test_a_corrected_row_that_is_rejected_again_has_one_mark(tmp_path, content):
     path = rejected_file(tmp_path, content, ReadSpec())
     text = path.read_text(encoding="utf-8")
     assert text.count("syncd_errors") == 1
@@ -160,7 +158,7 @@ def test_a_corrected_row_that_is_rejected_again_has_one_mark(tmp_path: Path, con
     assert (item["syncd_errors"], str(item["a"])) == (REASONS, "1")
 
 
-def test_xml_keeps_its_path_its_namespaces_and_the_elements_before_the_records(tmp_path: Path) -> None:
+def test_xml_keeps_its_path_its_namespaces_and_the_elements_before_the_records(tmp_path):
     content = (
         '<?xml version="1.0" encoding="ISO-8859-1"?>\n'
         '<f:feed xmlns:f="urn:f" xmlns="urn:d" country="CA"><publisher>Zürich &amp; Co</publisher>'
@@ -185,7 +183,7 @@ def test_xml_keeps_its_path_its_namespaces_and_the_elements_before_the_records(t
     assert reader.mended
 
 
-def test_xml_reasons_are_escaped(tmp_path: Path) -> None:
+def test_xml_reasons_are_escaped(tmp_path):
     source = tmp_path / "source"
     source.write_bytes(b"<jobs><job>x > y</job></jobs>")
     reader = open_reader(source, ReadSpec(), FeedLimits())
@@ -198,7 +196,7 @@ def test_xml_reasons_are_escaped(tmp_path: Path) -> None:
     assert item["syncd_errors"] == "/a b: <&\"'>    "
 
 
-def test_xml_is_written_in_the_encoding_of_the_feed(tmp_path: Path) -> None:
+def test_xml_is_written_in_the_encoding_of_the_feed(tmp_path):
     spec = ReadSpec(encoding="windows-1252")
     content = "<jobs><job><title>Zürich ☃</title></job></jobs>".encode("cp1252", "xmlcharrefreplace")
     path = rejected_file(tmp_path, content, spec)
@@ -206,7 +204,7 @@ def test_xml_is_written_in_the_encoding_of_the_feed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", [None, "windows-1252", "utf-16"])
-def test_json_keeps_its_path_and_its_exact_numbers(tmp_path: Path, encoding: str | None) -> None:
+def test_json_keeps_its_path_and_its_exact_numbers(tmp_path, encoding):
     spec = ReadSpec(records="data.jobs", encoding=encoding)
     content = '{"total": 9, "data": {"jobs": [{"a": 12345678901234567.89, "t": "Zürich"}, 5]}}'
     path = rejected_file(tmp_path, content.encode(encoding or "utf-8"), spec)
@@ -215,7 +213,7 @@ def test_json_keeps_its_path_and_its_exact_numbers(tmp_path: Path, encoding: str
     assert str(second["syncd_record"]) == "5"
 
 
-def test_json_lines_stay_lines_and_a_malformed_line_is_kept_as_text(tmp_path: Path) -> None:
+def test_json_lines_stay_lines_and_a_malformed_line_is_kept_as_text(tmp_path):
     spec = ReadSpec(format="jsonl")
     path = rejected_file(tmp_path, b'{"a": 1}\n{"a": \n{"a": 3}\n', spec)
     assert path.name == ".r.rejected.jsonl"
@@ -224,7 +222,7 @@ def test_json_lines_stay_lines_and_a_malformed_line_is_kept_as_text(tmp_path: Pa
     assert second["syncd_record"].startswith('{"a":')
 
 
-def test_a_new_start_removes_what_was_written_before(tmp_path: Path) -> None:
+def test_a_new_start_removes_what_was_written_before(tmp_path):
     source = tmp_path / "source"
     source.write_bytes(b"a,b\n1,2\n3,4\n")
     writer = RejectsWriter(tmp_path / "r", ReadSpec())

@@ -52,7 +52,7 @@ def filtered(board: Board, run: Run) -> list[tuple[str, int]]:
         ('skip = { "note.kind" = "x" }', "abcd"),
     ],
 )
-def test_what_only_does_not_name_and_what_skip_names_is_left_out(board: Board, rows: str, kept: str) -> None:
+def test_what_only_does_not_name_and_what_skip_names_is_left_out(board, rows, kept):
     feed = board.feed(f"[rows]\n{rows}\n{MAPPED}")
     run = board.deliver(
         feed,
@@ -69,7 +69,7 @@ def test_what_only_does_not_name_and_what_skip_names_is_left_out(board: Board, r
     assert run.counts.filtered == 5 - len(kept)
 
 
-def test_a_prefix_matches_its_own_text_and_ignores_case_and_accents(board: Board) -> None:
+def test_a_prefix_matches_its_own_text_and_ignores_case_and_accents(board):
     board.feed_with(
         [record("a", type="ETE"), record("b", type="Été 2026"), record("c", type="et")],
         '[rows]\nskip = { type = "été*" }\n' + MAPPED,
@@ -77,7 +77,7 @@ def test_a_prefix_matches_its_own_text_and_ignores_case_and_accents(board: Board
     assert board.active() == {"c"}
 
 
-def test_left_out_rows_are_counted_by_rule_in_the_report_and_on_the_page(board: Board) -> None:
+def test_left_out_rows_are_counted_by_rule_in_the_report_and_on_the_page(board):
     feed = board.feed('[rows]\nonly = { country = "CA" }\nskip = [{ status = ["closed", "x"] }]\n' + MAPPED)
     records = [record("a", country="CA"), record("b", country="CA", status="x")]
     run = board.deliver(feed, [*records, record("c", country="US"), record("d"), {"country": "US"}])
@@ -89,7 +89,7 @@ def test_left_out_rows_are_counted_by_rule_in_the_report_and_on_the_page(board: 
         assert rule in page
 
 
-def test_a_job_whose_row_is_left_out_from_now_on_is_missing_and_the_run_is_held(board: Board) -> None:
+def test_a_job_whose_row_is_left_out_from_now_on_is_missing_and_the_run_is_held(board):
     before = board.feed(MAPPED)
     records = [record(f"r{n}", status="open") for n in range(9)]
     board.deliver(before, records)
@@ -102,7 +102,7 @@ def test_a_job_whose_row_is_left_out_from_now_on_is_missing_and_the_run_is_held(
     assert filtered(board, board.saved(run.id)) == [("skip id = r1", 1)]
 
 
-def test_a_file_of_which_all_is_left_out_is_held_and_says_so(board: Board) -> None:
+def test_a_file_of_which_all_is_left_out_is_held_and_says_so(board):
     feed = board.feed_with(
         [record(f"r{n}", status="open") for n in range(6)], '[rows]\nonly = { status = "open" }\n' + MAPPED
     )
@@ -111,7 +111,7 @@ def test_a_file_of_which_all_is_left_out_is_held_and_says_so(board: Board) -> No
     assert "[rows] leaves all of the file's records out" in not_none(run.reason)
 
 
-def test_rejected_rows_are_measured_against_those_that_are_not_left_out(board: Board) -> None:
+def test_rejected_rows_are_measured_against_those_that_are_not_left_out(board):
     feed = board.feed('[rows]\nskip = { status = "closed" }\n' + MAPPED)
     closed = [record(f"x{n}", status="closed") for n in range(60)]
     bad = [record(f"b{n}") | {"title": ""} for n in range(5)]
@@ -121,7 +121,7 @@ def test_rejected_rows_are_measured_against_those_that_are_not_left_out(board: B
 
 
 @pytest.mark.parametrize("form", ["json", "xml", "csv"])
-def test_rows_of_the_service_s_own_shape_are_left_out_as_well(board: Board, form: str) -> None:
+def test_rows_of_the_service_s_own_shape_are_left_out_as_well(board, form):
     feed = board.feed('[rows]\nskip = { title = "cook r2" }\n')
     rows = board.rows(1, 3)
     content: Any = {"json": rows, "xml": as_xml(rows), "csv": as_csv(rows).encode()}[form]
@@ -130,7 +130,7 @@ def test_rows_of_the_service_s_own_shape_are_left_out_as_well(board: Board, form
     assert filtered(board, run) == [("skip title = cook r2", 1)]
 
 
-def test_a_dry_run_counts_the_same(board: Board) -> None:
+def test_a_dry_run_counts_the_same(board):
     feed = board.feed('[rows]\nskip = { status = "closed" }\n' + MAPPED)
     source = board.file([record("a"), record("b", status="closed")])
     planned = board.importer.plan(feed, source.path).run
@@ -138,7 +138,7 @@ def test_a_dry_run_counts_the_same(board: Board) -> None:
     assert planned.filtered_by == {"skip status = closed": 1}
 
 
-def test_worker_processes_leave_the_same_rows_out(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_processes_leave_the_same_rows_out(board, monkeypatch):
     monkeypatch.setattr(reading, "MIN_FOR_WORKERS", 0)
     feed = board.feed('places = "strict"\n[rows]\nskip = { status = "closed" }\n' + MAPPED)
     records = [record(f"r{n}", status="closed" if n % 3 else "open") for n in range(3000)]
@@ -164,13 +164,11 @@ def test_worker_processes_leave_the_same_rows_out(board: Board, monkeypatch: pyt
     ],
 )
 @pytest.mark.parametrize("mapping", ["", MAPPED], ids=["native", "mapped"])
-def test_a_rule_that_means_nothing_is_a_fault_of_the_feed_s_file(
-    board: Board, rows: str, fault: str, mapping: str
-) -> None:
+def test_a_rule_that_means_nothing_is_a_fault_of_the_feed_s_file(board, rows, fault, mapping):
     with pytest.raises(ConfigError, match=fault):
         board.feed(f'[read]\nformat = "json"\n[rows]\n{rows}\n{mapping}')
 
 
-def test_rows_that_is_no_table_is_a_fault(board: Board) -> None:
+def test_rows_that_is_no_table_is_a_fault(board):
     with pytest.raises(ConfigError, match="rows: must be a table"):
         board.feed("rows = 5\n" + MAPPED)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.sync.board import Board, Row
+from tests.sync.board import Row
 from tests.sync.run.test_row_filter import MAPPED, record
 
 STATUS = f'{MAPPED}status = "state"\n'
@@ -13,7 +13,7 @@ def states(**words: str) -> list[Row]:
     return [record(reference, state=word) for reference, word in words.items()]
 
 
-def test_a_new_row_that_is_closed_makes_no_job_and_a_draft_makes_a_draft(board: Board) -> None:
+def test_a_new_row_that_is_closed_makes_no_job_and_a_draft_makes_a_draft(board):
     run = board.deliver(
         board.feed(STATUS), states(a="Open", b="Filled", c="Needs Approval", d="Pourvu", e="Zinzin")
     )
@@ -26,7 +26,7 @@ def test_a_new_row_that_is_closed_makes_no_job_and_a_draft_makes_a_draft(board: 
 
 
 @pytest.mark.parametrize("word", ["Closed", "On hold", "Needs Approval", "Brouillon", "pending_payment"])
-def test_a_word_that_is_not_live_takes_a_live_job_down_and_keeps_it_down(board: Board, word: str) -> None:
+def test_a_word_that_is_not_live_takes_a_live_job_down_and_keeps_it_down(board, word):
     feed = board.feed_without_limits(STATUS, "acme")
     board.deliver(feed, states(a="Open", b="Open"))
     first = board.deliver(feed, states(a="Open", b=word))
@@ -38,7 +38,7 @@ def test_a_word_that_is_not_live_takes_a_live_job_down_and_keeps_it_down(board: 
 
 
 @pytest.mark.parametrize("word", ["Closed", "On hold", "Draft"])
-def test_a_posting_that_is_open_again_is_live_again_where_active_is_not_sent(board: Board, word: str) -> None:
+def test_a_posting_that_is_open_again_is_live_again_where_active_is_not_sent(board, word):
     toml = f'{MAPPED}status = {{ from = "state", lookup = "states" }}\n[lookup.states]\nactive = ""\n'
     feed = board.feed_without_limits(toml, "acme")
     for state, status in (("Open", "active"), (word, "archived"), ("Open", "active")):
@@ -49,14 +49,14 @@ def test_a_posting_that_is_open_again_is_live_again_where_active_is_not_sent(boa
         assert [*board.statuses().values()][2:] == new
 
 
-def test_the_services_own_shape_is_as_the_api_has_it(board: Board) -> None:
+def test_the_services_own_shape_is_as_the_api_has_it(board):
     feed = board.feed_with([board.row("a", status="active"), board.row("b", status="archived")])
     assert board.statuses() == {"a": "active", "b": "archived"}
     run = board.deliver(feed, [board.row("a", status="draft"), board.row("b")])
     assert (run.counts.rejected, board.statuses()["a"]) == (1, "active")
 
 
-def test_an_unknown_word_may_make_a_draft_or_be_left_unsaid(board: Board) -> None:
+def test_an_unknown_word_may_make_a_draft_or_be_left_unsaid(board):
     for option, status in (("draft", "draft"), ("ignore", "active")):
         toml = f'{MAPPED}status = {{ from = "state", unknown = "{option}" }}\n'
         run = board.deliver(board.feed(toml, option), states(**{option: "Zinzin"}))
@@ -64,7 +64,7 @@ def test_an_unknown_word_may_make_a_draft_or_be_left_unsaid(board: Board) -> Non
         assert [warning.code for warning in board.warnings(run)] == ["unknown_status"]
 
 
-def test_a_status_that_gives_way_to_that_of_a_person_is_suppressed_in_every_run(board: Board) -> None:
+def test_a_status_that_gives_way_to_that_of_a_person_is_suppressed_in_every_run(board):
     feed = board.feed(f'on_api_edit = "keep"\n{STATUS}')
     board.deliver(feed, states(a="Draft", b="Open"))
     board.put({"referenceId": "a", "status": "active"})

@@ -45,15 +45,13 @@ def rows(board: Board) -> list[dict[str, Any]]:
     return [board.row(f"r{number}") for number in range(ROWS)]
 
 
-def test_an_import_ends_its_write_where_a_request_waits(
-    board: Board, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_import_ends_its_write_where_a_request_waits(board, monkeypatch):
     request = Request(board, monkeypatch)
     assert board.deliver(board.feed(), rows(board)).counts.created == ROWS
     assert request.answer() == Store.MAX_STEP_ROWS
 
 
-def test_a_revert_ends_its_write_where_a_request_waits(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_revert_ends_its_write_where_a_request_waits(board, monkeypatch):
     number = board.deliver(board.feed(), rows(board)).id
     request = Request(board, monkeypatch)
     run = board.store.write(lambda tx: begin_revert(tx, number))

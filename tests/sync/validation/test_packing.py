@@ -21,7 +21,7 @@ EMPTY: dict[str, Any] = {field.name: None for field in FIELDS if field.nullable}
 @given(changes=EXACT_CHANGES, title=st.text(min_size=1, max_size=9))
 @example(changes=EMPTY, title="x")
 @example(changes={"salary": {"amount": Decimal("1E+2"), "maxAmount": Decimal("200.00")}}, title="é😀")
-def test_a_packed_row_comes_back_as_it_was(changes: dict[str, Any], title: str) -> None:
+def test_a_packed_row_comes_back_as_it_was(changes, title):
     try:
         sent = check_body({**BODY, "title": title, **changes}, Catalogue.default())
     except Invalid:

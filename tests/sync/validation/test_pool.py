@@ -45,7 +45,7 @@ class WorkerProcesses:
 
 
 @pytest.fixture
-def workers(monkeypatch: pytest.MonkeyPatch) -> WorkerProcesses:
+def workers(monkeypatch):
     """Let small files have worker processes: from its 50th record on, a run sends them all its batches, which are small."""
     workers, popen, ask = WorkerProcesses(), subprocess.Popen, pool.ValidationPool._ask
 
@@ -68,7 +68,7 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> WorkerProcesses:
 
 
 @pytest.fixture
-def other(board: Board, tmp_path: Path) -> Iterator[Board]:
+def other(board, tmp_path):
     """Yield a second board with the same clock, and an employer of the same name."""
     folder = tmp_path / "other"
     folder.mkdir()
@@ -154,9 +154,7 @@ FORMATS: dict[str, Callable[[list[Row]], bytes]] = {
 
 
 @pytest.mark.parametrize("form", some(FORMATS, 3))
-def test_a_run_has_the_same_result_with_a_worker_process(
-    board: Board, other: Board, workers: WorkerProcesses, form: str
-) -> None:
+def test_a_run_has_the_same_result_with_a_worker_process(board, other, workers, form):
     run = assert_same_result(board, other, FORMATS[form](mixed_rows(board)))
     assert run.counts.created > 800
     assert run.counts.rejected > 10
@@ -166,9 +164,7 @@ def test_a_run_has_the_same_result_with_a_worker_process(
     assert workers.all_ended()
 
 
-def test_the_next_file_with_known_records_has_the_same_result(
-    board: Board, other: Board, workers: WorkerProcesses
-) -> None:
+def test_the_next_file_with_known_records_has_the_same_result(board, other, workers):
     assert_same_result(board, other, as_xml(mixed_rows(board)))
     rows = mixed_rows(board)
     for row in rows[200:700:2]:
@@ -196,9 +192,7 @@ BETWEEN_RECORDS = {
 
 
 @pytest.mark.parametrize("content", some(BETWEEN_RECORDS.values(), 2), ids=BETWEEN_RECORDS)
-def test_a_file_with_other_content_between_the_records_has_the_same_result(
-    board: Board, other: Board, workers: WorkerProcesses, content: str
-) -> None:
+def test_a_file_with_other_content_between_the_records_has_the_same_result(board, other, workers, content):
     records = xml_records(mixed_rows(board))
     file = f"<jobs>{''.join(records[:500])}{content}{''.join(records[500:])}</jobs>"
     assert_same_result(board, other, file.encode())
@@ -218,18 +212,14 @@ FAULTS: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("damage", some(FAULTS.values(), 3), ids=FAULTS)
-def test_a_malformed_file_fails_with_the_same_place(
-    board: Board, other: Board, workers: WorkerProcesses, damage: Callable[[str], str]
-) -> None:
+def test_a_malformed_file_fails_with_the_same_place(board, other, workers, damage):
     run = assert_same_result(board, other, damage(as_xml(mixed_rows(board)).decode()).encode())
     assert run.state == "failed"
     assert "line" in not_none(run.reason)
     assert workers.started, "the file may be read anew, or have failed, before the first answer"
 
 
-def test_a_mapping_that_reads_outside_the_records_is_validated_in_this_process(
-    board: Board, other: Board, workers: WorkerProcesses
-) -> None:
+def test_a_mapping_that_reads_outside_the_records_is_validated_in_this_process(board, other, workers):
     toml = """
         [fields]
         referenceId = "id"
@@ -248,13 +238,7 @@ def sync_events(logs: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize("sent", some([signal.SIGKILL, signal.SIGSTOP], 1), ids=["killed", "stopped"])
-def test_a_worker_process_that_is_lost_does_not_change_the_result(
-    board: Board,
-    other: Board,
-    workers: WorkerProcesses,
-    monkeypatch: pytest.MonkeyPatch,
-    sent: signal.Signals,
-) -> None:
+def test_a_worker_process_that_is_lost_does_not_change_the_result(board, other, workers, monkeypatch, sent):
     def lose(batch: int) -> None:
         monkeypatch.setattr(pool, "MAX_ANSWER_SECONDS", 0.5 if batch == 5 else 30.0)
         if batch == 5:
@@ -285,7 +269,7 @@ class Deadly:
         return lines
 
 
-def test_a_record_that_no_process_survives_is_an_error_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_that_no_process_survives_is_an_error_of_the_file(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))  # for Deadly
     task: Any = ValidationTask(cast("Any", Deadly()), b"", cast("Any", None), cast("Any", None), "csv")
     done: list[Any] = []
@@ -298,9 +282,7 @@ def test_a_record_that_no_process_survives_is_an_error_of_the_file(monkeypatch: 
     assert ([row for _, rows in done for row in rows], len(validation.lost)) == (list(range(1, 257)), 2)
 
 
-def test_a_worker_process_without_memory_is_an_error_of_the_file(
-    board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_process_without_memory_is_an_error_of_the_file(board, workers, monkeypatch):
     receive = pool._Worker.receive
     monkeypatch.setattr(pool._Worker, "receive", lambda worker: receive(worker) and MemoryError())
     run, _ = run_file(board, as_xml(mixed_rows(board)), 1)
@@ -310,17 +292,15 @@ def test_a_worker_process_without_memory_is_an_error_of_the_file(
 
 @pytest.mark.parametrize("command", some(["/bin/true", "/nonexistent/python", "/bin/cat"], 1))
 def test_a_worker_process_that_does_not_start_does_not_change_the_result(
-    board: Board, other: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
+    board, other, workers, monkeypatch, command
+):
     monkeypatch.setattr(sys, "executable", command)
     with capture_logs() as logs:
         assert_same_result(board, other, as_xml(mixed_rows(board)))
     assert sync_events(logs) == ["sync.helper_lost"]
 
 
-def test_a_worker_process_runs_nothing_that_lies_in_the_current_folder(
-    board: Board, workers: WorkerProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_process_runs_nothing_that_lies_in_the_current_folder(board, workers, tmp_path, monkeypatch):
     (tmp_path / "syncd.py").write_text("raise SystemExit('planted')")
     monkeypatch.chdir(tmp_path)
     with capture_logs() as logs:
@@ -328,7 +308,7 @@ def test_a_worker_process_runs_nothing_that_lies_in_the_current_folder(
     assert (len(workers.started), sync_events(logs)) == (1, [])
 
 
-def test_a_run_that_is_stopped_ends_its_worker_processes(board: Board, workers: WorkerProcesses) -> None:
+def test_a_run_that_is_stopped_ends_its_worker_processes(board, workers):
     feed, source = board.feed(), board.file(as_xml(mixed_rows(board)))
     importer = board.make_importer(processes=2, stop=lambda: workers.batches > 3)
     with pytest.raises(Stopped):
@@ -337,17 +317,13 @@ def test_a_run_that_is_stopped_ends_its_worker_processes(board: Board, workers: 
     assert workers.all_ended()
 
 
-def test_a_small_file_does_not_start_a_worker_process(
-    board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_small_file_does_not_start_a_worker_process(board, workers, monkeypatch):
     monkeypatch.setattr(reading, "MIN_FOR_WORKERS", 16 << 20)
     run_file(board, as_xml(mixed_rows(board)), 1)
     assert not workers.started
 
 
-def test_known_records_do_not_start_a_worker_process(
-    board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_known_records_do_not_start_a_worker_process(board, workers, monkeypatch):
     content = as_xml(mixed_rows(board))
     run_file(board, content, 0)
     monkeypatch.setattr(reading, "MIN_FOR_WORKERS", len(content) // 4)
@@ -376,8 +352,8 @@ def requests(store: Store) -> Iterator[None]:
 
 @pytest.mark.parametrize("busy", [True, False])
 def test_while_requests_come_the_process_of_the_run_validates_nothing_that_a_worker_process_can(
-    board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch, *, busy: bool
-) -> None:
+    board, workers, monkeypatch, *, busy
+):
     """The requests would wait for the interpreter, and the run does not take much longer."""
     monkeypatch.setattr(pool, "MAX_WAITING", 1)
     with requests(board.store) if busy else nullcontext():
@@ -388,9 +364,7 @@ def test_while_requests_come_the_process_of_the_run_validates_nothing_that_a_wor
 
 
 @pytest.mark.parametrize("bad", [0, 150, 299])
-def test_a_batch_that_spoils_the_file_ends_the_reading_with_its_reason_and_the_rows_before_it(
-    bad: int,
-) -> None:
+def test_a_batch_that_spoils_the_file_ends_the_reading_with_its_reason_and_the_rows_before_it(bad):
     class Spoiling:
         def validate(self, records: Iterable[Record], form: object) -> list[object]:
             numbers = [record.number for record in records]
