@@ -59,6 +59,8 @@ def _choice(right: FieldExpression) -> FieldFunction:
 
     def choice(node: Any, log: RowLog) -> object:
         values = right.source.every(node)
+        if of_positions:
+            values = [part for value in values for part in _listed(value, find)]
         for i, value in enumerate(values):
             id = find.id_of(value)
             if id is not None:
@@ -74,6 +76,14 @@ def _choice(right: FieldExpression) -> FieldFunction:
         return {"id": default[0]} if default else None
 
     return choice
+
+
+def _listed(value: object, find: EntryFinder) -> list[object]:
+    """Return the parts of a list ("Unheard of, Part-time") that is no position type as a whole, if a part is; else the value."""
+    if not isinstance(value, str) or find.id_of(value) is not None:
+        return [value]
+    parts: list[object] = [part.strip() for part in _LIST.split(value[:_MAX_POSITION]) if part.strip()]
+    return parts if any(find.id_of(part) is not None for part in parts) else [value]
 
 
 def _choices(right: FieldExpression) -> FieldFunction:

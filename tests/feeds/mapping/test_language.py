@@ -237,6 +237,13 @@ def test_a_position_type_is_the_first_that_is_known(raw):
     assert value("p", {"p": raw}, "positionType") == {"id": 1}
 
 
+def test_the_first_known_position_type_of_a_list_counts():
+    mapped = row({"positionType": "p"}, {"p": "Unheard of, Part-time"})
+    assert (mapped.body, mapped.problems) == ({"positionType": {"id": 2}}, ())
+    assert mapped.warnings == (("unknown_position_type", "unknown position type: Unheard of"),)
+    assert [p.value for p in row({"positionType": "p"}, {"p": "Odd, odder"}).problems] == ["Odd, odder"]
+
+
 def test_an_unknown_position_type_rejects_the_row_unless_there_is_a_default():
     assert row({"positionType": "p"}, {"p": "gig"}).problems[0].code == "unknown_value"
     assert value({"from": "p", "default": "Contract"}, {"p": "gig"}, "positionType") == {"id": 3}
