@@ -79,7 +79,7 @@ def _choice(right: FieldExpression) -> FieldFunction:
 
 
 def _listed(value: object, find: EntryFinder) -> list[object]:
-    """Return the parts of a list ("Unheard of, Part-time") that is no position type as a whole, if a part is; else the value."""
+    """Return the parts of a list ("Unheard of, Part-time") of which a part is known, but not the whole; else the value."""
     if not isinstance(value, str) or find.id_of(value) is not None:
         return [value]
     parts: list[object] = [part.strip() for part in _LIST.split(value[:_MAX_POSITION]) if part.strip()]
