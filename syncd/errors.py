@@ -123,8 +123,8 @@ class PreconditionFailed(SyncdError):
 
 #: The codes of a file that cannot be used. They are stable.
 FEED_ERROR_CODES = frozenset(
-    "bad_archive bad_encoding bad_header empty_file fault file_changed forbidden_dtd limit_exceeded no_records_path not_a_feed"
-    " not_well_formed truncated unknown_entity unreadable".split()
+    "bad_archive bad_encoding bad_header empty_file fault file_changed forbidden_dtd limit_exceeded no_columns no_records_path"
+    " not_a_feed not_well_formed truncated unknown_entity unreadable".split()
 )
 
 

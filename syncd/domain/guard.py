@@ -50,7 +50,7 @@ def write_failed(failures: int, why: str, waiting: int, counts: PlanCounts, befo
 
 def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tuple[str, str]]:
     rekeyed = f"active jobs are missing, of which {counts.rekeyed} are new again under another referenceId"
-    retitled = "active jobs would get another title (shifted columns?)"
+    retitled = "active jobs would get another title, as if columns were shifted"
     shrunk = "descriptions would lose half of their text or more"
     missing_mostly_rekeyed = missing if missing <= 2 * counts.rekeyed else 0
     for code, limit, part, whole, what in (
@@ -65,9 +65,10 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
         what: n for what, n in counts.emptied.items() if policy.max_emptied.crossed(n, counts.compared)
     }
     if emptied:
-        lost = ", ".join(f"{what} in {number}" for what, number in emptied.items())
-        what = f"rows would lose a value that they had (a column gone or renamed?): {lost}"
-        yield "emptied", _share(max(emptied.values()), counts.compared, what, policy.max_emptied)
+        most = max(emptied.values())
+        lost = (what if number == most else f"{what} (in {number})" for what, number in emptied.items())
+        what = f"rows would lose a value that they had (a column gone or renamed?): {', '.join(lost)}"
+        yield "emptied", _share(most, counts.compared, what, policy.max_emptied)
     going_in = counts.read - counts.rejected
     if MAX_ASSUMED.crossed(counts.assumed, going_in):
         what = "rows have only places that nothing says are in Canada"

@@ -75,14 +75,16 @@ def _rows(report: Mapping[str, Any]) -> str:
 def _applied(report: Mapping[str, Any]) -> tuple[str, str, list[str]]:
     refused, read = report["counts"]["rejected"], report["counts"]["read"]
     tone = "good" if not refused and report["withheld"] is None else "bad" if refused == read else "warn"
-    return tone, _rows(report), [*_not_archived(report), *(_correct(report) if refused else [_NOTHING_TO_DO])]
+    withheld = _not_archived(report)
+    steps = [*withheld, *_correct(report)] if refused else withheld or [_NOTHING_TO_DO]
+    return tone, _rows(report), steps
 
 
 def _not_archived(report: Mapping[str, Any]) -> list[str]:
     if report["withheld"] is None:
         return []
     stay = "Jobs that are not in this file stay on the board"
-    return [f"{stay}, because it may not be whole: {report['withheld']}. The next whole file decides."]
+    return [f"{stay}, because it may not be whole: {report['withheld']}. Send the whole file; it decides."]
 
 
 def _correct(report: Mapping[str, Any]) -> list[str]:
