@@ -44,6 +44,10 @@ def openapi_document(catalogue: Catalogue) -> dict[str, Any]:
         # the parameters of the path are repeated here, because some viewers do not look for them there
         parameters = (*(("id",) if "{id}" in path else ()), *operation.parameters)
         paths.setdefault(path, {})[method.lower()] = _operation(operation, parameters)
+    by_status = {s: answer for operation in OPERATIONS.values() for s, answer in operation.answers.items()}
+    empty = {
+        str(status): _answer(answer) for status, answer in sorted(by_status.items()) if not answer.schema
+    }
     return {
         "openapi": "3.1.0",
         "info": {
@@ -59,7 +63,7 @@ def openapi_document(catalogue: Catalogue) -> dict[str, Any]:
             "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "API-Key"}},
             "parameters": PARAMETERS,
             "headers": HEADERS,
-            "responses": {**_empty_answers(), **_errors()},
+            "responses": {**empty, **_errors()},
             "schemas": {**answers(), "Document": {"type": "object"}, **bodies(catalogue)},
         },
     }
@@ -95,12 +99,6 @@ def _answer(answer: Answer) -> Schema:
     if answer.schema:
         shape["content"] = {JSON: {"schema": ref(answer.schema)}}
     return shape
-
-
-def _empty_answers() -> Schema:
-    """Return the successful answers without a body, which operations share too, by status."""
-    by_status = {s: answer for operation in OPERATIONS.values() for s, answer in operation.answers.items()}
-    return {str(status): _answer(answer) for status, answer in sorted(by_status.items()) if not answer.schema}
 
 
 def _errors() -> Schema:
