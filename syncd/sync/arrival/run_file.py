@@ -47,7 +47,12 @@ def run_file(
     with closing(file):
         ctx.host.step("claimed")
         given_up = run_id in ctx.given_up.runs
-        run, deaths = _begun(ctx, feed, file, repeats) if run_id is None else ctx.resumed(run_id)
+        if run_id is None:
+            of, name, size = (feed.id, feed.employer.id), file.name, file.size
+            run = ctx.write(lambda tx: runs.begin(tx, *of, name, size, file.entry, repeats=repeats))
+            deaths = 0
+        else:
+            run, deaths = ctx.resumed(run_id)
         if not given_up:
             attempt = {"attempt": run.attempt} if run_id is not None else {}
             log.info(Event.FEED_CLAIMED, run=run.id, feed=run.feed, file=run.file, size=run.size, **attempt)
@@ -100,12 +105,6 @@ def end_without_importer(ctx: ArrivalContext, run: Run, *, poison: bool = False)
     ctx.write(save)
     reconciled(run)
     return run
-
-
-def _begun(ctx: ArrivalContext, feed: Feed, file: DropFile, repeats: int | None) -> tuple[Run, int]:
-    """Store a new run; return it and its deaths so far, as ``ArrivalContext.resumed`` does."""
-    owner, name, size = feed.employer.id, file.name, file.size
-    return ctx.write(lambda tx: runs.begin(tx, feed.id, owner, name, size, file.entry, repeats=repeats)), 0
 
 
 # -- the run ---------------------------------------------------------------------------------------------------

@@ -235,15 +235,9 @@ def _added_places(
         return []
     first: dict[str, tuple[str, StagedRow]] = {}
     for change, row in zip(changes, rows, strict=True):
-        for place in _places_of(change):
-            first.setdefault(place_key(place), (place, row))
+        for place in change.job.locations if isinstance(change, Create | Update) else ():
+            first.setdefault(place_key(place.description), (place.description, row))
     return [first[place_key(place.description)] for place in added]
-
-
-def _places_of(change: Change) -> list[str]:
-    return (
-        [place.description for place in change.job.locations] if isinstance(change, Create | Update) else []
-    )
 
 
 def _passes(error: Exception) -> bool:

@@ -89,7 +89,10 @@ class Checker:
             for code, detail in row.warnings:
                 result.warnings.add_warning(code, detail, record.number)
             if row.reference is not None:
-                _count_repetition(row.reference, seen, result)
+                mark = hash(row.reference)
+                result.repeated += mark in seen
+                if len(seen) < MAX_REFERENCES:
+                    seen.add(mark)
             if problems := self._problems(row, result):
                 result.rejected += 1
                 result.kinds.add_errors(record.number, problems)
@@ -156,11 +159,3 @@ class Checker:
             policy=self.config.policy,
             mapped=self.config.mapping.maps,
         )
-
-
-def _count_repetition(reference: str, seen: set[int], result: CheckResult) -> None:
-    mark = hash(reference)
-    if mark in seen:
-        result.repeated += 1
-    elif len(seen) < MAX_REFERENCES:
-        seen.add(mark)

@@ -150,31 +150,27 @@ def _of_file(run: Run, plan: Plan) -> Run:
 
 def _would_change_nothing(this: FileRun, run: Run) -> bool:
     """Return whether the file has the bytes of the feed's last run, and reading them could change nothing."""
-    last = this.store.read(lambda tx: _last_if_settled(tx, this.feed, run))
-    return last is not None and last.size == run.size and last.sha256 == run.sha256
-
-
-def _last_if_settled(tx: Tx, feed: Feed, run: Run) -> Run | None:
-    """Return the feed's last run before ``run`` if its file, read again, could change nothing."""
+    feed, policy = this.feed, this.feed.config.policy
     states = [state for state in RunState if state.ended and state is not RunState.UNCHANGED]
-    last = runs.last(tx, feed.id, states)
-    settled = (
-        last is not None
-        and last.state is RunState.SUCCEEDED
-        and not last.counts.expired  # a job with the reference of such a row may exist by now
-        and not runs.clock_went_back(tx, feed.id)
-        and not feed.employer_wide  # new jobs of others would be missing
-        and not _may_have_been_delta(tx, feed)
-        and feeds.undisturbed(tx, feed.id, feed.fingerprint, tx.now.today)
-        and not sum(1 for _ in history.of_run(tx, run.id))  # an earlier attempt that was cut off
-    )
-    return last if settled else None
 
+    def settled(tx: Tx) -> bool:
+        last = runs.last(tx, feed.id, states)
+        return (
+            last is not None
+            and (last.size, last.sha256) == (run.size, run.sha256)
+            and last.state is RunState.SUCCEEDED
+            and not last.counts.expired  # a job with the reference of such a row may exist by now
+            and not runs.clock_went_back(tx, feed.id)
+            and not feed.employer_wide  # new jobs of others would be missing
+            # the jobs that the last file lacked may be missing only now: it may have been a delta
+            and not (
+                policy.mode == "snapshot" and feeds.settings_changed(tx, feed.id, feed.config.settings_digest)
+            )
+            and feeds.undisturbed(tx, feed.id, feed.fingerprint, tx.now.today)
+            and not history.count_of_run(tx, run.id)  # an earlier attempt that was cut off
+        )
 
-def _may_have_been_delta(tx: Tx, feed: Feed) -> bool:
-    """Return whether the jobs that the last file lacked may be missing only now."""
-    config = feed.config
-    return config.policy.mode == "snapshot" and feeds.settings_changed(tx, feed.id, config.settings_digest)
+    return this.store.read(settled)
 
 
 def _carry_out(this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | None) -> Run:

@@ -277,7 +277,7 @@ def carry_out_revert(store: Store, run: Run, host: Host, *, session: int | None 
 def _written(store: Store, reverted: _Reverted, ids: Sequence[int]) -> Iterator[_Batch]:
     """Put the first of these jobs back, in one transaction unless one of them cannot be written; yield the changes."""
     try:
-        yield from store.write(partial(_put_back, store=store, reverted=reverted, ids=ids))
+        yield from store.write(lambda tx: [_put_back(tx, reverted, part) for part in store.steps(ids)])
     except (StoreError, OSError):
         raise
     except Exception as error:
@@ -290,11 +290,7 @@ def _written(store: Store, reverted: _Reverted, ids: Sequence[int]) -> Iterator[
         yield _Batch(1, warnings=[("not_restored", detail, None)], refused=1)
 
 
-def _put_back(tx: Tx, store: Store, reverted: _Reverted, ids: Sequence[int]) -> list[_Batch]:
-    return [_put_back_part(tx, reverted, part) for part in store.steps(ids)]
-
-
-def _put_back_part(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
+def _put_back(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
     assert reverted.by is not None
     batch = _decide(tx, reverted, ids)
     jobs.apply(tx, batch.updates, Actor(ActorKind.OPERATOR, reverted.session), run_id=reverted.by)

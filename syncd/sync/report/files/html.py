@@ -92,6 +92,9 @@ class _Groups:
     def all(self) -> list[Group]:
         return list(self._groups.values())
 
+    def most_frequent_first(self) -> list[Group]:
+        return sorted(self._groups.values(), key=lambda group: -group.count)
+
 
 def render_html(report: Mapping[str, Any]) -> str:
     """Return the page for a partner's report (``reports.partner_report``), whose iterators are read to the end."""
@@ -126,7 +129,7 @@ def _errors(rows: Iterable[dict[str, Any]]) -> list[Group]:
         for key, (kind, own) in by_kind.items():
             group = partial(Group, _field(kind.pointer), kind.code, kind)
             page.add(key, group, partial(dict, row, problems=own))
-    return _most_frequent_first(page.all())
+    return page.most_frequent_first()
 
 
 def _warnings(rows: Iterable[dict[str, Any]]) -> list[Group]:
@@ -135,7 +138,7 @@ def _warnings(rows: Iterable[dict[str, Any]]) -> list[Group]:
         detail = for_partner(row["detail"])
         kind = kinds.add_warning(row["code"], detail, row["record"])
         page.add(id(kind), partial(Group, kind.code, kind.code, kind), partial(dict, row, detail=detail))
-    return _most_frequent_first(page.all())
+    return page.most_frequent_first()
 
 
 def _changes(rows: Iterable[dict[str, Any]]) -> list[Group]:
@@ -145,10 +148,6 @@ def _changes(rows: Iterable[dict[str, Any]]) -> list[Group]:
         action = row["action"]
         page.add(action, partial(Group, words.ACTIONS.get(action, action)), partial(dict, row))
     return page.all()
-
-
-def _most_frequent_first(groups: list[Group]) -> list[Group]:
-    return sorted(groups, key=lambda group: -group.count)
 
 
 def _field(pointer: str) -> str:
