@@ -80,7 +80,7 @@ def _choice(right: FieldExpression) -> FieldFunction:
 
 def _listed(value: object, find: EntryFinder) -> list[object]:
     """Return the parts of a list ("Unheard of, Part-time") of which a part is known, but not the whole; else the value."""
-    if not isinstance(value, str) or find.id_of(value) is not None:
+    if not isinstance(value, str) or not _LIST.search(value) or find.id_of(value) is not None:
         return [value]
     parts: list[object] = [part.strip() for part in _LIST.split(value[:_MAX_POSITION]) if part.strip()]
     return parts if any(find.id_of(part) is not None for part in parts) else [value]

@@ -31,8 +31,8 @@ SOURCE_KEYS = ("from", "value", "all", "template", "each", "after", "before", "s
 _FORMS = ("from", "value", "all", "template")
 #: The most characters of a value that a lookup compares.
 _MAX_KEY = 500
-#: White space within a line (the end of a cell, too), and what ends the text behind a mark.
-_BLANKS, _LINE_END = r"[^\S\n]", f"[\n{CELL}]"
+#: White space in ``lines``: within a line (the end of a cell, too), and such as ends the text behind a mark.
+_BLANK, _LINE_END = f"[ {CELL}]", f"[\n{CELL}]"
 _PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 Values = list[object]
@@ -339,14 +339,16 @@ def _between(
     colon = ":" if mark.endswith(":") else ":?"
     word = r"(?<!\w)" if mark[0].isalnum() else ""
     words = _mark(mark.removesuffix(":").rstrip(" \t"))
-    begin = re.compile(rf"{word}{words}{_BLANKS}*{colon}{_BLANKS}*", re.IGNORECASE)
+    begin = re.compile(f"{word}{words}{_BLANK}?{colon}{_BLANK}?", re.IGNORECASE)
     end = re.compile(_mark(table["before"]) if "before" in table else _LINE_END, re.IGNORECASE)
-    line_end, inner = re.compile(rf"{_LINE_END}|\Z"), source.every
+    line_end, inner = re.compile(_LINE_END), source.every
 
     def behind(value: object) -> object | None:
-        text = lines(spelled(value))
+        text, more = lines(spelled(value)), True
         for match in begin.finditer(text):
-            stop = end.search(text, match.end()) or line_end.search(text, match.end())
+            stop = end.search(text, match.end()) if more else None
+            more = stop is not None  # if there is none, none follows a later mark
+            stop = stop or line_end.search(text, match.end())
             part = meant(text[match.end() : stop.start() if stop else None])
             if part is not None:
                 return part
@@ -358,10 +360,9 @@ def _between(
 
 def _mark(text: str) -> str:
     """Return the pattern of a mark, in which blanks and line ends may be of any kind and number."""
-    parts = re.split(r"(\n|[^\S\n]+)", text)
+    parts = re.split(r"(\s+)", text)
     return "".join(
-        rf"\s*{_LINE_END}\s*" if part == "\n" else f"{_BLANKS}+" if part.isspace() else re.escape(part)
-        for part in parts
+        f"{_LINE_END}+" if "\n" in part else _BLANK if part.isspace() else re.escape(part) for part in parts
     )
 
 

@@ -145,6 +145,10 @@ MARKS = [
     ("Closing date:&nbsp;2026-12-31<br/>Pay: $20", _DATED),
     ("&lt;li&gt;Closing date: 2026-12-31&lt;/li&gt;&lt;li&gt;Pay", _DATED),
     ("<tr><td>Closing date</td><td>2026-12-31</td><td>Pay", {"from": "text", "after": "Closing date"}),
+    (
+        "<tr>\n<td>Closing date</td>\n<td>2026-12-31</td>\n</tr>\n<tr>\n<td>Pay",
+        {"from": "text", "after": "Closing date"},
+    ),
     ("<dt>Closing date</dt><dd>2026-12-31</dd>", {"from": "text", "after": "Closing date\n"}),
     ("Closing date: 2026-12-31 PAY: $20", _DATED | {"before": "pay:"}),
     ("Closing date: 2026-12-31\nNo more", _DATED | {"before": "pay:"}),
@@ -159,6 +163,12 @@ def test_a_value_is_cut_out_of_a_text_between_two_marks(text, source):
     assert value(source, {"text": text}, form="csv") == "2026-12-31"
     assert value(source, {"text": text}, form="json") == "2026-12-31"
     assert value(source, f"<job><text><![CDATA[{text}]]></text></job>") == "2026-12-31"
+
+
+@pytest.mark.parametrize("text", [" " * 900_000, "\n" * 900_000, "<td>" * 200_000, "Closing date\n" * 70_000])
+def test_a_hostile_text_is_searched_for_marks_in_linear_time(text):
+    for source in (_DATED, {"from": "text", "after": "\nClosing date\n", "before": " - "}):
+        assert value(source, {"text": f"Closing date: {text}."}) != ""
 
 
 def test_marks_of_several_lines_give_the_lines_between_them():

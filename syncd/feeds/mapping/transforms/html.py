@@ -65,6 +65,7 @@ _BLOCK = re.compile(rf"<(/?)({'|'.join(_BLOCKS)})(?![\w:-]){_REST}", re.IGNORECA
 _REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 #: The mark between two cells of a table, which is white space.
 CELL = "\x1f"
+_SPACE = re.compile(r"\s+")
 _ANY_TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)?[^<>]*>")
 _NAME = re.compile(r"</?([a-zA-Z][\w:-]*)")
 
@@ -206,12 +207,17 @@ def bare(text: str) -> str:
 
 def lines(text: str) -> str:
     """Return the text of HTML or of escaped HTML, with line ends between its lines and ``CELL`` between the cells of a table.
-    Plain text keeps its lines."""
+    Plain text keeps its lines. Of white space in a row one character is left, or two line ends."""
     for _ in range(2):
         if not _TAG.search(text) and _ESCAPED_TAG.search(text):
             text = html.unescape(text)
     shown = _text_of(text, CELL) if _TAG.search(text) else text
-    return unescaped(shown).replace("\r\n", "\n").replace("\r", "\n")
+    return _SPACE.sub(_shortened, unescaped(shown).replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _shortened(space: re.Match[str]) -> str:
+    line_ends = space[0].count("\n")
+    return "\n" * min(line_ends, 2) or (CELL if CELL in space[0] else " ")
 
 
 def unescaped(text: str) -> str:
@@ -225,7 +231,8 @@ def _text_of(text: str, cell: str = "\n") -> str:
     for tag in _ANY_TAG.finditer(text):
         name = (tag[2] or "").lower()
         if not hidden:
-            out.append(text[last : tag.start()])
+            between = text[last : tag.start()]
+            out.append(" " if between.isspace() else between)
             out.append("" if name in _INLINE else cell if name in ("td", "th") else "\n")
             hidden = name if name in _HIDDEN and not tag[1] else ""
         elif tag[1] and name == hidden:

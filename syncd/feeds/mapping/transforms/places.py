@@ -193,8 +193,10 @@ def each_city(text: str) -> tuple[str, ...]:
 
 def is_canada(country: str) -> bool:
     """Return whether a country is Canada: "CAN", "Canada (CA)"."""
-    words = re.findall(r"\w+", country[:_MAX_COUNTRY].casefold())
-    return bool(words) and all(word in _CANADA for word in words)
+    name = country[:_MAX_COUNTRY].strip(" .").casefold()
+    return name in _CANADA or (
+        name != "" and all(word in _CANADA for word in re.findall(r"\w+", name) or [name])
+    )
 
 
 def is_nowhere(text: str) -> bool:
