@@ -3,7 +3,7 @@
 Beside each file, NAME.csv, is NAME.expected.json, written by hand:
 
     {"system": "…", "odd": false,
-     "draft": "unaided", or "edit" with "edits" (TOML) and "draft_says", or "none" with "toml",
+     "draft": "unaided", or "edit" with "edits" (TOML), "decide" (what a person decides) and "draft_says", or "none" with "toml",
      "refused": words of the message where the file cannot be used,
      "jobs": {referenceId: members that matter}, "rejected": {referenceId or "#record": codes},
      "skipped": [records that make no job], "state": of the run, "warnings": [codes],
@@ -27,7 +27,7 @@ NAMES = sorted(path.name.removesuffix(".expected.json") for path in FOLDER.glob(
 #: Members that an expected job always has.
 NEEDED = {"status", "positionType", "locations", "apply"}
 MEMBERS = {"system", "odd", "draft", "edits", "draft_says", "toml", "refused", "jobs", "rejected", "skipped"}
-MEMBERS |= {"state", "warnings", "then", "file"}
+MEMBERS |= {"state", "warnings", "then", "file", "decide"}
 
 
 @cache
@@ -111,8 +111,32 @@ def test_the_expected_jobs_have_all_that_matters() -> None:
             assert each.keys() <= MEMBERS, name
             assert all(job.keys() >= NEEDED for job in each.get("jobs", {}).values()), name
         needs = {"unaided": set(), "edit": {"edits", "draft_says"}, "none": {"toml"}}[right["draft"]]
+        assert right["odd"] or right["draft"] == "unaided" or "decide" in right, name
         assert right.keys() >= needs | {"system", "odd"}, name
         assert right.keys() & {"jobs", "refused"}, name
     files = {path.name for path in FOLDER.iterdir() if path.is_file() and path.suffix not in {".py"}}
     used = {f"{name}.expected.json" for name in NAMES} | {file_of(name).name for name in NAMES}
     assert files == used | {expected(name)["then"]["file"] for name in NAMES if "then" in expected(name)}
+
+
+SYSTEMS = [name for name in NAMES if not expected(name)["odd"]]
+
+
+def test_drafts_bring_in_nearly_all_rows_of_many_systems() -> None:
+    unaided = [name for name in SYSTEMS if expected(name)["draft"] == "unaided"]
+    jobs = {name: len(expected(name)["jobs"]) for name in unaided}
+    assert len(unaided) >= 25
+    assert sum(jobs[name] for name in unaided if name not in KNOWN) >= 0.95 * sum(jobs.values())
+
+
+def test_the_guide_lists_each_system() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "feeds.md").read_text()
+    assert "".join(map(line, sorted(SYSTEMS, key=lambda name: expected(name)["system"].casefold()))) in guide
+
+
+def line(name: str) -> str:
+    form = file_of(name).suffix[1:].upper()
+    decide = expected(name).get("decide")
+    return (
+        f"| {expected(name)['system']} | {form} | {f'after you decide {decide}' if decide else 'unaided'} |\n"
+    )
