@@ -137,6 +137,7 @@ OWN_VALUES: Mapping[str, tuple[str, ...]] = {
     "close date": ("closeDate",),
     "description": ("description",),
     "address to apply at": tuple(field.name for field in ADDRESSES),
+    "status": ("status",),
 }
 #: Field → its bit in a set of own values.
 OWN_BITS: Mapping[str, int] = {

@@ -79,7 +79,7 @@ class Policy:
     max_emptied: Threshold = _threshold(
         Threshold(50, 5),
         "rows",
-        "more rows that lost their pay, category, position type, close date, description or address: the file waits",
+        "more rows that lost their pay, category, position type, close date, description, address or status: the file waits",
     )
     grace: int = setting(
         number(1, 100, "files"),

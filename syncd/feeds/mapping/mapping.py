@@ -260,7 +260,8 @@ class Mapping:
             if noted is not None:
                 noted.found = False
             value = value_of(node, log)
-            if value is not None and (noted is None or noted.found):
+            # a lookup may keep a word for a live job from being sent
+            if (value is not None or name == "status") and (noted is None or noted.found):
                 own_values |= bit
             if value is None and lack is not None:
                 log.problems.append(lack)
@@ -317,7 +318,8 @@ class Mapping:
         for field in FIELDS:
             if field.name in fields:
                 place, bit = at_fields.at(field.name), OWN_BITS.get(field.name, 0)
-                noted = NotedValues() if bit and _has_constants(fields[field.name]) else None
+                unsure = field.kind is FieldKind.STATUS or _has_constants(fields[field.name])
+                noted = NotedValues() if bit and unsure else None
                 context.noted = noted
                 value_of = compile_field(COMPILERS[field.name], field, fields[field.name], context, place)
                 lack = None
