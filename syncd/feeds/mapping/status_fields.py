@@ -29,7 +29,8 @@ _PHRASES: Mapping[str, str] = {
     "archived": "on hold, en pause, en suspens, position filled, job filled, poste comble, poste pourvu, filled internally,"
     " closed filled, position closed, job closed, poste ferme, temporarily closed, not active, not open, non actif, not posted,"
     " non affiche, no longer available, no longer accepting applications, offer extended, offer accepted, not approved,"
-    " internal only, hors ligne",
+    " internal only, hors ligne, closed to applications, closed for applications, not accepting applications, no longer posted,"
+    " no longer open, no longer active, not live, not available, unavailable, ferme aux candidatures, non disponible",
     "draft": "auto draft, not published, non publie, non publiee, to be published, a publier, needs approval, needs review,"
     " requires approval, to be approved, for approval, in approval, waiting for approval, submitted for approval, in review,"
     " under review, a approuver, a valider, a reviser, en approbation, en revision, en validation, en cours d approbation,"
@@ -72,7 +73,8 @@ def status_of(value: object) -> str | None:
 
 @lru_cache(maxsize=4096)
 def status_word(text: str) -> str | None:
-    """Return the status that a text is a word for. A text of several words for one status is one, too."""
+    """Return the status that a text is a word for. Of several words, the one that is farthest from live counts, and others beside
+    it change nothing ("Cancelled - budget"); live is only what has no other word."""
     text = _BOTH_GENDERS.sub("", _CODE.sub("", text))
     key = name_key(text)
     if key in STATUSES:
@@ -80,7 +82,9 @@ def status_word(text: str) -> str | None:
     if key.startswith(_PENDING):
         return "draft"
     parts = {STATUSES.get(part) for raw in _BETWEEN.split(text) if (part := name_key(raw))}
-    return parts.pop() if len(parts) == 1 else None
+    return next(
+        (status for status in _WORDS if status in parts and ("active" not in parts or len(parts) == 1)), None
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -423,7 +423,8 @@ STATUSES = {
     "active": "Published|T|Ouverte|AFFICHÉ|Posted|publish|En ligne|Open / Ouvert|Now hiring|Affiché(e)|Publié·e".split(
         "|"
     ),
-    "archived": "Filled|Fermé|Pourvue|Closed|Position filled|Placed|On Hold|Closed - Filled|CANCELLED|trash|Comblé|Unposted"
+    "archived": "Cancelled - budget|On Hold / En attente|Not accepting applications"
+    "|Filled|Fermé|Pourvue|Closed|Position filled|Placed|On Hold|Closed - Filled|CANCELLED|trash|Comblé|Unposted"
     "|Annulée|Expirée|expired|0|Pourvu(e)|Fermé/e".split("|"),
     "draft": "Draft|Needs Approval|pending_payment|Pending (anything)|In review|Scheduled|Brouillon|En attente|future"
     "|En attente d'approbation|À approuver|private|preview|Auto-Draft|Planifié".split("|"),

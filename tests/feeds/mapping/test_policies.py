@@ -102,6 +102,8 @@ def test_places_abroad_and_their_country():
         ("Kitchener and Nowhereville, ON", ["Kitchener and Nowhereville, ON"]),
         ("Prescott and Russell, ON", ["Prescott and Russell, ON"]),
         ("12 Main St, Toronto, ON", ["Toronto, ON"]),
+        ("12 Main St, Toronto ON", ["Toronto, ON"]),
+        ("Mississauga, Peel Region, Ontario", ["Mississauga, Ontario"]),
         # places of a list
         ("Toronto, ON; Ottawa, ON", ["Toronto, ON", "Ottawa, ON"]),
         ("Toronto, ON | Calgary, Alberta, Canada", ["Toronto, ON", "Calgary, Alberta"]),

@@ -392,10 +392,15 @@ def _city_in(text: str, province: str, dash: str = "-") -> str:
 def _shortened(place: str) -> str:
     """Return ``123 Main St, Toronto, ON`` and ``Toronto, ON - Downtown`` as "Toronto, ON"."""
     parts = [part.strip() for part in place.split(",")]
+    last, province = split_code(parts[-1])
+    if province and parts[0][:1].isdigit():  # "12 Main St, Toronto ON"
+        parts[-1:] = [last, province]
     code = province_code(parts[-1])
     street = len(parts) > 2 and parts[-3][:1].isdigit()  # "12 rue X, Québec, QC": here Québec is the city
     if len(parts) > 2 and code and province_code(parts[-2]) == code and not street:
         return ", ".join(parts[:-1])
+    if len(parts) > 2 and code and not _is_in(parts[-2], code) and _is_in(parts[-3], code):
+        return f"{parts[-3]}, {parts[-1]}"  # "Mississauga, Peel Region, ON"
     if len(parts) > 2 and code and parts[-2] and (street or not province_code(parts[-2])):
         return f"{parts[-2]}, {parts[-1]}"
     if code and len(parts) == 2 and " - " in parts[0]:
