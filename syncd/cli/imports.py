@@ -154,7 +154,7 @@ def decide_run(settings: Settings, as_json: bool, number: int, *, approved: bool
         arrival = _arrival(store, settings, catalogue, _Terminal(settings))
         run = decide(arrival, settings.drop.folder, number, feed, approved=approved)
     _print_run(run, as_json)
-    return FAILED if run.state is RunState.FAILED else DONE
+    return {RunState.FAILED: FAILED, RunState.HELD: HELD}.get(run.state, DONE)
 
 
 def _file_of_run(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> FeedFile | None:

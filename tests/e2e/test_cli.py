@@ -296,6 +296,9 @@ def test_a_held_import_exits_3_and_waits_for_a_decision(acme, make_row):
     shown = acme.run("runs", "show", "2").out
     assert "held: archive" in shown
     assert "2 read (2 unchanged, 8 missing); would be: 8 archived" in shown
+    acme.feed("acme", 'employer = "Acme Ltd."\nrenew = false\n')
+    again = acme.run("runs", "approve", "2")
+    assert (again.code, "the feed's rows are read another way since this was shown" in again.out) == (3, True)
     approved = acme.run("runs", "approve", "2")
     assert (approved.code, "would be:" in acme.run("runs", "show", "2").out) == (0, False)
     assert len(acme.run("jobs", "--employer", "1", "--status", "archived", "--json").json) == 8

@@ -87,9 +87,9 @@ def end_held(
     counts = plan.facts if hold.all else replace(run.counts, missing=tally.missing)
     run = held(replace(run, state=RunState.HELD, counts=counts, planned=plan.planned(hold)), hold)
     if moved is not None:
-        leaving = tally.missing + tally.expired_archives
-        reason = f"{moved} since this was shown, {leaving} would be archived now; {hold.reason}"
-        run = replace(run, reason=reason)
+        leaving = f", {tally.missing + tally.expired_archives} would be archived now"
+        now = leaving if hold.code == "moved" else ""  # else the reason has the numbers of now
+        run = replace(run, reason=f"{moved} since this was shown{now}; {hold.reason}")
     payload = shown_plan(this, stage, plan, hold.reason).to_bytes()
 
     def also(tx: Tx) -> None:

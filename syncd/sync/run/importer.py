@@ -195,7 +195,11 @@ def _carry_out_approved(this: FileRun, run: Run, stage: Stage, plan: Plan, shown
     everything = run.holds is HoldScope.ALL
     moved = shown.differs(shown_plan(this, stage, plan, shown.reason), everything=everything)
     if moved is not None:
-        hold = Hold(everything, "moved", shown.reason)
+        hold = plan.guard(this.feed.config.policy)
+        if (
+            hold is None or hold.all is not everything
+        ):  # no limit holds it now: what was shown is not to be done unasked
+            hold = Hold(everything, "moved", shown.reason)
         return end_held(this, run, stage, plan, hold, moved=moved)
     if everything:
         run = replace(run, counts=plan.certain)
