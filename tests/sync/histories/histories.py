@@ -15,7 +15,7 @@ from syncd.domain import Job, Run
 from syncd.service.housekeeping import Refresher
 from syncd.store import Store, employers
 from syncd.sync.run import RejectsWriter
-from tests.clock import Clock
+from tests.clock import START, Clock
 from tests.sync.board import Board
 from tests.sync.histories.forms import FORMS, VOCABULARIES, Record, Style, dump, feed_toml
 from tests.sync.histories.model import Model, bad_rows
@@ -95,6 +95,7 @@ class History:
         self.feed = Feed(store, clock, folder, form, f"{form}-{seed}")
         vocabulary = self.feed.vocabulary
         self.clock, self.store = clock, store
+        clock.now = START + timedelta(days=random.randrange(365))  # so that the hour changes, too
         self.desk = Desk(random, vocabulary.has_status, vocabulary.mails)
         self.grace = random.choice((1, 1, 1, 2, 3))
         self.model = Model(self.grace)
@@ -116,8 +117,6 @@ class History:
         random = self.random
         if self.applied:
             self.clock.forward(hours=random.choice((1, 5, 12, 24, 24, 24, 25, 47, 72)))
-        Refresher(self.store).tick()
-        self.model.close(self.clock.today)
         chance = random.random()
         if self.applied and chance < 0.04:
             self._deliver(*self.applied[-1], "the same file again")
@@ -185,6 +184,7 @@ class History:
         """Deliver a file, and compare. Return the file of its rejected records."""
         model, now, today = self.model, self.clock.now, self.clock.today
         corrected = what == "corrected rows"
+        Refresher(self.store).tick()
         model.close(today)
         effects = model.foresee(postings, today, rejected=rejected, whole=not corrected)
         older = any(content == each for each, *_ in self.applied[:-1]) and content != self.applied[-1][0]
