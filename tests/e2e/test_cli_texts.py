@@ -90,12 +90,6 @@ def jobs(acme, *names):
     return {job["referenceId"]: [job[name] for name in names] for job in listed}
 
 
-def test_an_instant_closes_a_job_on_the_evening_that_it_means(acme):
-    imported(acme, CASES / "utc-close.csv")
-    dates = {"U1": ["2026-12-12"], "U2": ["2026-12-12"], "U3": ["2026-12-13"]}
-    assert jobs(acme, "closeDate") == dates
-
-
 def test_an_instant_is_judged_in_the_zone_of_the_service(acme):
     acme.config.write_text('timezone = "Pacific/Auckland"\n' + acme.config.read_text())
     imported(acme, CASES / "utc-close.csv")
@@ -114,17 +108,6 @@ def test_closing_dates_are_judged_alike_in_each_format(acme, form):
     }
     import_records(acme, form, [{"id": id, "closing": written} for id, (written, _) in dates.items()])
     assert jobs(acme, "closeDate") == {id: [day] for id, (_, day) in dates.items()}
-
-
-def test_a_description_without_text_is_required(acme):
-    imported(acme, CASES / "blank-description.csv")
-    required = [("/description", "required")]
-    assert problems(shown(acme, "drafted")) == {
-        "E1": required,
-        "E2": required,
-        "E3": required,
-        "E4": required,
-    }
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -20,10 +20,16 @@ import pytest
 
 from tests.feeds.corpus.conftest import Feeds
 
-FOLDER = Path(__file__).parent
+#: The corpus, and small files that once went wrong.
+FOLDERS = (Path(__file__).parent, Path(__file__).parents[1] / "cases")
 #: Files that do not go in yet as they should.
 KNOWN = {"odd-path", "odd-repeat-ids", "odd-repeat-places"}
-NAMES = sorted(path.name.removesuffix(".expected.json") for path in FOLDER.glob("*.expected.json"))
+EXPECTED = {
+    path.name.removesuffix(".expected.json"): path
+    for at in FOLDERS
+    for path in sorted(at.glob("*.expected.json"))
+}
+NAMES = [*EXPECTED]
 #: Members that an expected job always has.
 NEEDED = {"status", "positionType", "locations", "apply"}
 MEMBERS = {"system", "odd", "draft", "edits", "draft_says", "toml", "refused", "jobs", "rejected", "skipped"}
@@ -32,11 +38,13 @@ MEMBERS |= {"state", "warnings", "then", "file", "decide"}
 
 @cache
 def expected(name: str) -> dict[str, Any]:
-    return json.loads((FOLDER / f"{name}.expected.json").read_text())  # type: ignore[no-any-return]
+    return json.loads(EXPECTED[name].read_text())  # type: ignore[no-any-return]
 
 
 def file_of(name: str) -> Path:
-    (path,) = (path for path in FOLDER.glob(f"{name}.*") if not path.name.endswith(".expected.json"))
+    (path,) = (
+        path for path in EXPECTED[name].parent.glob(f"{name}.*") if not path.name.endswith(".expected.json")
+    )
     return path
 
 
@@ -49,7 +57,7 @@ def test_a_file_brings_in_the_jobs_that_the_employer_meant(name: str, feeds: Fee
     if "jobs" in right:
         delivered(feeds, file_of(name), right)
     if "then" in right:
-        delivered(feeds, FOLDER / right["then"]["file"], right["then"])
+        delivered(feeds, EXPECTED[name].with_name(right["then"]["file"]), right["then"])
 
 
 def drafted(feeds: Feeds, file: Path, right: dict[str, Any]) -> None:
@@ -114,9 +122,9 @@ def test_the_expected_jobs_have_all_that_matters() -> None:
         assert right["odd"] or right["draft"] == "unaided" or "decide" in right, name
         assert right.keys() >= needs | {"system", "odd"}, name
         assert right.keys() & {"jobs", "refused"}, name
-    files = {path.name for path in FOLDER.iterdir() if path.is_file() and path.suffix not in {".py"}}
-    used = {f"{name}.expected.json" for name in NAMES} | {file_of(name).name for name in NAMES}
-    assert files == used | {expected(name)["then"]["file"] for name in NAMES if "then" in expected(name)}
+    files = {path.name for path in FOLDERS[0].iterdir() if path.is_file() and path.suffix not in {".py"}}
+    used = {path.name for name in NAMES for path in (EXPECTED[name], file_of(name))}
+    assert files <= used | {expected(name)["then"]["file"] for name in NAMES if "then" in expected(name)}
 
 
 SYSTEMS = [name for name in NAMES if not expected(name)["odd"]]

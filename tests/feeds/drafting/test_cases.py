@@ -41,18 +41,6 @@ def each_format(jobs: list[dict[str, Any]]) -> list[str]:
     return [json.dumps(jobs), in_xml(jobs), in_csv(jobs)]
 
 
-def test_a_date_of_posting_alone_makes_no_schema_org() -> None:
-    draft = drafted(CASES / "date-posted.json")
-    assert draft.preset is None
-    assert checked(draft.config, CASES / "date-posted.json").good == 4
-    assert [job["referenceId"] for job in bodies(draft, CASES / "date-posted.json")] == [
-        "100",
-        "101",
-        "102",
-        "103",
-    ]
-
-
 def clerk(n: int) -> dict[str, object]:
     """Return a record of a job without an address to apply at."""
     return {
@@ -188,11 +176,6 @@ def paid(*pay: dict[str, Any]) -> list[dict[str, Any]]:
         | {"applyUrl": f"https://acme.example/{n}", **each}
         for n, each in enumerate(pay)
     ]
-
-
-def test_the_unit_of_pay_in_a_member_of_its_own_is_read() -> None:
-    pays = [job["salary"] for job in jobs_in(CASES / "pay-unit.json")]
-    assert [(float(pay["amount"]), pay["period"]["id"]) for pay in pays] == [(31.5, 5), (32.5, 5), (33.5, 5)]
 
 
 @pytest.mark.parametrize(
