@@ -1,7 +1,8 @@
 """Feeds: their identity, and their memory from one run to the next (docs/reconciliation.md)."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date, datetime
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -11,7 +12,7 @@ from syncd.domain import ActorKind, Status
 from syncd.errors import Conflict
 from syncd.store import feed_jobs
 from syncd.store.model import sql
-from syncd.store.model.columns import clean, micros, to_json
+from syncd.store.model.columns import Columns, clean, kept_row, micros
 from syncd.store.model.tables import FeedJob, FeedRow, HistoryRow, JobRow, RunRow
 from syncd.store.transactions import Tx
 
@@ -22,13 +23,29 @@ _OF_OTHERS = sql.Statement(
     )
 )
 _ALL = sql.Statement(select(FeedRow.id, FeedRow.name))
-_SETTINGS = sql.Statement(select(col(FeedRow.settings_digest)).where(*sql.matching(FeedRow.id)))
-_SET_SETTINGS = sql.updating(FeedRow.settings_digest, where=[FeedRow.id])
-_OWN_DIGESTS = sql.Statement(select(col(FeedRow.own_digests)).where(*sql.matching(FeedRow.id)))
-_NAMES = sql.Statement(select(col(FeedRow.names)).where(*sql.matching(FeedRow.id)))
-_LINE_END = sql.Statement(select(col(FeedRow.line_end)).where(*sql.matching(FeedRow.id)))
-_SET_SHAPE = sql.updating(FeedRow.names, FeedRow.line_end, where=[FeedRow.id])
-_SET_OWN_DIGESTS = sql.updating(FeedRow.own_digests, where=[FeedRow.id])
+
+
+class Memory(NamedTuple):
+    """A feed's memory of its runs that were applied. ``settings_digest``: of its own settings with which it may archive; None
+    before the first such run. ``own_digests``: by name in OWN_VALUES the digest of the lines of its file that made it.
+    ``names``: of the columns, elements or members of its last used file. ``line_end``: whether that file, a CSV, ended with a
+    line end. ``disturbed``: since the last run that succeeded one of its jobs was deleted, or taken by another feed."""
+
+    settings_digest: str | None = None
+    own_digests: Mapping[str, str] = {}
+    names: Sequence[str] = ()
+    line_end: bool | None = None
+    disturbed: bool = True
+
+
+def _json(type_: Any) -> Callable[[str | None], Any]:
+    decode = msgspec.json.Decoder(type_).decode
+    return lambda text: decode(text) if text else type_()
+
+
+_MEMORY = Columns(Memory, FeedRow, own_digests=_json(dict[str, str]), names=_json(list[str]), disturbed=bool)
+_GET_MEMORY = sql.Statement(_MEMORY.select().where(*sql.matching(FeedRow.id)))
+_PUT_MEMORY = sql.updating(*_MEMORY.columns, where=[FeedRow.id])
 
 
 def feed_id(tx: Tx, name: str, employer_id: int) -> int:
@@ -45,51 +62,19 @@ def find(tx: Tx, name: str, employer_id: int) -> int | None:
     return tx.scalar(_FIND, name=name, employer_id=employer_id)
 
 
-def settings_digest(tx: Tx, feed_id: int) -> str | None:
-    """Return the digest of the feed's own settings with which it may archive; None before its first applied run."""
-    return tx.scalar(_SETTINGS, id=feed_id)
+def memory(tx: Tx, feed_id: int) -> Memory:
+    return tx.one(_GET_MEMORY, id=feed_id) or Memory()
+
+
+def remember(tx: Tx, feed_id: int, memory: Memory) -> None:
+    tx.many(_PUT_MEMORY, [(*kept_row(memory, Memory._fields), feed_id)])
 
 
 def settings_changed(tx: Tx, feed_id: int, digest: str) -> bool:
     """Return whether the feed's own settings, with this digest, are not those with which it may archive."""
-    return settings_digest(tx, feed_id) not in (None, digest)
+    return memory(tx, feed_id).settings_digest not in (None, digest)
 
 
-def set_settings_digest(tx: Tx, feed_id: int, digest: str) -> None:
-    tx.run(_SET_SETTINGS, id=feed_id, settings_digest=digest)
-
-
-def own_digests(tx: Tx, feed_id: int) -> dict[str, str]:
-    """Return the digests that the feed's last applied run kept; empty before it."""
-    text = tx.scalar(_OWN_DIGESTS, id=feed_id)
-    return msgspec.json.decode(text, type=dict[str, str]) if text else {}
-
-
-def set_own_digests(tx: Tx, feed_id: int, digests: Mapping[str, str]) -> None:
-    tx.run(_SET_OWN_DIGESTS, id=feed_id, own_digests=to_json(digests))
-
-
-def names(tx: Tx, feed_id: int) -> list[str]:
-    """Return the names of the columns, elements or members of the feed's last used file; none before it."""
-    text = tx.scalar(_NAMES, id=feed_id)
-    return msgspec.json.decode(text, type=list[str]) if text else []
-
-
-def line_end(tx: Tx, feed_id: int) -> bool:
-    """Return whether the feed's last used file is a CSV whose last record ended with a line end."""
-    ends = tx.scalar(_LINE_END, id=feed_id)
-    return bool(ends)
-
-
-def set_shape(tx: Tx, feed_id: int, names: Sequence[str], *, line_end: bool | None) -> None:
-    """Keep the shape of the feed's last used file. ``line_end``: None for other files than a CSV."""
-    tx.run(_SET_SHAPE, id=feed_id, names=to_json(names), line_end=line_end)
-
-
-# -- disturbances -----------------------------------------------------------------------------------------------
-
-_DISTURBED = sql.Statement(select(FeedRow.disturbed).where(*sql.matching(FeedRow.id)))
-_SET_DISTURBED = sql.updating(FeedRow.disturbed, where=[FeedRow.id])
 _CHANGES = sql.Statement(
     select(FeedJob.job_id)
     .where(
@@ -105,18 +90,11 @@ _CHANGES = sql.Statement(
 
 
 def undisturbed(tx: Tx, feed_id: int, fingerprint: bytes, today: date) -> bool:
-    """Return whether the bytes of the last succeeded run would change nothing again: since ``settle`` no job of the
-    feed was touched, deleted or taken, none waits in ``grace``, none is due, and all were written under
-    ``fingerprint``."""
-    disturbed = tx.scalar(_DISTURBED, id=feed_id)
-    if disturbed is None or disturbed or feed_jobs.any_waits(tx, feed_id):
+    """Return whether the bytes of the last succeeded run would change nothing again: since then no job of the feed was
+    touched, deleted or taken, none waits in ``grace``, none is due, and all were written under ``fingerprint``."""
+    if memory(tx, feed_id).disturbed or feed_jobs.any_waits(tx, feed_id):
         return False
     return tx.one(_CHANGES, feed_id=feed_id, fingerprint=fingerprint, today=today.isoformat()) is None
-
-
-def settle(tx: Tx, feed_id: int) -> None:
-    """Note that a run of the feed succeeded: nothing disturbs it so far."""
-    tx.run(_SET_DISTURBED, id=feed_id, disturbed=False)
 
 
 def release_unconfigured(tx: Tx, configured_names: Collection[str]) -> int:

@@ -62,6 +62,9 @@ class Feed:
         found = self.store.read(lambda tx: feed_jobs.ownership(tx, self.id, [job.id]))
         return found[job.id].owner if job.id in found else None
 
+    def settle(self) -> None:
+        self.store.write(lambda tx: feeds.remember(tx, self.id, feeds.Memory(disturbed=False)))
+
     def undisturbed(self) -> bool:
         return self.store.read(lambda tx: feeds.undisturbed(tx, self.id, PRINT, TODAY))
 
@@ -76,9 +79,10 @@ def test_a_feed_keeps_its_id_and_its_settings(store: Store, employer: Employer) 
     assert store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id)) == first
     assert store.read(lambda tx: feeds.find(tx, "acme", employer.id)) == first
     assert store.read(lambda tx: feeds.find(tx, "other", employer.id)) is None
-    assert store.read(lambda tx: feeds.settings_digest(tx, first)) is None
-    store.write(lambda tx: feeds.set_settings_digest(tx, first, "abc"))
-    assert store.read(lambda tx: feeds.settings_digest(tx, first)) == "abc"
+    assert store.read(lambda tx: feeds.memory(tx, first)) == feeds.Memory(names=[])
+    kept = feeds.Memory("abc", {"title": "d"}, ["id", "title"], True, disturbed=False)
+    store.write(lambda tx: feeds.remember(tx, first, kept))
+    assert store.read(lambda tx: feeds.memory(tx, first)) == kept
 
 
 def test_a_feed_that_moves_to_another_employer_starts_afresh(feed: Feed, store: Store) -> None:
@@ -189,7 +193,7 @@ def test_ownership_names_the_owner_and_shows_the_owner_what_it_sent(
 
 def test_a_job_has_one_owner_and_the_former_one_is_disturbed(feed: Feed, board: Board) -> None:
     job = feed.write("A")
-    feed.store.write(lambda tx: feeds.settle(tx, feed.id))
+    feed.settle()
     other = Feed(board, "other")
     other.own(job)
     assert feed.owner_of(job) == other.id
@@ -242,7 +246,7 @@ DISTURBANCES: dict[str, Callable[[Feed, Job], object]] = {
 def test_what_disturbs_a_feed(feed: Feed, what: str) -> None:
     job = feed.write("A")
     assert not feed.undisturbed()  # no run has settled it
-    feed.store.write(lambda tx: feeds.settle(tx, feed.id))
+    feed.settle()
     assert feed.undisturbed()
     DISTURBANCES[what](feed, job)
     assert not feed.undisturbed()
@@ -250,7 +254,7 @@ def test_what_disturbs_a_feed(feed: Feed, what: str) -> None:
 
 def test_a_refresh_and_other_jobs_do_not_disturb(feed: Feed, board: Board) -> None:
     job = feed.write("A", row={"due": TODAY + timedelta(days=1)})
-    feed.store.write(lambda tx: feeds.settle(tx, feed.id))
+    feed.settle()
     board.update(job, REFRESH, auto_refresh=True)
     board.delete(board.create())
     assert feed.undisturbed()

@@ -198,11 +198,8 @@ class HistoryRow(Table, table=True):
 
 
 class FeedRow(Table, table=True):
-    """A configured source. One that moves to another employer is another feed. ``disturbed``: since its last run one of its
-    jobs was deleted, or taken by another feed. ``paused``: why its files are left lying (maybe ""), None if they are taken.
-    ``own_digests`` (JSON): by name in OWN_VALUES the digest of the lines of its file with which its last applied run made it.
-    ``names`` (JSON): of the columns, elements or members of its last used file. ``line_end``: whether that file, a CSV, ended
-    with a line end."""
+    """A configured source. One that moves to another employer is another feed. ``paused``: why its files are left lying (maybe
+    ""), None if they are taken. The others are those of ``feeds.Memory``."""
 
     __table_args__ = (
         Index("uq_feed_name", "name", "employer_id", unique=True),

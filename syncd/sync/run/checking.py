@@ -105,15 +105,15 @@ class Checker:
 
     def _note_shape(self, names: Names, reader: FeedReader, result: CheckResult) -> None:
         """Compare the names of the file with those of the feed's last used file, if there is one."""
-        config, before = self.config, list[str]()
+        config, before = self.config, feeds.Memory()
         if self.store is not None and not reader.mended:
             with suppress(NotFound):
                 before = self.store.read(
-                    lambda tx: feeds.names(
+                    lambda tx: feeds.memory(
                         tx, feeds.find(tx, config.name, employers.find(tx, config.employer).id) or 0
                     )
                 )
-        result.shape = names.shape(before, config.mapping, reader.format)
+        result.shape = names.shape(before.names, config.mapping, reader.format)
 
     def _problems(self, row: CheckedRow, result: CheckResult) -> tuple[Problem, ...]:
         if row.sent is None or row.reference is None:

@@ -277,7 +277,7 @@ class FileRun:
 
     def reader(self, known: Known, *, slicing: bool = False) -> FeedReader:
         """Return a reader of the file. ``known`` and ``slicing``: as in ReadOptions."""
-        line_end = self.store.read(lambda tx: feeds.line_end(tx, self.feed.id))
+        line_end = bool(self.store.read(lambda tx: feeds.memory(tx, self.feed.id)).line_end)
         spec, limits = self.feed.config.read, self.ctx.limits
         return read_stream(self.source.open, spec, limits, known, slicing=slicing, line_end=line_end)
 

@@ -55,28 +55,33 @@ def end_applied(this: FileRun, run: Run, stage: Stage, plan: Plan, shown: ShownP
     def also(tx: Tx) -> None:
         feed_jobs.missed(tx, feed.id, plan.waiting)
         feed_jobs.confirm(tx, feed.id, plan.back)
-        if shown is not None and shown.would_archive:
-            feeds.set_settings_digest(tx, feed.id, shown.settings)
-        _remember_file(tx, this, run, plan.summary)
-        if whole:
-            feeds.settle(tx, feed.id)
+        settings = shown.settings if shown is not None and shown.would_archive else None
+        _remember_file(tx, this, run, plan.summary, settings, whole=whole)
 
     return _end(this, replace(run, state=state, holds=None, reason=reason), also, stage, plan.summary)
 
 
-def _remember_file(tx: Tx, this: FileRun, run: Run, summary: Summary) -> None:
-    """Keep what the next files are compared with: the settings of the feed's first run whose rows went in, the lines of its file
-    that made values of this one, and the names in this one and its end, unless most of its rows were rejected."""
-    feed = this.feed
-    if feeds.settings_digest(tx, feed.id) is None:
-        feeds.set_settings_digest(tx, feed.id, feed.config.settings_digest)
-    feeds.set_own_digests(tx, feed.id, feed.config.mapping.own_digests())
-    if summary.mended or 2 * run.counts.rejected > run.counts.read:
-        return
-    names = summary.names.usual
-    if summary.known and summary.form != "csv":  # known records have the names that they had
-        names = tuple(dict.fromkeys([*feeds.names(tx, feed.id), *names]))
-    feeds.set_shape(tx, feed.id, names, line_end=summary.line_end)
+def _remember_file(
+    tx: Tx, this: FileRun, run: Run, summary: Summary, settings: str | None = None, *, whole: bool = False
+) -> None:
+    """Keep what the next files are compared with: the settings of the feed's first run whose rows went in, or those that were
+    approved (``settings``), the lines of its file that made values of this one, and the names in this one and its end, unless
+    most of its rows were rejected. ``whole``: the run has succeeded."""
+    config, memory = this.feed.config, feeds.memory(tx, this.feed.id)
+    names, line_end = memory.names, memory.line_end
+    if not summary.mended and 2 * run.counts.rejected <= run.counts.read:
+        known = (
+            names if summary.known and summary.form != "csv" else ()
+        )  # known records have the names that they had
+        names, line_end = list(dict.fromkeys([*known, *summary.names.usual])), summary.line_end
+    now = feeds.Memory(
+        settings or memory.settings_digest or config.settings_digest,
+        config.mapping.own_digests(),
+        names,
+        line_end,
+        disturbed=memory.disturbed and not whole,
+    )
+    feeds.remember(tx, this.feed.id, now)
 
 
 def end_held(

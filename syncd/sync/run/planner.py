@@ -135,14 +135,14 @@ class _Planner:
         summary, feed = self._summary, self._feed
         if summary.mended or (summary.known and summary.form != "csv"):
             return None  # a known record has the names that it had
-        before = self._this.store.read(partial(feeds.names, feed_id=feed.id))
+        before = self._this.store.read(partial(feeds.memory, feed_id=feed.id)).names
         return summary.names.shape(before, feed.config.mapping, summary.form)
 
     def _with_history(self, tx: Tx, sha256: str | None) -> PlanCounts:
         """Return the tally with the figures of earlier runs of the feed."""
         feed, repeats = self._feed, self._this.run.repeats
         behind = repeats is not None and runs.is_behind(tx, feed.id, repeats)
-        before, now = feeds.own_digests(tx, feed.id), feed.config.mapping.own_digests()
+        before, now = feeds.memory(tx, feed.id).own_digests, feed.config.mapping.own_digests()
         emptied = {what: self._emptied[OWN_BITS[names[0]]] for what, names in OWN_VALUES.items()}
         return replace(
             self._tally,
