@@ -10,8 +10,7 @@ from collections.abc import Callable
 from syncd.domain import Actor, Delete, Job, JobInput, Reject, Unchanged, decide, other_job
 from syncd.errors import DuplicateReference, Invalid, Problem
 from syncd.store import places
-from syncd.store.jobs.reading import by_reference, get, id_of
-from syncd.store.jobs.writing import apply
+from syncd.store.jobs import apply, by_reference, get, id_of
 from syncd.store.transactions import Tx, existing
 
 Check = Callable[[Job | None], None]

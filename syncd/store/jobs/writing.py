@@ -92,7 +92,8 @@ def _results(tx: Tx, changes: Sequence[Change]) -> list[Job]:
 def _placed(tx: Tx, job: Job) -> Job:
     if all(place.id for place in job.locations):
         return job
-    return replace(job, locations=places.add_unknown(tx, job.employer_id, job.locations))
+    known = (place if place.id else places.add(tx, job.employer_id, place) for place in job.locations)
+    return replace(job, locations=tuple(known))
 
 
 def _update(tx: Tx, pairs: list[tuple[Any, Job]], actor: Actor) -> None:

@@ -11,9 +11,8 @@ import sqlalchemy as sa
 
 from syncd.domain import RunState
 from syncd.errors import StoreBusy, StoreError, StoreInUse
-from syncd.store import Store, Tx, employers, runs, schema
+from syncd.store import Store, Tx, employers, jobs, runs, schema
 from syncd.store.facts import prove_writable
-from syncd.store.jobs import reading
 from syncd.store.sqlite.database import SqliteDatabase
 from tests.store.board import TORONTO
 from tests.store.test_writer import put, seen, together
@@ -169,7 +168,7 @@ def test_a_migration_ends_the_runs_that_wait_for_a_newer_file(tmp_path: Path) ->
 
 
 def test_jobs_that_are_due_are_found_by_indexes_of_few_jobs(store: Store) -> None:
-    statements = {"ix_job_refresh": reading._DUE_REFRESH, "ix_job_close": reading._DUE_CLOSE}
+    statements = {"ix_job_refresh": jobs._DUE_REFRESH, "ix_job_close": jobs._DUE_CLOSE}
     for index, statement in statements.items():
         values = {"today": "2026-03-02", "before": 0, "limit": 10}
         text, ordered = store.database.statements[statement].with_lists(values)
