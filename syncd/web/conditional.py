@@ -1,5 +1,5 @@
-"""The representation that a client prefers, entity tags, and the preconditions that name them (RFC 9110, sections 12.5.1, 8.8.3
-and 13). A tag is a digest of the representation: it changes exactly when the answer does. No answer has a Last-Modified."""
+"""The representation that a client prefers, entity tags, and the preconditions that name them (RFC 9110, sections 8.8.3 and
+13). A tag is a digest of the representation: it changes exactly when the answer does. No answer has a Last-Modified."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -12,10 +12,6 @@ from syncd.errors import PreconditionFailed
 from syncd.web.problems import Refusal
 
 JSON = "application/json"
-_ITEM = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*")+')
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
-_PARAMETER = re.compile(r";[ \t]*q[ \t]*=[ \t]*([^;,\s]*)[ \t]*(?:;|\Z)", re.IGNORECASE)
-_WEIGHT = re.compile(r"0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?")
 _TAG = re.compile(r'(?:W/)?"[^"\x00-\x20\x7f]*"')
 #: Tags and commas; an element of the list may be empty.
 _LIST = re.compile(rf"(?:[ \t]*+(?:{_TAG.pattern}[ \t]*+)?(?:,|\Z))*+")
@@ -88,17 +84,7 @@ def _tags(request: web.Request, name: str) -> tuple[str, ...] | None:
 
 
 def prefers(request: web.Request, media: str, other: str) -> bool:
-    """Return whether the client gives the media type ``media`` a greater weight than ``other``. A range without a valid
-    weight counts as not sent; of a repeated range the best weight counts, of several the most specific."""
-    weights: dict[str, float] = {}
-    for item in _ITEM.findall(",".join(request.headers.getall("Accept", ()))):
-        name = item.partition(";")[0].strip().lower()
-        parameter = _PARAMETER.search(_QUOTED.sub("", item))
-        weight = parameter[1] if parameter else "1"
-        if _WEIGHT.fullmatch(weight):
-            weights[name] = max(weights.get(name, 0.0), float(weight))
-    wanted, rival = (
-        next((weights[name] for name in (kind, "application/*", "*/*") if name in weights), 0.0)
-        for kind in (media, other)
-    )
-    return wanted > rival
+    """Return whether the client names the media type ``media``, and ``other`` after it or not at all."""
+    accepted = ",".join(request.headers.getall("Accept", ())).lower()
+    place, rival = accepted.find(media), accepted.find(other)
+    return place >= 0 and not 0 <= rival < place
