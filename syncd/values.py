@@ -223,16 +223,14 @@ def _number_in(text: str) -> object:
     return text
 
 
-def _flag_in(text: str) -> object:
-    return {"true": True, "false": False}.get(text.lower(), text)
-
-
 DURATION = SettingKind("duration", "ms, s, m, h, d or w", duration)
 #: A duration whose value is a number of seconds.
 SECONDS = replace(DURATION, parse=lambda value: duration(value).total_seconds())
 SIZE = SettingKind("size", "bytes, or KiB, MiB, GiB", size)
 PERCENT = SettingKind("percentage", "percent", percent, _number_in)
-FLAG = SettingKind("true or false", "", flag, _flag_in)
+FLAG = SettingKind(
+    "true or false", "", flag, lambda text: {"true": True, "false": False}.get(text.lower(), text)
+)
 TEXT = SettingKind("text", "", text)
 
 

@@ -209,15 +209,16 @@ class Email:
             raise NotSent(self._fault(error), everything=True) from None
 
     async def _transfer(self, mail: EmailMessage) -> str:
-        server = self._server
+        server, own = self._server, socket.gethostname()
         client = aiosmtplib.SMTP(
             hostname=server.host,
             port=server.port,
             username=server.user or None,
             password=self._password or None,
-            local_hostname=_own_name(),
+            local_hostname=own if own.isascii() and own.isprintable() and " " not in own else "localhost",
             use_tls=server.tls,
-            start_tls=_starts_tls(server),
+            # None: STARTTLS if the server offers it
+            start_tls=False if server.tls or server.loopback else True if server.user else None,
             timeout=self._whole,
         )
         try:
@@ -241,18 +242,6 @@ class Email:
     def _cleaned(self, text: str) -> str:
         hidden = text.replace(self._password, "…") if self._password else text
         return one_line(hidden, MAX_ANSWER)
-
-
-def _starts_tls(server: SmtpServer) -> bool | None:
-    """Return whether STARTTLS is asked for; None: if the server offers it."""
-    if server.tls or server.loopback:
-        return False
-    return True if server.user else None
-
-
-def _own_name() -> str:
-    name = socket.gethostname()
-    return name if name.isascii() and name.isprintable() and " " not in name else "localhost"
 
 
 def mail_of(

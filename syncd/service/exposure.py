@@ -125,13 +125,10 @@ def _rights(path: Path, info: os.stat_result) -> int:
     """Return the rights of the group and of others, without those of users who cannot get to ``path``."""
     above = [place.stat() for place in path.absolute().parents]
     rights = _OTHERS if all(place.st_mode & 0o001 for place in above) else 0
-    if _has_strangers(info.st_gid) and all(_lets_in(place, info.st_gid) for place in above):
+    lets_in = (place.st_mode & (0o010 if place.st_gid == info.st_gid else 0o001) for place in above)
+    if _has_strangers(info.st_gid) and all(lets_in):
         rights |= _GROUP
     return info.st_mode & rights
-
-
-def _lets_in(folder: os.stat_result, gid: int) -> bool:
-    return bool(folder.st_mode & (0o010 if folder.st_gid == gid else 0o001))
 
 
 def _has_strangers(gid: int) -> bool:

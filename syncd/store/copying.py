@@ -4,7 +4,7 @@ The source is only read, at one moment. The target gets everything in one transa
 table is read back and has the same number of rows and the same digest.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
 from itertools import islice
 from typing import Any, NamedTuple
@@ -56,7 +56,7 @@ def copy(source_url: str, target_url: str) -> list[Copied]:
 
 
 def _copy(source: Database, target: Store, tx: Tx) -> list[Copied]:
-    with reading(source, target.now) as before:
+    with reading(source) as before:
         _check_empty(tx)
         for table in reversed(_TABLES):
             tx.run(sql.Statement(sa.delete(table).where(*_copied_of(table))))
@@ -99,32 +99,18 @@ def _copied_of(table: sa.Table) -> list[sa.ColumnElement[bool]]:
     return [table.c.name.not_like(name) for name in _OWN_SETTINGS] if table.name == "setting" else []
 
 
-def _pages(table: sa.Table, tx: Tx) -> Iterator[list[Row]]:
-    """Yield the rows in the order of their primary key, some at a time."""
-    source = sa.select(*table.columns).where(*_copied_of(table)).order_by(*table.primary_key)
-    rows = tx.each(sql.Statement(source))
-    while page := list(islice(rows, _PAGE)):
-        yield page
-
-
-def _add(tx: Tx, table: sa.Table, rows: Sequence[Row]) -> None:
-    names = [column.name for column in table.columns]
-    tx.many(
-        sql.Statement(sa.insert(table).values({name: sa.bindparam(name) for name in names}), order=names),
-        rows,
-    )
-
-
 def _contents(table: sa.Table, source: Tx, to: Tx | None = None) -> Copied:
     """Return the contents of a table, and add its rows to the same table of ``to``."""
     flags = [place for place, column in enumerate(table.columns) if isinstance(column.type, sa.Boolean)]
-    digest, count = blake2b(digest_size=16), 0
-    for page in _pages(table, source):
-        rows = [_row(row, flags) for row in page]
-        digest.update(_encode(rows))
-        count += len(rows)
+    names = [column.name for column in table.columns]
+    insert = sql.Statement(sa.insert(table).values({name: sa.bindparam(name) for name in names}), order=names)
+    select = sa.select(*table.columns).where(*_copied_of(table)).order_by(*table.primary_key)
+    digest, count, rows = blake2b(digest_size=16), 0, source.each(sql.Statement(select))
+    while page := [_row(row, flags) for row in islice(rows, _PAGE)]:
+        digest.update(_encode(page))
+        count += len(page)
         if to is not None:
-            _add(to, table, rows)
+            to.many(insert, page)
     return Copied(str(table.name), count, digest.hexdigest())
 
 

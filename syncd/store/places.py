@@ -92,12 +92,8 @@ def _best(tx: Tx, key: str, province: str | None) -> Location | None:
     return tx.one(_SHIPPED, key=key, province=province)
 
 
-def add_unknown(tx: Tx, employer_id: int, locations: Sequence[Location]) -> tuple[Location, ...]:
-    """Return ``locations`` with an id for each: those with id 0 are added for the employer, if it still lacks them."""
-    return tuple(place if place.id else _add(tx, employer_id, place) for place in locations)
-
-
-def _add(tx: Tx, employer_id: int, location: Location) -> Location:
+def add(tx: Tx, employer_id: int, location: Location) -> Location:
+    """Return a location with id 0 with the id of its place, which is added for the employer if it still lacks it."""
     province = location.description[len(location.name) + 2 :] or None
     known = find(tx, employer_id, Place(location.name, province))
     if known.id:

@@ -47,12 +47,11 @@ _FORGET_REJECTED, _FORGET_WARNINGS, _FORGET_UNKNOWN, _FORGET_PLAN = (
 
 
 def add_rejected(tx: Tx, run_id: int, rows: Iterable[RejectedRow]) -> None:
-    tx.many(_ADD_REJECTED, [_rejected(run_id, row) for row in rows])
-
-
-def _rejected(run_id: int, row: RejectedRow) -> tuple[object, ...]:
-    errors = to_json([(clean(p.pointer), p.code, clean(p.detail), _plain(p.value)) for p in row.errors])
-    return run_id, row.record, row.line, kept(row.reference_id), errors, kept(row.member)
+    added = []
+    for row in rows:
+        errors = to_json([(clean(p.pointer), p.code, clean(p.detail), _plain(p.value)) for p in row.errors])
+        added.append((run_id, row.record, row.line, kept(row.reference_id), errors, kept(row.member)))
+    tx.many(_ADD_REJECTED, added)
 
 
 def rejected_rows(tx: Tx, run_id: int) -> Iterator[RejectedRow]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from contextvars import copy_context
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -169,44 +170,13 @@ class Tx:
 
 
 @contextmanager
-def reading(database: Database, clock: Callable[[], Moment]) -> Iterator[Tx]:
-    """Yield a transaction that reads, on a connection of its own: for a database that is not open as a store. Raises
-    StoreError for errors of its driver."""
+def reading(database: Database) -> Iterator[Tx]:
+    """Yield a transaction that reads, on a connection of its own: for a database that is not open as a store. Its date is that
+    of UTC. Raises StoreError for errors of its driver."""
     with translating(database.errors, database.translated), closing(database.reader()) as session:
         session.begin()
-        yield Tx(session, database, clock, {})
-
-
-class _Sessions:
-    """Sessions of one kind, kept for the next read. ``make`` opens one."""
-
-    def __init__(self, make: Callable[[], Session]) -> None:
-        self._make = make
-        self._idle: list[Session] = []
-        self.closed = False
-
-    def take(self) -> Session:
-        if self.closed:
-            raise StoreClosed("the store is closed")
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return self._make()
-
-    def give_back(self, session: Session) -> None:
-        try:
-            session.rollback()
-        except Exception:
-            session.close()
-            return
-        if self.closed or len(self._idle) >= MAX_IDLE:
-            session.close()
-        else:
-            self._idle.append(session)
-
-    def close(self) -> None:
-        while self._idle:
-            self._idle.pop().close()
+        now = datetime.now(UTC)
+        yield Tx(session, database, lambda: Moment(now, now.date()), {})
 
 
 class Readers:
@@ -214,40 +184,59 @@ class Readers:
 
     def __init__(self, database: Database, make_tx: Callable[[Session], Tx]) -> None:
         self._database, self._make_tx = database, make_tx
-        self._sessions, self._single = _Sessions(database.reader), _Sessions(database.single_reader)
         self._threads = ThreadPoolExecutor(READER_THREADS, thread_name_prefix="syncd-read")
+        self._closed = False
+        #: Sessions that are kept for the next read.
+        self._sessions: list[Session] = []
+        self._single_sessions: list[Session] = []
 
     def refuse(self) -> None:
         """Raise StoreClosed from now on."""
-        self._sessions.closed = self._single.closed = True
+        self._closed = True
 
     def close(self) -> None:
         """Wait for the reads in threads, and close the connections. Call ``refuse`` first."""
         self._threads.shutdown()
-        self._sessions.close()
-        self._single.close()
+        for session in (*self._sessions, *self._single_sessions):
+            session.close()
 
     def read(self, fn: Callable[[Tx], T]) -> T:
         """Run ``fn`` here and now on a snapshot of the store. Raises the errors of ``fn``, StoreBusy, StoreClosed."""
-        return self._read(self._sessions, fn)
+        return self._read(self._sessions, self._database.reader, fn)
 
     def look_up(self, fn: Callable[[Tx], T]) -> T:
         """Run ``fn``, which runs one SELECT, as ``read`` does. The SELECT is a transaction by itself: that takes less time."""
-        return self._read(self._single, fn)
+        return self._read(self._single_sessions, self._database.single_reader, fn)
 
-    def _read(self, sessions: _Sessions, fn: Callable[[Tx], T]) -> T:
-        session = sessions.take()
+    def _read(self, kept: list[Session], connect: Callable[[], Session], fn: Callable[[Tx], T]) -> T:
+        if self._closed:
+            raise StoreClosed("the store is closed")
+        try:
+            session = kept.pop()
+        except IndexError:
+            session = connect()
         try:
             session.begin()
             return fn(self._make_tx(session))
         except self._database.errors as error:
             raise self._database.translated(error) from error
         finally:
-            sessions.give_back(session)
+            self._give_back(session, kept)
+
+    def _give_back(self, session: Session, kept: list[Session]) -> None:
+        try:
+            session.rollback()
+        except Exception:
+            session.close()
+            return
+        if self._closed or len(kept) >= MAX_IDLE:
+            session.close()
+        else:
+            kept.append(session)
 
     async def read_async(self, fn: Callable[[Tx], T]) -> T:
         """Run ``fn`` as ``read`` does, in a thread of the store."""
-        if self._sessions.closed:
+        if self._closed:
             raise StoreClosed("the store is closed")
         context = copy_context()
         return await asyncio.get_running_loop().run_in_executor(

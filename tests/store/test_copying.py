@@ -11,7 +11,7 @@ import pytest
 
 from syncd.domain import ArchivedBy, Employer
 from syncd.errors import StoreError, StoreInUse, StoreTooNew
-from syncd.store import Store, copying, employers, facts, feeds, jobs, keys, runs, schema
+from syncd.store import Store, Tx, copying, employers, facts, feeds, jobs, keys, runs, schema
 from tests.clock import Clock
 from tests.store.board import TORONTO, Board, changes_of
 from tests.stores import POSTGRES, change, rows_in, server, store_url
@@ -120,11 +120,11 @@ def test_a_target_that_is_not_empty_is_refused_and_left_alone(
 def test_what_is_not_in_the_target_as_it_should_be_is_not_kept(
     filled: tuple[Any, str], path: Path, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def short(tx: Any, table: Any, rows: Any) -> None:
-        add(tx, table, rows[:-1] if table.name == "history" else rows)
+    def short(tx: Tx, statement: Any, rows: Any) -> int:
+        return many(tx, statement, rows[:-1] if statement.source.table.name == "history" else rows)
 
-    add = copying._add
-    monkeypatch.setattr(copying, "_add", short)
+    many = Tx.many
+    monkeypatch.setattr(Tx, "many", short)
     with pytest.raises(StoreError, match="the table history differs in the target; nothing was copied"):
         copying.copy(store_url(path), target)
     monkeypatch.undo()

@@ -2,6 +2,7 @@
 
 Texts are compared and ordered by code point (``COLLATE "C"``), as SQLite does, whichever language the database has."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import cache
@@ -33,6 +34,9 @@ from syncd.store.postgres.session import BEGIN_READ, BEGIN_WRITE, WRITER_LOCK, P
 T = TypeVar("T")
 
 _OLDEST = 15
+#: Removes the numbers of transactions that killed processes have left: the value is the number and the second.
+_FORGET_OLD = "DELETE FROM setting WHERE name LIKE 'commit %' AND split_part(value, ' ', 2)::bigint < $1"
+_OLD = 7 * 86_400
 #: Table, name and last value of each sequence that gives out ids.
 _SEQUENCES = (
     "SELECT t.relname, s.oid::regclass::text, pg_sequence_last_value(s.oid)"
@@ -107,6 +111,8 @@ class PostgresDatabase(Database):
 
     def lock(self) -> None: ...
 
+    def check(self) -> None: ...
+
     def unlock(self) -> None:
         self._locks.close()
 
@@ -150,9 +156,7 @@ class PostgresDatabase(Database):
 
     def ready(self) -> None:
         with store_errors(), closing(self.writer()) as session:
-            session.forget_old()
-
-    def check(self) -> None: ...
+            session.execute(_FORGET_OLD, (int(time.time()) - _OLD,))
 
     @staticmethod
     def last_ids(tx: Executes) -> dict[str, int]:

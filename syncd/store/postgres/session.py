@@ -54,9 +54,6 @@ _COMMIT = (
 )
 _COMMITTED = "SELECT value FROM setting WHERE name = $1"
 _FORGET = "DELETE FROM setting WHERE name = $1"
-#: Removes the numbers that killed processes have left: the value is the number and the second.
-_FORGET_OLD = "DELETE FROM setting WHERE name LIKE 'commit %' AND split_part(value, ' ', 2)::bigint < $1"
-_OLD = 7 * 86_400
 #: Rows that ``stream`` asks for at once.
 _STREAMED = 1_000
 #: How the statements begin that write nothing.
@@ -170,15 +167,11 @@ class PostgresSession:
         try:
             return run()
         except psycopg.Error:
-            if not self._lost:
+            if not self._driver.closed:
                 raise
         self._driver.close()
         self._driver = self._connect()
         return run()
-
-    @property
-    def _lost(self) -> bool:
-        return self._driver.closed
 
     def commit(self) -> None:
         self.flush()
@@ -190,7 +183,7 @@ class PostgresSession:
         try:
             cursor = self._driver.execute(_COMMIT.format(name=self._name, value=value))
         except psycopg.OperationalError:
-            if self._lost and self._committed() == value:
+            if self._driver.closed and self._committed() == value:
                 return
             raise
         cursor.set_result(-1)
@@ -230,10 +223,6 @@ class PostgresSession:
 
     def has_table(self, name: str) -> bool:
         return self.execute("SELECT 1 WHERE to_regclass($1) IS NOT NULL", (name,)).fetchone() is not None
-
-    def forget_old(self) -> None:
-        """Remove the numbers of transactions of sessions that have written nothing for a week."""
-        self._driver.execute(_FORGET_OLD, (int(time.time()) - _OLD,))
 
     def close(self) -> None:
         with suppress(psycopg.Error):
@@ -293,11 +282,10 @@ def _table_of(text: str) -> str:
 
 
 def _sent(text: str, rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
-    return [_without_nul(row, text) if _has_nul(row) else row for row in rows]
-
-
-def _has_nul(values: Iterable[Any]) -> bool:
-    return any(type(value) is str and "\0" in value for value in values)
+    return [
+        _without_nul(row, text) if any(type(value) is str and "\0" in value for value in row) else row
+        for row in rows
+    ]
 
 
 def _without_nul(values: Iterable[Any], text: str) -> list[Any]:
