@@ -170,10 +170,9 @@ class StoreBusy(StoreError):
 
 
 class StoreOverloaded(StoreError):
-    """Too many writes wait; the caller should try again after ``retry_after`` seconds."""
+    """Too many writes wait; the caller should try again shortly."""
 
-    def __init__(self, retry_after: int = 1) -> None:
-        self.retry_after = retry_after
+    def __init__(self) -> None:
         super().__init__("too many writes are waiting")
 
 

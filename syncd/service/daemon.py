@@ -237,7 +237,7 @@ class Daemon:
     # -- stopping ----------------------------------------------------------------------------------------
 
     async def _stop(self) -> None:
-        self._readiness.note_stopping()
+        self._readiness.stopping = True
         self._systemd.send("STOPPING=1", "STATUS=stopping")
         if self._asked_to_stop.is_set():
             log.info(Event.SERVICE_STOPPING)

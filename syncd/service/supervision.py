@@ -46,21 +46,15 @@ class SystemdNotifier:
 
 
 class Readiness:
-    """Await a call of it for the answer."""
+    """Await a call of it for the answer. ``lag``: the seconds by which the loop was late; ``stopping``: the service stops."""
 
     def __init__(
         self, store: Store, watcher: Watcher, sync: SyncThreads, feeds: FeedsInForce, clock: ClockCheck
     ) -> None:
         self._store, self._watcher, self._sync = store, watcher, sync
         self._feeds, self._clock = feeds, clock
-        self._lag = 0.0
-        self._stopping = False
-
-    def note_lag(self, seconds: float) -> None:
-        self._lag = seconds
-
-    def note_stopping(self) -> None:
-        self._stopping = True
+        self.lag = 0.0
+        self.stopping = False
 
     async def __call__(self) -> dict[str, Any]:
         """Return the state of each part: "ok", or its fault. ``ready``: all are "ok", apart from ``feeds`` and ``clock``."""
@@ -68,9 +62,9 @@ class Readiness:
             "store": await self._store_state(),
             "sync": self._sync_state(),
             "watcher": "ok" if self._watcher.running.is_set() else "not running",
-            "loop": "ok" if self._lag < LAG else f"late by {self._lag:.1f} s",
+            "loop": "ok" if self.lag < LAG else f"late by {self.lag:.1f} s",
         }
-        if self._stopping:
+        if self.stopping:
             state["service"] = "stopping"
         ready = all(value == "ok" for value in state.values())
         degraded = [f"{name}: {reason}" for name, reason in sorted(self._feeds.degraded.items())]
@@ -112,7 +106,7 @@ async def watch_the_loop(notifier: SystemdNotifier, readiness: Readiness) -> Non
         before = time.monotonic()
         await asyncio.sleep(PULSE)
         now = time.monotonic()
-        readiness.note_lag(max(0.0, now - before - PULSE))
+        readiness.lag = max(0.0, now - before - PULSE)
         if allowed is not None and now - sent >= allowed / 3 and readiness.progresses(within=allowed):
             notifier.send("WATCHDOG=1")
             sent = now

@@ -62,7 +62,7 @@ async def _read_text(request: web.Request, max_body: int) -> bytes:
     if not request.body_exists:
         raise _missing()
     try:
-        _check_media_type(request)
+        encoding = _encoding_of(request)
     except Refusal:
         if await _is_empty(request):
             raise _missing() from None
@@ -72,7 +72,7 @@ async def _read_text(request: web.Request, max_body: int) -> bytes:
     raw = await _read(request, max_body)
     if not raw:
         raise _missing()
-    return _expand(raw, max_body) if _encoding(request) in _GZIP else raw
+    return _expand(raw, max_body) if encoding in _GZIP else raw
 
 
 async def _is_empty(request: web.Request) -> bool:
@@ -86,20 +86,19 @@ async def _is_empty(request: web.Request) -> bool:
         return False
 
 
-def _check_media_type(request: web.Request) -> None:
+def _encoding_of(request: web.Request) -> str:
+    """Return the content coding. Raise a Refusal of one that is unknown, and of another media type than JSON."""
     if not request.headers.get("Content-Type", "").lower().startswith("application/json"):
         raise Refusal("unsupported_media_type", "Content-Type has to start with application/json")
-    if _encoding(request) not in _ENCODINGS:
+    encoding = ",".join(request.headers.getall("Content-Encoding", ())).strip().lower()
+    if encoding not in _ENCODINGS:
         raise Refusal(
             "unsupported_media_type",
             "Content-Encoding can be gzip or identity",
             headers={"Accept-Encoding": "gzip"},  # RFC 9110, 12.5.3: the reason of the 415
             close=True,
         )
-
-
-def _encoding(request: web.Request) -> str:
-    return ",".join(request.headers.getall("Content-Encoding", ())).strip().lower()
+    return encoding
 
 
 def _expand(raw: bytes, max_body: int) -> bytes:

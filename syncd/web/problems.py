@@ -129,7 +129,7 @@ GENERIC: Mapping[str, str] = {
 def _headers(error: BaseException, code: str) -> dict[str, str]:
     headers = error.headers if isinstance(error, Refusal) else {}
     if CODES[code][0] == 503 and "Retry-After" not in headers:
-        return {**headers, "Retry-After": str(getattr(error, "retry_after", RETRY_AFTER))}
+        return {**headers, "Retry-After": str(RETRY_AFTER)}
     return headers
 
 

@@ -148,9 +148,9 @@ async def test_each_fault_is_named(ready, store, part):
             while thread.trouble is None:
                 await asyncio.sleep(0.01)
         case "loop":
-            readiness.note_lag(2.0)
+            readiness.lag = 2.0
         case "stopping":
-            readiness.note_stopping()
+            readiness.stopping = True
     state = await readiness()
     assert state.pop("ready") is False
     assert sum(value != "ok" for value in state.values()) == 1
