@@ -217,8 +217,8 @@ ACCIDENTS: Mapping[str, Accident] = {
             ("address", "rejected"),
         )
     },
-    "status renamed": Accident(renamed("status", "stage"), "right", "has no {noun} `{name}` any more", stands=True),
-    "status gone": Accident(gone("status"), "right", "has no {noun} `{name}` any more", stands=True),
+    "status renamed": Accident(renamed("status", "stage"), "all", "has no {noun} `{name}` any more"),
+    "status gone": Accident(gone("status"), "all", "has no {noun} `{name}` any more"),
     # values in the wrong place
     "title and text swapped": Accident(swapped("title", "text"), "all", "title"),
     "title and place swapped": Accident(swapped("title", "place"), "all", "title"),
