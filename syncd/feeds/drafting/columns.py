@@ -25,6 +25,8 @@ _MAX_STATUS, _MAX_CATEGORY = 60, 80
 _CATALOGUE = Catalogue.default()
 #: The most different short texts without a digit that are kept of a column.
 _MAX_TEXTS = 6
+#: The most dates that are kept of a column.
+_MAX_DAYS = 200
 _DIGIT = re.compile(r"\d")
 _URL = re.compile(r"(?:https?://|www\.)\S+\Z", re.IGNORECASE)
 _EMAIL = re.compile(r"(?:mailto:)?[^\s@<>\"]+@[^\s@<>\"]+\.[A-Za-z]{2,24}\Z")
@@ -32,6 +34,8 @@ _HTML = re.compile(
     r"(?:<|&lt;)/?(?:p|br|div|ul|ol|li|b|strong|em|i|a|h[1-6]|span|table|font|u)\b[^<>]{0,500}(?:>|&gt;)",
     re.IGNORECASE,
 )
+_PATH = re.compile(r"/[^\s/]\S*\Z")
+_CODE = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9][\w#-]{2,39}\Z")
 _NUMBER = re.compile(r"-?(?:\d{1,15}|\d{1,3}(?:[ ,.'\u00a0\u202f]\d{3})+)(?:[.,]\d{1,4})?\Z")
 _MONEY = re.compile(
     r"(?:[$€£]|\bCAD\b|\bUSD\b)\s?\d|\d\s?(?:\$|€|£)|"
@@ -94,7 +98,8 @@ class Column:
     ``selector`` is written as in a mapping. ``filled`` is the number of records with a value there, ``values`` that of all
     values (a list has several); ``kinds`` counts their kinds. ``texts`` are some short values without a digit. ``parted``: the
     selectors of the columns of names and values, if it is a facet.
-    ``longest`` and ``total`` are in characters; ``different`` is the number of different values, up to a limit."""
+    ``longest`` and ``total`` are in characters; ``different`` is the number of different values, up to a limit; ``days``
+    are the first dates, in ISO 8601."""
 
     selector: str
     filled: int = 0
@@ -105,6 +110,7 @@ class Column:
     longest: int = 0
     total: int = 0
     parted: tuple[str, ...] = ()
+    days: list[str] = attribute(default_factory=list)
     _seen: set[int] = attribute(default_factory=set)
 
     @property
@@ -156,7 +162,10 @@ class Column:
         self.values += 1
         self.total += len(text)
         self.longest = max(self.longest, len(text))
-        self.kinds.update(kinds_of(text))
+        kinds = kinds_of(text)
+        self.kinds.update(kinds)
+        if len(self.days) < _MAX_DAYS:
+            self.days += [str(_PARSERS[kind[5:]](text)) for kind in kinds if kind.startswith("date:")][:1]
         fresh = len(self.texts) < _MAX_TEXTS and not _DIGIT.search(text)
         if len(text) <= 40 and (text in self.texts or fresh):
             self.texts[text] += 1
@@ -205,9 +214,9 @@ def is_field_name(selector: str) -> bool:
 
 
 def kinds_of(text: str) -> frozenset[str]:
-    """Return those of ``email url host html number money province place status flag position category date:NAME serial:NAME``
-    that ``text`` looks like; none: it is plain text. ``position``: a kind of work. ``category``: one of the shipped ones.
-    ``serial`` is a number that a date column could have."""
+    """Return those of ``email url host path html number code money province place status flag position category date:NAME
+    serial:NAME`` that ``text`` looks like; none: it is plain text. ``code``: letters and digits together. ``position``: a kind
+    of work. ``category``: one of the shipped ones. ``serial`` is a number that a date column could have."""
     if len(text) > 300:
         return frozenset({"html"}) if _HTML.search(text[:20_000]) else frozenset()
     return _kinds_of_short(text)
@@ -216,7 +225,13 @@ def kinds_of(text: str) -> frozenset[str]:
 @lru_cache(maxsize=8192)
 def _kinds_of_short(text: str) -> frozenset[str]:
     kinds = set()
-    for name, pattern in (("email", _EMAIL), ("url", _URL), ("number", _NUMBER)):
+    for name, pattern in (
+        ("email", _EMAIL),
+        ("url", _URL),
+        ("path", _PATH),
+        ("number", _NUMBER),
+        ("code", _CODE),
+    ):
         if pattern.match(text):
             kinds.add(name)
     if not kinds and HOST.match(text):

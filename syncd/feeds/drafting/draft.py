@@ -3,6 +3,7 @@
 The text is for a person: the findings, each guess with its reason, samples of every value, unknown values with their counts. It
 loads as it is."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,13 @@ from syncd.errors import ConfigError, FeedError, Invalid, Problem
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.columns import Guess
 from syncd.feeds.drafting.draft_text import YEARLY_ABOVE, DraftPlan, Findings, render
-from syncd.feeds.drafting.guessing import doubted_addresses, guess_company, guess_fields, near_addresses
+from syncd.feeds.drafting.guessing import (
+    doubted_addresses,
+    guess_company,
+    guess_fields,
+    near_addresses,
+    repeated_reference,
+)
 from syncd.feeds.drafting.survey import RECORDS, Survey, survey_file
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, MappedRow, UnknownCounter
 from syncd.feeds.mapping.presets import is_native, load_preset
@@ -31,6 +38,8 @@ _ADDRESSES = (URL_FIELD, EMAIL_FIELD)
 #: For these a preset has a default, or most feeds have nothing. A guess counts where it finds more in the file.
 _OPTIONAL = ("categories", "positionType", "salary", "closeDate", "status")
 _OVERRIDDEN = (*NEEDED, *_ADDRESSES, *_OPTIONAL)
+#: The name of an address to apply at, which goes before one that may be the posting's own page.
+_APPLY = re.compile("appl|postul|candidat")
 #: The least score of a preset that is tried, and the most presets.
 _MIN_SCORE, _MAX_TRIED = 0.4, 3
 #: The most records that decide between plans. The unknown values of the chosen one are counted over all.
@@ -57,7 +66,9 @@ class Trial:
 
     ``filled`` is field → records in which it has a value, ``known`` → records in which the record itself gives it one that is
     known (of the status: one that is not live); ``good`` are the records that would go in, whatever their status, country and
-    referenceId; ``yearly`` those with pay of tens of thousands without a period. ``failure`` says why it could not be read."""
+    referenceId; ``retitled`` those with the referenceId, but not the title, of an earlier one, ``elsewhere`` those that differ
+    from it in their places alone; ``yearly`` those with pay of tens of thousands without a period. ``failure`` says why it could
+    not be read."""
 
     plan: DraftPlan
     read: int = 0
@@ -66,6 +77,9 @@ class Trial:
     filled: Counter[str] = field(default_factory=Counter)
     known: Counter[str] = field(default_factory=Counter)
     unknown: UnknownCounter = field(default_factory=UnknownCounter)
+    postings: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    retitled: int = 0
+    elsewhere: int = 0
     yearly: int = 0
     pages: Counter[str] = field(default_factory=Counter)
     failure: str | None = None
@@ -95,8 +109,13 @@ class Trial:
         whole = all(body.get(name) is not None or name in faulty for name in _COMPARED)
         self.pages.update([str(body[URL_FIELD])] if body.get(URL_FIELD) else ())
         self.good += whole and not bad - {"status", "referenceId"}
-        reference = body.get("referenceId")
-        self.long_references += isinstance(reference, str) and len(reference) > FIELD["referenceId"].most
+        reference = row.reference_id or ""
+        self.long_references += len(reference) > FIELD["referenceId"].most
+        marks = {name: hash(str(value)) for name, value in body.items()}
+        earlier = self.postings.setdefault(reference, marks) if reference else marks
+        differ = {name for name in marks.keys() | earlier.keys() if marks.get(name) != earlier.get(name)}
+        self.retitled += "title" in differ
+        self.elsewhere += differ == {"locations"}
         self.unknown.add(row.unknown)
         for code, detail in row.warnings:
             if code == "salary_no_period":
@@ -117,7 +136,7 @@ class Drafter:
         self._path, self._limits = path, limits
         self._survey = survey_file(path, limits)
         columns = self._survey.search()
-        self._guesses = guess_fields(columns)
+        self._guesses = guess_fields(columns, today)
         self._findings = Findings(
             name=name,
             employer=employer,
@@ -129,6 +148,11 @@ class Drafter:
             near=near_addresses(columns),
             doubted=doubted_addresses(columns),
         )
+        guess, repeated = self._guesses.get("referenceId"), repeated_reference(columns)
+        if repeated and (guess is None or "derive" in str(guess.expression)):
+            trial = self._try(DraftPlan(fields=self._guesses | {"referenceId": repeated}))
+            if not trial.retitled and len(trial.postings) < trial.read:
+                self._guesses["referenceId"] = repeated
 
     def draft(self) -> Draft:
         """Return the draft. Raise ConfigError for a name that no feed can have."""
@@ -136,7 +160,10 @@ class Drafter:
         if best.failure is None and best.read >= _MAX_DECIDING:
             best = self._try(best.plan, RECORDS)
         lacking = [name for name in NEEDED if best.filled[name] * 2 < best.read]
-        text = render(self._findings, best.plan, best.unknown.fields, lacking, best.yearly)
+        elsewhere = 0 if best.retitled else best.elsewhere
+        text = render(
+            self._findings, best.plan, best.unknown.fields, lacking, yearly=best.yearly, elsewhere=elsewhere
+        )
         config = self._load(text)
         return Draft(text, config, config.preset, self._survey)
 
@@ -172,7 +199,8 @@ class Drafter:
                 return True
             more = 0 if name == "status" else plain.read * _LEAST_GAIN
             return trial.good > plain.good or trial.known[name] > plain.known[name] + more
-        if name == "referenceId" and plain.long_references * 2 > plain.read:
+        shared = plain.retitled > plain.read * _LEAST_GAIN
+        if name == "referenceId" and (shared or plain.long_references * 2 > plain.read):
             return True
         if name in _ADDRESSES:
             return name in mapped and not plain.filled[ROUTING_FIELD] and guess.share > 0.2
@@ -182,6 +210,9 @@ class Drafter:
     def _own_fields(self) -> dict[str, Guess]:
         fields = dict(self._guesses)
         addresses = [name for name in _ADDRESSES if name in fields]
+        addresses.sort(
+            key=lambda name: not any(_APPLY.search(column.name) for column in fields[name].columns)
+        )
         if addresses:
             why = f"the first of {' and '.join(addresses)} that there is"
             fields[ROUTING_FIELD] = Guess(ROUTING_FIELD, {"prefer": addresses}, why)

@@ -58,11 +58,21 @@ def render(
     plan: DraftPlan,
     unknown: Mapping[str, Counter[str]],
     lacking: Sequence[str] = (),
+    *,
     yearly: int = 0,
+    elsewhere: int = 0,
 ) -> str:
     """Return the whole file. ``unknown``: values by field that no catalogue has; ``lacking``: fields that most records lack;
-    ``yearly``: the number of records with pay of tens of thousands without a period."""
-    lines = [*_head(findings, plan), "", *_top(findings, plan.preset), ""]
+    ``yearly``: the number of records with pay of tens of thousands without a period; ``elsewhere``: that of the records that
+    are an earlier one at another place."""
+    lines = [*_head(findings, plan), "", *_top(findings, plan.preset)]
+    if elsewhere:
+        lines += comment(
+            f"{elsewhere:,} records have the referenceId of an earlier one, and differ from it in their places alone: the last"
+            " one of each posting counts. To make one posting with the first three places, take the # off:"
+        )
+        lines.append('# repeats = "places"')
+    lines.append("")
     lines += _rows(findings.survey)
     lines += _read(findings.survey, plan)
     if not plan.native:

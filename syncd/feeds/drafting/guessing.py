@@ -45,7 +45,7 @@ _KIND, POSTING = "@type", "JobPosting"
 _INTERNAL = frozenset(("internal", "internal only", "internal posting", "interne", "interne seulement"))
 
 
-def guess_fields(columns: ColumnSearch) -> dict[str, Guess]:
+def guess_fields(columns: ColumnSearch, today: str) -> dict[str, Guess]:
     status, title, locations = guess_status(columns), _guess_title(columns), guess_locations(columns)
     taken = [column for guess in (status, title, locations) if guess for column in guess.columns]
     position = _guess_entry(columns, "positionType", "position", "Full Time", taken)
@@ -53,7 +53,7 @@ def guess_fields(columns: ColumnSearch) -> dict[str, Guess]:
         _guess_reference(columns),
         title,
         _guess_description(columns),
-        guess_close_date(columns),
+        guess_close_date(columns, today),
         locations,
         _guess_entry(columns, "categories", "category", "Other", [*taken, *position.columns]),
         position,
@@ -109,8 +109,29 @@ def _guess_reference(columns: ColumnSearch) -> Guess | None:
 
     ids, why = columns.find("referenceId", usable, looks, lambda c: (c.longest,), "short")
     if not ids:
+        why = "by its values: codes"
+        ids = columns.alike(
+            "referenceId", lambda c: usable(c) and c.share("code") > 0.9, lambda c: (-c.filled,)
+        )
+    if not ids:
         return _guess_derived(columns)
     return columns.guess("referenceId", ids[:1], ids[0].selector, f"{why}; different in each record")
+
+
+def repeated_reference(columns: ColumnSearch) -> Guess | None:
+    """Return the column with the name of an id that several records share, as where each place of a posting has a record."""
+
+    def fits(column: Column) -> bool:
+        short = (
+            column.longest <= FIELD["referenceId"].most
+            and not column.kinds["url"]
+            and not column.kinds["html"]
+        )
+        return short and column.filled >= columns.records * 0.9
+
+    ids = columns.named("referenceId", fits)[:1]
+    why = "by its name; records that share it have one title"
+    return columns.guess("referenceId", ids, ids[0].selector, why) if ids else None
 
 
 def _guess_derived(columns: ColumnSearch) -> Guess | None:
@@ -158,7 +179,7 @@ def _guess_title(columns: ColumnSearch) -> Guess | None:
 def _guess_description(columns: ColumnSearch) -> Guess | None:
     def fits(column: Column) -> bool:
         long = column.average > 40 or column.share("html") > 0.3
-        return long and column.share("url", "email", "number") < 0.5
+        return long and column.share("url", "path", "email", "number") < 0.5
 
     def looks(column: Column) -> bool:
         long = column.average > _MIN_DESCRIPTION or column.share("html") > 0.5

@@ -30,12 +30,29 @@ _VAGUE_WORDS = frozenset(
 _ORDERS = ("dmy", "mdy")
 
 
-def guess_close_date(columns: ColumnSearch) -> Guess | None:
-    dates = columns.named("closeDate", lambda column: bool(_formats(column, columns)))[:1]
+def guess_close_date(columns: ColumnSearch, today: str) -> Guess | None:
+    """Return the column of dates with such a name, else one of which most dates are after ``today``."""
+
+    def ahead(column: Column) -> int:
+        return sum(day > today for day in column.days)
+
+    def looks(column: Column) -> bool:
+        return ahead(column) * 2 > max(len(column.days), column.values // 2) and bool(
+            _formats(column, columns)
+        )
+
+    dates, why = columns.find(
+        "closeDate",
+        lambda c: bool(_formats(c, columns)),
+        looks,
+        lambda c: (-ahead(c),),
+        "most dates lie ahead",
+    )
     if not dates:
         return None
+    del dates[1:]
     formats = _formats(dates[0], columns)
-    why = f"by its name; dates as {', '.join(formats)}"
+    why += f"; dates as {', '.join(formats)}"
     if "numbers" in formats:
         why += ": day or month may come first, and the file does not show which; write dmy or mdy in place of numbers"
     expression: dict[str, object] = {"from": dates[0].selector}

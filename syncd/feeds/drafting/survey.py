@@ -18,7 +18,7 @@ from lxml import etree
 
 from syncd.domain import MAX_NAME_CHARACTERS, FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.drafting.columns import NAMES, Column, ColumnSearch, comparable, is_field_name
+from syncd.feeds.drafting.columns import NAMES, Column, ColumnSearch, comparable, is_field_name, kinds_of
 from syncd.feeds.mapping.presets import find_preset
 from syncd.feeds.readers import (
     EACH,
@@ -72,7 +72,7 @@ _FACET_VALUES = (
     "label",
 )
 _FACET_NAMES = (
-    *"fieldlabel label name fieldname field key metakey question attribute property code id fieldid".split(),
+    *"fieldlabel label name fieldname field metakey key question attribute property domain code id fieldid".split(),
 )
 #: The most characters of its name and its value; a longer value is a part of a description.
 _MAX_FACET_NAME, _MAX_FACET_VALUE = 60, 200
@@ -83,10 +83,10 @@ Steps = tuple[str, ...]
 
 
 class Facet(str):
-    """The last step to the value of a facet, as a selector has it. ``members`` are the names of its name and its value."""
+    """The last step to the value of a facet, as a selector has it, or to the first value of a list. ``members`` are the names of
+    its name and its value."""
 
-    __slots__ = ("members",)
-    members: tuple[str, str]
+    members: tuple[str, ...] = ()
 
 
 def xml_paths(head: bytes) -> list[str]:
@@ -168,6 +168,8 @@ def _json_values(value: object, steps: Steps) -> Iterator[tuple[Steps, str | Non
     if isinstance(value, list):
         for facet, text in _facets([part for part in value[:20] if isinstance(part, dict)], "[{}={}].{}"):
             yield (*steps, facet), text
+        if len(value) > 1 and isinstance(value[0], str) and "code" in kinds_of(value[0]):
+            yield (*steps, Facet("[0]")), value[0]
         for part in value[:20]:
             yield from _json_values(part, steps)
     elif isinstance(value, dict):

@@ -23,7 +23,7 @@ from tests.feeds.corpus.conftest import Feeds
 #: The corpus, and small files that once went wrong.
 FOLDERS = (Path(__file__).parent, Path(__file__).parents[1] / "cases")
 #: Files that do not go in yet as they should.
-KNOWN = {"odd-path", "odd-repeat-ids", "odd-repeat-places"}
+KNOWN: set[str] = set()
 EXPECTED = {
     path.name.removesuffix(".expected.json"): path
     for at in FOLDERS

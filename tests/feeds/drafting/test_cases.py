@@ -246,6 +246,38 @@ def test_an_exact_name_is_taken_before_a_near_one(tmp_path: Path) -> None:
         assert [job["referenceId"] for job in jobs_in(tmp_path / str(n))] == ["J0", "J1", "J2"]
 
 
+def test_a_column_of_dates_that_lie_ahead_is_the_close_date_but_not_a_start(tmp_path: Path) -> None:
+    for name, taken in (("Until", True), ("Start date", False), ("posted_on", False)):
+        dates = ["2099-01-31", "2016-02-28", "2099-03-31"]
+        jobs = [
+            clerk(n) | {"url": f"https://acme.example/{n}", "seen": "2016-01-05", name: day}
+            for n, day in enumerate(dates)
+        ]
+        for content in each_format(jobs) if " " not in name else each_format(jobs)[::2]:
+            (tmp_path / "feed").write_text(content)
+            assert [job.get("closeDate") for job in jobs_in(tmp_path / "feed")] == (
+                dates if taken else [None] * 3
+            )
+
+
+def test_codes_are_ids_also_as_the_first_of_a_list(tmp_path: Path) -> None:
+    jobs = [{**clerk(n), "bullets": [f"JR-{n}07", "Full time"]} for n in range(3)]
+    for job in jobs:
+        del job["id"]
+    for content in (json.dumps(jobs), in_csv([job | {"bullets": job["bullets"][0]} for job in jobs])):
+        (tmp_path / "feed").write_text(content)
+        assert [job["referenceId"] for job in jobs_in(tmp_path / "feed")] == ["JR-007", "JR-107", "JR-207"]
+
+
+def test_an_id_that_stands_for_several_titles_is_not_the_id(tmp_path: Path) -> None:
+    jobs = [clerk(n) | {"id": n // 2, "url": f"https://acme.example/{n}"} for n in range(4)]
+    for content in each_format(jobs):
+        (tmp_path / "feed").write_text(content)
+        draft = drafted(tmp_path / "feed")
+        assert len({job["referenceId"] for job in bodies(draft, tmp_path / "feed")}) == 4
+        assert "repeats" not in draft.text
+
+
 FACETS = {
     "Type d'emploi": ["Temps partiel", "Temps plein", "Contrat"],
     "Department": ["Legal", "Retail", "Legal"],
