@@ -220,7 +220,7 @@ def broken(acme):
         row("1"),
         row("2", title=""),
         row("3", closing="soon \u202e"),
-        row("4", province="Texas"),
+        row("4", province="Onterio"),
         row("5", closing="2020-01-31"),
         row("1", sector="Alchemy"),
     )
@@ -249,7 +249,11 @@ def test_check_names_every_rejected_row_with_place_field_code_reason_and_value(a
         (3, 4, "3", "/closeDate", "invalid_date"),
         (4, 5, "4", "/locations/0/description", "unknown_province"),
     ]
-    assert [r["errors"][0]["value"] for r in found["rejectedRows"]] == [None, "soon \u202e", "Toronto, Texas"]
+    assert [r["errors"][0]["value"] for r in found["rejectedRows"]] == [
+        None,
+        "soon \u202e",
+        "Toronto, Onterio",
+    ]
     assert {kind["code"]: kind["rows"] for kind in found["kinds"]} == {
         "required": 1,
         "invalid_date": 1,
@@ -269,7 +273,7 @@ def test_the_lookups_that_check_prints_can_be_copied(acme, broken):
     pasted = toml.replace('"Welding things" = ""', '"Welding things" = "Skilled Trades"').replace(
         '"Alchemy" = ""', '"Alchemy" = "Other"'
     )
-    pasted = pasted.replace('"Toronto, Texas" = ""', '"Toronto, Texas" = "Toronto, ON"')
+    pasted = pasted.replace('"Toronto, Onterio" = ""', '"Toronto, Onterio" = "Toronto, ON"')
     target.write_text(f"{target.read_text()}\n{pasted}\n")
     found = acme.run("feed", "check", "welders", str(broken), "--json").json
     assert (found["unknownValues"], found["counts"]["rejected"]) == ({}, 2)
@@ -300,7 +304,7 @@ def test_a_run_is_shown_by_kind_of_error_before_its_rows(acme, broken):
     lines = acme.run("runs", "show", "1").out.splitlines()
     assert lines.index("rejected, by kind") < lines.index("rejected rows: 3")
     assert any(re.match(r"  1 ×  /closeDate +invalid_date +\S", line) for line in lines)
-    assert any("[" in line and '"Toronto, Texas"' in line for line in lines)
+    assert any("[" in line and '"Toronto, Onterio"' in line for line in lines)
 
 
 def test_a_run_shows_unknown_values_as_check_does(acme, broken):

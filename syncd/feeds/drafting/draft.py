@@ -64,17 +64,18 @@ class Draft:
 class Trial:
     """The outcome of a plan for the file.
 
-    ``filled`` is field → records in which it has a value, ``known`` → records in which the record itself gives it one that is
-    known (of the status: one that is not live); ``good`` are the records that would go in, whatever their status, country and
-    referenceId; ``retitled`` those with the referenceId, but not the title, of an earlier one, ``elsewhere`` those that differ
-    from it in their places alone; ``yearly`` those with pay of tens of thousands without a period. ``failure`` says why it could
-    not be read."""
+    ``filled`` is field → records in which it has a value, ``own`` → records in which the record itself gives it one, ``known`` →
+    records in which that is known (of the status: it is not live); ``good`` are the records that would go in, whatever their
+    status, country and referenceId; ``retitled`` those with the referenceId, but not the title, of an earlier one,
+    ``elsewhere`` those that differ from it in their places alone; ``yearly`` those with pay of tens of thousands without a
+    period. ``failure`` says why it could not be read."""
 
     plan: DraftPlan
     read: int = 0
     good: int = 0
     long_references: int = 0
     filled: Counter[str] = field(default_factory=Counter)
+    own: Counter[str] = field(default_factory=Counter)
     known: Counter[str] = field(default_factory=Counter)
     unknown: UnknownCounter = field(default_factory=UnknownCounter)
     postings: dict[str, Mapping[str, int]] = field(default_factory=dict)
@@ -103,8 +104,9 @@ class Trial:
         self.read += 1
         self.filled.update(faulty | {name for name, value in body.items() if value is not None})
         unknown = {name for name, _ in row.unknown} | faulty
-        own = (name for name, bit in OWN_BITS.items() if row.own_values & bit and body.get(name) is not None)
-        self.known.update(name for name in own if name not in unknown)
+        own = {name for name, bit in OWN_BITS.items() if row.own_values & bit and body.get(name) is not None}
+        self.own.update(own | unknown)
+        self.known.update(own - unknown)
         self.known["status"] += "status" in faulty or body.get("status", "active") != "active"
         whole = all(body.get(name) is not None or name in faulty for name in _COMPARED)
         self.pages.update([str(body[URL_FIELD])] if body.get(URL_FIELD) else ())
@@ -189,7 +191,7 @@ class Drafter:
         return self._try(replace(plain.plan, fields=fields)) if fields else plain
 
     def _is_better(self, guess: Guess, plain: Trial, mapped: Mapping[str, Any]) -> bool:
-        """Return whether the guess serves more records than the field of the preset. A status of one more record counts."""
+        """Return whether the guess serves more records than the field of the preset, or it alone reads the file."""
         name = guess.field
         if name in _OPTIONAL:
             if not guess.columns:
@@ -197,8 +199,14 @@ class Drafter:
             trial = self._try(replace(plain.plan, fields={name: guess}))
             if name == "closeDate" and not plain.known[name]:  # the guess says why its dates cannot be read
                 return True
-            more = 0 if name == "status" else plain.read * _LEAST_GAIN
-            return trial.good > plain.good or trial.known[name] > plain.known[name] + more
+            if name == "status":  # one more record counts, and one more that says something
+                said, more = (
+                    self._said(plain.plan, right) for right in (mapped.get(name, False), guess.expression)
+                )
+                return more > said or trial.known[name] > plain.known[name]
+            if trial.own[name] and not plain.own[name]:
+                return True
+            return trial.good > plain.good or trial.known[name] > plain.known[name] + plain.read * _LEAST_GAIN
         shared = plain.retitled > plain.read * _LEAST_GAIN
         if name == "referenceId" and (shared or plain.long_references * 2 > plain.read):
             return True
@@ -206,6 +214,12 @@ class Drafter:
             return name in mapped and not plain.filled[ROUTING_FIELD] and guess.share > 0.2
         filled = plain.filled[name]
         return filled * 2 < plain.read and guess.share * plain.read > filled + 0.2 * plain.read
+
+    def _said(self, plan: DraftPlan, right: object) -> int:
+        """Return the number of records for which a right-hand side gives a status, before a lookup takes it away."""
+        return self._try(
+            replace(plan, fields={"status": Guess("status", _without_lookups(right), "")})
+        ).filled["status"]
 
     def _own_fields(self) -> dict[str, Guess]:
         fields = dict(self._guesses)
@@ -265,3 +279,11 @@ def _without_page(records: int, has_email: bool) -> dict[str, Guess]:
 
 def _field_of(problem: Problem) -> str:
     return problem.pointer.partition("/")[2].partition("/")[0]
+
+
+def _without_lookups(right: object) -> object:
+    if isinstance(right, list):
+        return [_without_lookups(part) for part in right]
+    if isinstance(right, Mapping):
+        return {key: _without_lookups(part) for key, part in right.items() if key != "lookup"}
+    return right

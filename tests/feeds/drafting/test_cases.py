@@ -261,7 +261,7 @@ def test_a_column_of_dates_that_lie_ahead_is_the_close_date_but_not_a_start(tmp_
 
 
 def test_codes_are_ids_also_as_the_first_of_a_list(tmp_path: Path) -> None:
-    jobs = [{**clerk(n), "bullets": [f"JR-{n}07", "Full time"]} for n in range(3)]
+    jobs: list[dict[str, Any]] = [{**clerk(n), "bullets": [f"JR-{n}07", "Full time"]} for n in range(3)]
     for job in jobs:
         del job["id"]
     for content in (json.dumps(jobs), in_csv([job | {"bullets": job["bullets"][0]} for job in jobs])):

@@ -596,6 +596,18 @@ def test_a_column_that_the_preset_does_not_read_is_in_the_draft(tmp_path: Path, 
 CASES = Path(__file__).parents[1] / "cases"
 
 
+@pytest.mark.parametrize(
+    ("name", "word", "field"),
+    [("statut_du_poste", "Affiché", "status"), ("Sector", "Welding things", "categories")],
+)
+def test_a_column_of_which_the_first_file_has_one_word_alone_is_mapped(
+    tmp_path: Path, name: str, word: str, field: str
+) -> None:
+    draft = draft_of(tmp_path, postings(name, [word] * 3))
+    assert draft.preset == "csv"
+    assert written(draft)["fields"][field]["from"] == name
+
+
 def mapped_rows(draft: Draft, path: Path) -> list[MappedRow]:
     reader = open_reader(path, draft.config.read, FeedLimits())
     return [draft.config.mapping.row(record, reader.format) for record in reader]
