@@ -7,7 +7,7 @@ import pytest
 
 from syncd.domain.decisions import Reject, Unchanged, Update
 from syncd.domain.job import ArchivedBy, JobInput, Location, Moment, Salary, Status
-from syncd.domain.lifecycle import decide
+from syncd.domain.lifecycle import decide, new_job
 from tests.domain.jobs import FIELDS, LAVAL, NOW, REGINA, job, put
 
 
@@ -36,6 +36,13 @@ def test_who_archived_is_noted_and_forgotten_when_the_job_is_back(by):
     again = decide(archived.job, sent, NOW, employer_id=9, by=ArchivedBy.EXPIRED)
     assert again == Unchanged(archived.job)
     assert put(archived.job, status=Status.ACTIVE).job.archived_by is None
+
+
+@pytest.mark.parametrize("by", list(ArchivedBy))
+@pytest.mark.parametrize("status", list(Status))
+def test_a_new_job_says_who_keeps_it_off_the_board(status, by):
+    kept = status is Status.ARCHIVED or (status is Status.DRAFT and by is ArchivedBy.MISSING)
+    assert new_job(FIELDS | {"status": status}, NOW, 9, by=by).archived_by is (by if kept else None)
 
 
 def test_sending_the_default_close_date_back_does_not_make_it_chosen():
