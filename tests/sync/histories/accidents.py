@@ -53,8 +53,8 @@ Change = Callable[[Day], bytes]
 @dataclass(frozen=True, slots=True)
 class Accident:
     """``becomes``: what may become of the run: failed, all, archive, withheld; right: nothing wrong comes of it, and the run
-    succeeds. ``words``: they are in what the operator reads. ``stands``: by contract only the archiving waits, or the first
-    warning names it: rows that are wrong go in. ``settings`` changes the feed's file."""
+    succeeds. ``words``: they are in what the operator reads. ``stands``: only the archiving waits, and rows that are wrong
+    go in. ``settings`` changes the feed's file."""
 
     change: Change
     becomes: str
@@ -202,23 +202,21 @@ ACCIDENTS: Mapping[str, Accident] = {
         for part, to, holds in (
             ("id", "vacancy", "all archive failed"), ("title", "headline", "all"), ("place", "town", "all"),
             ("type", "kind", "all"), ("category", "field", "all"), ("pay", "wage", "all"), ("text", "body", "all"),
-            ("close", "until", "all"), ("address", "web", "all"),
+            ("close", "until", "all"), ("address", "web", "all"), ("status", "stage", "all"),
         )
     },
     **{
         f"{part} gone": Accident(gone(part), "all archive failed", "has no {noun} `{name}` any more")
-        for part in ("id", "title", "place", "type", "category", "pay", "text", "close", "address")
+        for part in ("id", "title", "place", "type", "category", "pay", "text", "close", "address", "status")
     },
     **{
         f"{part} emptied": Accident(emptied(part), "all archive", words)
         for part, words in (
             ("id", "rejected"), ("title", "rejected"), ("place", "rejected"), ("type", "rejected"),
             ("category", "rejected"), ("pay", "pay"), ("text", "rejected"), ("close", "close date"),
-            ("address", "rejected"),
+            ("address", "rejected"), ("status", "status"),
         )
     },
-    "status renamed": Accident(renamed("status", "stage"), "all", "has no {noun} `{name}` any more"),
-    "status gone": Accident(gone("status"), "all", "has no {noun} `{name}` any more"),
     # values in the wrong place
     "title and text swapped": Accident(swapped("title", "text"), "all", "title"),
     "title and place swapped": Accident(swapped("title", "place"), "all", "title"),
