@@ -50,7 +50,7 @@ class Written(Struct, frozen=True):
 _of_feed = sql.matching(FeedJob.feed_id)
 _waiting = select(FeedMiss.job_id).where(*sql.matching(FeedMiss.feed_id))
 _WAITING = sql.Statement(_waiting.limit(1))
-#: Whether a record would change nothing.
+#: The condition under which a record changes nothing.
 _unchanged = sa.and_(
     *sql.matching(FeedJob.fingerprint),
     col(FeedJob.active),

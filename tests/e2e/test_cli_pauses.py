@@ -127,9 +127,9 @@ def test_an_older_file_than_the_last_is_a_step_back(acme):
     assert rejected.code == 3
     assert deliver(acme, "four.csv", "Painter", number=4).code in (0, 3)
     shown = acme.run("runs", "again", 1)  # it would archive a job
-    assert (shown.code, "a step back in time" in shown.err) == (3, True)
+    assert (shown.code, "a step back in time" in shown.out) == (3, True)
     shown = acme.run("runs", "again", 3)
-    assert (shown.code, "9 of 9 rows were rejected" in shown.err) == (3, True)
+    assert (shown.code, "9 of 9 rows were rejected" in shown.out) == (3, True)
     assert titles(acme) <= {"Cook", "Painter", "Welder"}
 
 

@@ -156,10 +156,10 @@ def test_a_revert_that_was_cut_off_is_continued(acme, monkeypatch):
         calls = iter(range(100))
         real = reverting._put_back
 
-        def dies(tx, **options):
+        def dies(*arguments):
             if next(calls) == 2:
                 raise KeyboardInterrupt
-            return real(tx, **options)
+            return real(*arguments)
 
         patched.setattr(reverting, "_put_back", dies)
         assert acme.run("runs", "revert", "2").code == 130

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from syncd.feeds import toml_text
-from syncd.feeds.drafting.survey import selector_of, values_in
+from syncd.feeds.drafting.record_values import selector_of, values_in
 from syncd.feeds.readers import Format, header_key
 from syncd.feeds.xml_node import element_of
 

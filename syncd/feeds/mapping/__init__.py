@@ -2,8 +2,9 @@
 
 from syncd.feeds.catalogue_values import USUAL, UnknownCounter, lookup_lines, unknown_places
 from syncd.feeds.mapping.catalogue_fields import position_of
-from syncd.feeds.mapping.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, MappedRow, Mapping
+from syncd.feeds.mapping.mapping import MappedRow, Mapping
 from syncd.feeds.mapping.place_fields import PLACE_ASSUMED
+from syncd.feeds.mapping.routing import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD
 from syncd.feeds.mapping.selectors import compile_selector
 from syncd.feeds.mapping.sources import PlacesRule, lookups_in
 from syncd.feeds.mapping.status_fields import flag_statuses, status_word

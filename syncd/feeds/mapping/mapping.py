@@ -17,13 +17,11 @@ from lxml import etree
 from msgspec import Struct
 
 from syncd.domain import (
-    ADDRESSES,
     FIELDS,
     OWN_BITS,
     OWN_VALUES,
     Catalogue,
     FieldKind,
-    Routing,
     repaired,
 )
 from syncd.errors import ConfigError, FeedError, Problem
@@ -33,6 +31,7 @@ from syncd.feeds.faults import RowLog, Scope
 from syncd.feeds.mapping import catalogue_fields, place_fields, salary_fields, status_fields, text_fields
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldFunction, compile_field
 from syncd.feeds.mapping.renaming import Renaming
+from syncd.feeds.mapping.routing import EMAIL_FIELD, ROUTING_FIELD, move_mail_link, preference, set_routing
 from syncd.feeds.mapping.row_filter import RowFilter, compile_rows
 from syncd.feeds.mapping.selectors import CsvHeader, json_names, open_record
 from syncd.feeds.mapping.sources import (
@@ -46,11 +45,6 @@ from syncd.feeds.native import COLUMNS, native_body
 from syncd.feeds.readers import FlatRecord, Format, Record, column_names, header_key
 from syncd.feeds.xml_node import element_of
 
-#: Name of an address → the routing type that uses it.
-_ROUTINGS = {field.name: field.routing for field in ADDRESSES}
-_ADDRESS_OF = {routing: name for name, routing in _ROUTINGS.items()}
-URL_FIELD, EMAIL_FIELD = _ADDRESS_OF[Routing.URL], _ADDRESS_OF[Routing.EMAIL]
-ROUTING_FIELD = "applicantRoutingType"
 #: Fields of these kinds are not sent without a value; every other field of the mapping is then sent as null.
 _NEVER_NULL = (FieldKind.DATE, FieldKind.STATUS)
 
@@ -267,9 +261,9 @@ class Mapping:
                 log.problems.append(lack)
             elif value is not DROPPED and (value is not None or as_null):
                 body[name] = value
-        moved = _move_mail_link(body)
+        moved = move_mail_link(body)
         if compiled.prefer:
-            _set_routing(body, (*compiled.prefer, EMAIL_FIELD) if moved else compiled.prefer)
+            set_routing(body, (*compiled.prefer, EMAIL_FIELD) if moved else compiled.prefer)
         return body, own_values
 
     def _unreadable(self, record: Record, form: Format | None) -> MappedRow:
@@ -328,7 +322,7 @@ class Mapping:
                     lack = Problem(f"/{field.name}", "required", detail)
                 compiled.append((field.name, value_of, field.kind not in _NEVER_NULL, lack, bit, noted))
         context.noted = None
-        prefer = _preference(fields, at_fields)
+        prefer = preference(fields, at_fields)
         rows = compile_rows(self._rows, context, scope.at("rows")) if self._rows is not None else None
         kept = tuple(each for each in compiled if not (prefer and each[0] == ROUTING_FIELD))
         return _Compiled(kept, prefer, rows, bool(context.outside), tuple(context.selectors))
@@ -373,38 +367,3 @@ def _has_constants(expression: object) -> bool:
 def _reference(body: Body) -> str | None:
     value = body.get("referenceId")
     return value.strip() or None if isinstance(value, str) else None
-
-
-def _preference(fields: Map[str, object], scope: Scope) -> tuple[str, ...]:
-    """Return the addresses of ``applicantRoutingType = { prefer = […] }``, or nothing."""
-    expression, scope = fields.get(ROUTING_FIELD), scope.at(ROUTING_FIELD).at("prefer")
-    if not isinstance(expression, dict) or "prefer" not in expression:
-        return ()
-    names = expression["prefer"]
-    if not isinstance(names, list) or not names or any(name not in tuple(_ROUTINGS) for name in names):
-        scope.fault(f"must be a list of {URL_FIELD} and {EMAIL_FIELD}")
-        return ()
-    for name in names:
-        if name not in fields:
-            scope.fault(f"{name} is not mapped")
-    return tuple(names)
-
-
-def _move_mail_link(body: dict[str, object]) -> bool:
-    """Take a ``mailto:`` link where the address of a page is expected for an e-mail address. Return whether there was one."""
-    url = body.get(URL_FIELD)
-    if not isinstance(url, str) or url[:7].lower() != "mailto:":
-        return False
-    body[URL_FIELD] = None
-    if not body.get(EMAIL_FIELD):
-        body[EMAIL_FIELD] = url[7:].partition("?")[0]
-    return True
-
-
-def _set_routing(body: dict[str, object], prefer: tuple[str, ...]) -> None:
-    """Set the routing type to that of the first address with a value. The other address is not sent: it is not in force."""
-    chosen = next((name for name in prefer if body.get(name)), None)
-    body[ROUTING_FIELD] = {"id": _ROUTINGS[chosen]} if chosen else None
-    for name in prefer:
-        if chosen and name != chosen:
-            body.pop(name, None)

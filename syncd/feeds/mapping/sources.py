@@ -23,16 +23,14 @@ from syncd.domain import name_key
 from syncd.feeds.catalogue_values import EntryFinder
 from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.mapping.selectors import Node, Selector, ValueSource, compile_columns, compile_selector
-from syncd.feeds.mapping.transforms import CELL, lines
+from syncd.feeds.mapping.transforms import text_behind
 from syncd.feeds.readers import Format
-from syncd.feeds.text import meant, spelled
+from syncd.feeds.text import spelled
 
 SOURCE_KEYS = ("from", "value", "all", "template", "each", "after", "before", "split", "lookup", "default")
 _FORMS = ("from", "value", "all", "template")
 #: The most characters of a value that a lookup compares.
 _MAX_KEY = 500
-#: White space in ``lines``: within a line (the end of a cell, too), and such as ends the text behind a mark.
-_BLANK, _LINE_END = f"[ {CELL}]", f"[\n{CELL}]"
 _PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 Values = list[object]
@@ -335,35 +333,11 @@ def _between(
     if "after" not in table:
         scope.at("before").fault("has no use without after")
         return NOTHING
-    mark = table["after"].strip(" \t")
-    colon = ":" if mark.endswith(":") else ":?"
-    word = r"(?<!\w)" if mark[0].isalnum() else ""
-    words = _mark(mark.removesuffix(":").rstrip(" \t"))
-    begin = re.compile(f"{word}{words}{_BLANK}?{colon}{_BLANK}?", re.IGNORECASE)
-    end = re.compile(_mark(table["before"]) if "before" in table else _LINE_END, re.IGNORECASE)
-    line_end, inner = re.compile(_LINE_END), source.every
-
-    def behind(value: object) -> object | None:
-        text, more = lines(spelled(value)), True
-        for match in begin.finditer(text):
-            stop = end.search(text, match.end()) if more else None
-            more = stop is not None  # if there is none, none follows a later mark
-            stop = stop or line_end.search(text, match.end())
-            part = meant(text[match.end() : stop.start() if stop else None])
-            if part is not None:
-                return part
-        return None
-
-    parts = _from_every(lambda node: [part for value in inner(node) if (part := behind(value)) is not None])
-    return context.noted.of(Selector(parts.first, parts.every, NOTHING.nodes)) if context.noted else parts
-
-
-def _mark(text: str) -> str:
-    """Return the pattern of a mark, in which blanks and line ends may be of any kind and number."""
-    parts = re.split(r"(\s+)", text)
-    return "".join(
-        f"{_LINE_END}+" if "\n" in part else _BLANK if part.isspace() else re.escape(part) for part in parts
+    behind, inner = text_behind(table["after"], table.get("before")), source.every
+    parts = _from_every(
+        lambda node: [part for value in inner(node) if (part := behind(spelled(value))) is not None]
     )
+    return context.noted.of(Selector(parts.first, parts.every, NOTHING.nodes)) if context.noted else parts
 
 
 def _split(separators: object, source: ValueSource, context: MappingContext, scope: Scope) -> ValueSource:

@@ -30,7 +30,7 @@ _READERS: dict[Format, Callable[[Utf8Source, ReadOptions], FeedReader]] = {
     "json": JsonReader,
     "jsonl": JsonLinesReader,
 }
-#: What may stand before the root of a document, and the roots of documents of other programs.
+#: The markup that may stand before the root of a document, and the roots of documents of other programs.
 _PROLOG = rb"(?is)(?>(?:\s+|<\?.*?\?>|<!--.*?-->)*)"
 _DOCUMENTS = (
     (rb"<!doctype\s+html|<html[\s>]|<table[^>]*>\s*<t(?:r|head|body)[\s>]", "an HTML page"),

@@ -5,7 +5,8 @@ import tracemalloc
 import pytest
 from lxml import etree
 
-from syncd.feeds.drafting.survey import json_paths, name_of, selector_of, values_in, xml_paths
+from syncd.feeds.drafting.record_values import name_of, selector_of, values_in
+from syncd.feeds.drafting.survey import json_paths, xml_paths
 
 PLACES = {
     '[{"a": 1, "b": 2}]': [""],

@@ -8,7 +8,7 @@ import pytest
 
 from syncd.domain import Catalogue
 from syncd.feeds.mapping import Mapping
-from syncd.feeds.mapping.transforms.places import each_city, each_place
+from syncd.feeds.mapping.transforms import each_city, each_place
 from syncd.feeds.readers import Record
 from syncd.sync.validation import check_record
 from tests.feeds.drafting.test_cases import CASES, bodies, each_format

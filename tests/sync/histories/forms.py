@@ -264,7 +264,7 @@ FORMS = {f"{name}-{form}": (name, form) for name, each in VOCABULARIES.items() f
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What a system may write otherwise from one day to the next."""
+    """The things that a system may write otherwise from one day to the next."""
 
     #: XML and JSON: elements and members without a value are left out, or empty.
     sparse: bool = False

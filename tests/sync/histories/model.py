@@ -22,7 +22,7 @@ class Expected:
 
 @dataclass(slots=True)
 class Effects:
-    """What a delivery does. ``gone``: jobs that it archives; ``waiting``: those that ``grace`` spares."""
+    """The jobs that a delivery changes. ``gone``: jobs that it archives; ``waiting``: those that ``grace`` spares."""
 
     written: list[Posting] = field(default_factory=list)
     drafts: list[Posting] = field(default_factory=list)

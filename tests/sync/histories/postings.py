@@ -41,7 +41,7 @@ class Desk:
     """The people who keep the postings. Each number is the chance of a change in a delivery."""
 
     random: Random
-    #: Whether the employer's system has a status for each posting.
+    #: The employer's system has a status for each posting.
     has_status: bool = True
     mails: bool = False
     host: str = "jobs.example.com"

@@ -2,11 +2,11 @@
 
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.mapping.transforms.dates import compile_dates, readings, says_no_date
-from syncd.feeds.mapping.transforms.html import CELL, clean, lines, paragraphs, unescaped, without_tags
+from syncd.feeds.mapping.transforms.html import clean, paragraphs, unescaped, without_tags
+from syncd.feeds.mapping.transforms.marks import text_behind
+from syncd.feeds.mapping.transforms.place_lists import each_city, each_place
 from syncd.feeds.mapping.transforms.places import (
     TidyPlace,
-    each_city,
-    each_place,
     has_postal_code,
     is_canada,
     read_place,

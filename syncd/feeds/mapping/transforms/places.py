@@ -2,19 +2,18 @@
 place ("Remote", "Multiple locations"), and words that place a text in Canada, are recognised here."""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import NamedTuple
 
 from syncd.domain import PROVINCES, fold, near_names, place_aliases, place_key, province_code, split_code
+from syncd.feeds.mapping.transforms.abroad import is_abroad, is_region_abroad
 from syncd.shipped_data import place_file, places_in
 
 #: The API does not take a longer location.
-_MAX_PLACE = 400
-#: The most characters of a list of places, and dashes of a text with a city in it.
-_MAX_LIST, _MAX_DASHES = 1_000, 8
+MAX_PLACE = 400
+#: The most dashes of a text with a city in it.
+_MAX_DASHES = 8
 #: The name of a country has no more characters.
 _MAX_COUNTRY = 40
 _CANADA = frozenset(("ca", "can", "canada", "cdn"))
@@ -35,7 +34,7 @@ _SAYS_CANADA = re.compile(
     rf"\bcanada\b|\bCAN?\s*[-,/>.]\s*(?:{_CODES})\b|\b(?:{_CODES})\s*,\s*CAN?\s*\Z", re.IGNORECASE
 )
 #: The country, in a text that names no place beside it.
-_CANADA_WORD = re.compile(r"\bcan(?:ada)?\b|\bCA\b", re.IGNORECASE)
+CANADA_WORD = re.compile(r"\bcan(?:ada)?\b|\bCA\b", re.IGNORECASE)
 #: A way to work that stands beside a place.
 _MODE = (
     r"(?:fully |100 ?% )?(?:remote|hybrid|hybride|on-?site|in[- ]office|in[- ]person|work from home|wfh|telework"
@@ -58,8 +57,6 @@ _NAME_FIRST = re.compile(r"(?:(?:CA|CAN|Canada)\s*[-,/>.]\s*)([^-,/>.]{3,40})\s*
 _PROVINCE_FIRST = re.compile(r"([^,/>]{3,40}?)(?:\s+-\s+|\s*[>/:|]\s*)([^\W\d].*)\Z", re.DOTALL)
 #: The first half of a postal code, behind a province.
 _HALF_POSTAL = re.compile(r"(.*[^\W\d])[,\s]+[A-CEGHJ-NPR-TVXY]\d[A-Z]\Z", re.DOTALL | re.IGNORECASE)
-#: Provinces of a place on a border: "Ottawa-Gatineau, ON/QC".
-_BETWEEN_PROVINCES = re.compile(r"\s*[/&-]\s*|\s+(?:and|et)\s+")
 #: The name of a province after a city, without a comma. Quebec is a city too, and "Northern Ontario" is not a city.
 _NAME_LAST = re.compile(
     r"(?!(?:north|south|east|west|central|rural|greater|all|toute)[a-z]*(?:[ -](?:east|west)[a-z]*)?\s+\w+\Z)"
@@ -69,12 +66,6 @@ _NAME_LAST = re.compile(
 )
 _OTHERS = re.compile(r"\s*\(?\+\s*\d{1,3}(?:\s+(?:more|others?|autres?)(?:\s+\w+)?)?\)?\Z", re.IGNORECASE)
 _BRACKETS = re.compile(r"([^,()]+?)\s*\(([^()]+)\)\Z")
-#: Counties with the names of two places.
-_COUNTIES = frozenset({"prescott and russell", "leeds and grenville", "lennox and addington"})
-#: Marks that no name of a place has in it, and line ends, which may be within a text of one place, too.
-_BETWEEN_PLACES, _BETWEEN_LINES = re.compile("[;|\u2022]"), re.compile("[\n\r]+")
-_BETWEEN_CITIES = re.compile(r"\s*[/&]\s*|\s+(?:or|ou|and|et)\s+", re.IGNORECASE)
-_SLASH = re.compile("/")
 #: Regions that are larger than a province, or say nothing of it.
 _BROAD = re.compile(
     r"(?:north america|the americas|americas|amerique du nord|amer|namer|noram|nam"
@@ -89,107 +80,6 @@ _CANADA_WITHIN = re.compile(r",\s*Canada\s*(?=,)", re.IGNORECASE)
 _REMARK = re.compile(r"\s+-\s+|\s*\(")
 _MORE = re.compile(r"([^,]+,\s*[^,]+?)(?:\s+-\s+|\s*\().*\Z", re.DOTALL)
 
-#: A ZIP code, and a remark behind a dash: "MA 02110", "MA - HQ".
-_AFTER_REGION = re.compile(r"\s+\d{5}(?:-\d{4})?\Z|\s+[-–]\s.*\Z", re.DOTALL)
-_ZIP = re.compile(r"CA\s+\d{5}(?:-\d{4})?\Z")
-
-
-def _key(name: str) -> str:
-    return "".join(c for c in fold(name) if c.isalnum())
-
-
-#: The words of ``abroad.toml``.
-_WORDS = tomllib.loads(files(__package__).joinpath("abroad.toml").read_text("utf-8"))
-_STATE_CODES = frozenset(_WORDS["codes"].split())
-_CALIFORNIAN = frozenset(map(_key, _WORDS["californian"].split(",")))
-_ABROAD = frozenset(map(_key, f"{_WORDS['states']},{_WORDS['countries']}".split(",")))
-
-
-def each_place(text: str) -> tuple[str, ...]:
-    """Return a text for each place of a list: "Toronto, ON; Ottawa", "Toronto, ON / Ottawa, ON", "Toronto, ON, Calgary, AB". If a
-    part of it is not certainly a place, return ``text`` alone: "Windsor | NS" is one place."""
-    return _places_listed(text) if len(text) <= _MAX_PLACE else _list_of_places(text[: _MAX_LIST + 1])
-
-
-def _list_of_places(text: str) -> tuple[str, ...]:
-    if len(text) > _MAX_LIST:
-        return (text,)
-    spaced = " ".join(filter(None, text.split(" ")))
-    for between, is_place in (
-        (_BETWEEN_PLACES, _is_place),
-        (_BETWEEN_LINES, _has_region),
-        (_BETWEEN_CITIES, _has_region),
-        (_SLASH, _is_known_city),
-    ):
-        texts = [" ".join(part.split()) for part in between.split(spaced)]
-        parts = tuple(part for part in texts if part and not _is_way_to_work(part))
-        if parts and len(texts) > 1 and all(map(is_place, parts)):
-            return parts
-    if both := _across_a_border(text):
-        return both
-    words = [word.strip() for word in text.split(",")]
-    cities, provinces = words[::2], words[1::2]  # "Toronto, ON, Calgary, AB"
-    if 2 <= len(cities) == len(provinces) and all(map(_is_in, cities, map(province_code, provinces))):
-        return tuple(map("{}, {}".format, cities, provinces))
-    return (text,)
-
-
-def _across_a_border(text: str) -> tuple[str, ...]:
-    """Return the places of "Ottawa-Gatineau, ON/QC", each with the province that has it; none if that is not the form."""
-    cities, comma, provinces = text.rpartition(",")
-    codes = [province_code(name) for name in _BETWEEN_PROVINCES.split(provinces.strip())] if comma else []
-    if len(codes) < 2 or None in codes or province_code(provinces):
-        return ()
-    whole = next((code for code in codes if _is_in(cities, code)), None)
-    names = [cities] if whole else _BETWEEN_PROVINCES.split(cities)
-    homes = [next((code for code in codes if _is_in(name, code)), None) for name in names]
-    return (
-        ()
-        if None in homes
-        else tuple(f"{name.strip()}, {home}" for name, home in zip(names, homes, strict=True))
-    )
-
-
-_places_listed = lru_cache(maxsize=4096)(_list_of_places)
-
-
-def _is_way_to_work(text: str) -> bool:
-    return is_nowhere(text) and province_code(text) is None and _CANADA_WORD.search(text) is None
-
-
-def _is_place(text: str) -> bool:
-    """Return whether a text has a region, or is a known city and not itself the name of a province."""
-    place = read_place(text)
-    return _has_region(text) or (place.bare and place.known is not None and province_code(text) is None)
-
-
-def _is_known_city(text: str) -> bool:
-    return "," not in text and _is_place(text)
-
-
-def _has_region(text: str) -> bool:
-    """Return whether a text has a province after a city, or another country."""
-    place = read_place(text)
-    region = place.text.rpartition(",")[2]
-    return not place.bare and not place.nowhere and (province_code(region) is not None or place.abroad)
-
-
-@lru_cache(maxsize=4096)
-def each_city(text: str) -> tuple[str, ...]:
-    """Return a text for each city of "Toronto or Ottawa, ON" and "Calgary/Edmonton, AB" if all are known places of that
-    province, else ``text`` alone."""
-    if len(text) > _MAX_PLACE or not _BETWEEN_CITIES.search(text):
-        return (text,)
-    cities, comma, province = read_place(text).text.rpartition(",")
-    code = province_code(province) if comma else None
-    if code is None or place_key(cities) in _COUNTIES:
-        return (text,)
-    # commas alone do not make a list: "Montréal, Québec, QC"
-    names = [name.strip() for part in _BETWEEN_CITIES.split(cities) for name in part.split(",")]
-    if not all(_is_in(name, code) for name in names):
-        return (text,)
-    return tuple(f"{name}, {province.strip()}" for name in names)
-
 
 def is_canada(country: str) -> bool:
     """Return whether a country is Canada: "CAN", "Canada (CA)"."""
@@ -202,7 +92,7 @@ def is_canada(country: str) -> bool:
 def is_nowhere(text: str) -> bool:
     """Return whether ``text`` names no place: "Remote - Canada", "Télétravail", "Multiple locations", a province's code alone."""
     bare = text.strip()
-    if bare in PROVINCES or len(bare) > _MAX_PLACE:
+    if bare in PROVINCES or len(bare) > MAX_PLACE:
         return bare in PROVINCES
     city, comma, province = bare.rpartition(",")
     if comma and province_code(province):  # "Various locations, ON"
@@ -211,7 +101,7 @@ def is_nowhere(text: str) -> bool:
 
 
 def has_postal_code(text: str) -> bool:
-    return _ANY_POSTAL.search(text[:_MAX_PLACE]) is not None
+    return _ANY_POSTAL.search(text[:MAX_PLACE]) is not None
 
 
 class TidyPlace(NamedTuple):
@@ -246,27 +136,12 @@ class TidyPlace(NamedTuple):
     def abroad(self) -> bool:
         """Return whether the text names a state of the USA or another country after the city: "MA", "MA 02110",
         "Massachusetts, USA", "Royaume-Uni". "CA" is California only after one of its large cities, else Canada."""
-        return not self.in_canada and _is_abroad(self.text)
-
-
-def _is_abroad(text: str) -> bool:
-    city, comma, region = text.partition(",")
-    if not comma:
-        return False
-    if region.strip() == "CA":
-        return _key(city) in _CALIFORNIAN
-    parts = [part.strip() for part in region.rsplit(",", 2)]
-    return any(map(_ZIP.match, parts)) or any(map(_is_region_abroad, parts))
-
-
-def _is_region_abroad(text: str) -> bool:
-    name = _AFTER_REGION.sub("", text)
-    return name in _STATE_CODES or _key(name) in _ABROAD
+        return not self.in_canada and is_abroad(self.text)
 
 
 def read_place(text: str) -> TidyPlace:
     """Return ``text`` as it is sent. A feed has few places, so they are remembered."""
-    return _known(text) if len(text) <= _MAX_PLACE else _read(text)
+    return _known(text) if len(text) <= MAX_PLACE else _read(text)
 
 
 def _read(text: str) -> TidyPlace:
@@ -292,7 +167,7 @@ def _country(key: str, code: str) -> str | None:
     return None if known else country
 
 
-def _is_in(city: str, province: str | None) -> bool:
+def is_in(city: str, province: str | None) -> bool:
     """Return whether ``city`` is a known place of ``province`` (a code) and not itself the name of a province."""
     return province is not None and province_code(city) is None and (place_key(city), province) in _shipped()
 
@@ -316,10 +191,10 @@ def _shipped() -> Mapping[tuple[str, str | None], str]:
 def tidy(text: str) -> str:
     """Return a location with underscores as blanks; without postal code, country, "(Hybrid)" and "+ 2 more";
     ``CA-BC-Vancouver`` and ``Montréal (QC)`` as city and province; without a street before them. Idempotent."""
-    if len(text) > _MAX_PLACE:
+    if len(text) > MAX_PLACE:
         return text
     place = " ".join(text.replace("_", " ").replace("–", "-").replace("—", "-").split())
-    for _ in range(_MAX_PLACE):
+    for _ in range(MAX_PLACE):
         better = " ".join(_step(place).split()) or place
         if better == place:
             break
@@ -338,7 +213,7 @@ def _step(place: str) -> str:
     place = _ISO_TAIL.sub(r", \1", place.replace(")", "") if "(" not in place else place)
     place = _COUNTRY_TAIL.sub("", _POSTAL.sub("", place)) or place
     place = _CODE_TAIL.sub(r"\1", place).strip(" ,") or place
-    if (city := _CA_TAIL.sub("", place)) != place and not _is_abroad(place) and _largest(place_key(city)):
+    if (city := _CA_TAIL.sub("", place)) != place and not is_abroad(place) and _largest(place_key(city)):
         place = city
     half = _HALF_POSTAL.match(place)
     if half and (province_code(half[1].rpartition(",")[2]) or split_code(half[1])[1]):
@@ -360,12 +235,12 @@ def _arranged(place: str) -> str:
     if brackets and province_code(brackets[2]):
         return f"{brackets[1].strip()}, {brackets[2].strip()}"
     province, comma, city = (part.strip() for part in place.partition(","))
-    if comma and _is_in(city, province_code(province)):  # "Ontario, Toronto"
+    if comma and is_in(city, province_code(province)):  # "Ontario, Toronto"
         return f"{city}, {province}"
     city, province = split_code(place)
     if not province and (named := _NAME_LAST.match(place)):
         city, province = named[1], named[2]
-    if not province and _is_in((words := place.rpartition(" "))[0], province_code(words[2])):
+    if not province and is_in((words := place.rpartition(" "))[0], province_code(words[2])):
         city, _, province = words  # "Charlottetown PEI"
     code = province_code(province)
     # "Ontario ON" names no city
@@ -379,12 +254,12 @@ def _city_in(text: str, province: str, dash: str = "-") -> str:
     "Store 104 - Barrie". If there is none, return the text. A dash without blanks is also within names (Lac-Beauport), so the
     rest needs a blank or a digit then."""
     parts = text.split(dash)
-    if _is_in(text, province) or len(parts) > _MAX_DASHES:
+    if is_in(text, province) or len(parts) > _MAX_DASHES:
         return text
     for size in range(len(parts) - 1, 0, -1):
         for some, rest in ((parts[:size], parts[size:]), (parts[-size:], parts[:-size])):
             name = dash.join(some).strip()
-            if (dash != "-" or _NOT_IN_NAMES.search(dash.join(rest))) and _is_in(name, province):
+            if (dash != "-" or _NOT_IN_NAMES.search(dash.join(rest))) and is_in(name, province):
                 return name
     return text
 
@@ -399,7 +274,7 @@ def _shortened(place: str) -> str:
     street = len(parts) > 2 and parts[-3][:1].isdigit()  # "12 rue X, Québec, QC": here Québec is the city
     if len(parts) > 2 and code and province_code(parts[-2]) == code and not street:
         return ", ".join(parts[:-1])
-    if len(parts) > 2 and code and not _is_in(parts[-2], code) and _is_in(parts[-3], code):
+    if len(parts) > 2 and code and not is_in(parts[-2], code) and is_in(parts[-3], code):
         return f"{parts[-3]}, {parts[-1]}"  # "Mississauga, Peel Region, ON"
     if len(parts) > 2 and code and parts[-2] and (street or not province_code(parts[-2])):
         return f"{parts[-2]}, {parts[-1]}"
@@ -414,7 +289,7 @@ def _shortened(place: str) -> str:
 def _city_of(parts: list[str]) -> str | None:
     """Return the known city of a text without a province: of "Toronto, Toronto", "Toronto, North America", "Toronto - Downtown"
     and "12 Main St, Toronto". A state or a country abroad beside it says that it is not this city."""
-    if any(map(province_code, parts[1:])) or _is_abroad(", ".join(parts)):
+    if any(map(province_code, parts[1:])) or is_abroad(", ".join(parts)):
         return None
     if (
         len(parts) > 1
@@ -425,7 +300,7 @@ def _city_of(parts: list[str]) -> str | None:
         return parts[-1] if numbered and _largest(place_key(parts[-1])) else None
     if len(parts) == 1:
         parts = [part.strip(" )") for part in _REMARK.split(parts[0])]
-        if len(parts) == 1 or len(parts) > _MAX_DASHES or any(map(_is_region_abroad, parts)):
+        if len(parts) == 1 or len(parts) > _MAX_DASHES or any(map(is_region_abroad, parts)):
             return None
     return parts[0] if province_code(parts[0]) is None and _largest(place_key(parts[0])) else None
 
