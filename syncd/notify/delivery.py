@@ -3,17 +3,14 @@
 A message that was accepted is marked at once. After a SIGKILL between the two it is sent again, with the same id."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from hashlib import sha256
-from random import random
-from typing import Protocol
 
 import structlog
-from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
 
 from syncd.config import Notify
 from syncd.errors import StoreError
@@ -23,48 +20,34 @@ from syncd.store import Store, Tx, notices
 
 log = structlog.get_logger("syncd.notify")
 
-#: Tries of a message within seconds, after which others get their turn; refusals after which its contents are at fault, and it is
-#: given up; notices in one e-mail.
-TRIES, REFUSALS, MAX_JOINED = 3, 8, 100
+#: Refusals of a message after which its contents are at fault, and it is given up; notices in one e-mail.
+REFUSALS, MAX_JOINED = 8, 100
 #: Seconds until the store is asked again to mark a message as sent.
 STORE_PAUSE = 1.0
 #: The time after an e-mail whose notices are in one e-mail: a bad night is a dozen of them, not hundreds. The time for which the
 #: first of them waits for others, if a burst is not shorter.
 BURST, GATHERING = timedelta(minutes=5), timedelta(seconds=10)
-#: The pause after a message failed once; it doubles up to ``MAX_PAUSE``.
-FIRST_PAUSE = timedelta(seconds=15)
+#: The pauses after a message failed for the first times, since most faults are short; the next one doubles up to ``MAX_PAUSE``.
+SHORT_PAUSES, LONG_PAUSE = (timedelta(seconds=1), timedelta(seconds=4)), timedelta(seconds=15)
 #: The longest time for which a receiver is left alone: a clock that was set back does not make it longer.
 MAX_REST = timedelta(hours=1)
 #: The age at which a notice that could not be sent is given up.
 KEPT = timedelta(days=3)
 
 
-class Clock(Protocol):
-    """``trusts`` returns whether an instant can be trusted; while it cannot, nothing is given up."""
-
-    def trusts(self, now: datetime) -> bool: ...
-
-
-class Counts(Protocol):
-    """``notified`` counts notices by the kind of their way and their result: ``sent``, ``failed`` or ``dropped``."""
-
-    def notified(self, way: str, result: str, number: int) -> None: ...
-
-
 @dataclass(slots=True)
 class Sending:
     """The things that all receivers share. ``pages``: the address of the operator's pages, which changes once the service
-    listens. ``burst``: see ``email_may_go``. ``sleep`` is in seconds; ``random`` gives a share from 0 to 1."""
+    listens. ``trusts`` returns whether an instant can be trusted; while it cannot, nothing is given up. ``count`` counts notices
+    by the kind of their way and their result: ``sent``, ``failed`` or ``dropped``. ``burst``: see ``email_may_go``."""
 
     store: Store
     settings: Notify
     pages: str
     zone: tzinfo
-    clock: Clock
-    counts: Counts
+    trusts: Callable[[datetime], bool]
+    count: Callable[[str, str, int], object]
     burst: timedelta = BURST
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    random: Callable[[], float] = random
 
 
 class Delivery:
@@ -126,7 +109,7 @@ class Delivery:
     async def give_up_old(self) -> None:
         """Give up the notices that could not be sent for too long. Raises StoreError."""
         now = self._store.now().instant
-        if self._sending.clock.trusts(now):
+        if self._sending.trusts(now):
             name = self._way.name
             gone = await self._store.write_async(lambda tx: notices.drop_older(tx, name, now - KEPT))
             self.note_dropped(gone, f"not sent within {KEPT.days} days")
@@ -134,7 +117,7 @@ class Delivery:
     def note_dropped(self, number: int, reason: str) -> None:
         if number:
             way = self._way
-            self._sending.counts.notified(way.kind, "dropped", number)
+            self._sending.count(way.kind, "dropped", number)
             log.error(Event.NOTIFY_DROPPED, way=way.kind, to=way.where, number=number, reason=reason)
 
     async def _deliver(self, message: Sequence[notices.Outgoing]) -> bool:
@@ -144,8 +127,9 @@ class Delivery:
             message = await self._store.write_async(lambda tx: notices.assign(tx, name, MAX_JOINED))
             if not message:
                 return False
+        sent = [each.notice for each in message]
         try:
-            answer = await self._try(message)
+            answer = await self._way.send(sent, self._sending.pages, self._store.now().instant)
         except Exception as error:
             failure = error if isinstance(error, NotSent) else None
             if failure is None:
@@ -155,44 +139,27 @@ class Delivery:
             return False
         self._faults = 0
         await self._mark(lambda tx: notices.sent(tx, message))
-        self._sending.counts.notified(self._way.kind, "sent", len(message))
+        self._sending.count(self._way.kind, "sent", len(message))
         log.info(
             Event.NOTIFY_SENT,
             way=self._way.kind,
             to=self._way.where,
-            id=message[0].notice.key,
-            events=[each.notice.event.value for each in message],
-            feeds=sorted({each.notice.feed for each in message if each.notice.feed}),
+            id=sent[0].key,
+            events=[notice.event.value for notice in sent],
+            feeds=sorted({notice.feed for notice in sent if notice.feed}),
             answer=answer,
         )
         return True
 
-    async def _try(self, message: Sequence[notices.Outgoing]) -> str:
-        """Return the answer of the receiver. A short fault is tried again at once. Raises NotSent."""
-
-        def may_pass(error: BaseException) -> bool:
-            return isinstance(error, NotSent) and error.after is None and not error.refused
-
-        retrying = AsyncRetrying(
-            retry=retry_if_exception(may_pass),
-            stop=stop_after_attempt(TRIES),
-            wait=wait_exponential_jitter(multiplier=0.2, max=2.0, jitter=0.2),
-            sleep=self._sending.sleep,
-            reraise=True,
-        )
-        now = self._store.now().instant
-        sent = [each.notice for each in message]
-        return await retrying(self._way.send, sent, self._sending.pages, now)
-
     async def _note_failure(self, message: Sequence[notices.Outgoing], error: NotSent) -> None:
         way, tries, now = self._way, message[0].tries + 1, self._store.now().instant
-        self._sending.counts.notified(way.kind, "failed", len(message))
+        self._sending.count(way.kind, "failed", len(message))
         if error.refused and tries >= REFUSALS:
             await self._mark(lambda tx: notices.drop(tx, message))
             self.note_dropped(len(message), f"refused {tries} times: {error}")
             return
         self._faults = self._faults + 1 if error.everything else 0
-        pause = error.after or pause_after(self._faults or tries, self._sending.random())
+        pause = error.after or pause_after(self._faults or tries)
         due = now if error.everything else now + pause
         self._rests_until = now + pause if error.everything else self._rests_until
         await self._mark(lambda tx: notices.failed(tx, message, due, str(error)))
@@ -213,7 +180,7 @@ class Delivery:
                 return await self._store.write_async(write)
             except StoreError as error:
                 log.warning(Event.SERVICE_FAULT, part="notify", reason=str(error))
-                await self._sending.sleep(STORE_PAUSE)
+                await asyncio.sleep(STORE_PAUSE)
 
 
 def email_may_go(first: datetime, last_sent: datetime | None, now: datetime, burst: timedelta) -> bool:
@@ -223,8 +190,7 @@ def email_may_go(first: datetime, last_sent: datetime | None, now: datetime, bur
     return gathered and (last_sent is None or not last_sent <= now < last_sent + burst)
 
 
-def pause_after(tries: int, share: float) -> timedelta:
-    """Return the pause after this number of failed tries: doubled for each, less up to a quarter of it by ``share`` (0 to 1, at
-    random), so that receivers are not all tried at once."""
-    whole = min(FIRST_PAUSE * float(2 ** min(tries - 1, 20)), MAX_PAUSE)
-    return whole * (1 - share / 4)
+def pause_after(tries: int) -> timedelta:
+    """Return the pause after this number of failed tries."""
+    more = tries - len(SHORT_PAUSES) - 1
+    return SHORT_PAUSES[tries - 1] if more < 0 else min(LONG_PAUSE * 2.0 ** min(more, 20), MAX_PAUSE)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from datetime import time, timedelta, tzinfo
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 import structlog
@@ -31,13 +31,6 @@ PERIOD, MAX_LINES = timedelta(days=1), 200
 _LAST = "notify.digest"
 
 
-class Feeds(Protocol):
-    """``degraded``: the feeds that cannot be used, and why."""
-
-    @property
-    def degraded(self) -> Mapping[str, str]: ...
-
-
 def ways_of(settings: Notify, zone: tzinfo) -> list[Way]:
     """Return a way to each receiver that is configured. ``zone``: of times in e-mails."""
     ways: list[Way] = [Webhook(settings)] if settings.webhook else []
@@ -45,10 +38,11 @@ def ways_of(settings: Notify, zone: tzinfo) -> list[Way]:
 
 
 class Notifier:
-    """Call ``begin`` before the first run, ``start`` in the event loop, and ``stop`` in the end."""
+    """Call ``begin`` before the first run, ``start`` in the event loop, and ``stop`` in the end. ``degraded`` returns the feeds
+    that cannot be used, and why."""
 
-    def __init__(self, sending: Sending, ways: list[Way], feeds: Feeds) -> None:
-        self._sending, self._store, self._feeds = sending, sending.store, feeds
+    def __init__(self, sending: Sending, ways: list[Way], degraded: Callable[[], Mapping[str, str]]) -> None:
+        self._sending, self._store, self._degraded = sending, sending.store, degraded
         self._stopping = asyncio.Event()
         self._deliveries = {way.name: Delivery(sending, way, self._stopping) for way in ways}
         self._tasks: list[asyncio.Task[None]] = []
@@ -82,8 +76,8 @@ class Notifier:
     async def collect(self) -> None:
         """Put the new notices into the outboxes, the digest too if it is due. Raises StoreError."""
         settings, zone = self._sending.settings, self._sending.zone
-        if (at := settings.digest) is not None and self._sending.clock.trusts(self._store.now().instant):
-            degraded = self._feeds.degraded
+        if (at := settings.digest) is not None and self._sending.trusts(self._store.now().instant):
+            degraded = self._degraded()
             if await self._store.read_async(lambda tx: _is_due(tx, at, zone)):
                 await self._store.write_async(lambda tx: _add_if_due(tx, at, zone, degraded))
         names = list(self._deliveries)

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import hmac
 import os
+import re
 import socket
 import ssl
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta, tzinfo
 from email.message import EmailMessage
 from email.policy import SMTP
-from email.utils import format_datetime, parsedate_to_datetime
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -63,8 +64,6 @@ class NotSent(SyncdError):
 
 def why_no_connection(error: OSError) -> str:
     """Return why a connection was not made, in the words of the system, which do not name the address."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return "its certificate cannot be verified"
     if isinstance(error, ssl.SSLError):
         return f"TLS failed ({error.reason or type(error).__name__})"
     if error.errno is not None and error.errno > 0:  # asyncio has its own words in their place
@@ -115,8 +114,9 @@ class Webhook:
         if 200 <= status < 300:
             return f"status {status}"
         hint = "; redirects are not followed" if 300 <= status < 400 else ""
-        after = retry_after(retry, now)
-        raise NotSent(f"answered with status {status}{hint}", after=after, everything=status in _BUSY)
+        raise NotSent(
+            f"answered with status {status}{hint}", after=retry_after(retry), everything=status in _BUSY
+        )
 
     async def _post(self, body: bytes, timestamp: int) -> tuple[int, str | None]:
         headers = {
@@ -158,19 +158,11 @@ def signature_of(secret: str, timestamp: int, body: bytes) -> str:
     return "v1=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
 
 
-def retry_after(value: str | None, now: datetime) -> timedelta | None:
-    """Return how long a Retry-After header asks to wait, at most ``MAX_PAUSE``; None if there is none that can be read."""
-    if not value:
+def retry_after(value: str | None) -> timedelta | None:
+    """Return how long a Retry-After header with seconds asks to wait, at most ``MAX_PAUSE``; None: there is none."""
+    if value is None or not re.fullmatch("[0-9]+", value.strip()):
         return None
-    if value.strip().isdecimal() and value.isascii():
-        seconds = float(value.strip()[:10])
-    else:
-        try:
-            at = parsedate_to_datetime(value)
-        except (ValueError, OverflowError):
-            return None
-        seconds = (at.replace(tzinfo=at.tzinfo or now.tzinfo) - now).total_seconds()
-    return min(timedelta(seconds=max(seconds, 0.0)), MAX_PAUSE)
+    return min(timedelta(seconds=int(value.strip()[:10])), MAX_PAUSE)
 
 
 # -- e-mail --------------------------------------------------------------------------------------------------

@@ -94,9 +94,11 @@ class Daemon:
         self._readiness = Readiness(store, self._watcher, self._sync, self._feeds, self._clock)
         self._listeners = Listeners()
         self._sending = Sending(
-            store, notify, pages_of(settings), settings.timezone, self._clock, self._metrics
+            store, notify, pages_of(settings), settings.timezone, self._clock.trusts, self._metrics.notified
         )
-        self._notifications = Notifier(self._sending, ways_of(notify, settings.timezone), self._feeds)
+        self._notifications = Notifier(
+            self._sending, ways_of(notify, settings.timezone), lambda: self._feeds.degraded
+        )
         self._notifications.begin(settings)
         self._tasks: set[asyncio.Task[object]] = set()
         self._reloading = asyncio.Lock()

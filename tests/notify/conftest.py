@@ -1,9 +1,6 @@
 """A store with a clock that the test moves, and notifiers that send to receivers of the test."""
 
-import asyncio
 from dataclasses import replace
-from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
 
@@ -20,7 +17,7 @@ PAGES = "https://syncd.example.ca"
 
 
 class Office:
-    """Writes notices, and has a notifier send them. The sleeps of the notifier move the clock of the store."""
+    """Writes notices, and has a notifier send them."""
 
     def __init__(self, store, clock):
         self.store, self.clock, self.counted = store, clock, []
@@ -43,19 +40,11 @@ class Office:
 
     def notifier(self, settings, *, degraded=None, trusted=True, burst=BURST):
         """A notifier that has begun; what is written from now on is sent."""
-        clock, timing = SimpleNamespace(trusts=lambda now: trusted), (burst, self._sleep, lambda: 0.0)
-        sending = Sending(self.store, settings.notify, PAGES, ZONE, clock, self, *timing)
-        feeds = SimpleNamespace(degraded=degraded or {})
-        notifier = Notifier(sending, ways_of(settings.notify, ZONE), feeds)
+        parts = self.store, settings.notify, PAGES, ZONE
+        sending = Sending(*parts, lambda now: trusted, lambda *counts: self.counted.append(counts), burst)
+        notifier = Notifier(sending, ways_of(settings.notify, ZONE), lambda: degraded or {})
         notifier.begin(settings)
         return notifier
-
-    def notified(self, *counts):
-        self.counted.append(counts)
-
-    async def _sleep(self, seconds):
-        self.clock.now += timedelta(seconds=seconds)
-        await asyncio.sleep(0)
 
     def write(
         self, feed="acme", event=NoticeEvent.FAILED, run=1, reason="not_csv: it is not a table", **more

@@ -13,7 +13,6 @@ from syncd.notify import ways
 from syncd.notify.delivery import KEPT
 from syncd.notify.ways import retry_after
 from syncd.store import notices
-from tests.clock import START
 from tests.notify.conftest import PAGES
 from tests.notify.receivers import SECRET, Hook, Mailbox, texts
 
@@ -140,14 +139,12 @@ async def test_a_receiver_that_asks_for_time_gets_it(office, clock, logged):
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [
-        (None, None), ("", None), ("soon", None), ("-5", None), ("0", 0), ("90", 90), ("9" * 5000, 1800),
-        ("Mon, 16 Nov 2026 17:01:00 GMT", 60), ("Mon, 16 Nov 2020 17:01:00 GMT", 0),
-        ("Mon, 99 Nov 2026 17:01:00 GMT", None), ("²", None),
+        (None, None), ("", None), ("soon", None), ("-5", None), ("0", 0), ("90", 90), ("9" * 5000, 1800), ("²", None),
     ],
 )  # fmt: skip
 def test_the_time_that_is_asked_for_has_a_limit(value, seconds):
     expected = None if seconds is None else timedelta(seconds=seconds)
-    assert retry_after(value, START) == expected
+    assert retry_after(value) == expected
 
 
 async def test_what_could_not_be_sent_for_days_is_given_up_and_said(office, clock, logged):
@@ -192,8 +189,7 @@ async def test_a_new_process_goes_on_where_the_last_one_ended(office, clock, sta
         settings = office.settings(hook)
         first = office.notifier(settings)
         office.write(run=1)
-        for _ in range(2):
-            await office.work(first)
+        await office.work(first, turns=3, step=5.0)
         assert (len(hook.tried), hook.accepted) == (3, [])
         office.write(run=2)
         clock.forward(minutes=minutes)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from syncd.domain import NoticeEvent
-from syncd.notify.delivery import FIRST_PAUSE, email_may_go, pause_after
+from syncd.notify.delivery import email_may_go, pause_after
 from syncd.notify.ways import MAX_PAUSE
 from tests.clock import START
 from tests.notify.receivers import Hook, Mailbox, texts
@@ -132,7 +132,6 @@ def test_when_an_e_mail_may_go(after, last, may):
 
 
 def test_pauses_double_up_to_a_limit():
-    pauses = [pause_after(tries, 0.0) for tries in range(1, 2000)]
-    assert pauses[:3] == [FIRST_PAUSE, FIRST_PAUSE * 2, FIRST_PAUSE * 4]
+    pauses = [pause_after(tries) for tries in range(1, 2000)]
+    assert [pause.total_seconds() for pause in pauses[:5]] == [1, 4, 15, 30, 60]
     assert max(pauses) == MAX_PAUSE
-    assert pause_after(1, 1.0) == FIRST_PAUSE * 0.75
