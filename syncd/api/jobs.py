@@ -13,7 +13,7 @@ from syncd.domain import CHANGEABLE, Actor, ActorKind, Employer, Job, JobInput, 
 from syncd.errors import Invalid, NotFound
 from syncd.store import Tx, history, jobs
 from syncd.store.jobs import upsert
-from syncd.web import JSON, REQUEST_ID, UNCONDITIONAL, answer, conditions_of, tag_of
+from syncd.web import JSON, REQUEST_ID, answer, conditions_of, tag_of
 
 T = TypeVar("T")
 
@@ -133,13 +133,10 @@ def _sent(
 
 def _precondition(request: web.Request) -> Callable[[Job | None], None]:
     """Return the check of If-Match and If-None-Match, which runs in the transaction of the write."""
-    conditions = conditions_of(request)
-    if conditions is UNCONDITIONAL:
-        return upsert.no_check
-    render, employer = request.app[CONTEXT].render, request[PRINCIPAL].employer
+    conditions, context, employer = conditions_of(request), request.app[CONTEXT], request[PRINCIPAL].employer
 
     def check_job(job: Job | None) -> None:
-        conditions.allow_write(None if job is None else lambda: tag_of(render.job(job, employer)))
+        conditions.allow_write(None if job is None else lambda: tag_of(context.render.job(job, employer)))
 
     return check_job
 

@@ -43,7 +43,7 @@ class Metrics(Collector):
         self._notifications = Counter(
             "syncd_notifications", "Notices that were sent, or not.", ("way", "result"), registry=registry
         )
-        registry.register(requests)
+        registry.register(requests.histogram)
         registry.register(self)
         ProcessCollector(registry=registry)
 

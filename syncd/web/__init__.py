@@ -4,7 +4,7 @@ problems (RFC 9457), conditional answers, CORS, request ids and timings."""
 from syncd.web import limits, problems
 from syncd.web.addresses import Addresses, address_in
 from syncd.web.body import BodyReader
-from syncd.web.conditional import JSON, UNCONDITIONAL, answer, conditions_of, prefers, tag_of
+from syncd.web.conditional import JSON, answer, conditions_of, prefers, tag_of
 from syncd.web.envelope import (
     KEY_ID,
     REQUEST_ID,

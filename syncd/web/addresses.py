@@ -3,7 +3,6 @@ report."""
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from aiohttp import web
@@ -34,8 +33,6 @@ class Proxies:
         They are read from the right, because only addresses that trusted proxies appended are true. The client is the first
         address that is not a trusted proxy, else the last address that can be read."""
         client = address_in(remote or "")
-        if client is None:
-            return ""
         hops = [hop for header in forwarded for hop in header.split(",")]
         for hop in reversed(hops[-MAX_HOPS:]):
             if not self._ours(client) or (before := address_in(hop)) is None:
@@ -61,18 +58,12 @@ def address_in(text: str) -> IpAddress | None:
     return getattr(address, "ipv4_mapped", None) or address
 
 
-def neighbourhood(address: IpAddress) -> str:
-    """Return the network of one client: an IPv4 address, or the /64 network that an IPv6 site has to itself."""
-    if isinstance(address, IPv4Address):
-        return str(address)
+def neighbourhood(address: IpAddress | None) -> str:
+    """Return the network of one client: an IPv4 address, or the /64 network that an IPv6 site has to itself; "" for None, as
+    a Unix socket has it."""
+    if not isinstance(address, IPv6Address):
+        return str(address or "")
     return str(IPv6Address(int(address) >> 64 << 64)) + "/64"
-
-
-@lru_cache(maxsize=4_096)
-def neighbourhood_of(remote: str) -> str:
-    """Return the ``neighbourhood`` of the address of a connection; "" for a Unix socket."""
-    address = address_in(remote)
-    return "" if address is None else neighbourhood(address)
 
 
 class Addresses:
@@ -91,9 +82,9 @@ class Addresses:
         return self._proxies.client(request.remote, request.headers.getall("X-Forwarded-For", ()))
 
     def origin(self, request: web.Request) -> str:
-        """Return scheme and host as the request says, or, if a trusted proxy sent it, as that reports them. Raise
-        ``malformed_request`` unless it is a host."""
-        scheme, host, forwarded = request.scheme, request.headers.get("Host") or _local(request), ""
+        """Return scheme and host as the request says (HTTP/1.0 needs no Host: localhost), or, if a trusted proxy sent it, as that
+        reports them. Raise ``malformed_request`` unless it is a host."""
+        scheme, host, forwarded = request.scheme, request.headers.get("Host", "localhost"), ""
         if self._proxies.trusts(request.remote):
             proto = _first(request, "X-Forwarded-Proto").lower()
             scheme = proto if proto in _SCHEMES else scheme
@@ -108,11 +99,3 @@ class Addresses:
 def _first(request: web.Request, name: str) -> str:
     """Return the value that the outermost proxy has set: the first in the list."""
     return request.headers.get(name, "").split(",")[0].strip()
-
-
-def _local(request: web.Request) -> str:
-    """Return the address that the client reached, for a request of HTTP/1.0 without Host."""
-    name = request.transport.get_extra_info("sockname") if request.transport else None
-    if not isinstance(name, tuple):
-        return "localhost"
-    return f"[{name[0]}]:{name[1]}" if ":" in name[0] else f"{name[0]}:{name[1]}"

@@ -45,15 +45,9 @@ class Conditions:
             raise PreconditionFailed("there is such a job already, and If-None-Match asks that there is none")
 
 
-UNCONDITIONAL = Conditions()
-
-
 def conditions_of(request: web.Request) -> Conditions:
     """Return the preconditions of a write. Raise ``invalid_parameter`` for a header that is not a list of entity tags: if it
     were ignored, a write that was meant to be conditional would go through."""
-    headers = request.headers
-    if "If-Match" not in headers and "If-None-Match" not in headers:
-        return UNCONDITIONAL
     return Conditions(_tags(request, "If-Match"), _tags(request, "If-None-Match"))
 
 

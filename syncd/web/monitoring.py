@@ -70,7 +70,7 @@ def no_token() -> Refusal:
 
 def health_of(readiness: ReadinessCheck) -> Endpoints:
     """Return the handlers of health. ``/readyz`` answers with the state that ``readiness`` returns: 200 if its member
-    ``ready`` is true, else 503. Without that member every value has to be true. An exception counts as not ready."""
+    ``ready`` is true, else 503. An exception counts as not ready."""
 
     async def alive(_request: web.Request) -> web.StreamResponse:
         return _json(200, {"alive": True})
@@ -80,8 +80,7 @@ def health_of(readiness: ReadinessCheck) -> Endpoints:
             state = await readiness()
         except Exception as error:
             state = {"ready": False, "error": type(error).__name__}
-        good = state["ready"] if "ready" in state else all(state.values())
-        return _json(200 if good else 503, {**state, "ready": bool(good)})
+        return _json(200 if state["ready"] else 503, state)
 
     return {"/healthz": {"GET": alive}, "/readyz": {"GET": ready}}
 

@@ -25,36 +25,24 @@ class Buckets:
 
     def __init__(self, requests: int, window: int = WINDOW, *, capacity: int = 50_000) -> None:
         self._requests, self._window, self._capacity = requests, window, capacity
-        self._full = requests * window
-        self._debts: dict[Hashable, tuple[int, int]] = {}
-
-    def __len__(self) -> int:
-        return len(self._debts)
+        #: When each bucket is full again. A nanosecond has ``requests`` units, so a request is refilled in ``window`` of them.
+        self._full_at: dict[Hashable, int] = {}
 
     def take(self, key: Hashable, now: int) -> int:
         """Spend one request of ``key``, if it has one left. Return the nanoseconds until it has one; 0: it had one. A refused
         request costs nothing."""
-        debt = self._debt(key, now) + self._window
-        if debt > self._full:
-            return self._wait(debt)
-        self._debts.pop(key, None)  # so that it becomes the newest
-        if len(self._debts) >= self._capacity:
-            del self._debts[next(iter(self._debts))]
-        self._debts[key] = (debt, now)
+        if wait := self.look(key, now):
+            return wait
+        full_at = max(self._full_at.pop(key, 0), now * self._requests)  # out and in: it becomes the newest
+        if len(self._full_at) >= self._capacity:
+            del self._full_at[next(iter(self._full_at))]
+        self._full_at[key] = full_at + self._window
         return 0
 
     def look(self, key: Hashable, now: int) -> int:
         """Return the value that ``take`` would return, and spend nothing."""
-        return self._wait(self._debt(key, now) + self._window)
-
-    def _debt(self, key: Hashable, now: int) -> int:
-        """Return the part that is spent and not yet refilled: a request costs ``window`` units, a nanosecond refills
-        ``requests`` of them."""
-        debt, at = self._debts.get(key, (0, now))
-        return max(0, debt - max(0, now - at) * self._requests)
-
-    def _wait(self, debt: int) -> int:
-        return max(0, -(-(debt - self._full) // self._requests))
+        spent = self._full_at.get(key, 0) - now * self._requests
+        return max(0, -(-(spent - (self._requests - 1) * self._window) // self._requests))
 
 
 def key_limit(requests: int) -> Guard:

@@ -14,13 +14,13 @@ from typing import Any
 
 import structlog
 from aiohttp import web
-from aiohttp.http_exceptions import BadStatusLine, InvalidURLError, LineTooLong
+from aiohttp.http_exceptions import LineTooLong
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
 from syncd.logs import Event
 from syncd.web import limits, problems
-from syncd.web.addresses import Proxies, neighbourhood_of
-from syncd.web.envelope import HEAD_LIMIT, UNKNOWN_VERSION, add_standard_headers, new_request_id
+from syncd.web.addresses import Proxies, address_in, neighbourhood
+from syncd.web.envelope import HEAD_LIMIT, UNREADABLE, add_standard_headers, new_request_id
 from syncd.web.limits import ConnectionLimit, ServerSettings
 from syncd.web.problems import Refusal
 
@@ -41,14 +41,8 @@ FAREWELL = 0.25
 #: Seconds after its opening within which a connection may send its first request to a stopping server, and how often
 #: is looked whether all have.
 FIRST_REQUEST, LOOK = 2.0, 0.05
-#: Messages of aiohttp that come without an exception of their own.
+#: A message of aiohttp that comes without an exception of its own.
 _TOO_MANY_HEADERS = "Too many headers received"
-_HTTP_2 = "Pause on PRI/Upgrade"
-#: Replaces aiohttp's messages that quote the client or name parts of aiohttp.
-_UNREADABLE = {
-    InvalidURLError: "the request line names no address that can be read",
-    BadStatusLine: "the request line has to be METHOD, address and HTTP/1.1, ended by CR and LF",
-}
 
 
 class Server:
@@ -86,7 +80,7 @@ class Server:
     def counts_for(self, peer: object) -> str:
         """Return the address that a connection counts for; "" for a proxy, whose connections are those of many clients."""
         remote = str(peer[0]) if isinstance(peer, tuple) else ""
-        return "" if self._proxies.trusts(remote) else neighbourhood_of(remote)
+        return "" if self._proxies.trusts(remote) else neighbourhood(address_in(remote))
 
     def lose_client(self) -> None:
         """Count a client that is lost while it is sent an answer."""
@@ -314,7 +308,7 @@ class Connection(web.RequestHandler):
             detail = f"a line may have {limits.MAX_LINE} bytes, a request {limits.MAX_HEADERS} header lines"
             error = Refusal("head_too_large", detail)
         elif status == 400:
-            error = Refusal("malformed_request", _fault(exc, message))
+            error = Refusal("malformed_request", UNREADABLE)
         answer = _answer(error)
         answer.force_close()
         return answer
@@ -328,9 +322,3 @@ def _answer(error: BaseException) -> web.Response:
     fields = {"method": None, "route": None, "status": answer.status, "ms": None, "key": None}
     log.info(Event.API_REQUEST, **fields, request_id=request_id)
     return answer
-
-
-def _fault(error: BaseException | None, message: str | None) -> str:
-    """Return aiohttp's message without the bytes that it quotes on further lines."""
-    words = (message or "it could not be parsed").strip().splitlines()[0].rstrip(": ")
-    return UNKNOWN_VERSION if words == _HTTP_2 else _UNREADABLE.get(type(error), words)

@@ -160,7 +160,7 @@ def test_times_of_requests_are_a_histogram(metrics, times):
 def test_invented_methods_share_one_series(times):
     for number in range(1000):
         times.note(f"M{number}", None, 404, 0.1)
-    (family,) = times.collect()
+    (family,) = times.histogram.collect()
     assert len({tuple(sample.labels.values())[:3] for sample in family.samples}) == 1
 
 

@@ -140,7 +140,7 @@ TARGETS: list[tuple[bytes, int, int]] = [
     (b"/api/v1.1/jobs?q=%ff", 400, 401), (b"/api/v1.1/jobs?q=%ed%a0%80", 400, 401), (b"/api/v1.1/jobs?q=%00", 200, 401),
     (b"/api/v1.1/jobs?q=%zz", 200, 401), (b"/api/v1.1/jobs?" + b"q=a&" * 1_900, 400, 401),
     (b"/api/v1.1/jobs?page=" + b"9" * 5_000, 400, 401), (b"/api/v1.1/jobs?pageSize=1e9", 400, 401),
-    (b"/api/v1.1/jobs?" + b"&" * 5_000, 400, 401), (b"/api/v1.1/jobs?" + b"=" * 5_000, 200, 401),
+    (b"/api/v1.1/jobs?" + b"&" * 5_000, 200, 401), (b"/api/v1.1/jobs?" + b"=" * 5_000, 200, 401),
     (b"http://x/api/v1.1/jobs", 200, 401), (b"http://other.example/api/v1.1/jobs", 200, 401),
     (b"http://user:secret@x/api/v1.1/jobs", 200, 401), (b"ftp://x/y", 404, 404), (b"http://[::1]/x", 404, 404),
     (b"/api/v1.1/jobs?q=\xff", 400, 400), (b"/\xc3\xa9", 400, 400), (b"*", 400, 400), (b"x:443", 400, 400),

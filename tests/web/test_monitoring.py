@@ -16,8 +16,6 @@ from syncd.web import health_of
     [
         ({"ready": True, "lag": 3}, 200, {"ready": True, "lag": 3}),
         ({"ready": False, "store": "locked"}, 503, {"ready": False, "store": "locked"}),
-        ({"store": True, "watcher": True}, 200, {"ready": True, "store": True, "watcher": True}),
-        ({"store": True, "watcher": False}, 503, {"ready": False, "store": True, "watcher": False}),
         (OSError("a secret"), 503, {"ready": False, "error": "OSError"}),
     ],
 )
