@@ -4,7 +4,6 @@ Everything works as it does in production: the settings are a file, the daemon i
 folder, and the runs that are shown come from the store."""
 
 import os
-import select
 import shutil
 import signal
 import socket
@@ -13,14 +12,15 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from syncd.cli.output import bold, remark, writable_by_owner_alone
+from syncd.cli.report_text import summary
 from syncd.config import Settings, load_settings
 from syncd.domain import Run, RunState
 from syncd.errors import Conflict, SyncdError
@@ -40,9 +40,9 @@ listen = ""
 settle = "200ms"
 """
 FIRST_PORT = 8080
-#: Seconds that the daemon may take to become ready, one run, and the daemon to stop.
-START, RUN, STOP = 30.0, 30.0, 30.0
-_WORDS = ("created", "updated", "reactivated", "unchanged", "rejected", "archived")
+#: Seconds that the daemon may take to make its folders, for one run, and to stop.
+PATIENCE = 30.0
+T = TypeVar("T")
 
 
 class Step(NamedTuple):
@@ -74,12 +74,18 @@ def demo(*, port: int | None, folder: Path | None, once: bool) -> None:
         _, key = store.write(lambda tx: keys.create(tx, added[0].id, "demo"))
         print(f"A try-out of syncd in {settings.base}: its own settings, store and drop folder.\n")
         sys.stdout.flush()
-        with running_daemon(settings) as daemon:
+        daemon, drop = Daemon(settings), settings.drop.folder
+        try:
+            daemon.until(
+                lambda: all((drop / name / ".claimed").exists() for name in EMPLOYERS), "it did not start"
+            )
             print(f"The operator's pages, to watch it in a browser: {pages}\n", flush=True)
             _play_story(settings, store, daemon)
             _print_how_to_look(settings, pages, key, serving=not once)
             if not once:
                 _keep_serving(daemon)
+        finally:
+            daemon.stop()
 
 
 # -- the installation ------------------------------------------------------------------------------------------
@@ -108,110 +114,74 @@ def _free_port(wanted: int | None) -> int:
     raise Conflict(f"port {wanted or FIRST_PORT} is taken; choose another: syncd demo --port N")
 
 
-class DaemonProcess:
-    """A running ``syncd serve`` and its log."""
+class Daemon:
+    """``syncd serve`` in a session of its own, which keeps a Ctrl-C for the parent from it."""
 
-    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
-        self._process, self.log = process, log
+    def __init__(self, settings: Settings) -> None:
+        self._log = settings.base / "var" / "serve.log"
+        # without settings that are for another installation
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("SYNCD_")}
+        with self._log.open("wb") as out:
+            self._process = subprocess.Popen(  # noqa: S603 - this very program
+                [sys.executable, "-m", "syncd", "serve", "--config", str(settings.file)],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                env=environment,
+                start_new_session=True,
+            )
 
     def check(self) -> None:
         if self._process.poll() is not None:
-            lines = self.log.read_text("utf-8", "replace").strip().splitlines()
+            lines = self._log.read_text("utf-8", "replace").strip().splitlines()
             last = lines[-1] if lines else "without a message"
-            raise SyncdError(f"the daemon ended: {last} (log: {self.log})")
+            raise SyncdError(f"the daemon ended: {last} (log: {self._log})")
 
-    def wait_until_ready(self, notifications: socket.socket) -> None:
-        end = time.monotonic() + START
+    def until(self, condition: Callable[[], T | None], what: str) -> T:
+        """Return the value of ``condition`` as soon as it has one. Raises SyncdError if that takes too long."""
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
+            if value := condition():
+                return value
             self.check()
-            if select.select([notifications], [], [], 0.1)[0] and b"READY=1" in notifications.recv(4096):
-                return
-        raise SyncdError(f"the daemon was not ready within {START:g} seconds (log: {self.log})")
+            time.sleep(0.05)
+        raise SyncdError(f"{what} within {PATIENCE:g} seconds; the daemon's log is {self._log}")
 
     def stop(self) -> None:
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
+        self._process.terminate()
         try:
-            self._process.wait(STOP)
+            self._process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
 
 
-@contextmanager
-def running_daemon(settings: Settings) -> Iterator[DaemonProcess]:
-    """Yield a ready ``syncd serve``. A session of its own keeps a Ctrl-C for the parent from it. Raises SyncdError."""
-    log = settings.base / "var" / "serve.log"
-    # without settings that are for another installation
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SYNCD_")}
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notifications:
-        notifications.bind(f"\0syncd-{os.getpid()}-{os.urandom(4).hex()}")
-        name = "@" + notifications.getsockname()[1:].decode()
-        with log.open("wb") as out:
-            process = subprocess.Popen(  # noqa: S603 - this very program
-                [sys.executable, "-m", "syncd", "serve", "--config", str(settings.file)],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                env={**environment, "NOTIFY_SOCKET": name},
-                start_new_session=True,
-            )
-        daemon = DaemonProcess(process, log)
-        try:
-            daemon.wait_until_ready(notifications)
-            yield daemon
-        finally:
-            daemon.stop()
-
-
 # -- the story -------------------------------------------------------------------------------------------------
 
 
-def _play_story(settings: Settings, store: Store, daemon: DaemonProcess) -> None:
-    for step in story():
-        before = _last_run(store)
+def _play_story(settings: Settings, store: Store, daemon: Daemon) -> None:
+    for number, step in enumerate(story(), start=1):
         folder = settings.drop.folder / step.feed
         part = folder / f".{step.name}.tmp"  # a file is complete as soon as it has its name
         part.write_bytes((DATA / step.source).read_bytes())
         part.rename(folder / step.name)
-        run = _wait_for_run(store, before.id if before else 0, daemon)
-        print(f"{bold(step.title)}\n  {step.feed}/{step.name}: {_described(run)}\n  {step.meaning}\n")
+        run = daemon.until(partial(_ended, store, number), f"run {number} did not end")
+        print(f"{bold(step.title)}\n  {summary(run)}\n  {step.meaning}\n")
         sys.stdout.flush()
         if run.state is not step.state:
             reason = f"run {run.id} ended {run.state}, not {step.state}"
             raise SyncdError(f"{reason}; its report is in {settings.base}")
 
 
-def _last_run(store: Store) -> Run | None:
-    return next(iter(store.read(lambda tx: runs.newest(tx, None, 1))), None)
-
-
-def _wait_for_run(store: Store, before: int, daemon: DaemonProcess) -> Run:
-    """Return the first run with a higher number than ``before``, once it has ended. Raises SyncdError."""
-    end = time.monotonic() + RUN
-    while time.monotonic() < end:
-        run = _last_run(store)
-        if run is not None and run.id > before and run.state.ended:
-            return run
-        daemon.check()
-        time.sleep(0.05)
-    raise SyncdError(f"no run ended within {RUN:g} seconds; the daemon's log is {daemon.log}")
-
-
-def _described(run: Run) -> str:
-    """Return one line about a run, for a reader who sees one for the first time."""
-    counts = run.counts
-    if run.state is RunState.UNCHANGED:
-        return f"run {run.id} unchanged"
-    parts = [f"{getattr(counts, word)} {word}" for word in _WORDS if getattr(counts, word)]
-    if run.state is RunState.HELD:
-        parts.append(f"{counts.missing} would be archived")
-    return f"run {run.id} {run.state}: {counts.read} rows: {', '.join(parts)}"
+def _ended(store: Store, number: int) -> Run | None:
+    newest = store.read(lambda tx: runs.newest(tx, None, 1))
+    return next((run for run in newest if run.id == number and run.state.ended), None)
 
 
 def _print_how_to_look(settings: Settings, pages: str, key: str, *, serving: bool) -> None:
     address = f"http://{settings.api.listen}{settings.api.base_path}"
-    drop, program = settings.drop.folder, _program()
+    drop = settings.drop.folder
+    program = "syncd" if shutil.which("syncd") else f"{sys.executable} -m syncd"
     if serving:
         print(bold("Now look at it yourself, in another terminal"))
     else:
@@ -230,16 +200,7 @@ def _print_how_to_look(settings: Settings, pages: str, key: str, *, serving: boo
     sys.stdout.flush()
 
 
-def _program() -> str:
-    installed, here = shutil.which("syncd"), Path(sys.argv[0])
-    if installed is not None and Path(installed).resolve() == here.resolve():
-        return "syncd"
-    if here.name == "syncd" and os.access(here, os.X_OK):
-        return str(here.absolute())
-    return f"{sys.executable} -m syncd"
-
-
-def _keep_serving(daemon: DaemonProcess) -> None:
+def _keep_serving(daemon: Daemon) -> None:
     print("\nServing until Ctrl-C.", flush=True)
     try:
         while True:

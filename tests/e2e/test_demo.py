@@ -26,13 +26,13 @@ def test_once_plays_the_whole_story_and_ends(tmp_path):
     )
     assert (done.returncode, done.stderr) == (0, "")
     for words in (
-        "run 1 succeeded: 8 rows: 8 created",
-        "run 2 partial: 5 rows: 4 created, 1 rejected",
-        "run 3 succeeded: 4 rows: 4 created",
-        "run 4 succeeded: 7 rows: 1 updated, 6 unchanged, 1 archived",
-        "run 5 unchanged",
-        "run 6 succeeded: 8 rows: 1 reactivated, 7 unchanged",
-        "run 7 held: 2 rows: 2 unchanged, 6 would be archived",
+        "run 1: harbour, monday.csv: succeeded; 8 read (8 created)",
+        "jobs.xml: partial; 5 read (4 created, 1 rejected)",
+        "postings.json: succeeded; 4 read (4 created)",
+        "tuesday.csv: succeeded; 7 read (1 updated, 6 unchanged, 1 archived)",
+        ": unchanged",
+        "wednesday.csv: succeeded; 8 read (1 reactivated, 7 unchanged)",
+        "held: archive; 2 read (2 unchanged, 6 missing); would be: 6 archived",
         f"export SYNCD_CONFIG={tmp_path}/try/config/syncd.toml",
         f"serve --config {tmp_path}/try/config/syncd.toml",  # the daemon has ended
     ):
