@@ -10,7 +10,15 @@ from contextlib import suppress
 from pathlib import Path
 
 import syncd
-from syncd.cli.output import clean, print_json, print_result, remark, system_fault, writable_by_owner_alone
+from syncd.cli.output import (
+    clean,
+    print_json,
+    print_result,
+    remark,
+    system_fault,
+    whole_file,
+    writable_by_owner_alone,
+)
 from syncd.cli.store_access import become_owner, place_of
 from syncd.config import Address, Settings, SettingsFault, load_settings, retired_in
 from syncd.errors import ConfigError, Conflict, StoreInUse, SyncdError
@@ -29,22 +37,20 @@ NO_FOLDER = "it, or something above it, is not a folder"
 
 
 def init(folder: Path, as_json: bool) -> None:
-    """Make settings, examples of feed files and the drop folder in ``folder``, and print the next steps. Goes on where it was
-    killed before. Raises Conflict if another file of an installation is there, or all of it; OSError."""
+    """Make settings, examples of feed files and the drop folder in ``folder``, and print the next steps. Other files there stay.
+    The settings are written last: it goes on where it was killed before. Raises Conflict if there are settings, OSError."""
     base = folder.absolute()
     source = next(place for place in _STARTERS if (place / "syncd.toml").is_file())
-    shipped = (source / "syncd.toml", *sorted((source / "feeds.d").glob("*.example")))
-    files = {base / "config" / path.relative_to(source): path.read_bytes() for path in shipped}
-    missing = [path for path, content in files.items() if not _is_there(path, content)]
     config = base / "config" / "syncd.toml"
-    if not missing and load_settings(config, {}).drop.folder.exists():
+    if os.path.lexists(config):
         raise Conflict(f"{config} exists; nothing was written")
     with writable_by_owner_alone():
         (base / "config" / "feeds.d").mkdir(parents=True, exist_ok=True)
-        for path in missing:
-            draft = path.with_name(f".{path.name}.tmp")  # written over if a killed one is there
-            draft.write_bytes(files[path])
-            draft.rename(path)
+        for path in (*sorted((source / "feeds.d").glob("*.example")), source / "syncd.toml"):
+            target = base / "config" / path.relative_to(source)
+            if not os.path.lexists(target):
+                with whole_file(target) as out:
+                    out.write(path.read_bytes())
         settings = load_settings(config, {})
         make_drop_folder(settings.drop.folder)
     places = {"config": str(config), "feeds": str(settings.feeds), "drop": str(settings.drop.folder)}
@@ -55,15 +61,6 @@ def init(folder: Path, as_json: bool) -> None:
   syncd feed new acme --from FILE    # or copy an example in {clean(str(settings.feeds))}
   syncd serve"""
     print_result(as_json, places, steps)
-
-
-def _is_there(path: Path, content: bytes) -> bool:
-    """Return whether the file is there, as it would be written. Raises Conflict if it is another one."""
-    if not os.path.lexists(path):
-        return False
-    if path.is_symlink() or not path.is_file() or path.read_bytes() != content:
-        raise Conflict(f"{path} exists; nothing was written")
-    return True
 
 
 # -- check -----------------------------------------------------------------------------------------------------
@@ -162,10 +159,11 @@ def _store_and_feeds(settings: Settings) -> tuple[bool, list[str], list[str]]:
     path, faults = settings.store.path, list[str]()
     try:
         if stores.has_store(settings):
-            if _old_version(settings) is not None:  # it can be asked when it is migrated
-                return _is_owned(settings), *_feeds(None, settings, employers=False)
-            running, store = _open(settings)
-            with store:
+            old = _old_version(settings)
+            running = _is_owned(settings)
+            if old is not None:  # it can be asked when it is migrated
+                return running, *_feeds(None, settings, employers=False)
+            with stores.open_store(settings) as store:
                 store.write(facts.prove_writable)
                 return running, *_feeds(store, settings)
         why = _cannot_be_made(path.parent / "store") if path is not None else None
@@ -199,13 +197,6 @@ def _is_owned(settings: Settings) -> bool:
         return True
     database.unlock()
     return False
-
-
-def _open(settings: Settings) -> tuple[bool, Store]:
-    try:
-        return False, stores.open_store(settings, exclusive=True)
-    except StoreInUse:
-        return True, stores.open_store(settings)
 
 
 def _port(key: str, address: Address, settings: Settings) -> Iterator[str]:
