@@ -95,18 +95,23 @@ def check_file(settings: Settings, as_json: bool, name: str, file: Path) -> int:
         now = store.now() if store else Moment(instant, instant.astimezone(settings.timezone).date())
         result = CheckResult()
         checker = Checker(config, catalogue, settings.limits, now, store)
+        first = list[str]()
         with naming(file):
             for row in checker.check(file, result):
-                scratch.write(json.dumps(rejected_json(row), default=str).encode() + b"\n")
+                if as_json:
+                    scratch.write(json.dumps(rejected_json(row), default=str).encode() + b"\n")
+                elif len(first) < SHOWN:
+                    first.append(text.rejected_text(row))
         unknown = result.unknown.listed(config.mapping, config.own_lookups, catalogue)
-        scratch.seek(0)
-        (_print_json if as_json else _print_text)(name, file, result, unknown, scratch)
+        if as_json:
+            scratch.seek(0)
+            _print_json(name, file, result, unknown, scratch)
+        else:
+            _print_text(name, file, result, unknown, first)
     return FAILED if result.rejected else DONE
 
 
-def _print_text(
-    name: str, file: Path, result: CheckResult, unknown: UnknownValues, scratch: IO[bytes]
-) -> None:
+def _print_text(name: str, file: Path, result: CheckResult, unknown: UnknownValues, first: list[str]) -> None:
     parts = [f"{result.good} would go in"]
     parts += [f"{result.rejected} rejected"] if result.rejected else []
     parts += [f"{result.expired} closed or expired (skipped unless the job exists)"] if result.expired else []
@@ -119,13 +124,10 @@ def _print_text(
     text.print_filtered(result.filtered)
     if result.withheld:
         print(f"nothing would be archived: {clean(result.withheld)}")
-    text.print_kinds("rejected, by kind", result.kinds.by_frequency())
-    text.print_kinds("warnings, by kind", result.warnings.by_frequency())
-    text.print_unknown(unknown.toml)
-    if result.rejected:
-        print(bold(f"rejected rows: {result.rejected:,}"))
-    lines = ("  " + text.rejected_text(json.loads(line), codes=True) for line in scratch)
-    text.print_lines(lines, SHOWN, result.rejected)
+    text.print_kinds("rejected, by kind", result.kinds)
+    text.print_kinds("warnings, by kind", result.warnings)
+    text.print_unknown(unknown)
+    text.print_section("rejected rows", result.rejected, first)
 
 
 def _causes(kind: Kind) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -21,14 +21,13 @@ from syncd.feeds.configuration import FeedFile
 from syncd.service import configured_feeds, process, stores
 from syncd.store import Store, feeds, runs
 from syncd.sync.arrival import ArrivalContext, Worker, decide, revert
-from syncd.sync.report import Kinds, rejected_json, run_json, warning_json, write_json
+from syncd.sync.report import run_json, write_json
 from syncd.sync.run import Feed, Host, Planned, PlannedChange, RevertPlan, plan_revert
 from syncd.views import plan_view, revert_view
 
 if TYPE_CHECKING:
     import rich.progress
 
-SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
 #: Lines of each kind that the text has.
 SHOWN = 200
 
@@ -220,41 +219,20 @@ def _print_plan(planned: Planned, catalogue: Catalogue | None) -> None:
         same = "the file is the same as in the feed's last run, and nothing has changed since"
         print(f"{same}: nothing would change")
         return
-    held = f"this run would be held ({run.holds}): {clean(run.reason or '')}" if run.holds else ""
-    if run.shape is not None:  # it explains all that follows
-        print(bold(held or clean(run.reason or "")))
-    for archives in (False, True):
-        _print_changes(change for change in planned.changes if bool(change.archives) is archives)
-    if run.shape is not None:
-        kinds = Kinds()
-        for row in planned.rejected:
-            kinds.add_errors(row.record, row.errors)
-        text.print_kinds("would be rejected, by kind", kinds.by_frequency())
-    else:
-        for row in islice(planned.rejected, SHOWN):
-            reasons = "; ".join(f"{problem.pointer or '/'}: {problem.detail}" for problem in row.errors)
-            print(clean(f"! {text.place_of(rejected_json(row))} would be rejected: {reasons}"))
-        text.print_cut(SHOWN, len(planned.rejected))
-    warnings = (f"? {text.warning_text(warning_json(warning))}" for warning in planned.warnings)
-    text.print_lines(warnings, SHOWN, len(planned.warnings))
-    text.print_unknown(planned.unknown.toml)
-    text.print_filtered(run.filtered_by)
-    print(bold(text.counts_of(run.counts)))
+    if run.holds or run.shape is not None:  # it explains all that follows
+        held = f"this run would be held ({run.holds}): " if run.holds else ""
+        print(bold(clean(held + (run.reason or ""))))
+    print(text.counts_of(run.counts))
     if run.withheld:
         print(f"this run would archive nothing: {clean(run.withheld)}")
-    if held and run.shape is None:
-        print(held)
+    text.print_filtered(run.filtered_by)
+    going = sum(change.archives is not None for change in planned.changes)
+    text.print_section("would be archived", going, _first(planned, archives=True))
+    text.print_findings(planned.rejected, planned.warnings, planned.unknown, SHOWN)
+    text.print_section("changes", len(planned.changes) - going, _first(planned, archives=False))
 
 
-def _print_changes(changes: Iterable[PlannedChange]) -> None:
-    number = 0
-    for number, change in enumerate(changes, start=1):
-        if number > SHOWN:
-            continue
-        job = f" (job {change.job_id})" if change.job_id else ""
-        sign = "-" if change.archives else SIGNS.get(change.action, " ")
-        title = f": {change.title}" if change.archives or not change.job_id else ""
-        print(clean(f"{sign} {change.reference_id or 'no referenceId'}{job} {change.action}{title}"))
-        if change.action != "archived":
-            text.print_fields(change.fields)
-    text.print_cut(SHOWN, number)
+def _first(planned: Planned, *, archives: bool) -> Iterator[str]:
+    changes = (change for change in planned.changes if (change.archives is not None) is archives)
+    for c in islice(changes, SHOWN):
+        yield text.change_text(c.action, c.reference_id, c.job_id, c.fields, title=c.title, why=c.archives)

@@ -1,14 +1,23 @@
 """Runs, plans and parts of reports as texts for a terminal."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from itertools import islice
-from typing import Any
 
 from syncd.cli.output import bold, clean
-from syncd.domain import Location, Run, RunCounts, RunState, Salary
-from syncd.sync.report import Kind
+from syncd.domain import (
+    FeedWarning,
+    Location,
+    RejectedRow,
+    Run,
+    RunCounts,
+    RunState,
+    Salary,
+    UnknownValues,
+)
+from syncd.sync.report import Kinds
+
+SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
 
 #: Kinds of errors or warnings in a table, and texts or values of each.
 KINDS, CAUSES = 50, 5
@@ -72,9 +81,9 @@ def counts_of(counts: RunCounts) -> str:
     return f"{counts.read} read" + (f" ({', '.join(parts)})" if parts else "")
 
 
-def print_kinds(heading: str, kinds: Sequence[Kind]) -> None:
-    """Print a table of ``kinds``: number of rows, field, code, and the texts and values of each."""
-    if not kinds:
+def print_kinds(heading: str, counted: Kinds) -> None:
+    """Print a table: number of rows, field, code, and the texts and values of each kind."""
+    if not (kinds := counted.by_frequency()):
         return
     from rich.console import Console
     from rich.table import Table
@@ -98,15 +107,33 @@ def print_kinds(heading: str, kinds: Sequence[Kind]) -> None:
         print(f"  … and {len(kinds) - KINDS:,} more kinds: {IN_JSON}")
 
 
-def print_cut(shown: int, total: int, where: str = IN_JSON) -> None:
-    if total > shown:
-        print(f"  … and {total - shown:,} more: {where}")
+def print_section(heading: str, total: int, lines: Iterable[str], more: str = IN_JSON) -> None:
+    """Print the first ``lines`` of ``total``, and where the others are."""
+    if total:
+        shown = list(lines)
+        print("\n  ".join([bold(f"{heading}: {total:,}"), *shown]))
+        if total > len(shown):
+            print(f"  … and {total - len(shown):,} more: {more}")
 
 
-def print_lines(lines: Iterable[str], most: int, total: int) -> None:
-    for line in islice(lines, most):
-        print(clean(line))
-    print_cut(most, total)
+def print_findings(
+    rejected: Iterable[RejectedRow], warnings: Iterable[FeedWarning], unknown: UnknownValues, most: int
+) -> None:
+    """Print the faults of a file: all rejected rows and warnings by kind, and the first ``most`` of each."""
+    errors, noticed = Kinds(), Kinds()
+    rows, remarks = list[str](), list[str]()
+    number = 0
+    for number, row in enumerate(rejected, start=1):
+        errors.add_errors(row.record, row.errors)
+        rows += [rejected_text(row)] if number <= most else []
+    for warning in warnings:
+        noticed.add_warning(warning.code, warning.detail, warning.record)
+        remarks += [_warning_text(warning)] if len(remarks) < most else []
+    print_kinds("rejected, by kind", errors)
+    print_kinds("warnings, by kind", noticed)
+    print_unknown(unknown)
+    print_section("rejected rows", number, rows)
+    print_section("warnings", noticed.total, remarks)
 
 
 def print_filtered(by_rule: Mapping[str, int]) -> None:
@@ -114,41 +141,52 @@ def print_filtered(by_rule: Mapping[str, int]) -> None:
         print(clean(f"[rows] {rule}: {rows} left out"))
 
 
-def print_unknown(toml: str) -> None:
+def print_unknown(unknown: UnknownValues) -> None:
     """Print the unknown values of a file as lines that can be copied into the feed's file."""
-    if toml:
+    if unknown.toml:
         print(bold("unknown values, as lines for the feed's file:"))
-        print("\n".join(clean(line) for line in toml.splitlines()))
+        print("\n".join(clean(line) for line in unknown.toml.splitlines()))
 
 
-def print_fields(fields: Mapping[str, tuple[object, object]]) -> None:
-    for name, (before, after) in fields.items():
-        print(f"    {name}: {shown(before)} → {shown(after)}")
+def change_text(
+    action: str,
+    reference: str | None,
+    job_id: int | None,
+    fields: Mapping[str, tuple[object, object]],
+    *,
+    title: str = "",
+    why: str | None = None,
+) -> str:
+    """Return ``~ A-1 (job 1) updated`` with a line for each field, ``+ A-2 created: Welder`` or ``- A-3 (job 2) archived: Cook``.
+    ``title``: of a new job, or of one that would be archived, ``why``."""
+    sign = "-" if action == "archived" else SIGNS.get(action, " ")
+    job = f" (job {job_id})" if job_id else ""
+    about = f": {title}" if title and (why or not job_id) else ""
+    own = ", by its own row" if why == "row" else ""
+    lines = [clean(f"{sign} {reference or 'no referenceId'}{job} {action}{about}{own}")]
+    if action != "archived":
+        lines += [f"    {name}: {shown(before)} → {shown(after)}" for name, (before, after) in fields.items()]
+    return "\n  ".join(lines)
 
 
-def place_of(row: dict[str, Any]) -> str:
-    """Return a place such as ``record 4711, line 23 of b.csv (R-17)``."""
-    line = f", line {row['line']}" if row["line"] else ""
-    member = f"{' of' if line else ', in'} {row['member']}" if row["member"] else ""
-    return f"record {row['record']}{line}{member} ({row['referenceId'] or 'no referenceId'})"
-
-
-def rejected_text(row: dict[str, Any], *, codes: bool) -> str:
-    """Return ``record 4711, line 9423 (R-17): /title required: a job needs a title``, with ``codes`` or without."""
+def rejected_text(row: RejectedRow) -> str:
+    """Return a line such as ``record 4711, line 23 of b.csv (R-17): /title required: a job needs a title``."""
+    line = f", line {row.line}" if row.line else ""
+    member = f"{' of' if line else ', in'} {row.member}" if row.member else ""
     reasons = []
-    for error in row["errors"]:
-        code = f" {error['code']}" if codes else ""
-        sent = str(error["value"])
+    for error in row.errors:
+        sent = str(error.value)
         more = f"… ({len(sent)} characters)" if len(sent) > MAX_SENT else ""
-        value = "" if error["value"] is None else f' ["{sent[:MAX_SENT]}"{more}]'
-        reasons.append(f"{error['pointer'] or '/'}{code}: {error['detail']}{value}")
-    return clean(f"{place_of(row)}: {'; '.join(reasons)}")
+        value = "" if error.value is None else f' ["{sent[:MAX_SENT]}"{more}]'
+        reasons.append(f"{error.pointer or '/'} {error.code}: {error.detail}{value}")
+    who = row.reference_id or "no referenceId"
+    return clean(f"record {row.record}{line}{member} ({who}): {'; '.join(reasons)}")
 
 
-def warning_text(warning: dict[str, Any]) -> str:
-    member = f" in {warning['member']}" if warning["member"] else ""
-    where = f"record {warning['record']}{member}: " if warning["record"] else ""
-    return f"{where}{warning['detail']}"
+def _warning_text(warning: FeedWarning) -> str:
+    member = f" in {warning.member}" if warning.member else ""
+    where = f"record {warning.record}{member}: " if warning.record else ""
+    return clean(where + warning.detail)
 
 
 def shown(value: object) -> str:

@@ -1,8 +1,6 @@
 """``syncd runs`` and ``syncd runs show``."""
 
 import sys
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from syncd.cli import report_text as text
@@ -10,9 +8,8 @@ from syncd.cli.output import bold, cell, clean, print_list, remark
 from syncd.cli.store_access import opened_store
 from syncd.config import Settings
 from syncd.domain import Run, RunState
-from syncd.errors import Problem
-from syncd.store import Tx, history, runs
-from syncd.sync.report import APPLIED_BEFORE, Kinds, run_json, whole_report, write_json
+from syncd.store import Tx, history, run_results, runs
+from syncd.sync.report import APPLIED_BEFORE, run_json, would_archive_of, write_json
 
 #: Rejected rows, warnings and changes that the text has; ``--json`` has them all.
 SHOWN = 20
@@ -45,59 +42,55 @@ def show_run(settings: Settings, as_json: bool, number: int, *, changes: bool, p
             from syncd.service import stores
             from syncd.views import run_view
 
-            catalogue = stores.catalogue_of(store, settings)
-            write = sys.stdout.write
+            catalogue, write = stores.catalogue_of(store, settings), sys.stdout.write
             store.read(
                 lambda tx: write_json(
                     run_view(tx, number, page, catalogue, PAGE), lambda part: write(part.decode())
                 )
             )
-        elif changes:
-            store.read(lambda tx: _print_changes(tx, number, page))
         else:
-            store.read(lambda tx: _print_text(tx, number))
+            store.read(lambda tx: _print_changes(tx, number, page) if changes else _print_text(tx, number))
 
 
 def _print_text(tx: Tx, number: int) -> None:
-    """Print the first entries of each list of the run, and how many there are; all rejected rows and warnings by kind."""
-    run, report = runs.get(tx, number), whole_report(tx, number, most=SHOWN, would_archive=SHOWN)
-    changes, changes_total = list(report["changes"]), sum(history.actions_of_run(tx, number).values())
-    errors, noticed = Kinds(), Kinds()
-    rejected, warnings = list[dict[str, Any]](), list[dict[str, Any]]()
-    rejected_total = warnings_total = 0
-    for rejected_total, row in enumerate(report["rejectedRows"], start=1):
-        errors.add_errors(row["record"], [Problem(**error) for error in row["errors"]])
-        rejected += [row] if rejected_total <= SHOWN else []
-    for warnings_total, warning in enumerate(report["warnings"], start=1):
-        noticed.add_warning(warning["code"], warning["detail"], warning["record"])
-        warnings += [warning] if warnings_total <= SHOWN else []
+    run = runs.get(tx, number)
+    going = would_archive_of(tx, run, SHOWN) or {"total": 0, "jobs": ()}
+    total, changes = history.page_of_run(tx, number, page=1, page_size=SHOWN)
     print(bold(f"run {run.id}: {clean(run.feed)}, {text.subject_of(run)}"))
     for name, value in _facts(run):
         print(f"  {name:9} {value}")
     text.print_filtered(run.filtered_by)
-    if going := report["wouldArchive"]:
-        _section("would be archived", going["jobs"], _going, going["total"])
-    text.print_kinds("rejected, by kind", errors.by_frequency())
-    text.print_kinds("warnings, by kind", noticed.by_frequency())
-    text.print_unknown(report["lookupToml"])
-    _section("rejected rows", rejected, partial(text.rejected_text, codes=False), rejected_total)
-    _section("warnings", warnings, text.warning_text, warnings_total)
+    text.print_section("would be archived", going["total"], map(_going, going["jobs"]))
+    text.print_findings(
+        run_results.rejected_rows(tx, number),
+        run_results.warnings(tx, number),
+        run_results.unknown(tx, number),
+        SHOWN,
+    )
     more = f"syncd runs show {run.id} --changes has them"
-    _section("changes", changes, _change, changes_total, more)
+    text.print_section("changes", total, map(_made, changes), more)
 
 
 def _print_changes(tx: Tx, number: int, page: int) -> None:
     runs.get(tx, number)
     total, changes = history.page_of_run(tx, number, page=page, page_size=PAGE)
     for change in changes:
-        entry = change.entry
-        print(clean(f"{entry.action} job {entry.job_id} ({entry.reference_id or 'no referenceId'})"))
-        text.print_fields(change.fields)
+        print(_made(change))
     pages = max(1, -(-total // PAGE))
     if page < pages:
         remark(f"page {page} of {pages} ({total} changes); the next: --page {page + 1}")
     elif not changes:
         remark(f"no changes on page {page} of {pages}")
+
+
+def _going(job: dict[str, Any]) -> str:
+    title = "deleted meanwhile" if job["title"] is None else job["title"]
+    return text.change_text("archived", job["referenceId"], job["jobId"], {}, title=title, why=job["why"])
+
+
+def _made(change: history.RunChange) -> str:
+    entry = change.entry
+    return text.change_text(entry.action, entry.reference_id, entry.job_id, change.fields)
 
 
 def _facts(run: Run) -> list[tuple[str, str]]:
@@ -117,29 +110,3 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         ("next", decide if run.state is RunState.HELD else ""),
     ]
     return [(name, value) for name, value in facts if value]
-
-
-def _section(
-    heading: str,
-    things: list[dict[str, Any]],
-    line: Callable[[dict[str, Any]], str],
-    total: int,
-    more: str = text.IN_JSON,
-) -> None:
-    if not things:
-        return
-    print(bold(f"{heading}: {total:,}"))
-    for thing in things:
-        print("  " + clean(line(thing)))
-    text.print_cut(len(things), total, more)
-
-
-def _going(job: dict[str, Any]) -> str:
-    title = job["title"] if job["title"] is not None else "deleted meanwhile"
-    why = ", by its own row" if job["why"] == "row" else ""
-    return f"- {job['referenceId'] or 'no referenceId'} (job {job['jobId']}): {title}{why}"
-
-
-def _change(change: dict[str, Any]) -> str:
-    fields = f": {', '.join(change['fields'])}" if change["fields"] else ""
-    return f"{change['action']} job {change['jobId']} ({change['referenceId'] or 'no referenceId'}){fields}"

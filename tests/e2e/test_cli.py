@@ -225,7 +225,7 @@ def test_a_plan_shows_what_an_import_then_does(acme, make_row):
     planned = acme.run("plan", path, "--feed", "acme", "--exit-code")
     assert planned.code == 4
     assert "+ A-1 created" in planned.out
-    assert "! record 2, line 3 (A-2) would be rejected: /title" in planned.out
+    assert "rejected rows: 1\n  record 2, line 3 (A-2): /title required: " in planned.out
     assert acme.run("runs", "--json").json == []
 
     imported = acme.run("import", path, "--feed", "acme")
@@ -244,7 +244,7 @@ def test_a_plan_shows_what_an_import_then_does(acme, make_row):
     assert shown["format"] == "syncd.report/1"
     title = {"title": {"before": "Welder", "after": "Rigger"}}
     assert shown["changes"] == [{"action": "updated", "referenceId": "A-1", "jobId": 1, "fields": title}]
-    assert "updated job 1 (A-1): title" in acme.run("runs", "show", "3").out
+    assert "  ~ A-1 (job 1) updated\n      title: Welder → Rigger\n" in acme.run("runs", "show", "3").out
 
 
 def test_a_plan_prints_warnings_what_is_withheld_and_what_would_be_archived(acme, make_row):
@@ -253,7 +253,7 @@ def test_a_plan_prints_warnings_what_is_withheld_and_what_would_be_archived(acme
     path = acme.file("two.csv", rows)
     planned = acme.run("plan", path, "--feed", "acme")
     assert planned.code == 0
-    assert "? record 1: record 8 has the referenceId 'A-1', too: the last valid one counts" in planned.out
+    assert "  record 1: record 8 has the referenceId 'A-1', too: the last valid one counts" in planned.out
     assert "8 read (1 updated, 6 unchanged, 1 replaced, 1 archived)" in planned.out
     shown = acme.run("plan", path, "--feed", "acme", "--json", "--exit-code")
     assert shown.code == 4
@@ -313,7 +313,7 @@ def test_a_held_run_and_its_plan_show_the_jobs_that_would_be_archived(acme, make
     assert acme.run("runs", "show", "2", "--json").json["wouldArchive"] == would
     shown = acme.run("runs", "show", "2").out
     assert "would be archived: 27" in shown
-    assert "  - A-03 (job 4): Welder 3\n" in shown
+    assert "  - A-03 (job 4) archived: Welder 3\n" in shown
     assert "… and 7 more: --json has them" in shown
     assert "A-23" not in shown
 
