@@ -41,7 +41,7 @@ settle = "200ms"
 """
 FIRST_PORT = 8080
 #: Seconds that the daemon may take to make its folders, for one run, and to stop.
-PATIENCE = 30.0
+MAX_WAIT = 30.0
 T = TypeVar("T")
 
 
@@ -139,18 +139,18 @@ class Daemon:
 
     def until(self, condition: Callable[[], T | None], what: str) -> T:
         """Return the value of ``condition`` as soon as it has one. Raises SyncdError if that takes too long."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + MAX_WAIT
         while time.monotonic() < end:
             if value := condition():
                 return value
             self.check()
             time.sleep(0.05)
-        raise SyncdError(f"{what} within {PATIENCE:g} seconds; the daemon's log is {self._log}")
+        raise SyncdError(f"{what} within {MAX_WAIT:g} seconds; the daemon's log is {self._log}")
 
     def stop(self) -> None:
         self._process.terminate()
         try:
-            self._process.wait(PATIENCE)
+            self._process.wait(MAX_WAIT)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
