@@ -2,6 +2,7 @@
 beside them describes both."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -15,13 +16,16 @@ class ShippedPlace(NamedTuple):
     population: int
 
 
-class ShippedEntry(NamedTuple):
-    """One entry of a catalogue, with the other names that feeds use for it. Only a salary period has a ``unit``."""
+@dataclass(frozen=True, slots=True)
+class CatalogueEntry:
+    """An entry of a catalogue. ``unit``, of a salary period only: the time that one amount pays for (Year … Hour).
+    ``other_names`` are used in feeds. ``retired``: valid on old jobs, no longer offered."""
 
     id: int
     name: str
-    unit: str
-    other_names: tuple[str, ...]
+    unit: str = ""
+    other_names: tuple[str, ...] = field(default=(), compare=False)
+    retired: bool = False
 
 
 def place_file() -> bytes:
@@ -35,13 +39,13 @@ def places_in(content: bytes) -> Iterator[ShippedPlace]:
         yield ShippedPlace(int(place_id), name, province, int(population))
 
 
-def catalogue_entries() -> dict[str, list[ShippedEntry]]:
-    """Return name of a catalogue → its entries, in the order of their ids."""
-    catalogues: dict[str, list[ShippedEntry]] = {}
+def catalogue_entries() -> dict[str, dict[int, CatalogueEntry]]:
+    """Return name of a catalogue → id → entry, in the order of their ids."""
+    catalogues: dict[str, dict[int, CatalogueEntry]] = {}
     for line in _content("catalogues.tsv").decode().splitlines():
         catalogue, entry_id, name, unit, others = line.split("\t")
-        entry = ShippedEntry(int(entry_id), name, unit, tuple(others.split("|")))
-        catalogues.setdefault(catalogue, []).append(entry)
+        entry = CatalogueEntry(int(entry_id), name, unit, tuple(others.split("|")))
+        catalogues.setdefault(catalogue, {})[entry.id] = entry
     return catalogues
 
 

@@ -112,4 +112,4 @@ from syncd.domain.run import (
     takes_place,
 )
 from syncd.domain.scalar_readers import AMOUNT_BELOW, AMOUNT_DECIMALS, check_line
-from syncd.domain.text import MAX_NAME_CHARACTERS, fold, name_key, near_names
+from syncd.domain.text import MAX_NAME_CHARACTERS, fold, name_key, near_names, unescape

@@ -4,12 +4,14 @@ and for rows of feeds. ``decide`` checks the rules that only the merged job can 
 from syncd.domain.catalogue import Catalogue
 from syncd.domain.field_readers import MAX_PROBLEMS, READERS, unknown_field
 from syncd.domain.job import JobInput, Moment
-from syncd.domain.job_fields import FIELD, READ_ONLY, check_job, in_body_order, member_of
+from syncd.domain.job_fields import READ_ONLY, check_job, in_body_order, member_of
 from syncd.domain.lifecycle import new_job
-from syncd.domain.scalar_readers import FAULT, Problems, read_line, wrong_type
+from syncd.domain.scalar_readers import FAULT, Problems, wrong_type
 from syncd.errors import Invalid, Problem
 
 _NO_REFERENCE = Problem("/referenceId", "required", "a referenceId is needed to say which job is meant")
+#: For a referenceId, which names no entry.
+_NO_CATALOGUE = Catalogue({}, {}, {}, {})
 
 
 def check_body(
@@ -63,18 +65,10 @@ def check_body(
 def check_reference(body: object) -> str:
     """Return the referenceId of the body of ``DELETE {base_url}/jobs``; the other fields of a job are ignored. Raise Invalid
     with every problem."""
-    if not isinstance(body, dict):
-        raise Invalid([Problem("", "wrong_type", "the body must be a JSON object")])
-    problems: Problems = []
-    reference = read_line("/referenceId", body.get("referenceId"), FIELD["referenceId"].most, problems)
-    if reference is None:
-        problems.append(_NO_REFERENCE)
-    for name in body:
-        if name not in READERS and name not in READ_ONLY:
-            unknown_field("", name, READERS, problems)
-    if not isinstance(reference, str) or problems:
-        raise Invalid(_capped(in_body_order(problems, body)))
-    return reference
+    if isinstance(body, dict):
+        ignored = {*READERS, *READ_ONLY} - {"referenceId"}
+        body = {name: value for name, value in body.items() if name not in ignored}
+    return check_body(body, _NO_CATALOGUE, reference_required=True).reference_id or ""
 
 
 def other_job(sent_id: int | None, job_id: int | None) -> Problem | None:

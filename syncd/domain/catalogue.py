@@ -5,31 +5,19 @@ a job that has one can be sent back as it was read; they are only no longer foun
 
 from __future__ import annotations
 
-from collections import namedtuple
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from hashlib import blake2b
 
 from syncd.domain.job_fields import INT32_MAX
 from syncd.domain.text import MAX_NAME_CHARACTERS, name_key, near_names
 from syncd.errors import ConfigError
-from syncd.shipped_data import ShippedEntry, catalogue_entries
+from syncd.shipped_data import CatalogueEntry, catalogue_entries
 
 MAX_CATEGORY_NAME = 40
 MAX_POSITION_NAME = 10
 _MAX_NAME = {"categories": MAX_CATEGORY_NAME, "position_types": MAX_POSITION_NAME}
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogueEntry:
-    """An entry of a catalogue. ``retired``: valid on old jobs, no longer offered. ``unit``, of a salary period only: the
-    time that one amount pays for (Year … Hour)."""
-
-    id: int
-    name: str
-    retired: bool = False
-    unit: str = ""
 
 
 #: Catalogue → members of an entry that answers show beside its id; a body may have them, and they are ignored.
@@ -39,7 +27,6 @@ SHOWN_MEMBERS: Mapping[str, tuple[str, ...]] = {
     "periods": ("name", "unit"),
     "routing_types": ("name",),
 }
-_SHIPPED = catalogue_entries()
 #: The ratios by which a text and the name of an entry, or a phrase of it and any name, have to be alike.
 _LEAST_ALIKE, _LEAST_ALIKE_PHRASE = 0.82, 0.93
 #: The most words of an unknown text that are looked at, and of a phrase.
@@ -50,9 +37,6 @@ _VAGUE_WORDS = frozenset(
     " executive community communautaire culture energy business gas store auto administration admin technology".split()
 )
 Entries = Mapping[int, CatalogueEntry]
-#: The parts of the digest of the catalogues: it never changes, and neither do the names of these.
-Entry = namedtuple("Entry", "id name retired")
-Period = namedtuple("Period", "id name unit retired")
 
 
 @dataclass(frozen=True)
@@ -67,7 +51,7 @@ class Catalogue:
     @cached_property
     def _by_name(self) -> Mapping[str, Mapping[str, int]]:
         """Return catalogue → key of a name → id."""
-        return {name: _names(self.entries(name), shipped) for name, shipped in _SHIPPED.items()}
+        return {each.name: _names(self.entries(each.name)) for each in fields(self)}
 
     @cached_property
     def _alike(self) -> Mapping[tuple[str, str, int], list[str]]:
@@ -81,11 +65,7 @@ class Catalogue:
     @classmethod
     def default(cls) -> Catalogue:
         """Return the catalogues that are shipped (docs/api.md "Catalogues")."""
-        entries = {
-            name: {each.id: CatalogueEntry(each.id, each.name, unit=each.unit) for each in shipped}
-            for name, shipped in _SHIPPED.items()
-        }
-        return cls(**entries)
+        return cls(**catalogue_entries())
 
     def extended(
         self,
@@ -97,11 +77,10 @@ class Catalogue:
 
         Raise ConfigError with every fault: an id beyond Int32, a name too long or used twice, an unknown id to retire."""
         faults: list[str] = []
-        changed = Catalogue(
-            _changed("position_types", self.position_types, position_types, faults),
-            _changed("categories", self.categories, categories, faults),
-            self.periods,
-            self.routing_types,
+        changed = replace(
+            self,
+            position_types=_changed("position_types", self.position_types, position_types, faults),
+            categories=_changed("categories", self.categories, categories, faults),
         )
         if faults:
             raise ConfigError(faults)
@@ -154,27 +133,15 @@ class Catalogue:
         return near[0] if near else phrase
 
     def digest(self) -> bytes:
-        """Return 16 bytes over every id, name, unit and retirement, equal for equal catalogues in any version: feeds keep it
-        as a part of the digest of their settings."""
-
-        def plain(entries: Entries) -> tuple[Entry, ...]:
-            return tuple(Entry(each.id, each.name, each.retired) for each in entries.values())
-
-        parts = [
-            ("position", plain(self.position_types)),
-            ("category", plain(self.categories)),
-            ("period", tuple(Period(p.id, p.name, p.unit, p.retired) for p in self.periods.values())),
-            ("routing", plain(self.routing_types)),
-        ]
-        return blake2b(repr(parts).encode(), digest_size=16).digest()
+        """Return 16 bytes over all entries: the digest that decides whether a row is mapped anew has them."""
+        return blake2b(repr(self).encode(), digest_size=16).digest()
 
 
-def _names(entries: Entries, shipped: Sequence[ShippedEntry]) -> dict[str, int]:
+def _names(entries: Entries) -> dict[str, int]:
     """Return key of a name → id. A proper name wins over another one, and neither belongs to a retired entry. After "& "
     follow the same keys without "and": no other key has such a sign."""
     live = [entry for entry in entries.values() if not entry.retired]
-    other_names = {each.id: each.other_names for each in shipped}
-    ids = {name_key(name): entry.id for entry in live for name in other_names.get(entry.id, ())}
+    ids = {name_key(name): entry.id for entry in live for name in entry.other_names}
     ids |= {name_key(entry.name): entry.id for entry in live}
     for name, id in tuple(ids.items()):
         ids.setdefault(f"& {_bare(name)}", id)
@@ -203,9 +170,9 @@ def _changed(
                 faults.append(
                     f"{kind}.{id}: {written!r} has {len(name)} characters; at most {most} are allowed"
                 )
-            changed[id] = CatalogueEntry(id, name)
+            changed[id] = replace(changed.get(id, CatalogueEntry(id, name)), name=name, retired=False)
         elif id in changed:
-            changed[id] = CatalogueEntry(id, changed[id].name, retired=True)
+            changed[id] = replace(changed[id], retired=True)
         else:
             faults.append(
                 f"{kind}.{id}: an empty name retires an entry that ships, and this is none; to retire one of your own,"

@@ -5,7 +5,8 @@ table of pairs, and not of characters: each of these is a letter or sign that pe
 
 import re
 from collections.abc import Iterator, Mapping
-from html import unescape
+
+from syncd.domain.text import unescape
 
 #: The encodings by which a text of UTF-8 may have been decoded, and how often.
 _ENCODINGS, _MAX_TIMES = ("cp1252", "mac_roman", "cp437", "cp850", "cp1251"), 3

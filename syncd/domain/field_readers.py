@@ -193,29 +193,23 @@ def _list(field: JobField, pointer: str) -> Callable[[object, Problems], list[An
     return items_of
 
 
-#: A place, and its identity, which is the same for two ways of writing it: the city without case and accents, and the province.
-_Identified = tuple[Place, tuple[str, str | None]]
-
-
 def _places(field: JobField, pointer: str) -> Reader:
     items_of = _list(field, pointer)
 
     def read(value: object, _: Catalogue, problems: Problems) -> object:
         before = len(problems)
-        places: dict[tuple[str, str | None], Place] = {}
-        for index, item in enumerate(items_of(value, problems)):
-            identified = _place(f"{pointer}/{index}", item, problems)
-            if identified is not None:
-                places.setdefault(identified[1], identified[0])
-        return tuple(places.values()) if len(problems) == before else FAULT
+        places = [
+            _place(f"{pointer}/{index}", item, problems)
+            for index, item in enumerate(items_of(value, problems))
+        ]
+        return tuple(places) if len(problems) == before else FAULT
 
     return read
 
 
-def _place(pointer: str, item: object, problems: Problems) -> _Identified | None:
+def _place(pointer: str, item: object, problems: Problems) -> Place | Fault:
     if not isinstance(item, dict):
-        wrong_type(pointer, item, "an object with a description", problems)
-        return None
+        return wrong_type(pointer, item, "an object with a description", problems)
     if len(item) > 1 or "description" not in item:
         for name in item:
             if name != "description" and name not in LOCATION_READ_ONLY:
@@ -227,20 +221,22 @@ def _place(pointer: str, item: object, problems: Problems) -> _Identified | None
 
 
 @lru_cache(maxsize=16384)
-def _known_place(text: str) -> _Identified | None:
+def _known_place(text: str) -> Place | None:
     """Return the place that a text without any fault names, remembered, since feeds repeat their cities; else None."""
-    return _read_place("", text, [])
+    place = _read_place("", text, [])
+    return place if isinstance(place, Place) else None
 
 
-def _read_place(pointer: str, value: object, problems: Problems) -> _Identified | None:
+def _read_place(pointer: str, value: object, problems: Problems) -> Place | Fault:
     text = read_line(pointer, value, MAX_PLACE_DESCRIPTION, problems)
     if text is None:
-        problems.append(Problem(pointer, "required", 'a location needs a description: "City, ProvinceCode"'))
-    if not isinstance(text, str):
-        return None
+        detail = 'a location needs a description: "City, ProvinceCode"'
+        return refused(pointer, "required", detail, problems)
+    if isinstance(text, Fault):
+        return text
     place, faults = parse_place(text)
     problems += [Problem(pointer, code, detail, shown_value(text)) for code, detail in faults]
-    return None if faults else (place, (fold(place.city), place.province))
+    return FAULT if faults else place
 
 
 def _salary(field: JobField, pointer: str) -> Reader:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from syncd.domain.decisions import Create, Decision, Reject, Unchanged, Update
-from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Location, Moment, Salary, Status
+from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Moment, Salary, Status
 from syncd.domain.job_fields import ADDRESSES, CHANGEABLE, FIELDS, SALARY_ATTRIBUTES, FieldKind, check_job
 from syncd.errors import IllegalTransition
 
@@ -30,10 +30,15 @@ GOES_WITH: Mapping[str, str] = {
 }
 
 #: The fields that are taken over as they are sent; the others have rules of their own below.
-_PLAIN = [field for field in FIELDS if field.name not in ("closeDate", "status", "locations", "salary")]
+_PLAIN = [field for field in FIELDS if field.name not in ("closeDate", "status", "salary")]
 _UPDATED = {field.name: field.attribute for field in _PLAIN if field not in ADDRESSES}
 #: The values of a new job where nothing is sent. One that a job cannot lack is empty, and breaks a rule.
-_EMPTY: Mapping[FieldKind, object] = {FieldKind.FLAG: False, FieldKind.CHOICES: (), FieldKind.TEXT: ""}
+_EMPTY: Mapping[FieldKind, object] = {
+    FieldKind.FLAG: False,
+    FieldKind.CHOICES: (),
+    FieldKind.PLACES: (),
+    FieldKind.TEXT: "",
+}
 _NEW = [(field.name, field.attribute, None if field.nullable else _EMPTY.get(field.kind)) for field in _PLAIN]
 
 
@@ -49,8 +54,8 @@ def decide(
     """Return the result of ``sent`` for ``current`` (None: a job that does not exist yet): merge, transition, rules. Raise
     nothing: a forbidden change is a Reject.
 
-    ``sent.fields["locations"]`` must hold Locations (already located). ``by`` is noted when the input archives the job,
-    ``chosen`` when it sets a close date."""
+    ``sent.fields["locations"]`` must hold Locations, each once (``store.places`` makes them so). ``by`` is noted when the
+    input archives the job, ``chosen`` when it sets a close date."""
     fields = sent.fields
     if current is None:
         job = new_job(fields, now, employer_id, by=by, chosen=chosen)
@@ -101,7 +106,6 @@ def new_job(
         "close_date": default_close_date(now.today) if close_date is None else close_date,
         "close_origin": CloseOrigin.DEFAULT if close_date is None else chosen,
         "status": status,
-        "locations": unique_locations(get("locations") or ()),
         "salary": merge_salary(None, get("salary")),
         "archived_by": by if status is Status.ARCHIVED or waits else None,
     }
@@ -111,21 +115,6 @@ def new_job(
 def default_close_date(published: date) -> date:
     """Return the date 60 days after ``published``; the last date there is if there are no 60 more days."""
     return published + LIFETIME if published <= date.max - LIFETIME else date.max
-
-
-def unique_locations(locations: tuple[Location, ...]) -> tuple[Location, ...]:
-    """Return ``locations`` without repetitions: two ways of writing one place count once, and the first stays."""
-    if len(locations) < 2:
-        return locations
-    seen: dict[object, Location] = {}
-    for location in locations:
-        seen.setdefault(_identity(location), location)
-    return locations if len(seen) == len(locations) else tuple(seen.values())
-
-
-def _identity(location: Location) -> object:
-    # A place that the store has yet to add has no id; the draft of a faulty body holds Places, which have none either.
-    return getattr(location, "id", 0) or location.description
 
 
 def merge_salary(current: Salary | None, sent: Mapping[str, Any] | None) -> Salary | None:
@@ -143,10 +132,6 @@ def _merge(current: Job, fields: Mapping[str, Any]) -> dict[str, Any]:
         attribute = _UPDATED.get(name)
         if attribute is not None and getattr(current, attribute) != value:
             changes[attribute] = value
-    if "locations" in fields and fields["locations"] != current.locations:
-        locations = unique_locations(fields["locations"])
-        if list(map(_identity, locations)) != list(map(_identity, current.locations)):
-            changes["locations"] = locations
     if "salary" in fields and (salary := merge_salary(current.salary, fields["salary"])) != current.salary:
         changes["salary"] = salary
     routing = changes.get("routing", current.routing)

@@ -1,8 +1,10 @@
 """Texts compared without case, accents and typographic variants, and names compared for a likely misspelling."""
 
+import html
 import re
 import unicodedata
 from collections.abc import Iterable
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import islice
@@ -37,6 +39,13 @@ def _step(text: str) -> str:
     plain = text.translate(_VARIANTS)
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", plain).casefold())
     return "".join(c for c in decomposed if not unicodedata.combining(c)).translate(_VARIANTS)
+
+
+def unescape(text: str) -> str:
+    """Return ``text`` with its references to characters replaced; as it is if one has more digits than Python reads."""
+    with suppress(ValueError):
+        return html.unescape(text)
+    return text
 
 
 def name_key(name: str) -> str:

@@ -91,7 +91,7 @@ def test_an_unknown_text_gets_the_one_entry_that_it_is_likely_meant_for(name, te
 def test_no_name_belongs_to_two_entries():
     for entries in catalogue_entries().values():
         seen: dict[str, int] = {}
-        for entry in entries:
+        for entry in entries.values():
             for name in (entry.name, *entry.other_names):
                 assert seen.setdefault(name_key(name), entry.id) == entry.id, name
 

@@ -23,6 +23,10 @@ def test_what_people_write_is_not_damaged(field, text):
     assert damage_of(field, text) is None
 
 
+def test_a_reference_with_more_digits_than_python_reads_is_text():
+    assert damage_of("description", f"&#{'9' * 5000};") is None
+
+
 @pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "mac_roman", "cp437", "cp850"])
 @pytest.mark.parametrize("word", "Développeur à l’école — «Noël» où œuvre ÉTÉ CÔTÉ ÎLE À •".split())
 def test_text_decoded_twice_is_damaged(encoding, word):

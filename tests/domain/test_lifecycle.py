@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from syncd.domain.decisions import Reject, Unchanged, Update
-from syncd.domain.job import ArchivedBy, JobInput, Location, Moment, Salary, Status
+from syncd.domain.job import ArchivedBy, JobInput, Moment, Salary, Status
 from syncd.domain.lifecycle import decide, new_job
 from tests.domain.jobs import FIELDS, LAVAL, NOW, REGINA, job, put
 
@@ -109,14 +109,5 @@ def test_the_merged_salary_must_fit_together(current, sent, expected):
     assert codes(put(job(salary=current), salary=sent)) == expected
 
 
-def test_locations_are_replaced_as_a_list_and_known_by_their_id():
+def test_locations_are_replaced_as_a_list():
     assert put(job(), locations=(REGINA, LAVAL)).job.locations == (REGINA, LAVAL)
-    assert put(job(), locations=(REGINA, LAVAL, REGINA)).job.locations == (REGINA, LAVAL)
-    assert put(job(), locations=(Location(1, "Laval", "Laval, Québec"),)) == Unchanged(job())
-    assert put(job(), locations=(LAVAL, Location(1, "Laval", "Laval"))) == Unchanged(job())
-
-
-def test_places_that_the_store_has_yet_to_add_differ_by_their_name():
-    new, other = Location(0, "Oz", "Oz, SK"), Location(0, "Ur", "Ur, SK")
-    assert put(None, **FIELDS | {"locations": (new, other, new)}).job.locations == (new, other)
-    assert isinstance(put(job(), locations=(new,)), Update)

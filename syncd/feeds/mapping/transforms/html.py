@@ -3,13 +3,13 @@
 ``clean`` never returns anything that ``syncd.domain.html_faults`` refuses: its result is checked again, and if that
 fails, the bare text is kept. Text is never lost, except for scripts, styles, comments and hidden content."""
 
-import html
 import re
+from html import escape
 from itertools import groupby
 
 import nh3
 
-from syncd.domain import html_faults
+from syncd.domain import html_faults, unescape
 from syncd.feeds.text import has_controls, without_controls
 
 _ALLOWED = frozenset("strong b em i br p div ul ol li a".split())
@@ -146,7 +146,7 @@ def _decoded(text: str) -> str:
 
 def _unescaped(tag: str) -> str:
     for _ in range(3):
-        tag = html.unescape(tag)
+        tag = unescape(tag)
     return tag
 
 
@@ -155,14 +155,14 @@ def _without_tags(text: str) -> tuple[str, tuple[str, ...]]:
     for _ in range(2):
         if not _ESCAPED_TAG.search(text):
             break
-        text = html.unescape(text)
+        text = unescape(text)
         done.append("escaped HTML unescaped")
         if _TAG.search(text):
             done = done[:1]
             return (text, tuple(done)) if not html_faults(text, 1) else _cleaned(text, done)
     if "\n" not in text.strip() and "\r" not in text.strip() and not html_faults(text, 1):
         return text, tuple(done)
-    return paragraphs(html.unescape(text)), (*done, "plain text made into paragraphs")
+    return paragraphs(unescape(text)), (*done, "plain text made into paragraphs")
 
 
 def _cleaned(text: str, done: list[str]) -> tuple[str, tuple[str, ...]]:
@@ -202,7 +202,7 @@ def _too_deep(text: str) -> bool:
 
 def bare(text: str) -> str:
     """Return nothing but the text of some HTML, in paragraphs, without elements that browsers hide."""
-    return paragraphs(html.unescape(_text_of(text)))
+    return paragraphs(unescape(_text_of(text)))
 
 
 def lines(text: str) -> str:
@@ -210,7 +210,7 @@ def lines(text: str) -> str:
     Plain text keeps its lines. Of white space in a row one character is left, or two line ends."""
     for _ in range(2):
         if not _TAG.search(text) and _ESCAPED_TAG.search(text):
-            text = html.unescape(text)
+            text = unescape(text)
     shown = _text_of(text, CELL) if _TAG.search(text) else text
     return _SPACE.sub(_shortened, unescaped(shown).replace("\r\n", "\n").replace("\r", "\n"))
 
@@ -222,7 +222,7 @@ def _shortened(space: re.Match[str]) -> str:
 
 def unescaped(text: str) -> str:
     """Return ``text`` with its references to characters replaced, where they end with a semicolon."""
-    return _REFERENCE.sub(lambda reference: html.unescape(reference[0]), text)
+    return _REFERENCE.sub(lambda reference: unescape(reference[0]), text)
 
 
 def _text_of(text: str, cell: str = "\n") -> str:
@@ -245,7 +245,7 @@ def _text_of(text: str, cell: str = "\n") -> str:
 def paragraphs(text: str) -> str:
     """Return plain text (no markup, no entities) as HTML: empty lines separate paragraphs, line ends are ``<br>``."""
     unified = without_controls(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
-    lines = (html.escape(line.strip(), quote=False) for line in unified.split("\n"))
+    lines = (escape(line.strip(), quote=False) for line in unified.split("\n"))
     return "".join(f"<p>{'<br>'.join(group)}</p>" for filled, group in groupby(lines, key=bool) if filled)
 
 

@@ -139,8 +139,9 @@ def test_control_characters_go_and_windows_signs_become_what_they_were(text, exp
         "<u>text" + "@" * 100_000 + "<",
         "<u>text" + " " * 500_000,
         "<p class=x>text" + "&nbsp;" * 50_000 + "<i>",
+        f"&lt;p&gt;text &#{'9' * 5000};",
     ],
-    ids=["deep", "formatting", "address", "blanks", "nbsp"],
+    ids=["deep", "formatting", "address", "blanks", "nbsp", "digits"],
 )
 def test_a_hostile_text_is_cleaned_in_linear_time_and_keeps_its_words(text):
     result, _ = clean(text)
