@@ -14,8 +14,8 @@ MAX_SETTINGS, MAX_SECRET = 4 << 20, 64 << 10
 
 
 def read_settings(path: Path, most: int = MAX_SETTINGS) -> str:
-    """Return the text of a regular file, without a byte order mark. Raise UnicodeDecodeError, and OSError: also unless it is a
-    file of at most ``most`` bytes."""
+    """Return the text of a regular file, without a byte order mark. Raise OSError: also unless it is a file of at
+    most ``most`` bytes of UTF-8."""
     fd = os.open(
         path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     )  # of a FIFO without a writer, without waiting
@@ -29,7 +29,10 @@ def read_settings(path: Path, most: int = MAX_SETTINGS) -> str:
         os.close(fd)
     if len(content) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most} bytes")
-    return content.decode("utf-8-sig")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise OSError(errno.EILSEQ, f"it is not UTF-8 (byte {error.start})") from error
 
 
 def read_secret(path: Path) -> str:

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from typing import Any
 
-UNITS_OF_TIME = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-UNITS_OF_SIZE = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_TIMES = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_SIZES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 MAX_DAYS = 36_600
 MAX_COUNT = 10_000_000
 
 _DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*(ms|[smhdw])")
 _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,6})?)\s*([A-Za-z]+)")
-_SIZE_FACTORS = {unit.lower(): factor for unit, factor in UNITS_OF_SIZE.items()}
+_SIZE_FACTORS = {unit.lower(): factor for unit, factor in _SIZES.items()}
 _SHOWN = 60
 
 
@@ -46,7 +46,7 @@ def duration(value: object) -> timedelta:
     if parts is None:
         hint = f'; write "{text.lower()}"' if _DURATION.fullmatch(text.lower()) else ""
         raise ValueFault(f"must be a duration such as 2s, 10m, 12h or 7d, not {shown(value)}{hint}")
-    seconds = float(parts[1]) * UNITS_OF_TIME[parts[2]]
+    seconds = float(parts[1]) * _TIMES[parts[2]]
     if seconds > MAX_DAYS * 86400:
         raise ValueFault(f"must be at most {MAX_DAYS}d")
     return timedelta(seconds=seconds)
@@ -150,7 +150,7 @@ class SettingKind:
 class Setting:
     """``key`` is dotted (``sync.max_archive.percent``: member ``percent`` of ``max_archive`` in ``[sync]``);
     ``default`` is as TOML has it. A ``secret`` is never shown and may be a systemd credential named ``key``.
-    ``per_feed``: a feed's own file may override it. ``attribute`` leads from the holder of all settings to the field."""
+    ``per_feed``: a feed's own file may override it."""
 
     key: str
     kind: SettingKind
@@ -158,7 +158,6 @@ class Setting:
     doc: str
     secret: bool = False
     per_feed: bool = False
-    attribute: str = ""
 
     @property
     def environment(self) -> str:
@@ -192,14 +191,14 @@ def section(declared: type) -> Any:
 
 
 def declared_settings(holder: type, above: str = "") -> Iterator[Setting]:
-    """Yield the settings of ``holder`` and its sections in the order of their declaration, with whole keys and attributes,
-    which begin with ``above``."""
+    """Yield the settings of ``holder`` and its sections in the order of their declaration, with whole keys, which begin
+    with ``above``."""
     for each in fields(holder):
         name = above + each.name
         if "section" in each.metadata:
             yield from declared_settings(each.metadata["section"], f"{name}.")
         for declared in each.metadata.get("settings", ()):
-            yield replace(declared, key=name + declared.key, attribute=name)
+            yield replace(declared, key=name + declared.key)
 
 
 def members_of(holder: type, parsed: Mapping[str, Any], above: str = "") -> dict[str, Any]:

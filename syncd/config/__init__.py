@@ -3,4 +3,4 @@
 from syncd.config.kinds import Address, store_address
 from syncd.config.load import SettingsFault, load_settings, retired_in
 from syncd.config.notify import Notify, SmtpServer
-from syncd.config.settings import SETTINGS, Api, Settings, StoreSettings, settings_in_force
+from syncd.config.settings import SETTINGS, Api, Settings, StoreSettings

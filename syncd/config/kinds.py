@@ -33,27 +33,9 @@ class Address:
 
     @property
     def loopback(self) -> bool:
-        ip = self._ip
-        return self.host.casefold() == "localhost" or (ip is not None and ip.is_loopback)
-
-    def overlaps(self, other: Address) -> bool:
-        """Return whether only one of the two can listen: one port, of one host or of all interfaces of its family."""
-        if self.port == 0 or self.port != other.port:
-            return False
-        one, two = self._ip, other._ip
-        if "" in (self.host, other.host) or self.host.casefold() == other.host.casefold():
-            return True
-        if one is None or two is None:  # localhost is of both families
-            ip = one or two
-            names = (self.host.casefold(), other.host.casefold())
-            return "localhost" in names and ip is not None and (ip.is_loopback or ip.is_unspecified)
-        return one.version == two.version and (one == two or one.is_unspecified or two.is_unspecified)
-
-    @property
-    def _ip(self) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         with contextlib.suppress(ValueError):
-            return ipaddress.ip_address(self.host)
-        return None
+            return ipaddress.ip_address(self.host).is_loopback
+        return self.host.casefold() == "localhost"
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
@@ -95,15 +77,13 @@ def store_address(value: object) -> str:
     head = "sqlite:///"
     if isinstance(value, str) and value.startswith(head) and len(value) > len(head) and "?" not in value:
         return value
-    if isinstance(value, str) and value.startswith(POSTGRES):
-        return _postgres_url(value)
-    raise ValueFault(f"must be sqlite:///PATH or {_POSTGRES_FORM}")
+    return _postgres_url(value, f"sqlite:///PATH or {_POSTGRES_FORM}")
 
 
-def _postgres_url(value: object) -> str:
+def _postgres_url(value: object, good: str = _POSTGRES_FORM) -> str:
     """Return an address of a PostgreSQL database. A fault does not show it: it may have a password."""
     if not isinstance(value, str) or not value.startswith(POSTGRES):
-        raise ValueFault(f"must be {_POSTGRES_FORM}")
+        raise ValueFault(f"must be {good}")
     rest, _, _ = value.partition("://")[2].partition("?")
     where, _, database = rest.partition("/")
     if not database or "/" in database or "@" in database:

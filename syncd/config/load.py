@@ -21,6 +21,7 @@ SYSTEM = Path("/etc/syncd/syncd.toml")
 STATE = Path("/var/lib/syncd")
 #: The first part of every address beside the API's that the service has.
 _RESERVED = frozenset({"docs", "operator", "healthz", "readyz", "metrics", "reload"})
+_ALL_INTERFACES = {"", "0.0.0.0", "::"}  # noqa: S104 - they are compared
 
 #: Settings of earlier versions: a file that has them works; only those with a replacement have an effect.
 RETIRED: Mapping[str, str] = dict.fromkeys(
@@ -95,9 +96,6 @@ def _from_file(file: Path, faults: list[str]) -> dict[str, object]:
     except OSError as error:
         faults.append(f"{file}: {error.strerror}")
         return {}
-    except UnicodeDecodeError as error:
-        faults.append(f"{file}: is not UTF-8 (byte {error.start})")
-        return {}
     except tomllib.TOMLDecodeError as error:
         faults.append(f"{file}: is not TOML: {error}")
         return {}
@@ -151,29 +149,14 @@ def _names_a_setting(variable: str) -> bool:
 
 
 def _unknown(key: str, known: Iterable[str]) -> str:
-    """Return the fault of an unknown ``key``, with the nearest known one: as a whole, else by its last part."""
+    """Return the fault of an unknown ``key``, with the nearest setting or table."""
     if _is_table(key):
         return f"{key} is a table, not a value"
-    near = _nearest(key, list(known))
-    return f"unknown setting {key}" + (f"; did you mean {near}?" if near else "")
-
-
-def _nearest(key: str, known: list[str]) -> str | None:
-    """Return the setting or table of the same name as ``key``, or a similar one beside it or elsewhere."""
-    above, _, name = key.rpartition(".")
-    ends: dict[str, str] = {}
-    for setting in known:
-        parts = setting.split(".")
-        for length, part in enumerate(parts, start=1):
-            ends.setdefault(part, ".".join(parts[:length]))
-    if name in ends:
-        return ends[name]
-    beside = {end: full for end, full in ends.items() if full.rpartition(".")[0] == above}
-    for names, least in ((beside, 0.6), (ends, 0.75)):
-        if near := near_names(name, names, least=least):
-            return names[near[0]]
-    near = near_names(key, known)
-    return near[0] if near else None
+    names = {
+        ".".join(parts[:n]) for parts in (name.split(".") for name in known) for n in range(1, len(parts) + 1)
+    }
+    near = near_names(key, sorted(names))
+    return f"unknown setting {key}" + (f"; did you mean {near[0]}?" if near else "")
 
 
 def _parsed(
@@ -214,6 +197,7 @@ def _settings(
         base=base,
         feeds=(file or base / LOCAL).parent / "feeds.d",
         file=file,
+        written=values,
         sources=sources,
     )
     store = written.store
@@ -255,9 +239,8 @@ def _secret(holder: Any, key: str, base: Path, faults: list[str]) -> str:
         return value
     try:
         return read_secret(path)
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        faults.append(f"{key}_file: {path}: {why}")
+    except OSError as error:
+        faults.append(f"{key}_file: {path}: {error.strerror}")
         return ""
 
 
@@ -268,13 +251,16 @@ def _contradictions(settings: Settings) -> Iterator[str]:
         yield f"operator.listen: {where} can be reached from outside: set operator.token or operator.token_file"
     elif not operator.token and (proxied := _proxied(settings)):
         yield f"{proxied}: a proxy lets others reach the operator's pages: set operator.token or operator.token_file"
-    if operator.listen is not None and operator.listen.overlaps(api.listen):
-        of_api = (
-            "is the API's address too"
-            if where == api.listen
-            else f"and the API's {api.listen} cannot both be used"
+    hosts = {where.host, api.listen.host}
+    if (
+        operator.listen is not None
+        and where.port == api.listen.port != 0
+        and (len(hosts) == 1 or hosts & _ALL_INTERFACES)
+    ):
+        yield (
+            f"operator.listen: {where} and the API's {api.listen} cannot both be used; to share one address write"
+            ' operator.listen = ""'
         )
-        yield f'operator.listen: {where} {of_api}; to share it write operator.listen = ""'
     taken = api.base_path.partition("/")[2].partition("/")[0]
     if taken in _RESERVED:
         yield f"api.base_path: /{taken} is an address of syncd itself; write another, such as /api/v1.1"

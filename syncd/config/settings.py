@@ -1,27 +1,22 @@
 """The settings of the service, each declared once. Their values are frozen and checked, with absolute paths."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import time, timedelta
-from operator import attrgetter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from syncd.config import kinds
 from syncd.config.kinds import Address
 from syncd.config.notify import Notify
-from syncd.domain import Catalogue, FeedLimits, Policy, Threshold
+from syncd.domain import Catalogue, FeedLimits, Policy
 from syncd.values import (
     DURATION,
     FLAG,
     MAX_COUNT,
-    PERCENT,
     SECONDS,
     SIZE,
     TEXT,
-    UNITS_OF_SIZE,
-    UNITS_OF_TIME,
-    Setting,
     choice,
     declared_settings,
     number,
@@ -173,8 +168,8 @@ class Log:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """``catalogue``: the shipped entries with the changes of ``catalogues``. ``file``: the one that was read (None: all
-    defaults), ``base``: where relative paths start, ``feeds``: the folder of feed files. ``sources``: key → where its
-    value came from, for every key that is not a default."""
+    defaults), ``base``: where relative paths start, ``feeds``: the folder of feed files. ``written``: key → the value as
+    TOML or the environment has it, and ``sources``: key → where that is, of every setting that is not left to its default."""
 
     timezone: ZoneInfo = setting(
         kinds.ZONE, "America/Toronto", "decides the calendar date of publishDate and closeDate"
@@ -193,68 +188,9 @@ class Settings:
     base: Path
     feeds: Path
     file: Path | None
+    written: Mapping[str, object] = field(repr=False)
     sources: Mapping[str, str]
 
 
 SETTINGS = tuple(declared_settings(Settings))
 BY_KEY = {setting.key: setting for setting in SETTINGS}
-
-
-DEFAULT = "default"
-_TIMES = [(unit, UNITS_OF_TIME[unit]) for unit in ("d", "h", "m", "s", "ms")]
-_SIZES = [(unit, UNITS_OF_SIZE[unit]) for unit in ("GiB", "MiB", "KiB")]
-
-
-@dataclass(frozen=True, slots=True)
-class SettingInForce:
-    """``value`` is text; None: the setting is a secret. ``origin``: ``default``, ``environment``, ``credential`` or the path
-    of the file. ``given``: whether it has a value at all."""
-
-    setting: Setting
-    value: str | None
-    origin: str
-    given: bool
-
-
-def settings_in_force(settings: Settings) -> Iterator[SettingInForce]:
-    """Yield every setting, in the order of their declaration. The values of secrets are left out."""
-    for each in SETTINGS:
-        value: object = attrgetter(each.attribute)(settings)
-        if isinstance(value, Threshold):
-            value = value.percent if each.kind is PERCENT else value.count
-        text = None if each.secret else _text(each, value)
-        origin = settings.sources.get(each.key, DEFAULT)
-        yield SettingInForce(each, text, origin, value not in ("", None))
-
-
-def _text(setting: Setting, value: object) -> str:
-    match value:
-        case None:
-            return ""
-        case bool():
-            return "true" if value else "false"
-        case timedelta():
-            return _with_unit(value.total_seconds(), _TIMES)
-        case int() | float() if setting.kind.name == "duration":
-            return _with_unit(value, _TIMES)
-        case int() if setting.kind.name == "size":
-            return _with_unit(value, _SIZES)
-        case float():
-            return f"{value:g}"
-        case time():
-            return f"{value:%H:%M}"
-        case tuple():
-            return ", ".join(map(str, value))
-        case Mapping():
-            return ", ".join(f"{name} = {entry}" for name, entry in value.items())
-        case _:
-            return str(value)
-
-
-def _with_unit(value: float, units: Sequence[tuple[str, float]]) -> str:
-    """Return ``value`` in the largest of the units in which it is a whole number."""
-    for unit, size in units:
-        count = round(value / size)
-        if count and abs(count * size - value) < 1e-9:
-            return f"{count}{unit}"
-    return f"{value:g}"

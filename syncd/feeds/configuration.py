@@ -145,9 +145,8 @@ def parse_feed(name: str, source: str, catalogue: Catalogue, defaults: FeedDefau
 def _load(path: Path, catalogue: Catalogue, defaults: FeedDefaults, scope: Scope) -> FeedConfig | None:
     try:
         source = read_settings(path)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        scope.fault(f"cannot be read: {reason}")
+    except OSError as error:
+        scope.fault(f"cannot be read: {error.strerror}")
         return None
     config = _parse(path.stem, source, catalogue, defaults, scope)
     if config is not None and config.mapping.maps and not config.mapping.names_reference:

@@ -11,10 +11,11 @@ from typing import Any
 from aiohttp import web
 
 from syncd import __version__
-from syncd.config import Settings, settings_in_force
+from syncd.config import SETTINGS, Settings
 from syncd.console.visit import Visit
 from syncd.domain import Status
 from syncd.store import Tx, jobs, runs, schema
+from syncd.values import Setting
 
 #: The files of a store in SQLite: the database, the write-ahead log and its index.
 _FILES = ("", "-wal", "-shm")
@@ -36,21 +37,35 @@ async def show(visit: Visit) -> web.StreamResponse:
         "disk": await asyncio.to_thread(_disk, settings),
         "queue": {"runs": unfinished, "held": held, "writes": console.store.waiting_writes},
         "file": str(settings.file) if settings.file else None,
-        "settings": [
-            {
-                "key": each.setting.key,
-                "value": each.value,  # null for a secret, of which ``given`` says whether there is one
-                "secret": each.setting.secret,
-                "given": each.given,
-                "origin": each.origin,
-                "about": each.setting.doc,
-            }
-            for each in settings_in_force(settings)
-        ],
+        "settings": [_setting(settings, each) for each in SETTINGS],
     }
     if visit.wants_json:
         return visit.json(view)
     return visit.page("service.html.j2", view=view, documents=_documents(settings), low=LOW)
+
+
+def _setting(settings: Settings, setting: Setting) -> dict[str, Any]:
+    """Return a setting in force, its value as it is written; null for a secret, of which ``given`` says whether there is one."""
+    value = settings.written.get(setting.key, setting.default)
+    return {
+        "key": setting.key,
+        "value": None if setting.secret else _text(value),
+        "secret": setting.secret,
+        "given": value not in ("", None) or f"{setting.key}_file" in settings.written,
+        "origin": settings.sources.get(setting.key, "default"),
+        "about": setting.doc,
+    }
+
+
+def _text(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case list():
+            return ", ".join(map(str, value))
+        case dict():
+            return ", ".join(f"{name} = {entry}" for name, entry in value.items())
+    return str(value)
 
 
 def _counts(tx: Tx) -> tuple[str | None, dict[str, int], dict[str, int], int]:
