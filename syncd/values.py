@@ -17,7 +17,6 @@ from typing import Any
 _TIMES = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _SIZES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 MAX_DAYS = 36_600
-MAX_COUNT = 10_000_000
 
 _DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*(ms|[smhdw])")
 _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,6})?)\s*([A-Za-z]+)")
@@ -82,19 +81,6 @@ def size(value: object) -> int:
     return int(float(parts[1]) * factor)
 
 
-def whole(low: int, high: int) -> Callable[[object], int]:
-    def parse(value: object) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise ValueFault(f"must be a whole number from {low} to {high}, not {shown(value)}")
-        return value
-
-    return parse
-
-
-#: A number of rows, jobs or requests.
-count = whole(0, MAX_COUNT)
-
-
 def percent(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
         raise ValueFault(f"must be a percentage from 0 to 100, not {shown(value)}")
@@ -105,17 +91,6 @@ def flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise ValueFault(f"must be true or false, not {shown(value)}")
     return value
-
-
-def one_of(*choices: str) -> Callable[[object], str]:
-    """Return the parser of a text that is one of ``choices``."""
-
-    def parse(value: object) -> str:
-        if not isinstance(value, str) or value not in choices:
-            raise ValueFault(f"must be {' or '.join(choices)}, not {shown(value)}")
-        return value
-
-    return parse
 
 
 def text(value: object) -> str:
@@ -234,11 +209,28 @@ TEXT = SettingKind("text", "", text)
 
 
 def number(low: int, high: int, unit: str = "") -> SettingKind:
-    return SettingKind("whole number", unit, whole(low, high), _number_in)
+    def parse(value: object) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise ValueFault(f"must be a whole number from {low} to {high}, not {shown(value)}")
+        return value
+
+    return SettingKind("whole number", unit, parse, _number_in)
+
+
+#: A number of jobs or requests.
+COUNT = number(0, 10_000_000)
 
 
 def choice(*choices: str) -> SettingKind:
-    return SettingKind(" or ".join(choices), "", one_of(*choices))
+    """Return the kind of a text that is one of ``choices``."""
+    words = " or ".join(choices)
+
+    def parse(value: object) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise ValueFault(f"must be {words}, not {shown(value)}")
+        return value
+
+    return SettingKind(words, "", parse)
 
 
 def positive(kind: SettingKind) -> SettingKind:

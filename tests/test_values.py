@@ -5,18 +5,18 @@ from datetime import timedelta
 import pytest
 
 from syncd.values import (
+    COUNT,
     ValueFault,
-    count,
+    choice,
     duration,
     filled_text,
     flag,
-    one_of,
+    number,
     percent,
     shown,
     size,
     span_in_words,
     text,
-    whole,
 )
 
 
@@ -82,8 +82,13 @@ def test_what_is_not_a_size(value):
 @pytest.mark.parametrize(
     ("parse", "taken", "refused", "wanted"),
     [
-        (whole(1, 100), [1, 100], [0, 101, "5", True, 1.0, None], "must be a whole number from 1 to 100"),
-        (count, [0, 10_000_000], [-1, 10_000_001, "5"], "must be a whole number from 0 to 10000000"),
+        (
+            number(1, 100).parse,
+            [1, 100],
+            [0, 101, "5", True, 1.0, None],
+            "must be a whole number from 1 to 100",
+        ),
+        (COUNT.parse, [0, 10_000_000], [-1, 10_000_001, "5"], "must be a whole number from 0 to 10000000"),
         (
             percent,
             [0, 12.5, 100],
@@ -92,7 +97,7 @@ def test_what_is_not_a_size(value):
         ),
         (flag, [True, False], ["true", 1, 0, None], "must be true or false"),
         (
-            one_of("archive", "ignore"),
+            choice("archive", "ignore").parse,
             ["archive", "ignore"],
             ["Archive", "", 1, ["archive"]],
             "must be archive or ignore",

@@ -11,21 +11,19 @@ from syncd.config.kinds import Address
 from syncd.config.notify import Notify
 from syncd.domain import Catalogue, FeedLimits, Policy
 from syncd.values import (
+    COUNT,
     DURATION,
     FLAG,
-    MAX_COUNT,
     SECONDS,
     SIZE,
     TEXT,
     choice,
     declared_settings,
-    number,
     positive,
     section,
     setting,
 )
 
-COUNT = number(0, MAX_COUNT)
 TIME_OUT = positive(SECONDS)
 
 

@@ -1,11 +1,11 @@
 """The operator's decisions for a feed: its limits and habits (docs/reconciliation.md "When a run stops short")."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from syncd.values import (
+    COUNT,
     FLAG,
-    MAX_COUNT,
     PERCENT,
     SIZE,
     Setting,
@@ -17,7 +17,7 @@ from syncd.values import (
     settings_field,
 )
 
-ROWS = number(0, MAX_COUNT, "rows")
+ROWS = replace(COUNT, unit="rows")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from syncd.feeds.mapping import Mapping, PlacesRule, lookups_in, transforms
 from syncd.feeds.mapping.presets import load_preset, overridden, preset_names
 from syncd.feeds.readers import ReadSpec, element_path, member_path
 from syncd.plain_files import parse_toml, read_settings
-from syncd.values import ValueFault, choice, count, duration, filled_text, flag, one_of, percent, shown
+from syncd.values import COUNT, ValueFault, choice, duration, filled_text, flag, percent, shown
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -317,12 +317,12 @@ def _threshold(values: Map[str, Any], name: str, base: Threshold, counted: str, 
         return replace(base, percent=_member(values, name, percent, base.percent, scope))
     place.keys(table, ("percent", counted))
     share = _member(table, "percent", percent, base.percent, place)
-    return Threshold(share, _member(table, counted, count, base.count, place))
+    return Threshold(share, _member(table, counted, COUNT.parse, base.count, place))
 
 
 def _read_spec(table: Map[str, Any], scope: Scope) -> ReadSpec:
     scope.keys(table, READ_KEYS)
-    form: Any = _member(table, "format", one_of(*FORMATS), None, scope)
+    form: Any = _member(table, "format", choice(*FORMATS).parse, None, scope)
     records = _member(table, "records", filled_text, None, scope)
     if records is not None:
         _check_records(records, form, scope.at("records"))
