@@ -111,7 +111,7 @@ def frequent(event: Event) -> Callable[..., None]:
 
     def write(**fields: Any) -> None:
         if processors[0] is _json_line:
-            lines.later((time_ns(), name, fields))
+            lines.later(_encode({"timestamp": _instant(time_ns()), "level": "info", "event": name, **fields}))
         else:
             usual.info(event, **fields)
 
@@ -137,15 +137,11 @@ def flush() -> None:
         lines.flush()
 
 
-#: A line that is not encoded yet: nanoseconds since the epoch, name of the event, its fields (level info).
-Unencoded = tuple[int, str, dict[str, Any]]
-
-
 class Lines:
     """Writes lines to ``stream``. For structlog it is the logger, with a method for each level.
 
     A write costs more than the encoding of a line. So lines up to ``info`` from an event loop wait for the end of its turn, and
-    are encoded and written together. A warning or an error is written at once, after the lines that wait. Lines that still
+    are written together. A warning or an error is written at once, after the lines that wait. Lines that still
     wait when the process ends are written then; only a SIGKILL loses the lines of one turn.
 
     If the stream cannot be written to (the disk is full), lines are lost. After half of a line the next one begins with a
@@ -153,12 +149,12 @@ class Lines:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._waiting: deque[str | Unencoded] = deque()
+        self._waiting: deque[str] = deque()
         self._writing = threading.Lock()
         self._fd, self._torn = _descriptor(stream), False
         self._due: asyncio.AbstractEventLoop | None = None
 
-    def later(self, line: str | Unencoded) -> None:
+    def later(self, line: str) -> None:
         """Write ``line`` at the end of the turn; outside an event loop at once."""
         try:
             loop = asyncio.get_running_loop()
@@ -170,7 +166,7 @@ class Lines:
             self._due = loop
             loop.call_soon(self._end_of_turn)
 
-    def now(self, line: str | Unencoded) -> None:
+    def now(self, line: str) -> None:
         self._waiting.append(line)
         self.flush()
 
@@ -179,7 +175,7 @@ class Lines:
         with self._writing, suppress(OSError, ValueError):
             lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
             if lines:
-                self._write("\n".join([*map(_encoded, lines), ""]))
+                self._write("\n".join([*lines, ""]))
 
     def _write(self, text: str) -> None:
         """Write ``text``: to the descriptor of the stream, if it has one, since only the system knows how much was written."""
@@ -239,13 +235,6 @@ def _json_line(logger: WrappedLogger, method: str, event: EventDict) -> str:
     if "request_id" not in line:  # else the call names all that is bound
         structlog.contextvars.merge_contextvars(logger, method, line)
     return _encode(line)
-
-
-def _encoded(line: str | Unencoded) -> str:
-    if isinstance(line, str):
-        return line
-    nanos, event, fields = line
-    return _encode({"timestamp": _instant(nanos), "level": "info", "event": event, **fields})
 
 
 def _encode(line: EventDict) -> str:
