@@ -2,12 +2,11 @@
 
 import re
 import tomllib
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from syncd.config import SETTINGS, Api, load_settings, retired_in
+from syncd.config import SETTINGS, load_settings, retired_in
 from syncd.errors import ConfigError
 
 SHIPPED = Path(__file__).parents[2] / "config" / "syncd.toml"
@@ -376,21 +375,3 @@ def test_a_folder_is_not_a_settings_file(home):
 )  # fmt: skip
 def test_origins_are_as_browsers_write_them(home, origin):
     assert load_settings(write(home, f"[api]\ncors_origins = ['{origin}']"), {}).api.cors_origins == (origin,)
-
-
-def test_origins_from_the_environment_are_a_list():
-    settings = load_settings(None, {"SYNCD_API__CORS_ORIGINS": "https://a.example, https://b.example"})
-    assert settings.api.cors_origins == ("https://a.example", "https://b.example")
-
-
-def test_every_setting_of_the_application_comes_from_the_file(home):
-    path = write(
-        home,
-        '[api]\nbase_path = "/x"\npublic_url = "https://x.example"\ntrusted_proxies = ["10.0.0.1"]\nmax_body = "4KiB"\n'
-        'keepalive = "9s"\nmax_connections = 10\nrate_limit = 13\nfailed_keys = 15\n'
-        'cors_origins = ["https://y.example"]',
-    )
-    api = load_settings(path, {}).api
-    for field in fields(Api):
-        if field.name != "listen":
-            assert getattr(api, field.name) != getattr(Api(), field.name), field.name

@@ -200,18 +200,8 @@ def test_what_a_person_changed_is_kept_until_the_feeds_own_value_changes():
     assert changed.decision.job.title == "Fitter"
 
 
-def test_by_default_the_feed_overwrites():
-    assert row(job(title="Master welder"), last()).decision.job.title == "Welder"
-
-
 def test_a_job_that_the_feed_does_not_own_yet_keeps_nothing():
     assert row(job(title="Other"), Ownership(), KEEP).decision.job.title == "Welder"
-
-
-def test_where_it_is_not_known_what_the_feed_sent_what_people_changed_stays():
-    edited = job(title="Master welder", description="x")
-    kept = row(edited, Ownership(owner=5, edited=frozenset({"title"})), KEEP)
-    assert kept.decision.changed == ("description",)
 
 
 def test_a_field_that_the_feed_never_sent_before_is_written():

@@ -1,4 +1,4 @@
-"""The life of a job: creation, merge, transitions, close dates, refresh."""
+"""The life of a job: creation, merge, transitions, close dates, refresh, reverts."""
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -7,7 +7,7 @@ import pytest
 
 from syncd.domain.decisions import Reject, Unchanged, Update
 from syncd.domain.job import ArchivedBy, JobInput, Moment, Salary, Status
-from syncd.domain.lifecycle import decide, new_job
+from syncd.domain.lifecycle import PastChange, decide, decide_revert, new_job
 from tests.domain.jobs import FIELDS, LAVAL, NOW, REGINA, job, put
 
 
@@ -111,3 +111,31 @@ def test_the_merged_salary_must_fit_together(current, sent, expected):
 
 def test_locations_are_replaced_as_a_list():
     assert put(job(), locations=(REGINA, LAVAL)).job.locations == (REGINA, LAVAL)
+
+
+# -- a revert of one job: several changes in one run -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "title"),
+    [
+        ([(True, "A"), (True, "B")], "A"),  # of several changes in one run the first counts
+        (
+            [(True, "A"), (False, "B"), (True, "C")],
+            "C",
+        ),  # a change of others between two of the run comes back
+    ],
+)
+def test_a_revert_puts_back_what_was_before_the_run(before, title):
+    changes = [PastChange(undone, {"title": old}) for undone, old in before]
+    decision = decide_revert(job(title="D"), changes).decision
+    assert isinstance(decision, Update)
+    assert (decision.job.title, decision.changed) == (title, ("title",))
+
+
+def test_of_a_new_job_that_the_run_changed_again_only_the_status_changes():
+    changes = [PastChange(True, None), PastChange(True, {"title": "A"})]
+    decision = decide_revert(job(title="B"), changes).decision
+    assert isinstance(decision, Update)
+    after = decision.job
+    assert (after.title, after.status, after.archived_by) == ("B", Status.ARCHIVED, ArchivedBy.MISSING)
