@@ -16,17 +16,12 @@ MAX_SETTINGS, MAX_SECRET = 4 << 20, 64 << 10
 def read_settings(path: Path, most: int = MAX_SETTINGS) -> str:
     """Return the text of a regular file, without a byte order mark. Raise OSError: also unless it is a file of at
     most ``most`` bytes of UTF-8."""
-    fd = os.open(
-        path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-    )  # of a FIFO without a writer, without waiting
-    try:
-        mode = os.fstat(fd).st_mode
+    # of a FIFO without a writer, without waiting
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        mode = os.fstat(file.fileno()).st_mode
         if not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, f"it is {kind_of(mode)}, not a file")
-        with open(fd, "rb", closefd=False) as file:
-            content = file.read(most + 1)
-    finally:
-        os.close(fd)
+        content = file.read(most + 1)
     if len(content) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most} bytes")
     try:

@@ -227,21 +227,18 @@ def _catalogue(changes: Catalogues, values: Mapping[str, object], faults: list[s
 
 def _secrets(holder: Any, table: str, base: Path, faults: list[str]) -> Any:
     """Return the settings of ``table`` with each secret that is in a file of its own (``token_file`` for ``token``)."""
-    names = [each.name for each in fields(holder) if getattr(holder, f"{each.name}_file", None) is not None]
-    return replace(holder, **{name: _secret(holder, f"{table}.{name}", base, faults) for name in names})
-
-
-def _secret(holder: Any, key: str, base: Path, faults: list[str]) -> str:
-    name = key.rpartition(".")[2]
-    value, path = str(getattr(holder, name)), Path(base, getattr(holder, f"{name}_file"))
-    if value:
-        faults.append(f"{key} and {key}_file: give only one of them")
-        return value
-    try:
-        return read_secret(path)
-    except OSError as error:
-        faults.append(f"{key}_file: {path}: {error.strerror}")
-        return ""
+    for name in (each.name for each in fields(holder)):
+        key, file = f"{table}.{name}", getattr(holder, f"{name}_file", None)
+        if file is None:
+            continue
+        if getattr(holder, name):
+            faults.append(f"{key} and {key}_file: give only one of them")
+            continue
+        try:
+            holder = replace(holder, **{name: read_secret(base / file)})
+        except OSError as error:
+            faults.append(f"{key}_file: {base / file}: {error.strerror}")
+    return holder
 
 
 def _contradictions(settings: Settings) -> Iterator[str]:

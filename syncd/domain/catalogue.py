@@ -67,32 +67,24 @@ class Catalogue:
         """Return the catalogues that are shipped (docs/api.md "Catalogues")."""
         return cls(**catalogue_entries())
 
-    def extended(
-        self,
-        *,
-        categories: Mapping[int, str] | None = None,
-        position_types: Mapping[int, str] | None = None,
-    ) -> Catalogue:
-        """Return this catalogue with entries added or renamed (id → name), and retired (an empty name); none is ever removed.
+    def extended(self, **names: Mapping[int, str]) -> Catalogue:
+        """Return this catalogue with entries of ``position_types`` and ``categories`` added or renamed (id → name), and retired
+        (an empty name); none is ever removed.
 
         Raise ConfigError with every fault: an id beyond Int32, a name too long or used twice, an unknown id to retire."""
         faults: list[str] = []
-        changed = replace(
-            self,
-            position_types=_changed("position_types", self.position_types, position_types, faults),
-            categories=_changed("categories", self.categories, categories, faults),
-        )
+        changed = {kind: _changed(kind, self.entries(kind), ids, faults) for kind, ids in names.items()}
         if faults:
             raise ConfigError(faults)
-        return changed
+        return replace(self, **changed)
 
-    def with_retired(self, position_types: Mapping[int, str], categories: Mapping[int, str]) -> Catalogue:
-        """Return this catalogue with further entries (id → name) that are retired."""
-        return replace(
-            self,
-            position_types=_with_retired(self.position_types, position_types),
-            categories=_with_retired(self.categories, categories),
-        )
+    def with_retired(self, **names: Mapping[int, str]) -> Catalogue:
+        """Return this catalogue with further entries (id → name) of each kind that are retired."""
+        changed: dict[str, Entries] = {}
+        for kind, ids in names.items():
+            retired = {id: CatalogueEntry(id, name, retired=True) for id, name in ids.items()}
+            changed[kind] = dict(sorted({**self.entries(kind), **retired}.items()))
+        return replace(self, **changed)
 
     def entries(self, name: str) -> Entries:
         """Return the catalogue of this name (``JobField.catalogue``): id → entry."""
@@ -153,16 +145,11 @@ def _bare(key: str) -> str:
     return " ".join(word for word in key.split() if word not in ("and", "et"))
 
 
-def _with_retired(entries: Entries, names: Mapping[int, str]) -> Entries:
-    both = {**entries, **{id: CatalogueEntry(id, name, retired=True) for id, name in names.items()}}
-    return dict(sorted(both.items()))
-
-
 def _changed(
-    kind: str, entries: Entries, names: Mapping[int, str] | None, faults: list[str]
+    kind: str, entries: Entries, names: Mapping[int, str], faults: list[str]
 ) -> dict[int, CatalogueEntry]:
     changed = dict(entries)
-    for id, written in (names or {}).items():
+    for id, written in names.items():
         if name := written.strip():
             if not 1 <= id <= INT32_MAX:
                 faults.append(f"{kind}.{id}: an id must be 1 to {INT32_MAX}")

