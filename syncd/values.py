@@ -112,10 +112,9 @@ def filled_text(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SettingKind:
-    """A kind of values: its ``name`` in words and its ``unit`` in the documentation. ``parse`` takes a value as TOML gives it
-    and raises ValueFault. ``from_text`` makes a value for ``parse`` from a text of the environment."""
+    """A kind of values. ``unit``: its unit or form in the documentation. ``parse`` takes a value as TOML gives it and raises
+    ValueFault. ``from_text`` makes a value for ``parse`` from a text of the environment."""
 
-    name: str
     unit: str
     parse: Callable[[object], Any]
     from_text: Callable[[str], object] = str
@@ -197,24 +196,22 @@ def _number_in(text: str) -> object:
     return text
 
 
-DURATION = SettingKind("duration", "ms, s, m, h, d or w", duration)
+DURATION = SettingKind("ms, s, m, h, d or w", duration)
 #: A duration whose value is a number of seconds.
 SECONDS = replace(DURATION, parse=lambda value: duration(value).total_seconds())
-SIZE = SettingKind("size", "bytes, or KiB, MiB, GiB", size)
-PERCENT = SettingKind("percentage", "percent", percent, _number_in)
-FLAG = SettingKind(
-    "true or false", "", flag, lambda text: {"true": True, "false": False}.get(text.lower(), text)
-)
-TEXT = SettingKind("text", "", text)
+SIZE = SettingKind("bytes, or KiB, MiB, GiB", size)
+PERCENT = SettingKind("percent", percent, _number_in)
+FLAG = SettingKind("true or false", flag, lambda text: {"true": True, "false": False}.get(text.lower(), text))
+TEXT = SettingKind("text", text)
 
 
-def number(low: int, high: int, unit: str = "") -> SettingKind:
+def number(low: int, high: int, unit: str = "whole number") -> SettingKind:
     def parse(value: object) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
             raise ValueFault(f"must be a whole number from {low} to {high}, not {shown(value)}")
         return value
 
-    return SettingKind("whole number", unit, parse, _number_in)
+    return SettingKind(unit, parse, _number_in)
 
 
 #: A number of jobs or requests.
@@ -230,7 +227,7 @@ def choice(*choices: str) -> SettingKind:
             raise ValueFault(f"must be {words}, not {shown(value)}")
         return value
 
-    return SettingKind(words, "", parse)
+    return SettingKind(words, parse)
 
 
 def positive(kind: SettingKind) -> SettingKind:

@@ -100,7 +100,7 @@ def _is_port(host: str) -> bool:
 
 
 def text_kind(
-    name: str, unit: str, valid: Callable[[str], object], what: str, make: Callable[[str], object] = str
+    unit: str, valid: Callable[[str], object], what: str, make: Callable[[str], object] = str
 ) -> SettingKind:
     """Return the kind of a text that is ``valid``, of which ``make`` makes the value; ``what`` names a good one."""
 
@@ -109,10 +109,10 @@ def text_kind(
             raise ValueFault(f"must be {what}, not {shown(value)}")
         return make(value)
 
-    return SettingKind(name, unit, parse)
+    return SettingKind(unit, parse)
 
 
-def list_kind(name: str, valid: Callable[[str], bool], entry: str, lists: str = "") -> SettingKind:
+def list_kind(unit: str, valid: Callable[[str], bool], entry: str, lists: str = "") -> SettingKind:
     """Return the kind of a list of texts that are ``valid``; ``lists`` and ``entry`` name good ones. Commas separate the
     entries in a variable of the environment."""
 
@@ -127,7 +127,7 @@ def list_kind(name: str, valid: Callable[[str], bool], entry: str, lists: str = 
     def from_text(variable: str) -> object:
         return [part.strip() for part in variable.split(",") if part.strip()]
 
-    return SettingKind(name, "", parse, from_text)
+    return SettingKind(unit, parse, from_text)
 
 
 def _is_network(text: str) -> bool:
@@ -177,17 +177,17 @@ def or_empty(kind: SettingKind, empty: object = None) -> SettingKind:
     return replace(kind, parse=lambda value: empty if value == "" else kind.parse(value))
 
 
-PATH = SettingKind("path", "path", lambda value: Path(text(value)))
-PATH_OR_NONE = SettingKind("path", "path", lambda value: Path(text(value)) if value else None)
-ADDRESS = SettingKind("address", "HOST:PORT", _address)
+PATH = SettingKind("path", lambda value: Path(text(value)))
+PATH_OR_NONE = SettingKind("path", lambda value: Path(text(value)) if value else None)
+ADDRESS = SettingKind("HOST:PORT", _address)
 ADDRESS_OR_NONE = or_empty(ADDRESS)
 PREFIX = text_kind(
-    "path prefix", "", _PREFIX.fullmatch, "a path such as /api/v1.1", lambda path: path.rstrip("/")
+    "path prefix", _PREFIX.fullmatch, "a path such as /api/v1.1", lambda path: path.rstrip("/")
 )
 _PUBLIC = "an address such as https://jobs.example.ca"
-PUBLIC_URL = or_empty(text_kind("address", "URL", _is_public_url, _PUBLIC, lambda url: url.rstrip("/")), "")
-STORE_URL = SettingKind("store address", "URL", store_address)
-LOCK_URL = or_empty(SettingKind("store address", "URL", _postgres_url), "")
+PUBLIC_URL = or_empty(text_kind("URL", _is_public_url, _PUBLIC, lambda url: url.rstrip("/")), "")
+STORE_URL = SettingKind("URL", store_address)
+LOCK_URL = or_empty(SettingKind("URL", _postgres_url), "")
 NETWORKS = list_kind(
     "list of networks", _is_network, "an address or network such as 10.0.0.0/8", " of addresses or networks"
 )
@@ -203,5 +203,5 @@ HOSTS = list_kind(
     "a host name in small letters such as ops.example.ca",
     " of host names such as ops.example.ca",
 )
-NAMES_BY_ID = SettingKind("table of id and name", "", _names_by_id, _json)
-ZONE = SettingKind("time zone", "IANA name", _zone)
+NAMES_BY_ID = SettingKind("table of id and name", _names_by_id, _json)
+ZONE = SettingKind("IANA name", _zone)

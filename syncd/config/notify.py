@@ -112,18 +112,16 @@ def _quiet(value: object) -> QuietHours:
     return QuietHours(time.fromisoformat(start), time.fromisoformat(end))
 
 
-WEBHOOK = or_empty(SettingKind("address", "URL", _webhook), "")
-SMTP = or_empty(SettingKind("address", "smtp://USER@HOST:PORT", _smtp))
-EMAIL = or_empty(text_kind("e-mail address", "", _is_email, "an e-mail address such as syncd@example.ca"), "")
+WEBHOOK = or_empty(SettingKind("URL", _webhook), "")
+SMTP = or_empty(SettingKind("smtp://USER@HOST:PORT", _smtp))
+EMAIL = or_empty(text_kind("e-mail address", _is_email, "an e-mail address such as syncd@example.ca"), "")
 EMAILS = _different(list_kind("list of e-mail addresses", _is_email, "an e-mail address"), MAX_RECEIVERS)
 EVENTS = _different(
     list_kind("list of events", _SHORT_NAMES.__contains__, f"one of {', '.join(_SHORT_NAMES)}")
 )
 FEED_NAMES = _different(list_kind("list of feeds", lambda item: bool(item.strip()), "the name of a feed"))
-QUIET = or_empty(SettingKind("two times of day", "HH:MM-HH:MM", _quiet))
-TIME_OF_DAY = or_empty(
-    text_kind("time of day", "HH:MM", _TIME.fullmatch, "a time of day such as 08:00", time.fromisoformat)
-)
+QUIET = or_empty(SettingKind("HH:MM-HH:MM", _quiet))
+TIME_OF_DAY = or_empty(text_kind("HH:MM", _TIME.fullmatch, "a time of day such as 08:00", time.fromisoformat))
 
 
 # -- the settings ----------------------------------------------------------------------------------------------

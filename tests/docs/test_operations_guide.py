@@ -31,7 +31,7 @@ def written(setting):
     shown = {True: "true", False: "false"}.get(default) if isinstance(default, bool) else None
     number = f"{default:_}" if isinstance(default, int) and shown is None else None
     text = shown or number or (json.dumps(default) if default != [] else "[]")
-    unit = setting.kind.unit or setting.kind.name
+    unit = setting.kind.unit
     return [
         f"`{setting.key}`" + (" ¹" if setting.per_feed else ""),
         f"`{text}`",
