@@ -51,18 +51,20 @@ def feed_states(
     tx: Tx | None, files: Collection[FeedFile], drop: Path, zone: tzinfo | None = None
 ) -> list[dict[str, Any]]:
     """Return the feeds as ``feeds_view`` does, with 0 as ``activeJobs``: to count these reads an index entry for each job."""
-    if tx is None:
-        return [_feed_json(file, drop, runs.NO_RUNS, [*_states(file, None, None, None)]) for file in files]
-    paused, last = feeds.paused(tx), runs.last_runs(tx, [file.name for file in files])
-    held = {run.feed: run for run in runs.waiting(tx)}
+    last = {} if tx is None else runs.last_runs(tx, [file.name for file in files])
+    paused = {} if tx is None else feeds.paused(tx)
+    held = {} if tx is None else {run.feed: run for run in runs.waiting(tx)}
     views = []
     for file in files:
-        newest, _success, delivered = last[file.name]
-        states = [*_states(file, paused.get(file.name), held.get(file.name), newest)]
-        expected = _expected_after(delivered, file.config)
-        if file.config is not None and expected is not None and tx.now.instant > expected:
-            states.append(("overdue", _lateness(file.config, expected, zone)))
-        views.append(_feed_json(file, drop, last[file.name], states))
+        name, config, its = file.name, file.config, last.get(file.name, runs.NO_RUNS)
+        states = [*_states(file, paused.get(name), held.get(name), its.newest)]
+        expected = _expected_after(its.file, config)
+        if tx is not None and config is not None and expected is not None and tx.now.instant > expected:
+            every = config.expect_every or timedelta(0)
+            at = f"{(expected - every).astimezone(zone):%Y-%m-%d %H:%M:%S}"
+            reason = f"the last file came at {at}, one is expected every {span_in_words(every)}"
+            states.append(("overdue", reason))
+        views.append(_feed_json(file, drop, its, states))
     return views
 
 
@@ -110,12 +112,6 @@ def _states(
         yield "paused", paused or "paused; nobody said why"
     if newest is not None and newest.state is RunState.FAILED:
         yield "failed", f"run {newest.id} failed: {newest.reason}"
-
-
-def _lateness(config: FeedConfig, expected: datetime, zone: tzinfo | None) -> str:
-    every = config.expect_every or timedelta(0)
-    last = (expected - every).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S")
-    return f"the last file came at {last}, one is expected every {span_in_words(every)}"
 
 
 def overdue_feeds(tx: Tx, configs: Iterable[FeedConfig]) -> set[str]:

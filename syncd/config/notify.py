@@ -19,7 +19,7 @@ MAX_RECEIVERS = 20
 
 _EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*")
 _TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
-_SHORT_NAMES = tuple(event.short for event in NoticeEvent if event.concerns_a_feed)
+_SHORT_NAMES = tuple(event.short for event in NoticeEvent if event.startswith("feed."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,6 @@ class SmtpServer:
     port: int
     user: str
     tls: bool
-
-    def __str__(self) -> str:
-        login = f"{self.user}@" if self.user else ""
-        return f"{'smtps' if self.tls else 'smtp'}://{login}{self.host}:{self.port}"
 
     @property
     def loopback(self) -> bool:
@@ -46,9 +42,6 @@ class QuietHours:
 
     start: time
     end: time
-
-    def __str__(self) -> str:
-        return f"{self.start:%H:%M}-{self.end:%H:%M}"
 
     def include(self, now: time) -> bool:
         """Return whether ``now``, in the zone of the service, is in them."""

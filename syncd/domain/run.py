@@ -220,10 +220,6 @@ class NoticeEvent(StrEnum):
     TEST = "service.test"
 
     @property
-    def concerns_a_feed(self) -> bool:
-        return self.value.startswith("feed.")
-
-    @property
     def short(self) -> str:
         """The name in the settings: ``held``."""
         return self.value.partition(".")[2]

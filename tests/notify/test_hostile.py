@@ -47,7 +47,7 @@ class Tags(HTMLParser):
         self.found |= {tag, *(name for name, _ in attrs)}
 
 
-FEED_EVENTS = [event for event in NoticeEvent if event.concerns_a_feed]
+FEED_EVENTS = [event for event in NoticeEvent if event.startswith("feed.")]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
