@@ -144,14 +144,14 @@ class Lines:
     are written together. A warning or an error is written at once, after the lines that wait. Lines that still
     wait when the process ends are written then; only a SIGKILL loses the lines of one turn.
 
-    If the stream cannot be written to (the disk is full), lines are lost. After half of a line the next one begins with a
-    line feed."""
+    If the stream cannot be written to (the disk is full), lines are lost, and the next one begins with a line feed: half of one
+    may be there."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._waiting: deque[str] = deque()
         self._writing = threading.Lock()
-        self._fd, self._torn = _descriptor(stream), False
+        self._before: list[str] = []  # an empty line after a write that failed
         self._due: asyncio.AbstractEventLoop | None = None
 
     def later(self, line: str) -> None:
@@ -172,23 +172,16 @@ class Lines:
 
     def flush(self) -> None:
         """Write all lines that wait."""
-        with self._writing, suppress(OSError, ValueError):
+        with self._writing:
             lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            if lines:
-                self._write("\n".join([*lines, ""]))
-
-    def _write(self, text: str) -> None:
-        """Write ``text``: to the descriptor of the stream, if it has one, since only the system knows how much was written."""
-        if self._fd is None:
-            self._stream.write(text)
-            self._stream.flush()
-            return
-        data = text.encode(self._stream.encoding or "utf-8", "backslashreplace")
-        data = b"\n" + data if self._torn else data
-        while data:
-            count = os.write(self._fd, data)
-            self._torn = data[count - 1 : count] != b"\n"
-            data = data[count:]
+            if not lines:
+                return
+            try:
+                self._stream.write("\n".join([*self._before, *lines, ""]))
+                self._stream.flush()
+                self._before = []
+            except (OSError, ValueError):
+                self._before = [""]
 
     def _end_of_turn(self) -> None:
         self._due = None

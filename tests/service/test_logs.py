@@ -64,7 +64,7 @@ class Stream(io.StringIO):
         self.writes = []
 
     def write(self, text):
-        self.writes.append([json.loads(line)["event"] for line in text.splitlines()])
+        self.writes.append([json.loads(line)["event"] for line in text.strip().splitlines()])
         return super().write(text)
 
 
