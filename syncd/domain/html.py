@@ -4,6 +4,7 @@ that is linear in the length of the text. One regular expression accepts most te
 import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from html import unescape
 from html.entities import html5
 from itertools import islice
 
@@ -166,10 +167,6 @@ def _link_fault(raw: str) -> str | None:
 
 
 _REFERENCE = re.compile(r"&(?:#(?:[xX]([0-9A-Fa-f]+)|([0-9]+));?|([A-Za-z0-9]+)(;?)(=?))")
-#: Numeric references from 0x80 to 0x9F stand for characters of Windows-1252.
-_WINDOWS = {
-    0x80 + i: c for i, c in enumerate(bytes(range(0x80, 0xA0)).decode("cp1252", "replace")) if c != "�"
-}
 
 
 def decode(value: str) -> str:
@@ -191,9 +188,7 @@ def _decoded(reference: re.Match[str]) -> str:
 def _character(digits: str, base: int) -> str:
     significant = digits.lstrip("0")
     code = int(significant, base) if 0 < len(significant) <= 8 else 0
-    if code == 0 or code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        return "\ufffd"
-    return _WINDOWS.get(code, chr(code))
+    return unescape(f"&#{code};") or chr(code)  # it drops characters that a browser keeps
 
 
 def _after(text: str, end: int, tag: str) -> int:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import date
 from decimal import Context, Decimal
 from functools import lru_cache
-from typing import Final
+from typing import Final, cast
 from urllib.parse import urlsplit
 
 from syncd.errors import Invalid, Problem
@@ -30,7 +30,6 @@ _FORBIDDEN_IN_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udf
 _CONTROL_BYTES = bytes(c for c in range(0x20) if c not in b"\t\n\r") + b"\x7f"
 _CONTROL_LATIN = _CONTROL_BYTES + bytes(range(0x80, 0xA0))
 _C1 = re.compile(b"\xc2[\x80-\x9f]")
-_STEP = Decimal(1).scaleb(-AMOUNT_DECIMALS)
 _EXACT = Context(prec=40, traps=[])
 
 _MAX_DATE = 64
@@ -165,14 +164,11 @@ def read_amount(pointer: str, value: object, problems: Problems) -> Decimal | Fa
 @lru_cache(maxsize=4096)
 def _plain_amount(value: Decimal) -> Decimal | None:
     """Return ``value`` without trailing zeros and without an exponent; None if it has too many decimals."""
-    rounded = value.quantize(_STEP, context=_EXACT)
-    if rounded != value:
+    plain = value.copy_abs().normalize(_EXACT)
+    exponent = cast("int", plain.as_tuple().exponent)
+    if plain != value or exponent < -AMOUNT_DECIMALS:
         return None
-    plain = rounded.normalize(_EXACT)
-    if not plain:
-        return Decimal(0)
-    exponent = plain.as_tuple().exponent
-    return plain.quantize(Decimal(1), context=_EXACT) if isinstance(exponent, int) and exponent > 0 else plain
+    return plain.quantize(Decimal(1), context=_EXACT) if exponent > 0 else plain
 
 
 def read_date(pointer: str, value: object, problems: Problems) -> date | Fault | None:
