@@ -1,6 +1,6 @@
 """Whole bodies: their fields, and all their problems at once."""
 
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal
 
 import pytest
@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from syncd.domain.body import check_body, check_reference
 from syncd.domain.field_readers import MAX_PROBLEMS
-from syncd.domain.job import Moment, Place, Status
+from syncd.domain.job import Place, Status
 from syncd.errors import FIELD_CODES, Invalid
 from tests.domain.bodies import BODY, CATALOGUE, faults
-
-NOW = Moment(datetime(2026, 11, 21, 15, 0, tzinfo=UTC), date(2026, 11, 21))
+from tests.domain.jobs import NOW
 
 
 def test_a_full_body_comes_back_typed_and_in_its_own_order():

@@ -1,6 +1,6 @@
 """One feed row against the job that it names: the law, case by case (docs/reconciliation.md "The law")."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 
 import pytest
@@ -10,23 +10,12 @@ from msgspec.structs import replace
 
 from syncd.domain.decisions import Ownership, Reject, Unchanged, Update
 from syncd.domain.feed_rows import decide_row, field_digests, row_due, value_digest
-from syncd.domain.job import ArchivedBy, CloseOrigin, JobInput, Location, Moment, Place, Salary, Status
+from syncd.domain.job import ArchivedBy, CloseOrigin, JobInput, Moment, Place, Salary, Status
 from syncd.domain.lifecycle import default_close_date, new_job
 from syncd.domain.policy import Policy
+from tests.domain.jobs import FIELDS, LAVAL, NOW, TODAY
 
-TODAY = date(2026, 11, 21)
-NOW = Moment(datetime(2026, 11, 21, 15, 0, tzinfo=UTC), TODAY)
-LAVAL = Location(1, "Laval", "Laval, QC")
-BODY = {
-    "referenceId": "A-1",
-    "title": "Welder",
-    "locations": (LAVAL,),
-    "categories": (28,),
-    "positionType": 1,
-    "description": "<p>Weld.</p>",
-    "applicantRoutingType": 1,
-    "applicationEmail": "jobs@example.com",
-}
+BODY = {name: value for name, value in FIELDS.items() if name not in ("status", "salary", "applicationUrl")}
 OURS = Ownership(owner=5)
 
 
