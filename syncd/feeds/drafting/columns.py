@@ -47,6 +47,7 @@ _CITY_PROVINCE = re.compile(r"[^\d<>@,]{2,80},\s*([^,]{2,40})(?:,\s*(?:CA|Canada
 _NOT_A_DATE = re.compile(r"\d+(?:\.\d+)?\Z")
 #: Formats that can be read without knowing the feed, the surest first. ``dmy`` and ``mdy`` together: the order is unknown.
 DATE_NAMES = ("iso", "rfc822", "ymd", "dmy", "mdy", "words")
+DATE_KINDS = tuple(f"date:{name}" for name in DATE_NAMES)
 #: For whole numbers, by their length.
 _SERIALS = {5: "excel", 8: "iso", 10: "epoch", 13: "epoch_ms"}
 _PARSERS = {name: compile_dates([name]) for name in (*DATE_NAMES, "excel", "epoch", "epoch_ms")}

@@ -5,7 +5,7 @@ loads as it is."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import islice
@@ -17,18 +17,12 @@ from syncd.errors import ConfigError, FeedError, Invalid, Problem
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.columns import Guess
 from syncd.feeds.drafting.draft_text import YEARLY_ABOVE, DraftPlan, Findings, render
-from syncd.feeds.drafting.guessing import (
-    doubted_addresses,
-    guess_company,
-    guess_fields,
-    near_addresses,
-    repeated_reference,
-)
+from syncd.feeds.drafting.guessing import guess_company, guess_fields, repeated_reference
 from syncd.feeds.drafting.survey import RECORDS, Survey, survey_file
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, MappedRow, UnknownCounter
 from syncd.feeds.mapping.presets import is_native, load_preset
 from syncd.feeds.mapping.transforms import money
-from syncd.feeds.readers import Record, open_reader
+from syncd.feeds.readers import open_reader
 
 #: Without these a new job is refused; a mapping that lacks one is of no use.
 NEEDED = ("referenceId", "title", "locations", "description", ROUTING_FIELD)
@@ -104,8 +98,9 @@ class Trial:
         self.read += 1
         self.filled.update(faulty | {name for name, value in body.items() if value is not None})
         unknown = {name for name, _ in row.unknown} | faulty
-        own = {name for name, bit in OWN_BITS.items() if row.own_values & bit and body.get(name) is not None}
-        self.own.update(own | unknown)
+        has = {name for name, bit in OWN_BITS.items() if row.own_values & bit}
+        own = {name for name in has if body.get(name) is not None}
+        self.own.update(own | unknown | (has & {"status"}))  # a lookup may take a word for a live job away
         self.known.update(own - unknown)
         self.known["status"] += "status" in faulty or body.get("status", "active") != "active"
         whole = all(body.get(name) is not None or name in faulty for name in _COMPARED)
@@ -147,8 +142,7 @@ class Drafter:
             survey=self._survey,
             catalogue=catalogue,
             presets=[(preset, score) for preset, score in self._survey.presets() if score >= _MIN_SCORE],
-            near=near_addresses(columns),
-            doubted=doubted_addresses(columns),
+            columns=columns,
         )
         guess, repeated = self._guesses.get("referenceId"), repeated_reference(columns)
         if repeated and (guess is None or "derive" in str(guess.expression)):
@@ -200,10 +194,7 @@ class Drafter:
             if name == "closeDate" and not plain.known[name]:  # the guess says why its dates cannot be read
                 return True
             if name == "status":  # one more record counts, and one more that says something
-                said, more = (
-                    self._said(plain.plan, right) for right in (mapped.get(name, False), guess.expression)
-                )
-                return more > said or trial.known[name] > plain.known[name]
+                return trial.own[name] > plain.own[name] or trial.known[name] > plain.known[name]
             if trial.own[name] and not plain.own[name]:
                 return True
             return trial.good > plain.good or trial.known[name] > plain.known[name] + plain.read * _LEAST_GAIN
@@ -214,12 +205,6 @@ class Drafter:
             return name in mapped and not plain.filled[ROUTING_FIELD] and guess.share > 0.2
         filled = plain.filled[name]
         return filled * 2 < plain.read and guess.share * plain.read > filled + 0.2 * plain.read
-
-    def _said(self, plan: DraftPlan, right: object) -> int:
-        """Return the number of records for which a right-hand side gives a status, before a lookup takes it away."""
-        return self._try(
-            replace(plan, fields={"status": Guess("status", _without_lookups(right), "")})
-        ).filled["status"]
 
     def _own_fields(self) -> dict[str, Guess]:
         fields = dict(self._guesses)
@@ -238,13 +223,14 @@ class Drafter:
         try:
             config = self._load(render(self._findings, plan, {}))
             reader = open_reader(self._path, config.read, self._limits)
-            for record in islice(self._unbroken(reader), most):
+            for record in islice(reader, most):
                 row = config.mapping.row(record, reader.format)
                 trial.add(row, self._refusals(row.body or {}))
             if not trial.read and self._survey.records:
                 trial.failure = "no records"
         except (FeedError, ConfigError) as error:
-            trial.failure = str(error)
+            if not trial.read or self._survey.broken is None:
+                trial.failure = str(error)
         return trial
 
     def _refusals(self, body: Mapping[str, Any]) -> Sequence[Problem]:
@@ -257,14 +243,6 @@ class Drafter:
 
     def _load(self, text: str) -> FeedConfig:
         return parse_feed(self._findings.name, text, self._findings.catalogue, FeedDefaults())
-
-    def _unbroken(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Yield the records up to where the file is broken, if the survey has seen that it is."""
-        try:
-            yield from records
-        except FeedError:
-            if self._survey.broken is None:
-                raise
 
 
 def _without_page(records: int, has_email: bool) -> dict[str, Guess]:
@@ -279,11 +257,3 @@ def _without_page(records: int, has_email: bool) -> dict[str, Guess]:
 
 def _field_of(problem: Problem) -> str:
     return problem.pointer.partition("/")[2].partition("/")[0]
-
-
-def _without_lookups(right: object) -> object:
-    if isinstance(right, list):
-        return [_without_lookups(part) for part in right]
-    if isinstance(right, Mapping):
-        return {key: _without_lookups(part) for key, part in right.items() if key != "lookup"}
-    return right

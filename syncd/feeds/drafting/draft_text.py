@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
+from itertools import islice
 
-from syncd.domain import FIELD, Catalogue, repaired
-from syncd.feeds.drafting.columns import Column, Guess, comparable
-from syncd.feeds.drafting.guessing import POSTING, internal_postings, other_things, several_companies
+from syncd.domain import FIELD, Catalogue, name_key, repaired
+from syncd.feeds.drafting.columns import MAX_SAMPLES, Column, ColumnSearch, Guess, comparable
+from syncd.feeds.drafting.guessing import KIND, POSTING, doubted_addresses
 from syncd.feeds.drafting.survey import Survey
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, USUAL, lookup_lines, lookups_in
 from syncd.feeds.mapping.presets import load_preset
@@ -22,14 +23,16 @@ _MAX_WIDTH = 40
 #: The least pay without a period that is likely pay for a year.
 YEARLY_ABOVE = 10_000
 _CONDITION = re.compile(r"\[[^\]]*\]")
+#: Words of feeds for a posting that is not for the public.
+_INTERNAL = frozenset(("internal", "internal only", "internal posting", "interne", "interne seulement"))
 
 Lines = Iterator[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The findings about a file. ``presets`` are those that are considered, with scores from 0 to 1; ``near`` are columns
-    with the name of an address to apply at, but without such addresses, ``doubted`` those that are not taken for it."""
+    """The findings about a file. ``presets`` are those that are considered, with scores from 0 to 1; ``columns`` are those of the
+    survey."""
 
     name: str
     employer: str
@@ -38,8 +41,7 @@ class Findings:
     survey: Survey
     catalogue: Catalogue
     presets: list[tuple[str, float]]
-    near: list[Column]
-    doubted: list[tuple[Column, str, str]]
+    columns: ColumnSearch
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def render(
         )
         lines.append('# repeats = "places"')
     lines.append("")
-    lines += _rows(findings.survey)
+    lines += _rows(findings.columns)
     lines += _read(findings.survey, plan)
     if not plan.native:
         lines += [
@@ -125,24 +127,26 @@ def _top(findings: Findings, preset: str | None) -> Lines:
     yield 'mode = "snapshot"  # what a file lacks is archived; "delta": a file only adds and updates'
 
 
-def _rows(survey: Survey) -> Lines:
+def _rows(columns: ColumnSearch) -> Lines:
     """Yield lines that leave out records that are not postings, or of another company, or not for the public."""
-    columns = survey.search()
     hints: list[tuple[str, str]] = []
-    if (kind := other_things(columns)) is not None:
+    kinds = [c for c in columns.all if c.selector == KIND and POSTING in c.texts and c.different > 1]
+    companies = columns.named("company", lambda c: c.average < 100 and 1 < c.different <= MAX_SAMPLES)
+    for kind in kinds:
         said = (
             f"{plain(kind.selector)} says that some records are not postings: {_samples([*kind.texts][:5])}."
         )
         only = f"only = {{ {text(kind.selector)} = {text(POSTING)} }}"
         hints.append((f"{said} To leave these out, take the # off the lines below:", only))
-    elif (company := several_companies(columns)) is not None:
+    for company in [] if kinds else companies[:1]:
         said = (
             f"{plain(company.selector)} has {company.different} values: {_samples(company.samples)}. A feed belongs to one"
             " employer, and all of these go in under the one above. To take the rows of one company alone:"
         )
         hints.append((said, f"only = {{ {text(company.selector)} = {text(company.samples[0])} }}"))
-    if (internal := internal_postings(columns)) is not None:
-        column, word = internal
+    few = (c for c in columns.all if c.different <= MAX_SAMPLES and c.rank("status") is None)
+    internal = ((c, sample) for c in few for sample in c.samples if name_key(sample) in _INTERNAL)
+    for column, word in islice(internal, 1):
         said = f"{plain(column.selector)} has {shown(word)}. To leave such postings out:"
         hints.append((said, f"skip = {{ {text(column.selector)} = {text(word)} }}"))
     for number, (said, line) in enumerate(hints):
@@ -195,14 +199,13 @@ def _fields(findings: Findings, plan: DraftPlan, lacking: Sequence[str]) -> Line
         yield "# Nothing was found for these in most records:"
         yield from (f"# {_FILL[name]}" for name in missing)
     if ROUTING_FIELD in missing and URL_FIELD not in fields:
-        for column, field, why in findings.doubted:
+        for column, field, why in doubted_addresses(findings.columns):
             yield from comment(
                 f"{plain(column.selector)} {why}: {_samples(column.samples)}. If people apply there:"
             )
             yield f"# {ROUTING_FIELD} = {{ prefer = [{text(field)}] }}"
             yield f"# {field} = {text(column.selector)}"
-    if ROUTING_FIELD in missing and URL_FIELD not in fields:
-        for column in findings.near:
+        for column in findings.columns.named(URL_FIELD, lambda c: c.share("url", "host", "email") <= 0.5):
             address = text("https://employer.example{" + column.selector + "}")
             yield from comment(
                 f"{plain(column.selector)} has no whole address: {_samples(column.samples)}."

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from syncd.domain import FIELD, name_key
 from syncd.feeds.drafting.columns import (
-    DATE_NAMES,
+    DATE_KINDS,
     ID_LIKE,
-    MAX_SAMPLES,
     SURELY_DESCRIPTION,
     Column,
     ColumnSearch,
@@ -29,7 +28,6 @@ _MAX_TITLE, _MIN_DESCRIPTION, _MIN_SENTENCE = 200, 70, 15
 _TITLE = re.compile(r"titl|titre|poste|posit|role|job|name|nom|emploi|intitul")
 #: The end of a path to a text for people, which does not identify a job.
 _LABEL = re.compile(r"[./@](?:label|name|text|descriptor|short_?name|display_?name)\Z", re.IGNORECASE)
-_DATES = tuple(f"date:{name}" for name in DATE_NAMES)
 #: Words of columns with the hours of a job.
 _HOURS = re.compile(r"time|temps|hour|horaire|schedule|regime|partiel")
 #: The most different values of a column of position types or categories that is known by them alone.
@@ -40,9 +38,7 @@ _DATA_TYPES = frozenset(
     "array boolean cdata date datetime decimal email float html integer number string text url xhtml xml".split()
 )
 #: The member with the kind of a JSON-LD node, and the kind that is a job.
-_KIND, POSTING = "@type", "JobPosting"
-#: Words of feeds for a posting that is not for the public.
-_INTERNAL = frozenset(("internal", "internal only", "internal posting", "interne", "interne seulement"))
+KIND, POSTING = "@type", "JobPosting"
 
 
 def guess_fields(columns: ColumnSearch, today: str) -> dict[str, Guess]:
@@ -65,43 +61,16 @@ def guess_fields(columns: ColumnSearch, today: str) -> dict[str, Guess]:
     return {guess.field: guess for guess in made if guess is not None}
 
 
-def several_companies(columns: ColumnSearch) -> Column | None:
-    companies = columns.named("company", lambda c: c.average < 100 and 1 < c.different <= MAX_SAMPLES)
-    return companies[0] if companies else None
-
-
-def other_things(columns: ColumnSearch) -> Column | None:
-    """Return the column with the kind of each record, if postings are one kind of several (JSON-LD)."""
-    kinds = (column for column in columns.all if column.selector == _KIND)
-    return next((column for column in kinds if POSTING in column.texts and column.different > 1), None)
-
-
-def internal_postings(columns: ColumnSearch) -> tuple[Column, str] | None:
-    """Return the column, and its value, of postings for the employer's own people."""
-    for column in columns.all:
-        if column.different <= MAX_SAMPLES and column.rank("status") is None:
-            for sample in column.samples:
-                if name_key(sample) in _INTERNAL:
-                    return column, sample
-    return None
-
-
 def guess_company(columns: ColumnSearch) -> str | None:
     companies = columns.named("company", lambda column: column.average < 100 and column.different <= 3)
     return companies[0].samples[0] if companies and companies[0].filled * 2 > columns.records else None
-
-
-def near_addresses(columns: ColumnSearch) -> list[Column]:
-    return columns.named(URL_FIELD, lambda c: c.share("url", "host", "email") <= 0.5)
 
 
 def _guess_reference(columns: ColumnSearch) -> Guess | None:
     """Return a column that is different in each record; without one, an id that is derived."""
 
     def usable(column: Column) -> bool:
-        short = column.longest <= FIELD["referenceId"].most
-        plain = not column.kinds["url"] and not column.kinds["html"] and not _LABEL.search(column.selector)
-        return short and plain and columns.is_unique(column)
+        return _is_short(column) and not _LABEL.search(column.selector) and columns.is_unique(column)
 
     def looks(column: Column) -> bool:
         short = column.average <= 40 and ID_LIKE.match(column.name) is not None
@@ -118,18 +87,14 @@ def _guess_reference(columns: ColumnSearch) -> Guess | None:
     return columns.guess("referenceId", ids[:1], ids[0].selector, f"{why}; different in each record")
 
 
+def _is_short(column: Column) -> bool:
+    return column.longest <= FIELD["referenceId"].most and not column.kinds["url"] + column.kinds["html"]
+
+
 def repeated_reference(columns: ColumnSearch) -> Guess | None:
     """Return the column with the name of an id that several records share, as where each place of a posting has a record."""
 
-    def fits(column: Column) -> bool:
-        short = (
-            column.longest <= FIELD["referenceId"].most
-            and not column.kinds["url"]
-            and not column.kinds["html"]
-        )
-        return short and column.filled >= columns.records * 0.9
-
-    ids = columns.named("referenceId", fits)[:1]
+    ids = columns.named("referenceId", lambda c: _is_short(c) and c.filled >= columns.records * 0.9)[:1]
     why = "by its name; records that share it have one title"
     return columns.guess("referenceId", ids, ids[0].selector, why) if ids else None
 
@@ -158,7 +123,7 @@ def _guess_title(columns: ColumnSearch) -> Guess | None:
     def fits(column: Column) -> bool:
         plain = column.share("url", "email", "number", "money") < 0.5
         plain = plain and (column.share("html") < 0.5 or column.average < _MIN_DESCRIPTION)
-        return column.average < _MAX_TITLE and plain and column.share(*_DATES) < 0.5
+        return column.average < _MAX_TITLE and plain and column.share(*DATE_KINDS) < 0.5
 
     def looks(column: Column) -> bool:
         different = column.different * 4 > column.values and column.filled > columns.records * 0.8
@@ -256,9 +221,9 @@ def _has_hours(column: Column) -> bool:
 
 def _is_data_type(column: Column) -> bool:
     """Return whether an attribute ``type`` has the kind of its element (``<content type="xhtml">``, a node of JSON-LD)."""
-    if not column.selector.casefold().endswith(_KIND):
+    if not column.selector.casefold().endswith(KIND):
         return False
-    if POSTING in column.texts or column.selector.endswith(f".{_KIND}"):
+    if POSTING in column.texts or column.selector.endswith(f".{KIND}"):
         return True
     return all("/" in text or text.casefold() in _DATA_TYPES for text in column.samples)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from syncd.domain import name_key
 from syncd.feeds.drafting.columns import (
     AGAINST,
+    DATE_KINDS,
     DATE_NAMES,
     PERIODS,
     Column,
@@ -101,7 +102,8 @@ def guess_locations(columns: ColumnSearch) -> Guess | None:
     """Return city and province, or one column with the place, or both as alternatives."""
     city = columns.named("city", lambda c: c.average < 80)
     province = columns.named(
-        "province", lambda c: c.share("province") > 0.3 or (c.average < 40 and not is_status(c))
+        "province",
+        lambda c: c.share("province") > 0.3 or (c.average < 40 and c.kinds["status"] * 2 <= c.values),
     )
     place = columns.named("location", lambda c: c.average < _MAX_TEXT)
     if not city and _lacks_province(place, province):
@@ -133,24 +135,21 @@ def guess_locations(columns: ColumnSearch) -> Guess | None:
     return columns.guess("locations", used, expression, why)
 
 
-def is_status(column: Column) -> bool:
-    """Return whether most values of a column, perhaps of the name "state", are words for the status of a posting."""
-    return column.kinds["status"] * 2 > column.values
-
-
 def guess_status(columns: ColumnSearch) -> Guess | None:
     """Return the columns of the status by their names and values, else one by its values, else one by its name alone. Of
     several the one that is farthest from live counts."""
-    fit = [c for c in columns.all if c.different <= _MAX_STATUSES and not _of_another(c)]
+    # not that of something else ("company.active")
+    own = [c for c in columns.all if not any(word in c.parts for word in AGAINST["status"])]
+    fit = [c for c in own if c.different <= _MAX_STATUSES]
     named = [c for c in fit if _is_named_status(c)]
     named.sort(key=lambda c: (c.rank("status") is None, c.rank("status") or 0, c.selector))
     used, why = named[:_MAX_STATUS_COLUMNS], "by its name and values"
     if not used:
         used, why = [c for c in fit if _has_statuses(c)][:1], "by its values: words for open and closed"
     if all(flag_statuses(column.selector) is not None for column in used):
-        alone = [
-            c for c in columns.named("status", _may_have_statuses) if c in fit and c.name not in _VAGUE_NAMES
-        ]
+        others = ("position", "province", "url", "email", "html", "money", *DATE_KINDS)
+        alone = columns.named("status", lambda c: c.average <= 40 and c.share(*others) <= 0.5)
+        alone = [c for c in alone if c in fit and c.name not in _VAGUE_NAMES]
         used, why = [*alone[:1], *used], "by its name; most of its words are unknown"
     if not used:
         return None
@@ -160,11 +159,6 @@ def guess_status(columns: ColumnSearch) -> Guess | None:
     if len(used) > 1:
         source = {"all": [column.selector for column in used]}
     return columns.guess("status", used, source | {"lookup": "status"}, why)
-
-
-def _of_another(column: Column) -> bool:
-    """Return whether the name is that of the status of something else ("company.active")."""
-    return any(word in column.parts for word in AGAINST["status"])
 
 
 def _is_named_status(column: Column) -> bool:
@@ -183,19 +177,6 @@ def _has_statuses(column: Column) -> bool:
     return (
         sum(count for text, count in words.items() if name_key(text) not in _VAGUE_WORDS) * 2 > column.values
     )
-
-
-def _may_have_statuses(column: Column) -> bool:
-    others = (
-        "position",
-        "province",
-        "url",
-        "email",
-        "html",
-        "money",
-        *(f"date:{name}" for name in DATE_NAMES),
-    )
-    return column.average <= 40 and column.share(*others) <= 0.5
 
 
 def _lacks_province(place: list[Column], province: list[Column]) -> bool:

@@ -5,6 +5,7 @@ repeated elements, arrays of objects, or objects of objects that look alike: gue
 
 import codecs
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -164,25 +165,29 @@ def survey_file(path: Path, limits: FeedLimits) -> Survey:
         inner = likeliest.startswith(f"{survey.path}{WITHIN}")  # lists of records in a list
         return _read(path, limits, ReadSpec(format="json", records=likeliest), RECORDS) if inner else survey
     except FeedError as error:
-        elsewhere, head = error.code == "no_records_path", _head(path)
-        if _is_markup(head) and not _is_utf8(head):  # whatever the file declares
+        for spec in _other_ways(path, limits, error):
             with suppress(FeedError):
-                return _read(path, limits, ReadSpec(encoding=_ENCODING), RECORDS)
-            if other := _elsewhere(path, limits, _ENCODING):
-                return other
-        if elsewhere and (other := _elsewhere(path, limits)):
-            return other
-        # where the first root has no records, a later one may have some
-        if error.code in _MENDABLE or (elsewhere and _is_markup(head)):
-            return _leniently(path, limits, error)
+                survey = _read(path, limits, spec, RECORDS)
+                if survey.records or not spec.recover:
+                    survey.broken = survey.broken or (error if spec.recover else None)
+                    return survey
         raise
 
 
-def _is_utf8(head: bytes) -> bool:
-    with suppress(UnicodeDecodeError):
+def _other_ways(path: Path, limits: FeedLimits, error: FeedError) -> Iterator[ReadSpec]:
+    """Yield the ways to read a file that has this error if it is read as it seems to be."""
+    elsewhere, head = error.code == "no_records_path", _head(path)
+    try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
-        return True
-    return False
+    except UnicodeDecodeError:
+        if _is_markup(head):  # whatever the file declares
+            yield ReadSpec(encoding=_ENCODING)
+            yield from _elsewhere(path, limits, _ENCODING)
+    if elsewhere:
+        yield from _elsewhere(path, limits)
+    # where the first root has no records, a later one may have some
+    if error.code in _MENDABLE or (elsewhere and _is_markup(head)):
+        yield ReadSpec(format="xml", recover=True)
 
 
 def _with_sheet(path: Path, limits: FeedLimits) -> ReadSpec:
@@ -201,30 +206,20 @@ def _with_sheet(path: Path, limits: FeedLimits) -> ReadSpec:
     return best
 
 
-def _leniently(path: Path, limits: FeedLimits, error: FeedError) -> Survey:
-    """Return a lenient survey of XML that is broken before its first record ends. Raise ``error`` if it has no records."""
-    try:
-        lenient = _read(path, limits, ReadSpec(format="xml", recover=True), RECORDS)
-    except FeedError:
-        raise error from None
-    if not lenient.records:
-        raise error
-    lenient.broken = lenient.broken or error
-    return lenient
-
-
-def _elsewhere(path: Path, limits: FeedLimits, encoding: str | None = None) -> Survey | None:
-    """Return the survey of the likeliest readable place where no known format has its records, preferably one of a preset."""
+def _elsewhere(path: Path, limits: FeedLimits, encoding: str | None = None) -> Iterator[ReadSpec]:
+    """Yield the likeliest readable place where no known format has its records, preferably one of a preset."""
     head = _head(path, encoding)
     form: Format = "xml" if _is_markup(head) else "json"
     best, highest = None, -1.0
     for place in (xml_paths if form == "xml" else json_paths)(head)[:3]:
         with suppress(FeedError):
-            guess = _read(path, limits, ReadSpec(format=form, records=place, encoding=encoding), _FEW)
+            spec = ReadSpec(format=form, records=place, encoding=encoding)
+            guess = _read(path, limits, spec, _FEW)
             score = max((score for _, score in guess.presets()), default=0.0)
             if guess.records and score > highest:
-                best, highest = guess, score
-    return _read(path, limits, best.spec, RECORDS) if best else None
+                best, highest = spec, score
+    if best:
+        yield best
 
 
 def _is_markup(head: bytes) -> bool:

@@ -1,8 +1,7 @@
 """Open a feed file with the reader of its format, which its first bytes show, and never its name.
 
-``open_reader`` looks at the first megabyte only, and at a longer line that may be one of JSON Lines. Later faults are raised as
-FeedError while iterating. With ``known``, the readers do not parse records whose digest is known; the file is still checked to
-its last byte."""
+``open_reader`` looks at the first megabyte only. Later faults are raised as FeedError while iterating. With ``known``, the
+readers do not parse records whose digest is known; the file is still checked to its last byte."""
 
 import json
 import re
@@ -120,8 +119,6 @@ def _read_plain(opener: Callable[[], Stream], options: ReadOptions) -> FeedReade
         form = spec.format
     else:
         form = _detect(source.head, recover=spec.recover)
-        if form == "json" and _has_long_first_line(source, options.limits):
-            form = "jsonl"
     if (options.like, form) == ("jsonl", "json"):  # a single line of JSON Lines looks like any object
         form = "jsonl"
     if form == "xml" and spec.recover:
@@ -177,24 +174,6 @@ def _begins_late(head: bytes, opening: re.Pattern[bytes]) -> int | None:
         if begins_line or _NO_COLUMNS.match(before):
             return match.start()
     return None
-
-
-def _has_long_first_line(source: Utf8Source, limits: FeedLimits) -> bool:
-    """Return whether the file begins with an object on a line that is longer than the head, and another object follows: no other
-    JSON does. Such a line may be as long as a reader holds."""
-    if source.whole or not source.head.lstrip().startswith(b"{") or b"\n" in source.head.strip():
-        return False
-    last = b""
-    with closing(source.chunks()) as chunks:
-        for chunk in chunks:
-            line, end, rest = chunk.partition(b"\n")
-            last = line.rstrip()[-1:] or last
-            if end:
-                following = rest.strip() or next(chunks, b"").strip()
-                return last == b"}" and following.startswith(b"{")
-            if source.size > limits.text:
-                break
-    return False
 
 
 def _lines_of_objects(text: bytes) -> bool:

@@ -93,7 +93,6 @@ def typed(name: str, types: list[str], **more: str) -> list[dict[str, Any]]:
 
 
 def test_a_column_of_position_types_is_found_by_its_values(tmp_path: Path) -> None:
-    assert [job["positionType"]["id"] for job in jobs_in(CASES / "type-by-value.json")] == [1, 2, 1, 2]
     kinds = ["Temps partiel", "Temps plein", "Contract", "Temps partiel"]
     for n, content in enumerate(each_format(typed("Indicator", kinds, schedule="Monday to Friday"))):
         (tmp_path / str(n)).write_text(content)
@@ -128,13 +127,6 @@ def test_a_constant_says_what_it_does_to_how_many_records(tmp_path: Path) -> Non
     assert "# positionType: Full Time for all 3; no column has known types" in text
     assert "# categories: Other for all 3; no column has a name for them or known ones" in text
     assert "nothing in the file" not in text.lower()
-
-
-def test_the_address_of_a_publisher_is_not_the_address_to_apply_at() -> None:
-    draft = drafted(CASES / "publisher-url.xml")
-    assert checked(draft.config, CASES / "publisher-url.xml").good == 0
-    assert 'publisher-url is named after something else: "https://ats-vendor.example"' in draft.text
-    assert '# applicationUrl = "publisher-url"' in draft.text
 
 
 @pytest.mark.parametrize(
@@ -217,7 +209,6 @@ def test_pay_of_tens_of_thousands_without_a_period_gets_a_proposal(tmp_path: Pat
 
 
 def test_a_selector_of_an_attribute_with_a_namespace_can_be_read(tmp_path: Path) -> None:
-    assert checked(drafted(CASES / "ns-attribute.xml").config, CASES / "ns-attribute.xml").good == 4
     jobs = "".join(
         f'<w:job w:id="R{n}"><w:title w:text="Teller {n}"/><d>Serves clients.</d><city w:name="Moncton"/><state v="NB"/>'
         f'<apply w:url="https://acme.example/{n}"/></w:job>'

@@ -37,21 +37,6 @@ def test_a_single_object_is_a_list_of_one():
     assert items('{"@type": "JobPosting", "title": "x"}') == [{"@type": "JobPosting", "title": "x"}]
 
 
-@pytest.mark.parametrize("end", ["\n", " \r\n", "\n\n  "])
-@pytest.mark.parametrize("size", [MB - 10, MB, 2 * MB, 7 * MB])
-def test_json_lines_may_begin_with_a_record_that_is_too_long(size, end):
-    reader, records = read('{"id": 1, "text": "' + "x" * size + f'"}}{end}{{"id": 2}}\n{{"id": 3}}')
-    assert reader.format == "jsonl"
-    assert [code for _, code in records] == ["too_long", None, None]
-
-
-def test_an_object_with_a_long_first_line_is_no_json_lines():
-    job = '{"referenceId": "a", "text": "' + "x" * 2 * MB + '"}'
-    for text, count in ((job, 1), (f"{job}\n", 1), (f'{{"jobs": [{job}\n, {{"id": 2}}]}}', 2)):
-        reader, records = read(text)
-        assert (reader.format, len(records)) == ("json", count)
-
-
 KEYED = {
     "a known member": ('{"total": 2, "jobs": {"7": {"a": 1}, "8": {"a": 2}}, "x": 1}', None),
     "a known member that is set": ('{"jobs": {"7": {"a": 1}, "8": {"a": 2}}}', "jobs.*"),

@@ -171,7 +171,3 @@ def test_the_one_record_of_a_file_may_have_others_beside_it_below_a_root():
 )
 def test_leniency_ends_at_limits_document_types_and_entities(text, code):
     assert fault(text, ReadSpec(recover=True)).code == code
-
-
-def test_a_strict_reading_withholds_nothing():
-    assert read("<jobs><job><id>1</id></job></jobs>")[0].withheld is None

@@ -42,22 +42,6 @@ def test_the_number_of_rows_and_the_size_of_the_file_are_limited(text):
     assert len(items(text, limits=FeedLimits(rows=2))) == 2
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "id,t\n1,a\n2,b\n3,a\n",
-        '[{"a":1},{"a":2},{"a":3}]',
-        '{"a":1}\n{"a":2}\n',
-        "<jobs><job>a</job><job>b</job></jobs>",
-    ],
-)
-def test_records_whose_digest_is_known_are_not_parsed_again(text):
-    first = list(reader_of(text))
-    again = list(reader_of(text, known={r.digest for r in first}.intersection))
-    assert [r.item for r in again] == [None] * len(first)
-    assert [(r.number, r.line, r.digest) for r in again] == [(r.number, r.line, r.digest) for r in first]
-
-
 def test_known_records_of_xml_in_a_row_come_as_one():
     text = "".join(f"<job><id>{n}</id></job>\n" for n in range(1, 9)).join(["<jobs>\n", "</jobs>"])
     spec = ReadSpec(outside=False)

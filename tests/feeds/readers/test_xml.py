@@ -113,10 +113,6 @@ def test_what_is_wrong_with_an_xml_file_is_said_in_one_plain_line(text, words):
     assert fault(text, limits=FeedLimits(text=32 * MB)).detail == words
 
 
-def test_a_control_character_in_cdata_is_not_a_broken_limit():
-    assert fault("<jobs><job><id><![CDATA[a\x0bb]]></id></job></jobs>").code == "not_well_formed"
-
-
 @pytest.mark.parametrize(
     ("data", "words"),
     [
