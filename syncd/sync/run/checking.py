@@ -7,22 +7,22 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
 from syncd.domain import (
     Catalogue,
+    Employer,
     FeedLimits,
     Job,
     JobInput,
     Moment,
-    Ownership,
     Reject,
     RejectedRow,
     RowAction,
     RowDecision,
     Shape,
-    decide_row,
 )
 from syncd.errors import NotFound, Problem
 from syncd.feeds.configuration import FeedConfig
@@ -30,13 +30,20 @@ from syncd.feeds.mapping import UnknownCounter
 from syncd.feeds.readers import FeedReader, Format, open_reader
 from syncd.store import Store, employers, feeds, jobs
 from syncd.sync.report import Kinds
-from syncd.sync.run.deciding import problems_of
+from syncd.sync.run.context import Feed
+from syncd.sync.run.deciding import NO_OWNER, decide, problems_of
 from syncd.sync.run.shape import Names, NameSample
-from syncd.sync.validation import CheckedRow, check_record, remaining_problems
+from syncd.sync.validation import (
+    RowKind,
+    RowValidator,
+    ValidatedRow,
+    remaining_problems,
+    unpack,
+    unpack_problems,
+)
 
 #: References that are kept to find repetitions.
 MAX_REFERENCES = 1_000_000
-_NO_OWNER = Ownership()
 
 
 @dataclass(slots=True)
@@ -59,7 +66,7 @@ class CheckResult:
     shape: Shape | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Checker:
     """``store``: the jobs of the feed's employer, if there is one. ``most``: the number of records to check (None: all)."""
 
@@ -76,12 +83,13 @@ class Checker:
         reader = open_reader(path, self.config.read, self.limits)
         result.format = reader.format
         seen, sample = set[int](), NameSample()
+        validator = RowValidator(self.config.mapping, self.catalogue)
         for record in islice(reader, self.most):
             result.read += 1
             if result.read == 1 and reader.header is not None:
                 self.config.mapping.check_columns(reader.header)
             sample.add(record)
-            row = check_record(self.config.mapping, self.catalogue, record, reader.format)
+            (row,) = validator.validate([record], reader.format)
             if row.left_out is not None:
                 result.filtered[row.left_out] += 1
                 continue
@@ -115,29 +123,26 @@ class Checker:
                 )
         result.shape = names.shape(before.names, config.mapping, reader.format)
 
-    def _problems(self, row: CheckedRow, result: CheckResult) -> tuple[Problem, ...]:
-        if row.sent is None or row.reference is None:
-            return row.problems if row.rest is None else (*row.problems, *self._remaining(row, row.rest))
-        decided = self._decide(None, row.sent)
+    def _problems(self, row: ValidatedRow, result: CheckResult) -> tuple[Problem, ...]:
+        """Return all problems of the row: its own, and those that its job has with its other fields."""
+        own = () if row.kind is RowKind.VALID else unpack_problems(row.body)
+        body = row.rest if own else row.body
+        if body is None:
+            return own
+        sent = unpack(body)
+        decided = self._decide(None, sent)
         if isinstance(decided.decision, Reject) and (job := self._current(row.reference)) is not None:
-            decided = self._decide(job, row.sent)
-        action = decided.action
-        problems = problems_of(decided.decision)
+            decided = self._decide(job, sent)
+        problems = (*own, *remaining_problems(own, problems_of(decided.decision)))
         if not problems:
-            result.good += action is not RowAction.EXPIRED
-            result.expired += action is RowAction.EXPIRED
+            expired = decided.action is RowAction.EXPIRED
+            result.expired += expired
+            result.good += not expired
         return problems
 
-    def _remaining(self, row: CheckedRow, rest: JobInput) -> tuple[Problem, ...]:
-        """Return the problems of the job beside those of the row."""
-        more = remaining_problems(row.problems, problems_of(self._decide(None, rest).decision))
-        if more and row.reference is not None and (job := self._current(row.reference)) is not None:
-            more = remaining_problems(row.problems, problems_of(self._decide(job, rest).decision))
-        return more
-
-    def _current(self, reference: str) -> Job | None:
+    def _current(self, reference: str | None) -> Job | None:
         """Return the job with this reference, None if there is none or the employer does not exist yet."""
-        if self.store is not None:
+        if self.store is not None and reference is not None:
             with suppress(NotFound):
                 name = self.config.employer
                 return self.store.read(
@@ -149,13 +154,8 @@ class Checker:
         fields = dict(sent.fields)
         if job is not None:
             fields.pop("locations", None)  # they are not located here, and cannot be wrong
-        return decide_row(
-            job,
-            JobInput(fields, sent.id),
-            self.now,
-            employer_id=0,
-            feed_id=0,
-            ownership=_NO_OWNER,
-            policy=self.config.policy,
-            mapped=self.config.mapping.maps,
-        )
+        return decide(self._feed, JobInput(fields), job, NO_OWNER, self.now)
+
+    @cached_property
+    def _feed(self) -> Feed:
+        return Feed(0, self.config, Employer(0, self.config.employer), Path())

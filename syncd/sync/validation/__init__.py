@@ -6,11 +6,9 @@ worker process imports it and must not load the store."""
 
 from syncd.sync.validation.pool import NoWorker, ValidationPool
 from syncd.sync.validation.rows import (
-    CheckedRow,
     RowKind,
     RowValidator,
     ValidatedRow,
-    check_record,
     pack,
     pack_problems,
     remaining_problems,

@@ -3,6 +3,7 @@ run in any process. A row and its problems are packed as bytes: one program writ
 
 import marshal
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -44,29 +45,13 @@ class RowKind(IntEnum):
     FILTERED = 4  # the feed's file leaves it out
 
 
-class CheckedRow(NamedTuple):
-    """A record after mapping and the rules for a body: ``sent`` or ``problems``, and its id where it can be
-    read. ``warnings``: (code, detail). ``unknown``: (field, value) of values that no catalogue and no lookup
-    has, and of texts that cannot be places. ``left_out``: the rule by which the feed leaves the record out; it
-    has nothing else then. ``rest``: the members without a problem of a row with problems: the job may lack more.
-    ``own_values``: as in MappedRow, and the damaged texts (``DAMAGE_BITS``)."""
-
-    reference: str | None
-    sent: JobInput | None
-    problems: tuple[Problem, ...]
-    warnings: tuple[tuple[str, str], ...]
-    unknown: tuple[tuple[str, str], ...] = ()
-    left_out: str | None = None
-    rest: JobInput | None = None
-    own_values: int = 0
-
-
 class ValidatedRow(NamedTuple):
-    """A checked row in values that any process can send. ``body``: the packed row, or the packed problems. ``assumed``:
-    nothing in the record places any of its places in Canada. ``outline``: the readable parts of a rejected row without a
-    readable id, or with one that may be in the wrong column; else None. ``rest``: the fields without a problem of a rejected
-    row, packed; the problems that its job has with them have to be added (``remaining_problems``). The others are as in
-    CheckedRow."""
+    """A record after mapping and the rules for a body, in values that any process can send. ``reference``: where it can be read.
+    ``body``: the packed row, or the packed problems. ``unknown``: as in MappedRow, and texts that cannot be places. ``left_out``:
+    the rule by which the feed leaves the record out; it has nothing else then. ``assumed``: nothing in the record places any of
+    its places in Canada. ``outline``: the readable parts of a rejected row without a readable id, or with one that may be in the
+    wrong column; else None. ``rest``: the fields without a problem of a rejected row, packed; the problems that its job has with
+    them have to be added (``remaining_problems``). ``own_values``: as in MappedRow, and the damaged texts (``DAMAGE_BITS``)."""
 
     kind: RowKind
     reference: str | None
@@ -92,84 +77,63 @@ class RowValidator:
 
         Each step is done for all records before the next step: so a processor is about 15 % faster."""
         mapped = [self.mapping.row(record, form) for record in records]
-        checked = [_checked(row, self.catalogue) for row in mapped]
+        checked = [self._checked(row) for row in mapped]
         return [
-            _valid(row.sent, row) if row.sent is not None else self._rejected(row, body)
-            for row, body in zip(checked, mapped, strict=True)
+            _valid(row, sent) if isinstance(sent, JobInput) else self._rejected(row, sent)
+            for row, sent in zip(mapped, checked, strict=True)
         ]
 
-    def _rejected(self, row: CheckedRow, mapped: MappedRow) -> ValidatedRow:
+    def _checked(self, row: MappedRow) -> JobInput | tuple[Problem, ...]:
+        """Return the row as it is sent, or its problems."""
+        if row.body is None:
+            return row.problems or (_NOT_AN_OBJECT,)
+        try:
+            sent = check_body(row.body, self.catalogue, reference_required=True)
+        except Invalid as invalid:
+            # of two problems about one field the mapping's own is better: it has the value of the file
+            return (*row.problems, *remaining_problems(row.problems, invalid.problems))
+        return row.problems or sent
+
+    def _rejected(self, row: MappedRow, problems: tuple[Problem, ...]) -> ValidatedRow:
         if row.left_out is not None:
-            return ValidatedRow(RowKind.FILTERED, None, b"", (), (), row.left_out)
-        kind = RowKind.RAGGED if mapped.moved else RowKind.REJECTED
+            return ValidatedRow(RowKind.FILTERED, None, b"", (), left_out=row.left_out)
+        reference, unknown = self._readable(row.reference_id), row.unknown
         read = rest = None
-        if mapped.moved or row.reference is None:
-            read = outline(mapped.fragment or mapped.body, self.catalogue)
-        if row.rest is not None:
-            rest = pack(row.rest)
-        body = pack_problems(row.problems)
-        return ValidatedRow(kind, row.reference, body, row.warnings, row.unknown, outline=read, rest=rest)
+        if row.body is not None:
+            unknown += unknown_places(problems)
+            rest = self._rest(row.body, problems)
+        if row.moved or reference is None:
+            read = outline(row.fragment or row.body, self.catalogue)
+        kind, body = RowKind.RAGGED if row.moved else RowKind.REJECTED, pack_problems(problems)
+        return ValidatedRow(kind, reference, body, row.warnings, unknown, outline=read, rest=rest)
+
+    def _rest(self, body: dict[str, object], problems: tuple[Problem, ...]) -> bytes | None:
+        """Return the members without a problem as they are sent, packed; None if there are more problems than are listed."""
+        faulty = set(map(_field, problems))
+        with suppress(Invalid):
+            good = {name: value for name, value in body.items() if name not in faulty}
+            return pack(check_body(good, self.catalogue))
+        return None
+
+    @staticmethod
+    def _readable(reference: str | None) -> str | None:
+        """Return the referenceId of a rejected row if a job could have it."""
+        with suppress(Invalid):
+            return check_reference({"referenceId": reference})
+        return None
 
 
-def _valid(sent: JobInput, row: CheckedRow) -> ValidatedRow:
-    assumed = False
-    if row.warnings:
-        places, number = sent.fields.get("locations"), sum(code == PLACE_ASSUMED for code, _ in row.warnings)
+def _valid(row: MappedRow, sent: JobInput) -> ValidatedRow:
+    warnings, values, assumed = row.warnings, row.own_values, False
+    if warnings:
+        places, number = sent.fields.get("locations"), sum(code == PLACE_ASSUMED for code, _ in warnings)
         assumed = isinstance(places, tuple) and 0 < number >= len(places)
-    return ValidatedRow(
-        RowKind.VALID,
-        row.reference,
-        pack(sent),
-        row.warnings,
-        row.unknown,
-        assumed=assumed,
-        own_values=row.own_values,
-    )
-
-
-def check_record(mapping: Mapping, catalogue: Catalogue, record: Record, form: Format | None) -> CheckedRow:
-    """Map a record and check the resulting body by the API's own rules."""
-    return _checked(mapping.row(record, form), catalogue)
-
-
-def _checked(mapped: MappedRow, catalogue: Catalogue) -> CheckedRow:
-    problems = mapped.problems
-    if mapped.left_out is not None:
-        return CheckedRow(None, None, (), (), (), mapped.left_out)
-    if mapped.body is None:
-        reference = _readable(mapped.reference_id)
-        return CheckedRow(reference, None, problems or (_NOT_AN_OBJECT,), mapped.warnings, mapped.unknown)
-    sent = None
-    try:
-        sent = check_body(mapped.body, catalogue, reference_required=True)
-    except Invalid as invalid:
-        # of two problems about one field the mapping's own is better: it has the value of the file
-        problems += remaining_problems(problems, invalid.problems)
-    if problems or sent is None:
-        unknown = mapped.unknown + unknown_places(problems)
-        rest = _rest(mapped.body, problems, catalogue)
-        return CheckedRow(_readable(mapped.reference_id), None, problems, mapped.warnings, unknown, rest=rest)
-    warnings, values = mapped.warnings, mapped.own_values
     for bit, words in damages(sent.fields):
         warnings, values = (*warnings, (DAMAGED_TEXT, words)), values | bit
-    return CheckedRow(sent.reference_id, sent, (), warnings, mapped.unknown, own_values=values)
-
-
-def _rest(body: dict[str, object], problems: tuple[Problem, ...], catalogue: Catalogue) -> JobInput | None:
-    """Return the members without a problem as they are sent."""
-    faulty = set(map(_field, problems))
-    try:
-        return check_body({name: value for name, value in body.items() if name not in faulty}, catalogue)
-    except Invalid:  # more problems than are listed
-        return None
-
-
-def _readable(reference: str | None) -> str | None:
-    """Return the referenceId of a rejected row if a job could have it."""
-    try:
-        return check_reference({"referenceId": reference})
-    except Invalid:
-        return None
+    reference, body = sent.reference_id, pack(sent)
+    return ValidatedRow(
+        RowKind.VALID, reference, body, warnings, row.unknown, assumed=assumed, own_values=values
+    )
 
 
 def remaining_problems(reported: Iterable[Problem], more: Iterable[Problem]) -> tuple[Problem, ...]:

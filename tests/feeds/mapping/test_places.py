@@ -10,7 +10,7 @@ from syncd.domain import Catalogue
 from syncd.feeds.mapping import Mapping
 from syncd.feeds.mapping.transforms import each_city, each_place
 from syncd.feeds.readers import Record
-from syncd.sync.validation import check_record
+from syncd.sync.validation import RowKind, RowValidator, unpack
 from tests.feeds.drafting.test_cases import CASES, bodies, each_format
 from tests.feeds.drafting.test_draft import checked, draft_of, drafted
 
@@ -57,8 +57,8 @@ def test_a_column_of_regions_does_not_reject_a_city_that_is_in_canada(
     source = {"from": "city", "province": ["region", "state"], "country": "country", "postal": "postal"}
     fields = {"referenceId": "id", "title": "id", "locations": source}
     record = Record(1, 1, b"", {"id": "1", "city": "Ottawa", "region": "Capital Unit 4", **more})
-    sent = check_record(Mapping(CATALOGUE, fields), CATALOGUE, record, "json").sent
-    located: Any = () if sent is None else sent.fields["locations"]
+    (row,) = RowValidator(Mapping(CATALOGUE, fields), CATALOGUE).validate([record], "json")
+    located: Any = unpack(row.body).fields["locations"] if row.kind is RowKind.VALID else ()
     assert [place.description for place in located] == ([places] if places else [])
 
 
