@@ -6,10 +6,10 @@ steps are from ``words``, all other words from ``templates/report.html.j2``."""
 import os
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
@@ -57,43 +57,26 @@ MAX_CAUSES = 6
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 
 
-@dataclass(slots=True)
-class Group:
-    """Rows of one kind: the first of them, and how many there are."""
-
-    title: str
-    code: str = ""
-    kind: Kind | None = None
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    count: int = 0
-
-    @property
-    def causes(self) -> list[str]:
-        return self.kind.described(MAX_CAUSES) if self.kind is not None else []
+#: A kind, and the first of its rows.
+_Group = tuple[Kind, list[dict[str, Any]]]
 
 
 class _Groups:
-    """Groups by key, in the order of their first rows. All together keep at most ``MAX_LIST_ROWS`` rows."""
+    """Rows by kind. All together keep at most ``MAX_LIST_ROWS`` rows."""
 
     def __init__(self) -> None:
-        self._groups: dict[object, Group] = {}
+        self.kinds = Kinds()
+        self._rows: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
         self._kept = 0
 
-    def add(self, key: object, new: Callable[[], Group], row: Callable[[], dict[str, Any]]) -> None:
-        """Add a row to the group of ``key``, which ``new`` makes if it is the first; ``row`` makes a row that is kept."""
-        group = self._groups.get(key)
-        if group is None:
-            group = self._groups[key] = new()
-        group.count += 1
-        if group.count <= MAX_KIND_ROWS and self._kept < MAX_LIST_ROWS:
-            group.rows.append(row())
+    def keep(self, kind: Kind, row: dict[str, Any]) -> None:
+        rows = self._rows[id(kind)]
+        if len(rows) < MAX_KIND_ROWS and self._kept < MAX_LIST_ROWS:
+            rows.append(row)
             self._kept += 1
 
-    def all(self) -> list[Group]:
-        return list(self._groups.values())
-
-    def most_frequent_first(self) -> list[Group]:
-        return sorted(self._groups.values(), key=lambda group: -group.count)
+    def most_frequent_first(self) -> list[_Group]:
+        return [(kind, self._rows[id(kind)]) for kind in self.kinds.by_frequency()]
 
 
 def render_html(report: Mapping[str, Any]) -> str:
@@ -108,46 +91,46 @@ def render_html(report: Mapping[str, Any]) -> str:
         errors=_errors(report["rejectedRows"]),
         going=report["wouldArchive"],
         max_going=MAX_GOING,
+        max_causes=MAX_CAUSES,
         warnings=_warnings(report["warnings"]),
         changes=changes,
-        listed_changes=sum(group.count for group in changes),
+        actions=words.ACTIONS,
+        listed_changes=sum(kind.rows for kind, _ in changes),
         counts=words.counts(report),
     )
 
 
-def _errors(rows: Iterable[dict[str, Any]]) -> list[Group]:
+def _errors(rows: Iterable[dict[str, Any]]) -> list[_Group]:
     """Return the rejected rows by field and code of a problem. A row with several problems is in several groups."""
-    kinds, page = Kinds(), _Groups()
+    groups = _Groups()
     for row in rows:
         problems = [
             shared_problem(error["pointer"], error["code"], for_partner(error["detail"]), error["value"])
             for error in row["errors"]
         ]
         by_kind: dict[int, tuple[Kind, list[Problem]]] = {}
-        for kind, problem in kinds.add_errors(row["record"], problems):
+        for kind, problem in groups.kinds.add_errors(row["record"], problems):
             by_kind.setdefault(id(kind), (kind, []))[1].append(problem)
-        for key, (kind, own) in by_kind.items():
-            group = partial(Group, _field(kind.pointer), kind.code, kind)
-            page.add(key, group, partial(dict, row, problems=own))
-    return page.most_frequent_first()
+        for kind, own in by_kind.values():
+            groups.keep(kind, row | {"problems": own})
+    return groups.most_frequent_first()
 
 
-def _warnings(rows: Iterable[dict[str, Any]]) -> list[Group]:
-    kinds, page = Kinds(), _Groups()
+def _warnings(rows: Iterable[dict[str, Any]]) -> list[_Group]:
+    groups = _Groups()
     for row in rows:
         detail = for_partner(row["detail"])
-        kind = kinds.add_warning(row["code"], detail, row["record"])
-        page.add(id(kind), partial(Group, kind.code, kind.code, kind), partial(dict, row, detail=detail))
-    return page.most_frequent_first()
+        kind = groups.kinds.add_warning(row["code"], detail, row["record"])
+        groups.keep(kind, row | {"detail": detail})
+    return groups.most_frequent_first()
 
 
-def _changes(rows: Iterable[dict[str, Any]]) -> list[Group]:
+def _changes(rows: Iterable[dict[str, Any]]) -> list[_Group]:
     """Return the changes by action."""
-    page = _Groups()
+    groups = _Groups()
     for row in rows:
-        action = row["action"]
-        page.add(action, partial(Group, words.ACTIONS.get(action, action)), partial(dict, row))
-    return page.all()
+        groups.keep(groups.kinds.add_warning(row["action"], ""), row)
+    return groups.most_frequent_first()
 
 
 def _field(pointer: str) -> str:
@@ -182,7 +165,7 @@ def style_source() -> str:
 
 
 _ENV.globals.update(style_source=style_source(), stylesheet=Markup(stylesheet()))  # noqa: S704 - a file of ours
-_ENV.filters.update(thousands="{:,}".format, size=size, when=_when)
+_ENV.filters.update(thousands="{:,}".format, size=size, when=_when, field=_field)
 
 
 # -- files ----------------------------------------------------------------------------------------------------
@@ -192,14 +175,13 @@ def written_reports(store: Store, run_id: int, rejected_file: str | None = None)
     """Return, by the ending that each report's name adds to the file's, the function that writes the report: it raises
     NotFound, StoreError and OSError. ``rejected_file``: the name of the file of rejected records beside them."""
 
-    def write(how: Callable[[Tx, int, str | None, IO[bytes]], None], file: IO[bytes]) -> None:
-        store.read(lambda tx: how(tx, run_id, rejected_file, file))
+    def write_data(file: IO[bytes]) -> None:
+        store.read(lambda tx: write_json(partner_report(tx, run_id, rejected_file), file.write, lines=True))
 
-    return {".report.json": partial(write, _write_json), ".report.html": partial(write, write_page)}
+    def write_html(file: IO[bytes]) -> None:
+        store.read(lambda tx: write_page(tx, run_id, rejected_file, file))
 
-
-def _write_json(tx: Tx, run_id: int, rejected_file: str | None, file: IO[bytes]) -> None:
-    write_json(partner_report(tx, run_id, rejected_file), file.write, lines=True)
+    return {".report.json": write_data, ".report.html": write_html}
 
 
 def write_page(tx: Tx, run_id: int, rejected_file: str | None, file: IO[bytes]) -> None:
