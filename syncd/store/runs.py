@@ -74,7 +74,6 @@ _OPEN = sql.Statement(
     .where(*_of_feed, sql.among(RunRow.state, "states"))
     .order_by(col(RunRow.id))
 )
-_CLAIMED_NAME = sql.Statement(select(col(RunRow.claimed_name)).where(*sql.matching(RunRow.id)))
 _APPLIED = sql.Statement(_SELECT.where(*_of_feed, _applied).order_by(_newest_first))
 _APPLIED_FILE = sql.Statement(
     _SELECT.where(*_of_feed, *sql.matching(RunRow.sha256), _applied).order_by(_newest_first)
@@ -213,10 +212,6 @@ def held(tx: Tx, feed: str) -> Sequence[Run]:
 def by_claimed(tx: Tx, feed_id: int, claimed_name: str) -> Run | None:
     """Return the newest run of the file that lies under ``.claimed/`` with that name."""
     return tx.one(_CLAIMED, feed_id=feed_id, claimed_name=kept(claimed_name))
-
-
-def claimed_name(tx: Tx, run_id: int) -> str | None:
-    return tx.scalar(_CLAIMED_NAME, id=run_id)
 
 
 def applied_before(tx: Tx, feed_id: int, sha256: str) -> bool:

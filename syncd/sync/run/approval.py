@@ -7,8 +7,8 @@ stays held: it has to be approved again, and then shows the rest."""
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from syncd.errors import Conflict, NotFound
 from syncd.store import Store, Tx, history, run_results, runs
 from syncd.sync.drop_file import DropFile
 from syncd.sync.files import parse_filed
-from syncd.sync.folders import CLAIMED, DONE, FAILED, OPEN_FILES, mode_of, open_regular, open_subfolder
+from syncd.sync.folders import DONE, FAILED, OPEN_FILES, open_regular, open_subfolder
 from syncd.sync.report import ShownPlan
 from syncd.sync.run.context import Feed
 from syncd.sync.run.ending import decided
@@ -79,74 +79,33 @@ def reject(store: Store, run_id: int) -> Run:
     return run
 
 
-def feed_of(run: Run, feed: Feed | None) -> Feed:
-    """Return ``feed`` if it is the run's. Raises NotFound."""
-    if feed is None or feed.name != run.feed or feed.employer.id != run.employer_id:
-        hint = f"run {run.id} cannot be approved without it; reject it instead"
-        raise NotFound("feed", run.feed, hint)
-    return feed
-
-
-@contextmanager
-def filed(store: Store, run: Run, feed: Feed) -> Iterator[DropFile]:
-    """Open the run's file in ``done/``, found by the run's number and by its bytes. Raises NotFound, UnusableFolder."""
-    with _opened(run, feed, DONE) as file:
-        if file is None:
-            raise NotFound("file", run.file, _where(store, run, feed))
-        yield file
-
-
 @contextmanager
 def kept_file(run: Run, feed: Feed) -> Iterator[DropFile]:
-    """Open the file of a run that has ended, in ``done/`` or ``failed/``, as ``filed`` does. Raises NotFound."""
-    with _opened(run, feed, DONE, FAILED) as file:
-        if file is None:
-            why = f"what run {run.id} left is no longer there; send the file again"
-            raise NotFound("file", run.file, why)
-        yield file
+    """Open the run's file in ``done/`` or ``failed/``, found by the run's number and by its bytes. Raises NotFound,
+    UnusableFolder."""
+    with closing(_filed(run, feed.folder)) as sources:
+        for source in sources:
+            # a run that was superseded before it read its file has no digest: its number has to do
+            if source.size == run.size and run.sha256 in (None, _sha256(source)):
+                yield source
+                return
+    ways = "reject the run, or send the file again" if run.state is RunState.HELD else "send the file again"
+    raise NotFound("file", run.file, f"what run {run.id} left is no longer there; {ways}")
 
 
-@contextmanager
-def _opened(run: Run, feed: Feed, *places: str) -> Iterator[DropFile | None]:
-    fd = next((fd for place in places if (fd := _find(feed.folder, run, place)) is not None), None)
-    if fd is None:
-        yield None
-        return
-    try:
-        yield _source(fd, run)
-    finally:
-        os.close(fd)
-
-
-def _find(feed: Path, run: Run, place: str) -> int | None:
-    with suppress(FileNotFoundError), open_subfolder(feed, place) as folder:
-        for name in sorted(os.listdir(folder)):
-            fd = open_regular(name, folder) if parse_filed(name) == run.id else None
-            if fd is not None:
-                source = _source(fd, run)
-                # a run that was superseded before it read its file has no digest: its number has to do
-                if source.size == run.size and run.sha256 in (None, _sha256(source)):
-                    return fd
-                os.close(fd)
-    return None
-
-
-def _source(fd: int, run: Run) -> DropFile:
-    return DropFile.at(OPEN_FILES / str(fd), run.file)
+def _filed(run: Run, feed: Path) -> Generator[DropFile, None, None]:
+    """Yield the files that have the run's number, each open meanwhile."""
+    for place in (DONE, FAILED):
+        with suppress(FileNotFoundError), open_subfolder(feed, place) as folder:
+            for name in sorted(os.listdir(folder)):
+                fd = open_regular(name, folder) if parse_filed(name) == run.id else None
+                if fd is not None:
+                    try:
+                        yield DropFile.at(OPEN_FILES / str(fd), run.file)
+                    finally:
+                        os.close(fd)
 
 
 def _sha256(source: DropFile) -> str:
-    digest = hashlib.sha256()
-    for block in source.blocks():
-        digest.update(block)
-    return digest.hexdigest()
-
-
-def _where(store: Store, run: Run, feed: Feed) -> str:
-    """Return why the file is not in ``done/``, and the next step."""
-    folder = feed.folder / DONE
-    name = store.read(lambda tx: runs.claimed_name(tx, run.id))
-    with suppress(FileNotFoundError), open_subfolder(feed.folder, CLAIMED) as claims:
-        if name is not None and mode_of(name, claims):
-            return f"it is just being moved to {folder}; try again in a moment"
-    return f"it is no longer in {folder}; reject the run, or send the file again"
+    with source.open() as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

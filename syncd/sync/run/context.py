@@ -63,17 +63,16 @@ class Feed:
 
     def __post_init__(self) -> None:
         policy = self.config.policy
-        habits: tuple[object, ...] = (
+        # the default of ``repeats`` leaves the fingerprints of stores from before it as they are
+        repeats = () if policy.repeats == "last" else (policy.repeats,)
+        habits = (
             self.employer.id,
             policy.renew,
             policy.expired,
             policy.on_api_edit,
             policy.take_over,
+            *repeats,
         )
-        if (
-            policy.repeats != "last"
-        ):  # the default leaves the fingerprints of stores from before it as they are
-            habits += (policy.repeats,)
         digest = hashlib.sha256(self.config.fingerprint + repr(habits).encode()).digest()[:16]
         object.__setattr__(self, "fingerprint", digest)
 
@@ -213,31 +212,7 @@ class RunContext:
             raise ClockDoubted
 
 
-class ProgressNotes:
-    """Notes how far a run is: in the store once a second, in the log every 30 s. A shorter run leaves no note."""
-
-    def __init__(self, ctx: RunContext, run: Run, *, stored: bool) -> None:
-        self._ctx, self._run, self._stored = ctx, run, stored
-        self._noted = self._logged = ctx.host.monotonic()
-
-    def note(self, progress: RunProgress) -> None:
-        now = self._ctx.host.monotonic()
-        if not self._stored or now - self._noted < NOTED:
-            return
-        self._noted = now
-        self._ctx.store.write(lambda tx: runs.set_progress(tx, self._run.id, progress))
-        if now - self._logged >= LOGGED:
-            self._logged = now
-            log.info(
-                Event.FEED_PROGRESS,
-                run=self._run.id,
-                feed=self._run.feed,
-                file=self._run.file,
-                **asdict(progress),
-            )
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FileRun:
     """One run of one file, for its steps. ``run`` is the run as it began. ``stored``: the run is in the store (it is
     not in a dry run); ``approved``: a person approved it, so its state stays ``held`` until it ends;
@@ -253,12 +228,13 @@ class FileRun:
     approved: bool = False
     session: int | None = None
     warnings: Warnings = field(init=False)
-    notes: ProgressNotes = field(init=False)
     phases: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    _noted: float = field(init=False)
+    _logged: float = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "warnings", Warnings(self.ctx.host.scratch))
-        object.__setattr__(self, "notes", ProgressNotes(self.ctx, self.run, stored=self.stored))
+        self.warnings = Warnings(self.ctx.host.scratch)
+        self._noted = self._logged = self.ctx.host.monotonic()
 
     @property
     def reports_rows(self) -> bool:
@@ -290,9 +266,16 @@ class FileRun:
             self.phases[phase] += time.perf_counter() - start
 
     def after_batch(self, phase: str, done: int, total: int, records: int = 0) -> None:
-        """Report how far the run is: bytes (with the number of records) or records. Raises Stopped when the run must not go
-        on."""
-        self.notes.note(RunProgress(phase, records, round(done / total, 3) if total else 1.0))
+        """Report how far the run is: bytes (with the number of records) or records. A run of more than a second notes it in the
+        store and in the log, too. Raises Stopped when the run must not go on."""
+        run, now = self.run, self.ctx.host.monotonic()
+        if self.stored and now - self._noted >= NOTED:
+            self._noted = now
+            progress = RunProgress(phase, records, round(done / total, 3) if total else 1.0)
+            self.store.write(lambda tx: runs.set_progress(tx, run.id, progress))
+            if now - self._logged >= LOGGED:
+                self._logged = now
+                log.info(Event.FEED_PROGRESS, run=run.id, feed=run.feed, file=run.file, **asdict(progress))
         self.ctx.host.progress(phase, done, total)
         self.ctx.host.check_stop(f"stopped while {phase}")
 

@@ -19,7 +19,7 @@ from syncd.domain import (
     UnknownValues,
     write_failed,
 )
-from syncd.errors import Conflict, FeedError
+from syncd.errors import Conflict, FeedError, NotFound
 from syncd.store import Tx, feeds, history, jobs, runs
 from syncd.sync.drop_file import DropFile
 from syncd.sync.report import ShownPlan
@@ -100,14 +100,24 @@ class Importer:
         run, shown = self._ctx.store.read(lambda tx: approval.waiting(tx, run_id))
         if agreed is not None and agreed != shown.plan:
             raise Conflict(f"run {run_id} shows another plan by now; look at it again")
-        feed = approval.feed_of(run, feed)
-        with approval.filed(self._ctx.store, run, feed) as source, Stage(self._ctx.host.scratch) as stage:
+        if feed is None or (feed.name, feed.employer.id) != (run.feed, run.employer_id):
+            hint = f"run {run_id} cannot be approved without it; reject it instead"
+            raise NotFound("feed", run.feed, hint)
+        with approval.kept_file(run, feed) as source, Stage(self._ctx.host.scratch) as stage:
             this = FileRun(self._ctx, feed, source, run, approved=True, session=session)
             this.check_unchanged(run.sha256)
             summary = read_file(this, run, stage)
             plan = make_plan(this, stage, summary, run.sha256)
             this.check_unchanged(run.sha256)
-            return _carry_out_approved(this, run, stage, plan, shown)
+            everything = run.holds is HoldScope.ALL
+            moved = shown.differs(shown_plan(this, stage, plan, shown.reason), everything=everything)
+            if moved is None:
+                return _carry_out(this, run, stage, plan, None, shown=shown)
+            hold = plan.guard(feed.config.policy)
+            # where no limit holds it now, what was shown is not to be done unasked
+            if hold is None or hold.all is not everything:
+                hold = Hold(everything, "moved", shown.reason)
+            return end_held(this, run, stage, plan, hold, moved=moved)
 
     def reject(self, run_id: int) -> Run:
         """Decline a held run; its applied rows are kept. Raises NotFound, NotHeld."""
@@ -173,48 +183,30 @@ def _would_change_nothing(this: FileRun, run: Run) -> bool:
     return this.store.read(settled)
 
 
-def _carry_out(this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | None) -> Run:
-    """Apply the rows and archives that the guard allows, and end the run."""
+def _carry_out(
+    this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | None, *, shown: ShownPlan | None = None
+) -> Run:
+    """Apply the rows and archives that the guard allows, or that a person approved, and end the run. ``shown``: the approved
+    plan. Of one whose other rows were applied before, the archives are left."""
     if hold is not None and hold.all:
         return end_held(this, run, stage, plan, hold)
-    run = replace(run, counts=plan.certain)
     part = RowSelection.NO_ARCHIVES if hold else RowSelection.ALL
+    if shown is not None and run.holds is HoldScope.ARCHIVE:
+        part = RowSelection.ARCHIVES
+    else:
+        run = replace(run, counts=plan.certain)
     applier = Applier(this, stage, part, plan.summary)
     run = _apply_rows(this, run, stage, applier)
-    if hold is None and not applier.failures:
+    if hold is None and (shown is not None or not applier.failures):
         run = _archive_missing(this, run, plan, applier)
     if applier.failures:
         hold = _write_failed(this, stage, plan, applier, hold)
     if hold is None:
-        return end_applied(this, run, stage, plan)
+        return end_applied(this, run, stage, plan, shown)
     return end_held(this, run, stage, plan, hold)
 
 
-def _carry_out_approved(this: FileRun, run: Run, stage: Stage, plan: Plan, shown: ShownPlan) -> Run:
-    """Apply the approved plan: all of it, or, where the other rows were applied before, the archives."""
-    everything = run.holds is HoldScope.ALL
-    moved = shown.differs(shown_plan(this, stage, plan, shown.reason), everything=everything)
-    if moved is not None:
-        hold = plan.guard(this.feed.config.policy)
-        if (
-            hold is None or hold.all is not everything
-        ):  # no limit holds it now: what was shown is not to be done unasked
-            hold = Hold(everything, "moved", shown.reason)
-        return end_held(this, run, stage, plan, hold, moved=moved)
-    if everything:
-        run = replace(run, counts=plan.certain)
-    part = RowSelection.ALL if everything else RowSelection.ARCHIVES
-    applier = Applier(this, stage, part, plan.summary)
-    run = _apply_rows(this, run, stage, applier)
-    run = _archive_missing(this, run, plan, applier)
-    if not applier.failures:
-        return end_applied(this, run, stage, plan, shown)
-    return end_held(this, run, stage, plan, _write_failed(this, stage, plan, applier))
-
-
-def _write_failed(
-    this: FileRun, stage: Stage, plan: Plan, applier: Applier, hold: Hold | None = None
-) -> Hold:
+def _write_failed(this: FileRun, stage: Stage, plan: Plan, applier: Applier, hold: Hold | None) -> Hold:
     """Return the hold of a run of which writes failed. ``hold``: an earlier one. Jobs that were archived are no longer shown as
     jobs that would be."""
     for batch in stage.leaving.batches(BATCH):
