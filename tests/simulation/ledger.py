@@ -253,7 +253,8 @@ class Ledger:
     def _path(self, run: Run) -> Path | None:
         """Return where the file of the run is."""
         folder = self._engine.drop / run.feed
-        name = self._inspector.read(lambda tx: runs.claimed_name(tx, run.id))
+        query = f"SELECT claimed_name FROM run WHERE id = {run.id}"
+        (name,) = self._inspector.read(lambda tx: tx.execute(query).fetchone())
         places = [
             folder / ".claimed" / (name or "-"),
             *(folder / p / f"{run.id}-{run.file}" for p in ("done", "failed")),

@@ -115,7 +115,6 @@ def test_a_run_is_found_by_its_claimed_file(begin, feed, store):
     run = begin(claimed="ff-jobs.xml")
     assert store.read(lambda tx: runs.by_claimed(tx, feed, "ff-jobs.xml")) == run
     assert store.read(lambda tx: runs.by_claimed(tx, feed, "00-jobs.xml")) is None
-    assert store.read(lambda tx: runs.claimed_name(tx, run.id)) == "ff-jobs.xml"
 
 
 STEPS_BACK = [

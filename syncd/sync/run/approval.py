@@ -107,5 +107,7 @@ def _filed(run: Run, feed: Path) -> Generator[DropFile, None, None]:
 
 
 def _sha256(source: DropFile) -> str:
-    with source.open() as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    for block in source.blocks():
+        digest.update(block)
+    return digest.hexdigest()

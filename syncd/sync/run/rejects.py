@@ -10,11 +10,10 @@ A run calls ``start`` once with its open reader, ``add`` for each rejected recor
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
@@ -40,10 +39,6 @@ def reasons(problems: Sequence[Problem]) -> str:
     """Return all problems in one line for the partner: ``/title required: a title is needed; /closeDate …``."""
     words = "; ".join(f"{p.pointer} {p.code}: {for_partner(p.detail)}".strip() for p in problems)
     return _UNPRINTABLE.sub(" ", words)
-
-
-#: Longer rows and records are written a part at a time.
-_LONG = 1 << 18
 
 
 class RejectsWriter:
@@ -131,29 +126,20 @@ class _Csv:
     def __init__(self, file: TextIO, header: list[str], delimiter: str) -> None:
         self._old = next((i for i, name in enumerate(header) if name.strip().casefold() == ERRORS), None)
         self.file, self._delimiter = file, delimiter
-        self._write: Callable[[list[str]], object] = csv.writer(file, delimiter=delimiter).writerow
-        self._write([ERRORS, *self._kept(header)])
+        self._write(ERRORS, header)
 
     def record(self, record: Record, why: str) -> None:
         raw = _raw(record)
-        cells = [str(cell) for cell in raw] if isinstance(raw, list) else [_text(raw)]
-        row = [why, *self._kept(cells)]
-        if sum(map(len, row)) <= _LONG:
-            self._write(row)
-        else:
-            self._write_long(row)
+        self._write(why, [str(cell) for cell in raw] if isinstance(raw, list) else [_text(raw)])
 
-    def _write_long(self, row: Iterable[str]) -> None:
-        """Write a row of which csv.writer would take ten times the memory."""
+    def _write(self, why: str, cells: list[str]) -> None:
+        """Write a row. (csv.writer takes ten times the memory of a long one.)"""
+        row = [why, *(cell for i, cell in enumerate(cells) if i != self._old)]
         for i, cell in enumerate(row):
-            self.file.write(f'{self._delimiter if i else ""}"')
-            for part in _parts(cell):
-                self.file.write(part.replace('"', '""'))
-            self.file.write('"')
+            quoted = any(mark in cell for mark in (self._delimiter, '"', "\r", "\n"))
+            self.file.write(self._delimiter if i else "")
+            self.file.write('"' + cell.replace('"', '""') + '"' if quoted else cell)
         self.file.write("\r\n")
-
-    def _kept(self, cells: Iterable[str]) -> Iterator[str]:
-        return (cell for i, cell in enumerate(cells) if i != self._old)
 
 
 class _Xml:
@@ -186,17 +172,7 @@ class _Json:
         raw = _raw(record)
         self.file.write(self._before)
         self._before = self._between
-        if not isinstance(raw, str) or len(raw) <= _LONG:
-            self.file.write(_json(_member(raw, why), self._encoding))
-            return
-        self.file.write(_json(_member("", why), self._encoding).removesuffix('"}'))
-        for part in _parts(raw):
-            self.file.write(_json(part, self._encoding)[1:-1])
-        self.file.write('"}')
-
-
-def _parts(text: str) -> Iterator[str]:
-    return (text[at : at + _LONG] for at in range(0, len(text), _LONG))
+        self.file.write(_json(_member(raw, why), self._encoding))
 
 
 def _raw(record: Record) -> object:
