@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 
@@ -27,12 +27,12 @@ from syncd.domain import (
 from syncd.errors import NotFound, Problem
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import UnknownCounter
-from syncd.feeds.readers import FeedReader, Format, open_reader
+from syncd.feeds.readers import Format, open_reader
 from syncd.store import Store, employers, feeds, jobs
 from syncd.sync.report import Kinds
 from syncd.sync.run.context import Feed
 from syncd.sync.run.deciding import NO_OWNER, decide, problems_of
-from syncd.sync.run.shape import Names, NameSample
+from syncd.sync.run.shape import FileNames
 from syncd.sync.validation import (
     RowKind,
     RowValidator,
@@ -82,13 +82,13 @@ class Checker:
         file that cannot be used as a whole, and OSError."""
         reader = open_reader(path, self.config.read, self.limits)
         result.format = reader.format
-        seen, sample = set[int](), NameSample()
+        seen, names = set[int](), FileNames(reader)
         validator = RowValidator(self.config.mapping, self.catalogue)
         for record in islice(reader, self.most):
             result.read += 1
             if result.read == 1 and reader.header is not None:
                 self.config.mapping.check_columns(reader.header)
-            sample.add(record)
+            names.add(record)
             (row,) = validator.validate([record], reader.format)
             if row.left_out is not None:
                 result.filtered[row.left_out] += 1
@@ -107,21 +107,11 @@ class Checker:
                 member = reader.member_of(record.number)
                 yield RejectedRow(record.number, record.line, row.reference, problems, member)
         result.withheld = reader.withheld
-        self._note_shape(sample.names(reader), reader, result)
+        if self.store is not None and not reader.mended:
+            before = self.store.read(partial(feeds.memory, feed_id=self._feed.id)).names
+            result.shape = names.shape(before, self.config.mapping, reader.format)
         for code, detail in reader.warnings():
             result.warnings.add_warning(code, detail)
-
-    def _note_shape(self, names: Names, reader: FeedReader, result: CheckResult) -> None:
-        """Compare the names of the file with those of the feed's last used file, if there is one."""
-        config, before = self.config, feeds.Memory()
-        if self.store is not None and not reader.mended:
-            with suppress(NotFound):
-                before = self.store.read(
-                    lambda tx: feeds.memory(
-                        tx, feeds.find(tx, config.name, employers.find(tx, config.employer).id) or 0
-                    )
-                )
-        result.shape = names.shape(before.names, config.mapping, reader.format)
 
     def _problems(self, row: ValidatedRow, result: CheckResult) -> tuple[Problem, ...]:
         """Return all problems of the row: its own, and those that its job has with its other fields."""
@@ -131,7 +121,9 @@ class Checker:
             return own
         sent = unpack(body)
         decided = self._decide(None, sent)
-        if isinstance(decided.decision, Reject) and (job := self._current(row.reference)) is not None:
+        store, reference, employer_id = self.store, row.reference, self._feed.employer.id
+        if isinstance(decided.decision, Reject) and store is not None and reference is not None:
+            job = store.read(lambda tx: jobs.by_reference(tx, employer_id, reference))
             decided = self._decide(job, sent)
         problems = (*own, *remaining_problems(own, problems_of(decided.decision)))
         if not problems:
@@ -139,16 +131,6 @@ class Checker:
             result.expired += expired
             result.good += not expired
         return problems
-
-    def _current(self, reference: str | None) -> Job | None:
-        """Return the job with this reference, None if there is none or the employer does not exist yet."""
-        if self.store is not None and reference is not None:
-            with suppress(NotFound):
-                name = self.config.employer
-                return self.store.read(
-                    lambda tx: jobs.by_reference(tx, employers.find(tx, name).id, reference)
-                )
-        return None
 
     def _decide(self, job: Job | None, sent: JobInput) -> RowDecision:
         fields = dict(sent.fields)
@@ -158,4 +140,10 @@ class Checker:
 
     @cached_property
     def _feed(self) -> Feed:
-        return Feed(0, self.config, Employer(0, self.config.employer), Path())
+        """The feed as the store has it. Ids are 0 without a store, and before the first run."""
+        feed_id, employer = 0, Employer(0, self.config.employer)
+        if self.store is not None:
+            with suppress(NotFound):
+                employer = self.store.read(partial(employers.find, name_or_id=employer.name))
+                feed_id = self.store.read(lambda tx: feeds.find(tx, self.config.name, employer.id)) or 0
+        return Feed(feed_id, self.config, employer, Path())

@@ -36,7 +36,7 @@ from syncd.store import Store, feeds, runs
 from syncd.sync.drop_file import DropFile
 from syncd.sync.run.host import ClockDoubted, Host
 from syncd.sync.run.rejects import RejectsWriter
-from syncd.sync.run.shape import Names
+from syncd.sync.run.shape import FileNames
 
 log = structlog.get_logger("syncd.sync")
 T = TypeVar("T")
@@ -188,7 +188,7 @@ class Summary:
     archives: bool
     mended: bool
     withheld: str | None
-    names: Names
+    names: FileNames
     line_end: bool | None
     form: Format
     member_of: Callable[[int], str | None]

@@ -18,7 +18,7 @@ from syncd.sync.run.context import Feed, FileRun, Summary
 from syncd.sync.run.deciding import RowJobs, decide, problems_of
 from syncd.sync.run.faults import file_fault
 from syncd.sync.run.repeats import merge_places
-from syncd.sync.run.shape import NameSample
+from syncd.sync.run.shape import FileNames
 from syncd.sync.run.stage import MAX_LOOKED_UP, Stage
 from syncd.sync.validation import (
     NotOneRecord,
@@ -95,7 +95,7 @@ class _Reading:
         self._last_good: str | None = None
         self._read = self._known = self._rejected = self._assumed = 0
         self._filtered: Counter[str] = Counter()
-        self._names = NameSample()
+        self._names = FileNames(self._reader)
 
     def read(self) -> Summary:
         this, reader = self._this, self._reader
@@ -143,7 +143,7 @@ class _Reading:
             archives,
             reader.mended,
             withheld,
-            self._names.names(reader),
+            self._names,
             reader.line_end,
             reader.format,
             reader.member_of,

@@ -3,12 +3,9 @@ frequent accident of all (docs/reconciliation.md "When a run stops short").
 
 Of XML and JSON the names are those in the first records that are read."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -24,50 +21,42 @@ _TAG = re.compile(rb"<(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
 _NOUNS: dict[Format, str] = {"csv": "column", "xml": "element", "json": "member", "jsonl": "member"}
 
 
-class NameSample:
-    """Takes the names of the first records of a file."""
+class FileNames:
+    """The names of a file: its columns, or those in its first records, which ``add`` takes."""
 
-    def __init__(self) -> None:
-        self.records = 0
+    def __init__(self, reader: FeedReader) -> None:
+        self._reader, self._records = reader, 0
         self._counts: Counter[str] = Counter()
 
     def add(self, record: Record) -> None:
-        if self.records < SAMPLE and record.item is not None:
-            self.records += 1
+        if self._records < SAMPLE and record.item is not None:
+            self._records += 1
             self._counts.update(_names_of(record.item))
 
-    def names(self, reader: FeedReader) -> Names:
-        """Return the names of the file, of which all records were read."""
-        if reader.header is not None:
-            columns = tuple(name for name in reader.header if name.strip())
-            return Names(columns, columns, complete=True)
-        usual = tuple(name for name, count in self._counts.items() if 2 * count >= self.records)
-        return Names(usual, tuple(self._counts), complete=self.records >= MIN_RECORDS)
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """The names of a file: the ``usual`` ones, which most records have, in order, and ``all`` of them. ``complete``: there are
-    enough records to say that a name is gone."""
-
-    usual: tuple[str, ...]
-    all: Sequence[str]
-    complete: bool
+    @property
+    def usual(self) -> list[str]:
+        """The columns, or the names that most records have, in order."""
+        if self._reader.header is not None:
+            return [name for name in self._reader.header if name.strip()]
+        return [name for name, count in self._counts.items() if 2 * count >= self._records]
 
     def shape(self, before: Sequence[str], mapping: Mapping, form: Format) -> Shape | None:
-        """Return the change since the feed's last used file, which had the names ``before``."""
-        gone = mapping.gone(before, self.all, form) if self.complete else []
+        """Return the change since the feed's last used file, which had the names ``before``. Too few records say of no name that
+        it is gone."""
+        usual, header = self.usual, self._reader.header
+        names = [*self._counts] if header is None else usual
+        gone = [] if header is None and self._records < MIN_RECORDS else mapping.gone(before, names, form)
         if not gone:
             return None
-        new = [name for name in self.usual if name not in before]
+        new = [name for name in usual if name not in before]
         successors = {}
         for name in gone:  # that at its place, the only one, or one that is like it
             at = before.index(name)
-            at_its_place = [other for other in self.usual[at : at + 1] if other in new]
+            at_its_place = [other for other in usual[at : at + 1] if other in new]
             alone = new if len(gone) == len(new) == 1 else []
             for successor in [*at_its_place, *alone, *get_close_matches(name, new, 1)][:1]:
                 successors[name] = successor
-        lines = mapping.lines_with(successors, self.all, form)[:MAX_LISTED_NAMES] if successors else []
+        lines = mapping.lines_with(successors, names, form)[:MAX_LISTED_NAMES] if successors else []
         return Shape(tuple(gone), tuple(new), _NOUNS[form], tuple(lines))
 
 
