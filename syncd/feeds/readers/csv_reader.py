@@ -213,11 +213,15 @@ def _find_dialect(head: bytes, setting: str | None, *, guessed: bool) -> tuple[s
 
 def _best(head: bytes) -> str | None:
     """Return the delimiter with which most records have as many cells as their header; of two alike, that with more columns."""
-    text = head[:_SAMPLE].decode("utf-8", "replace")
-    complete = len(head) < _SAMPLE
-    scored = [(*_score(text, delimiter, complete=complete), delimiter) for delimiter in ",;\t|"]
-    best = max(scored, key=lambda entry: entry[:2])
-    return best[2] if best[1] > 1 else None
+    text, complete = head[:_SAMPLE].decode("utf-8", "replace"), len(head) < _SAMPLE
+    samples = {delimiter: _sample(text, delimiter, complete=complete) or [[]] for delimiter in ",;\t|"}
+
+    def score(delimiter: str) -> tuple[float, int]:
+        widths = [*map(len, samples[delimiter])]
+        return (widths.count(widths[0]) / len(widths) if widths[0] > 1 else 0.0), widths[0]
+
+    best = max(samples, key=score)
+    return best if len(samples[best][0]) > 1 else None
 
 
 def _sample(text: str, delimiter: str, *, complete: bool) -> list[list[str]]:
@@ -230,12 +234,3 @@ def _sample(text: str, delimiter: str, *, complete: bool) -> list[list[str]]:
     if len(rows) > 1 and not complete and len(rows) <= _MAX_SAMPLED:
         rows.pop()  # cut off by the end of the sample
     return rows
-
-
-def _score(text: str, delimiter: str, *, complete: bool) -> tuple[float, int]:
-    """Return the share of the sampled records that have as many cells as the header, and the number of its cells."""
-    rows = _sample(text, delimiter, complete=complete)
-    if not rows or len(rows[0]) < 2:
-        return 0.0, len(rows[0]) if rows else 0
-    same = sum(len(row) == len(rows[0]) for row in rows)
-    return same / len(rows), len(rows[0])

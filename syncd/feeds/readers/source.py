@@ -12,7 +12,7 @@ import struct
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
-from typing import BinaryIO, Protocol, cast
+from typing import BinaryIO, Protocol
 from zipfile import BadZipFile
 
 from syncd.domain import FeedLimits
@@ -24,8 +24,8 @@ Opener = Callable[[], BinaryIO]
 GZIP = b"\x1f\x8b"
 #: Up to this size the ratio does not count: it does no harm, and the smallest files shrink the most.
 _HARMLESS = 1 << 20
-#: The bytes of the content, and of the compressed file, that are read at a time.
-_STEP, _PACKED_STEP = 1 << 14, 1 << 13
+#: The bytes of the content that are read at a time.
+_STEP = 1 << 14
 #: The bytes of the file that decide its format and encoding, and those that are read at a time.
 HEAD, CHUNK = 1 << 20, 1 << 19
 #: The characters that no XML may have, each one byte of UTF-8 that is part of no other character.
@@ -118,19 +118,7 @@ def check_expansion(expanded: int, packed: int, limits: FeedLimits) -> None:
 
 
 def gunzip(file: BinaryIO, limits: FeedLimits) -> Unpacked:
-    return Unpacked(gzip.GzipFile(fileobj=cast("BinaryIO", _ShortReads(file))), file, limits, owns=True)
-
-
-class _ShortReads:
-    """A compressed file of which little is read at a time. Python 3.12 and newer read 128 KiB at once, which counts as consumed
-    before its content is there: a small file that expands too far would be noticed late."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self.seek, self.tell, self.close = file.seek, file.tell, file.close
-
-    def read(self, size: int = -1, /) -> bytes:
-        return self._file.read(_PACKED_STEP if size < 0 else min(size, _PACKED_STEP))
+    return Unpacked(gzip.GzipFile(fileobj=file), file, limits, owns=True)
 
 
 @contextmanager

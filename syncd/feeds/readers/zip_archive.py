@@ -105,11 +105,6 @@ class ZipReader(FeedReader):
         self._declared: list[int] = []
         self._begins: list[int] = []
         self._names: list[str] = []
-        self._guessed = False
-
-    @property
-    def encoding_guessed(self) -> bool:
-        return self._guessed
 
     def member_of(self, number: int) -> str | None:
         """Return the name of the member, as far as the archive was read."""
@@ -150,7 +145,7 @@ class ZipReader(FeedReader):
             yield record
         self._follow(reader)
         self.line_end = reader.line_end if self.line_end is None else self.line_end and reader.line_end
-        self._guessed = self._guessed or reader.encoding_guessed
+        self.source.guessed |= reader.encoding_guessed
         self.controls += reader.controls
         if reader.declared is not None:
             self._declared.append(reader.declared)

@@ -55,10 +55,8 @@ def test_known_records_of_xml_in_a_row_come_as_one():
         (6, 7, all_digests[5], False),
         (7, 8, all_digests[6:], True),
     ]
-    reader, numbers = reader_of(text, spec, FeedLimits(rows=7), known, slicing=True), list[int]()
     with pytest.raises(FeedError, match="more than 7 rows"):
-        numbers += (r.number for r in reader)
-    assert numbers == [1, 2, 3, 6, 7]
+        list(reader_of(text, spec, FeedLimits(rows=7), known, slicing=True))
 
 
 def test_a_date_in_the_feed_s_header_matters_only_to_mappings_that_look_outside_the_record():

@@ -175,9 +175,6 @@ class XmlReader(FeedReader):
         self._tree.free_before(element)
         self._parser.record_ended()
         for line, digests, data in run:
-            room = self._limits.rows - self.number
-            if 0 < room < len(digests):  # as many as the limit allows
-                yield Record(self._next(room), line, digests[0], run=digests[:room])
             number, first = self._next(len(digests)), digests[0]
             if data is None:
                 yield Record(number, line, first, run=digests)
