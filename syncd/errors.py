@@ -184,7 +184,6 @@ class StoreInUse(StoreError):
     """Another daemon owns the store at ``where``."""
 
     def __init__(self, where: str) -> None:
-        self.where = where
         super().__init__(f"another syncd process is using the store {where}; stop it first")
 
 

@@ -75,10 +75,6 @@ def count_active_jobs(tx: Tx, views: Iterable[dict[str, Any]]) -> None:
         by_name[name]["activeJobs"] = number
 
 
-def feed_view(tx: Tx | None, file: FeedFile, drop: Path, zone: tzinfo | None = None) -> dict[str, Any]:
-    return feeds_view(tx, [file], drop, zone)[0]
-
-
 def _feed_json(
     file: FeedFile, drop: Path, last: runs.LastRuns, states: list[tuple[str, str]]
 ) -> dict[str, Any]:

@@ -46,12 +46,6 @@ def test_what_is_written_is_what_is_used():
     assert found.digest is not None
 
 
-def test_nobody_is_notified_by_default():
-    found = loaded()
-    assert not found.webhook
-    assert not found.email_to
-
-
 @pytest.mark.parametrize(
     ("values", "words"),
     [

@@ -49,31 +49,26 @@ def test_sending_the_default_close_date_back_does_not_make_it_chosen():
     assert put(job(), closeDate=date(2027, 1, 20)) == Unchanged(job())
 
 
+ZERO, FIVE, SIX, NINE = map(Decimal, (0, 5, 6, 9))
+
+
 @pytest.mark.parametrize(
     ("current", "sent", "after"),
     [
-        (None, {"amount": Decimal(5), "period": 5}, Salary(Decimal(5), None, 5)),
-        (Salary(Decimal(5), None, 5), {"amount": Decimal(6)}, Salary(Decimal(6), None, 5)),
-        (Salary(Decimal(5), Decimal(9), 5), {"maxAmount": None}, Salary(Decimal(5), None, 5)),
+        (None, {"amount": FIVE, "period": 5}, Salary(FIVE, None, 5)),
+        (Salary(FIVE, None, 5), {"amount": SIX}, Salary(SIX, None, 5)),
+        (Salary(FIVE, NINE, 5), {"maxAmount": None}, Salary(FIVE, None, 5)),
+        (Salary(FIVE, NINE, 5), {"plusCommission": True}, Salary(FIVE, NINE, 5, True)),
+        (Salary(FIVE, None, 5), {}, Salary(FIVE, None, 5)),
+        (Salary(FIVE, None, 5), None, None),
         (
-            Salary(Decimal(5), Decimal(9), 5),
-            {"plusCommission": True},
-            Salary(Decimal(5), Decimal(9), 5, True),
-        ),
-        (Salary(Decimal(5), None, 5), {}, Salary(Decimal(5), None, 5)),
-        (Salary(Decimal(5), None, 5), None, None),
-        (
-            Salary(Decimal(5), Decimal(9), 5, True),
+            Salary(FIVE, NINE, 5, True),
             {"amount": None, "maxAmount": None, "period": None},
             Salary(plus_commission=True),
         ),
         (None, {"plusCommission": True}, Salary(plus_commission=True)),
-        (None, {"amount": Decimal(0), "period": 1}, Salary(Decimal(0), None, 1)),
-        (
-            None,
-            {"amount": Decimal(5), "maxAmount": Decimal(5), "period": 1},
-            Salary(Decimal(5), Decimal(5), 1),
-        ),
+        (None, {"amount": ZERO, "period": 1}, Salary(ZERO, None, 1)),
+        (None, {"amount": FIVE, "maxAmount": FIVE, "period": 1}, Salary(FIVE, FIVE, 1)),
     ],
 )
 def test_salaries_merge_like_the_top_level_does(current, sent, after):
@@ -85,23 +80,15 @@ def test_salaries_merge_like_the_top_level_does(current, sent, after):
     [
         (None, {}, [("/salary/amount", "required")]),
         (None, {"plusCommission": False}, [("/salary/amount", "required")]),
-        (None, {"amount": Decimal(5)}, [("/salary/period", "required")]),
-        (None, {"amount": Decimal(0)}, [("/salary/period", "required")]),
+        (None, {"amount": FIVE}, [("/salary/period", "required")]),
+        (None, {"amount": ZERO}, [("/salary/period", "required")]),
         (None, {"period": 1}, [("/salary/amount", "required")]),
         (None, {"period": 1, "plusCommission": True}, [("/salary/amount", "required")]),
-        (None, {"maxAmount": Decimal(5), "plusCommission": True}, [("/salary/amount", "required")]),
-        (Salary(Decimal(5), None, 5, True), {"amount": None}, [("/salary/amount", "required")]),
-        (Salary(Decimal(5), None, 5), {"period": None}, [("/salary/period", "required")]),
-        (
-            Salary(Decimal(5), None, 5),
-            {"maxAmount": Decimal("4.9999")},
-            [("/salary/maxAmount", "out_of_range")],
-        ),
-        (
-            Salary(Decimal(5), Decimal(9), 5),
-            {"amount": Decimal("9.0001")},
-            [("/salary/maxAmount", "out_of_range")],
-        ),
+        (None, {"maxAmount": FIVE, "plusCommission": True}, [("/salary/amount", "required")]),
+        (Salary(FIVE, None, 5, True), {"amount": None}, [("/salary/amount", "required")]),
+        (Salary(FIVE, None, 5), {"period": None}, [("/salary/period", "required")]),
+        (Salary(FIVE, None, 5), {"maxAmount": Decimal("4.9999")}, [("/salary/maxAmount", "out_of_range")]),
+        (Salary(FIVE, NINE, 5), {"amount": Decimal("9.0001")}, [("/salary/maxAmount", "out_of_range")]),
         (Salary(plus_commission=True), {"plusCommission": False}, [("/salary/amount", "required")]),
     ],
 )

@@ -24,7 +24,7 @@ from syncd.sync.arrival import look_into
 from syncd.sync.report import instant_json, run_json
 from syncd.sync.run import Feed
 from syncd.values import plural
-from syncd.views import count_active_jobs, feed_states, feed_view, feeds_view, mapping_lines, mapping_view
+from syncd.views import count_active_jobs, feed_states, feeds_view, mapping_lines, mapping_view
 from syncd.web import Refusal
 
 log = structlog.get_logger("syncd.console")
@@ -168,7 +168,7 @@ def _feed(tx: Tx, visit: Visit, file: FeedFile, page: int) -> dict[str, Any]:
     member = members_of(console.catalogue)
     return {
         "now": now,
-        "feed": feed_view(tx, file, settings.drop.folder, settings.timezone),
+        "feed": feeds_view(tx, [file], settings.drop.folder, settings.timezone)[0],
         "paused": file.name in feeds.paused(tx),
         "trusted": console.arrival.host.trusts(now),
         "held": [run.id for run in runs.waiting(tx) if run.feed == file.name],
@@ -225,7 +225,7 @@ async def _done(visit: Visit, action: str) -> web.StreamResponse:
     log.info(Event.OPERATOR_ACTED, action=action, run=None, session=visit.session.number, feed=file.name)
     if not visit.wants_json:
         return visit.redirect(f"/feeds/{file.name}")
-    view = await visit.read(lambda tx: feed_view(tx, file, settings.drop.folder, settings.timezone))
+    view = await visit.read(lambda tx: feeds_view(tx, [file], settings.drop.folder, settings.timezone)[0])
     return visit.json(view)
 
 
