@@ -5,6 +5,7 @@ a job that has one can be sent back as it was read; they are only no longer foun
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -37,6 +38,9 @@ _VAGUE_WORDS = frozenset(
     " executive community communautaire culture energy business gas store auto administration admin technology".split()
 )
 Entries = Mapping[int, CatalogueEntry]
+#: The parts of the digest of the catalogues: it never changes, and neither do the names of these.
+Entry = namedtuple("Entry", "id name retired")
+Period = namedtuple("Period", "id name unit retired")
 
 
 @dataclass(frozen=True)
@@ -125,8 +129,19 @@ class Catalogue:
         return near[0] if near else phrase
 
     def digest(self) -> bytes:
-        """Return 16 bytes over all entries: the digest that decides whether a row is mapped anew has them."""
-        return blake2b(repr(self).encode(), digest_size=16).digest()
+        """Return 16 bytes over every id, name, unit and retirement, equal for equal catalogues in any version: stores keep
+        digests of feeds that have it."""
+
+        def plain(entries: Entries) -> tuple[Entry, ...]:
+            return tuple(Entry(each.id, each.name, each.retired) for each in entries.values())
+
+        parts = [
+            ("position", plain(self.position_types)),
+            ("category", plain(self.categories)),
+            ("period", tuple(Period(p.id, p.name, p.unit, p.retired) for p in self.periods.values())),
+            ("routing", plain(self.routing_types)),
+        ]
+        return blake2b(repr(parts).encode(), digest_size=16).digest()
 
 
 def _names(entries: Entries) -> dict[str, int]:
