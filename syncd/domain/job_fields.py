@@ -7,6 +7,7 @@ exported. docs/architecture.md "How to add a field" lists the steps."""
 from collections.abc import Iterable, Mapping
 from datetime import date
 from enum import Enum
+from operator import attrgetter
 from typing import NamedTuple
 
 from syncd.domain.job import Job, Salary, Status
@@ -167,6 +168,8 @@ _NEEDED_ALWAYS = [_required(field, needed_value(field)) for field in FIELDS if f
 _NEEDED_ACTIVE = [
     _required(field, f"an active job needs {field.name}") for field in FIELDS if field.needed is Needed.ACTIVE
 ]
+_always = attrgetter(*(attribute for attribute, _ in _NEEDED_ALWAYS))
+_active = attrgetter(*(attribute for attribute, _ in _NEEDED_ACTIVE))
 _WAYS = {FieldKind.EMAIL: "by e-mail", FieldKind.URL: "at a web address"}
 #: Routing type → attribute and problem of the address that it needs.
 _ADDRESS = {
@@ -182,9 +185,12 @@ def check_job(job: Job, sent_fields: Mapping[str, object], today: date | None) -
     """Return every rule that the merged ``job`` breaks, in the order of ``sent_fields``, then of docs/specification.md 2.1.
 
     An active job must not close before ``today``; None: its close date does not change, and may be of any day."""
-    problems = [problem for attribute, problem in _NEEDED_ALWAYS if not getattr(job, attribute)]
+    problems: list[Problem] = []
+    if not all(_always(job)):
+        problems += [problem for attribute, problem in _NEEDED_ALWAYS if not getattr(job, attribute)]
     if job.status is Status.ACTIVE:
-        problems += [problem for attribute, problem in _NEEDED_ACTIVE if getattr(job, attribute) is None]
+        if None in _active(job):
+            problems += [problem for attribute, problem in _NEEDED_ACTIVE if getattr(job, attribute) is None]
         if today is not None and job.close_date < today:
             detail = f"an active job cannot have the close date {job.close_date}, before today ({today})"
             problems.append(Problem("/closeDate", "date_order", detail, str(job.close_date)))

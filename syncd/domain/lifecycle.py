@@ -6,14 +6,24 @@ from datetime import date, timedelta
 from typing import Any, cast
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from syncd.domain.decisions import Create, Decision, Reject, Unchanged, Update
 from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Moment, Salary, Status
-from syncd.domain.job_fields import ADDRESSES, CHANGEABLE, FIELDS, SALARY_ATTRIBUTES, FieldKind, check_job
+from syncd.domain.job_fields import (
+    ADDRESSES,
+    ATTRIBUTES,
+    CHANGEABLE,
+    FIELD,
+    FIELDS,
+    SALARY_ATTRIBUTES,
+    FieldKind,
+    check_job,
+)
 from syncd.errors import IllegalTransition
 
 LIFETIME = timedelta(days=60)
+_LAST_PUBLISHED = date.max - LIFETIME
 
 #: Status → the others that it may become.
 TRANSITIONS: Mapping[Status, tuple[Status, ...]] = {
@@ -39,7 +49,17 @@ _EMPTY: Mapping[FieldKind, object] = {
     FieldKind.PLACES: (),
     FieldKind.TEXT: "",
 }
-_NEW = [(field.name, field.attribute, None if field.nullable else _EMPTY.get(field.kind)) for field in _PLAIN]
+_WIRE_NAMES = {attribute: name for name, attribute in ATTRIBUTES.items()}
+#: For each attribute of a new Job the name of its value in ``new_job``, and what it is where nothing is sent.
+_NEW_NAMES = [_WIRE_NAMES.get(attribute, attribute) for attribute in Job.__struct_fields__]
+_NEW_VALUES = [
+    None if name not in FIELD or FIELD[name].nullable else _EMPTY.get(FIELD[name].kind) for name in _NEW_NAMES
+]
+#: The members of a salary in the order of Salary, and what each is where it is not sent.
+_SALARY_NAMES = sorted(
+    SALARY_ATTRIBUTES, key=lambda name: Salary.__struct_fields__.index(SALARY_ATTRIBUTES[name])
+)
+_NO_SALARY = astuple(Salary())
 
 
 def decide(
@@ -94,35 +114,36 @@ def new_job(
 ) -> Job:
     """Return the job that ``fields`` would create now, with every default; absent required values are empty."""
     get = cast("Mapping[str, Any]", fields).get
-    status = get("status", Status.DRAFT)
+    status, close_date = get("status", Status.DRAFT), get("closeDate")
     waits = status is Status.DRAFT and by is ArchivedBy.MISSING  # until its feed says that it is open
-    close_date = get("closeDate")
-    values = {attribute: get(name, default) for name, attribute, default in _NEW}
-    values |= {
+    values = {
+        **fields,
         "id": 0,
         "employer_id": employer_id,
         "published_at": now.instant,
         "publish_date": now.today,
-        "close_date": default_close_date(now.today) if close_date is None else close_date,
+        "closeDate": default_close_date(now.today) if close_date is None else close_date,
         "close_origin": CloseOrigin.DEFAULT if close_date is None else chosen,
         "status": status,
         "salary": merge_salary(None, get("salary")),
         "archived_by": by if status is Status.ARCHIVED or waits else None,
+        "version": 0,
     }
-    return Job(**values)
+    return Job(*map(values.get, _NEW_NAMES, _NEW_VALUES))
 
 
 def default_close_date(published: date) -> date:
     """Return the date 60 days after ``published``; the last date there is if there are no 60 more days."""
-    return published + LIFETIME if published <= date.max - LIFETIME else date.max
+    return published + LIFETIME if published <= _LAST_PUBLISHED else date.max
 
 
 def merge_salary(current: Salary | None, sent: Mapping[str, Any] | None) -> Salary | None:
     """Return the merged salary (RFC 7396): null clears all of it, an object changes the members that it has."""
     if sent is None:
         return None
-    members = {SALARY_ATTRIBUTES[name]: value for name, value in sent.items()}
-    return replace(current, **members) if current is not None else Salary(**members)
+    if current is None:
+        return Salary(*map(sent.get, _SALARY_NAMES, _NO_SALARY))
+    return replace(current, **{SALARY_ATTRIBUTES[name]: value for name, value in sent.items()})
 
 
 def _merge(current: Job, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -203,12 +203,16 @@ _VALUES: dict[str, Callable[[Job], Any]] = {
     },
     "search": _search,
 }
-INSERT = Statement(sa.insert(sa.table("job", *map(sa.column, _VALUES))), order=[*_VALUES])
+#: Columns whose values are those of the job, and the others.
+_SAME = [name for name in _ATTRIBUTES if name != "salary" and _CODECS[name].encode is _same]
+_MADE = [name for name in _VALUES if name not in _SAME]
+INSERT = Statement(sa.insert(sa.table("job", *map(sa.column, [*_SAME, *_MADE]))), order=[*_SAME, *_MADE])
+_same_values, _made_values = attrgetter(*_SAME), [_VALUES[name] for name in _MADE]
 
 
 def row_of(job: Job) -> tuple[Any, ...]:
     """Return the values of ``INSERT``."""
-    return tuple([value_of(job) for value_of in _VALUES.values()])
+    return (*_same_values(job), *[value_of(job) for value_of in _made_values])
 
 
 def update_of(before: Job, after: Job) -> tuple[Statement[Any], tuple[Any, ...]]:
