@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import Enum
+from functools import lru_cache
 from inspect import signature
 from typing import Any, Generic, TypeVar
 
@@ -20,6 +21,7 @@ _MICROSECOND = timedelta(microseconds=1)
 _encode = msgspec.json.Encoder().encode
 
 
+@lru_cache(maxsize=64)  # the rows of a transaction have one
 def micros(instant: datetime) -> int:
     """Return microseconds since 1970."""
     return (instant - _EPOCH) // _MICROSECOND

@@ -77,6 +77,10 @@ def _ids_of(text: str) -> tuple[int, ...]:
     return _decode_ids(text)
 
 
+#: The rows of a run have few dates.
+_date_text = lru_cache(maxsize=4096)(date.isoformat)
+
+
 def _amount_text(amount: Decimal | None) -> str | None:
     return None if amount is None else f"{amount:f}"
 
@@ -115,7 +119,7 @@ def _by_value(kind: type[Enum]) -> Decode:
 #: The kinds whose values are not the columns' own.
 _BY_KIND: Mapping[FieldKind, Codec] = {
     FieldKind.FLAG: Codec(decode=bool),
-    FieldKind.DATE: Codec(date.isoformat, date.fromisoformat, restore=date.fromisoformat),
+    FieldKind.DATE: Codec(_date_text, date.fromisoformat, restore=date.fromisoformat),
     FieldKind.STATUS: Codec(str, _by_value(Status), restore=Status),
     FieldKind.CHOICES: Codec(_ids_text, _ids_of, restore=tuple),
     FieldKind.PLACES: Codec(
