@@ -22,8 +22,6 @@ JUMP = timedelta(hours=1)
 AFTER_JUMP, AFTER_GAP = timedelta(minutes=10), timedelta(hours=1)
 #: The longest time between the last that the store has seen and a start, without a gap.
 GAP = timedelta(weeks=1)
-
-
 #: The file of systemd-timesyncd for a clock that a server has set.
 _TIMESYNC = Path("/run/systemd/timesync/synchronized")
 #: The state of the kernel's clock that is not synchronised, and more bytes than ``struct timex`` has (adjtimex(2)).
@@ -54,26 +52,31 @@ class ClockCheck:
         """Raises StoreError."""
         self._store, self._monotonic, self._synchronised = store, monotonic, synchronised
         self._lock = threading.Lock()
-        now = store.now().instant
+        last, now = store.read(facts.last_seen), store.now().instant
         self._start = self._start_of(now)
-        self._trusted_start: datetime | None = self._start
         self._wait_until: float | None = None
-        self._last_seen = store.read(facts.last_seen)
         self._why = ""
         #: True while the doubt is that of a start with a gap.
-        self._gap = not self._is_near_last_seen(now) and not synchronised()
+        self._gap = last is not None and not timedelta() <= now - last <= GAP and not synchronised()
         if self._gap:
-            self._wait(AFTER_GAP, f"the store last saw the time {self._last_seen:%Y-%m-%d %H:%M} UTC")
-            self._trusted_start = None
-            log.warning(Event.CLOCK_GAP, last_seen=self._last_seen, now=now, waits=AFTER_GAP.total_seconds())
+            self._wait(AFTER_GAP, f"the store last saw the time {last:%Y-%m-%d %H:%M} UTC")
+            log.warning(Event.CLOCK_GAP, last_seen=last, now=now, waits=AFTER_GAP.total_seconds())
 
     def trusts(self, now: datetime) -> bool:
         """Return whether ``now`` can be trusted. Log when the time has jumped, and when it is trusted again."""
         with self._lock:
-            self._check_jump(now)
-            waited = self._wait_until is not None and self._monotonic() >= self._wait_until
-            if waited or (self._gap and self._synchronised()):
-                self._trust(now)
+            start = self._start_of(now)
+            moved, self._start = start - self._start, start
+            if abs(moved) > JUMP:
+                self._gap = False
+                self._wait(AFTER_JUMP, f"the time moved by {_in_words(abs(moved).total_seconds())}")
+                seconds, waits = round(moved.total_seconds()), AFTER_JUMP.total_seconds()
+                log.warning(Event.CLOCK_JUMPED, seconds=seconds, now=now, waits=waits)
+            elif self._wait_until is not None and (
+                self._monotonic() >= self._wait_until or (self._gap and self._synchronised())
+            ):
+                self._wait_until, self._gap = None, False
+                log.info(Event.CLOCK_TRUSTED, now=now)
             return self._wait_until is None
 
     @property
@@ -95,38 +98,9 @@ class ClockCheck:
         """Return the time at which the monotonic clock was 0: it changes only when the time is set."""
         return now - timedelta(seconds=self._monotonic())
 
-    def _is_near_last_seen(self, now: datetime) -> bool:
-        last = self._last_seen
-        return last is None or timedelta() <= now - last <= GAP
-
-    def _check_jump(self, now: datetime) -> None:
-        start = self._start_of(now)
-        moved, self._start = start - self._start, start
-        if abs(moved) <= JUMP:
-            if self._wait_until is None:
-                self._trusted_start = start
-            return
-        if self._trusted_start is not None and abs(start - self._trusted_start) <= JUMP:
-            self._trust(now)  # the time is as it was before it jumped
-            return
-        if self._trusted_start is None and self._is_near_last_seen(now):
-            self._wait_until = None  # a time that was wrong at the start was set right
-        self._gap = False
-        self._wait(AFTER_JUMP, f"the time moved by {_in_words(abs(moved).total_seconds())}")
-        log.warning(
-            Event.CLOCK_JUMPED,
-            seconds=round(moved.total_seconds()),
-            now=now,
-            waits=AFTER_JUMP.total_seconds(),
-        )
-
     def _wait(self, period: timedelta, why: str) -> None:
         self._why = why
-        self._wait_until = max(self._wait_until or 0.0, self._monotonic() + period.total_seconds())
-
-    def _trust(self, now: datetime) -> None:
-        self._wait_until, self._trusted_start, self._gap = None, self._start, False
-        log.info(Event.CLOCK_TRUSTED, now=now)
+        self._wait_until = self._monotonic() + period.total_seconds()
 
 
 def _in_words(seconds: float) -> str:

@@ -38,9 +38,9 @@ class Scene:
         self.layer.end_backends = end_backends
         self.broken: AssertionError | None = None
         self._jumped_at = self._doubted_until = 0.0
-        #: By how much the clock was set so far: in all, as the service has seen it, and when it last trusted it. When it was
-        #: first set since the service looked.
-        self._set_by = self._seen_by = self._trusted_by = timedelta()
+        #: By how much the clock was set so far: in all, and as the service has seen it. When it was first set since the service
+        #: looked.
+        self._set_by = self._seen_by = timedelta()
         self._unseen_since: float | None = None
 
     def begin(self, inspector: Store) -> None:
@@ -68,25 +68,19 @@ class Scene:
         if since is None:
             return
         before, self._seen_by = self._seen_by, self._set_by
-        if since >= self._doubted_until:
-            self._trusted_by = before
-        if abs(self._set_by - self._trusted_by) <= _HOUR:
-            self._doubted_until = 0.0
-        elif abs(self._set_by - before) > _HOUR:
+        if abs(self._set_by - before) > _HOUR:
             self._jumped_at, self._doubted_until = since, since + _DOUBT
 
     def service_starts(self) -> None:
         """A process that starts takes the clock as it is."""
-        self._trusted_by = self._seen_by = self._set_by
+        self._seen_by = self._set_by
         self._doubted_until, self._unseen_since = 0.0, None
 
     def doubts(self, since: float) -> bool:
         """Return whether a process that runs since then must not close or remove anything now: for ten minutes after the
-        clock was set by more than an hour, and not set back. (A process that starts meanwhile cannot know.)"""
+        clock was set by more than an hour. (A process that starts meanwhile cannot know.)"""
         if self._unseen_since is not None and abs(self._set_by - self._seen_by) > _HOUR:
-            trusted_by = self._seen_by if self._unseen_since >= self._doubted_until else self._trusted_by
-            is_back = abs(self._set_by - trusted_by) <= _HOUR
-            return since < self._unseen_since and not is_back  # it was set while the service looked
+            return since < self._unseen_since  # it was set while the service looked
         return since < self._jumped_at and self.monotonic < self._doubted_until
 
     def _set_clock(self, later: datetime) -> None:

@@ -44,7 +44,7 @@ def _is_abandoned(name: str, live: set[str], claims: int) -> bool:
     """Return whether it is an old draft, or a note or scratch file of a claimed file that is gone. ``live``: the digits of
     the claimed files that are there."""
     if not name.startswith(files.DRAFT):
-        noted = name.startswith((".rejected.", ".filing-"), 9) or is_marker_note(name)
+        noted = name.startswith(".rejected.", 9) or is_marker_note(name)
         return noted and name[1:9] not in live
     with suppress(FileNotFoundError):
         written = os.stat(name, dir_fd=claims, follow_symlinks=False).st_mtime

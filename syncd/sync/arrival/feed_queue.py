@@ -58,8 +58,8 @@ class FeedQueue:
     pause, and the reason is in ``waiting``; ``degraded`` says that only this feed is concerned.
 
     ``wanted``: it needs a turn; ``running``: it has one; ``large``: its next file is not for a thread that is kept for small
-    files; ``heals``: a run that was cut off has to go on; ``last``: the number of its last turn among those of all feeds;
-    ``unexpected``: the things in its folder that are never taken."""
+    files; ``last``: the number of its last turn among those of all feeds; ``unexpected``: the things in its folder that are
+    never taken."""
 
     def __init__(self, ctx: ArrivalContext, feed: Feed) -> None:
         config = feed.config
@@ -74,7 +74,7 @@ class FeedQueue:
         self._paused_until: float | None = None
         self._failures = self.last = 0
         self.waiting: str | None = None
-        self.degraded = self.wanted = self.running = self.large = self.heals = False
+        self.degraded = self.wanted = self.running = self.large = False
         self.unexpected: list[UnexpectedFile] = []
 
     def serves(self, feed: Feed) -> bool:
@@ -151,7 +151,6 @@ class FeedQueue:
             yield from self._fail_lost_runs(feed)
             claimed = self._sorted_claims(feed)
             self._file_ended(feed, claimed)
-            self.heals = len(claimed.cut_off) > 1
             for file, run_id in claimed.cut_off[:1] or self._oldest_first(claimed):
                 run = self._run(feed, file, run_id, largest)
                 if run is not None:

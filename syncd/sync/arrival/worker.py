@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from syncd.domain import Run, RunKind
-from syncd.errors import Conflict, StoreClosed, StoreError
+from syncd.errors import Conflict, StoreClosed
 from syncd.store import feeds, runs
 from syncd.sync.arrival.claims import copy_in
 from syncd.sync.arrival.context import ArrivalContext
@@ -42,7 +42,7 @@ class Worker:
         self._unexpected = UnexpectedFilesLog(ctx.host)
         self._choosing = threading.Lock()
         self._numbers = itertools.count(1)
-        self._started = self._has_news = False
+        self._has_news = False
 
     @property
     def waiting(self) -> str | None:
@@ -71,8 +71,7 @@ class Worker:
         self.wake()
 
     def wake(self) -> None:
-        """Give each feed a turn: something may have happened in its folder. Feeds whose runs were cut off come first, then the
-        others by their last turns."""
+        """Give each feed a turn: something may have happened in its folder."""
         with self._choosing:
             queues = self._queues
             self._queues = {
@@ -163,11 +162,9 @@ class Worker:
         """Return the feed whose turn it is, None if no feed needs one."""
         now = self._ctx.host.monotonic()
         with self._choosing:
-            if not self._started:
-                self._started = self._begin_with_the_cut_off()
             ready = [queue for queue in self._queues.values() if queue.is_ready(now, largest)]
             if ready:
-                queue = min(ready, key=lambda queue: (not queue.heals, queue.last))
+                queue = min(ready, key=lambda queue: queue.last)
                 queue.begin(next(self._numbers))
                 return queue
         return None
@@ -184,16 +181,6 @@ class Worker:
         with suppress(Stopped, StoreClosed):
             return continue_other_reverts(self._ctx, visited) or None
         return None
-
-    def _begin_with_the_cut_off(self) -> bool:
-        """Mark the feeds whose runs a dead process left. Return False if the store cannot say now."""
-        try:
-            cut_off = {run.feed for run in self._ctx.store.read(runs.unfinished)}
-        except (StoreError, OSError):
-            return False
-        for name, queue in self._queues.items():
-            queue.heals = name in cut_off
-        return True
 
     def _report_unexpected(self) -> None:
         """Report everything in the drop folder that is never taken."""

@@ -3,7 +3,6 @@
 import threading
 import time
 
-import pytest
 from structlog.testing import capture_logs
 
 from syncd.domain import Run
@@ -11,7 +10,7 @@ from syncd.service.sync_thread import SMALL, Heartbeat, SyncThreads
 from syncd.sync.arrival.inbox import Inbox, Scan
 from syncd.sync.drop_file import DropFile
 from syncd.sync.run import Feed, RejectsWriter
-from tests.sync.arrival.arrivals import Arrival, Died, FaultyImporter, RunsFiles
+from tests.sync.arrival.arrivals import Arrival, RunsFiles
 
 TIMEOUT = 20.0
 
@@ -137,21 +136,3 @@ def test_what_is_unexpected_is_reported_though_another_thread_finds_nothing_to_d
             pass
     assert others == [None], "nothing to do for another thread"
     assert [entry["file"] for entry in logs if entry["event"] == "feed.stray"] == ["stray"]
-
-
-def test_runs_that_were_cut_off_come_before_the_new_files_of_other_feeds(arrival):
-    for name in ("a", "b", "c"):
-        arrival.feed('marker = ".done"', name=name)
-
-    def drop(name: str) -> None:
-        arrival.drop(arrival.feeds[name], [arrival.row(name)])
-        arrival.drop(arrival.feeds[name], b"", "jobs.json.done")
-
-    drop("c")
-    arrival.restart(FaultyImporter(arrival.board.importer, Died()))
-    with pytest.raises(Died):
-        arrival.worker.tick()
-    drop("a")
-    drop("b")
-    arrival.restart()
-    assert [run.feed for run in arrival.worker.tick()] == ["c", "a", "b"]
