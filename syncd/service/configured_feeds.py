@@ -2,10 +2,9 @@
 files of them as the settings say."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 import structlog
 
@@ -37,38 +36,27 @@ class ConfiguredFeeds:
     files: dict[str, FeedFile] = field(default_factory=dict)
 
 
-class FolderFaults(Protocol):
-    """``degraded``: feed → the fault of its folder, for which its files wait."""
-
-    @property
-    def degraded(self) -> Mapping[str, str]: ...
-
-
 @dataclass(slots=True)
 class FeedsInForce:
-    """The feeds that the daemon uses. ``configured`` is replaced by a reload; ``folders`` knows the faults of their folders."""
+    """The feeds that the daemon uses. ``configured`` is replaced by a reload. ``waiting`` returns feed → the fault of its folder,
+    which may pass."""
 
     configured: ConfiguredFeeds
-    folders: FolderFaults | None = None
+    waiting: Callable[[], Mapping[str, str]] = dict
 
     @property
     def feeds(self) -> Mapping[str, Feed]:
         return self.configured.feeds
 
     @property
-    def waiting(self) -> Mapping[str, str]:
-        """Feed → the fault of its folder, which may pass."""
-        return self.folders.degraded if self.folders is not None else {}
-
-    @property
     def degraded(self) -> dict[str, str]:
         """Feed → why its file or folder cannot be used."""
-        return {**self.waiting, **self.configured.degraded}
+        return {**self.waiting(), **self.configured.degraded}
 
     @property
     def files(self) -> Mapping[str, FeedFile]:
         """The file of each feed; its faults are also those of its folder."""
-        waiting = self.waiting
+        waiting = self.waiting()
         return {
             name: replace(file, faults=(*file.faults, waiting[name])) if name in waiting else file
             for name, file in self.configured.files.items()

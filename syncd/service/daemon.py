@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import threading
-import time
 from collections.abc import Coroutine
 from dataclasses import replace
 from functools import partial
@@ -51,8 +50,8 @@ REQUESTS, OPERATOR_REQUESTS, BATCH = 20.0, 1.0, 20.0
 RUNS_AT_ONCE = 2
 #: Seconds between two searches for jobs that are due: their dates are days, and a search takes a millisecond.
 REFRESH = 600.0
-#: Seconds at the start between two looks whether the watcher runs, and after which its delay is reported.
-WATCHER, LATE = 0.5, 10.0
+#: Seconds at the start between two looks whether the watcher runs.
+WATCHER = 0.5
 
 
 def serve(settings: Settings) -> int:
@@ -87,9 +86,9 @@ class Daemon:
         self._metrics = Metrics(store, self._feeds, self._times)
         host = self._host(self._clock, self._heartbeat)
         arrival = ArrivalContext(store, make_importer(store, settings, catalogue, host), host)
-        worker = Worker(arrival, configured.feeds, unusable=configured.degraded, drop=drop.folder)
-        self._sync = SyncThreads(worker, drop.rescan, self._heartbeat, self._stopping, RUNS_AT_ONCE)
-        self._feeds.folders = self._sync
+        self._worker = Worker(arrival, configured.feeds, unusable=configured.degraded, drop=drop.folder)
+        self._feeds.waiting = lambda: self._worker.degraded
+        self._sync = SyncThreads(self._worker, drop.rescan, self._heartbeat, self._stopping, RUNS_AT_ONCE)
         self._watcher = Watcher(drop.folder, self._sync.hint, poll=drop.poll)
         self._readiness = Readiness(store, self._watcher, self._sync, self._feeds, self._clock)
         self._listeners = Listeners()
@@ -170,14 +169,9 @@ class Daemon:
 
     async def _watching(self) -> bool:
         """Wait until the watcher runs, so that a file is taken at once; False if the service is to stop first."""
-        late: float | None = time.monotonic() + LATE
         while not await asyncio.to_thread(self._watcher.running.wait, WATCHER):
             if self._asked_to_stop.is_set():
                 return False
-            if late is not None and time.monotonic() > late:
-                late = None
-                reason = "it does not run yet; syncd is not ready before"
-                log.warning(Event.SERVICE_FAULT, part="watcher", reason=reason)
         return True
 
     def _start_timers(self) -> None:
@@ -187,7 +181,7 @@ class Daemon:
         house = Housekeeping(store, settings.store.keep_history, self._feeds, self._clock)
         degraded, index = DegradedFeeds(store, self._feeds), partial(housekeeping.index_searches, store, stop)
         self._spawn(
-            repeat("refresh", lambda: self._metrics.refreshed(refresher.tick()), REFRESH),
+            repeat("refresh", lambda: self._metrics.refreshed(refresher.tick()[0]), REFRESH),
             repeat("house", house.tick, housekeeping.HOUSEKEEPING),
             repeat("search", index, housekeeping.INDEXING),
             repeat("degraded", degraded.tick, housekeeping.DEGRADED),
@@ -232,7 +226,8 @@ class Daemon:
                 self._systemd.send("STATUS=reload refused: " + faults[0])
             else:
                 self._feeds.configured = now
-                self._sync.change_feeds(now.feeds, now.degraded)
+                self._worker.change_feeds(now.feeds, now.degraded)
+                self._sync.hint()
                 log.info(Event.SERVICE_RELOADED, feeds=list(now.feeds), degraded=list(now.degraded))
             return {"feeds": sorted(now.feeds), "degraded": now.degraded, "faults": faults}
 

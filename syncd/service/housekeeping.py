@@ -54,14 +54,6 @@ async def repeat(part: str, tick: Callable[[], object], seconds: float) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class RefreshResult:
-    """The number of jobs published again, and of jobs archived because their close date has passed."""
-
-    refreshed: int = 0
-    closed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Refresher:
     """Auto-refresh, and archiving on the day after the close date. The due times are in the jobs' rows: jobs that became due
     while the daemon was down are done once, at the next tick. ``every`` and ``archive_closed`` are settings of ``[refresh]``.
@@ -72,13 +64,14 @@ class Refresher:
     archive_closed: bool = True
     host: Host = field(default_factory=Host)
 
-    def tick(self) -> RefreshResult:
-        """Do all that is due now, and log ``refresh.done`` if a job was changed. Raises StoreError."""
+    def tick(self) -> tuple[int, int]:
+        """Do all that is due now, and log ``refresh.done`` if a job was changed. Return how many jobs were published again, and
+        how many were archived because their close date has passed. Raises StoreError."""
         closed = self._all(self._close) if self.archive_closed else 0
-        result = RefreshResult(self._all(self._refresh), closed)
-        if result != RefreshResult():
-            log.info(Event.REFRESH_DONE, refreshed=result.refreshed, closed=result.closed)
-        return result
+        refreshed = self._all(self._refresh)
+        if refreshed or closed:
+            log.info(Event.REFRESH_DONE, refreshed=refreshed, closed=closed)
+        return refreshed, closed
 
     def _all(self, step: Callable[[Tx], int]) -> int:
         """Repeat ``step``, each time in a write of its own, until it changes less than a whole batch."""
@@ -108,7 +101,6 @@ class Housekeeping:
     def __init__(self, store: Store, keep: timedelta, feeds: FeedsInForce, clock: ClockCheck) -> None:
         self._store, self._keep, self._feeds, self._clock = store, keep, feeds, clock
         self._since = store.now().instant
-        self._reported: dict[str, datetime] = {}
 
     def tick(self) -> None:
         """Report silent feeds, note how many jobs there are today, and delete old data. Raises StoreError."""
@@ -135,16 +127,14 @@ class Housekeeping:
             pass
 
     def _report_silence(self, feed: Feed, now: datetime) -> None:
-        """Log ``feed.overdue`` if the feed's last file is older than ``expect_every``."""
+        """Note and log that the feed is overdue, once a period, if its last file is older than ``expect_every``."""
         every = feed.config.expect_every
         if not every:
             return
         newest = self._store.read(lambda tx: runs.last_file(tx, feed.name))
         last = newest.claimed_at if newest is not None else None
-        start = last or self._since
-        if now - max(start, self._reported.get(feed.name, start)) > every:
-            self._store.write(lambda tx: notices.note_silence(tx, feed.name, last, every))
-            self._reported[feed.name] = now
+        silent = now - (last or self._since) > every
+        if silent and self._store.write(lambda tx: notices.note_silence(tx, feed.name, last, every)):
             log.warning(Event.FEED_OVERDUE, feed=feed.name, last=last, expected_every=str(every))
 
 
@@ -160,7 +150,7 @@ class DegradedFeeds:
 
     def tick(self) -> None:
         """Write the changes. Raises StoreError."""
-        wrong, waiting, now = self._feeds.configured.degraded, self._feeds.waiting, self._monotonic()
+        wrong, waiting, now = self._feeds.configured.degraded, self._feeds.waiting(), self._monotonic()
         self._since = {name: self._since.get(name, now) for name in waiting}
         lasting = {name: why for name, why in waiting.items() if now - self._since[name] >= LASTING}
         if self._noted is None:

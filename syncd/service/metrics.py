@@ -14,7 +14,6 @@ from prometheus_client.registry import Collector
 
 from syncd.domain import Run
 from syncd.service.configured_feeds import FeedsInForce
-from syncd.service.housekeeping import RefreshResult
 from syncd.store import Store, Tx, employers, jobs, notices, runs
 from syncd.store import feeds as stored_feeds
 from syncd.sync.run import Feed
@@ -55,8 +54,8 @@ class Metrics(Collector):
         for phase, seconds in run.phases.items():
             self._seconds.labels(run.feed, phase).observe(seconds)
 
-    def refreshed(self, result: RefreshResult) -> None:
-        self._refreshed.inc(result.refreshed)
+    def refreshed(self, number: int) -> None:
+        self._refreshed.inc(number)
 
     def notified(self, way: str, result: str, number: int) -> None:
         """Count notices that were sent to one way, or could not be. ``result``: sent, failed (one try) or dropped."""

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from syncd.logs import Event
 from syncd.service.clock_check import ClockCheck
 from syncd.service.metrics import Metrics
 from syncd.sync.arrival import Worker
-from syncd.sync.run import Feed, Host
+from syncd.sync.run import Host
 
 log = structlog.get_logger("syncd.service")
 
@@ -106,11 +106,6 @@ class SyncThreads:
         return next(iter(tuple(self._faults.values())), None) or self._worker.waiting
 
     @property
-    def degraded(self) -> dict[str, str]:
-        """Feed → the fault for which its files, and no others, wait."""
-        return self._worker.degraded
-
-    @property
     def silence(self) -> float:
         return self._heartbeat.silence
 
@@ -135,11 +130,6 @@ class SyncThreads:
     def stop(self) -> None:
         """Stop the current runs at their next batch edges; the next start continues them."""
         self._stopping.set()
-        self._tell()
-
-    def change_feeds(self, feeds: dict[str, Feed], unusable: Collection[str] = ()) -> None:
-        """Use these feeds from the next turns on. ``unusable``: the names of those whose files are left alone."""
-        self._worker.change_feeds(feeds, unusable)
         self._tell()
 
     def _tell(self) -> None:

@@ -4,13 +4,12 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import structlog
 from watchfiles import watch
-from watchfiles.main import FileChange
 
 from syncd.logs import Event
 
@@ -34,10 +33,10 @@ Identity = frozenset[tuple[str, int, int]]
 
 class Watcher(threading.Thread):
     """A thread. Its watch begins again, with a hint, when it fails, and when the drop folder or a feed's folder has been
-    replaced, which the system does not report. ``running`` is not set before the first watch and after a failure. A file name
-    that is not UTF-8 ends the watch, but any partner can make one: that is not a failure. Where the system has no inotify
-    instances or watches left, the folder is polled, and another watch is tried every few minutes. Each failure is logged once,
-    until a watch runs again."""
+    replaced, which the system does not report. ``running`` is not set before the first watch and while the drop folder cannot
+    be used. A file name that is not UTF-8 ends the watch, but any partner can make one: that is not a failure. Where the system
+    gives no watch (it has no inotify instances or watches left), the folder is polled, and another watch is tried every few
+    minutes. Each failure is logged once, until a watch runs again."""
 
     def __init__(self, folder: Path, hint: Callable[[], None], *, poll: bool = False) -> None:
         super().__init__(name="syncd-watcher", daemon=True)
@@ -58,15 +57,15 @@ class Watcher(threading.Thread):
                     self._look()
                 else:
                     self._listen()
+            except (FileNotFoundError, PermissionError) as error:
+                self.running.clear()
+                self._report(str(error))
+                pause = PAUSE
             except Exception as error:
                 pause = GATHER / 1000
-                if isinstance(error, _NoWatch):
+                if UNDECODABLE not in str(error):
                     self._listen_at = time.monotonic() + LISTEN_AGAIN
                     self._report(f"{error}; the folder is looked at every {PAUSE:g} s instead")
-                elif UNDECODABLE not in str(error):
-                    self.running.clear()
-                    self._report(f"{type(error).__name__}: {error}")
-                    pause = PAUSE
             self._hint()
             self._halt.wait(pause)
 
@@ -87,32 +86,15 @@ class Watcher(threading.Thread):
             before = now
 
     def _listen(self) -> None:
-        """Wait for events of the folders themselves until they are added, removed or replaced. Raises _NoWatch."""
+        """Wait for events of the folders themselves until they are added, removed or replaced. Folders that may not be read are
+        left out: ``ignore_permission_denied`` hides as well that there are no more watches."""
         before = identity(self._folder)
-        looked = time.monotonic()
-        started = False
-        for changes in self._changes(before):
-            if not started:
-                started = True
-                self._reported.clear()
-                self.running.set()
-                self._hint()
-            depth = min((depth_of(self._folder, path) for _change, path in changes), default=3)
-            if depth == 2:
-                self._hint()
-            if depth < 2 or time.monotonic() - looked > PAUSE:
-                looked = time.monotonic()
-                if depth < 2 or identity(self._folder) != before:
-                    return
-
-    def _changes(self, watched: Identity) -> Iterator[set[FileChange]]:
-        """Yield the changes. Raises _NoWatch if it cannot begin. Folders that may not be read are left out here:
-        ``ignore_permission_denied`` hides as well that there are no more watches."""
-        folders = [self._folder / name for name, _device, _inode in watched]
-        changes = watch(
+        folders = [self._folder / name for name, _device, _inode in before]
+        looked, started = time.monotonic(), False
+        for changes in watch(
             *(folder for folder in folders if os.access(folder, os.R_OK, effective_ids=True)),
             recursive=False,
-            watch_filter=None,
+            watch_filter=lambda _change, path: os.path.basename(path) not in OURS,
             debounce=GATHER * 10,
             step=GATHER,
             rust_timeout=TICK,
@@ -120,21 +102,19 @@ class Watcher(threading.Thread):
             stop_event=self._halt,
             ignore_permission_denied=False,
             raise_interrupt=False,
-        )
-        try:
-            first = next(changes)
-        except StopIteration:
-            return
-        except Exception as error:
-            if UNDECODABLE in str(error) or isinstance(error, FileNotFoundError | PermissionError):
-                raise
-            raise _NoWatch(f"{type(error).__name__}: {error}") from error
-        yield first
-        yield from changes
-
-
-class _NoWatch(Exception):
-    """The system gives no watch now."""
+        ):
+            if not started:
+                self._reported.clear()
+                self.running.set()
+            if changes or not started:
+                self._hint()
+            started = True
+            if any(os.path.dirname(path) == str(self._folder) for _change, path in changes):
+                return
+            if time.monotonic() - looked > PAUSE:
+                looked = time.monotonic()
+                if identity(self._folder) != before:
+                    return
 
 
 def identity(folder: Path) -> Identity:
@@ -158,13 +138,3 @@ def listing(folder: Path) -> frozenset[tuple[str, str, int, int, int]]:
                     look = entry.stat(follow_symlinks=False)
                     files.add((name, entry.name, look.st_ino, look.st_size, look.st_mtime_ns))
     return frozenset(files)
-
-
-def depth_of(folder: Path, path: str) -> int:
-    """Return 0 for the drop folder, 1 for an entry of it, 2 for an entry of a feed's folder, 3 for anything of no interest."""
-    if not path.startswith(f"{folder}/"):
-        return 0
-    parts = path[len(str(folder)) + 1 :].split("/")
-    if len(parts) == 2 and parts[1] in OURS:
-        return 3
-    return min(len(parts), 3)

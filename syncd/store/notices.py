@@ -74,8 +74,9 @@ def note_run(tx: Tx, run: Run, *, poison: bool = False) -> None:
         add(tx, notice)
 
 
-def note_silence(tx: Tx, feed: str, last: datetime | None, every: timedelta) -> None:
-    """Write that the feed is overdue, once in a period ``every``. ``last``: when its last file was taken."""
+def note_silence(tx: Tx, feed: str, last: datetime | None, every: timedelta) -> bool:
+    """Write that the feed is overdue, once in a period ``every``; return whether it was written now. ``last``: when its last
+    file was taken."""
     before = latest(tx, feed, [NoticeEvent.OVERDUE])
     if (
         before is not None
@@ -83,10 +84,11 @@ def note_silence(tx: Tx, feed: str, last: datetime | None, every: timedelta) -> 
         and before.at is not None
         and tx.now.instant - max(before.at, last or before.at) <= every
     ):
-        return
+        return False
     since = f"the last one came at {last:%Y-%m-%d %H:%M} UTC" if last is not None else "none has come yet"
     reason = f"a file is expected every {span_in_words(every)}; {since}"
     add(tx, Notice(NoticeEvent.OVERDUE, feed, reason, state="overdue"))
+    return True
 
 
 def latest(tx: Tx, feed: str, events: Collection[NoticeEvent]) -> Notice | None:

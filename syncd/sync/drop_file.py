@@ -81,13 +81,12 @@ class DropFile:
     def path(self) -> Path:
         """The path for reading: that of the open file, even if another lies under its name by now."""
         path = self.folder / self.entry
-        return path if self.fd < 0 else folders.descriptor_path(self.fd, path)
+        return path if self.fd < 0 else folders.OPEN_FILES / str(self.fd)
 
     @property
     def rejects(self) -> Path:
         """The beginning of the names of its run's files of rejected records, until they are filed."""
-        name = f".{self.entry[:8]}.rejected"
-        return folders.descriptor_path(self.folder_fd, self.folder) / name
+        return folders.OPEN_FILES / str(self.folder_fd) / f".{self.entry[:8]}.rejected"
 
     @property
     def is_there(self) -> bool:

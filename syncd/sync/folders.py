@@ -44,11 +44,6 @@ class Signature(NamedTuple):
         return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-def descriptor_path(fd: int, real: Path) -> Path:
-    """Return a path that leads through an open descriptor; ``real`` where the system has no such paths."""
-    return OPEN_FILES / str(fd) if OPEN_FILES.exists() else real
-
-
 def open_regular(name: str, folder: int) -> int | None:
     """Open a regular file for reading, None for anything else. Never waits. Raises OSError."""
     if not stat.S_ISREG(mode_of(name, folder)):
@@ -133,9 +128,12 @@ def ensure_subfolder(folder: Path, name: str) -> Iterator[int]:
     """Open the folder as ``open_subfolder`` does; make it if it is not there. Files are renamed into it, so it must be on
     the file system of ``folder``."""
     with open_folder(folder) as outer:
-        made = _made(name, outer)
+        is_new = False
+        with suppress(FileExistsError):
+            os.mkdir(name, INNER_MODES[name] & 0o770, dir_fd=outer)
+            is_new = True
         with open_folder_in(outer, folder / name) as fd:
-            if made:
+            if is_new:
                 _set_mode(fd, INNER_MODES[name])
             if os.fstat(fd).st_dev != os.fstat(outer).st_dev:
                 raise other_file_system(folder / name)
@@ -162,15 +160,6 @@ def _make(folder: Path, mode: int) -> None:
         folder.mkdir(mode & 0o700)
         with open_folder(folder) as fd:
             _set_mode(fd, mode)
-
-
-def _made(name: str, outer: int) -> bool:
-    """Make one of the folders inside a feed's; return whether it was missing."""
-    try:
-        os.mkdir(name, INNER_MODES[name] & 0o770, dir_fd=outer)
-    except FileExistsError:
-        return False
-    return True
 
 
 def _set_mode(fd: int, mode: int) -> None:

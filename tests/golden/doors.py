@@ -212,8 +212,7 @@ class Installation:
         """Do what the daemon does from time to time. Return how many jobs were refreshed and how many closed."""
         with self._own_process(), self.store() as store:
             logs.set_up()
-            done = Refresher(store).tick()
-            return done.refreshed, done.closed
+            return Refresher(store).tick()
 
     def index(self) -> None:
         """Bring the search index up to date, as the daemon does."""

@@ -1,101 +1,16 @@
-"""Silent feeds are reported, old runs are deleted, and the search index is kept up to date."""
+"""The search index is kept up to date."""
 
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from functools import partial
-from types import SimpleNamespace
-from typing import Any
 
-import pytest
-
-from syncd.domain import Actor, ActorKind, JobInput, Place, RunState
+from syncd.domain import Actor, ActorKind, JobInput, Place
 from syncd.errors import StoreOverloaded
-from syncd.service.clock_check import ClockCheck
-from syncd.service.housekeeping import Housekeeping, index_searches
-from syncd.store import employers, feeds, jobs, runs
+from syncd.service.housekeeping import index_searches
+from syncd.store import employers, jobs
 from syncd.store.jobs import upsert
 from syncd.store.sqlite import search_index
 from tests.stores import rows_in, sqlite_only
-
-
-@dataclass
-class Config:
-    """The only setting of a feed that housekeeping reads."""
-
-    expect_every: timedelta | None = timedelta(days=1)
-
-
-@dataclass
-class Feed:
-    """A feed as far as housekeeping reads it."""
-
-    name: str = "acme"
-    config: Config = field(default_factory=Config)
-
-
-def housekeeping(store, feed):
-    def monotonic():  # the time never jumps
-        return store.now().instant.timestamp()
-
-    feeds: Any = SimpleNamespace(feeds={feed.name: feed})
-    return Housekeeping(store, timedelta(days=400), feeds, ClockCheck(store, monotonic))
-
-
-def run_now(store, state=RunState.SUCCEEDED):
-    def begin(tx):
-        owner = employers.all(tx)[0] if employers.all(tx) else employers.add(tx, "Acme Ltd.")
-        run = runs.begin(tx, feeds.feed_id(tx, "acme", owner.id), owner.id, "jobs.csv", 1, "0-jobs.csv")
-        run = replace(run, state=state, ended_at=tx.now.instant)
-        runs.save(tx, run)
-        return run
-
-    return store.write(begin)
-
-
-def overdue(logged):
-    return [event for event in logged if event["event"] == "feed.overdue"]
-
-
-def test_a_silent_feed_is_reported_once_a_period(store, clock, logged):
-    home = housekeeping(store, Feed())
-    for hours, count in ((23, 0), (2, 1), (1, 1), (22, 1), (2, 2)):
-        clock.forward(hours=hours)
-        home.tick()
-        assert len(overdue(logged)) == count, hours
-
-
-def test_a_file_ends_the_silence(store, clock, logged):
-    home = housekeeping(store, Feed())
-    clock.forward(hours=23)
-    run_now(store)
-    clock.forward(hours=23)
-    home.tick()
-    assert not overdue(logged)
-    clock.forward(hours=2)
-    home.tick()
-    assert overdue(logged)[0]["feed"] == "acme"
-
-
-@pytest.mark.parametrize(("every", "reported"), [(timedelta(days=1), 1), (None, 0)])
-def test_silence_before_the_start_counts_where_a_file_is_expected(store, clock, logged, every, reported):
-    run_now(store)
-    clock.forward(days=100)
-    housekeeping(store, Feed(config=Config(every))).tick()
-    assert len(overdue(logged)) == reported
-
-
-def test_old_runs_are_deleted_except_the_newest_that_was_applied(store, clock):
-    old, newest = run_now(store), run_now(store)
-    clock.forward(days=399)
-    home = housekeeping(store, Feed(config=Config(None)))
-    home.tick()
-    assert len(store.read(runs.newest)) == 2
-    clock.forward(days=2)
-    home.tick()
-    assert [run.id for run in store.read(runs.newest)] == [newest.id]
-    assert old.id != newest.id
 
 
 def make_jobs(store, count):

@@ -11,7 +11,6 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from syncd.domain import Notice, NoticeEvent, Run, RunCounts, RunKind, RunProgress, RunState
-from syncd.service.housekeeping import RefreshResult
 from syncd.service.metrics import Metrics
 from syncd.store import employers, feeds, notices, runs
 from syncd.web import RequestTimes
@@ -125,8 +124,8 @@ def test_runs_are_counted_by_state_and_their_rows_by_action(metrics):
 
 
 def test_refreshes_are_added_up(metrics):
-    metrics.refreshed(RefreshResult(3, 5))
-    metrics.refreshed(RefreshResult(4))
+    metrics.refreshed(3)
+    metrics.refreshed(4)
     assert shown(metrics)["syncd_refreshed_total",] == 7
 
 
@@ -141,6 +140,7 @@ def test_times_of_requests_are_a_histogram(metrics, times):
     for seconds in (0.0005, 0.001, 0.0011, 3.0, 60.0):
         times.note("GET", "/api/v1.1/jobs/{id}", 200, seconds)
     times.note("BREW", None, 404, 0.1)
+    times.note("M1", None, 404, 0.1)
     found = shown(metrics)
     where = ("method", "GET"), ("route", "/api/v1.1/jobs/{id}"), ("status", "200")
     buckets = {
@@ -153,15 +153,8 @@ def test_times_of_requests_are_a_histogram(metrics, times):
     assert found["syncd_http_request_seconds_sum", *where] == pytest.approx(63.0026)
     assert (
         found["syncd_http_request_seconds_count", ("method", "other"), ("route", "none"), ("status", "404")]
-        == 1
+        == 2
     )
-
-
-def test_invented_methods_share_one_series(times):
-    for number in range(1000):
-        times.note(f"M{number}", None, 404, 0.1)
-    (family,) = times.histogram.collect()
-    assert len({tuple(sample.labels.values())[:3] for sample in family.samples}) == 1
 
 
 def test_the_process_has_metrics_too_and_counters_have_no_second_series(metrics):

@@ -1,4 +1,4 @@
-"""Feeds that are overdue or cannot be used leave notices: once, also over a restart."""
+"""Feeds that are overdue or cannot be used leave notices: once, also over a restart. Old runs and notices are deleted."""
 
 from datetime import timedelta
 from types import SimpleNamespace
@@ -9,7 +9,7 @@ from sqlmodel import col, select
 
 from syncd.service.clock_check import ClockCheck
 from syncd.service.housekeeping import DegradedFeeds, Housekeeping
-from syncd.store import notices
+from syncd.store import notices, runs
 from syncd.store.model import sql
 from syncd.store.model.tables import NoticeRow
 
@@ -22,8 +22,8 @@ def noted(store):
     return lambda: store.read(lambda tx: tx.all(_ALL))
 
 
-def housekeeping(board):
-    feed, store = board.feed('expect_every = "1d"'), board.store
+def housekeeping(board, settings=""):
+    feed, store = board.feed(settings), board.store
 
     def monotonic():  # the time never jumps
         return store.now().instant.timestamp()
@@ -32,16 +32,19 @@ def housekeeping(board):
     return Housekeeping(store, timedelta(days=400), feeds, ClockCheck(store, monotonic))
 
 
-def test_an_overdue_feed_is_noted_once_a_period_also_over_a_restart(board, clock, noted):
+def test_an_overdue_feed_is_noted_and_logged_once_a_period_also_over_a_restart(board, clock, noted, logged):
     board.deliver(board.feed(), board.rows(1, 2))
     for hours, count in ((23, 0), (2, 1), (1, 1), (22, 1), (3, 2)):
         clock.forward(hours=hours)
-        housekeeping(board).tick()
+        housekeeping(board, 'expect_every = "1d"').tick()
         assert noted() == [("feed.overdue", "acme")] * count, hours
+        assert [event["feed"] for event in logged if event["event"] == "feed.overdue"] == ["acme"] * count
     board.deliver(board.feed(), board.rows(1, 2))
     assert noted()[2:] == [("feed.recovered", "acme")]
     clock.forward(hours=25)
     housekeeping(board).tick()
+    assert noted()[3:] == [], "no file is expected"
+    housekeeping(board, 'expect_every = "1d"').tick()
     assert noted()[3:] == [("feed.overdue", "acme")]
 
 
@@ -62,7 +65,7 @@ class Degraded:
     def look(self, seconds=5.0):
         self.now += seconds
         vars(self.seen).update(
-            feeds=self.known, waiting=self.waiting, configured=SimpleNamespace(degraded=self.wrong)
+            feeds=self.known, waiting=lambda: self.waiting, configured=SimpleNamespace(degraded=self.wrong)
         )
         self.notices.tick()
 
@@ -143,3 +146,12 @@ def test_old_notices_are_deleted_but_the_newest_of_each_kind(board, clock, noted
     left = noted()
     assert left[:2] == [("feed.failed", "acme"), ("feed.recovered", "acme")]
     assert board.store.read(notices.last_id) >= 4
+
+
+def test_old_runs_are_deleted_except_the_newest_that_was_applied(board, clock):
+    for last in (1, 2):
+        board.deliver(board.feed(), board.rows(1, last))
+    for days, left in ((399, [2, 1]), (2, [2])):
+        clock.forward(days=days)
+        housekeeping(board).tick()
+        assert [run.id for run in board.store.read(runs.newest)] == left

@@ -21,13 +21,8 @@ class Worker:
     def __init__(self, *faults, due=None):
         self.faults, self.seconds, self.waiting, self.degraded = list(faults), due, None, {}
         self.doubt = None
-        self.feeds, self.seen = {}, []
         self.ticked = threading.Semaphore(0)
         self.wanted = False
-
-    def change_feeds(self, feeds, unusable):
-        self.feeds = feeds
-        self.wake()
 
     def wake(self):
         self.wanted = True
@@ -39,7 +34,6 @@ class Worker:
         if not self.wanted and self.seconds is None:
             return
         self.wanted = False
-        self.seen.append(dict(self.feeds))
         self.ticked.release()
         if self.faults:
             raise self.faults.pop(0)
@@ -91,13 +85,6 @@ def test_it_ticks_again_when_the_worker_is_due_and_at_every_rescan(begin):
     rescanned = Worker()
     begin(rescanned, rescan=0.01)
     rescanned.wait()
-
-
-def test_the_worker_has_new_feeds_from_the_next_tick_on(begin):
-    worker = Worker()
-    begin(worker).change_feeds({"new": None})
-    worker.wait()
-    assert worker.seen[-1] == {"new": None}
 
 
 def test_a_failed_tick_is_logged_once_and_repeated(begin, logged, monkeypatch):

@@ -80,13 +80,16 @@ class Claims:
 
     def unexpected(self) -> list[UnexpectedFile]:
         """Return the things that replaced a file in the moment of its claim, and files that cannot be opened."""
+        unexpected = []
         with folders.open_subfolder(self.folder, folders.CLAIMED) as claims:
-            faults = [(name, _fault(name, claims)) for name in self.names()]
-        return [
-            UnexpectedFile(f"{folders.CLAIMED}/{files.display_name(name)}", why)
-            for name, why in faults
-            if why
-        ]
+            for name in self.names():
+                fd = folders.open_partners(name, claims)
+                if isinstance(fd, int):
+                    os.close(fd)
+                elif fd is not None:
+                    shown = f"{folders.CLAIMED}/{files.display_name(name)}"
+                    unexpected.append(UnexpectedFile(shown, why=fd))
+        return unexpected
 
     def _note_marker(self, folder: int, claims: int, claim: str, name: str) -> str | None:
         """Note, before a file is claimed, its marker; return the name of the note. If this process dies, the marker of the next
@@ -135,8 +138,12 @@ def copy_in(feed: Path, path: Path, *, name: str | None = None) -> DropFile:
     feed's lock. ``feed`` is the feed's folder; ``name``: the file's, if it is not that of ``path``.
 
     Raises OSError, and FeedError ``not_a_feed`` (not a regular file) or ``file_changed`` (it changed meanwhile)."""
+
+    def without_waiting(name: str, flags: int) -> int:  # for the other end of a FIFO
+        return os.open(name, flags | os.O_NONBLOCK)
+
     with (
-        open(path, "rb", opener=_open_nonblocking, buffering=0) as source,
+        open(path, "rb", opener=without_waiting, buffering=0) as source,
         folders.open_subfolder(feed, folders.CLAIMED) as claims,
     ):
         status = os.fstat(source.fileno())
@@ -157,21 +164,7 @@ def copy_in(feed: Path, path: Path, *, name: str | None = None) -> DropFile:
     return claimed
 
 
-def _open_nonblocking(path: str, flags: int) -> int:
-    """Open a file without waiting for the other end of a FIFO."""
-    return os.open(path, flags | os.O_NONBLOCK)
-
-
 def _unused_token(claims: int) -> str:
     """Return 8 random hex digits that no claimed file has."""
     taken = {name[:8] for name in os.listdir(claims)}
     return next(token for token in iter(lambda: secrets.token_hex(4), None) if token not in taken)
-
-
-def _fault(name: str, claims: int) -> str | None:
-    """Return why a claimed file cannot be run, None if it can."""
-    fd = folders.open_partners(name, claims)
-    if isinstance(fd, int):
-        os.close(fd)
-        return None
-    return fd

@@ -25,22 +25,15 @@ PAUSE, LONG_WAIT = 0.2, 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class GivenUp:
-    """The attempts that this process gave up and will continue: they did not die. ``runs`` has their numbers, ``changed``
-    the claimed names of the files that were written to while they were read."""
-
-    runs: set[int] = field(default_factory=set)
-    changed: set[str] = field(default_factory=set)
-
-
-@dataclass(frozen=True, slots=True)
 class ArrivalContext:
-    """The parts that all feeds of one worker share."""
+    """The parts that all feeds of one worker share. ``given_up``: the runs whose attempts this process gave up and will
+    continue: they did not die. ``changed``: the claimed names of the files that were written to while they were read."""
 
     store: Store
     importer: Importer
     host: Host = field(default_factory=Host)
-    given_up: GivenUp = field(default_factory=GivenUp)
+    given_up: set[int] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
 
     def retried(self, work: Callable[[], T]) -> T:
         """Return ``work()``, tried again after a short pause while it fails in a way that can pass. Raise the error of the
@@ -62,9 +55,9 @@ class ArrivalContext:
     def resumed(self, number: int) -> tuple[Run, int]:
         """Return the next attempt of a run, and how many before it died at one place. An attempt that this process gave
         up goes on."""
-        if number in self.given_up.runs:
+        if number in self.given_up:
             run = self.store.read(lambda tx: runs.get(tx, number))
-            self.given_up.runs.discard(number)  # only now: the store may have failed again
+            self.given_up.discard(number)  # only now: the store may have failed again
             return run, 0
         return self.write(lambda tx: runs.resume(tx, number))
 
@@ -73,7 +66,7 @@ class ArrivalContext:
         try:
             self.store.write(lambda tx: runs.stopped(tx, number))
         except StoreError:
-            self.given_up.runs.add(number)
+            self.given_up.add(number)
 
     # -- the lock of a feed ---------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """A person's decisions on runs, under the lock of their feed: approving, rejecting and reverting
 (docs/reconciliation.md "Approving and rejecting", "Reverting a run"), and feeds that are paused."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -85,8 +85,7 @@ def revert(
     is continued by the next one, and by the daemon."""
     run = ctx.store.read(lambda tx: runs.get(tx, number))
     with ctx.awaited_lock(run.feed):
-        for _ended in continue_reverts(ctx, run.feed, run.employer_id):
-            pass
+        continue_reverts(ctx, run.feed, run.employer_id)
         plan = plan_revert(ctx.store, number, policy)
         if not yes:
             if plan.hold is not None and plan.digest != agreed:
@@ -101,8 +100,9 @@ def revert(
         return ended
 
 
-def continue_reverts(ctx: ArrivalContext, feed: str, employer_id: int) -> Iterator[Run]:
-    """Take the reverts of a feed that were cut off to their ends; yield each. Call it under the feed's lock."""
+def continue_reverts(ctx: ArrivalContext, feed: str, employer_id: int) -> list[Run]:
+    """Take the reverts of a feed that were cut off to their ends; return them. Call it under the feed's lock."""
+    ended = []
     for cut_off in ctx.store.read(lambda tx: unfinished_reverts(tx, feed, employer_id)):
         run, deaths = ctx.resumed(cut_off.id)
         if deaths >= MAX_DEATHS:
@@ -111,7 +111,8 @@ def continue_reverts(ctx: ArrivalContext, feed: str, employer_id: int) -> Iterat
         else:
             run = _carried_out(ctx, run)
         ctx.host.ended(run)
-        yield run
+        ended.append(run)
+    return ended
 
 
 def continue_other_reverts(ctx: ArrivalContext, visited: Collection[str]) -> list[Run]:

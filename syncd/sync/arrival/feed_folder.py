@@ -3,7 +3,6 @@ partner (docs/operations.md "Partners")."""
 
 import os
 import stat
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, suppress
@@ -17,9 +16,6 @@ from syncd.sync import files, folders
 from syncd.sync.arrival.claims import COPY, is_marker_note
 from syncd.sync.run import Feed
 
-#: Seconds after which no process is still writing a draft.
-_OLD = 60.0
-
 
 def make_folders(folder: Path) -> None:
     """Make the folder and the three inside it, where they are missing. Raises OSError, and UnusableFolder for one that
@@ -31,65 +27,44 @@ def make_folders(folder: Path) -> None:
 
 
 def tidy(folder: Path) -> None:
-    """Remove the unfinished copies, notes and scratch files that no process needs. Call it under the feed's lock."""
+    """Remove the copies and drafts that were not finished, and the notes and rejected records of claimed files that are gone.
+    Call it under the feed's lock, under which all of these are written."""
     with folders.open_subfolder(folder, folders.CLAIMED) as claims:
         names = os.listdir(claims)
         live = {parsed[0] for parsed in map(files.parse_claim, names) if parsed}
         for name in names:
-            if name.startswith(COPY) or _is_abandoned(name, live, claims):
+            is_beside = name.startswith(".rejected.", 9) or is_marker_note(name)
+            if name.startswith((COPY, files.DRAFT)) or (is_beside and name[1:9] not in live):
                 files.discard(claims, name)
-
-
-def _is_abandoned(name: str, live: set[str], claims: int) -> bool:
-    """Return whether it is an old draft, or a note or scratch file of a claimed file that is gone. ``live``: the digits of
-    the claimed files that are there."""
-    if not name.startswith(files.DRAFT):
-        noted = name.startswith(".rejected.", 9) or is_marker_note(name)
-        return noted and name[1:9] not in live
-    with suppress(FileNotFoundError):
-        written = os.stat(name, dir_fd=claims, follow_symlinks=False).st_mtime
-        return abs(time.time() - written) > _OLD  # the clock may have been set back since
-    return False
 
 
 def sweep(store: Store, feed: Feed) -> None:
     """Remove the files of runs that ended more than ``keep_files`` ago, with their reports. The files of a held run stay,
     and so does every file that no run of this feed left."""
     paths: dict[int, list[Path]] = defaultdict(list)
-    for number, path in filed_files(feed.folder):
-        paths[number].append(path)
-    for run in store.read(lambda tx: _old(tx, feed, list(paths))):
+    for place in (feed.folder / folders.DONE, feed.folder / folders.FAILED):
+        with folders.open_subfolder(feed.folder, place.name) as folder:
+            for name in os.listdir(folder):
+                number = files.parse_filed(name)
+                if number is not None and stat.S_ISREG(folders.mode_of(name, folder)):
+                    paths[number].append(place / name)
+    for run in store.read(lambda tx: _old(tx, feed, sorted(paths))):
         for path in paths[run.id]:
             if path.name.partition("-")[2].startswith(files.short_name(run.file)):
                 with folders.open_subfolder(feed.folder, path.parent.name) as folder:
                     files.discard(folder, path.name)
 
 
-def filed_files(feed: Path) -> list[tuple[int, Path]]:
-    """Return (run number, path) of all files in ``done/`` and ``failed/`` with names that runs make, sorted."""
-    filed = []
-    for place in (feed / folders.DONE, feed / folders.FAILED):
-        with folders.open_subfolder(feed, place.name) as folder:
-            for name in os.listdir(folder):
-                number = files.parse_filed(name)
-                if number is not None and stat.S_ISREG(folders.mode_of(name, folder)):
-                    filed.append((number, place / name))
-    return sorted(filed)
-
-
 def _old(tx: Tx, feed: Feed, numbers: list[int]) -> list[Run]:
     limit = tx.now.instant - feed.config.keep_files
     old: list[Run] = []
     for number in numbers:
-        try:
+        with suppress(NotFound):
             run = runs.get(tx, number)
-        except NotFound:
-            continue
-        if run.feed != feed.name or run.ended_at is None or run.state is RunState.HELD:
-            continue
-        if run.ended_at > limit:
-            break  # runs end in about the order of their numbers
-        old.append(run)
+            if run.feed == feed.name and run.ended_at is not None and run.state is not RunState.HELD:
+                if run.ended_at > limit:
+                    break  # runs end in about the order of their numbers
+                old.append(run)
     return old
 
 

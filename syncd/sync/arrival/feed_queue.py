@@ -162,20 +162,18 @@ class FeedQueue:
                 sweep(self._ctx.store, feed)
                 self._sweep_at = self._ctx.host.monotonic() + SWEEP
 
-    def finish(self, feed: Feed) -> Iterator[Run]:
-        """Take all claimed files to their ends; yield each run. Call it under the feed's lock. A file that a process goes on
-        writing to is left after a minute.
+    def finish(self, feed: Feed) -> None:
+        """Take all claimed files to their ends. Call it under the feed's lock. A file that a process goes on writing to is left
+        after a minute.
 
         Raises Stopped, and the errors of the folder, the store and a run."""
         give_up = self._ctx.host.monotonic() + MAX_SETTLING
         while True:
-            yield from self._fail_lost_runs(feed)
+            self._fail_lost_runs(feed)
             claimed = self._sorted_claims(feed)
             self._file_ended(feed, claimed)
             for file, run_id in [*claimed.cut_off, *((file, None) for file in claimed.complete)]:
-                run = self._run(feed, file, run_id)
-                if run is not None:
-                    yield run
+                self._run(feed, file, run_id)
             if not claimed.unsettled or self._ctx.host.monotonic() >= give_up:
                 return
             self._ctx.host.sleep(PAUSE)
@@ -187,7 +185,7 @@ class FeedQueue:
         if largest is not None and file.size > largest:
             self.large = self.wanted = True
             return None
-        if file.entry in self._ctx.given_up.changed and not self._has_settled(file):
+        if file.entry in self._ctx.changed and not self._has_settled(file):
             raise file.changed()
         if file.is_claimed:
             opened = self._claims.open(file)
@@ -208,8 +206,9 @@ class FeedQueue:
                 with closing(opened):
                     file_with_reports(self._ctx, feed, opened, run)
 
-    def _fail_lost_runs(self, feed: Feed) -> Iterator[Run]:
-        """End the runs whose claimed file is gone, for they cannot be continued. Yield each."""
+    def _fail_lost_runs(self, feed: Feed) -> list[Run]:
+        """End the runs whose claimed file is gone, for they cannot be continued; return them."""
+        ended = []
         there = set(self._claims.names())
         why = "its file was removed from .claimed/ before the run ended"
         for name, number in self._ctx.store.read(partial(_unfinished_files, feed=feed)).items():
@@ -217,7 +216,8 @@ class FeedQueue:
                 lost = self._ctx.store.read(partial(runs.get, run_id=number))
                 lost = end_without_importer(self._ctx, replace(lost, state=RunState.FAILED, reason=why))
                 self._ctx.host.ended(lost)
-                yield lost
+                ended.append(lost)
+        return ended
 
     def _sorted_claims(self, feed: Feed) -> ClaimedFiles:
         there, claimed = self._claims.claimed(), ClaimedFiles()
@@ -260,19 +260,19 @@ class FeedQueue:
     # -- complete files -----------------------------------------------------------------------------------------
 
     def _oldest_first(self, claimed: ClaimedFiles) -> Iterator[tuple[DropFile, None]]:
-        """Yield the complete files, claimed or not, the oldest first, up to one that is settling: its claim failed. The folder
-        is looked at anew only when all have been run, or after some seconds: there can be many."""
+        """Yield the claimed files without a run, then the other complete ones, the oldest first, up to one that is settling: its
+        claim failed. The folder is looked at anew only when all have been run, or after some seconds: there can be many."""
         now = self._ctx.host.monotonic()
         if not self._complete or now >= self._scan_at:
             scan = self._inbox.scan()
             self.unexpected = [*scan.unexpected, *self._claims.unexpected()]
             self._look_again(scan.due)
             self._complete, self._scan_at = deque(scan.ready), now + SCAN
-        while claimed.complete or self._complete:
-            queue = min(filter(None, (claimed.complete, self._complete)), key=lambda files: files[0].age)
-            if claimed.settling and claimed.settling[0].age < queue[0].age:
+        yield from ((file, None) for file in claimed.complete)
+        while self._complete:
+            if claimed.settling and claimed.settling[0].age < self._complete[0].age:
                 return
-            yield (claimed.complete.pop(0) if queue is claimed.complete else queue[0]), None
+            yield self._complete[0], None
 
     def _look_again(self, seconds: float | None) -> None:
         """Be due after this time, if not earlier for another reason."""

@@ -8,6 +8,7 @@ import os
 import signal
 import stat
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -59,10 +60,11 @@ class Waiting:
 
 
 class Settling:
-    """How long files have been still, by the host's clock. ``settle``: the seconds that a file must be."""
+    """How long files have been still, by the host's clock. ``settle``: the seconds that a file must be. ``by_age``: files that
+    nobody looked at before have been still since they were written."""
 
-    def __init__(self, settle: float, host: Host) -> None:
-        self._settle, self._host = settle, host
+    def __init__(self, settle: float, host: Host, *, by_age: bool = False) -> None:
+        self._settle, self._host, self._by_age = settle, host, by_age
         self._seen: dict[str, tuple[Signature, float]] = {}
 
     def too_early(self, name: str, signature: Signature) -> Waiting | None:
@@ -70,7 +72,7 @@ class Settling:
         now = self._host.monotonic()
         before, since = self._seen.get(name, (None, now))
         if before != signature:
-            since = now
+            since = now - (time.time() - signature.mtime_ns / 1e9 if self._by_age else 0)
         self._seen[name] = (signature, since)
         need = self._settle if signature.size else max(self._settle, EMPTY)
         why = "it is settling" if signature.size else "it is empty"
@@ -181,27 +183,22 @@ class UnexpectedFilesLog:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._reported: set[tuple[str, str]] = set()
-        #: Feed → the instant at which its period began, and how many lines there were since.
-        self._lines: dict[str, tuple[float, int]] = {}
+        #: When this period began, and how many things of each feed are new since.
+        self._since, self._new = host.monotonic(), Counter[str]()
 
     def report(self, unexpected: Mapping[tuple[str, str], str]) -> None:
         """Log the new ones. ``unexpected``: feed ("" for the drop folder itself) and name → why it is never taken."""
-        for (feed, name), why in unexpected.items():
-            if (feed, name) not in self._reported:
-                self._log(feed, name, why)
-        self._reported = set(unexpected)
-
-    def _log(self, feed: str, name: str, why: str) -> None:
         now = self._host.monotonic()
-        since, count = self._lines.get(feed, (now, 0))
-        if now - since >= PERIOD:
-            since, count = now, 0
-        self._lines[feed] = since, count + 1
-        if count < MAX_LINES:
-            log.warning(Event.FEED_STRAY, feed=feed or None, file=name, reason=why)
-        elif count == MAX_LINES:
-            why = f"there are more than {MAX_LINES}; further ones are not reported for an hour"
-            log.warning(Event.FEED_STRAY, feed=feed or None, file=None, reason=why)
+        if now - self._since >= PERIOD:
+            self._since, self._new = now, Counter()
+        for feed, name in (thing for thing in unexpected if thing not in self._reported):
+            self._new[feed] += 1
+            if self._new[feed] <= MAX_LINES:
+                log.warning(Event.FEED_STRAY, feed=feed or None, file=name, reason=unexpected[feed, name])
+            elif self._new[feed] == MAX_LINES + 1:
+                why = f"there are more than {MAX_LINES}; further ones are not reported for an hour"
+                log.warning(Event.FEED_STRAY, feed=feed or None, file=None, reason=why)
+        self._reported = set(unexpected)
 
 
 # -- for people who look -----------------------------------------------------------------------------------------
@@ -218,19 +215,10 @@ class LyingFile:
     ready: bool
 
 
-class _SettlingByAge(Settling):
-    """Files that nobody looked at before have been still since they were written."""
-
-    def too_early(self, name: str, signature: Signature) -> Waiting | None:
-        age = time.time() - signature.mtime_ns / 1e9
-        self._seen[name] = (signature, self._host.monotonic() - age)
-        return super().too_early(name, signature)
-
-
 def look_into(folder: Path, settle: float, marker: str | None, max_files: int) -> tuple[int, list[LyingFile]]:
     """Return how many things lie in the folder of a feed, and the first ``max_files`` by name. ``settle`` as in ``Settling``,
     ``marker`` as in ``Inbox``. Raises OSError, UnusableFolder."""
-    inbox = Inbox(folder, marker, _SettlingByAge(settle, Host()))
+    inbox = Inbox(folder, marker, Settling(settle, Host(), by_age=True))
     with folders.open_folder(folder) as opened:
         names = sorted(set(os.listdir(opened)) - {folders.CLAIMED, folders.DONE, folders.FAILED})
         files_there = [_lying_file(inbox, opened, name, marker) for name in names[:max_files]]

@@ -46,7 +46,7 @@ def run_file(
     If it raises an error, the file stays claimed for the next visit."""
     with closing(file):
         ctx.host.step("claimed")
-        given_up = run_id in ctx.given_up.runs
+        given_up = run_id in ctx.given_up
         if run_id is None:
             of, name, size = (feed.id, feed.employer.id), file.name, file.size
             run = ctx.write(lambda tx: runs.begin(tx, *of, name, size, file.entry, repeats=repeats))
@@ -134,7 +134,7 @@ def _take_to_its_end(ctx: ArrivalContext, feed: Feed, file: DropFile, run: Run, 
                 _note_end_of_attempt(ctx, file, run, error)
             raise
         ended = _failed(ctx, run, fault, error)
-    ctx.given_up.changed.discard(file.entry)
+    ctx.changed.discard(file.entry)
     for number in held:
         if store.read(partial(runs.get, run_id=number)).state is not RunState.HELD:
             refresh_reports(store, feed.folder, number)
@@ -164,7 +164,7 @@ def _note_end_of_attempt(ctx: ArrivalContext, file: DropFile, run: Run, error: B
     """Remember that the attempt was given up and did not die."""
     changed = isinstance(error, FeedError) and error.code == FILE_CHANGED
     if changed:
-        ctx.given_up.changed.add(file.entry)
+        ctx.changed.add(file.entry)
     if changed or isinstance(error, Stopped | StoreClosed) or can_pass(error):
-        ctx.given_up.runs.add(run.id)
+        ctx.given_up.add(run.id)
     ctx.note_given_up(run.id)

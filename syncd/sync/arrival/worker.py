@@ -2,7 +2,6 @@
 
 import itertools
 import threading
-from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -67,7 +66,6 @@ class Worker:
         """Use these feeds from the next turns on. A run that goes on ends as it began."""
         with self._choosing:
             self._feeds, self._unusable = dict(feeds), unusable
-            self._has_news = True
         self.wake()
 
     def wake(self) -> None:
@@ -121,7 +119,7 @@ class Worker:
         changes), and as ``FeedQueue.finish`` does. The daemon's next tick continues a run that breaks off."""
         with self._alone_with(feed) as queue:
             run = run_file(self._ctx, feed, copy_in(feed.folder, path))
-            _exhaust(queue.finish(feed))
+            queue.finish(feed)
             return run
 
     def run_again(self, feed: Feed, number: int) -> Run:
@@ -148,12 +146,12 @@ class Worker:
         make_folders(feed.folder)
         ctx = self._ctx
         with ctx.awaited_lock(feed):
-            _exhaust(continue_reverts(ctx, feed.name, feed.employer.id))
+            continue_reverts(ctx, feed.name, feed.employer.id)
             why = ctx.store.read(feeds.paused).get(feed.name)
             if why is not None:
                 raise FeedPaused(feed.name, why)
             queue = FeedQueue(ctx, feed)
-            _exhaust(queue.finish(feed))
+            queue.finish(feed)
             yield queue
 
     # -- turns ------------------------------------------------------------------------------------------------
@@ -194,8 +192,3 @@ class Worker:
                     for file in unexpected_in(self._drop, {*self._feeds, *self._unusable})
                 }
         self._unexpected.report(unexpected)
-
-
-def _exhaust(ended: Iterator[Run]) -> None:
-    """Take all runs to their ends."""
-    deque(ended, maxlen=0)

@@ -139,7 +139,8 @@ def test_the_folder_of_a_feed_is_made_and_made_again_when_it_is_gone(arrival):
 
 def test_an_unexpected_file_is_reported_once_and_stays(arrival):
     feed = arrival.feed()
-    unexpected = arrival.drop(replace(feed, folder=feed.folder.parent), b"x", "lost.xml")
+    for name in ("README.md", ".gitignore", "lost.xml"):
+        unexpected = arrival.drop(replace(feed, folder=feed.folder.parent), b"x", name)
     (feed.folder / "link").symlink_to(unexpected)
     with capture_logs() as logs:
         arrival.run_files()

@@ -83,7 +83,7 @@ def test_an_auto_refresh_is_not_a_touch(board):
     rows = [board.row("a", autoRefresh=True)]
     board.deliver(feed, rows)
     board.clock.forward(days=8)
-    assert Refresher(board.store).tick().refreshed == 1
+    assert Refresher(board.store).tick() == (1, 0)
     assert board.deliver(feed, rows).state == "unchanged"
 
 
