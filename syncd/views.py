@@ -1,7 +1,6 @@
 """Feeds, runs, plans and jobs as commands, the operator's pages and ``--json`` show them (docs/operations.md "JSON output")."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from itertools import islice
 from pathlib import Path
@@ -182,22 +181,20 @@ def first_of_plan(planned: Planned, catalogue: Catalogue, most: int) -> dict[str
 def revert_view(planned: RevertPlan, changes: Collection[PlannedChange]) -> Planned:
     """Return a revert as the plan of a run: with ``holds`` and ``reason`` where it is over a limit."""
     undone, hold = planned.run, planned.hold
-    run = replace(
-        Run(
-            0,
-            undone.feed,
-            undone.employer_id,
-            undone.employer,
-            RunKind.REVERT,
-            RunState.CLAIMED,
-            undone.file,
-            0,
-        ),
+    run = Run(
+        id=0,
+        feed=undone.feed,
+        employer_id=undone.employer_id,
+        employer=undone.employer,
+        kind=RunKind.REVERT,
+        state=RunState.CLAIMED,
+        file=undone.file,
+        size=0,
         counts=planned.counts,
         reverts=undone.id,
+        holds=None if hold is None else HoldScope.ALL if hold.all else HoldScope.ARCHIVE,
+        reason=None if hold is None else hold.reason,
     )
-    if hold is not None:
-        run = replace(run, holds=HoldScope.ALL if hold.all else HoldScope.ARCHIVE, reason=hold.reason)
     return Planned(run, changes, warnings=planned.warnings)
 
 
