@@ -121,11 +121,10 @@ def frequent(event: Event) -> Callable[..., None]:
 def journal_mark(level: str, stream: TextIO) -> str:
     """Return the beginning of a line of this level, which the journal takes as its priority; "" where ``stream`` does not lead
     to the journal of systemd (JOURNAL_STREAM has its device and inode)."""
-    descriptor = _descriptor(stream)
     journal = os.environ.get("JOURNAL_STREAM", "")
-    if journal and descriptor is not None:
-        with suppress(OSError):
-            file = os.fstat(descriptor)
+    if journal:
+        with suppress(OSError, ValueError, AttributeError):  # a stream in memory has no descriptor
+            file = os.fstat(stream.fileno())
             return _MARKS.get(level, "") if journal == f"{file.st_dev}:{file.st_ino}" else ""
     return ""
 
@@ -189,14 +188,6 @@ class Lines:
 
     debug = info = later
     warning = warn = error = exception = critical = fatal = now
-
-
-def _descriptor(stream: TextIO) -> int | None:
-    """Return the descriptor under a stream, None for one in memory."""
-    try:
-        return stream.fileno()
-    except (OSError, ValueError, AttributeError):
-        return None
 
 
 def _processors(form: str, stream: TextIO) -> list[Processor]:
