@@ -53,15 +53,7 @@ def make_app(
         document=openapi_document(catalogue),
         log=RequestLog(frequent(Event.API_REQUEST), times or RequestTimes(), addresses),
     )
-    app = _guarded(context)
-    app.cleanup_ctx.extend((keys.keep_flushing, context.bodies.keep_thread))
-    _add_routes(app, settings.base_path)
-    return app
-
-
-def _guarded(context: ApiContext) -> web.Application:
-    """Return an application with its middleware, in this order: request id and log line, preflights, the key, its limit."""
-    settings = context.settings
+    # in this order: request id and log line, preflights, the key, its limit
     cors = Cors(settings.cors_origins) if settings.cors_origins else None
     guards: list[Guard] = [cors.preflight] if cors else []
     guards += [_authentication(context)]
@@ -71,6 +63,8 @@ def _guarded(context: ApiContext) -> web.Application:
     app[CONTEXT], app[STOPPING] = context, context.stopping
     if cors:
         app.on_response_prepare.append(cors.allow_origin)
+    app.cleanup_ctx.extend((keys.keep_flushing, context.bodies.keep_thread))
+    _add_routes(app, settings.base_path)
     return app
 
 

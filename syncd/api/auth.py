@@ -61,23 +61,17 @@ class KeyRing:
             return known[0]
         if known is None:
             self._failures.check(address())
-        try:
-            return self._look_up(sent[0], digest, now)
-        except Refusal:
-            self._failures.note(address())
-            raise
 
-    def _look_up(self, plain: str, digest: bytes, now: float) -> Principal:
         def find(tx: Tx) -> tuple[Principal, datetime] | None:
-            info = keys.authenticate(tx, plain)
+            info = keys.authenticate(tx, sent[0])
             if info is None:
                 return None
-            employer = employers.get(tx, info.employer_id)
-            return Principal(info.id, employer), tx.now.instant
+            return Principal(info.id, employers.get(tx, info.employer_id)), tx.now.instant
 
         live = self._store.read(find)
         if live is None:
             self._good.pop(digest, None)
+            self._failures.note(address())
             raise refused()
         principal, instant = live
         if len(self._good) >= MAX_CACHED:
@@ -87,14 +81,13 @@ class KeyRing:
         return principal
 
     async def flush(self) -> None:
-        """Write the times at which keys were last used. After a failure they are kept for the next time."""
+        """Write the times at which keys were last used. After a failure the next use is written."""
         used, self._used = self._used, {}
         if not used:
             return
         try:
             await self._store.write_async(lambda tx: keys.touch(tx, used))
         except StoreError as error:
-            self._used = {**used, **self._used}
             log.warning(Event.API_TOUCH_FAILED, error=str(error))
 
     async def keep_flushing(self, _app: web.Application) -> AsyncIterator[None]:

@@ -29,8 +29,6 @@ PARAMETERS = frozenset({"q", "status", "pageSize", "page"})
 #: A plain Int32; ``007``, ``+7`` and ``1.0`` are not.
 _INT32 = re.compile("0|-?[1-9][0-9]{0,9}")
 _INTEGER = re.compile(r"-?[0-9]{1,10}")
-#: Entries of the index that are skipped for a near page: 1,000 take about as long as rendering one job.
-_NEAR = 1_000
 
 
 def path_id(request: web.Request, what: str) -> int:
@@ -61,11 +59,6 @@ class ListQuery:
             page_size=min(_positive(values, "pageSize", DEFAULT_PAGE_SIZE), MAX_PAGE_SIZE),
             page=_positive(values, "page", 1),
         )
-
-    @property
-    def quick(self) -> bool:
-        """Return whether the page is found within some tens of microseconds, for any number of jobs."""
-        return not self.q and self.page * self.page_size <= _NEAR
 
     def paging(self, total: int, address: str) -> tuple[dict[str, object], dict[str, str]]:
         """Return the paging object, and the Link header (RFC 8288) with the same addresses unless a long ``q`` makes it longer

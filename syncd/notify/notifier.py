@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from datetime import time, timedelta, tzinfo
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -25,8 +26,8 @@ log = structlog.get_logger("syncd.notify")
 POLL, OLD = 1.0, 60.0
 #: Seconds that tries get which go on when the service stops.
 LAST_TRY = 5.0
-#: The time that a digest is about, and its lines.
-PERIOD, MAX_LINES = timedelta(days=1), 200
+#: The time that a digest is about.
+PERIOD = timedelta(days=1)
 #: The fact that has the date of the last digest.
 _LAST = "notify.digest"
 
@@ -82,12 +83,9 @@ class Notifier:
                 await self._store.write_async(lambda tx: _add_if_due(tx, at, zone, degraded))
         names = list(self._deliveries)
         while await self._store.read_async(lambda tx: notices.has_new(tx, names)):
-            for name, gone in (await self._store.write_async(self._collected)).items():
-                self._deliveries[name].note_dropped(gone, "too many notices wait")
-
-    def _collected(self, tx: Tx) -> dict[str, int]:
-        settings = self._sending.settings
-        return {name: notices.collect(tx, name, settings.events, settings.feeds) for name in self._deliveries}
+            for name, delivery in self._deliveries.items():
+                collect = partial(notices.collect, way=name, events=settings.events, feeds=settings.feeds)
+                delivery.note_dropped(await self._store.write_async(collect), "too many notices wait")
 
     async def _repeat(self, work: Callable[[], Coroutine[Any, Any, object]], seconds: float) -> None:
         """Do ``work`` every ``seconds`` until the service stops. An exception is logged and the next time follows."""
@@ -135,8 +133,6 @@ def _digest(tx: Tx, degraded: Mapping[str, str]) -> Notice:
     lines += [f"cannot be used: {feed}: {reason}" for feed, reason in sorted(degraded.items())]
     lines += [f"paused: {feed}" + (f": {why}" if why else "") for feed, why in paused]
     lines += [f"runs of {feed}: {', '.join(states)}" for feed, states in by_feed.items()]
-    more = len(lines) - MAX_LINES
-    lines = lines[:MAX_LINES] + ([f"and {more} more"] if more > 0 else [])
     counts = {**totals, "waiting": len(held), "degraded": len(degraded)}
     return Notice(NoticeEvent.DIGEST, None, "\n".join(lines or ["No file came."]), counts=counts)
 

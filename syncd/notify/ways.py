@@ -35,8 +35,8 @@ MAX_PAUSE = timedelta(minutes=30)
 ANSWER, WHOLE, QUIT = 10.0, 30.0, 2.0
 #: Statuses of a receiver that can take nothing now.
 _BUSY = (429, 503)
-#: Characters of an answer that are shown, and feeds that a subject names.
-MAX_ANSWER, MAX_NAMED = 200, 3
+#: Characters of an answer that are shown.
+MAX_ANSWER = 200
 #: Between two notices of the plain text.
 _RULE = f"\n\n{'-' * 40}\n\n"
 
@@ -258,9 +258,8 @@ def mail_of(
 def _subject(notices: Sequence[Notice], first: Words) -> str:
     if len(notices) == 1:
         return f"syncd: {first.title}"
-    names = list(dict.fromkeys(one_line(notice.feed, MAX_NAME) for notice in notices if notice.feed))
-    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-    return f"syncd: {len(notices)} notices: {', '.join(names[:MAX_NAMED])}{more}"
+    names = dict.fromkeys(one_line(notice.feed, MAX_NAME) for notice in notices if notice.feed)
+    return f"syncd: {len(notices)} notices: {', '.join(names)}"
 
 
 def _text(words: Words, at: str) -> str:

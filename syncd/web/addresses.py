@@ -11,8 +11,6 @@ from syncd.web.problems import Refusal
 
 IpAddress = IPv4Address | IPv6Address
 
-#: More hops than a real chain of proxies has. The rest of a longer X-Forwarded-For is not read.
-MAX_HOPS = 20
 _HOST = re.compile(r"(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 _SCHEMES = ("http", "https")
 
@@ -34,7 +32,7 @@ class Proxies:
         address that is not a trusted proxy, else the last address that can be read."""
         client = address_in(remote or "")
         hops = [hop for header in forwarded for hop in header.split(",")]
-        for hop in reversed(hops[-MAX_HOPS:]):
+        for hop in reversed(hops):
             if not self._ours(client) or (before := address_in(hop)) is None:
                 break
             client = before

@@ -39,23 +39,19 @@ class ConnectionLimit:
 
     def __init__(self, total: int, each: int) -> None:
         self._total, self._each = total, each
-        self._open = 0
-        self._by_address: Counter[str] = Counter()
+        #: The open connections of each address; None: of all.
+        self._open: Counter[str | None] = Counter()
 
     def enter(self, address: str) -> str:
         """Count one more connection. Return why it has to be refused, or "". It counts until ``leave`` in both cases."""
-        self._open += 1
-        if address:
-            self._by_address[address] += 1
-        if self._total and self._open > self._total:
+        self._open.update((None, address))
+        if 0 < self._total < self._open[None]:
             return "too many connections are open"
-        if address and self._by_address[address] > self._each:
+        if address and self._open[address] > self._each:
             return "too many connections from this address are open"
         return ""
 
     def leave(self, address: str) -> None:
-        self._open -= 1
-        if address:
-            self._by_address[address] -= 1
-            if not self._by_address[address]:
-                del self._by_address[address]
+        self._open.subtract((None, address))
+        if not self._open[address]:
+            del self._open[address]

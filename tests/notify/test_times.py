@@ -23,7 +23,7 @@ async def test_a_burst_becomes_one_e_mail(office, clock):
         clock.forward(seconds=10)
         await office.work(notifier)
         assert [mail["Subject"] for mail in mailbox.accepted] == [
-            "syncd: 5 notices: feed-1, feed-2, feed-3 and 2 more"
+            "syncd: 5 notices: feed-1, feed-2, feed-3, feed-4, feed-5"
         ]
         for number in range(6, 9):
             office.write(f"feed-{number}", run=number)
