@@ -7,36 +7,6 @@ import pytest
 
 from syncd.domain import Catalogue
 
-PERIODS = [
-    (1, "Yearly", "Year"),
-    (2, "Monthly", "Month"),
-    (3, "Weekly", "Week"),
-    (4, "Daily", "Day"),
-    (5, "Hourly", "Hour"),
-]
-
-
-async def test_the_fixed_catalogues_are_those_of_the_specification(api):
-    periods = (await api.get("/salaryperiods")).json
-    assert periods == {"data": [{"id": i, "name": name, "unit": unit} for i, name, unit in PERIODS]}
-    routes = (await api.get("/applicantroutingtypes")).json
-    assert routes == {"data": [{"id": 1, "name": "Email"}, {"id": 2, "name": "URL"}]}
-    types = (await api.get("/positiontypes")).json
-    assert [entry["name"] for entry in types["data"]] == [
-        "Full Time",
-        "Part Time",
-        "Contract",
-        "Temp",
-        "Volunteer",
-    ]
-
-
-@pytest.mark.parametrize("kind", ["positiontypes", "categories", "salaryperiods", "applicantroutingtypes"])
-async def test_each_entry_has_an_address(api, kind):
-    for entry in (await api.get(f"/{kind}")).json["data"]:
-        assert (await api.get(f"/{kind}/{entry['id']}")).json == entry
-
-
 KINDS = ("positiontypes", "categories", "locations", "salaryperiods", "applicantroutingtypes")
 
 

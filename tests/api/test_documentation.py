@@ -4,11 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from aiohttp import web
 
-from syncd.api import documentation, make_app
-from syncd.config import Api
-from syncd.domain import Catalogue
+from syncd.api import documentation
 from tests.amounts import nightly
 from tests.api.client import ApiClient
 from tests.e2e.console.world import launched
@@ -76,8 +73,6 @@ async def test_it_needs_no_key_and_lets_nothing_else_in(api, path):
     assert "script-src 'self';" in policy
     assert "http" not in policy
     assert (await fetched(api, path, **{"If-None-Match": headers["ETag"]}))[0] == 304
-    assert (await fetched(api, path, "HEAD"))[2] == b""
-    assert (await fetched(api, path, "POST"))[0] == 405
 
 
 async def test_no_other_file_is_there(api):
@@ -120,17 +115,6 @@ async def test_what_is_beside_the_api_needs_no_key_and_is_only_read(api, path):
         status, headers, refused = await ask(method)
         assert (status, headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
         assert b'"method_not_allowed"' in refused
-
-
-async def test_more_can_be_served_beside_the_api(store, aiohttp_client):
-    async def page(_request: web.Request) -> web.Response:
-        return web.Response(text="hello")
-
-    app = make_app(store, Api(), Catalogue.default())
-    app.router.add_get("/pages/{name}", page)
-    client = await aiohttp_client(app)
-    assert await (await client.get("/pages/x")).text() == "hello"
-    assert (await client.get("/pages")).status == 404
 
 
 async def test_the_base_address_says_where_the_documentation_is(api):

@@ -288,8 +288,3 @@ async def test_the_fields_that_a_new_job_lacks_are_listed_with_its_other_faults(
     assert (await api.post(sent)).faults == wrong
     named = await api.post(sent, headers={"Idempotency-Key": "k"})
     assert named.faults == wrong
-
-
-async def test_a_body_is_checked_before_the_job_is_looked_up(api):
-    assert (await api.put("/jobs/999", {"title": 5})).status == 422
-    assert (await api.put("/jobs/999", {"title": "x"})).status == 404

@@ -211,14 +211,6 @@ async def test_the_bodies_in_the_table_get_those_codes(store, curl):
             assert (at, code) in faults, f"{body} gets {said}"
 
 
-def test_every_link_leads_to_a_file_or_a_heading():
-    headings = re.findall(r"^#+ (.+)$", TEXT, re.M)
-    anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
-    for target in re.findall(r"\]\(([^):]+)\)", TEXT):
-        name, _, anchor = target.partition("#")
-        assert (GUIDE.parent / name).exists() if name else anchor in anchors, target
-
-
 # --- the client ---------------------------------------------------------------------------------------------
 
 

@@ -39,11 +39,6 @@ def test_each_command_is_one_line_that_prepares_and_runs(name):
     assert " && .venv/bin/pip install -q --no-build-isolation --no-deps -e . && " in command
 
 
-def test_every_file_that_the_readme_links_to_exists():
-    for target in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / target).exists(), target
-
-
 @nightly
 @pytest.mark.slow
 def test_the_tour_does_what_it_says(tmp_path, program):

@@ -132,11 +132,3 @@ def line(name: str) -> str:
 
 def test_the_columns_of_the_native_csv_are_these():
     assert f"`{','.join(COLUMNS)}`" in DOC
-
-
-def test_its_links_lead_somewhere():
-    headings = {
-        re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in re.findall(r"^#+ (.+)$", DOC, re.M)
-    }
-    for target in re.findall(r"\]\(([^)\s]+)\)", DOC):
-        assert target[1:] in headings if target.startswith("#") else (ROOT / "docs" / target).exists(), target

@@ -10,7 +10,6 @@ import pytest
 
 from tests.golden.answers import text_of, transcript
 from tests.golden.golden import INPUTS, same, same_json
-from tests.golden.kept import KEPT
 from tests.golden.rows import rows
 from tests.golden.scenario import BASE, WHOLE, Scenario
 
@@ -32,10 +31,6 @@ def file_of(kept: Scenario, name: str) -> Path:
 def counted(run: Any, *but: str) -> dict[str, int]:
     """Return the counts of a run that are not 0."""
     return {name: number for name, number in run["counts"].items() if number and name not in but}
-
-
-def test_it_is_small():
-    assert KEPT.stat().st_size < 200_000
 
 
 def test_a_file_without_a_fault_is_not_even_read_again(kept):

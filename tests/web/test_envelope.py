@@ -153,12 +153,6 @@ async def test_every_answer_can_be_read_by_the_page_errors_too(open_api):
         assert exposed >= {"etag", "link", "location", "x-request-id", "retry-after"}, status
 
 
-async def test_without_an_origin_nothing_is_allowed_but_vary_is_sent(open_api):
-    answer = await open_api.get("/jobs")
-    assert "Access-Control-Allow-Origin" not in answer.headers
-    assert "origin" in names(answer, "Vary")
-
-
 async def test_options_with_an_origin_but_no_question_is_an_ordinary_request(open_api):
     answer = await open_api("OPTIONS", "/jobs", headers={"Origin": PAGE})
     assert answer.headers["Allow"] == "DELETE, GET, HEAD, OPTIONS, POST, PUT"

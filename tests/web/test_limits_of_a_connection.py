@@ -216,6 +216,3 @@ async def test_a_closed_connection_is_freed_without_the_garbage_collector(api):
         assert [found for found in connections() if not any(found is old for old in before)] == []
     finally:
         gc.enable()
-
-
-# -- how many connections -------------------------------------------------------------------------------------------

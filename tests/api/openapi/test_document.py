@@ -9,7 +9,6 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from syncd.api.app import ROUTES
 from syncd.api.openapi import OPERATIONS, openapi_document, schemas
 from syncd.api.openapi.bodies import bodies
 from syncd.api.openapi.document import example_error
@@ -56,11 +55,6 @@ async def test_it_is_served_without_a_key(api):
     servers = [{"url": f"http://127.0.0.1:{api.port}/api/v1.1"}]
     assert json.loads(answer.raw) == json.loads(json.dumps({**DOCUMENT, "servers": servers}))
     assert (await api("PUT", "/openapi.json", {}, headers={"API-Key": ""})).code == "method_not_allowed"
-
-
-def test_every_route_is_an_operation_and_every_operation_a_route():
-    routes = {(method, path) for path, methods in ROUTES.items() for method in methods}
-    assert {(method, path) for method, path, _ in operations()} == routes
 
 
 async def test_the_server_is_where_the_client_has_to_go(serve):
@@ -339,41 +333,22 @@ def test_what_only_the_service_writes_has_its_limits():
 
 # --- the check itself: nobody would notice the faults that it lets through
 
-
-def without_title(answer: Answer) -> None:
-    answer.raw = json.dumps({k: v for k, v in json.loads(answer.raw).items() if k != "title"}).encode()
-
-
-def with_a_secret(answer: Answer) -> None:
-    job = json.loads(answer.raw)
-    answer.raw = json.dumps({**job, "employer": {**job["employer"], "secret": 1}}).encode()
-
-
-def of_another_status(answer: Answer) -> None:
-    answer.status = 418
-
-
-def without_a_tag(answer: Answer) -> None:
-    answer.headers = {"X-Request-Id": "x", "Content-Type": "application/json"}
-
-
-def of_another_type(answer: Answer) -> None:
-    answer.headers = {"X-Request-Id": "x", "Content-Type": "text/plain", "ETag": ""}
+JSON = {"X-Request-Id": "x", "Content-Type": "application/json"}
+TAGGED = {**JSON, "ETag": ""}
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("status", "headers", "change", "said"),
     [
-        (without_title, "title"),
-        (with_a_secret, "secret"),
-        (of_another_status, "not documented"),
-        (without_a_tag, "no ETag"),
-        (of_another_type, "text/plain"),
+        (200, TAGGED, {"title": ...}, "title"),
+        (200, TAGGED, {"employer": {"id": 1, "name": "x", "secret": 1}}, "secret"),
+        (418, TAGGED, {}, "not documented"),
+        (200, JSON, {}, "no ETag"),
+        (200, {**TAGGED, "Content-Type": "text/plain"}, {}, "text/plain"),
     ],
 )
-async def test_an_answer_that_is_not_as_documented_fails_the_check(api, change, said):
-    job = await api.create()
-    answer = await api.get(f"/jobs/{job['id']}")
-    change(answer)
+async def test_an_answer_that_is_not_as_documented_fails_the_check(api, status, headers, change, said):
+    job = (await api.get(f"/jobs/{(await api.create())['id']}")).raw
+    changed = {name: value for name, value in (json.loads(job) | change).items() if value is not ...}
     with pytest.raises(AssertionError, match=said):
-        api.contract.check("GET", "/jobs/1", {}, answer)
+        api.contract.check("GET", "/jobs/1", {}, Answer(status, headers, json.dumps(changed).encode()))
