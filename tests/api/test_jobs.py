@@ -58,17 +58,6 @@ async def test_what_is_omitted_on_create_has_the_documented_default(api):
         assert job[name] is None
 
 
-async def test_put_by_reference_creates_and_then_updates(api):
-    body = api.body(referenceId="A-1")
-    first = await api.put("/jobs", body)
-    assert first.status == 201
-    assert first.headers["Location"].endswith(f"/jobs/{first.json['id']}")
-    second = await api.put("/jobs", {"referenceId": "A-1", "title": "Head Cook"})
-    assert second.status == 200
-    assert "Location" not in second.headers
-    assert second.json == {**first.json, "title": "Head Cook"}
-
-
 async def test_a_deleted_job_is_gone(api):
     job = await api.create()
     answer = await api.delete(f"/jobs/{job['id']}")
