@@ -22,7 +22,7 @@ _OPERAND_ENDS = frozenset((")", "]", ".", "..", "*"))
 _STRING = etree.XPath("string()")
 
 _Every = Callable[["XmlNode"], list[Any]]
-Compiled = tuple[Callable[["XmlNode"], object | None], _Every, _Every, bool]
+Compiled = tuple[_Every, _Every, bool]
 
 
 class XmlNode:
@@ -104,7 +104,7 @@ def inner_markup(element: Any) -> str:
 
 
 def compile_xpath(text: str, markup: bool) -> Compiled:
-    """Return first, every, nodes and outside of a Selector. Raise ValueError for a text that is not a relative XPath."""
+    """Return values, nodes and outside of a Selector. Raise ValueError for a text that is not a relative XPath."""
     plain = _PLAIN.match(text)
     if plain and plain[1] and not plain[2] and "/" not in text:
         return _child(text, markup)
@@ -117,7 +117,7 @@ def compile_xpath(text: str, markup: bool) -> Compiled:
         return [XmlNode(value) for value in find(node.element) if not isinstance(value, str | bool | float)]
 
     outside = re.search(r"\.\.|\b(?:ancestor|parent|preceding|following)\b", text)
-    return (lambda node: next(iter(every(node)), None)), every, nodes, bool(outside)
+    return every, nodes, bool(outside)
 
 
 def _child(name: str, markup: bool) -> Compiled:
@@ -134,17 +134,11 @@ def _child(name: str, markup: bool) -> Compiled:
         values = value if value.__class__ is list else (value,)
         return [v for v in (meant(text_of(child, markup)) for child in values) if v is not None]
 
-    def first(node: XmlNode) -> object | None:
-        value = node.get(name, folded)
-        if value.__class__ is str:
-            return meant(value)
-        return next(iter(every(node)), None)
-
     def nodes(node: XmlNode) -> list[Any]:
         actual = name if name in node.children() else node.called(folded)
         return [XmlNode(child) for child in node.element.iterfind("{*}" + actual)] if actual else []
 
-    return first, every, nodes, False
+    return every, nodes, False
 
 
 def _finder(path: str | None, attribute: str | None) -> Callable[[Any], list[Any]]:

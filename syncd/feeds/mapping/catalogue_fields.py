@@ -16,6 +16,7 @@ from syncd.feeds.mapping.field_compilers import (
     FieldFunction,
     first_few,
 )
+from syncd.feeds.mapping.selectors import Source
 from syncd.feeds.mapping.sources import MappingContext
 from syncd.feeds.text import spelled
 
@@ -52,13 +53,16 @@ _GLUED = re.compile(r"(?<=[a-z\u00e0-\u00ff])(?=[A-Z])")
 
 
 def _choice(right: FieldExpression) -> FieldFunction:
-    find = _finder(right.field, right.context)
+    if "prefer" in right.options:  # the mapping decides it, once both addresses are known
+        right.scope.keys(right.options, ("prefer",))
+        return lambda node, log: None
+    find, source = _finder(right.field, right.context), _source(right)
     default = _constant_ids(right, find)
     of_positions = right.field.catalogue == "position_types" and find.id_of("part time") == PART
     noted = right.context.noted
 
     def choice(node: Any, log: RowLog) -> object:
-        values = right.source.every(node)
+        values = source(node)
         if of_positions:
             values = [part for value in values for part in _listed(value, find)]
         for i, value in enumerate(values):
@@ -88,11 +92,11 @@ def _listed(value: object, find: EntryFinder) -> list[object]:
 
 def _choices(right: FieldExpression) -> FieldFunction:
     """Return the function of all values that the catalogue knows, each once."""
-    find = _finder(right.field, right.context)
+    find, source = _finder(right.field, right.context), _source(right)
     default, most, noted = _constant_ids(right, find), right.most_items(), right.context.noted
 
     def choices(node: Any, log: RowLog) -> object:
-        values = right.source.every(node)
+        values = source(node)
         if len(values) == 1 and (only := find.id_of(values[0])) is not None:
             return [{"id": only}]  # the usual case
         named = [(value, find.id_of(value)) for value in values]
@@ -201,20 +205,20 @@ def _dropped(
     return not default
 
 
-def _keeping_names(field: JobField, context: MappingContext) -> MappingContext:
-    """Keep "Construction/Skilled Trade" as one category if the catalogue or a lookup has it, even with ``split = "/"``."""
-    by_name = context.finders[field.name].by_name
-    tables = tuple(context.lookups.values())
+def _source(right: FieldExpression) -> Source:
+    """Return the source, which keeps "Construction/Skilled Trade" as one category if the catalogue or a lookup has it, even with
+    ``split = "/"``."""
+    by_name = right.context.finders[right.field.name].by_name
+    tables = tuple(right.context.lookups.values())
 
     def whole(text: str) -> bool:
         return len(text) <= 200 and (
             by_name(text) is not None or any(name_key(text) in table for table in tables)
         )
 
-    return replace(context, whole=whole)
+    return right.source(whole=whole)
 
 
-CHOICE = FieldCompiler(_choice, field_default=True, prepare=_keeping_names)
-CHOICES = FieldCompiler(_choices, ("too_many",), field_default=True, prepare=_keeping_names)
-#: ``prefer`` has no value of its own: the mapping decides it, once both addresses are known.
-ROUTING = FieldCompiler(_choice, ("prefer",), alone=("prefer",), field_default=True)
+CHOICE = FieldCompiler(_choice, ("default",))
+CHOICES = FieldCompiler(_choices, ("too_many", "default"))
+ROUTING = FieldCompiler(_choice, ("prefer", "default"))

@@ -4,19 +4,19 @@ The function takes a node and a RowLog. It returns the value that a client would
 DROPPED when it has logged a problem instead. It does not validate: the rules refuse odd values."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from syncd.domain import JobField
 from syncd.feeds.faults import RowLog, Scope
-from syncd.feeds.mapping.selectors import ValueSource
+from syncd.feeds.mapping.selectors import Source
 from syncd.feeds.mapping.sources import (
-    NOTHING,
     SOURCE_KEYS,
     MappingContext,
     compile_source,
     compile_table,
     constants,
+    nothing,
 )
 
 #: Instead of a value: the field is not sent, because the row has a problem.
@@ -26,14 +26,25 @@ FieldFunction = Callable[[Any, RowLog], object]
 
 @dataclass(frozen=True, slots=True)
 class FieldExpression:
-    """A right-hand side of ``field``, as far as it is compiled: the ``source`` of its values, and its own
-    ``options``, whose faults belong to ``scope``."""
+    """A right-hand side of ``field``, whose faults belong to ``scope``. ``own_keys`` are not those of its source."""
 
     field: JobField
-    options: Mapping[str, Any]
-    source: ValueSource
+    expression: object
+    own_keys: tuple[str, ...]
     context: MappingContext
     scope: Scope
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        return self.expression if isinstance(self.expression, dict) else {}
+
+    def source(self, **context: Any) -> Source:
+        """Return the source of the field's values, compiled with these changes of the context."""
+        changed = replace(self.context, **context)
+        if not isinstance(self.expression, dict):
+            return compile_source(self.expression, changed, self.scope)
+        table = {key: value for key, value in self.expression.items() if key not in self.own_keys}
+        return compile_table(table, changed, self.scope)
 
     def choice(self, key: str, *known: str) -> str:
         """Return the value of an option that is one of a few words. The first is the default."""
@@ -43,10 +54,10 @@ class FieldExpression:
             return known[0]
         return str(value)
 
-    def source_of(self, key: str) -> ValueSource:
+    def source_of(self, key: str) -> Source:
         """Return the source that an option describes; it gives nothing where there is no such option."""
         if key not in self.options:
-            return NOTHING
+            return nothing
         return compile_source(self.options[key], self.context, self.scope.at(key))
 
     def most_items(self) -> int | None:
@@ -64,23 +75,12 @@ class FieldExpression:
                     at.fault(f"must be {expected}, not {value!r}")
 
 
-@dataclass(frozen=True, slots=True)
-class FieldCompiler:
-    """The compiler of the fields of one kind.
-
-    ``options`` are the keys that such a field takes beside those of a source. With one of ``alone`` a table has no
-    source. ``field_default``: ``compile`` applies ``default`` itself. ``bare``: options without a source are enough.
-    ``prepare`` returns the context in which the sources are compiled."""
+class FieldCompiler(NamedTuple):
+    """The compiler of the fields of one kind. ``options`` are the keys that such a field takes beside those of a source; with
+    ``default`` among them it is not the source's."""
 
     compile: Callable[[FieldExpression], FieldFunction]
     options: tuple[str, ...] = ()
-    alone: tuple[str, ...] = ()
-    field_default: bool = False
-    bare: bool = False
-    prepare: Callable[[JobField, MappingContext], MappingContext] = lambda field, context: context
-
-    def has_options(self, table: Mapping[str, Any]) -> bool:
-        return any(option in table for option in self.options)
 
 
 def compile_field(
@@ -89,24 +89,17 @@ def compile_field(
     """Return the function of one right-hand side. A list whose tables use the field's own options is a list of alternatives for
     the whole field."""
     parts = expression if isinstance(expression, list) else []
-    if any(isinstance(part, dict) and compiler.has_options(part) for part in parts):
+    own = {*compiler.options} - {"default"}
+    if any(isinstance(part, dict) and own & part.keys() for part in parts):
         alternatives = [
             compile_field(compiler, field, part, context, scope.at(i)) for i, part in enumerate(parts, 1)
         ]
         return lambda node, log: next(
             (value for function in alternatives if (value := function(node, log)) is not None), None
         )
-    context = compiler.prepare(field, context)
-    if not isinstance(expression, dict):
-        source = compile_source(expression, context, scope)
-        return compiler.compile(FieldExpression(field, {}, source, context, scope))
-    alone = any(option in expression for option in compiler.alone)
-    scope.keys(expression, compiler.alone if alone else (*SOURCE_KEYS, *compiler.options))
-    own_keys = (*compiler.options, "default") if compiler.field_default else compiler.options
-    plain = {key: value for key, value in expression.items() if key not in own_keys}
-    bare = compiler.bare and compiler.has_options(expression) and not plain
-    source = NOTHING if alone or bare else compile_table(plain, context, scope)
-    return compiler.compile(FieldExpression(field, expression, source, context, scope))
+    if isinstance(expression, dict):
+        scope.keys(expression, (*SOURCE_KEYS, *compiler.options))
+    return compiler.compile(FieldExpression(field, expression, compiler.options, context, scope))
 
 
 def first_few(items: list[Any], name: str, most: int | None, log: RowLog) -> list[Any]:

@@ -43,7 +43,7 @@ _ABROAD = "the location is outside Canada (country {})"
 _CANADA_ONLY = ": the service takes Canadian places only"
 #: A message proposes no place that may not exist.
 _ADVICE = 'write the city and its province, such as "Vancouver, BC"'
-_OPTIONS = ("country", "province", "postal", "too_many")
+_OPTIONS = ("country", "province", "postal", "too_many", "default")
 
 _Finder = Callable[[Any], tuple[list[TidyPlace], str | None]]
 
@@ -136,25 +136,25 @@ def _finder(right: FieldExpression) -> _Finder:
     of these nodes, another without a country has that of the record, unless this is Canada: "London" beside an office in
     Boston is not in Ontario. A place whose text places it in Canada stays."""
     options, context, scope = right.options, right.context, right.scope
-    every, vouched = right.source.every, context.places == "canada"
+    source, vouched = right.source(), context.places == "canada"
     if not any(option in options for option in ("country", "province", "postal")):
         city = without_region if vouched else str
         return lambda node: (
-            [place for text in _texts(every(node)) for place in _read(city(text), vouched)],
+            [place for text in _texts(source(node)) for place in _read(city(text), vouched)],
             None,
         )
-    countries, postal = right.source_of("country").every, right.source_of("postal").every
+    countries, postal = right.source_of("country"), right.source_of("postal")
     province = options.get("province")
     if isinstance(province, list):  # all of them count
-        provinces = compile_source({"all": province}, context, scope.at("province")).every
+        provinces = compile_source({"all": province}, context, scope.at("province"))
     else:
-        provinces = right.source_of("province").every
+        provinces = right.source_of("province")
     parts, inherits = None, False
     if "each" in options:
         inherits = isinstance(options["each"], list) and "." in options["each"]
         parts = each_node(options["each"], context, scope.at("each"))
         inner = {k: options[k] for k in SOURCE_KEYS if k in options and k not in ("each", "default")}
-        every = compile_table(inner or {"from": "."}, context, scope).every
+        source = compile_table(inner or {"from": "."}, context, scope)
 
     def foreign(node: Any) -> str | None:
         named = [spelled(value) for value in countries(node)]
@@ -173,7 +173,7 @@ def _finder(right: FieldExpression) -> _Finder:
         abroad = None
         for part in parts(node) if parts else (node,):
             named = [spelled(value) for value in countries(part)]
-            texts = _texts(every(part))
+            texts = _texts(source(part))
             canadian = any(map(is_canada, named))
             if named and not canadian:
                 abroad = abroad or named[0]
@@ -228,4 +228,4 @@ def _lacks_province(text: str) -> bool:
     return place.bare and not place.nowhere
 
 
-PLACES = FieldCompiler(_places, _OPTIONS, field_default=True)
+PLACES = FieldCompiler(_places, _OPTIONS)

@@ -70,12 +70,12 @@ def _all_fit(table: Map[str, Any], context: MappingContext, scope: Scope) -> _Te
         keys = [_key(text) for text in texts]
         whole = frozenset(key for key in keys if not key.endswith("*"))
         starts = tuple(key[:-1] for key in keys if key.endswith("*"))
-        conditions.append((selector(key, context, scope.at(key)).every, whole, starts))
+        conditions.append((selector(key, context, scope.at(key)).values, whole, starts))
 
     def fits(node: Node) -> bool:
         return all(
-            any((text := _key(spelled(value))) in whole or text.startswith(starts) for value in every(node))
-            for every, whole, starts in conditions
+            any((text := _key(spelled(value))) in whole or text.startswith(starts) for value in source(node))
+            for source, whole, starts in conditions
         )
 
     return fits

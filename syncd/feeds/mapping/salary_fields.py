@@ -25,8 +25,10 @@ class _Salary:
 
     def __init__(self, right: FieldExpression) -> None:
         self._parts = {name: right.source_of(name) for name in _PARTS}
-        self._text = self._parts["text"] if "text" in right.options else right.source
-        named = _NEEDED & set(right.options)
+        named = _NEEDED & right.options.keys()
+        self._text = self._parts["text"]
+        if "text" not in named and (not right.options or not right.options.keys() <= {*_OPTIONS}):
+            self._text = right.source()
         if right.options and not named:
             right.scope.fault("needs text, or amount and period")
         if "text" in named and named & set(SOURCE_KEYS):
@@ -40,15 +42,18 @@ class _Salary:
 
     def __call__(self, node: Any, log: RowLog) -> object:
         pay = self._from_parts(node)
-        value = self._text.first(node) if pay is None else None
-        if value is not None:
-            unit = self._unit(self._parts["period"].first(node))
-            pay = self._paid_abroad(node, value)
-            pay = pay or money.parse(spelled(value), self._infer, self._locale, unit)
+        if pay is None and (values := self._text(node)):
+            unit = self._unit(self._first("period", node))
+            pay = self._paid_abroad(node, values[0])
+            pay = pay or money.parse(spelled(values[0]), self._infer, self._locale, unit)
         for code, detail in pay.notes if pay else ():
             log.note(code, detail)
         chosen = pay if pay and pay.usable else self._default
         return _body(chosen) if chosen else None
+
+    def _first(self, part: str, node: Any) -> object | None:
+        values = self._parts[part](node)
+        return values[0] if values else None
 
     def _default_of(self, right: FieldExpression) -> money.Pay | None:
         scope = right.scope.at("default")
@@ -60,7 +65,7 @@ class _Salary:
 
     def _paid_abroad(self, node: Any, *amounts: object) -> money.Pay | None:
         """Return no pay, with a note, where there is an amount in another currency. Feeds name one without amounts, too."""
-        currency = self._parts["currency"].first(node)
+        currency = self._first("currency", node)
         if currency is None or spelled(currency).strip().upper() in _CANADIAN:
             return None
         if not re.search(r"\d", "".join(spelled(amount) for amount in amounts if amount is not None)):
@@ -70,14 +75,13 @@ class _Salary:
 
     def _from_parts(self, node: Any) -> money.Pay | None:
         """Return the pay of amount, maxAmount, period and plusCommission; None without an amount or a commission."""
-        parts, locale = self._parts, self._locale
-        commission = boolean(parts["plusCommission"].first(node)) is True
-        amount, most = parts["amount"].first(node), parts["maxAmount"].first(node)
+        commission, locale = boolean(self._first("plusCommission", node)) is True, self._locale
+        amount, most = self._first("amount", node), self._first("maxAmount", node)
         if amount is None and most is None:
             return money.Pay(plus_commission=True) if commission else None
         if abroad := self._paid_abroad(node, amount, most):
             return abroad
-        period = parts["period"].first(node)
+        period = self._first("period", node)
         unit = self._unit(period)
         texts = [spelled(value) for value in (amount, most) if value is not None]
         shown = " - ".join(texts) + (f" {spelled(period)}" if period else "")
@@ -152,4 +156,4 @@ def _body(pay: money.Pay) -> dict[str, object]:
     }
 
 
-SALARY = FieldCompiler(_Salary, _OPTIONS, bare=True)
+SALARY = FieldCompiler(_Salary, _OPTIONS)

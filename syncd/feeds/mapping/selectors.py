@@ -10,9 +10,8 @@ A selector is applied to a *node*: a CsvRow, any JSON value, or an XmlNode. ``op
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from syncd.errors import FeedError
 from syncd.feeds.readers import Format, header_key
@@ -20,22 +19,17 @@ from syncd.feeds.text import cell_text, meant
 from syncd.feeds.xml_node import XmlNode, compile_xpath
 
 Node = Any
+Values = list[object]
+#: A function from a node to the values there: texts, numbers or booleans, never empty.
+Source = Callable[[Node], Values]
 Step = Callable[[list[Any]], list[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class ValueSource:
-    """``first`` gives the first value of a node, or None; ``every`` all of them: texts, numbers or booleans, never empty."""
+class Selector(NamedTuple):
+    """The look-up of values. ``values`` gives those of a node (text is trimmed, "NA" is not a value), ``nodes`` the nodes for
+    other selectors. ``outside``: it may look at more of the file than the record."""
 
-    first: Callable[[Node], object | None]
-    every: Callable[[Node], list[object]]
-
-
-@dataclass(frozen=True, slots=True)
-class Selector(ValueSource):
-    """A source that looks up its values (text is trimmed, "NA" is not a value). ``nodes`` are the nodes for other selectors.
-    ``outside``: it may look at more of the file than the record."""
-
+    values: Source
     nodes: Callable[[Node], list[Node]]
     outside: bool = False
 
@@ -122,18 +116,14 @@ def compile_columns(names: Sequence[str]) -> Selector:
             known = header, columns = row.header, tuple(dict.fromkeys(existing))
         return columns
 
-    def first(node: Node) -> object | None:
+    def first(node: Node) -> Values:
         for column in present(node):
             value = meant(cell_text(node.cells[column]))
             if value is not None:
-                return value
-        return None
+                return [value]
+        return []
 
-    def every(node: Node) -> list[object]:
-        value = first(node)
-        return [] if value is None else [value]
-
-    return Selector(first, every, every)
+    return Selector(first, first)
 
 
 def _json_path(text: str) -> Selector:
@@ -145,19 +135,17 @@ def _json_path(text: str) -> Selector:
             values = step(values)
         return [value for value in _flat(values) if value is not None]
 
-    def every(node: Node) -> list[object]:
+    def every(node: Node) -> Values:
         return [value for value in map(meant, nodes(node)) if value is not None]
 
-    def first(node: Node) -> object | None:
-        return next(iter(every(node)), None)
+    def member(node: Node) -> Values:
+        """Return the same for the common case, the name of a member that is no list."""
+        if node.__class__ is not dict or (value := node.get(text)).__class__ in (dict, list):
+            return every(node)
+        value = meant(value)
+        return [] if value is None else [value]
 
-    simple = text if re.fullmatch(r"[^.\[\]]+", text) else None
-
-    def member(node: Node) -> object | None:
-        value = node.get(simple) if node.__class__ is dict else node
-        return first(node) if value.__class__ in (dict, list) else meant(value)
-
-    return Selector(first if simple is None else member, every, nodes)
+    return Selector(member if re.fullmatch(r"[^.\[\]]+", text) else every, nodes)
 
 
 def _flat(values: list[Any]) -> list[Any]:

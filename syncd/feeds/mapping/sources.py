@@ -22,7 +22,7 @@ from typing import Any, Literal
 from syncd.domain import name_key
 from syncd.feeds.catalogue_values import EntryFinder
 from syncd.feeds.faults import Scope, nearest
-from syncd.feeds.mapping.selectors import Node, Selector, ValueSource, compile_columns, compile_selector
+from syncd.feeds.mapping.selectors import Node, Selector, Source, Values, compile_columns, compile_selector
 from syncd.feeds.mapping.transforms import text_behind
 from syncd.feeds.readers import Format
 from syncd.feeds.text import spelled
@@ -32,8 +32,6 @@ _FORMS = ("from", "value", "all", "template")
 #: The most characters of a value that a lookup compares.
 _MAX_KEY = 500
 _PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
-
-Values = list[object]
 
 
 class Meant(str):
@@ -120,20 +118,15 @@ class NotedValues(threading.local):
 
     found = False
 
-    def of(self, selector: Selector) -> Selector:
-        """Return the selector with the note."""
+    def of(self, source: Source) -> Source:
+        """Return the source with the note."""
 
-        def first(node: Node) -> object | None:
-            value = selector.first(node)
-            self.found = self.found or value is not None
-            return value
-
-        def every(node: Node) -> Values:
-            values = selector.every(node)
+        def noted(node: Node) -> Values:
+            values = source(node)
             self.found = self.found or bool(values)
             return values
 
-        return Selector(first, every, selector.nodes, selector.outside)
+        return noted
 
 
 @dataclass(slots=True)
@@ -142,7 +135,7 @@ class MappingContext:
 
     ``places``: the feed's rule for bare cities. ``zone``: that of the service.
     ``markup``: the value of an XML element with children is their markup.
-    ``noted``: the selectors note there that they found a value. ``reads`` returns the selector that a text means as the
+    ``noted``: the selectors note there that they found a value. ``reads`` returns the source of a selector as the
     field reads its values. ``whole`` returns whether a text with a separator is one value.
     ``outside`` collects selectors that leave the record, ``selectors`` all of them, alternatives together."""
 
@@ -153,35 +146,37 @@ class MappingContext:
     zone: tzinfo = UTC
     markup: bool = False
     noted: NotedValues | None = None
-    reads: Callable[[str, Selector], Selector] | None = None
+    reads: Callable[[str, Source], Source] | None = None
     whole: Callable[[str], bool] = field(default=lambda text: False)
     outside: list[str] = field(default_factory=list)
     selectors: list[tuple[str, ...]] = field(default_factory=list)
 
 
-NOTHING = Selector(lambda node: None, lambda node: [], lambda node: [])
+def nothing(node: Node) -> Values:
+    """Find no value, as a source and as the nodes of a selector."""
+    return []
 
 
-def compile_source(expression: object, context: MappingContext, scope: Scope) -> ValueSource:
+def compile_source(expression: object, context: MappingContext, scope: Scope) -> Source:
     """Return the source that an expression describes. Faults go to ``scope``; a faulty source gives nothing."""
     if isinstance(expression, str):
-        return selector(expression, context, scope)
+        return selector(expression, context, scope).values
     if isinstance(expression, list):
         return _alternatives(expression, context, scope)
     if isinstance(expression, dict):
         scope.keys(expression, SOURCE_KEYS)
         return compile_table(expression, context, scope)
     scope.fault('must be a selector (text), a list of alternatives or a table such as { from = "title" }')
-    return NOTHING
+    return nothing
 
 
-def compile_table(table: Mapping[str, Any], context: MappingContext, scope: Scope) -> ValueSource:
+def compile_table(table: Mapping[str, Any], context: MappingContext, scope: Scope) -> Source:
     """Return the source that the source keys of a table describe. It does not look at other keys."""
     forms = [name for name in _FORMS if name in table]
     if len(forms) > 1 or (not forms and "each" not in table):
         several = f", not {' and '.join(forms)}" if forms else ""
         scope.fault(f"needs exactly one of {', '.join(_FORMS)}{several}")
-        return NOTHING
+        return nothing
     cut = "after" in table or "before" in table
     # the lines of a text show in its markup; a text without the mark gives no value of its own
     texts = replace(context, markup=True, noted=None) if cut else context
@@ -195,26 +190,30 @@ def compile_table(table: Mapping[str, Any], context: MappingContext, scope: Scop
     if "lookup" in table:
         source = _lookup(table["lookup"], source, context, scope)
     if "default" in table:
-        source = _default(constants(table["default"], scope.at("default")), source)
+        return _or_default(source, constants(table["default"], scope.at("default")))
     return source
+
+
+def _or_default(source: Source, default: Values) -> Source:
+    return lambda node: source(node) or default
 
 
 def selector(text: object, context: MappingContext, scope: Scope) -> Selector:
     """Return the selector that a text means. Faults go to ``scope``; a faulty selector finds nothing."""
     if not isinstance(text, str):
         scope.fault("must be a selector (text)")
-        return NOTHING
+        return Selector(nothing, nothing)
     try:
         compiled = compile_selector(text, context.form, markup=context.markup)
     except ValueError as error:
         scope.fault(f'"{text}" {error}')
-        return NOTHING
+        return Selector(nothing, nothing)
     context.selectors.append((text,))
     if compiled.outside:
         context.outside.append(text)
     if context.reads is not None:
-        compiled = context.reads(text, compiled)
-    return context.noted.of(compiled) if context.noted else compiled
+        compiled = compiled._replace(values=context.reads(text, compiled.values))
+    return compiled._replace(values=context.noted.of(compiled.values)) if context.noted else compiled
 
 
 def each_node(selectors: object, context: MappingContext, scope: Scope) -> Callable[[Node], list[Node]]:
@@ -227,10 +226,10 @@ def each_node(selectors: object, context: MappingContext, scope: Scope) -> Calla
     return lambda node: [part for nodes in places for part in nodes(node)]
 
 
-def _plain_source(form: str, table: Mapping[str, Any], context: MappingContext, scope: Scope) -> ValueSource:
+def _plain_source(form: str, table: Mapping[str, Any], context: MappingContext, scope: Scope) -> Source:
     if form == "value":
         fixed = constants(table["value"], scope.at("value"))
-        return ValueSource(lambda node: fixed[0] if fixed else None, lambda node: list(fixed))
+        return lambda node: fixed
     if form == "all":
         return _all(table["all"], context, scope.at("all"))
     if form == "template":
@@ -238,11 +237,11 @@ def _plain_source(form: str, table: Mapping[str, Any], context: MappingContext, 
     return compile_source(table.get("from", "."), context, scope.at("from"))
 
 
-def _alternatives(expressions: list[object], context: MappingContext, scope: Scope) -> ValueSource:
+def _alternatives(expressions: list[object], context: MappingContext, scope: Scope) -> Source:
     columns = [e for e in expressions if isinstance(e, str) and e.strip()]
     if context.form == "csv" and columns and len(columns) == len(expressions) and context.reads is None:
         context.selectors.append(tuple(columns))
-        compiled = compile_columns(columns)
+        compiled = compile_columns(columns).values
         return context.noted.of(compiled) if context.noted else compiled
     before = len(context.selectors)
     sources = [compile_source(e, context, scope.at(i)) for i, e in enumerate(expressions, 1)]
@@ -252,43 +251,31 @@ def _alternatives(expressions: list[object], context: MappingContext, scope: Sco
         scope.fault("a list of alternatives needs at least one")
     if len(sources) == 1:
         return sources[0]
-    firsts, everies = tuple(s.first for s in sources), tuple(s.every for s in sources)
 
-    def first(node: Node) -> object | None:
-        for source in firsts:
-            value = source(node)
-            if value is not None:
-                return value
-        return None
-
-    def every(node: Node) -> Values:
-        for source in everies:
+    def first(node: Node) -> Values:
+        for source in sources:
             values = source(node)
             if values:
                 return values
         return []
 
-    return ValueSource(first, every)
+    return first
 
 
-def _from_every(every: Callable[[Node], Values]) -> ValueSource:
-    return ValueSource(lambda node: next(iter(every(node)), None), every)
-
-
-def _all(expressions: object, context: MappingContext, scope: Scope) -> ValueSource:
+def _all(expressions: object, context: MappingContext, scope: Scope) -> Source:
     if not isinstance(expressions, list) or not expressions:
         scope.fault("must be a list of sources")
-        return NOTHING
-    sources = [compile_source(e, context, scope.at(i)).every for i, e in enumerate(expressions, 1)]
-    return _from_every(lambda node: [value for every in sources for value in every(node)])
+        return nothing
+    sources = [compile_source(e, context, scope.at(i)) for i, e in enumerate(expressions, 1)]
+    return lambda node: [value for source in sources for value in source(node)]
 
 
-def _template(text: object, context: MappingContext, scope: Scope) -> ValueSource:
+def _template(text: object, context: MappingContext, scope: Scope) -> Source:
     """Return the source of a text with selectors in braces (``{{`` and ``}}`` are braces). Without a part there is no value."""
     if not isinstance(text, str):
         scope.fault('must be text such as "{city}, {state}"')
-        return NOTHING
-    parts: list[str | Callable[[Node], object | None]] = []
+        return nothing
+    parts: list[str | Source] = []
     at = 0
     for match in _PART.finditer(text):
         parts.append(text[at : match.start()])
@@ -298,68 +285,69 @@ def _template(text: object, context: MappingContext, scope: Scope) -> ValueSourc
         elif match[1] is None:
             scope.fault(f"a lone {match[0]} (write {match[0] * 2} for the character)")
         else:
-            parts.append(selector(match[1], context, scope).first)
+            parts.append(selector(match[1], context, scope).values)
     parts.append(text[at:])
     pieces = tuple(part for part in parts if part != "")
 
-    def fill(node: Node) -> object | None:
+    def fill(node: Node) -> Values:
         out = []
         for piece in pieces:
-            value = piece(node) if callable(piece) else piece
-            if value is None:
-                return None
-            out.append(value if value.__class__ is str else spelled(value))
-        return "".join(out)
+            if isinstance(piece, str):
+                out.append(piece)
+            elif values := piece(node):
+                out.append(spelled(values[0]))
+            else:
+                return []
+        return ["".join(out)]
 
-    return ValueSource(fill, lambda node: [] if (value := fill(node)) is None else [value])
+    return fill
 
 
-def _each(selectors: object, source: ValueSource, context: MappingContext, scope: Scope) -> ValueSource:
-    nodes, every = each_node(selectors, context, scope.at("each")), source.every
+def _each(selectors: object, source: Source, context: MappingContext, scope: Scope) -> Source:
+    nodes = each_node(selectors, context, scope.at("each"))
     if context.form == "csv":
         scope.at("each").fault("a CSV row has no parts; use split")
-    return _from_every(lambda node: [value for part in nodes(node) for value in every(part)])
+    return lambda node: [value for part in nodes(node) for value in source(part)]
 
 
-def _between(
-    table: Mapping[str, Any], source: ValueSource, context: MappingContext, scope: Scope
-) -> ValueSource:
+def _between(table: Mapping[str, Any], source: Source, context: MappingContext, scope: Scope) -> Source:
     """Return a source of what stands in each text behind the mark ``after``, up to the mark ``before`` or the end of the line.
     Tags of HTML are line ends. A text without the mark, or with nothing behind it, gives no value."""
     for key in ("after", "before"):
         if key in table and not (isinstance(table[key], str) and table[key].strip(" \t")):
             scope.at(key).fault('must be the text of a mark such as "Closing date:"')
-            return NOTHING
+            return nothing
     if "after" not in table:
         scope.at("before").fault("has no use without after")
-        return NOTHING
-    behind, inner = text_behind(table["after"], table.get("before")), source.every
-    parts = _from_every(
-        lambda node: [part for value in inner(node) if (part := behind(spelled(value))) is not None]
-    )
-    return context.noted.of(Selector(parts.first, parts.every, NOTHING.nodes)) if context.noted else parts
+        return nothing
+    behind = text_behind(table["after"], table.get("before"))
+
+    def parts(node: Node) -> Values:
+        return [part for value in source(node) if (part := behind(spelled(value))) is not None]
+
+    return context.noted.of(parts) if context.noted else parts
 
 
-def _split(separators: object, source: ValueSource, context: MappingContext, scope: Scope) -> ValueSource:
+def _split(separators: object, source: Source, context: MappingContext, scope: Scope) -> Source:
     marks = separators if isinstance(separators, list) else [separators]
     if not marks or not all(isinstance(mark, str) and mark for mark in marks):
         scope.at("split").fault('must be a separator such as "," or a list of them')
-        return NOTHING
-    cut, whole, inner = re.compile("|".join(map(re.escape, marks))), context.whole, source.every
+        return nothing
+    cut, whole = re.compile("|".join(map(re.escape, marks))), context.whole
 
-    def every(node: Node) -> Values:
+    def parts(node: Node) -> Values:
         out: Values = []
-        for value in inner(node):
+        for value in source(node):
             if isinstance(value, str) and cut.search(value) and not whole(value):
                 out.extend(part.strip() for part in cut.split(value) if part.strip())
             else:
                 out.append(value)
         return out
 
-    return _from_every(every)
+    return parts
 
 
-def _lookup(name: object, source: ValueSource, context: MappingContext, scope: Scope) -> ValueSource:
+def _lookup(name: object, source: Source, context: MappingContext, scope: Scope) -> Source:
     """Return a source whose values are replaced by those of the table (by nothing, where it has ""); other values stay."""
     table = context.lookups.get(name) if isinstance(name, str) else None
     if table is None:
@@ -367,20 +355,10 @@ def _lookup(name: object, source: ValueSource, context: MappingContext, scope: S
         return source
     if not table:
         return source
-    inner, find = source.every, table.find
+    find = table.find
 
     def translated(value: object) -> Values:
         same = [value]
         return find(spelled(value), find(value.meaning, same) if isinstance(value, Meant) else same)
 
-    return _from_every(lambda node: [new for value in inner(node) for new in translated(value)])
-
-
-def _default(values: Values, source: ValueSource) -> ValueSource:
-    first, every = source.first, source.every
-
-    def first_or(node: Node) -> object | None:
-        value = first(node)
-        return value if value is not None or not values else values[0]
-
-    return ValueSource(first_or, lambda node: every(node) or list(values))
+    return lambda node: [new for value in source(node) for new in translated(value)]

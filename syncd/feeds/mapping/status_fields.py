@@ -2,15 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 
-from syncd.domain import JobField, name_key
+from syncd.domain import name_key
 from syncd.errors import Problem
 from syncd.feeds.faults import RowLog
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldExpression, FieldFunction
-from syncd.feeds.mapping.selectors import Node, Selector
-from syncd.feeds.mapping.sources import MappingContext, Meant
+from syncd.feeds.mapping.selectors import Node, Source
+from syncd.feeds.mapping.sources import Meant
 from syncd.feeds.text import boolean, spelled
 
 #: The statuses, from the farthest from live to live, and the words of feeds for them.
@@ -103,8 +102,8 @@ def flag_statuses(selector: str) -> dict[bool, str] | None:
     return {True: status, False: "draft" if words[0].startswith("publi") else "archived"}
 
 
-def _with_meanings(text: str, selector: Selector) -> Selector:
-    """Return the selector of a status with the meanings of its values."""
+def _with_meanings(text: str, source: Source) -> Source:
+    """Return the source of a selector with the meanings of its values as statuses."""
     flags = flag_statuses(text)
 
     def meant(value: object) -> object:
@@ -112,17 +111,13 @@ def _with_meanings(text: str, selector: Selector) -> Selector:
         status = flags[means] if flags and isinstance(means, bool) else status_of(value)
         return value if status is None else Meant.of(spelled(value), status)
 
-    return replace(selector, every=lambda node: [meant(value) for value in selector.every(node)])
-
-
-def _in_context(field: JobField, context: MappingContext) -> MappingContext:
-    return replace(context, reads=_with_meanings)
+    return lambda node: [meant(value) for value in source(node)]
 
 
 def _status(right: FieldExpression) -> FieldFunction:
     """Return the function of a status by its words. Of several values (``all``) the one that is farthest from live counts.
     Other words are counted as unknown values, and reject the row, or with ``unknown`` are not sent, or make a draft."""
-    name, every = right.field.name, right.source.every
+    name, source = right.field.name, right.source(reads=_with_meanings)
     right.check_constants(lambda value: status_of(value) is not None, "active, archived or draft")
     lookup = right.options.get("lookup")
     for text, values in right.context.lookups.get(lookup, {}).items() if isinstance(lookup, str) else ():
@@ -133,7 +128,7 @@ def _status(right: FieldExpression) -> FieldFunction:
 
     def status(node: Node, log: RowLog) -> object:
         known = set()
-        for value in every(node):
+        for value in source(node):
             means = status_of(value)
             if means is None:
                 text = spelled(value)
@@ -151,4 +146,4 @@ def _status(right: FieldExpression) -> FieldFunction:
     return status
 
 
-STATUS = FieldCompiler(_status, ("unknown",), prepare=_in_context)
+STATUS = FieldCompiler(_status, ("unknown",))

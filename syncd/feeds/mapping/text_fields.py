@@ -3,7 +3,6 @@
 import hashlib
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -29,11 +28,11 @@ _NAMED_ADDRESS = re.compile(r"[^<>@]{0,200}<\s?([^<>\s@]{1,200}@[^<>\s@]{1,300})
 
 def _one_value(right: FieldExpression, convert: Callable[[object, RowLog], object]) -> FieldFunction:
     """Return the function of a field whose value is that of ``convert``; None without a value."""
-    first = right.source.first
+    source = right.source()
 
     def field(node: Any, log: RowLog) -> object:
-        value = first(node)
-        return None if value is None else convert(value, log)
+        values = source(node)
+        return convert(values[0], log) if values else None
 
     return field
 
@@ -69,17 +68,18 @@ def _formula_error(name: str, text: str, log: RowLog) -> object:
 def _derived(right: FieldExpression) -> FieldFunction:
     """Return the function of a stable id made of fields that do not change: 40 hex digits of SHA-256; None if all are empty."""
     selectors, scope = right.options["derive"], right.scope.at("derive")
+    right.scope.keys(right.options, ("derive",))
     if not isinstance(selectors, list) or not selectors:
         scope.fault('must be a list of selectors such as ["url"]')
         return lambda node, log: None
-    parts = [compile_source(e, right.context, scope.at(i)).first for i, e in enumerate(selectors, 1)]
+    parts = [compile_source(e, right.context, scope.at(i)) for i, e in enumerate(selectors, 1)]
 
     def derived(node: Any, log: RowLog) -> object:
-        values = [part(node) for part in parts]
-        if all(value is None for value in values):
+        values = [spelled(found[0]) if (found := part(node)) else "" for part in parts]
+        if not any(values):
             return None
         log.note("derived_reference", "the referenceId is derived from other fields of the record")
-        return _digest("\x1f".join("" if value is None else spelled(value) for value in values))
+        return _digest("\x1f".join(values))
 
     return derived
 
@@ -154,11 +154,11 @@ def _flag(right: FieldExpression) -> FieldFunction:
 
 def _html(right: FieldExpression) -> FieldFunction:
     """Return the function of the values of all sources, one after the other; each is cleaned by itself."""
-    every, name = right.source.every, right.field.name
+    source, name = right.source(markup=True), right.field.name
     cleans = right.choice("html", "reject", "clean") == "clean"
 
     def html(node: Any, log: RowLog) -> object:
-        values = [spelled(value) for value in every(node)]
+        values = [spelled(value) for value in source(node)]
         if any(map(is_formula_error, values)):
             return _formula_error(name, next(filter(is_formula_error, values)), log)
         if not cleans:
@@ -224,11 +224,11 @@ def _date_formats(right: FieldExpression) -> list[str]:
     return good
 
 
-REFERENCE = FieldCompiler(_reference, ("derive", "too_long"), alone=("derive",))
+REFERENCE = FieldCompiler(_reference, ("derive", "too_long"))
 TEXT = FieldCompiler(_text, ("too_long",))
 EMAIL = FieldCompiler(lambda right: _one_value(right, _email))
 URL = FieldCompiler(lambda right: _one_value(right, _url))
-HTML = FieldCompiler(_html, ("html",), prepare=lambda field, context: replace(context, markup=True))
+HTML = FieldCompiler(_html, ("html",))
 NUMBER = FieldCompiler(_number)
 FLAG = FieldCompiler(_flag)
 DATE = FieldCompiler(_date, ("date",))

@@ -227,7 +227,7 @@ def test_a_selector_of_an_attribute_with_a_namespace_can_be_read(tmp_path: Path)
 )
 def test_names_of_attributes_match_as_those_of_elements_do(selector: str) -> None:
     item = etree.fromstring('<job xmlns:x="urn:x"><place x:kind="site" x:name="Laval"/></job>')
-    assert compile_selector(selector, "xml").first(open_record(item, "xml")) == "Laval"
+    assert compile_selector(selector, "xml").values(open_record(item, "xml"))[0] == "Laval"
 
 
 def test_an_exact_name_is_taken_before_a_near_one(tmp_path: Path) -> None:
