@@ -12,7 +12,7 @@ from syncd.feeds.readers import FlatRecord, add_named
 from syncd.feeds.text import meant
 
 _NAME = r"[^\W\d][\w.-]*"
-_PLAIN = re.compile(rf"({_NAME}(?:/{_NAME})*)?(?:/?@({_NAME}))?\Z")
+_ONE_NAME = re.compile(rf"{_NAME}\Z")
 _TOKEN = re.compile(
     rf"(?P<text>\"[^\"]*\"|'[^']*')|(?P<name>{_NAME}(?::(?!:)(?:{_NAME}|\*))?)|(?P<number>\d+(?:\.\d+)?|\.\d+)"
     r"|(?P<mark>::|\.\.|//|!=|<=|>=|[@$()\[\].,/|+\-=<>*])|(?P<space>\s+)"
@@ -105,10 +105,9 @@ def inner_markup(element: Any) -> str:
 
 def compile_xpath(text: str, markup: bool) -> Compiled:
     """Return values, nodes and outside of a Selector. Raise ValueError for a text that is not a relative XPath."""
-    plain = _PLAIN.match(text)
-    if plain and plain[1] and not plain[2] and "/" not in text:
+    if _ONE_NAME.match(text):
         return _child(text, markup)
-    find = _finder(plain[1], plain[2]) if plain and (plain[1] or plain[2]) else _xpath(text)
+    find = _xpath(text)
 
     def every(node: XmlNode) -> list[object]:
         return [v for v in (meant(text_of(value, markup)) for value in find(node.element)) if v is not None]
@@ -141,26 +140,6 @@ def _child(name: str, markup: bool) -> Compiled:
     return every, nodes, False
 
 
-def _finder(path: str | None, attribute: str | None) -> Callable[[Any], list[Any]]:
-    steps = "/".join("{*}" + step for step in path.split("/")) if path else None
-
-    def find(element: Any) -> list[Any]:
-        elements = element.iterfind(steps) if steps else (element,)
-        if attribute is None:
-            return list(elements)
-        return [value for e in elements if (value := _attribute(e, attribute)) is not None]
-
-    return find
-
-
-def _attribute(element: Any, name: str) -> Any:
-    """Return an attribute's value: of that very name, else in any namespace."""
-    value = element.get(name)
-    if value is None and element.attrib:
-        value = next((text for full, text in element.attrib.items() if full.endswith(f"}}{name}")), None)
-    return value
-
-
 def _xpath(text: str) -> Callable[[Any], list[Any]]:
     if text.startswith("/"):
         raise ValueError("must be relative to the record: it may not begin with /")
@@ -180,7 +159,8 @@ def _xpath(text: str) -> Callable[[Any], list[Any]]:
 
 
 def namespace_blind(text: str) -> str:
-    """Return an XPath whose names match in any namespace: ``a/b`` becomes ``*[local-name()='a']/*[local-name()='b']``."""
+    """Return an XPath whose names match in any namespace: ``a/b`` becomes ``*[local-name()='a']/*[local-name()='b']``. Of the
+    attributes that a name matches, one without a namespace counts."""
     tokens = [match for match in _tokens(text) if match.lastgroup != "space"]
     out = []
     for i, token in enumerate(tokens):
@@ -197,7 +177,8 @@ def namespace_blind(text: str) -> str:
             out.append(f" {name} ")
         else:
             of = "name" if ":" in name else "local-name"
-            out.append(f"*[{of}()='{name}']")
+            alone = f" and (name()='{name}' or not(../@{name}))" if attribute and of == "local-name" else ""
+            out.append(f"*[{of}()='{name}'{alone}]")
     return "".join(out)
 
 
