@@ -102,7 +102,7 @@ def check_file(settings: Settings, as_json: bool, name: str, file: Path) -> int:
                     scratch.write(json.dumps(rejected_json(row), default=str).encode() + b"\n")
                 elif len(first) < SHOWN:
                     first.append(text.rejected_text(row))
-        unknown = result.unknown.listed(config.mapping, config.own_lookups, catalogue)
+        unknown = result.unknown.listed(config.mapping.lookup_of, config.own_lookups, catalogue)
         if as_json:
             scratch.seek(0)
             _print_json(name, file, result, unknown, scratch)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache, partial
-from typing import Protocol
 
 from syncd.domain import FIELDS, SALARY_MEMBERS, Catalogue, CatalogueEntry, UnknownValues
 from syncd.errors import Problem
@@ -83,12 +82,6 @@ def finders(catalogue: Catalogue) -> dict[str, EntryFinder]:
     return by_field
 
 
-class HasLookups(Protocol):
-    """A mapping that names the lookup of a field."""
-
-    def lookup_of(self, field: str) -> str | None: ...
-
-
 class UnknownCounter:
     """``fields`` is field → unknown value → number of rows."""
 
@@ -102,12 +95,15 @@ class UnknownCounter:
             if value in counts or len(counts) < MAX_VALUES:
                 counts[value] += 1
 
-    def listed(self, mapping: HasLookups, existing: Collection[str], catalogue: Catalogue) -> UnknownValues:
-        """Return the most frequent values, also as TOML for ``[lookup.…]``. ``existing`` are the lookups that the feed's own
-        file already has; they get no heading, since TOML does not allow a second one."""
+    def listed(
+        self, lookup_of: Callable[[str], str | None], existing: Collection[str], catalogue: Catalogue
+    ) -> UnknownValues:
+        """Return the most frequent values, also as TOML for ``[lookup.…]``. ``lookup_of`` returns the lookup that a field uses.
+        ``existing`` are those that the feed's own file already has; they get no heading, since TOML does not allow a second
+        one."""
         lines: list[str] = []
         for field, values in self.fields.items():
-            name = mapping.lookup_of(field.split("/", maxsplit=1)[0])
+            name = lookup_of(field.split("/", maxsplit=1)[0])
             lines += [""] if lines else []
             if name is None:
                 name = USUAL.get(field, field.rpartition("/")[2])

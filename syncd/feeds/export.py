@@ -9,12 +9,13 @@ lack automatic renewal, drafts, and the second application address."""
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from syncd.domain import Catalogue, Employer, Job, Location, Routing, Salary, exact
-from syncd.feeds.native import csv_feed, json_feed, spreadsheet_csv, xml_feed
+from syncd.feeds.native import csv_feed, json_feed, xml_feed
 
 _JSON = msgspec.json.Encoder(decimal_format="number")
 
@@ -168,5 +169,12 @@ EXPORTS: dict[str, ExportFormat] = {
     "jsonld": ExportFormat(jsonld, True),
     "indeed": ExportFormat(indeed, True),
 }
+
+
+def _not_run(cell: str) -> str:
+    """Return a cell with ``'`` before a text that a spreadsheet runs as a formula when it opens the file."""
+    return "'" + cell if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+
+
 #: The format csv for people who open it, not for the way back.
-SPREADSHEET = ExportFormat(spreadsheet_csv, False)
+SPREADSHEET = ExportFormat(partial(csv_feed, written=_not_run), False)

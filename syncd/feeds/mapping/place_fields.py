@@ -3,7 +3,7 @@
 A feed's place needs a word that it is in Canada. A bare city without one may be another country's city of that name, and
 "Amsterdam, NL" another country's with its code."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from syncd.domain import province_code
@@ -18,7 +18,6 @@ from syncd.feeds.mapping.field_compilers import (
 )
 from syncd.feeds.mapping.sources import (
     SOURCE_KEYS,
-    Values,
     compile_source,
     compile_table,
     constants,
@@ -160,14 +159,6 @@ def _finder(right: FieldExpression) -> _Finder:
         named = [spelled(value) for value in countries(node)]
         return named[0] if named and not any(map(is_canada, named)) else None
 
-    def says_canada(part: Any) -> bool:
-        postals, named = map(spelled, postal(part)), map(spelled, provinces(part))
-        return vouched or any(map(has_postal_code, postals)) or any(map(province_code, named))
-
-    def without_regions(texts: list[str], part: Any, canadian: bool) -> list[str]:
-        cities = [without_region(text) for text in texts]
-        return cities if cities != texts and (canadian or says_canada(part)) else texts
-
     def find(node: Any) -> tuple[list[TidyPlace], str | None]:
         places: list[TidyPlace] = []
         abroad = None
@@ -182,13 +173,13 @@ def _finder(right: FieldExpression) -> _Finder:
                 kept = [text for text in texts if read_place(text).in_canada]
                 abroad = abroad or (elsewhere if len(kept) < len(texts) else None)
                 texts = kept
-            if not all(map(_is_clear, texts)):
-                texts = without_regions(texts, part, canadian)
-                texts = without_regions(_in_province(texts, provinces(part)), part, canadian)
+            if not all((place := read_place(text)).in_canada and not place.bare for text in texts):
+                beside = [spelled(value) for value in provinces(part)]
+                placed = canadian or vouched or any(has_postal_code(spelled(code)) for code in postal(part))
+                city = without_region if placed or any(map(province_code, beside)) else str
+                texts = [city(text) for text in _in_province(map(city, texts), beside)]
                 if any(read_place(text).doubted for text in texts):
-                    canadian = (
-                        vouched or canadian or any(has_postal_code(spelled(code)) for code in postal(part))
-                    )
+                    canadian = placed
             for text in texts:
                 places += _read(text, canadian)
         return places, abroad
@@ -208,24 +199,13 @@ def _read(text: str, in_canada: bool) -> list[TidyPlace]:
     ]
 
 
-def _is_clear(text: str) -> bool:
-    """Return whether a text says its province and that this is in Canada."""
-    place = read_place(text)
-    return place.in_canada and not place.bare
-
-
-def _in_province(places: list[str], provinces: Values) -> list[str]:
-    """Add to a place without a province the first value that is one, else (a state abroad) the first value."""
-    named = [spelled(value) for value in provinces]
-    if not named:
-        return places
-    province = next((name for name in named if province_code(name)), named[0])
-    return [f"{read_place(text).text}, {province}" if _lacks_province(text) else text for text in places]
-
-
-def _lacks_province(text: str) -> bool:
-    place = read_place(text)
-    return place.bare and not place.nowhere
+def _in_province(texts: Iterable[str], provinces: list[str]) -> Iterator[str]:
+    """Yield each text, a place without a province with the first of ``provinces`` that is one, else (a state abroad) the
+    first."""
+    province = next(filter(province_code, provinces), provinces[0] if provinces else None)
+    for text in texts:
+        place = read_place(text)
+        yield f"{place.text}, {province}" if province and place.bare and not place.nowhere else text
 
 
 PLACES = FieldCompiler(_places, _OPTIONS)

@@ -139,7 +139,7 @@ def _json_path(text: str) -> Selector:
         return [value for value in map(meant, nodes(node)) if value is not None]
 
     def member(node: Node) -> Values:
-        """Return the same for the common case, the name of a member that is no list."""
+        """Return the same for the common case, the name of a member with one value."""
         if node.__class__ is not dict or (value := node.get(text)).__class__ in (dict, list):
             return every(node)
         value = meant(value)

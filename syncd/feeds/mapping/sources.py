@@ -190,12 +190,9 @@ def compile_table(table: Mapping[str, Any], context: MappingContext, scope: Scop
     if "lookup" in table:
         source = _lookup(table["lookup"], source, context, scope)
     if "default" in table:
-        return _or_default(source, constants(table["default"], scope.at("default")))
+        default = constants(table["default"], scope.at("default"))
+        return lambda node: source(node) or default
     return source
-
-
-def _or_default(source: Source, default: Values) -> Source:
-    return lambda node: source(node) or default
 
 
 def selector(text: object, context: MappingContext, scope: Scope) -> Selector:

@@ -28,8 +28,6 @@ _BY_KEY = {name.casefold(): (at, KINDS[(at.member or at.field).kind]) for name, 
 _JSON = msgspec.json.Encoder(decimal_format="number")
 #: The most columns of a row that are said to be unknown one by one.
 _MAX_UNKNOWN_COLUMNS = 30
-#: The first characters of a cell that a spreadsheet runs as a formula when it opens the file.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 #: A parser would read a carriage return as a line feed (XML 1.0, section 2.11).
 _XML_SAFE = {"\r": "&#13;"}
 
@@ -142,17 +140,11 @@ def xml_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> I
     yield "</jobs>\n"
 
 
-def csv_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
-    """Yield a CSV with commas, line ends as in RFC 4180, and a byte order mark (spreadsheets need it to see UTF-8)."""
-    return _csv(jobs, catalogue, lambda cell: cell)
-
-
-def spreadsheet_csv(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
-    """Yield the same with ``'`` before each cell that a spreadsheet would run as a formula. Such a file is for people."""
-    return _csv(jobs, catalogue, lambda cell: "'" + cell if cell.startswith(_FORMULA_STARTS) else cell)
-
-
-def _csv(jobs: Iterable[Job], catalogue: Catalogue, written: Callable[[str], str]) -> Iterator[str]:
+def csv_feed(
+    jobs: Iterable[Job], employer: Employer, catalogue: Catalogue, written: Callable[[str], str] = str
+) -> Iterator[str]:
+    """Yield a CSV with commas, line ends as in RFC 4180, and a byte order mark (spreadsheets need it to see UTF-8). ``written``
+    returns a cell as it is to be written."""
     by_name = finders(catalogue)
     line = csv.writer(_Line(), lineterminator="\r\n").writerow
     yield "\ufeff" + line(COLUMNS)
@@ -191,8 +183,7 @@ def _cells(body: Body, by_name: _Finders) -> Iterator[str]:
 class _Line:
     """A file for csv.writer whose ``write`` returns the text."""
 
-    def write(self, text: str) -> str:
-        return text
+    write = staticmethod(str)
 
 
 def _elements(values: Body) -> str:

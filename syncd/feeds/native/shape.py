@@ -7,7 +7,7 @@ rules to refuse."""
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from syncd.domain import FIELDS, SALARY_MEMBERS, FieldKind, JobField, exact
+from syncd.domain import FIELDS, SALARY_MEMBERS, FieldKind, JobField, exact, fields_of
 from syncd.feeds.catalogue_values import EntryFinder
 from syncd.feeds.readers import ERRORS
 from syncd.feeds.readers.xml import local
@@ -202,14 +202,7 @@ def item_name(list_name: str) -> str:
     return list_name.removesuffix("ies") + "y" if list_name.endswith("ies") else list_name.removesuffix("s")
 
 
-def _element_reader(field: JobField) -> ElementReader:
-    read = KINDS[field.kind].read_element
-    is_list = field.kind in (FieldKind.CHOICES, FieldKind.PLACES)
-    return _list_of(item_name(field.name), read) if is_list else read
-
-
 #: The members of a job's XML element → their readers.
-ELEMENTS: Mapping[str, ElementReader] = {
-    **_READ_ONLY,
-    **{field.name: _element_reader(field) for field in FIELDS},
-}
+ELEMENTS = {**_READ_ONLY, **{field.name: KINDS[field.kind].read_element for field in FIELDS}}
+for _field in fields_of(FieldKind.CHOICES, FieldKind.PLACES):
+    ELEMENTS[_field.name] = _list_of(item_name(_field.name), ELEMENTS[_field.name])

@@ -245,7 +245,7 @@ class FileRun:
     def unknown(self) -> UnknownValues:
         """Return the values that no catalogue and no lookup has."""
         config = self.feed.config
-        return self.warnings.unknown.listed(config.mapping, config.own_lookups, self.ctx.catalogue)
+        return self.warnings.unknown.listed(config.mapping.lookup_of, config.own_lookups, self.ctx.catalogue)
 
     @property
     def store(self) -> Store:

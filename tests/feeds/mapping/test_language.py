@@ -105,9 +105,16 @@ def test_a_csv_column_is_found_without_case_and_surrounding_space():
     assert value("  Job TITLE ", {"job title": " Cook "}, form="csv") == "Cook"
 
 
-@pytest.mark.parametrize("empty", ["NA", "N/A", "null", "None", " "])
-def test_a_null_in_words_is_not_a_value(empty):
+@pytest.mark.parametrize("empty", ["NA", "n/a", "null", "None", " ", "", None, [], {}])
+def test_what_means_nothing_is_not_a_value(empty):
     assert value(["a", "b"], {"a": empty, "b": "x"}) == "x"
+
+
+@pytest.mark.parametrize(
+    ("raw", "sent"), [("Oui", True), ("0", False), (1, True), ("maybe", "maybe"), (False, False)]
+)
+def test_a_flag_is_read_from_its_words_and_other_words_are_left_to_the_rules(raw, sent):
+    assert value("f", {"f": raw}, "confidential") == sent
 
 
 SOURCES = [
@@ -350,9 +357,20 @@ def test_a_title_is_one_line_and_cut_only_where_the_mapping_says_so():
     assert [code for code, _ in cut.warnings] == ["title_cut"]
 
 
-def test_a_reference_keeps_its_zeros_and_loses_what_a_number_never_had():
-    assert value("r", {"r": " 0044 "}, "referenceId") == "0044"
-    assert value("r", {"r": Decimal("424339.0")}, "referenceId") == "424339"
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (" 0044 ", "0044"),
+        (True, "true"),
+        (Decimal("424339.0"), "424339"),
+        (Decimal("1E+3"), "1000"),
+        (Decimal("1E+30"), "1" + "0" * 30),
+        (Decimal("12345678901234567890123456789012.0"), "12345678901234567890123456789012"),
+        (Decimal("1.50"), "1.50"),
+    ],
+)
+def test_a_reference_keeps_its_zeros_and_loses_what_a_number_never_had(number, text):
+    assert value("r", {"r": number}, "referenceId") == text
     lost = row({"referenceId": "r"}, {"r": "4.24E+11"}, form="csv")
     assert [(p.pointer, p.code) for p in lost.problems] == [("/referenceId", "wrong_type")]
 

@@ -32,18 +32,8 @@ _INSTANT = re.compile(
     r"(?:(?:gmt|utc)?([+-])(\d\d?):?(\d\d)?|(z|utc?|gmt|[aecmp][sd]t))(?:\s*[(\[][^()\[\]]*[)\]])?\Z",
     re.ASCII | re.IGNORECASE,
 )
-_HOURS = {
-    "ast": -4,
-    "adt": -3,
-    "est": -5,
-    "edt": -4,
-    "cst": -6,
-    "cdt": -5,
-    "mst": -7,
-    "mdt": -6,
-    "pst": -8,
-    "pdt": -7,
-}
+_HOURS = {f"{zone}st": hours for zone, hours in zip("aecmp", (-4, -5, -6, -7, -8), strict=True)}
+_HOURS |= {f"{zone[0]}dt": hours + 1 for zone, hours in _HOURS.items()}
 #: Before this hour an instant means the evening before.
 MORNING = 6
 _SERIAL = re.compile(r"\d{5}(?:\.\d+)?\Z", re.ASCII)

@@ -112,7 +112,8 @@ def clean(text: str) -> tuple[str, tuple[str, ...]]:
     if _TAG.search(text):
         decoded = _decoded(text) if "&" in text else text
         steps = [] if decoded is text else ["escaped tags decoded"]
-        if _begins_with_an_item(decoded):
+        before, item, _ = decoded.partition("<li")
+        if item and "<ul" not in before and "<ol" not in before:  # the list itself is not there
             steps.append("list put around its items")
         elif not html_faults(decoded, 1):
             return ("" if _BLANK.match(decoded) else decoded), tuple(steps)
@@ -247,12 +248,6 @@ def paragraphs(text: str) -> str:
     unified = without_controls(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
     lines = (escape(line.strip(), quote=False) for line in unified.split("\n"))
     return "".join(f"<p>{'<br>'.join(group)}</p>" for filled, group in groupby(lines, key=bool) if filled)
-
-
-def _begins_with_an_item(text: str) -> bool:
-    """Return whether the first tag of a list is that of an item: the list itself is not there."""
-    at = text.find("<li")
-    return at >= 0 and text.find("<ul", 0, at) < 0 and text.find("<ol", 0, at) < 0
 
 
 def _with_lists(text: str) -> str:

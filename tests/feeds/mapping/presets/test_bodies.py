@@ -42,49 +42,6 @@ def test_a_sample_has_its_jobs_and_only_the_one_abroad_is_refused(name, file, co
         check_body(rows[reference].body, CATALOGUE)
 
 
-def test_the_indeed_sample_maps_field_by_field():
-    rows = sample("maple-indeed", "maple.xml")
-    nurse = rows["MC-1001"]
-    assert nurse.body == {
-        "referenceId": "MC-1001",
-        "title": "Registered Nurse (RN), Long-Term Care",
-        "closeDate": "2099-12-31",
-        "locations": [{"description": "Ottawa, ON"}],
-        "categories": [{"id": 15}],
-        "positionType": {"id": 1},
-        "salary": {
-            "amount": Decimal("38.50"),
-            "maxAmount": Decimal("47.25"),
-            "period": {"id": 5},
-            "plusCommission": False,
-        },
-        "description": "<p>Care for 30 residents on a team of six.</p>"
-        "<ul><li>CNO registration</li><li>Basic Life Support</li></ul>",
-        "applicantRoutingType": {"id": 2},
-        "applicationUrl": "https://jobs.maple-care.example/view?id=MC-1001&src=feed",
-    }
-    assert nurse.warnings == ()
-    assert rows["MC-1009"].body["applicantRoutingType"] == {"id": 1}
-    assert rows["MC-1009"].body["applicationEmail"] == "payroll-jobs@maple-care.example"
-    assert rows["MC-1008"].body["applicationUrl"].startswith("https://www.")
-    assert rows["MC-1004"].body["closeDate"] == "2099-12-31"
-    assert "closeDate" not in rows["MC-1003"].body
-
-
-def test_the_json_ld_sample_maps_lists_and_single_objects_alike():
-    rows = sample("harbour-jsonld", "harbour.json")
-    assert rows["4102"].body["locations"] == [
-        {"description": "Halifax, Nova Scotia"},
-        {"description": "St. John's, Newfoundland and Labrador"},
-    ]
-    assert rows["4106"].body["locations"] == [{"description": "Vancouver, British Columbia"}]
-    assert rows["4106"].body["salary"] is None
-    assert rows["4107"].body["salary"]["amount"] == 24
-    assert rows["4104"].body["description"] == "<p>5-axis milling in titanium.</p>"
-    assert len(rows["4108"].body["locations"]) == 3
-    assert {code for code, _ in rows["4106"].warnings} == {"location_abroad", "salary_currency"}
-
-
 def row_of(preset, item):
     feed = parse_feed("f", f'employer = "A"\npreset = "{preset}"', CATALOGUE, FeedDefaults())
     return feed.mapping.row(Record(1, 1, b"", item))
