@@ -71,10 +71,10 @@ class CsvReader(TableReader):
         for chunk in self._chunks(self._skip):
             data, at, raws = rest + chunk, 0, []
             while record := match(data, at):
-                if record.end() == len(data) and chunk.endswith(b"\r"):  # an LF may follow
-                    break
                 raws.append(record.group())
                 at = record.end()
+            if raws and at == len(data) and chunk.endswith(b"\r"):  # an LF may follow
+                at -= len(raws.pop())
             rest = data[at:]
             yield raws
             self._check_size(len(rest))

@@ -160,12 +160,6 @@ def test_a_column_with_a_dot_in_its_name_is_named_as_it_is_written(tmp_path: Pat
     assert checked(draft.config, tmp_path / "feed").good == 3
 
 
-def test_dates_that_could_be_either_are_not_guessed_and_the_draft_says_so(tmp_path: Path) -> None:
-    draft = draft_of(tmp_path, clerks("closes on", ["05/06/2099", "07/08/2099"]))
-    assert written(draft)["fields"]["closeDate"]["date"] == ["numbers"]
-    assert "day or month may come first" in draft.text.replace("\n#", "")
-
-
 def test_words_where_a_date_is_expected_are_not_a_date(tmp_path: Path) -> None:
     draft = draft_of(
         tmp_path, cooks(deadline=["2099-01-31", "Not specified", "2099-02-28", "Open until filled"])
