@@ -125,11 +125,6 @@ def allow_writes(path: Path) -> None:
     change(path, "DROP FUNCTION refuse CASCADE" if POSTGRES else "DROP TRIGGER refuse")
 
 
-def kept_text(text: str) -> str:
-    """Return a text as the store keeps it: PostgreSQL has no NUL."""
-    return text.replace("\0", "\ufffd") if POSTGRES else text
-
-
 def locked_error() -> Exception:
     """Return the error of the driver when another process holds the store locked."""
     if POSTGRES:

@@ -83,9 +83,9 @@ class Notifier:
                 await self._store.write_async(lambda tx: _add_if_due(tx, at, zone, degraded))
         names = list(self._deliveries)
         while await self._store.read_async(lambda tx: notices.has_new(tx, names)):
-            for name, delivery in self._deliveries.items():
+            for name in names:
                 collect = partial(notices.collect, way=name, events=settings.events, feeds=settings.feeds)
-                delivery.note_dropped(await self._store.write_async(collect), "too many notices wait")
+                await self._store.write_async(collect)
 
     async def _repeat(self, work: Callable[[], Coroutine[Any, Any, object]], seconds: float) -> None:
         """Do ``work`` every ``seconds`` until the service stops. An exception is logged and the next time follows."""

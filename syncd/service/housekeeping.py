@@ -24,7 +24,7 @@ from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded, SyncdError
 from syncd.logs import Event
 from syncd.service.clock_check import ClockCheck
 from syncd.service.configured_feeds import FeedsInForce
-from syncd.store import Store, Tx, feeds, history, jobs, notices, replies, runs
+from syncd.store import DamagedIndex, Store, Tx, feeds, history, jobs, notices, replies, runs
 from syncd.sync.run import Feed, Host
 
 log = structlog.get_logger("syncd.service")
@@ -177,9 +177,10 @@ def index_searches(store: Store, stop: Callable[[], bool]) -> None:
     store that is busy or full is left alone until the next time: searches are correct meanwhile. Raises StoreError for any
     other fault."""
     with suppress(StoreBusy, StoreClosed, StoreOverloaded):
-        error = store.give_up_index()
-        if error is not None:
-            log.error(Event.SEARCH_DAMAGED, error=error, then="it is made again at the next start")
-        while not stop() and store.index_some():
-            if store.recent_requests:
-                time.sleep(PAUSE)
+        try:
+            while not stop() and store.index_some():
+                if store.recent_requests:
+                    time.sleep(PAUSE)
+        except DamagedIndex as error:
+            then = "it is made again at the next start"
+            log.error(Event.SEARCH_DAMAGED, error=str(error), then=then)  # noqa: TRY400 - the traceback says no more

@@ -70,11 +70,9 @@ def _copy(source: Database, target: Store, tx: Tx) -> list[Copied]:
 
 def _check_version(source: Database) -> None:
     """Raise StoreError if the source is not a store with the schema of this program."""
-    if not source.exists():
-        raise StoreError("there is no store to copy")
     version = source.version()
     if version is None:
-        raise StoreError("what is to be copied is not a store")
+        raise StoreError("there is no store to copy")
     schema.refuse_newer(version)
     if version != schema.HEAD:
         raise StoreError(

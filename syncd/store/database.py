@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import sqlalchemy as sa
 
 from syncd.domain import Status
+from syncd.errors import StoreError
 from syncd.store.model import sql
 
 T = TypeVar("T")
@@ -70,6 +71,9 @@ class Session(Executes, Protocol):
     def mark(self) -> int:
         """Return a number that rises with every row written."""
 
+    def tidy(self, first: Callable[[], None]) -> None:
+        """Do what keeps the next transactions fast; called after each. ``first`` is called before what takes time."""
+
     def has_table(self, name: str) -> bool: ...
 
     def close(self) -> None: ...
@@ -117,6 +121,10 @@ class Search(NamedTuple):
 MIN_INDEXED = 3
 
 
+class DamagedIndex(StoreError):
+    """A search or a step has found the search index damaged."""
+
+
 class SearchIndex(Protocol):
     """The search index beside the jobs (``search`` of the table ``job``): searches are right without it, but slow."""
 
@@ -126,24 +134,9 @@ class SearchIndex(Protocol):
     def find(self, tx: Executes, search: Search, page: int, size: int) -> tuple[int, Sequence[int]]:
         """Return how many jobs are found, and the ids of those on ``page``, in the order of lists."""
 
-    def step(self, read: Run[bool], write: Run[bool]) -> bool:
-        """Bring some new and changed jobs into the index; return whether there may be more. Raises StoreError, but not
-        for a damaged index (``give_up``)."""
-
-    def give_up(self, write: Run[None]) -> str | None:
-        """Do without a damaged index until the store is opened again; return the fault, once. Raises StoreError."""
-
-
-class Checkpoints:
-    """Keeps the database's log short, for the thread that writes. This one does nothing: a server looks after its log."""
-
-    def are_due(self) -> bool:
-        """Called after each commit: return whether ``copy``, which takes time, has something to do."""
-        return False
-
-    def copy(self) -> None: ...
-
-    def close(self) -> None: ...
+    def step(self, read: Run[bool], write: Run[Any]) -> bool:
+        """Bring some new and changed jobs into the index; return whether there may be more. Raises StoreError, and DamagedIndex
+        once, after which the store does without the index until it is opened again."""
 
 
 class Database(Protocol):
@@ -185,9 +178,6 @@ class Database(Protocol):
     def migration(self) -> AbstractContextManager[sa.Connection]:
         """Return a transaction that no other writes beside."""
 
-    def ready(self) -> None:
-        """Called when the schema is there."""
-
     def check(self) -> None:
         """Raise StoreBusy if writes of now would be lost."""
 
@@ -196,9 +186,6 @@ class Database(Protocol):
 
     def set_last_ids(self, tx: Executes, ids: Mapping[str, int]) -> None:
         """Give out higher ids than these from now on, and than those of the rows that are there."""
-
-    def checkpoints(self, writer: Session) -> Checkpoints:
-        return Checkpoints()
 
     def version(self) -> str | None:
         """Return the version of the store's schema; None if there is no store. Writes nothing. Raises StoreError."""

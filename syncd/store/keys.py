@@ -80,16 +80,12 @@ def create(
     """Return a new key and, for the only time, its plain text: ``syncd_`` and 43 url-safe characters (256 random bits). Raises
     NotFound for an unknown employer, Invalid for a label that is longer than 128 characters or has control characters."""
     employers.get(tx, employer_id)
-    return _insert(tx, employer_id, check_line("label", label, MAX_LABEL), expires_at)
-
-
-def _insert(tx: Tx, employer_id: int, label: str, expires_at: datetime | None) -> tuple[KeyInfo, str]:
     plain = PREFIX + secrets.token_urlsafe(32)
     key_id = tx.insert(
         {
             KeyRow.employer_id: employer_id,
             KeyRow.digest: _digest(plain),
-            KeyRow.label: label,
+            KeyRow.label: check_line("label", label, MAX_LABEL),
             KeyRow.created_at: tx.now.instant,
             KeyRow.expires_at: expires_at,
         }
@@ -130,8 +126,7 @@ def rotate(tx: Tx, key_id: int, grace: timedelta, expires_at: datetime | None = 
     old, now = rotatable(tx, key_id), tx.now.instant
     if expires_at is None and old.expires_at is not None:
         expires_at = now + (old.expires_at - old.created_at)
-    # ``_insert``: a label of old may be longer than a new one may be
-    new, plain = _insert(tx, old.employer_id, old.label, expires_at)
+    new, plain = create(tx, old.employer_id, old.label[:MAX_LABEL], expires_at)
     ends = min(now + grace, old.expires_at or now + grace)
     tx.run(_REPLACE, id=key_id, expires_at=micros(ends), successor_id=new.id)
     return new, plain

@@ -130,8 +130,6 @@ def ended_since(tx: Tx, since: datetime) -> list[tuple[str, str, int]]:
 
 # -- the outbox ----------------------------------------------------------------------------------------------
 
-#: Notices that wait for one receiver; of more the oldest are dropped.
-MAX_WAITING = 10_000
 #: How long a sent notice is kept in the outbox.
 KEEP_SENT = timedelta(days=30)
 #: Rows that are read, written or removed at once.
@@ -176,7 +174,6 @@ _SENT = sql.updating(OutboxRow.sent_at, where=[OutboxRow.id])
 _CURSORS = sql.Statement(
     select(col(FactRow.name), col(FactRow.value)).where(col(FactRow.name).startswith("notify.to "))
 )
-_WAITING_FOR = sql.counting(OutboxRow, *_unsent)
 _sent_before = select(col(OutboxRow.id)).where(col(OutboxRow.sent_at) < sa.bindparam("before"))
 _PRUNE_SENT = sql.removing(_sent_before.limit(sa.bindparam("limit")), OutboxRow.id)
 _WAITING = sql.Statement(
@@ -189,9 +186,6 @@ _too_old = (
     .where(*_unsent, col(NoticeRow.at) < sa.bindparam("before"))
 )
 _DROP_OLDER = sql.removing(_too_old.limit(BATCH), OutboxRow.id)
-_DROP_OLDEST = sql.removing(
-    sql.first_by(select(col(OutboxRow.id)).where(*_unsent), OutboxRow.id), OutboxRow.id
-)
 _DROP = sql.deleting(OutboxRow.id)
 
 
@@ -219,17 +213,15 @@ def has_new(tx: Tx, ways: Collection[str]) -> bool:
     return any(int(facts.get(tx, _cursor(way)) or last) < last for way in ways)
 
 
-def collect(tx: Tx, way: str, events: Collection[str], feeds: Collection[str]) -> int:
+def collect(tx: Tx, way: str, events: Collection[str], feeds: Collection[str]) -> None:
     """Put the new notices into the outbox of ``way``: those of the service, and of the feeds (none: all) those of ``events``
-    (short names). Return how many older ones were dropped, because too many wait."""
+    (short names)."""
     after = int(facts.get(tx, _cursor(way)) or last_id(tx))
     for notice in tx.all(_NEW, after=after, limit=BATCH):
         after = notice.id
         if notice.feed is None or (notice.event.short in events and (not feeds or notice.feed in feeds)):
             tx.insert({OutboxRow.way: way, OutboxRow.notice_id: notice.id, OutboxRow.feed: notice.feed or ""})
     facts.put(tx, _cursor(way), str(after))
-    excess = (tx.scalar(_WAITING_FOR, way=way) or 0) - MAX_WAITING
-    return tx.run(_DROP_OLDEST, way=way, limit=excess) if excess > 0 else 0
 
 
 def waiting(tx: Tx) -> dict[str, int]:

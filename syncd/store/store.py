@@ -14,8 +14,6 @@ from time import monotonic
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
-import sqlalchemy as sa
-
 from syncd.domain import Location, Moment
 from syncd.errors import StoreError
 from syncd.store import places, schema
@@ -32,7 +30,6 @@ POSTGRES = ("postgresql://", "postgres://")
 REQUEST_SECONDS = 0.2
 #: Writes that may wait; further ones are refused with 503. Ten thousand are some seconds of work for the disk.
 MAX_WAITING_WRITES = 10_000
-_FORMS = "sqlite:///PATH or postgresql://USER@HOST/DATABASE"
 
 
 def utc_now() -> datetime:
@@ -46,15 +43,12 @@ def database_at(url: str, *, lock_url: str = "") -> Database:
         from syncd.store.postgres import PostgresDatabase  # noqa: PLC0415 - most stores do without
 
         return PostgresDatabase(url, lock_url)
-    try:
-        parsed = sa.make_url(url)
-    except sa.exc.ArgumentError:
-        raise StoreError(f"this is not a store address; write {_FORMS}") from None
-    if parsed.get_backend_name() != "sqlite":
-        raise StoreError(f"a store on {parsed.get_backend_name()} is not supported; write {_FORMS}")
-    if not parsed.database or parsed.database == ":memory:":
-        raise StoreError("the store must be a file; write sqlite:///PATH")
-    return SqliteDatabase(Path(parsed.database))
+    path = url.removeprefix("sqlite:///")
+    if path in (url, "", ":memory:"):
+        raise StoreError(
+            "this is not the address of a store; write sqlite:///PATH or postgresql://USER@HOST/DATABASE"
+        )
+    return SqliteDatabase(Path(path))
 
 
 class Store:
@@ -76,8 +70,7 @@ class Store:
         except BaseException:
             self._session.close()
             raise
-        self._checkpoints = database.checkpoints(self._session)
-        self._writer = Writer(self._session, database, self._checkpoints, self._tx, queue_limit)
+        self._writer = Writer(self._session, database, self._tx, queue_limit)
         self._readers = Readers(database, self._tx)
         self._last_request = -REQUEST_SECONDS
         self.read, self.read_async = self._readers.read, self._readers.read_async
@@ -90,7 +83,6 @@ class Store:
         schema.bring_up(self.database, self._session, tx)
         places.load_shipped(self._session, tx)
         self.database.index.prepare(self._session)
-        self.database.ready()
 
     @classmethod
     def open(
@@ -150,7 +142,6 @@ class Store:
         self._readers.refuse()
         self._writer.close()
         self._readers.close()
-        self._checkpoints.close()
         self._session.close()
         self.database.unlock()
 
@@ -194,7 +185,3 @@ class Store:
     def index_some(self) -> bool:
         """Bring some new and changed jobs into the search index (``SearchIndex.step``); return whether there may be more."""
         return self.database.index.step(self.read, self.write)
-
-    def give_up_index(self) -> str | None:
-        """Do without a search index that was found damaged (``SearchIndex.give_up``)."""
-        return self.database.index.give_up(self.write)

@@ -26,7 +26,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from syncd.errors import StoreBusy, StoreClosed, StoreError, StoreOverloaded
-from syncd.store.database import Checkpoints, Database, Session
+from syncd.store.database import Database, Session
 from syncd.store.transactions import Tx
 
 MAX_BATCH = 128
@@ -62,12 +62,11 @@ class Writer:
         self,
         session: Session,
         database: Database,
-        checkpoints: Checkpoints,
         make_tx: Callable[[Session], Tx],
         limit: int,
     ) -> None:
         """``limit``: the most functions that may wait."""
-        self._session, self._database, self._checkpoints = session, database, checkpoints
+        self._session, self._database = session, database
         self._make_tx, self._limit = make_tx, limit
         self._requests: deque[_Item] = deque()
         self._tasks: deque[_Item] = deque()
@@ -187,9 +186,7 @@ class Writer:
                 self._together([item])
         self._answer()  # not done yet if the transaction failed
         self._done = batch
-        if self._checkpoints.are_due():
-            self._answer()
-            self._checkpoints.copy()
+        self._session.tidy(self._answer)
 
     def _together(self, batch: list[_Item], late: bool = False) -> bool:
         """Run ``batch`` in one transaction and commit it. Return False if each of its functions has to be run by itself, because

@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -94,29 +95,22 @@ def test_a_backup_beside_a_daemon_has_what_it_acknowledged(installation, start):
 
 
 @pytest.mark.parametrize(
-    ("statement", "words"),
+    "statement",
     [
-        ("UPDATE job SET title = 'Welded' WHERE reference_id = 'A-2'", "something in its rows was changed"),
-        (
-            "UPDATE job SET title = CAST(x'ff' AS TEXT) WHERE reference_id = 'A-2'",
-            "something in its rows was changed",
-        ),
-        ("DELETE FROM history WHERE id = 1", "the table history has 1 rows, and had 2"),
-        (
-            "INSERT INTO employer (name, unlimited) VALUES ('B', 1)",
-            "the table employer has 2 rows, and had 1",
-        ),
-        ("UPDATE setting SET value = '{}' WHERE name = 'backup'", "its note cannot be read"),
+        "UPDATE job SET title = 'Welded' WHERE reference_id = 'A-2'",
+        "UPDATE job SET title = CAST(x'ff' AS TEXT) WHERE reference_id = 'A-2'",
+        "DELETE FROM history WHERE id = 1",
+        "UPDATE setting SET value = '{}' WHERE name = 'backup'",
     ],
 )
-def test_a_backup_that_was_changed_is_refused(acme, statement, words):
+def test_a_backup_that_was_changed_is_refused(acme, statement):
     target = acme.base / "copy.db"
     acme.run("backup", target)
     changed(target, statement)
     before = state(acme.base / "var")
     refused = acme.run("restore", target, "--yes")
     assert (refused.code, refused.out) == (FAILED, "")
-    assert words in refused.err
+    assert "something in its rows was changed" in refused.err
     assert state(acme.base / "var") == before
 
 
@@ -239,10 +233,13 @@ def test_on_a_full_disk_the_backup_before_stays(acme):
     assert not list(acme.base.glob(".syncd-*"))
 
 
-def test_what_a_killed_backup_left_is_removed_by_the_next(acme):
-    left = acme.base / ".syncd-draft-abc.tmp"
-    left.mkdir(0o700)
-    (left / "backup").write_bytes(b"half of a store")
+def test_what_a_killed_backup_left_is_removed_a_day_later(acme):
+    for age, name in ((23, "new"), (25, "old")):
+        left = acme.base / f".syncd-draft-{name}.tmp"
+        left.mkdir(0o700)
+        (left / "backup").write_bytes(b"half of a store")
+        os.utime(left, (time.time() - age * 3600,) * 2)
     (acme.base / ".syncd-draft-own.txt").write_text("mine")
     assert acme.run("backup", acme.base / "copy.db").code == 0
-    assert [path.name for path in acme.base.glob(".syncd-*")] == [".syncd-draft-own.txt"]
+    left = [path.name for path in sorted(acme.base.glob(".syncd-*"))]
+    assert left == [".syncd-draft-new.tmp", ".syncd-draft-own.txt"]

@@ -239,15 +239,6 @@ def test_what_is_dropped_again_brings_the_jobs_back(acme):
     assert acme.done(2, "jobs.csv").exists()
 
 
-def test_what_a_killed_restore_left_is_removed_and_the_store_is_whole(acme):
-    left = acme.base / "var" / ".syncd-draft-abc.tmp"
-    left.mkdir(0o700)
-    (left / "store").write_bytes(b"half of a store")
-    assert jobs(acme) == ["A-1", "A-2"]
-    assert acme.run("restore", acme.base / "copy.db", "--yes").code == DONE
-    assert not left.exists()
-
-
 @pytest.mark.parametrize(("command", "last"), some([("restore", ["--yes"]), ("backup", [])], 1))
 def test_a_kill_in_the_last_step_leaves_what_was_there(acme, command, last):
     """The process dies in the place of the rename that makes the new file the one that counts."""

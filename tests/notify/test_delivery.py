@@ -171,17 +171,6 @@ async def test_a_clock_that_is_not_trusted_gives_nothing_up(office, clock):
     assert office.store.read(notices.waiting) == {"webhook": 1}
 
 
-async def test_of_too_many_that_wait_the_oldest_are_given_up(office, monkeypatch, logged):
-    monkeypatch.setattr(notices, "MAX_WAITING", 3)
-    notifier = office.notifier(office.settings("http://127.0.0.1:9/"))
-    for number in range(5):
-        office.write(run=number)
-    await notifier.collect()
-    assert office.store.read(notices.waiting) == {"webhook": 3}
-    assert office.store.read(lambda tx: notices.first(tx, "webhook")).notice.run == 2
-    assert [event["number"] for event in logged if event["event"] == "notify.dropped"] == [2]
-
-
 @pytest.mark.parametrize(("status", "minutes"), [(500, 10), (401, 0)])
 async def test_a_new_process_goes_on_where_the_last_one_ended(office, clock, status, minutes):
     """A receiver that refused everything is tried at once."""

@@ -17,7 +17,6 @@ from syncd.notify.ways import Email, NotSent, Webhook, mail_of
 from tests.clock import START, ZONE
 from tests.notify.conftest import PAGES
 from tests.notify.receivers import Hook, Mailbox, free_port, texts
-from tests.stores import kept_text
 
 HOSTILE = [
     "acme\r\nBcc: victim@example.org\r\n\r\nbody",
@@ -57,7 +56,7 @@ async def test_hostile_text_is_text_in_e_mail_and_webhook(office, text):
         for event in FEED_EVENTS:
             office.write(text[:255], event, reason=text, run=None if event is NoticeEvent.OVERDUE else 7)
         await office.work(notifier)
-    clean = kept_text(text.encode("utf-8", "replace").decode())
+    clean = text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
     assert hook.faults == []
     assert [(body["feed"], body["reason"]) for body in hook.accepted] == [(clean[:255], clean)] * len(
         FEED_EVENTS

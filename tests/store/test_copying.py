@@ -138,7 +138,7 @@ def test_a_store_that_is_not_there_or_of_another_version_is_refused(
         copying.copy(f"sqlite:///{tmp_path}/nothing.db", target)
     assert not os.path.exists(tmp_path / "nothing.db")
     sqlite3.connect(tmp_path / "songs.db").execute("CREATE TABLE song (name TEXT)").connection.close()
-    with pytest.raises(StoreError, match="is not a store"):
+    with pytest.raises(StoreError, match="there is no store to copy"):
         copying.copy(f"sqlite:///{tmp_path}/songs.db", f"sqlite:///{tmp_path}/new.db")
     (tmp_path / "text.db").write_bytes(b"no database" * 999)
     with pytest.raises(StoreError, match="file is not a database"):

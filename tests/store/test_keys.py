@@ -47,13 +47,6 @@ def test_a_label_has_no_control_characters_and_an_end(store, employer):
         store.write(lambda tx: keys.create(tx, employer.id + 1))
 
 
-def test_a_key_whose_label_is_older_than_the_rule_can_be_rotated(store, employer):
-    old, _ = store.write(lambda tx: keys.create(tx, employer.id, "a"))
-    store.write(lambda tx: tx.execute(f"UPDATE api_key SET label = '{'x' * 150}' WHERE id = {old.id}"))
-    new, _ = store.write(lambda tx: keys.rotate(tx, old.id, timedelta(hours=1)))
-    assert new.label == "x" * 150
-
-
 def test_a_key_is_shown_once_and_only_its_hash_is_kept(store, employer, path):
     info, plain = store.write(lambda tx: keys.create(tx, employer.id, "laptop", None))
     assert plain.startswith("syncd_")

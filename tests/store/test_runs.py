@@ -202,15 +202,17 @@ def test_rejected_rows_and_warnings_come_back_in_order(begin, store):
 
 
 @pytest.mark.parametrize(
-    "value", [2**70, Decimal("1.50"), {"a": [1]}, "\udcff", b"\xff", float("nan"), object()]
+    "value", [2**70, Decimal("1.50"), {"a": [1]}, "\udcff\0", b"\xff", float("nan"), object()]
 )
 def test_no_value_of_a_feed_breaks_the_log(begin, store, value):
-    run = begin(file="\udce9.xml", claimed="\udce9")
-    row = RejectedRow(1, 1, "\ud800", (Problem("/\ud800", "wrong_type", "\ud800", value),))
-    store.write(lambda tx: run_results.add_rejected(tx, run.id, [row]))
-    store.write(lambda tx: run_results.add_warnings(tx, run.id, [FeedWarning("x", "\ud800", 1, "\ud800")]))
-    [found] = store.read(lambda tx: list(run_results.rejected_rows(tx, run.id)))
-    assert found.errors[0].code == "wrong_type"
+    run = begin(file="\udce9\0.xml", claimed="\udce9\0")
+    assert run.file == "?\ufffd.xml"
+    row = RejectedRow(1, 1, "\ud800\0", (Problem("/\ud800\0", "wrong_type", "\ud800\0", value),))
+    store.write(lambda tx: run_results.add_rejected(tx, run.id, [row, row]))
+    warning = FeedWarning("x", "\ud800\0", 1, "\ud800\0")
+    store.write(lambda tx: run_results.add_warnings(tx, run.id, [warning, warning]))
+    [found, _] = store.read(lambda tx: list(run_results.rejected_rows(tx, run.id)))
+    assert (found.reference_id, found.errors[0].detail) == ("?\ufffd", "?\ufffd")
 
 
 def test_old_runs_go_but_not_what_is_still_needed(begin, end, store, clock):

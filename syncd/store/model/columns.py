@@ -37,8 +37,8 @@ def to_json(value: object) -> str:
 
 
 def clean(text: str) -> str:
-    """Return ``text`` without lone surrogates, which no database takes."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    """Return ``text`` without lone surrogates, which no database takes, and NUL, which PostgreSQL does not take."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
 def optional(function: Callable[[Any], T]) -> Callable[[Any], T | None]:

@@ -7,7 +7,7 @@ import threading
 import time
 from array import array
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
@@ -75,16 +75,11 @@ class Connector:
 #: Errors of the driver, and of the driver through SQLAlchemy.
 DRIVER_ERRORS = (psycopg.Error, DBAPIError)
 #: Errors that pass: by waiting, with more space, or when the operator acts.
-_PASSING: tuple[tuple[type[psycopg.Error] | tuple[type[psycopg.Error], ...], str], ...] = (
-    (errors.LockNotAvailable, "another process writes to it for too long"),
-    ((errors.DiskFull, errors.OutOfMemory), "the server has no space left"),
-    (errors.ReadOnlySqlTransaction, "the server is read-only"),
-    ((errors.SerializationFailure, errors.DeadlockDetected), "another process changed it"),
-    (
-        errors.IdleInTransactionSessionTimeout,
-        "the server ended a transaction in which nothing was asked for too long",
-    ),
-    (errors.QueryCanceled, "the server ended a statement"),
+_PASSING = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    errors.ReadOnlySqlTransaction,
+    errors.IdleInTransactionSessionTimeout,
 )
 _DAMAGED = (errors.DataCorrupted, errors.IndexCorrupted)
 
@@ -94,15 +89,14 @@ def translated(error: BaseException) -> BaseException:
     cause = error.orig if isinstance(error, DBAPIError) else error
     if not isinstance(cause, psycopg.Error):
         return error
-    for kinds, why in _PASSING:
-        if isinstance(cause, kinds):
-            return StoreBusy(f"the store cannot be used now: {why} ({_message(cause)})")
+    if isinstance(cause, _PASSING):
+        # the server's own words have a code; without it nobody answered
+        why = "the server refuses" if cause.sqlstate else "the server cannot be reached"
+        return StoreBusy(f"the store cannot be used now: {why} ({_message(cause)})")
     if isinstance(cause, _DAMAGED):
         return StoreError(f"the store is damaged ({_message(cause)}); stop syncd and restore a backup")
     if isinstance(cause, errors.InsufficientPrivilege):
         return StoreError(f"the store's user lacks a right ({_message(cause)})")
-    if isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError):
-        return StoreBusy(f"the store cannot be used now: the server cannot be reached ({_message(cause)})")
     return error
 
 
@@ -124,7 +118,6 @@ store_errors = partial(translating, DRIVER_ERRORS, translated)
 
 #: The server notices within half a minute that the machine of a connection is gone, and gives up its locks.
 _NOTICE = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
-MAX_KEPT = 4
 _PROCESS = "SELECT pg_backend_pid()"
 _LOCK = "SELECT pg_try_advisory_lock($1)"
 _UNLOCK = "SELECT pg_advisory_unlock($1)"
@@ -147,15 +140,15 @@ class NamedLocks:
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self._connect = connect
-        #: Connections without a lock, for the next ones: a process looks at each of its feeds again and again.
-        self._free: list[Connection] = []
         self._of_thread = threading.local()
 
     @contextmanager
     def lock(self, name: str) -> Iterator[bool]:
         """Yield whether this process now has the lock ``name``: False while another has it. The lock is given up when the
         block ends, or the connection. Raises StoreError."""
-        with self._connection() as driver:
+        with store_errors():
+            driver = self._connect()
+        with closing(driver):
             lock = _locked(driver, name)
             if lock is None:
                 yield False
@@ -166,41 +159,9 @@ class NamedLocks:
                 yield True
             finally:
                 held.remove(lock)
-                try:
-                    driver.execute(_UNLOCK, (lock.key,))
-                except DRIVER_ERRORS:  # with its connection it loses the lock
-                    driver.close()
-
-    @contextmanager
-    def _connection(self) -> Iterator[Connection]:
-        """Yield a connection that is for the caller alone. It is kept, unless something failed: then it may have a lock, or
-        lead to a server that is not the one in use."""
-        with store_errors():
-            driver = self._kept() or self._connect()
-        try:
-            yield driver
-        except BaseException:
-            driver.close()
-            raise
-        if driver.closed or len(self._free) >= MAX_KEPT:
-            driver.close()
-        else:
-            self._free.append(driver)
-
-    def _kept(self) -> Connection | None:
-        """Return a connection that was kept and still works, None if there is none."""
-        with suppress(IndexError):  # several threads may take them
-            while driver := self._free.pop():
+                # now, and not some moments after the connection has ended
                 with suppress(*DRIVER_ERRORS):
-                    driver.execute("SELECT 1")
-                    return driver
-                driver.close()
-        return None
-
-    def close(self) -> None:
-        """Close the connections that are kept."""
-        while self._free:
-            self._free.pop().close()
+                    driver.execute(_UNLOCK, (lock.key,))
 
     @property
     def _held(self) -> list[Held]:

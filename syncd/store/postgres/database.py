@@ -2,7 +2,6 @@
 
 Texts are compared and ordered by code point (``COLLATE "C"``), as SQLite does, whichever language the database has."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import cache
@@ -34,9 +33,6 @@ from syncd.store.postgres.session import BEGIN_READ, BEGIN_WRITE, WRITER_LOCK, P
 T = TypeVar("T")
 
 _OLDEST = 15
-#: Removes the numbers of transactions that killed processes have left: the value is the number and the second.
-_FORGET_OLD = "DELETE FROM setting WHERE name LIKE 'commit %' AND split_part(value, ' ', 2)::bigint < $1"
-_OLD = 7 * 86_400
 #: Table, name and last value of each sequence that gives out ids.
 _SEQUENCES = (
     "SELECT t.relname, s.oid::regclass::text, pg_sequence_last_value(s.oid)"
@@ -113,8 +109,7 @@ class PostgresDatabase(Database):
 
     def check(self) -> None: ...
 
-    def unlock(self) -> None:
-        self._locks.close()
+    def unlock(self) -> None: ...
 
     def named_lock(self, name: str) -> AbstractContextManager[bool]:
         return self._locks.lock(name)
@@ -123,8 +118,7 @@ class PostgresDatabase(Database):
         return self._locks.under_locks(fn)
 
     def exists(self) -> bool:
-        with store_errors(), closing(self.reader()) as session:
-            return session.has_table("alembic_version")
+        return self.version() is not None
 
     def writer(self) -> PostgresSession:
         with store_errors():
@@ -153,10 +147,6 @@ class PostgresDatabase(Database):
         driver.autocommit, driver.isolation_level = False, psycopg.IsolationLevel.READ_COMMITTED
         driver.cursor_factory = psycopg.Cursor
         return driver
-
-    def ready(self) -> None:
-        with store_errors(), closing(self.writer()) as session:
-            session.execute(_FORGET_OLD, (int(time.time()) - _OLD,))
 
     @staticmethod
     def last_ids(tx: Executes) -> dict[str, int]:

@@ -80,11 +80,8 @@ class PostgresIndex:
             ids = _first_columns(tx, f"SELECT id FROM job WHERE {where} {order} {of}", indexed)
         return total, ids[::-1] if window.backwards else ids
 
-    def step(self, read: Run[bool], write: Run[bool]) -> bool:
+    def step(self, read: Run[bool], write: Run[Any]) -> bool:
         return False
-
-    def give_up(self, write: Run[None]) -> str | None:
-        return None
 
 
 def _rows(tx: Executes, sql: str, values: list[Any]) -> list[tuple[int, ...]]:

@@ -1,7 +1,6 @@
 """One connection and its current transaction."""
 
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, partial
@@ -24,6 +23,7 @@ WRITER_LOCK = 0x73796E63
 LOCK_SECONDS = 10
 #: Seconds after which the server ends a writing transaction whose process says nothing: its machine may be gone.
 SILENT_SECONDS = 60
+
 #: Seconds in which the outcome of a commit is asked for, when its answer was lost.
 OUTCOME_SECONDS = 5.0
 
@@ -90,8 +90,9 @@ class PostgresSession:
         except psycopg.DataError as error:
             if error.sqlstate is not None:
                 raise
-            # A text has NUL, which the driver has not sent.
-            cursor = self._driver.execute(text, _without_nul(values, text), prepare=prepare, binary=True)
+            # The driver sends no NUL, and no row has one: a character that the text of no job has is looked for.
+            values = [_without_nul(value) for value in values]
+            cursor = self._driver.execute(text, values, prepare=prepare, binary=True)
         if not text.startswith(_READS):
             self._written += max(cursor.rowcount, 0)
         return cursor
@@ -108,7 +109,7 @@ class PostgresSession:
     def executemany(self, text: str, rows: Iterable[Sequence[Any]]) -> Any:
         if self._later:
             self._flush_before(text)
-        sent = _sent(text, rows)
+        sent = list(rows)
         if len(sent) == 1:
             return self.execute(text, sent[0])
         if not sent:
@@ -130,7 +131,7 @@ class PostgresSession:
         return len(rows)
 
     def later(self, text: str, rows: Iterable[Sequence[Any]]) -> None:
-        if sent := _sent(text, rows):
+        if sent := list(rows):
             if text not in self._later:
                 self._flush_before(text)
             self._later.setdefault(text, []).extend(sent)
@@ -150,17 +151,18 @@ class PostgresSession:
             self.flush()
 
     def begin(self) -> None:
-        if self._written >= self._looked + _LOOK:
-            self._looked = self._written
-            with suppress(psycopg.Error):  # an optimisation; a lost connection shows now
-                self._analyze_outgrown()
         self._beginning(lambda: self._driver.execute(self._begin))
 
-    def _analyze_outgrown(self) -> None:
+    def tidy(self, first: Callable[[], None]) -> None:
         """Let the server look at tables that have grown since it planned its statements: it then plans them anew."""
-        ((tables,),) = self._driver.execute(_OUTGROWN, prepare=False).fetchall()
-        if tables:
-            self._driver.execute(f"ANALYZE (SKIP_LOCKED) {tables}", prepare=False)
+        if self._written < self._looked + _LOOK:
+            return
+        self._looked = self._written
+        first()
+        with suppress(psycopg.Error):  # the next transaction shows a lost connection
+            ((tables,),) = self._driver.execute(_OUTGROWN, prepare=False).fetchall()
+            if tables:
+                self._driver.execute(f"ANALYZE (SKIP_LOCKED) {tables}", prepare=False)
 
     def _beginning(self, run: Callable[[], T]) -> T:
         """Return the result of ``run``, which begins a transaction: on another connection if this one is lost."""
@@ -175,15 +177,11 @@ class PostgresSession:
 
     def commit(self) -> None:
         self.flush()
-        if self._begin is not BEGIN_WRITE:
-            self._driver.execute("COMMIT")
-            return
         self._number += 1
-        value = f"{self._number} {int(time.time())}"
         try:
-            cursor = self._driver.execute(_COMMIT.format(name=self._name, value=value))
+            cursor = self._driver.execute(_COMMIT.format(name=self._name, value=self._number))
         except psycopg.OperationalError:
-            if self._driver.closed and self._committed() == value:
+            if self._driver.closed and self._committed() == str(self._number):
                 return
             raise
         cursor.set_result(-1)
@@ -281,21 +279,7 @@ def _table_of(text: str) -> str:
     return words[1] if words[0] == "UPDATE" else words[2]
 
 
-def _sent(text: str, rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
-    return [
-        _without_nul(row, text) if any(type(value) is str and "\0" in value for value in row) else row
-        for row in rows
-    ]
-
-
-def _without_nul(values: Iterable[Any], text: str) -> list[Any]:
-    """Return values that PostgreSQL takes: its texts have no NUL. A text that is written gets a mark in its place; one that is
-    looked for gets a character that the text of no job has, so that nothing is found."""
-    mark = "\uffff" if text.startswith(_READS) else "\ufffd"
-    return [_replaced(value, mark) for value in values]
-
-
-def _replaced(value: Any, mark: str) -> Any:
-    if isinstance(value, str):
-        return value.replace("\0", mark)
-    return [_replaced(item, mark) for item in value] if isinstance(value, list) else value
+def _without_nul(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_nul(item) for item in value]
+    return value.replace("\0", "\uffff") if isinstance(value, str) else value

@@ -7,7 +7,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -145,30 +145,22 @@ def read_backup(path: Path) -> Backup:
             schema = _version(connection)
             if schema is None:
                 raise StoreError("the file is not a backup: no store is in it")
-            notes = connection.execute(_GET_NOTE, (_NOTE,)).fetchall()
+            note = connection.execute(_GET_NOTE, (_NOTE,)).fetchone()
             rows, digest = _contents(connection)
     except sqlite3.Error as error:
         raise StoreError(f"the file is not a backup, or is damaged ({error}); use another one") from error
-    made_at = None
-    for (note,) in notes:
-        made_at = _verified(note, rows, digest).at
+    made_at = _verified(str(*note), rows, digest) if note else None
     return Backup(schema, rows, digest, made_at, path.stat().st_size)
 
 
-def _verified(value: str | bytes, rows: Mapping[str, int], digest: str) -> _Note:
-    """Return the note that was written as ``value``. Raises StoreError if it cannot be read, or the rows are not as it says."""
-    try:
-        note = msgspec.json.decode(value, type=_Note)
-    except msgspec.MsgspecError as error:
-        raise StoreError(f"the backup is not as it was made: its note cannot be read ({error})") from error
-    if (note.rows, note.digest) != (rows, digest):
-        why = "something in its rows was changed (a fault of a disk, or somebody used it as a store)"
-        for name in sorted({*note.rows, *rows}, reverse=True):
-            was, has = note.rows.get(name, 0), rows.get(name, 0)
-            if was != has:
-                why = f"the table {name} has {has} rows, and had {was}"
-        raise StoreError(f"the backup is not as it was made: {why}; use another one")
-    return note
+def _verified(note: str, rows: Mapping[str, int], digest: str) -> datetime:
+    """Return when the backup with this note was made. Raises StoreError if the rows are not as it says."""
+    with suppress(msgspec.MsgspecError):
+        made = msgspec.json.decode(note, type=_Note)
+        if (made.rows, made.digest) == (rows, digest):
+            return made.at
+    why = "something in its rows was changed (a fault of a disk, or somebody used it as a store)"
+    raise StoreError(f"the backup is not as it was made: {why}; use another one")
 
 
 def take_note_out(path: Path) -> None:

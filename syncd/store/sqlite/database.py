@@ -14,7 +14,7 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.pool import NullPool
 
 from syncd.errors import StoreBusy, StoreError, StoreInUse
-from syncd.store.database import Database, Executes, Session
+from syncd.store.database import Database, Executes
 from syncd.store.model import sql
 from syncd.store.model.tables import metadata
 from syncd.store.sqlite.backups import version_of
@@ -22,8 +22,8 @@ from syncd.store.sqlite.files import create, named_lock, open_lock, take_lock
 from syncd.store.sqlite.search_index import TrigramIndex
 from syncd.store.sqlite.session import (
     DRIVER_ERRORS,
-    SqliteCheckpoints,
     SqliteSession,
+    SqliteWriter,
     is_conflict,
     store_errors,
     translated,
@@ -38,7 +38,7 @@ PAGE_SIZE = 16_384  # half again as fast to write as 4096: a job fits one page
 WRITER_CACHE_KIB = 16_000
 READER_CACHE_KIB = 4_000
 BUSY_SECONDS = 5.0
-#: Pages of the write-ahead log at which a commit copies them back itself, if ``SqliteCheckpoints`` has not.
+#: Pages of the write-ahead log at which a commit copies them back itself, if ``SqliteWriter`` has not.
 MAX_LOG_PAGES = 4_000
 
 _WRITER = (
@@ -114,11 +114,6 @@ class SqliteDatabase(Database):
         """Return the lock ``name``, which is a file in the folder ``syncd.db.locks`` beside ``syncd.db``."""
         return named_lock(self.path.with_name(self.path.name + ".locks"), name)
 
-    def ready(self) -> None:
-        """Note which file it is that is open: ``check`` compares with it."""
-        status = self.path.stat()
-        self._identity = status.st_dev, status.st_ino
-
     def check(self) -> None:
         """Raise StoreBusy if the file was moved, deleted or replaced while it is open: writes to it would be lost, and a new
         connection would open another store. A file that is moved back is usable again."""
@@ -134,10 +129,17 @@ class SqliteDatabase(Database):
     def exists(self) -> bool:
         return self.path.exists()
 
-    def writer(self) -> SqliteSession:
+    def writer(self) -> SqliteWriter:
         self._make_folder()
         _make_private(self.path)
-        return SqliteSession(self._connect(_WRITER), "BEGIN IMMEDIATE")
+        session = SqliteWriter(self._connect(_WRITER), self._beside)
+        status = self.path.stat()
+        self._identity = status.st_dev, status.st_ino  # ``check`` compares with it
+        return session
+
+    def _beside(self) -> SqliteSession:
+        self.check()
+        return SqliteSession(self._connect(_WRITER))
 
     def reader(self) -> SqliteSession:
         self.check()
@@ -184,9 +186,6 @@ class SqliteDatabase(Database):
                 tx.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", (last, table))
             elif table in _COUNTED:
                 tx.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (table, last))
-
-    def checkpoints(self, writer: Session) -> SqliteCheckpoints:
-        return SqliteCheckpoints(writer, self.writer)
 
     def version(self) -> str | None:
         return version_of(self.path)

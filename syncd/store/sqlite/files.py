@@ -3,7 +3,9 @@
 import fcntl
 import os
 import shutil
+import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,10 +13,10 @@ from pathlib import Path
 from syncd.errors import StoreError
 
 _PREFIX, _SUFFIX = ".syncd-draft-", ".tmp"
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+#: Seconds after which a folder of drafts was left by a process that was killed.
+_LEFT = 86_400
 _LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-_OTHERS = 0o077
 
 
 def create(path: Path) -> int:
@@ -40,7 +42,7 @@ def open_lock(path: Path) -> int:
 
 
 def take_lock(fd: int) -> bool:
-    """Return whether this process now has the lock of an open file or folder, until it is closed. Raises OSError."""
+    """Return whether this process now has the lock of an open file, until it is closed. Raises OSError."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -61,22 +63,12 @@ def named_lock(folder: Path, name: str) -> Iterator[bool]:
 
 
 def _make_private(folder: Path) -> None:
-    """Make the folder if it is missing, and close it to all other users."""
+    """Make the folder if it is missing. Raises StoreError unless it is one of this user alone."""
     with suppress(FileExistsError):
         folder.mkdir(0o700)
-    try:
-        fd = os.open(folder, _FOLDER)
-    except OSError as error:
-        raise StoreError(f"the folder of locks {folder} cannot be opened: {error.strerror}") from error
-    try:
-        status, user = os.fstat(fd), os.geteuid()
-        if status.st_uid != user:
-            why = f"belongs to the user {status.st_uid}, not to syncd's user {user}: chown it, or remove it"
-            raise StoreError(f"the folder of locks {folder} {why}")
-        if status.st_mode & _OTHERS:
-            os.fchmod(fd, 0o700)
-    finally:
-        os.close(fd)
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_mode & 0o077 or status.st_uid != os.geteuid():
+        raise StoreError(f"the folder of locks {folder} is not one of syncd's user alone: remove it")
 
 
 # -- drafts --------------------------------------------------------------------------------------------------
@@ -84,38 +76,11 @@ def _make_private(folder: Path) -> None:
 
 @contextmanager
 def draft_folder(parent: Path) -> Iterator[Path]:
-    """Yield a new folder in ``parent``, for this user alone, which is removed when the block ends. Those that processes
-    left there when they were killed are removed too. Raises OSError."""
+    """Yield a new folder in ``parent``, for this user alone, which is removed when the block ends. One that a process left
+    there when it was killed is removed after a day. Raises OSError."""
     for old in parent.glob(f"{_PREFIX}*{_SUFFIX}"):
-        _remove_unused(old)
-    folder, lock = _make_locked(parent)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
-
-
-def _make_locked(parent: Path) -> tuple[Path, int]:
-    """Return a new folder and the descriptor that has it locked: another process may remove it before."""
-    while True:
-        try:
-            folder = Path(tempfile.mkdtemp(prefix=_PREFIX, suffix=_SUFFIX, dir=parent))
-        except OSError as error:  # it names the new folder, which means nothing to a person
-            raise OSError(error.errno, error.strerror, str(parent)) from error
-        with suppress(FileNotFoundError):
-            lock = os.open(folder, _FOLDER)
-            if take_lock(lock) and folder.exists():
-                return folder, lock
-            os.close(lock)
-
-
-def _remove_unused(folder: Path) -> None:
-    """Remove a folder that no process has locked, unless it belongs to another user."""
-    with suppress(OSError):
-        lock = os.open(folder, _FOLDER)
-        try:
-            if os.fstat(lock).st_uid == os.geteuid() and take_lock(lock):
-                shutil.rmtree(folder, ignore_errors=True)
-        finally:
-            os.close(lock)
+        with suppress(OSError):
+            if time.time() - old.lstat().st_mtime > _LEFT:
+                shutil.rmtree(old)
+    with tempfile.TemporaryDirectory(_SUFFIX, _PREFIX, parent, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)

@@ -10,19 +10,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, NamedTuple
 
-import sqlalchemy as sa
-from sqlmodel import col
-
 from syncd.domain import RunKind, RunState
 from syncd.errors import StoreBusy
 from syncd.store.database import Database
-from syncd.store.model import sql
-from syncd.store.model.columns import Columns
-from syncd.store.model.tables import EmployerRow, FeedRow, HistoryRow, KeyRow, RunRow
 from syncd.store.sqlite.backups import Backup, read_backup, take_note_out
 from syncd.store.sqlite.files import create, draft_folder, flush
 from syncd.store.sqlite.session import primary_code, store_errors
-from syncd.store.transactions import reading
+from syncd.store.transactions import Tx, reading
 
 #: How long the last user of a store may take to close it, in seconds.
 _CLOSING = 1.0
@@ -140,40 +134,29 @@ class Losses:
         return not (self.runs or self.reopened or self.changes or self.keys or self.revoked)
 
 
-_RUNS = sql.Statement(
-    Columns(RunSummary, RunRow, feed=FeedRow.name)
-    .select()
-    .join(FeedRow, col(FeedRow.id) == RunRow.feed_id)
-    .where(col(RunRow.id) >= sa.bindparam("first"))
-    .order_by(col(RunRow.id))
+_RUNS = "SELECT run.id, feed.name, kind, state, file FROM run JOIN feed ON feed.id = feed_id WHERE run.id >= ? ORDER BY run.id"
+_KEYS = (
+    "SELECT api_key.id, employer.name, label, revoked_at FROM api_key JOIN employer ON employer.id = employer_id"
+    " ORDER BY api_key.id"
 )
-_KEYS = sql.Statement(
-    Columns(KeySummary, KeyRow, employer=EmployerRow.name)
-    .select()
-    .join(EmployerRow, col(EmployerRow.id) == KeyRow.employer_id)
-    .order_by(col(KeyRow.id))
-)
-_WAITING = sql.Statement(sa.select(sa.func.min(col(RunRow.id))).where(col(RunRow.state).in_(_WAITING_STATES)))
-_LAST_RUN = sql.Statement(sa.select(sa.func.max(col(RunRow.id))))
-_LAST_CHANGE = sql.Statement(sa.select(sa.func.max(col(HistoryRow.id))))
-_CHANGES = sql.Statement(
-    sa.select(col(HistoryRow.actor), sa.func.count())
-    .where(col(HistoryRow.id) > sa.bindparam("after"))
-    .group_by(col(HistoryRow.actor))
-    .order_by(col(HistoryRow.actor))
-)
+_LAST = "SELECT (SELECT coalesce(max(id), 0) FROM run), (SELECT coalesce(max(id), 0) FROM history)"
+_CHANGES = "SELECT actor, count(*) FROM history WHERE id > ? GROUP BY actor ORDER BY actor"
+
+
+def _summaries(tx: Tx, first_run: int) -> tuple[list[RunSummary], list[KeySummary]]:
+    runs = [RunSummary(*row) for row in tx.execute(_RUNS, (first_run,))]
+    return runs, [KeySummary(*row) for row in tx.execute(_KEYS)]
 
 
 def compare(backup: Database, store: Database) -> Losses:
     """Return the losses of ``store`` if ``backup`` takes its place. Raises StoreError."""
     with reading(backup) as tx:
-        last_run, last_change = tx.scalar(_LAST_RUN) or 0, tx.scalar(_LAST_CHANGE) or 0
-        first = tx.scalar(_WAITING) or last_run + 1
-        waiting = [run for run in tx.all(_RUNS, first=first) if run.waits]
-        keys = {key.id: key for key in tx.all(_KEYS)}
+        last_run, last_change = tx.execute(_LAST).fetchone()
+        runs, known = _summaries(tx, 0)
+    waiting, keys = [run for run in runs if run.waits], {key.id: key for key in known}
     with reading(store) as tx:
-        runs, present = tx.all(_RUNS, first=first), tx.all(_KEYS)
-        changes = dict(tx.all(_CHANGES, after=last_change))
+        runs, present = _summaries(tx, min([last_run + 1, *(run.id for run in waiting)]))
+        changes = dict(tx.execute(_CHANGES, (last_change,)).fetchall())
     ended = {run.id for run in runs if not run.waits}
     return Losses(
         runs=[run for run in runs if run.id > last_run],

@@ -12,8 +12,7 @@ the jobs that it lacks: the *mark* is the last job that was indexed (ids rise), 
 indexed jobs that have changed or gone, with the place and the text that the index still has. A step moves both in the same
 transaction as the index.
 
-Where SQLite has no FTS5 there is no mark, and the index is not asked. Neither is a damaged one: it is made again when the store
-is opened again, since it holds nothing that the jobs do not.
+A damaged index is not asked. It is made again when the store is opened again, since it holds nothing that the jobs do not.
 """
 
 # ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
@@ -24,8 +23,7 @@ from functools import partial
 from typing import Any
 
 from syncd.domain import Status
-from syncd.errors import StoreError
-from syncd.store.database import MIN_INDEXED, Executes, Run, Search, Session, Window
+from syncd.store.database import MIN_INDEXED, DamagedIndex, Executes, Run, Search, Session, Window
 from syncd.store.sqlite.session import primary_code
 
 #: The index and the tables in which FTS5 keeps it: not for migrations.
@@ -147,25 +145,21 @@ _FAILURES = (sqlite3.DatabaseError, MemoryError)
 _BROKEN = ("vtable constructor failed", "no such table", "SQL logic error", "invalid fts5 file format")
 
 
-def _is_damage(error: BaseException) -> bool:
-    """Return whether a statement that uses the index failed on a damaged page, which may be one of the jobs' after all."""
-    if isinstance(error, MemoryError):
-        return True
+def _damage_of(error: BaseException) -> DamagedIndex:
+    """Return the damage on which a statement that uses the index failed: of a page that may be one of the jobs' after all. Raises
+    the error if it says nothing of damage."""
     code, said = primary_code(error), str(error)
-    return code == sqlite3.SQLITE_CORRUPT or (
-        code == sqlite3.SQLITE_ERROR and any(text in said for text in _BROKEN)
-    )
-
-
-class _DamagedIndex(StoreError):
-    """A step of the index failed: its write is undone."""
+    is_broken = code == sqlite3.SQLITE_ERROR and any(text in said for text in _BROKEN)
+    if isinstance(error, MemoryError) or code == sqlite3.SQLITE_CORRUPT or is_broken:
+        return DamagedIndex(said or "out of memory")
+    raise error
 
 
 class TrigramIndex:
-    """The index of one open store. ``damage``: how it failed a search or a step, None if it did not."""
+    """The index of one open store."""
 
     def __init__(self) -> None:
-        self.damage: str | None = None
+        self._damage: DamagedIndex | None = None
         self._is_given_up = False
         #: Whether there may be something to merge, and jobs for a step.
         self._to_merge, self._more = False, True
@@ -177,22 +171,18 @@ class TrigramIndex:
         try:
             _rebuild(session, frozenset({"job_search"}))
         except Exception as error:
-            if not _is_damage(error):
-                raise
+            _damage_of(error)
             _rebuild(session, TABLES)
 
     def find(self, tx: Executes, search: Search, page: int, size: int) -> tuple[int, list[int]]:
-        values, damage = _values_of(search), ""
-        if self.damage is None and MIN_INDEXED <= len(search.term) <= MAX_INDEXED:
+        values, damage = _values_of(search), self._damage
+        if damage is None and MIN_INDEXED <= len(search.term) <= MAX_INDEXED:
             try:
                 indexed = self._find_indexed(tx, values, page, size)
-            except _FAILURES as error:
-                if not _is_damage(error):
-                    raise
-                damage = str(error) or "out of memory"
-            else:
                 if indexed is not None:
                     return indexed
+            except _FAILURES as error:
+                damage = _damage_of(error)
         ids = _ids(tx, _WALK.format(_FORWARDS), values, MAX_SORTED + 1, 0)
         total = len(ids)
         if total > MAX_SORTED:
@@ -200,15 +190,14 @@ class TrigramIndex:
             ids = _walk(tx, values, Window.of(total, page, size))
         else:  # all of them: the list is passed once
             ids = ids[(page - 1) * size : page * size]
-        if damage:
-            self.damage = damage  # only now: had the walk failed, too, it would not be the index
+        self._damage = damage  # only now: had the walk failed, too, it would not be the index
         return total, ids
 
     @staticmethod
     def _find_indexed(
         tx: Executes, values: dict[str, Any], page: int, size: int
     ) -> tuple[int, list[int]] | None:
-        """Return None if the index is too far behind, or there is none."""
+        """Return None if the index is too far behind, or given up."""
         mark = tx.execute(_MARK_UNLESS_BEHIND, values).fetchone()
         if mark is None:
             return None
@@ -219,35 +208,29 @@ class TrigramIndex:
             return total, _walk(tx, values, window)
         return total, _ids(tx, _SORT_INDEXED, values, window.take, window.skip)
 
-    def step(self, read: Run[bool], write: Run[bool]) -> bool:
+    def step(self, read: Run[bool], write: Run[Any]) -> bool:
         merges = self._to_merge
-        if self.damage is not None or not (merges or read(lacks_jobs)):
+        if self._is_given_up or not (merges or self._damage or read(lacks_jobs)):
             return False
         try:
-            more = write(partial(self._noting_damage, merge if merges else add))
-        except _DamagedIndex:
-            return False
+            more: bool = write(partial(self._step, merge if merges else add))
+        except DamagedIndex:
+            write(_forget)
+            self._is_given_up = True
+            raise
         if merges:
             self._to_merge = more
             return more or self._more
         self._to_merge, self._more = True, more
         return True
 
-    def _noting_damage(self, work: Callable[[Executes], bool], tx: Executes) -> bool:
-        try:
-            return work(tx)
-        except _FAILURES as error:
-            if not _is_damage(error):
-                raise
-            self.damage = str(error) or "out of memory"
-            raise _DamagedIndex(self.damage) from error
-
-    def give_up(self, write: Run[None]) -> str | None:
-        if self.damage is None or self._is_given_up:
-            return None
-        write(_forget)
-        self._is_given_up = True
-        return self.damage
+    def _step(self, work: Callable[[Executes], bool], tx: Executes) -> bool:
+        if self._damage is None:
+            try:
+                return work(tx)
+            except _FAILURES as error:
+                self._damage = _damage_of(error)
+        raise self._damage
 
 
 def _is_usable(session: Session) -> bool:
@@ -255,12 +238,8 @@ def _is_usable(session: Session) -> bool:
     try:
         session.execute("SELECT rowid FROM job_search LIMIT 0")
         return session.execute(_IS_USABLE).fetchone() is not None
-    except MemoryError:
-        return False
-    except sqlite3.DatabaseError as error:
-        # anything but "no such table" or module, an index of another version, a damaged one
-        if primary_code(error) not in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT):
-            raise
+    except _FAILURES as error:
+        _damage_of(error)  # "no such table" is damage, too
         return False
 
 
@@ -278,22 +257,13 @@ def _rebuild(session: Session, unread: Set[str]) -> None:
             session.execute("PRAGMA writable_schema = RESET")
         for table in sorted(TABLES - unread):
             session.execute(f"DROP TABLE IF EXISTS {table}")
-        _create(session)
+        session.execute(_CREATE)
+        session.execute(_MERGE_ASKED)
+        session.execute(_SET_MARK, ("0",))
         session.commit()
     except BaseException:
         session.rollback()
         raise
-
-
-def _create(session: Session) -> None:
-    try:
-        session.execute(_CREATE)
-    except sqlite3.OperationalError as error:
-        if "no such module" not in str(error) and "no such tokenizer" not in str(error):
-            raise
-        return
-    session.execute(_MERGE_ASKED)
-    session.execute(_SET_MARK, ("0",))
 
 
 def _forget(to: Executes) -> None:

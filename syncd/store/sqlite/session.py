@@ -18,7 +18,7 @@ from weakref import WeakSet
 from sqlalchemy.exc import DBAPIError
 
 from syncd.errors import StoreBusy, StoreError
-from syncd.store.database import Checkpoints, Session, translating
+from syncd.store.database import translating
 
 #: Primary result codes that pass: by waiting, with more space, or when the operator acts.
 _PASSING = {
@@ -94,6 +94,8 @@ class SqliteSession:
 
     def flush(self) -> None: ...
 
+    def tidy(self, first: Callable[[], None]) -> None: ...
+
     def stream(self, text: str, values: Sequence[object]) -> sqlite3.Cursor:
         cursor = self._driver.execute(text, values)
         self._open.add(cursor)
@@ -132,23 +134,25 @@ class SqliteSession:
         self._driver.close()
 
 
-class SqliteCheckpoints(Checkpoints):
-    """For the one session that writes. ``connect`` opens a connection for the thread."""
+class SqliteWriter(SqliteSession):
+    """The session that writes, and keeps the log short. ``connect`` opens another one for the thread."""
 
-    def __init__(self, writer: Session, connect: Callable[[], Session]) -> None:
-        self._writer, self._connect = writer, connect
+    def __init__(self, driver: sqlite3.Connection, connect: Callable[[], SqliteSession]) -> None:
+        super().__init__(driver, "BEGIN IMMEDIATE")
+        self._connect = connect
         self._thread: threading.Thread | None = None
-        self._copied = writer.mark()
+        self._copied = self.mark()
         self._commits = self._length = self._tries = 0
 
-    def are_due(self) -> bool:
+    def tidy(self, first: Callable[[], None]) -> None:
         self._commits += 1
         if self._thread is not None:
-            return not self._thread.is_alive()
-        if self._commits >= COMMITS and self._writer.mark() - self._copied >= ROWS:
+            if not self._thread.is_alive():
+                first()
+                self._copy_rest()
+        elif self._commits >= COMMITS and self.mark() - self._copied >= ROWS:
             self._thread = threading.Thread(target=self._copy_most, name="syncd-checkpoint")
             self._thread.start()
-        return False
 
     def _copy_most(self) -> None:
         with suppress(StoreError, *DRIVER_ERRORS):
@@ -161,13 +165,13 @@ class SqliteCheckpoints(Checkpoints):
             finally:
                 session.close()
 
-    def copy(self) -> None:
-        """Copy the rest. If the log is shorter than last time, a write began it afresh: nothing was left."""
+    def _copy_rest(self) -> None:
+        """If the log is shorter than last time, a write began it afresh: nothing was left."""
         before, self._tries = self._length, self._tries + 1
         with suppress(*DRIVER_ERRORS):
-            self._length = _checkpoint(self._writer)
+            self._length = _checkpoint(self)
         if self._length < before or self._tries == TRIES:
-            self._thread, self._copied = None, self._writer.mark()
+            self._thread, self._copied = None, self.mark()
             self._commits = self._length = self._tries = 0
 
     def close(self) -> None:
@@ -175,10 +179,11 @@ class SqliteCheckpoints(Checkpoints):
         if self._thread is not None:
             self._thread.join()
         with suppress(Exception):  # an optimisation: the log is as durable as the file
-            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        super().close()
 
 
-def _checkpoint(session: Session) -> int:
+def _checkpoint(session: SqliteSession) -> int:
     """Copy the pages that no reader needs any more; return how many pages of the log are copied now, in all."""
     _, _, copied = session.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     return int(copied)

@@ -101,9 +101,7 @@ def test_a_statement_that_takes_longer_than_the_server_allows_is_refused_with_th
         tx.execute("SET LOCAL statement_timeout = '10ms'")
         tx.execute("SELECT pg_sleep(5)")
 
-    with pytest.raises(
-        StoreBusy, match=r"the server ended a statement \(canceling statement due to statement timeout"
-    ):
+    with pytest.raises(StoreBusy, match=r"the server refuses \(canceling statement due to statement timeout"):
         store.read(slow)
 
 
@@ -125,30 +123,14 @@ def test_rows_that_are_read_one_by_one_stay_with_the_server_until_then(store, em
         assert store.read(read) == (list(range(2_500)), [0, 1, 0, 1], 3)
 
 
-def test_a_lock_takes_the_connection_of_the_one_before(store, path):
-    def processes() -> list[int]:
-        found = rows_in(
-            path,
-            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%advisory%lock($1)'",
-        )
-        return [pid for (pid,) in found]
-
-    for name in ("acme", "other", "acme"):
-        with store.feed_lock(name) as mine:
-            assert mine
-    [kept] = processes()
-    rows_in(path, f"SELECT pg_terminate_backend({kept}, 5000)")
-    with store.feed_lock("acme") as mine:
-        assert mine
-    [another] = processes()
-    assert another != kept
+def test_a_lock_is_given_up_with_its_block_and_with_its_connection(store, path):
     with pytest.raises(KeyError), store.feed_lock("acme"):
-        raise KeyError  # it is given up also if its block fails
-    wait_until(lambda: processes() == [], "the end of the server's process")
-    with store.feed_lock("acme") as mine:
-        assert mine
-    store.close()
-    assert processes() == []
+        raise KeyError
+    for _ in range(2):
+        with store.feed_lock("acme") as mine:
+            assert mine
+            locks = "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory'"
+            assert rows_in(path, locks) == [(True,)]
 
 
 def test_what_a_thread_writes_under_a_lock_that_is_lost_is_refused(store, path):
@@ -171,7 +153,7 @@ def test_what_a_thread_writes_under_a_lock_that_is_lost_is_refused(store, path):
 
 def test_locks_are_on_the_address_for_locks(open_store):
     store = open_store(lock_url=server().url("nowhere"))
-    with pytest.raises(StoreBusy, match=r"cannot be reached .*does not exist"), store.feed_lock("acme"):
+    with pytest.raises(StoreBusy, match=r"cannot be used now.*does not exist"), store.feed_lock("acme"):
         pass
     store = open_store(lock_url=server().url("postgres"))
     with store.feed_lock("acme") as mine:
@@ -191,15 +173,7 @@ def test_nothing_is_prepared_for_a_pooler_which_may_not_keep_it(open_store, path
     assert counts[True] == 0
 
 
-def test_a_nul_in_a_text_is_marked_where_it_is_kept_and_found_nowhere(store, employer, board):
-    feed = store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id))
-    run = store.write(lambda tx: runs.begin(tx, feed, employer.id, "a\0.json", 1, None))
-    assert run.file == "a\ufffd.json"
-    row = RejectedRow(1, None, "r\0", (Problem("/a", "b", "c\0d", "e\0"),), None)
-    store.write(lambda tx: run_results.add_rejected(tx, run.id, [row]))
-    (kept,) = store.read(lambda tx: list(run_results.rejected_rows(tx, run.id)))
-    assert kept.reference_id == "r\ufffd"
-    assert kept.errors[0].detail == "c\0d"  # in JSON
+def test_a_text_with_nul_is_found_nowhere(store, employer, board):
     board.create(reference_id="r\ufffd")
     assert store.read(lambda tx: jobs.by_reference(tx, employer.id, "r\0")) is None
     assert store.read(lambda tx: jobs.by_references(tx, employer.id, ["r\0"])) == {}
@@ -212,7 +186,6 @@ TEXTS = [
     "back\\slash",
     "\\N",
     "\\.",
-    "N\0L",
     "é😀\u2028",
     "''\"{}",
     "NULL",
@@ -246,7 +219,6 @@ def test_many_rows_are_copied_as_one_by_one(board, store, employer):
         before, after = kept[one], kept[number]
         assert replace(after, id=one, reference_id=before.reference_id) == before
         assert after.reference_id == (before.reference_id and f"{before.reference_id} again")
-    assert kept[one_by_one[TEXTS.index("N\0L")]].title == "N\ufffdL"
 
 
 def test_of_many_rows_none_is_kept_if_one_has_the_key_of_another_row(store, employer, path):

@@ -80,7 +80,7 @@ def test_a_read_whose_connection_ends_is_refused_and_the_next_is_not(store, path
         end_connections(path)
         employers.all(tx)
 
-    with pytest.raises(StoreBusy, match="cannot be reached"):
+    with pytest.raises(StoreBusy, match=r"the server refuses .*administrator command"):
         store.read(read)
     assert names(store) == []
 
@@ -127,9 +127,7 @@ def test_a_transaction_that_the_server_ended_because_it_was_silent_is_refused_as
         if more:
             employers.all(tx)
 
-    with pytest.raises(
-        StoreBusy, match="the server ended a transaction in which nothing was asked for too long"
-    ):
+    with pytest.raises(StoreBusy, match=r"the server refuses .*idle-in-transaction timeout"):
         store.write(slow)
     add(store, "two")
     assert names(store) == ["two"]

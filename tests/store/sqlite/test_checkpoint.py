@@ -8,9 +8,9 @@ import pytest
 
 from syncd.errors import StoreBusy
 from syncd.store import Store, Tx
-from syncd.store.database import Session
 from syncd.store.sqlite import session
 from syncd.store.sqlite.database import PAGE_SIZE
+from syncd.store.sqlite.session import SqliteSession
 from tests.store.board import TORONTO, file_of
 
 #: Rows of these tests: of 8 KB, so that two of them make a page of the log.
@@ -67,10 +67,10 @@ async def test_the_log_stays_short_under_writes_and_reads_without_a_pause(store,
 
 
 async def test_a_thread_that_cannot_fold_disturbs_no_write(store, monkeypatch):
-    def refused() -> Session:
+    def refused() -> SqliteSession:
         raise StoreBusy("no")
 
-    monkeypatch.setattr(store._checkpoints, "_connect", refused)
+    monkeypatch.setattr(store._session, "_connect", refused)
     await keep_writing(store, 800)
     assert store.read(
         lambda tx: tx.execute("SELECT count(*) FROM setting WHERE name LIKE 't-%'").fetchone()

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import pytest
 
 from syncd.domain import Employer
 from syncd.errors import StoreError
-from syncd.store import Store, employers, jobs
+from syncd.store import DamagedIndex, Store, employers, jobs
 from syncd.store.sqlite import search_index
 from tests.amounts import some
 from tests.store.board import Board, ask, index_all, plainly
@@ -122,26 +122,6 @@ def test_a_store_without_the_index_gets_it_when_it_is_opened(board, path, open_s
     index_all(again)
     assert not again.read(search_index.lacks_jobs)
     assert (found(again, board.employer, "miller"), found(again, board.employer, "baker")) == ([baker.id], [])
-
-
-def test_an_index_that_this_sqlite_cannot_read_is_left_alone_and_made_anew_later(
-    board, store, path, open_store, monkeypatch
-):
-    baker = board.create(title="Baker")
-    index_all(store)
-    store.close()
-    with monkeypatch.context() as without:
-        without.setattr(search_index, "_CREATE", "CREATE VIRTUAL TABLE job_search USING fts_of_old (search)")
-        run(path, "DROP TABLE job_search")
-        store = open_store()
-        assert not store.index_some()
-        assert store.give_up_index() is None
-        assert found(store, board.employer, "bak") == [baker.id]
-        store.close()
-    store = open_store()
-    index_all(store)
-    hide(path, baker.id)
-    assert found(store, board.employer, "bak") == []
 
 
 def test_a_step_that_took_in_all_there_was_does_not_ask_for_another(board, store):
@@ -275,10 +255,9 @@ def test_searches_go_on_beside_a_damaged_index_and_it_is_made_again_at_the_next_
     board.update(renamed, title="Brewer")
     if found(store, employer, "baker") != bakers:
         assert damage in ("no blocks", "blocks of zeros")  # to SQLite that is an index of few words
-    index_all(store)
-    assert store.give_up_index()
+    with pytest.raises(DamagedIndex):
+        index_all(store)
     for _ in range(2):
-        assert store.give_up_index() is None
         assert not store.index_some()
         assert found(store, employer, "baker") == bakers
         board.update(board.create(title="Cook"), title="Smith")
@@ -290,7 +269,6 @@ def test_searches_go_on_beside_a_damaged_index_and_it_is_made_again_at_the_next_
         assert found(store, employer, "brewer") == [renamed.id], stage
         index_all(store)
     store.write(lambda tx: tx.execute("INSERT INTO job_search (job_search) VALUES ('integrity-check')"))
-    assert store.give_up_index() is None
     hide(path, bakers[0])
     assert found(store, employer, "baker") == bakers[1:]
 
@@ -302,7 +280,7 @@ def test_damage_of_the_jobs_themselves_is_not_taken_for_the_indexs(board, path, 
     store = open_store()
     with pytest.raises(StoreError, match="damaged"):
         found(store, board.employer, "ba")
-    assert store.give_up_index() is None
+    index_all(store)
 
 
 def test_a_step_that_fails_takes_no_write_of_others_with_it(board, path):
@@ -314,8 +292,7 @@ def test_a_step_that_fails_takes_no_write_of_others_with_it(board, path):
     run(path, "PRAGMA schema_version = 1000")  # every connection looks at the pages anew
     go = threading.Event()
     holding = store.begin_write(lambda _tx: go.wait(10))
-    step = threading.Thread(target=index_all, args=[store])
-    step.start()
+    step = ThreadPoolExecutor(1).submit(index_all, store)
     for _ in range(1_000):
         if store.waiting_writes:
             break
@@ -326,5 +303,5 @@ def test_a_step_that_fails_takes_no_write_of_others_with_it(board, path):
     go.set()
     assert holding.result()
     removed.result()
-    step.join()
-    assert store.give_up_index()
+    with pytest.raises(DamagedIndex):
+        step.result()

@@ -80,41 +80,26 @@ def test_only_one_process_at_a_time_has_the_lock_of_a_feed(arrival):
 
 
 @sqlite_only
-@pytest.mark.parametrize("thing", ["link", "file"])
-def test_a_folder_of_locks_that_is_not_a_folder_is_not_used(arrival, thing):
-    elsewhere = arrival.board.folder / "elsewhere"
-    elsewhere.mkdir()
+@pytest.mark.parametrize("thing", ["link", "file", "open", "another user's"])
+def test_a_folder_of_locks_that_is_not_the_store_s_user_s_alone_is_not_used(arrival, thing):
+    elsewhere, locks = arrival.board.folder / "elsewhere", locks_of(arrival)
+    elsewhere.mkdir(0o700)
     if thing == "link":
-        locks_of(arrival).symlink_to(elsewhere)
+        locks.symlink_to(elsewhere)
+    elif thing == "file":
+        locks.touch(0o600)
     else:
-        locks_of(arrival).touch()
+        locks.mkdir(0o755 if thing == "open" else 0o700)
+    if thing == "another user's":
+        if os.geteuid() != 0:
+            pytest.skip("needs root to give a folder away")
+        os.chown(locks, 12345, -1)
     with (
-        pytest.raises(StoreError, match=r"the folder of locks .* cannot be opened"),
+        pytest.raises(StoreError, match=r"is not one of syncd's user alone"),
         arrival.board.store.feed_lock("acme"),
     ):
         pass
     assert names(elsewhere) == []
-
-
-@sqlite_only
-def test_a_folder_of_locks_that_others_can_enter_is_closed_first(arrival):
-    arrival.feed()
-    locks_of(arrival).mkdir()
-    locks_of(arrival).chmod(0o777)
-    arrival.worker.tick()
-    assert stat.S_IMODE(locks_of(arrival).stat().st_mode) == 0o700
-
-
-@sqlite_only
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give a folder away")
-def test_a_folder_of_locks_of_another_user_is_not_used(arrival):
-    locks_of(arrival).mkdir()
-    os.chown(locks_of(arrival), 12345, -1)
-    with (
-        pytest.raises(StoreError, match="belongs to the user 12345, not to syncd's user 0"),
-        arrival.board.store.feed_lock("acme"),
-    ):
-        pass
 
 
 # -- what a partner locks ---------------------------------------------------------------------------
