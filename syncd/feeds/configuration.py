@@ -36,8 +36,10 @@ FORMATS = ("csv", "xml", "json", "jsonl")
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
 _SETTINGS = ("employer", "preset", "places", "settle", "marker", "keep_files", "expect_every")
 _TABLES = ("read", "fields", "lookup")
-#: Tables of syncd.toml. A feed's file has those of their keys that a feed may set at its top.
-_SERVICE = frozenset(("sync", "drop"))
+_OF_SERVICE = "is a table of syncd.toml: in a feed's file its keys stand at the top, without it"
+#: Keys that people write at the top of a feed's file → where they belong.
+_ELSEWHERE = {"sync": _OF_SERVICE, "drop": _OF_SERVICE}
+_ELSEWHERE |= dict.fromkeys(FIELD, "is a field of a job: it belongs below [fields]")
 KEYS = (*_SETTINGS, *_POLICY_KEYS, *_TABLES, "rows")
 _NAMES = "a feed's name is letters, digits, dots, dashes and underscores, at most 100"
 #: Names in the folder of the feeds' files that nobody takes for the file of a feed that counts, and those that do count.
@@ -164,14 +166,9 @@ def _parse(
         return None
     if not _NAME.match(name):
         scope.fault(_NAMES)
-    scope.keys({key: values[key] for key in values if key not in _SERVICE | FIELD.keys()}, KEYS)
-    for key in values:
-        if key in _SERVICE:
-            scope.at(key).fault(
-                "is a table of syncd.toml: in a feed's file its keys stand at the top, without it"
-            )
-        elif key in FIELD:
-            scope.at(key).fault("is a field of a job: it belongs below [fields]")
+    scope.keys({key: values[key] for key in values if key not in _ELSEWHERE}, KEYS)
+    for key in filter(_ELSEWHERE.__contains__, values):
+        scope.at(key).fault(_ELSEWHERE[key])
     merged = _merged(values, scope)
     spec = _read_spec(merged["read"], scope.at("read"))
     fields, rows = merged["fields"], values.get("rows")

@@ -32,10 +32,14 @@ def _list_of_places(text: str) -> tuple[str, ...]:
         (_BETWEEN_PLACES, _is_place),
         (_BETWEEN_LINES, _has_region),
         (_BETWEEN_CITIES, _has_region),
-        (_SLASH, _is_known_city),
+        (_SLASH, lambda text: "," not in text and _is_place(text)),
     ):
         texts = [" ".join(part.split()) for part in between.split(spaced)]
-        parts = tuple(part for part in texts if part and not _is_way_to_work(part))
+        parts = tuple(
+            text
+            for text in texts  # "Remote" beside them is a way to work
+            if text and (not is_nowhere(text) or province_code(text) or CANADA_WORD.search(text))
+        )
         if parts and len(texts) > 1 and all(map(is_place, parts)):
             return parts
     if both := _across_a_border(text):
@@ -66,18 +70,10 @@ def _across_a_border(text: str) -> tuple[str, ...]:
 _places_listed = lru_cache(maxsize=4096)(_list_of_places)
 
 
-def _is_way_to_work(text: str) -> bool:
-    return is_nowhere(text) and province_code(text) is None and CANADA_WORD.search(text) is None
-
-
 def _is_place(text: str) -> bool:
     """Return whether a text has a region, or is a known city and not itself the name of a province."""
     place = read_place(text)
     return _has_region(text) or (place.bare and place.known is not None and province_code(text) is None)
-
-
-def _is_known_city(text: str) -> bool:
-    return "," not in text and _is_place(text)
 
 
 def _has_region(text: str) -> bool:
