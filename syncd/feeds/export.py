@@ -85,7 +85,19 @@ def indeed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Ite
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<source>\n'
     yield f"<publisher>{_cdata(employer.name)}</publisher>\n"
     for job in jobs:
-        common = _common(job, employer, catalogue)
+        by_url, by_mail = job.routing == Routing.URL, job.routing == Routing.EMAIL
+        common = {
+            "requisitionid": str(job.reference_id),
+            "date": job.publish_date.isoformat(),
+            "expirationdate": job.close_date.isoformat(),
+            "company": "" if job.confidential else employer.name,
+            "jobtype": _type(job, catalogue, _JOB_TYPES, ""),
+            "category": ", ".join(_categories(job, catalogue)),
+            "salary": _pay(job.salary),
+            "url": job.application_url if by_url else "",
+            "email": job.application_email if by_mail else "",
+            "description": job.description,
+        }
         for number, location in enumerate(job.locations, 1):
             reference = f"{job.reference_id}~{number}" if number > 1 else str(job.reference_id)
             city, province = _city_and_province(location)
@@ -93,22 +105,6 @@ def indeed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Ite
             own = {"title": job.title, "referencenumber": reference, **where, **common}
             yield "<job>\n" + "".join(f"  <{k}>{_cdata(v)}</{k}>\n" for k, v in own.items() if v) + "</job>\n"
     yield "</source>\n"
-
-
-def _common(job: Job, employer: Employer, catalogue: Catalogue) -> dict[str, str]:
-    by_url, by_mail = job.routing == Routing.URL, job.routing == Routing.EMAIL
-    return {
-        "requisitionid": str(job.reference_id),
-        "date": job.publish_date.isoformat(),
-        "expirationdate": job.close_date.isoformat(),
-        "company": "" if job.confidential else employer.name,
-        "jobtype": _type(job, catalogue, _JOB_TYPES, "") or "",
-        "category": ", ".join(_categories(job, catalogue)),
-        "salary": _pay(job.salary),
-        "url": (job.application_url or "") if by_url else "",
-        "email": (job.application_email or "") if by_mail else "",
-        "description": job.description or "",
-    }
 
 
 def _pay(salary: Salary | None) -> str:

@@ -32,7 +32,7 @@ from syncd.feeds.drafting import Drafter
 from syncd.feeds.readers import FeedReader, open_reader
 from syncd.sync.run import RejectsWriter
 from syncd.sync.validation import RowKind, RowValidator, unpack_problems
-from tests.feeds.spreadsheets import book
+from tests.feeds.spreadsheets import book, zipped
 
 SAMPLES = Path(__file__).parents[2] / "feeds" / "samples"
 CATALOGUE = Catalogue.default()
@@ -115,8 +115,12 @@ def seeds() -> tuple[Seed, ...]:
         Seed("native csv utf-16", NATIVE_CSV.encode("utf-16"), native),
         Seed("native xml declared", f'<?xml version="1.0" encoding="utf-8"?>{NATIVE_XML}'.encode(), native),
         Seed("native xml gzip", gzip.compress(NATIVE_XML.encode()), native),
-        Seed("native zip", _zipped(zipfile.ZIP_DEFLATED, NATIVE_CSV), native),
-        Seed("native stored zip", _zipped(zipfile.ZIP_STORED, NATIVE_CSV), native),
+        Seed("native zip", zipped({"a.csv": NATIVE_CSV, "b.csv": NATIVE_CSV}), native),
+        Seed(
+            "native stored zip",
+            zipped({"a.csv": NATIVE_CSV, "b.csv": NATIVE_CSV}, zipfile.ZIP_STORED),
+            native,
+        ),
         Seed("native xlsx", _sheet(NATIVE_CSV), native),
         *[Seed("dates", _dates(), _config(_EVERY_DATE))] * 4,
     ]
@@ -152,14 +156,6 @@ def _dates() -> bytes:
 
 def _config(toml: str) -> FeedConfig:
     return parse_feed("f", f'employer = "A"\n{toml}', CATALOGUE, FeedDefaults())
-
-
-def _zipped(method: int, text: str) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as archive:
-        for name in ("a.csv", "b.csv"):
-            archive.writestr(name, text)
-    return out.getvalue()
 
 
 def _sheet(text: str) -> bytes:

@@ -21,7 +21,7 @@ def book(
 ) -> bytes:
     """Return a file with these sheets: name → the content of ``sheetData``. ``texts``: the content of each ``si``."""
     names = [
-        f'<sheet name="{escape(name)}" state="{state(name == hidden)}" sheetId="{n}" r:id="rId{n}"/>'
+        f'<sheet name="{escape(name)}" state="{"hidden" if name == hidden else "visible"}" sheetId="{n}" r:id="rId{n}"/>'
         for n, name in enumerate(sheets, 1)
     ]
     links = [
@@ -50,10 +50,10 @@ def book(
     return zipped(parts)
 
 
-def zipped(parts: dict[str, str]) -> bytes:
+def zipped(parts: dict[str, str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     """Return a zip archive of these members: name → text."""
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out, "w", method) as archive:
         for name, text in parts.items():
             archive.writestr(name, text)
     return out.getvalue()
@@ -71,7 +71,3 @@ def row(*cells: object, number: int | None = None) -> str:
     )
     place = f' r="{number}"' if number else ""
     return f"<row{place}>{made}</row>"
-
-
-def state(hidden: bool) -> str:
-    return "hidden" if hidden else "visible"

@@ -1,7 +1,6 @@
 """Files that are damaged at random: nothing but a FeedError leaves a reader or a mapping. The files on which an error of another
 kind was found once are tried by hand."""
 
-import io
 import json
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from syncd.errors import FeedError
 from syncd.feeds.mapping.transforms.dates import compile_dates
 from syncd.feeds.readers import ReadSpec, open_reader
 from syncd.sync.run import RejectsWriter
-from tests.feeds.spreadsheets import book, row
+from tests.feeds.spreadsheets import book, row, zipped
 
 STRICT, LENIENT = ReadSpec(), ReadSpec(recover=True)
 
@@ -84,18 +83,11 @@ def test_codecs_that_make_no_text_are_no_encodings(tmp_path: Path, name: str, de
     assert code_of(tmp_path / "jobs", declaration + jobs("x"), spec) == "bad_encoding"
 
 
-def zipped(method: int) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as archive:
-        archive.writestr("jobs.csv", b"id,title\r\n" + b"1,Cook\r\n" * 90)
-    return out.getvalue()
-
-
 @pytest.mark.parametrize(
     "data",
     [
-        zipped(zipfile.ZIP_STORED),
-        zipped(zipfile.ZIP_DEFLATED),
+        zipped({"jobs.csv": "id,title\r\n" + "1,Cook\r\n" * 90}, zipfile.ZIP_STORED),
+        zipped({"jobs.csv": "id,title\r\n" + "1,Cook\r\n" * 90}, zipfile.ZIP_DEFLATED),
         book({"Jobs": row("id", "title") + row("1", "Cook")}),
     ],
     ids=["stored", "deflated", "xlsx"],
