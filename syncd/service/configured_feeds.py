@@ -26,32 +26,30 @@ UNREAD = "it is not read: the file of a feed ends in .toml"
 MAX_HELPERS = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ConfiguredFeeds:
-    """``feeds`` can be used. ``degraded``: feed → the faults of its file or its employer. ``files``: the file of each feed,
-    with all faults of it and of its employer."""
-
-    feeds: dict[str, Feed]
-    degraded: dict[str, str]
-    files: dict[str, FeedFile] = field(default_factory=dict)
+def feed_files(settings: Settings, catalogue: Catalogue) -> dict[str, FeedFile]:
+    """Return the file of each feed. Raises ConfigError for a folder that cannot be read."""
+    defaults = FeedDefaults(settings.sync, settings.drop.settle, settings.drop.keep_files, settings.timezone)
+    return read_feed_files(settings.feeds, catalogue, defaults)
 
 
 @dataclass(slots=True)
 class FeedsInForce:
-    """The feeds that the daemon uses. ``configured`` is replaced by a reload. ``waiting`` returns feed → the fault of its folder,
-    which may pass."""
+    """The feeds that the daemon uses. ``feeds`` can be used. ``own_files``: the file of each, with all faults of it and of its
+    employer. ``waiting`` returns feed → the fault of its folder, which may pass."""
 
-    configured: ConfiguredFeeds
+    feeds: Mapping[str, Feed] = field(default_factory=dict)
+    own_files: Mapping[str, FeedFile] = field(default_factory=dict)
     waiting: Callable[[], Mapping[str, str]] = dict
 
     @property
-    def feeds(self) -> Mapping[str, Feed]:
-        return self.configured.feeds
+    def wrong(self) -> dict[str, str]:
+        """Feed → the faults of its file or its employer."""
+        return {name: "; ".join(file.faults) for name, file in self.own_files.items() if file.faults}
 
     @property
     def degraded(self) -> dict[str, str]:
         """Feed → why its file or folder cannot be used."""
-        return {**self.waiting(), **self.configured.degraded}
+        return {**self.waiting(), **self.wrong}
 
     @property
     def files(self) -> Mapping[str, FeedFile]:
@@ -59,44 +57,32 @@ class FeedsInForce:
         waiting = self.waiting()
         return {
             name: replace(file, faults=(*file.faults, waiting[name])) if name in waiting else file
-            for name, file in self.configured.files.items()
+            for name, file in self.own_files.items()
         }
 
-
-def feed_files(settings: Settings, catalogue: Catalogue) -> dict[str, FeedFile]:
-    """Return the file of each feed. Raises ConfigError for a folder that cannot be read."""
-    defaults = FeedDefaults(settings.sync, settings.drop.settle, settings.drop.keep_files, settings.timezone)
-    return read_feed_files(settings.feeds, catalogue, defaults)
-
-
-def load_feeds(
-    store: Store, settings: Settings, catalogue: Catalogue, before: ConfiguredFeeds | None = None
-) -> ConfiguredFeeds:
-    """Return the feeds as their files are now, and the degraded ones, which are logged, as they were configured ``before``.
-    Feeds that are no longer configured own no job from now on. If the folder itself is missing, that says nothing of any
-    feed, and all keep their jobs. Raises ConfigError for a folder that cannot be read, or is missing and was not before;
-    StoreError."""
-    files, feeds, degraded = feed_files(settings, catalogue), dict[str, Feed](), dict[str, str]()
-    for name, file in files.items():
-        try:
-            feeds[name] = resolve(store, file, settings)
-        except ConfigError as error:
-            files[name] = replace(file, faults=error.faults)
-            degraded[name] = "; ".join(error.faults)
-    if settings.feeds.exists():
-        released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, {*files}))
-        if released:
-            log.warning(Event.FEED_RELEASED, jobs=released, reason="their feed is no longer configured")
-    elif before is not None and before.files and not files:
-        fault = f"{settings.feeds}: the folder is missing; an empty one means that there are no feeds"
-        raise ConfigError([fault])
-    known = before.feeds if before is not None else {}
-    for path in unread_files(settings.feeds):
-        log.warning(Event.FEED_STRAY, feed=None, file=str(path), reason=UNREAD)
-    for name, reason in degraded.items():
-        log.warning(Event.FEED_DEGRADED, feed=name, reason=reason, kept=name in known)
-    feeds |= {name: feed for name, feed in known.items() if name in degraded}
-    return ConfiguredFeeds(dict(sorted(feeds.items())), degraded, files)
+    def load(self, store: Store, settings: Settings, catalogue: Catalogue) -> None:
+        """Use the feeds as their files are now. Those that are degraded, which is logged, stay as they were. Feeds that are no
+        longer configured own no job from now on. If the folder itself is missing, that says nothing of any feed, and all keep
+        their jobs. Raises ConfigError for a folder that cannot be read, or is missing and was not before; StoreError."""
+        files, feeds = feed_files(settings, catalogue), dict[str, Feed]()
+        for name, file in files.items():
+            try:
+                feeds[name] = resolve(store, file, settings)
+            except ConfigError as error:
+                files[name] = replace(file, faults=error.faults)
+        if settings.feeds.exists():
+            released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, {*files}))
+            if released:
+                log.warning(Event.FEED_RELEASED, jobs=released, reason="their feed is no longer configured")
+        elif self.own_files and not files:
+            fault = f"{settings.feeds}: the folder is missing; an empty one means that there are no feeds"
+            raise ConfigError([fault])
+        for path in unread_files(settings.feeds):
+            log.warning(Event.FEED_STRAY, feed=None, file=str(path), reason=UNREAD)
+        feeds |= {name: feed for name, feed in self.feeds.items() if name in files and name not in feeds}
+        self.feeds, self.own_files = dict(sorted(feeds.items())), files
+        for name, reason in self.wrong.items():
+            log.warning(Event.FEED_DEGRADED, feed=name, reason=reason, kept=name in feeds)
 
 
 def feed_file(settings: Settings, catalogue: Catalogue, name: str) -> FeedFile:

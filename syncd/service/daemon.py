@@ -24,9 +24,7 @@ from syncd.notify import Notifier, Sending, pages_of, ways_of
 from syncd.service import exposure, housekeeping, process, stores
 from syncd.service.clock_check import ClockCheck
 from syncd.service.configured_feeds import (
-    ConfiguredFeeds,
     FeedsInForce,
-    load_feeds,
     make_importer,
     scratch_folder,
 )
@@ -61,10 +59,11 @@ def serve(settings: Settings) -> int:
     store = stores.open_store(settings, exclusive=True)
     try:
         catalogue = stores.catalogue_of(store, settings, remember=True)
-        configured = load_feeds(store, settings, catalogue)
+        feeds = FeedsInForce()
+        feeds.load(store, settings, catalogue)
         process.tune_garbage_collector()
         process.tune_thread_switches()
-        asyncio.run(Daemon(settings, store, catalogue, configured).run())
+        asyncio.run(Daemon(settings, store, catalogue, feeds).run())
     finally:
         store.close()
     log.info(Event.SERVICE_STOPPED)
@@ -74,20 +73,18 @@ def serve(settings: Settings) -> int:
 class Daemon:
     """One life of the service. The caller closes ``store`` after ``run``."""
 
-    def __init__(
-        self, settings: Settings, store: Store, catalogue: Catalogue, configured: ConfiguredFeeds
-    ) -> None:
+    def __init__(self, settings: Settings, store: Store, catalogue: Catalogue, feeds: FeedsInForce) -> None:
         drop, notify = settings.drop, settings.notify
         self._settings, self._store, self._catalogue = settings, store, catalogue
         self._asked_to_stop, self._stopping = asyncio.Event(), threading.Event()
         self._systemd, self._heartbeat, self._times = SystemdNotifier(), Heartbeat(), RequestTimes()
         self._clock = ClockCheck(store)
-        self._feeds = FeedsInForce(configured)
+        self._feeds = feeds
         self._metrics = Metrics(store, self._feeds, self._times)
         host = self._host(self._clock, self._heartbeat)
         arrival = ArrivalContext(store, make_importer(store, settings, catalogue, host), host)
-        self._worker = Worker(arrival, configured.feeds, unusable=configured.degraded, drop=drop.folder)
-        self._feeds.waiting = lambda: self._worker.degraded
+        self._worker = Worker(arrival, feeds.feeds, unusable=feeds.wrong, drop=drop.folder)
+        feeds.waiting = lambda: self._worker.degraded
         self._sync = SyncThreads(self._worker, drop.rescan, self._heartbeat, self._stopping, RUNS_AT_ONCE)
         self._watcher = Watcher(drop.folder, self._sync.hint, poll=drop.poll)
         self._readiness = Readiness(store, self._watcher, self._sync, self._feeds, self._clock)
@@ -214,22 +211,19 @@ class Daemon:
         before. Return the names of the ``feeds``, the ``degraded`` ones with the reasons, and the ``faults`` for which all
         feeds stay as they were."""
         async with self._reloading:
-            before, faults = self._feeds.configured, list[str]()
+            now, faults = self._feeds, list[str]()
             try:
-                now = await asyncio.to_thread(
-                    load_feeds, self._store, self._settings, self._catalogue, before
-                )
+                await asyncio.to_thread(now.load, self._store, self._settings, self._catalogue)
             except (SyncdError, OSError) as error:
-                now, faults = before, list(getattr(error, "faults", ())) or [str(error)]
+                faults = list(getattr(error, "faults", ())) or [str(error)]
                 kept = "the feeds as they were"
                 log.error(Event.SERVICE_RELOADED, kept=kept, faults=faults)  # noqa: TRY400 - the faults say it all
                 self._systemd.send("STATUS=reload refused: " + faults[0])
             else:
-                self._feeds.configured = now
-                self._worker.change_feeds(now.feeds, now.degraded)
+                self._worker.change_feeds(now.feeds, now.wrong)
                 self._sync.hint()
-                log.info(Event.SERVICE_RELOADED, feeds=list(now.feeds), degraded=list(now.degraded))
-            return {"feeds": sorted(now.feeds), "degraded": now.degraded, "faults": faults}
+                log.info(Event.SERVICE_RELOADED, feeds=list(now.feeds), degraded=list(now.wrong))
+            return {"feeds": sorted(now.feeds), "degraded": now.wrong, "faults": faults}
 
     # -- stopping ----------------------------------------------------------------------------------------
 

@@ -150,7 +150,7 @@ class DegradedFeeds:
 
     def tick(self) -> None:
         """Write the changes. Raises StoreError."""
-        wrong, waiting, now = self._feeds.configured.degraded, self._feeds.waiting(), self._monotonic()
+        wrong, waiting, now = self._feeds.wrong, self._feeds.waiting(), self._monotonic()
         self._since = {name: self._since.get(name, now) for name in waiting}
         lasting = {name: why for name, why in waiting.items() if now - self._since[name] >= LASTING}
         if self._noted is None:

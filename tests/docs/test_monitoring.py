@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 import yaml
 
-from syncd.service.configured_feeds import ConfiguredFeeds, FeedsInForce
+from syncd.service.configured_feeds import FeedsInForce
 from syncd.service.metrics import Metrics
 from syncd.store import Store
 from syncd.web import RequestTimes
@@ -92,7 +92,7 @@ def known(tmp_path_factory):
     with Store.open(
         f"sqlite:///{tmp_path_factory.mktemp('known')}/syncd.db", timezone=ZoneInfo("UTC")
     ) as store:
-        feeds = FeedsInForce(ConfiguredFeeds({}, {}))
+        feeds = FeedsInForce()
         _, body = Metrics(store, feeds, RequestTimes()).render("")
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", body.decode(), re.MULTILINE))
     ends = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("_sum", "_count")}

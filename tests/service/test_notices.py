@@ -64,9 +64,7 @@ class Degraded:
 
     def look(self, seconds=5.0):
         self.now += seconds
-        vars(self.seen).update(
-            feeds=self.known, waiting=lambda: self.waiting, configured=SimpleNamespace(degraded=self.wrong)
-        )
+        vars(self.seen).update(feeds=self.known, waiting=lambda: self.waiting, wrong=self.wrong)
         self.notices.tick()
 
 
