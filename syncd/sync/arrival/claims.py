@@ -42,7 +42,7 @@ class Claims:
                 if claimed is not None:
                     opened.callback(claimed.close)
                 replaced = claimed is None or claimed.signature != file.signature
-                self._drop_marker(folder, claims, file.entry, note, whichever=replaced)
+                self._drop_marker(folder, claims, file.entry, note)
                 for fd in (claims, folder) if claimed is None else (claimed.fd, claims, folder):
                     os.fsync(fd)
                 if replaced:
@@ -100,15 +100,13 @@ class Claims:
         os.close(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=claims))
         return note
 
-    def _drop_marker(
-        self, folder: int, claims: int, name: str, note: str | None, *, whichever: bool = False
-    ) -> None:
-        """Remove the marker of a file that was claimed, or it would mark the next file of that name as complete. It is the one
-        of the ``note``, or, where another file had replaced the complete one, ``whichever`` is there."""
-        marker = self._marker_of(folder, name) if note or whichever else None
-        if marker is not None and (whichever or (note and note == _marker_note(note[1:9], marker))):
-            files.discard(folder, f"{name}{self._marker}")
-        if note:
+    def _drop_marker(self, folder: int, claims: int, name: str, note: str | None) -> None:
+        """Remove the marker of a file that was claimed, or it would mark the next file of that name as complete. ``note``: that
+        of the marker; it goes, too."""
+        if note is not None:
+            marker = self._marker_of(folder, name)
+            if marker is not None and note == _marker_note(note[1:9], marker):
+                files.discard(folder, f"{name}{self._marker}")
             files.discard(claims, note)
 
     def _marker_of(self, folder: int, name: str) -> os.stat_result | None:

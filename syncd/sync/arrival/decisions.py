@@ -1,16 +1,15 @@
 """A person's decisions on runs, under the lock of their feed: approving, rejecting and reverting
-(docs/reconciliation.md "Approving and rejecting", "Reverting a run"), and feeds that are paused."""
+(docs/reconciliation.md "Approving and rejecting", "Reverting a run")."""
 
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from syncd.domain import Policy, Run, RunState
 from syncd.errors import Conflict, StoreError
 from syncd.store import feeds, runs
 from syncd.sync.arrival.context import ArrivalContext
-from syncd.sync.arrival.run_file import MAX_DEATHS, end_without_importer
+from syncd.sync.arrival.run_file import MAX_DEATHS, end_as_failed
 from syncd.sync.report.files import refresh_reports
 from syncd.sync.run import (
     Feed,
@@ -21,16 +20,6 @@ from syncd.sync.run import (
     plan_revert,
     unfinished_reverts,
 )
-
-
-class FeedPaused(Conflict):
-    """The files of the feed are left lying until it is resumed."""
-
-    code = "feed_paused"
-
-    def __init__(self, name: str, why: str) -> None:
-        reason = f" ({why})" if why else ""
-        super().__init__(f"feed {name} is paused{reason}; `syncd feed resume {name}` first")
 
 
 def decide(
@@ -107,7 +96,7 @@ def continue_reverts(ctx: ArrivalContext, feed: str, employer_id: int) -> list[R
         run, deaths = ctx.resumed(cut_off.id)
         if deaths >= MAX_DEATHS:
             why = f"{deaths} attempts in a row died at the same place; revert run {run.reverts} again"
-            run = end_without_importer(ctx, replace(run, state=RunState.FAILED, reason=why), poison=True)
+            run = end_as_failed(ctx, run, why, poison=True)
         else:
             run = _carried_out(ctx, run)
         ctx.host.ended(run)

@@ -5,13 +5,13 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import structlog
 
-from syncd.domain import Run, RunState
+from syncd.domain import Run
 from syncd.errors import StoreClosed, StoreError, SyncdError
 from syncd.logs import Event
 from syncd.store import Tx, feeds, runs
@@ -20,7 +20,7 @@ from syncd.sync.arrival.context import ArrivalContext, can_pass
 from syncd.sync.arrival.decisions import continue_reverts
 from syncd.sync.arrival.feed_folder import make_folders, sweep, tidy
 from syncd.sync.arrival.inbox import Inbox, Settling, UnexpectedFile
-from syncd.sync.arrival.run_file import end_without_importer, file_with_reports, run_file
+from syncd.sync.arrival.run_file import end_as_failed, file_with_reports, run_file
 from syncd.sync.drop_file import DropFile
 from syncd.sync.run import Feed, Stopped, disk_fails, names_elsewhere, scratch_fault
 
@@ -214,7 +214,7 @@ class FeedQueue:
         for name, number in self._ctx.store.read(partial(_unfinished_files, feed=feed)).items():
             if name not in there:
                 lost = self._ctx.store.read(partial(runs.get, run_id=number))
-                lost = end_without_importer(self._ctx, replace(lost, state=RunState.FAILED, reason=why))
+                lost = end_as_failed(self._ctx, lost, why)
                 self._ctx.host.ended(lost)
                 ended.append(lost)
         return ended

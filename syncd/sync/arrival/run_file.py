@@ -15,9 +15,8 @@ from syncd.logs import Event, bind_context
 from syncd.store import Tx, notices, runs
 from syncd.sync import folders
 from syncd.sync.arrival.context import ArrivalContext, can_pass
-from syncd.sync.arrival.file_away import file_away
+from syncd.sync.arrival.file_away import Reports, file_away
 from syncd.sync.drop_file import FILE_CHANGED, DropFile
-from syncd.sync.files import Content
 from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.run import (
     DISK,
@@ -59,7 +58,7 @@ def run_file(
         with bind_context(run=run.id, feed=run.feed):  # for all that is logged meanwhile
             if deaths >= MAX_DEATHS:
                 why = f"{deaths} attempts in a row died at the same place; not tried again"
-                run = end_without_importer(ctx, replace(run, state=RunState.FAILED, reason=why), poison=True)
+                run = end_as_failed(ctx, run, why, poison=True)
             else:
                 run = _take_to_its_end(ctx, feed, file, run, deaths)
             ctx.host.step("run")
@@ -73,14 +72,11 @@ def file_with_reports(ctx: ArrivalContext, feed: Feed, file: DropFile, run: Run)
     again and again: the file then waits in ``.claimed/`` for the next visit."""
     place = feed.folder / (folders.FAILED if run.state is RunState.FAILED else folders.DONE)
 
-    def attempt(*, reported: bool = True) -> None:
-        def reports(rejected: str | None) -> dict[str, Content]:
-            return written_reports(ctx.store, run.id, rejected) if reported else {}
-
+    def attempt(reports: Reports) -> None:
         file_away(file, run.id, place, reports, ctx.host)
 
     try:
-        ctx.retried(attempt)
+        ctx.retried(lambda: attempt(partial(written_reports, ctx.store, run.id)))
     except FileNotFoundError:
         if file.is_there:
             raise
@@ -89,14 +85,14 @@ def file_with_reports(ctx: ArrivalContext, feed: Feed, file: DropFile, run: Run)
         if (fault := file_fault(error)) is None:
             raise
         log.exception(Event.FEED_FAULT, reason=fault.detail)
-        ctx.retried(lambda: attempt(reported=False))  # no report is to hold up the feed
+        ctx.retried(lambda: attempt(lambda _rejected: {}))  # no report is to hold up the feed
     ctx.host.step("filed")
 
 
-def end_without_importer(ctx: ArrivalContext, run: Run, *, poison: bool = False) -> Run:
-    """Store a run with the state and reason in which it ends; return it as it is then. The importer did not take it to its
-    end. ``poison``: its attempts died."""
-    run = replace(run, ended_at=ctx.store.now().instant)
+def end_as_failed(ctx: ArrivalContext, run: Run, reason: str, *, poison: bool = False) -> Run:
+    """End a run that the importer did not take to its end; return it as it is then. ``poison``: its attempts died."""
+    now = ctx.store.now().instant
+    run = replace(run, state=RunState.FAILED, holds=None, reason=reason, ended_at=now)
 
     def save(tx: Tx) -> None:
         runs.save(tx, run)
@@ -156,8 +152,7 @@ def _failed(ctx: ArrivalContext, run: Run, fault: FeedError, error: BaseExceptio
     """End the run as ``failed``; the rows that it applied stay."""
     log.error(Event.FEED_FAULT, reason=fault.detail, exc_info=error)
     run = ctx.store.read(lambda tx: runs.get(tx, run.id))
-    reason = shortened(f"{fault.code}: {fault.detail}")
-    return end_without_importer(ctx, replace(run, state=RunState.FAILED, holds=None, reason=reason))
+    return end_as_failed(ctx, run, shortened(f"{fault.code}: {fault.detail}"))
 
 
 def _note_end_of_attempt(ctx: ArrivalContext, file: DropFile, run: Run, error: BaseException) -> None:

@@ -11,7 +11,7 @@ from syncd.errors import Conflict, StoreClosed
 from syncd.store import feeds, runs
 from syncd.sync.arrival.claims import copy_in
 from syncd.sync.arrival.context import ArrivalContext
-from syncd.sync.arrival.decisions import FeedPaused, continue_other_reverts, continue_reverts
+from syncd.sync.arrival.decisions import continue_other_reverts, continue_reverts
 from syncd.sync.arrival.feed_folder import make_folders
 from syncd.sync.arrival.feed_queue import FeedQueue
 from syncd.sync.arrival.inbox import UnexpectedFilesLog, unexpected_in
@@ -115,8 +115,8 @@ class Worker:
         """Run a copy of ``path`` now, as if it were a complete file in the feed's folder. The file itself stays. Claimed files
         of a process that died are finished first.
 
-        Waits while another process runs the feed. Raises FeedPaused, OSError, FeedError (not a regular file, or it
-        changes), and as ``FeedQueue.finish`` does. The daemon's next tick continues a run that breaks off."""
+        Waits while another process runs the feed. Raises Conflict (the feed is paused), OSError, FeedError (not a regular file,
+        or it changes), and as ``FeedQueue.finish`` does. The daemon's next tick continues a run that breaks off."""
         with self._alone_with(feed) as queue:
             run = run_file(self._ctx, feed, copy_in(feed.folder, path))
             queue.finish(feed)
@@ -142,14 +142,15 @@ class Worker:
     @contextmanager
     def _alone_with(self, feed: Feed) -> Iterator[FeedQueue]:
         """Hold the lock of the feed, which is not paused, and yield its queue. Reverts and claimed files of a process that died
-        are at their ends. Raises FeedPaused."""
+        are at their ends. Raises Conflict (it is paused)."""
         make_folders(feed.folder)
         ctx = self._ctx
         with ctx.awaited_lock(feed):
             continue_reverts(ctx, feed.name, feed.employer.id)
             why = ctx.store.read(feeds.paused).get(feed.name)
             if why is not None:
-                raise FeedPaused(feed.name, why)
+                reason = f" ({why})" if why else ""
+                raise Conflict(f"feed {feed.name} is paused{reason}; `syncd feed resume {feed.name}` first")
             queue = FeedQueue(ctx, feed)
             queue.finish(feed)
             yield queue

@@ -4,15 +4,17 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any
 
 from syncd.domain import Run
 from syncd.store import runs
 from syncd.sync.arrival import ArrivalContext, Worker
 from syncd.sync.drop_file import DropFile
-from syncd.sync.run import Feed, Host, Importer, RejectsWriter
+from syncd.sync.run import Feed, Host, RejectsWriter
 from tests.sync.board import Board, FakeHost
 
+#: A file of the daemon, in the form of a delivery.
+PRIVATE = b' [{"referenceId": "the secret of the daemon"}]'
 WORKER_PROGRAM = Path(__file__).with_name("worker_program.py")
 
 
@@ -36,23 +38,18 @@ class MonotonicClock(Host):
         self.now += seconds
 
 
-class RunsFiles(Protocol):
-    """What the worker needs of an importer."""
-
-    def run(self, feed: Feed, source: DropFile, run: Run, rejects: RejectsWriter | None) -> Run: ...
-
-
 class FaultyImporter:
     """An importer whose first calls raise ``faults``, one each; None lets the call succeed."""
 
-    def __init__(self, importer: RunsFiles, *faults: BaseException | None) -> None:
+    def __init__(self, importer: Any, *faults: BaseException | None) -> None:
         self.importer, self.faults, self.calls = importer, list(faults), 0
 
     def run(self, feed: Feed, source: DropFile, run: Run, rejects: RejectsWriter | None) -> Run:
         self.calls += 1
         if self.faults and (fault := self.faults.pop(0)) is not None:
             raise fault
-        return self.importer.run(feed, source, run, rejects)
+        ended: Run = self.importer.run(feed, source, run, rejects)
+        return ended
 
 
 class Arrival:
@@ -65,10 +62,10 @@ class Arrival:
         self.feeds: dict[str, Feed] = {}
         self.worker = self.restart()
 
-    def restart(self, importer: RunsFiles | None = None, **methods: Callable[..., Any]) -> Worker:
+    def restart(self, importer: Any = None, **methods: Callable[..., Any]) -> Worker:
         """Start another worker, in a host with these ``methods``; the one before it is as if its process had died."""
         host = FakeHost(None, monotonic=self.monotonic.monotonic, sleep=self.monotonic.sleep, **methods)
-        ctx = ArrivalContext(self.board.store, cast(Importer, importer or self.board.importer), host)
+        ctx = ArrivalContext(self.board.store, importer or self.board.importer, host)
         self.worker = Worker(ctx, self.feeds, drop=self.board.folder / "drop")
         return self.worker
 

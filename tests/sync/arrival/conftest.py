@@ -3,7 +3,7 @@
 import pytest
 
 from syncd.domain import RunState
-from tests.sync.arrival.arrivals import Arrival
+from tests.sync.arrival.arrivals import PRIVATE, Arrival
 
 
 @pytest.fixture
@@ -21,3 +21,12 @@ def held(arrival):
     [run] = arrival.run_files()
     assert run.state is RunState.HELD
     return feed, run
+
+
+@pytest.fixture
+def private_file(tmp_path):
+    """A file of the daemon: no partner may have it read or changed by the daemon."""
+    path = tmp_path / "private_file"
+    path.write_bytes(PRIVATE)
+    path.chmod(0o600)
+    return path

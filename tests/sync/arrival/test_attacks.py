@@ -19,14 +19,6 @@ from tests.sync.board import on_phase
 MANY = 5_000
 
 
-@pytest.fixture
-def private_file(tmp_path):
-    """A file of the daemon, in the form of a delivery."""
-    path = tmp_path / "private_file"
-    path.write_text('[{"referenceId": "the daemon\'s own secret"}]')
-    return path
-
-
 def unexpected(logs: Any) -> list[tuple[str | None, str]]:
     return [(log["file"], log["reason"]) for log in logs if log["event"] == "feed.stray"]
 

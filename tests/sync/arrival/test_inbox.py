@@ -21,7 +21,7 @@ from syncd.sync.arrival.feed_folder import make_folders, tidy
 from syncd.sync.arrival.inbox import Inbox, Scan, Settling
 from syncd.sync.drop_file import DropFile
 from syncd.sync.files import display_name, filed_name, never_taken, parse_filed, short_name
-from tests.sync.arrival.arrivals import MonotonicClock, names
+from tests.sync.arrival.arrivals import Died, MonotonicClock, names
 from tests.sync.board import FakeHost
 
 
@@ -284,10 +284,6 @@ def test_the_claim_removes_the_marker_so_that_the_next_file_needs_its_own(make_i
     assert claims_of(inbox, ".done").claim(file) is not None
     drop(inbox, content=b"<half")
     assert ready_names(inbox.scan()) == []
-
-
-class Died(BaseException):
-    """The process dies."""
 
 
 def die_after_the_rename(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:

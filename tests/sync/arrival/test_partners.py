@@ -23,7 +23,7 @@ from syncd.sync.drop_file import DropFile
 from syncd.sync.run import Feed, approval
 from tests.amounts import some
 from tests.stores import store_url
-from tests.sync.arrival.arrivals import WORKER_PROGRAM, Arrival, Died, claims, names, partly_rejected
+from tests.sync.arrival.arrivals import PRIVATE, WORKER_PROGRAM, Arrival, Died, claims, names, partly_rejected
 
 #: Seconds after which a call that waits for a partner fails.
 LIMIT = 20
@@ -58,15 +58,6 @@ def _nothing_blocks():
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
-
-
-@pytest.fixture
-def private_file(tmp_path):
-    """A file of the daemon: no partner may change it through the daemon."""
-    path = tmp_path / "private_file"
-    path.write_bytes(b"private")
-    path.chmod(0o600)
-    return path
 
 
 def put_thing(path: Path, kind: str, private_file: Path) -> tuple[Any, ...]:
@@ -145,7 +136,7 @@ def test_what_has_the_name_of_a_file_of_a_run_stays_and_the_run_takes_another_na
     arrival.drop(other, [arrival.row("x")])
     assert [run.feed for run in arrival.run_files()] == ["acme", "other"]
     assert replaced or state_of(thing) == before
-    assert private_file.read_bytes() == b"private"
+    assert private_file.read_bytes() == PRIVATE
     assert not private_file.with_name("new").exists()
     assert filed(feed, "done", 1) == [stem, ".rejected.json", ".report.html", ".report.json"]
     report = json.loads((feed.folder / "done" / f"{stem}.report.json").read_text())
@@ -181,7 +172,7 @@ def test_a_link_that_replaces_a_report_after_a_process_died_is_not_followed(arri
     arrival.restart()
     arrival.run_files()
     assert state_of(done / f"1-jobs.json{suffix}") == before
-    assert private_file.read_bytes() == b"private"
+    assert private_file.read_bytes() == PRIVATE
     assert filed(feed, "done", 1)[-2:] == [".report.html", ".report.json"]
     assert claims(feed) == []
 
@@ -209,7 +200,7 @@ def test_a_feed_waits_alone_while_its_folder_is_not_a_folder_and_goes_on_by_itse
     assert arrival.worker.degraded == {"acme": why}
     assert arrival.worker.waiting is None, "the service as a whole is ready"
     assert why in [log["reason"] for log in logs if log["event"] == "feed.waiting"]
-    assert private_file.read_bytes() == b"private"
+    assert private_file.read_bytes() == PRIVATE
     assert not list((private_file.parent / "elsewhere").glob("*"))
     assert not private_file.with_name("new").exists()
 
@@ -283,7 +274,7 @@ def test_nothing_in_the_folder_of_claimed_files_stops_the_feed(arrival, private_
         assert "fresh.json" in [run.file for run in arrival.run_files()]
     assert arrival.worker.waiting is None
     assert arrival.worker.degraded == {}
-    assert private_file.read_bytes() == b"private"
+    assert private_file.read_bytes() == PRIVATE
     if name == "0123abcd-jobs.json" and kind not in ("file", "empty file", "hard link"):
         unexpected = [log["file"] for log in logs if log["event"] == "feed.stray"]
         assert unexpected == [".claimed/0123abcd-jobs.json"]
@@ -356,7 +347,7 @@ def test_what_a_partner_put_in_place_of_a_report_stays_when_the_run_is_supersede
     [run] = arrival.run_files()
     assert (run.id, run.state) == (3, RunState.SUCCEEDED)
     assert arrival.states()[1] == "superseded"
-    assert private_file.read_bytes() == b"private"
+    assert private_file.read_bytes() == PRIVATE
     assert not private_file.with_name("new").exists()
     if kind not in ("file", "empty file"):  # a file of the user of the daemon counts as its earlier report
         assert state_of(report) == before
@@ -480,7 +471,7 @@ def test_a_folder_that_is_exchanged_for_a_link_again_and_again_is_not_followed(a
         run_numbered_files(arrival, feed, 60)
     visit_again(arrival)
     assert list(elsewhere.iterdir()) == []
-    assert private_file.read_bytes() == b"private"
+    assert private_file.read_bytes() == PRIVATE
     assert arrival.worker.waiting is None
     assert len(arrival.runs()) > 0
 
@@ -510,7 +501,7 @@ def test_files_that_are_exchanged_for_links_again_and_again_are_not_followed(arr
 
     with repeated(exchange):
         run_numbered_files(arrival, feed, 40)
-    assert private_file.read_bytes() == b"private"
+    assert private_file.read_bytes() == PRIVATE
     visit_again(arrival)
     assert claims(feed) == []
     assert arrival.worker.waiting is None

@@ -7,16 +7,11 @@ import pytest
 from syncd.domain import Policy, Run, RunState, Threshold
 from syncd.store import Store, feeds
 from syncd.sync.arrival import ArrivalContext, revert
-from syncd.sync.arrival.decisions import FeedPaused
 from syncd.sync.run import Feed, RevertPlan, begin_revert, reverting
-from tests.sync.arrival.arrivals import Arrival, names
+from tests.sync.arrival.arrivals import Arrival, Died, names
 from tests.sync.board import FakeHost
 
 LENIENT = replace(Policy(), max_retitled=Threshold(100, 5))
-
-
-class Cut(BaseException):
-    """The process dies here."""
 
 
 def cut_off(arrival: Arrival, number: int, monkeypatch: pytest.MonkeyPatch, batches: int = 1) -> Run:
@@ -25,14 +20,14 @@ def cut_off(arrival: Arrival, number: int, monkeypatch: pytest.MonkeyPatch, batc
 
     def dies(*arguments: object, **options: object) -> object:
         if next(done) == batches:
-            raise Cut
+            raise Died
         return real(*arguments, **options)  # type: ignore[arg-type]
 
     run = store.write(lambda tx: begin_revert(tx, number))
     with monkeypatch.context() as patched:
         patched.setattr(Store, "MAX_WRITE_ROWS", 1)
         patched.setattr(reverting, "_put_back", dies)
-        with pytest.raises(Cut):
+        with pytest.raises(Died):
             reverting.carry_out_revert(store, run, FakeHost())
     return arrival.board.saved(run.id)
 
@@ -91,11 +86,11 @@ def test_a_revert_that_dies_three_times_at_one_place_is_given_up(arrival, monkey
     with monkeypatch.context() as patched:
 
         def dies(*_: object, **__: object) -> object:
-            raise Cut
+            raise Died
 
         patched.setattr(reverting, "_put_back", dies)
         for _ in range(2):
-            with pytest.raises(Cut):
+            with pytest.raises(Died):
                 arrival.worker.tick()
         assert [ended.state for ended in arrival.worker.tick()] == ["failed"]
     assert "died at the same place" in (arrival.board.saved(run.id).reason or "")
@@ -131,16 +126,6 @@ def test_what_a_person_agreed_to_is_looked_at_again_under_the_lock(arrival):
     ended = revert(ctx, drop, 1, policy, agreed=again.digest)
     assert isinstance(ended, Run)
     assert ended.state == "succeeded"
-
-
-def test_an_import_into_a_paused_feed_is_refused(arrival):
-    feed = two_runs(arrival)
-    arrival.board.store.write(lambda tx: feeds.pause(tx, feed.name, "no more"))
-    path = arrival.board.folder / "other.json"
-    path.write_text("[]")
-    with pytest.raises(FeedPaused, match=r"feed acme is paused \(no more\); `syncd feed resume acme` first"):
-        arrival.worker.import_file(feed, path)
-    assert len(arrival.runs()) == 2
 
 
 def test_a_revert_of_a_feed_that_is_no_longer_configured_is_continued(arrival, monkeypatch):

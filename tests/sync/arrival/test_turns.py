@@ -9,8 +9,8 @@ from syncd.domain import Run
 from syncd.service.sync_thread import SMALL, Heartbeat, SyncThreads
 from syncd.sync.arrival.inbox import Inbox, Scan
 from syncd.sync.drop_file import DropFile
-from syncd.sync.run import Feed, RejectsWriter
-from tests.sync.arrival.arrivals import Arrival, RunsFiles
+from syncd.sync.run import Feed, Importer, RejectsWriter
+from tests.sync.arrival.arrivals import Arrival
 
 TIMEOUT = 20.0
 
@@ -19,7 +19,7 @@ class Gated:
     """An importer whose runs of the feed ``large`` last until the test opens the gate. ``going_on``: the feeds of the
     runs that go on; ``twice``: whether a feed ever had two."""
 
-    def __init__(self, importer: RunsFiles) -> None:
+    def __init__(self, importer: Importer) -> None:
         self.importer, self.gate, self.began = importer, threading.Event(), threading.Event()
         self.going_on: list[str] = []
         self.twice = False
