@@ -146,21 +146,18 @@ class DegradedFeeds:
     ) -> None:
         self._store, self._feeds, self._monotonic = store, feeds, monotonic
         self._since: dict[str, float] = {}
-        self._noted: set[str] | None = None
+        self._seen: tuple[set[str], set[str]] | None = None
 
     def tick(self) -> None:
         """Write the changes. Raises StoreError."""
         wrong, waiting, now = self._feeds.wrong, self._feeds.waiting(), self._monotonic()
         self._since = {name: self._since.get(name, now) for name in waiting}
         lasting = {name: why for name, why in waiting.items() if now - self._since[name] >= LASTING}
-        if self._noted is None:
-            self._noted = self._store.read(notices.open_degraded)
         degraded = {**lasting, **wrong}
-        new = {name: why for name, why in degraded.items() if name not in self._noted}
-        usable = {name for name in self._noted if name in self._feeds.feeds} - {*wrong, *waiting}
-        if new or usable:
-            self._store.write(lambda tx: _note(tx, new, usable))
-            self._noted = (self._noted | new.keys()) - usable
+        usable = {*self._feeds.feeds} - {*wrong, *waiting}
+        if self._seen != ({*degraded}, usable):
+            self._store.write(lambda tx: _note(tx, degraded, usable))
+            self._seen = {*degraded}, usable
 
 
 def _note(tx: Tx, degraded: Mapping[str, str], usable: Collection[str]) -> None:

@@ -34,14 +34,12 @@ class Worker:
         unusable: Collection[str] = (),
         drop: Path | None = None,
     ) -> None:
-        self._ctx = ctx
-        self._drop = drop
-        self._feeds, self._unusable = dict(feeds), unusable
+        self._ctx, self._drop = ctx, drop
         self._queues: dict[str, FeedQueue] = {}
         self._unexpected = UnexpectedFilesLog(ctx.host)
         self._choosing = threading.Lock()
         self._numbers = itertools.count(1)
-        self._has_news = False
+        self.change_feeds(feeds, unusable)
 
     @property
     def waiting(self) -> str | None:
@@ -65,22 +63,20 @@ class Worker:
     def change_feeds(self, feeds: Mapping[str, Feed], unusable: Collection[str] = ()) -> None:
         """Use these feeds from the next turns on. A run that goes on ends as it began."""
         with self._choosing:
-            self._feeds, self._unusable = dict(feeds), unusable
-        self.wake()
-
-    def wake(self) -> None:
-        """Give each feed a turn: something may have happened in its folder."""
-        with self._choosing:
-            queues = self._queues
+            self._feeds, self._unusable, queues = dict(feeds), unusable, self._queues
             self._queues = {
                 name: queues[name]
                 if name in queues and queues[name].serves(feed)
                 else FeedQueue(self._ctx, feed)
                 for name, feed in self._feeds.items()
             }
+        self.wake()
+
+    def wake(self) -> None:
+        """Give each feed a turn: something may have happened in its folder."""
+        with self._choosing:
             for queue in self._queues.values():
                 queue.wanted, queue.large = True, False
-            self._has_news = True
 
     def work(self, largest: int | None = None) -> list[Run] | None:
         """Give one feed its turn and return the runs that ended; None if no feed needs one now. ``largest``: files with more
@@ -97,10 +93,7 @@ class Worker:
                 for run in queue.turn(self._feeds.get(queue.feed.name, queue.feed), largest):
                     ended.append(run)  # noqa: PERF402 - they count, also if a later run raises
         finally:
-            with self._choosing:
-                queue.running = False
-                # another thread may have reported meanwhile, without the things that this turn saw
-                self._has_news = True
+            queue.running = False
         return ended
 
     def tick(self) -> list[Run]:
@@ -172,24 +165,15 @@ class Worker:
         """Once all feeds had their turns: report unexpected files, and take reverts of other feeds to their ends. Return the
         runs that ended; None if none did."""
         with self._choosing:
-            if not self._has_news:
-                return None
-            self._has_news = False
-            self._report_unexpected()
             visited = self._feeds
+            things = {
+                (name, file.name): file.why for name, q in self._queues.items() for file in q.unexpected
+            }
+            if self._drop is not None:
+                with suppress(OSError):
+                    for file in unexpected_in(self._drop, {*visited, *self._unusable}):
+                        things["", file.name] = file.why
+            self._unexpected.report(things)
         with suppress(Stopped, StoreClosed):
             return continue_other_reverts(self._ctx, visited) or None
         return None
-
-    def _report_unexpected(self) -> None:
-        """Report everything in the drop folder that is never taken."""
-        unexpected = {
-            (name, file.name): file.why for name, queue in self._queues.items() for file in queue.unexpected
-        }
-        if self._drop is not None:
-            with suppress(OSError):
-                unexpected |= {
-                    ("", file.name): file.why
-                    for file in unexpected_in(self._drop, {*self._feeds, *self._unusable})
-                }
-        self._unexpected.report(unexpected)
