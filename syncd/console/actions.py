@@ -28,29 +28,23 @@ MAX_PREVIEWS, PREVIEW_THREADS, KEPT = 8, 2, 900.0
 
 
 class Actions:
-    """Carries actions on runs out. A request waits for one only for ``wait`` seconds."""
+    """Carries actions on runs out. A request waits for one only for ``wait`` seconds. ``going``: run → the action that goes on;
+    ``faults``: run → why its last action failed, if no request was waiting for it any more."""
 
     def __init__(self, wait: float = WAIT) -> None:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="syncd-operator")
         self._wait = wait
-        self._faults: dict[int, Fault] = {}
-        self._going: dict[int, str] = {}
-
-    def fault_of(self, number: int) -> Fault | None:
-        """Return why the last action on this run failed, if no request was waiting for it any more."""
-        return self._faults.get(number)
-
-    def going_on(self, number: int) -> str | None:
-        return self._going.get(number)
+        self.faults: dict[int, Fault] = {}
+        self.going: dict[int, str] = {}
 
     async def do(self, name: str, number: int, session: int | None, work: Callable[[], Run]) -> Run | None:
         """Carry ``work`` out, which concerns the run ``number``, and return the run that it ended; None: it goes on. Raises the
         errors of ``work`` within that time."""
         log.info(Event.OPERATOR_ACTED, action=name, run=number, session=session, feed=None)
-        self._faults.pop(number, None)
-        self._going[number] = name
+        self.faults.pop(number, None)
+        self.going[number] = name
         future = self._threads.submit(work)
-        future.add_done_callback(lambda _: self._going.pop(number, None))
+        future.add_done_callback(lambda _: self.going.pop(number, None))
         waiting = asyncio.wrap_future(future)
         await asyncio.wait([waiting], timeout=self._wait)
         if waiting.done():
@@ -62,9 +56,9 @@ class Actions:
         """Keep why an action failed; one that was not begun before the service stopped did not fail."""
         error = None if done.cancelled() else done.exception()
         if isinstance(error, Exception):
-            while len(self._faults) >= MAX_FAULTS:
-                del self._faults[next(iter(self._faults))]
-            self._faults[number] = Fault.of(error)
+            while len(self.faults) >= MAX_FAULTS:
+                del self.faults[next(iter(self.faults))]
+            self.faults[number] = Fault.of(error)
 
     async def close(self, _app: object = None) -> None:
         """Wait for the actions that have begun, which stop with the service; those that wait are not begun."""

@@ -1,8 +1,6 @@
 """Adds the pages to an application: each address goes through the gate, and every answer has the headers that keep a browser
 safe. The login is here, too."""
 
-from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
@@ -14,9 +12,9 @@ from syncd.console import rendering
 from syncd.console.faults import Fault, problem_of
 from syncd.console.gate import NOBODY
 from syncd.console.pages import PAGES
-from syncd.console.visit import HTML, Console, PageHandler, Visit
+from syncd.console.visit import Console, PageHandler, Visit
 from syncd.logs import Event
-from syncd.web import JSON, Refusal, add_endpoint, no_token, prefers
+from syncd.web import Refusal, add_endpoint, no_token
 
 log = structlog.get_logger("syncd.console")
 
@@ -50,23 +48,13 @@ def add_console(app: web.Application, console: Console) -> None:
         add_endpoint(app, prefix, {"GET": _to_overview})
     static = {"GET": _served(console, rendering.static_file)}
     add_endpoint(app, prefix + "/static/{digest}/{name}", static)
-    app.router.add_route("*", prefix + "/{unknown:.*}", _nothing_here(console))
+    app.router.add_route("*", prefix + "/{unknown:.*}", _served(console, _nothing_here))
     app.on_cleanup.append(console.actions.close)
     app.on_cleanup.append(console.previews.close)
 
 
-def _nothing_here(console: Console) -> Handler:
-    """Return the handler of every other address: a browser gets a page, a program a problem."""
-
-    async def refuse(_request: web.Request) -> web.StreamResponse:
-        raise Refusal("not_found", "there is nothing at this address")
-
-    page = _served(console, refuse)
-
-    async def serve(request: web.Request) -> web.StreamResponse:
-        return await (page if prefers(request, HTML, JSON) else refuse)(request)
-
-    return serve
+async def _nothing_here(_request: web.Request) -> web.StreamResponse:
+    raise Refusal("not_found", "there is nothing at this address")
 
 
 async def _to_overview(request: web.Request) -> web.StreamResponse:
@@ -78,9 +66,8 @@ def _guarded(console: Console, path: str, handler: PageHandler) -> Handler:
 
     async def serve(request: web.Request) -> web.StreamResponse:
         gate = console.gate
-        gate.hosts.check(request)
+        gate.check_host(request)
         gate.check_origin(request)
-        _check_once("parameter", request.query.items())
         session = gate.session(request)
         new = session is None and (gate.sessions.open_to_all or path in OPEN)
         if session is None:
@@ -140,15 +127,7 @@ async def _form(request: web.Request) -> dict[str, Any]:
         raise Refusal("invalid_parameter", "the form is encoded wrongly", close=True) from None
     if any("\ufffd" in text for each in sent.items() for text in each if isinstance(text, str)):
         raise Refusal("invalid_parameter", "the form is not UTF-8")
-    _check_once("field", sent.items())
     return dict(sent)
-
-
-def _check_once(noun: str, items: Iterable[tuple[str, object]]) -> None:
-    numbers = Counter(name for name, _ in items)
-    twice = next((name for name, number in numbers.items() if number > 1), None)
-    if twice is not None:
-        raise Refusal("invalid_parameter", f"the {noun} {twice[:60]!r} is there twice")
 
 
 # -- login and logout ------------------------------------------------------------------------------------------

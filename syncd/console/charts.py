@@ -12,9 +12,8 @@ from syncd.domain import Run
 from syncd.store import Tx, run_results, runs
 from syncd.sync.report import Kinds
 
-#: Width and height of a chart in its own units.
-WIDTH, HEIGHT = 720, 160
-DAYS = 90
+#: Days of the chart of jobs, the width of each and the height of all in the chart's own units.
+DAYS, STEP, HEIGHT = 90, 8, 160
 #: Statuses of the chart, the lowest layer first.
 LAYERS = ("active", "draft", "archived")
 #: Count of a run → tone of its part of the bar.
@@ -36,44 +35,27 @@ OTHERS = ("all others", "dim")
 
 
 def job_chart(days: Mapping[date, Mapping[str, int]], today: date) -> Markup:
-    """Return the jobs by status over ``DAYS`` days as layers. A day without a number has that of the day before."""
+    """Return the jobs by status over ``DAYS`` days as layers of bars. A day without a number has that of the day before."""
     first = today - timedelta(days=DAYS - 1)
     series: list[Mapping[str, int]] = []
-    for step in range(DAYS):
-        series.append(days.get(first + timedelta(days=step), series[-1] if series else {}))
-    highest = max(sum(day.values()) for day in series)
+    for day in range(DAYS):
+        series.append(days.get(first + timedelta(days=day), series[-1] if series else {}))
+    highest = max(sum(numbers.values()) for numbers in series)
     if not highest:
         return Markup()
-    paths, floors = Markup(), [0] * DAYS
+    scale, paths, tops = (HEIGHT - 4) / highest, Markup(), [float(HEIGHT)] * DAYS
     for status in LAYERS:
-        tops = [floor + day.get(status, 0) for floor, day in zip(floors, series, strict=True)]
-        if tops != floors:
-            path = _area(series, floors, tops, highest)
-            paths += Markup('<path class="{}" d="{}"/>').format(status, path)
-        floors = tops
+        bars = ""
+        for day, numbers in enumerate(series):
+            if height := numbers.get(status, 0) * scale:
+                tops[day] -= height
+                bars += f"M{day * STEP} {tops[day]:.1f}h{STEP}v{height:.1f}h-{STEP}z"
+        paths += Markup('<path class="{}" d="{}"/>').format(status, bars) if bars else ""
     now = ", ".join(f"{series[-1].get(status, 0):,} {status}" for status in LAYERS)
     head = Markup(
         '<svg class="jobs" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>'
     )
-    return head.format(WIDTH, HEIGHT, f"Jobs by status since {first:%-d %B}: now {now}", paths)
-
-
-def _area(series: Sequence[object], floors: Sequence[int], tops: Sequence[int], highest: int) -> str:
-    """Return the path of a layer: steps of a day, from the first day that has numbers."""
-    step, scale = WIDTH / len(series), (HEIGHT - 4) / highest
-    begin = next(place for place, day in enumerate(series) if day)
-    upper: list[str] = []
-    lower: list[str] = []
-    for place in range(begin, len(series)):
-        left, right = _short(place * step), _short((place + 1) * step)
-        top, floor = (_short(HEIGHT - number * scale) for number in (tops[place], floors[place]))
-        upper += [f"{left} {top}", f"{right} {top}"]
-        lower += [f"{left} {floor}", f"{right} {floor}"]
-    return "M" + "L".join([*upper, *reversed(lower)]) + "Z"
-
-
-def _short(number: float) -> str:
-    return f"{round(number, 1):g}"
+    return head.format(DAYS * STEP, HEIGHT, f"Jobs by status since {first:%-d %B}: now {now}", paths)
 
 
 # -- rejected rows of a feed ----------------------------------------------------------------------------------

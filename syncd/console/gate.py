@@ -88,7 +88,7 @@ class KnownHosts:
         api, operator = settings.api, settings.operator
         listen = operator.listen or api.listen
         public = {operator.public_url, api.public_url if operator.listen is None else ""}
-        self._addresses = Addresses("", "", api.trusted_proxies)
+        self.addresses = Addresses("", "", api.trusted_proxies)
         self._names = {
             *_LOCAL,
             *operator.hosts,
@@ -96,26 +96,24 @@ class KnownHosts:
             *(urlsplit(url).hostname or "localhost" for url in public),
         }
 
-    def check(self, request: web.Request) -> None:
+    def check_host(self, request: web.Request) -> None:
         """Raise ``forbidden_host`` unless the request names this service: a page elsewhere whose name leads here names its own
         host (DNS rebinding). It cannot name an IP address."""
-        host = urlsplit(self._addresses.origin(request)).hostname or ""
+        host = urlsplit(self.addresses.origin(request)).hostname or ""
         if host not in self._names and address_in(host) is None:
             detail = f"this service is not at {host}; add it to operator.hosts"
             raise Refusal("forbidden_host", detail, close=True)
 
 
-class Gate:
-    """Checks requests. ``sessions`` are those of the operator."""
+class Gate(KnownHosts):
+    """Checks requests for pages. ``sessions`` are those of the operator."""
 
     def __init__(
         self, settings: Settings, sessions: Sessions, clock: Callable[[], int] = time.monotonic_ns
     ) -> None:
-        api, operator = settings.api, settings.operator
+        super().__init__(settings)
         self.sessions = sessions
-        self.hosts = KnownHosts(settings)
-        self.addresses = Addresses("", "", api.trusted_proxies)
-        self.token = OperatorToken(operator.token, api.trusted_proxies, clock)
+        self.token = OperatorToken(settings.operator.token, settings.api.trusted_proxies, clock)
 
     def check_origin(self, request: web.Request) -> None:
         """Raise if a page of another origin sends the request. Programs send no Origin, browsers do with each form."""
@@ -162,7 +160,7 @@ def for_known_hosts(settings: Settings, endpoints: Endpoints) -> Endpoints:
 
     async def serve(handler: Handler, request: web.Request) -> web.StreamResponse:
         try:
-            hosts.check(request)
+            hosts.check_host(request)
         except Refusal as refusal:
             return problem_of(Fault.of(refusal))
         return await handler(request)

@@ -17,6 +17,7 @@ from syncd.console.faults import Fault
 from syncd.console.gate import Gate, Session, Sessions
 from syncd.console.rendering import make_environment
 from syncd.domain import Catalogue
+from syncd.errors import NotFound
 from syncd.feeds.configuration import FeedFile
 from syncd.store import Store, Tx
 from syncd.sync.arrival import ArrivalContext
@@ -66,6 +67,13 @@ class Console:
         self.previews = Previews(settings.store.path.parent if settings.store.path is not None else None)
         self.env = make_environment(settings, prefix)
 
+    def usable_feed(self, name: str) -> Feed:
+        """Return a feed. Raises NotFound for one that is not configured, or degraded."""
+        feed = self.configured.feeds.get(name)
+        if feed is None:
+            raise NotFound("feed", name[:100], "it is not configured, or cannot be used now")
+        return feed
+
 
 #: Answers a page.
 PageHandler = Callable[["Visit"], Awaitable[web.StreamResponse]]
@@ -101,14 +109,15 @@ def paging(total: int, page: int, size: int) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """``form`` has the fields of a form, which belongs to the session by then. ``etag`` is that of a page which renews itself,
-    "" of any other."""
+    """``form`` has the fields of a form, which belongs to the session by then, and ``fault`` why it is refused. ``etag`` is that
+    of a page which renews itself, "" of any other."""
 
     console: Console
     request: web.Request
     session: Session
     form: Mapping[str, Any] = field(default_factory=dict)
     etag: str = ""
+    fault: Fault | None = None
 
     @property
     def wants_json(self) -> bool:
@@ -118,7 +127,7 @@ class Visit:
         """Return ``fn`` of a snapshot of the store; it runs in a thread."""
         return await self.console.store.read_async(fn)
 
-    def page(self, template: str, status: int = 200, **values: Any) -> web.Response:
+    def page(self, template: str, status: int | None = None, **values: Any) -> web.Response:
         console, path = self.console, self.request.path.removeprefix(self.console.prefix) or "/"
         section = (
             "/" if path.startswith("/feeds/") else f"/{path.split('/')[1]}"
@@ -129,9 +138,10 @@ class Visit:
             section=section,
             etag=self.etag,
             address=self.request.path_qs,
-            **{"now": console.store.now().instant, **values},
+            **{"now": console.store.now().instant, "fault": self.fault, "sent": self.form, **values},
         )
         headers = {"Content-Type": "text/html; charset=utf-8", **({"ETag": self.etag} if self.etag else {})}
+        status = status or (self.fault.status if self.fault else 200)
         return web.Response(body=html.encode("utf-8", "replace"), status=status, headers=headers)
 
     def json(self, value: object, status: int = 200) -> web.Response:
@@ -141,12 +151,6 @@ class Visit:
     def redirect(self, path: str) -> web.Response:
         """Lead a browser to ``path``, below the prefix, with GET."""
         return web.Response(status=303, headers={"Location": self.console.prefix + path})
-
-    def fault_of(self, error: Exception) -> Fault:
-        """Return how a page shows the fault of its form; a program gets the error itself."""
-        if self.wants_json:
-            raise error
-        return Fault.of(error)
 
     def text(self, name: str) -> str:
         return self.request.query.get(name, "").strip()

@@ -18,13 +18,15 @@ async def test_a_slow_action_that_fails_is_kept_for_its_page_and_is_no_error_of_
         raise Conflict("the feed is paused")
 
     assert await actions.do("approve", 1, None, fail) is None
-    assert actions.going_on(1) == "approve"
+    assert actions.going.get(1) == "approve"
     go_on.set()
     await actions.close()
     await asyncio.sleep(0)
-    fault = actions.fault_of(1)
-    assert fault is not None
-    assert (fault.detail, actions.going_on(1), caplog.records) == ("the feed is paused", None, [])
+    assert (actions.faults[1].detail, actions.going.get(1), caplog.records) == (
+        "the feed is paused",
+        None,
+        [],
+    )
 
 
 async def test_a_timeout_inside_an_action_is_its_failure():
@@ -50,12 +52,12 @@ async def test_actions_that_wait_are_not_begun_when_the_service_stops(caplog):
         await actions.do("approve", number, None, partial(work, number))
     closing = asyncio.create_task(actions.close())
     async with asyncio.timeout(10):
-        while any(actions.going_on(number) for number in range(THREADS, THREADS + 2)):
+        while any(actions.going.get(number) for number in range(THREADS, THREADS + 2)):
             await asyncio.sleep(0.001)
     go_on.set()
     await closing
     await asyncio.sleep(0)
     assert (sorted(begun), caplog.records) == (list(range(THREADS)), [])
-    assert [actions.fault_of(number) is None for number in range(THREADS + 2)] == [False] * THREADS + [
+    assert [actions.faults.get(number) is None for number in range(THREADS + 2)] == [False] * THREADS + [
         True
     ] * 2

@@ -115,11 +115,12 @@ async def test_an_approval_of_another_plan_than_the_one_that_was_seen_is_refused
 
 
 @pytest.mark.parametrize(
-    "number", ["0", "99", "-1", "2147483648", "99999999999999999999", "x", "1e3", "%00", "१"]
+    "number", ["0", "99", "-1", "2147483648", "99999999999999999999", "x", "1e3", "%00", "१", "1%2F2"]
 )
-async def test_a_run_that_is_not_there_is_a_404(world, number, browser):
+async def test_a_run_or_a_job_that_is_not_there_is_a_404(world, number, browser):
     for place in ("", "/approve", "/reject", "/revert", "/again", "/file", "/report.html"):
         assert (await browser.get(f"/runs/{number}{place}"))[0] == 404
+    assert (await browser.get(f"/jobs/{number}"))[0] == 404
 
 
 async def test_an_action_on_a_feed_that_is_gone_is_refused(browse, world, held):

@@ -93,11 +93,6 @@ async def test_a_deleted_job_has_its_history_and_a_long_history_has_pages(browse
     assert (await browser.json(f"/jobs/{job.id}"))[1]["job"] is None
 
 
-@pytest.mark.parametrize("number", ["99", "0", "-1", "x", "1e3", "\u0967", "99999999999999999999", "1%2F2"])
-async def test_a_job_that_is_not_there_is_a_404(world, number, browser):
-    assert (await browser.get(f"/jobs/{number}"))[0] == 404
-
-
 async def test_a_description_has_its_tags_alone_each_of_them_closed(browse, world):
     text = (
         '<p>Look</p></div></div><ul><li>one<a href="https://example.com/?a=&quot;&gt;b" target="_top">here</a>'

@@ -10,11 +10,11 @@ from aiohttp import web
 
 from syncd.console.visit import Console, Visit
 from syncd.domain import Policy, Run, RunCounts, RunKind, RunState
-from syncd.errors import Conflict, NotFound
+from syncd.errors import Conflict
 from syncd.store import Tx, run_results, runs
 from syncd.sync.arrival import Worker, decide, revert
 from syncd.sync.report import ShownPlan, run_json, would_archive_of
-from syncd.sync.run import Feed, Planned, PlannedChange, RevertPlan, kept_file, plan_revert
+from syncd.sync.run import Planned, PlannedChange, RevertPlan, kept_file, plan_revert
 from syncd.views import first_of_plan, revert_view
 
 #: Bytes of a file up to which "Run again" reads it first, to show its changes; and changes that are shown.
@@ -64,7 +64,7 @@ async def about_revert(visit: Visit, number: int) -> Question:
 async def about_repeat(visit: Visit, number: int) -> Question:
     console = visit.console
     run = await visit.read(lambda tx: runs.get(tx, number))
-    feed = _configured(console, run)
+    feed = console.usable_feed(run.feed)
     if run.kind is not RunKind.FILE or not run.state.ended:
         raise Conflict(f"run {number} has not ended, or has no file")
     if run.size > READ_FIRST:
@@ -81,13 +81,6 @@ async def about_repeat(visit: Visit, number: int) -> Question:
 def _policy(console: Console, number: int) -> Policy:
     feed = console.configured.feeds.get(console.store.read(lambda tx: runs.get(tx, number)).feed)
     return feed.config.policy if feed is not None else console.settings.sync
-
-
-def _configured(console: Console, run: Run) -> Feed:
-    feed = console.configured.feeds.get(run.feed)
-    if feed is None:
-        raise NotFound("feed", run.feed, "it cannot be used now")
-    return feed
 
 
 # -- the actions ---------------------------------------------------------------------------------------------
@@ -116,7 +109,7 @@ def take_back(visit: Visit, number: int, agreed: str | None) -> Run:
 
 def run_again(visit: Visit, number: int, _agreed: str | None) -> Run:
     console = visit.console
-    feed = _configured(console, console.store.read(lambda tx: runs.get(tx, number)))
+    feed = console.usable_feed(console.store.read(lambda tx: runs.get(tx, number)).feed)
     worker = Worker(console.arrival, {feed.name: feed}, drop=console.settings.drop.folder)
     return worker.run_again(feed, number)
 

@@ -2,6 +2,8 @@
 rotated and revoked."""
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -10,7 +12,7 @@ import structlog
 from aiohttp import web
 
 from syncd.console.faults import Fault
-from syncd.console.visit import Visit, live, paging
+from syncd.console.visit import PageHandler, Visit, live, paging
 from syncd.domain import Status
 from syncd.errors import Conflict, Invalid, NotFound
 from syncd.logs import Event
@@ -26,21 +28,35 @@ PAGE, KEYS = 50, 50
 PLANS = ("unlimited", "standard")
 #: How long a key stays valid beside its successor unless the form says otherwise.
 GRACE = "24h"
-#: Refusals of a form: the page shows it again, and why.
-FORM_FAULTS = (Conflict, Invalid, Refusal)
+
+
+def shown_again(page: PageHandler) -> Callable[[PageHandler], PageHandler]:
+    """Have a browser see a form that is refused on its ``page`` again, and why."""
+
+    def decorated(act: PageHandler) -> PageHandler:
+        async def serve(visit: Visit) -> web.StreamResponse:
+            try:
+                return await act(visit)
+            except (Conflict, Invalid, Refusal) as error:
+                if visit.wants_json:
+                    raise
+                return await page(replace(visit, fault=Fault.of(error)))
+
+        return serve
+
+    return decorated
 
 
 # -- all employers ---------------------------------------------------------------------------------------------
 
 
-async def list_employers(visit: Visit, fault: Fault | None = None) -> web.StreamResponse:
-    """Answer the employers; as JSON those of ``syncd employer list --json``. ``fault``: that of the form."""
+async def list_employers(visit: Visit) -> web.StreamResponse:
+    """Answer the employers; as JSON those of ``syncd employer list --json``."""
     if visit.wants_json:
         return visit.json([employer_json(employer) for employer in await visit.read(employers.all)])
     page = visit.number("page")
     total, lines = await visit.read(lambda tx: _lines(tx, page, feeds_by_employer(visit)))
-    values = {"lines": lines, "plans": PLANS, **paging(total, page, PAGE)}
-    return visit.page("employers.html.j2", status_of(fault), fault=fault, sent=visit.form, **values)
+    return visit.page("employers.html.j2", lines=lines, plans=PLANS, **paging(total, page, PAGE))
 
 
 def _lines(tx: Tx, page: int, feeds: dict[str, list[str]]) -> tuple[int, list[dict[str, Any]]]:
@@ -68,15 +84,12 @@ def feeds_by_employer(visit: Visit) -> dict[str, list[str]]:
     return feeds
 
 
+@shown_again(list_employers)
 async def add(visit: Visit) -> web.StreamResponse:
-    """Add an employer. A fault of its name is shown beside the form."""
-    try:
-        name, plan = form_text(visit, "name"), form_text(visit, "plan") or PLANS[0]
-        if plan not in PLANS:
-            raise Refusal("invalid_parameter", f"plan has to be one of {', '.join(PLANS)}")
-        employer = await visit.console.store.write_async(lambda tx: employers.add(tx, name, plan == PLANS[0]))
-    except FORM_FAULTS as error:
-        return await list_employers(visit, visit.fault_of(error))
+    name, plan = form_text(visit, "name"), form_text(visit, "plan") or PLANS[0]
+    if plan not in PLANS:
+        raise Refusal("invalid_parameter", f"plan has to be one of {', '.join(PLANS)}")
+    employer = await visit.console.store.write_async(lambda tx: employers.add(tx, name, plan == PLANS[0]))
     note(visit, "add_employer", employer.id)
     if visit.wants_json:
         return visit.json(employer_json(employer), 201)
@@ -96,8 +109,7 @@ async def show(visit: Visit) -> web.StreamResponse:
     return await show_employer(visit)
 
 
-async def show_employer(visit: Visit, fault: Fault | None = None) -> web.Response:
-    """Answer the page of an employer; ``fault``: that of one of its forms."""
+async def show_employer(visit: Visit) -> web.StreamResponse:
     number, page = visit.path_number("employer"), visit.number("page")
     employer, infos, active = await visit.read(
         lambda tx: (employers.get(tx, number), keys_of(tx, number), jobs.count(tx, number, Status.ACTIVE))
@@ -110,14 +122,11 @@ async def show_employer(visit: Visit, fault: Fault | None = None) -> web.Respons
     shown = infos[(page - 1) * KEYS : page * KEYS]
     return visit.page(
         "employer.html.j2",
-        status_of(fault),
         employer=employer_json(employer),
         keys=[(info, info.state(now), info.successor_id in valid) for info in shown],
         **paging(len(infos), page, KEYS),
         active=active,
         feeds=feeds_by_employer(visit).get(employer.name, []),
-        fault=fault,
-        sent=visit.form,
     )
 
 
@@ -127,15 +136,13 @@ def keys_of(tx: Tx, number: int) -> list[keys.KeyInfo]:
     return [info for info in keys.all(tx) if info.employer_id == number]
 
 
+@shown_again(show_employer)
 async def rename(visit: Visit) -> web.StreamResponse:
     """Give the employer another name. The files of its feeds have to name it, too: the page says so before and after."""
     number, store, feeds = visit.path_number("employer"), visit.console.store, feeds_by_employer(visit)
     before = await visit.read(lambda tx: employers.get(tx, number))
-    try:
-        name = form_text(visit, "name")
-        employer = await store.write_async(lambda tx: employers.rename(tx, number, name))
-    except FORM_FAULTS as error:
-        return await show_employer(visit, visit.fault_of(error))
+    name = form_text(visit, "name")
+    employer = await store.write_async(lambda tx: employers.rename(tx, number, name))
     note(visit, "rename_employer", number)
     if visit.wants_json:
         return visit.json(employer_json(employer))
@@ -143,10 +150,6 @@ async def rename(visit: Visit) -> web.StreamResponse:
     if not stale or before.name == employer.name:
         return visit.redirect(f"/employers/{number}")
     return visit.page("renamed.html.j2", employer=employer_json(employer), before=before.name, feeds=stale)
-
-
-def status_of(fault: Fault | None) -> int:
-    return 200 if fault is None else fault.status
 
 
 def note(visit: Visit, action: str, employer: int, key: int | None = None) -> None:
@@ -166,45 +169,19 @@ async def list_keys(visit: Visit) -> web.StreamResponse:
     return visit.json([key_json(info) for info in await visit.read(lambda tx: keys_of(tx, number))])
 
 
+@shown_again(show_employer)
 async def create(visit: Visit) -> web.StreamResponse:
     """Create a key and show it: in this answer alone."""
-    number = visit.path_number("employer")
-    try:
-        label, ends = form_text(visit, "label"), _ends(visit)
-        if len(label) > keys.MAX_LABEL:
-            detail = f"the label has {len(label)} characters; at most {keys.MAX_LABEL} are allowed"
-            raise Refusal("invalid_parameter", detail)
-        info, plain = await visit.console.store.write_async(lambda tx: keys.create(tx, number, label, ends))
-    except FORM_FAULTS as error:
-        return await show_employer(visit, visit.fault_of(error))
+    number, label, ends = visit.path_number("employer"), form_text(visit, "label"), _ends(visit)
+    if len(label) > keys.MAX_LABEL:
+        detail = f"the label has {len(label)} characters; at most {keys.MAX_LABEL} are allowed"
+        raise Refusal("invalid_parameter", detail)
+    info, plain = await visit.console.store.write_async(lambda tx: keys.create(tx, number, label, ends))
     note(visit, "create_key", number, info.id)
     return _shown_once(visit, info, plain)
 
 
-async def rotate(visit: Visit) -> web.StreamResponse:
-    """Create a successor of a key and show it: in this answer alone."""
-    number, key = visit.path_number("employer"), visit.path_number("key", "key")
-    try:
-        grace, ends = _span("grace", form_text(visit, "grace") or GRACE), _ends(visit)
-        info, plain = await visit.console.store.write_async(
-            lambda tx: keys.rotate(tx, _of(tx, number, key).id, grace, ends)
-        )
-    except Refusal as error:
-        return await _ask(visit, "rotate", visit.fault_of(error))
-    note(visit, "rotate_key", number, key)
-    old = await visit.read(lambda tx: keys.get(tx, key))
-    return _shown_once(visit, info, plain, old)
-
-
-async def revoke(visit: Visit) -> web.StreamResponse:
-    """Revoke a key: it is not valid from now on. One that is revoked already stays so."""
-    number, key = visit.path_number("employer"), visit.path_number("key", "key")
-    info = await visit.console.store.write_async(lambda tx: keys.revoke(tx, _of(tx, number, key).id))
-    note(visit, "revoke_key", number, key)
-    return visit.json(key_json(info)) if visit.wants_json else visit.redirect(f"/employers/{number}")
-
-
-async def _ask(visit: Visit, action: str, fault: Fault | None = None) -> web.StreamResponse:
+async def _ask(visit: Visit, action: str) -> web.StreamResponse:
     """Answer the effect of the rotation or revocation of a key, with its form."""
     number, key = visit.path_number("employer"), visit.path_number("key", "key")
 
@@ -217,8 +194,31 @@ async def _ask(visit: Visit, action: str, fault: Fault | None = None) -> web.Str
     info = await visit.read(read)
     if visit.wants_json:
         return visit.json(key_json(info))
-    values = {"grace": GRACE, "fault": fault, "sent": visit.form}
-    return visit.page("key_question.html.j2", status_of(fault), key=info, action=action, **values)
+    return visit.page("key_question.html.j2", key=info, action=action, grace=GRACE)
+
+
+ask_rotation = partial(_ask, action="rotate")
+
+
+@shown_again(ask_rotation)
+async def rotate(visit: Visit) -> web.StreamResponse:
+    """Create a successor of a key and show it: in this answer alone."""
+    number, key = visit.path_number("employer"), visit.path_number("key", "key")
+    grace, ends = _span("grace", form_text(visit, "grace") or GRACE), _ends(visit)
+    info, plain = await visit.console.store.write_async(
+        lambda tx: keys.rotate(tx, _of(tx, number, key).id, grace, ends)
+    )
+    note(visit, "rotate_key", number, key)
+    old = await visit.read(lambda tx: keys.get(tx, key))
+    return _shown_once(visit, info, plain, old)
+
+
+async def revoke(visit: Visit) -> web.StreamResponse:
+    """Revoke a key: it is not valid from now on. One that is revoked already stays so."""
+    number, key = visit.path_number("employer"), visit.path_number("key", "key")
+    info = await visit.console.store.write_async(lambda tx: keys.revoke(tx, _of(tx, number, key).id))
+    note(visit, "revoke_key", number, key)
+    return visit.json(key_json(info)) if visit.wants_json else visit.redirect(f"/employers/{number}")
 
 
 def _of(tx: Tx, employer: int, key: int) -> keys.KeyInfo:
@@ -270,6 +270,6 @@ ROUTES = {
     "/employers": {"GET": list_employers, "POST": add},
     "/employers/{number}": {"GET": show, "POST": rename},
     "/employers/{number}/keys": {"GET": list_keys, "POST": create},
-    "/employers/{number}/keys/{key}/rotate": {"GET": partial(_ask, action="rotate"), "POST": rotate},
+    "/employers/{number}/keys/{key}/rotate": {"GET": ask_rotation, "POST": rotate},
     "/employers/{number}/keys/{key}/revoke": {"GET": partial(_ask, action="revoke"), "POST": revoke},
 }

@@ -14,22 +14,20 @@ from syncd.console.actions import Preview
 from syncd.console.faults import problem_of
 from syncd.console.pages.run_pages import MEMORY, send
 from syncd.console.visit import Console, Visit
-from syncd.errors import Conflict, NotFound
+from syncd.errors import Conflict
 from syncd.feeds.drafting import Drafter, employer_named_in
 from syncd.logs import Event
 from syncd.store import employers
 from syncd.sync.arrival import Worker
 from syncd.sync.report import write_json
-from syncd.sync.run import Feed
 from syncd.views import first_of_plan, plan_view
 from syncd.web import JSON, Refusal, limits
 
 log = structlog.get_logger("syncd.console")
 T = TypeVar("T")
 
-#: Seconds that a request waits for its preview; entries of each list that are shown; bytes that are written at once, of a
-#: field of the form, and of a name.
-WAIT, SHOWN, BLOCK, FIELD, NAME = 3.0, 100, 1 << 20, 10_000, 120
+#: Seconds that a request waits for its preview; entries of each list that are shown; bytes of a field of the form, and of a name.
+WAIT, SHOWN, FIELD, NAME = 3.0, 100, 10_000, 120
 
 
 async def show(visit: Visit) -> web.StreamResponse:
@@ -49,9 +47,8 @@ async def upload(visit: Visit) -> web.StreamResponse:
     console, previews = visit.console, visit.console.previews
     session = visit.session.secret or token_hex(16)
     preview = await _received(visit, session)
-    feed = console.configured.feeds.get(preview.feed) if preview.feed is not None else None
     shown = None if visit.wants_json else SHOWN
-    ended = previews.start(session, preview, "preview", lambda: _look_at(console, preview, feed, shown))
+    ended = previews.start(session, preview, "preview", lambda: _look_at(console, preview, shown))
     await asyncio.wait([ended], timeout=None if visit.wants_json else WAIT)
     if not visit.wants_json:
         return visit.redirect("/preview")
@@ -97,7 +94,7 @@ async def _with_file(visit: Visit, session: str, fields: dict[str, str], part: B
     if not name.strip(". "):
         raise _broken("choose a file")
     if feed is not None:
-        _usable(console, feed)
+        console.usable_feed(feed)
     preview = console.previews.begin(session, feed)
     safe = "".join(char if char.isprintable() else "_" for char in name).lstrip(".")
     path = preview.folder / safe.encode("utf-8", "replace")[-NAME:].decode("utf-8", "ignore")
@@ -115,40 +112,25 @@ async def _with_file(visit: Visit, session: str, fields: dict[str, str], part: B
 
 
 async def _write(part: BodyPartReader, out: IO[bytes], most: int) -> None:
-    size, block = 0, bytearray()
-    while True:
-        piece = await _in_time(part.read_chunk(1 << 16))
+    size = 0
+    while piece := await _in_time(part.read_chunk(1 << 16)):
         size += len(piece)
         if size > most:
             raise Refusal("body_too_large", f"a file may have {most} bytes", close=True)
-        block += piece
-        if len(block) >= BLOCK or (block and not piece):
-            await asyncio.to_thread(out.write, bytes(block))
-            block.clear()
-        if not piece:
-            return
+        await asyncio.to_thread(out.write, piece)
 
 
 def _broken(detail: str) -> Refusal:
     return Refusal("invalid_parameter", detail, close=True)
 
 
-def _usable(console: Console, name: str) -> Feed:
-    feed = console.configured.feeds.get(name)
-    if feed is None:
-        raise NotFound("feed", name[:100], "it is not configured, or cannot be used now")
-    return feed
-
-
-def _look_at(console: Console, preview: Preview, feed: Feed | None, shown: int | None) -> None:
+def _look_at(console: Console, preview: Preview, shown: int | None) -> None:
     """Note the effect of the file, in a thread. ``shown``: entries of each list that are kept; None: they are iterators."""
     assert preview.path is not None
     if preview.feed is None:
         preview.plan = {"draft": _draft(console, preview)}
         return
-    if feed is None:
-        raise NotFound("feed", preview.feed, "it is not configured any more")
-    planned = console.arrival.importer.plan(feed, preview.path)
+    planned = console.arrival.importer.plan(console.usable_feed(preview.feed), preview.path)
     if shown is None:
         preview.plan = plan_view(planned, console.catalogue)
         return
@@ -178,7 +160,7 @@ async def apply(visit: Visit) -> web.StreamResponse:
         raise Conflict("there is no file to apply: it was applied or removed; upload it again")
     if preview.feed is None or preview.plan is None:
         raise Conflict("this preview has nothing that could be applied")
-    feed, path = _usable(console, preview.feed), preview.path
+    feed, path = console.usable_feed(preview.feed), preview.path
     log.info(Event.OPERATOR_ACTED, action="import", run=None, session=session.number, feed=feed.name)
 
     def work() -> None:

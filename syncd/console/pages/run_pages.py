@@ -64,7 +64,7 @@ async def list_runs(visit: Visit) -> web.StreamResponse:
 
 def _state(visit: Visit, tx: Tx) -> object:
     number, actions = visit.path_number("run"), visit.console.actions
-    return figures(runs.get(tx, number)), actions.going_on(number), actions.fault_of(number)
+    return figures(runs.get(tx, number)), actions.going.get(number), actions.faults.get(number)
 
 
 @live(_state)
@@ -77,7 +77,7 @@ async def show(visit: Visit) -> web.StreamResponse:
             return await send(visit, scratch, {"Content-Type": JSON})
     action, actions = visit.text("action")[:20] or None, visit.console.actions
     values = await visit.read(lambda tx: _values(tx, visit, number, page, action))
-    fault, going = actions.fault_of(number), actions.going_on(number)
+    fault, going = actions.faults.get(number), actions.going.get(number)
     return visit.page("run.html.j2", fault=fault, action_now=going, **values)
 
 
