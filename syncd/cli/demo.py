@@ -17,12 +17,12 @@ from contextlib import suppress
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from syncd.cli.output import bold, remark, writable_by_owner_alone
 from syncd.cli.report_text import summary
 from syncd.config import Settings, load_settings
-from syncd.domain import Run, RunState
+from syncd.domain import Run
 from syncd.errors import Conflict, SyncdError
 from syncd.service import stores
 from syncd.store import Store, employers, keys, runs
@@ -42,26 +42,10 @@ settle = "200ms"
 FIRST_PORT = 8080
 #: Seconds that the daemon may take to make its folders, for one run, and to stop.
 MAX_WAIT = 30.0
+#: Each step: ``source``, whose name begins with that of its feed, is dropped as ``name``; its run ends in ``state``. ``title``
+#: and ``meaning`` are for the reader.
+STORY: list[dict[str, str]] = tomllib.loads((DATA / "story.toml").read_text())["step"]
 T = TypeVar("T")
-
-
-class Step(NamedTuple):
-    """One step of ``story.toml``: the file ``source``, named for its feed, is dropped as ``name``; its run ends in ``state``."""
-
-    title: str
-    source: str
-    name: str
-    state: RunState
-    meaning: str
-
-    @property
-    def feed(self) -> str:
-        return self.source.partition("-")[0]
-
-
-def story() -> list[Step]:
-    steps = tomllib.loads((DATA / "story.toml").read_text())["step"]
-    return [Step(**{**step, "state": RunState(step["state"])}) for step in steps]
 
 
 def demo(*, port: int | None, folder: Path | None, once: bool) -> None:
@@ -83,7 +67,12 @@ def demo(*, port: int | None, folder: Path | None, once: bool) -> None:
             _play_story(settings, store, daemon)
             _print_how_to_look(settings, pages, key, serving=not once)
             if not once:
-                _keep_serving(daemon)
+                print("\nServing until Ctrl-C.", flush=True)
+                with suppress(KeyboardInterrupt):
+                    while True:
+                        daemon.check()
+                        time.sleep(0.5)
+                remark("\nstopping; the folder stays as it is")
         finally:
             daemon.stop()
 
@@ -160,16 +149,15 @@ class Daemon:
 
 
 def _play_story(settings: Settings, store: Store, daemon: Daemon) -> None:
-    for number, step in enumerate(story(), start=1):
-        folder = settings.drop.folder / step.feed
-        part = folder / f".{step.name}.tmp"  # a file is complete as soon as it has its name
-        part.write_bytes((DATA / step.source).read_bytes())
-        part.rename(folder / step.name)
+    for number, step in enumerate(STORY, start=1):
+        feed, name = step["source"].partition("-")[0], step["name"]
+        part = settings.drop.folder / feed / f".{name}.tmp"  # a file is complete as soon as it has its name
+        part.write_bytes((DATA / step["source"]).read_bytes())
+        part.rename(part.with_name(name))
         run = daemon.until(partial(_ended, store, number), f"run {number} did not end")
-        print(f"{bold(step.title)}\n  {summary(run)}\n  {step.meaning}\n")
-        sys.stdout.flush()
-        if run.state is not step.state:
-            reason = f"run {run.id} ended {run.state}, not {step.state}"
+        print(f"{bold(step['title'])}\n  {summary(run)}\n  {step['meaning']}\n", flush=True)
+        if run.state != step["state"]:
+            reason = f"run {run.id} ended {run.state}, not {step['state']}"
             raise SyncdError(f"{reason}; its report is in {settings.base}")
 
 
@@ -196,15 +184,5 @@ def _print_how_to_look(settings: Settings, pages: str, key: str, *, serving: boo
   export SYNCD_CONFIG={settings.file}
   curl -s -H 'API-Key: {key}' '{address}/jobs?status=active'
   {program} runs
-  {program} runs approve {len(story())}      # let the held run archive what its file lacked""")
+  {program} runs approve {len(STORY)}      # let the held run archive what its file lacked""")
     sys.stdout.flush()
-
-
-def _keep_serving(daemon: Daemon) -> None:
-    print("\nServing until Ctrl-C.", flush=True)
-    try:
-        while True:
-            daemon.check()
-            time.sleep(0.5)
-    except KeyboardInterrupt:
-        remark("\nstopping; the folder stays as it is")

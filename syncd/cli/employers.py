@@ -6,10 +6,11 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -68,7 +69,6 @@ def list_employers(settings: Settings, as_json: bool) -> None:
 def create_key(
     settings: Settings, as_json: bool, employer: str, label: str, expires: timedelta | None
 ) -> None:
-    _require_output()
     with opened_store(settings) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
         ends = store.now().instant + expires if expires else None
@@ -79,7 +79,6 @@ def create_key(
 def rotate_key(
     settings: Settings, as_json: bool, key_id: int, grace: timedelta | None, expires: timedelta | None
 ) -> None:
-    _require_output()
     spared = GRACE if grace is None else grace
     with opened_store(settings) as store:
         ends = store.now().instant + expires if expires else None
@@ -88,12 +87,6 @@ def rotate_key(
     _show_new(as_json, info, plain)
     if not as_json:
         remark(f"key {old.id} is valid until {cell(old.expires_at)}; give every client the new one before")
-
-
-def _require_output() -> None:
-    """Raise SyncdError if standard output is closed: nobody would get the new key."""
-    if getattr(sys.stdout, "name", None) == os.devnull:  # see entry
-        raise SyncdError("standard output is closed, so the new key would be lost; no key was made")
 
 
 def _show_new(as_json: bool, info: keys.KeyInfo, plain: str) -> None:
@@ -175,17 +168,25 @@ def export(
         raise typer.BadParameter(f"--spreadsheet is for --format csv, not {form}")
     export_format = SPREADSHEET if spreadsheet else EXPORTS[form]
     wanted = Status(status) if status else None
-    counts: Counter[str] = Counter()
+    counts = Counter[str]()
     with opened_store(settings) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
         exported = _jobs(store, owner, wanted, export_format, counts)
         pieces = export_format.write(exported, owner, stores.catalogue_of(store, settings))
-        if output is None:
-            _write(sys.stdout.buffer, pieces)
-        else:
-            with whole_file(output) as file:
-                _write(file, pieces)
-    _print_counts(counts, as_json, owner, form, output)
+        with nullcontext(sys.stdout.buffer) if output is None else whole_file(output) as file:
+            for piece in pieces:
+                file.write(piece.encode())
+    if as_json:
+        about = {"employer": owner.name, "format": form, "file": str(output)}
+        print_json({**about, **{name: counts[name] for name in COUNTED}})
+        return
+    exported_jobs, unnamed, inactive, late = (counts[name] for name in COUNTED)
+    left = [f"{unnamed} without a referenceId"] if unnamed else []
+    left += [f"{inactive} not active"] if inactive else []
+    why = f"; left out: {', '.join(left)}" if left else ""
+    remark(f"syncd: {exported_jobs} jobs of {owner.name}{why}")
+    if late:
+        remark(f"syncd: {late} active past their closeDate: importing this file would archive them")
 
 
 def _jobs(
@@ -205,23 +206,3 @@ def _jobs(
                 counts["pastCloseDate"] += job.status is Status.ACTIVE and job.close_date < today
                 yield job
         last = page[-1].id
-
-
-def _write(file: IO[bytes], pieces: Iterator[str]) -> None:
-    for piece in pieces:
-        file.write(piece.encode())
-
-
-def _print_counts(
-    counts: Counter[str], as_json: bool, owner: Employer, form: str, output: Path | None
-) -> None:
-    if as_json:
-        about = {"employer": owner.name, "format": form, "file": str(output)}
-        print_json({**about, **{name: counts[name] for name in COUNTED}})
-        return
-    exported, unnamed, inactive, late = (counts[name] for name in COUNTED)
-    left = [f"{unnamed} without a referenceId"] if unnamed else []
-    left += [f"{inactive} not active"] if inactive else []
-    remark(f"syncd: {exported} jobs of {owner.name}" + (f"; left out: {', '.join(left)}" if left else ""))
-    if late:
-        remark(f"syncd: {late} active past their closeDate: importing this file would archive them")

@@ -10,6 +10,7 @@ import typer
 
 from syncd.cli.imports import naming
 from syncd.cli.output import clean, print_json, print_list, remark, whole_file, writable_by_owner_alone
+from syncd.cli.report_text import print_kinds
 from syncd.cli.store_access import acting_as, owner_ids, store_if_any
 from syncd.config import Settings
 from syncd.domain import Moment, near_names
@@ -163,9 +164,7 @@ def _print(draft: Draft, target: Path, file: Path, result: CheckResult | str, *,
         rejected = f"{result.rejected:,} would be rejected"
         rejected += f", {result.expired} are closed or have expired" if result.expired else ""
         print(f"of {result.read:,} records {result.good:,} would go in, {rejected}")
-        for kind in result.kinds.by_frequency()[:5]:
-            causes = clean("; ".join(kind.described(2)))
-            print(f"  {kind.rows:,} × {clean(kind.pointer)} {kind.code}: {causes}")
+        print_kinds("rejected, by kind", result.kinds)
     if unused := _unused(draft):
         more = f" and {len(unused) - SHOWN_COLUMNS} more" if len(unused) > SHOWN_COLUMNS else ""
         print(f"columns not used: {clean(', '.join(unused[:SHOWN_COLUMNS]))}{more}")

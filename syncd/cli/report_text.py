@@ -1,6 +1,5 @@
 """Runs, plans and parts of reports as texts for a terminal."""
 
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
@@ -21,8 +20,6 @@ SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
 
 #: Kinds of errors or warnings in a table, and texts or values of each.
 KINDS, CAUSES = 50, 5
-#: Columns of a table that goes to a file or a pipe.
-WIDTH = 160
 #: Characters of a value of a field, and of a value that a record had.
 MAX_VALUE, MAX_SENT = 60, 80
 #: Where the rest of a list is.
@@ -49,15 +46,12 @@ def state_of(state: str, holds: str | None) -> str:
 
 
 def rows_of(run: Run) -> str:
-    """Return the counts of a run that has ended, or how far one is: ``reading: 12,000 records, 37 % of the file``."""
+    """Return the counts of a run that has ended, or how far one is: ``reading: 12,000 records, 37 %``."""
     progress = run.progress
     if run.state.ended or progress is None:
         return effects_of(run)
-    of = "of the file" if progress.phase in ("hashing", "reading") else "of its rows"
-    if progress.phase == "archiving":
-        of = "of the missing jobs"
-    records = f"{progress.records:,} records, " if progress.records and progress.phase != "archiving" else ""
-    return f"{progress.phase}: {records}{progress.share:.0%} {of}".replace("%", " %")
+    records = f"{progress.records:,} records, " if progress.records else ""
+    return f"{progress.phase}: {records}{progress.share:.0%}".replace("%", " %")
 
 
 #: The counts of changes to jobs.
@@ -85,24 +79,15 @@ def print_kinds(heading: str, counted: Kinds) -> None:
     """Print a table: number of rows, field, code, and the texts and values of each kind."""
     if not (kinds := counted.by_frequency()):
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
+    rows = [
+        ("", "", "", cause) if number else (f"{kind.rows:,} ×", clean(kind.pointer), clean(kind.code), cause)
+        for kind in kinds[:KINDS]
+        for number, cause in enumerate(kind.described(CAUSES))
+    ]
+    first, second, third = (max(len(row[column]) for row in rows) for column in range(3))
     print(bold(heading))
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_column(overflow="fold", no_wrap=True)
-    table.add_column(overflow="fold")
-    for kind in kinds[:KINDS]:
-        for number, cause in enumerate(kind.described(CAUSES)):
-            cells = ("", "", "", cause) if number else (f"  {kind.rows:,} ×", kind.pointer, kind.code, cause)
-            table.add_row(*(Text(clean(cell)) for cell in cells))
-    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
-    with console.capture() as captured:
-        console.print(table)
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    for number, pointer, code, cause in rows:
+        print(f"  {number.rjust(first)}  {pointer.ljust(second)}  {code.ljust(third)}  {clean(cause)}")
     if len(kinds) > KINDS:
         print(f"  … and {len(kinds) - KINDS:,} more kinds: {IN_JSON}")
 

@@ -2,13 +2,13 @@
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 import typer
 
 from syncd.cli.output import DONE, HELD, agreed, cell, clean, print_json, print_list, print_result, remark
+from syncd.cli.report_text import print_section
 from syncd.cli.store_access import become_owner, become_owner_of, require_store
 from syncd.config import Settings, StoreSettings, store_address
 from syncd.errors import ConfigError, StoreError, StoreTooNew
@@ -17,7 +17,6 @@ from syncd.store import Database, copying, database_at, schema, utc_now
 from syncd.store.sqlite import backups, restoring
 from syncd.values import ValueFault
 
-T = TypeVar("T")
 #: Endings of the names of the files beside a store.
 _BESIDE = ("-wal", "-shm", "-journal", ".lock")
 #: Name in text and JSON → the table whose rows it counts.
@@ -126,7 +125,7 @@ def restore(settings: Settings, as_json: bool, file: Path, yes: bool) -> int:
                         "It has no digest (`syncd backup` did not make it): its rows cannot be verified."
                     )
                     print("It is whole, and as it was made." if made.made_at else unverified)
-                    print("\n".join(_lost_lines(lost, why, settings.drop.folder)))
+                    _print_lost(lost, why, settings.drop.folder)
                 otherwise = f"; to put {file} in the place of the store: --yes"
                 restored = yes or agreed("Restore it?", otherwise)
                 kept = restoring.take_place(store, draft, utc_now()) if restored else None
@@ -188,27 +187,24 @@ def _key_json(key: restoring.KeySummary) -> dict[str, Any]:
     return {"id": key.id, "employer": key.employer, "label": key.label}
 
 
-def _lost_lines(lost: restoring.Losses | None, why: str, drop: Path) -> Iterator[str]:
-    """Yield the lines of the text. ``why``: the reason if nothing is known; ``drop``: the drop folder."""
+def _print_lost(lost: restoring.Losses | None, why: str, drop: Path) -> None:
+    """Print what is lost. ``why``: the reason if nothing is known; ``drop``: the drop folder."""
     if lost is None:
-        yield why
+        print(why)
     elif lost.none:
-        yield "The present store has no run, no change of a job and no key that the backup does not have."
+        print("The present store has no run, no change of a job and no key that the backup does not have.")
     else:
-        yield "The present store has what the backup does not have, and what is lost:"
+        print("The present store has what the backup does not have, and what is lost:")
         for actor, count in lost.changes.items():
-            yield f"  {count:,} changes of jobs {ACTORS.get(actor, f'by {actor}')}"
-        yield from _listed(lost.runs, lambda run: f"{_run(run)}: {_file_of_run(run, drop)}")
-        yield from _listed(lost.reopened, lambda run: f"{_run(run)} {_again(run, drop)}")
-        yield from _listed(lost.keys, lambda key: f"{_key(key)}: make a new one")
+            print(f"  {count:,} changes of jobs {ACTORS.get(actor, f'by {actor}')}")
         valid = "which was revoked, is valid again: syncd key revoke"
-        yield from _listed(lost.revoked, lambda key: f"{_key(key)}, {valid} {key.id}")
-
-
-def _listed(things: Sequence[T], line: Callable[[T], str]) -> Iterator[str]:
-    yield from (f"  {line(thing)}" for thing in things[:SHOWN])
-    if len(things) > SHOWN:
-        yield f"  … and {len(things) - SHOWN:,} more: --json has them"
+        for heading, lines in (
+            ("runs", [f"{_run(run)}: {_file_of_run(run, drop)}" for run in lost.runs]),
+            ("runs that go on again", [f"{_run(run)} {_again(run, drop)}" for run in lost.reopened]),
+            ("new keys", [f"{_key(key)}: make a new one" for key in lost.keys]),
+            ("revoked keys", [f"{_key(key)}, {valid} {key.id}" for key in lost.revoked]),
+        ):
+            print_section(heading, len(lines), lines[:SHOWN])
 
 
 def _run(run: restoring.RunSummary) -> str:

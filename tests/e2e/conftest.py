@@ -7,6 +7,7 @@ import io
 import json
 import multiprocessing
 import os
+import re
 import runpy
 import select
 import signal
@@ -23,7 +24,9 @@ import pytest
 from syncd.api.openapi import openapi_document
 from syncd.config import Api
 from syncd.domain import Catalogue
+from syncd.store import Store
 from tests.api.contract import Answer, contract_of
+from tests.clock import ZONE
 from tests.stores import empty_store
 
 TIMEOUT = 60.0  # seconds; reached only if the daemon hangs
@@ -131,6 +134,17 @@ class Installation:
 
     def done(self, number, name, feed="acme"):
         return self.drop_folder / feed / "done" / f"{number}-{name}"
+
+    def jobs(self, *names):
+        """Return referenceId → these members of each job of the employer."""
+        listed = self.run("jobs", "--employer", "1", "--json").json
+        return {job["referenceId"]: tuple(job[name] for name in names) for job in listed}
+
+    def process(self, *arguments, shell='exec "$@"'):
+        """Return a command that has ended, in a process of its own, as ``shell`` starts it."""
+        words = [sys.executable, "-m", "syncd", "--config", self.config, *arguments]
+        command = ["/bin/sh", "-c", shell, "sh", *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=clean_environ())
 
 
 FORKSERVER = multiprocessing.get_context("forkserver")
@@ -264,6 +278,24 @@ def wait_until(condition, what="it"):
     return found
 
 
+def store_at(base):
+    """Open the store of an installation."""
+    return Store.open(f"sqlite:///{base}/var/syncd.db", timezone=ZONE)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def recipe(name, guide):
+    """Return the lines of a recipe of a guide."""
+    found = re.search(rf"<!-- recipe: {name} -->\n```\w+\n(.*?)```", guide, re.DOTALL)
+    assert found is not None, name
+    return found[1]
+
+
 def let_all_users_reach(folder, mode=0o755):
     """Give ``mode`` to the folder and to each one above it that the tests made."""
     for place in (folder, *folder.parents):
@@ -303,6 +335,21 @@ def cli(capsys, monkeypatch):
         return Result(code, shown.out, shown.err)
 
     return call
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """``terminal("y\\n")``: the commands that follow are called on a terminal, where somebody answers so."""
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    def begin(answer):
+        monkeypatch.setattr(sys, "stdin", Terminal(answer))
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+
+    return begin
 
 
 @pytest.fixture

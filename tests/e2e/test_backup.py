@@ -1,11 +1,8 @@
 """``syncd backup``, and what a damaged backup is found by."""
 
 import os
-import resource
 import sqlite3
 import stat
-import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -14,18 +11,17 @@ from typing import Any
 import pytest
 
 from syncd.cli.output import FAILED, USAGE
-from tests.e2e.conftest import Installation, clean_environ, row, with_umask
+from tests.e2e.conftest import Installation, row, with_umask
 
 #: Table → rows in a text.
 Rows = dict[str, list[Any]]
 
 
 @pytest.fixture
-def acme(installation):
+def acme(acme):
     """An installation with two jobs, which a run has made."""
-    installation.employer_with_key()
-    feed_file(installation, ["A-1", "A-2"])
-    return installation
+    feed_file(acme, ["A-1", "A-2"])
+    return acme
 
 
 def feed_file(acme: Installation, references: list[str]) -> None:
@@ -188,14 +184,6 @@ def test_what_is_not_a_backup_is_not_replaced(acme):
     assert store.with_name("syncd.db.lock").read_bytes() == b""
 
 
-def test_without_a_store_nothing_is_made(installation):
-    refused = installation.run("backup", installation.base / "copy.db")
-    assert refused.code == FAILED
-    assert "there is no store" in refused.err
-    assert not (installation.base / "var").exists()
-    assert not (installation.base / "copy.db").exists()
-
-
 @pytest.mark.parametrize("command", ["backup", "restore"])
 def test_on_postgresql_its_own_programs_do_it(installation, command):
     path = installation.base / "copy.dump"
@@ -221,11 +209,7 @@ def test_on_a_full_disk_the_backup_before_stays(acme):
     target = acme.base / "copy.db"
     acme.run("backup", target)
     before = target.read_bytes()
-    command = [sys.executable, "-m", "syncd", "--config", str(acme.config), "backup", str(target)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=clean_environ(), check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)),
-    )  # fmt: skip
+    done = acme.process("backup", target, shell='ulimit -f 400; exec "$@"')
     assert done.returncode == FAILED
     assert "the backup cannot be written" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -4,8 +4,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import get_args
 from zoneinfo import ZoneInfo
@@ -17,7 +15,7 @@ from syncd.cli.app import app
 from syncd.cli.options import State
 from syncd.domain import RunState
 from syncd.store import Store
-from tests.amounts import nightly, some
+from tests.amounts import some
 from tests.e2e.conftest import let_all_users_reach, row, with_umask
 
 
@@ -65,16 +63,33 @@ from tests.e2e.conftest import let_all_users_reach, row, with_umask
         ("--config none.toml runs", 1, "none.toml: no such file (named by --config)"),
         ("runs --config none.toml", 1, "none.toml: no such file (named by --config)"),
         ("demo --port 99999", 2, "see `syncd demo --help`"),
+        ("feed new a/b --from jobs.csv", 1, "a feed's name is letters"),
+        ("feed new ACME --from jobs.csv", 1, "more than case"),
+        ("feed new x --from none.csv", 1, "No such file"),
+        ("feed new x --from page.csv", 1, "this is an HTML page, not a feed"),
+        ("feed new x --from jobs.csv --employer Acne", 1, "no employer 'Acne'"),
+        ("feed new x", 2, "give --from FILE, or --group G"),
+        ("feed check none jobs.csv", 1, "no feed 'none'; known: acme"),
+        ("feed check acme page.csv", 1, "this is an HTML page, not a feed"),
+        ("feed check acme", 2, "Missing argument 'FILE'"),
+        ("feed show acmee", 1, "no feed 'acmee'; did you mean acme?"),
+        ("feed pause acne", 1, "did you mean acme?"),
+        ("feed resume acne", 1, "did you mean acme?"),
+        ("feed resume acme", 1, "feed acme is not paused"),
+        ("runs again 99", 1, "no run 99"),
     ],
 )
 def test_a_mistake_is_one_line_and_an_exit_code(acme, monkeypatch, line, code, words):
     monkeypatch.chdir(acme.base)
+    Path("page.csv").write_text("<!doctype html><html></html>")
+    acme.file("jobs.csv", [row("A-1")])
     arguments = [part.replace("\0", " ") for part in line.replace("\\ ", "\0").split(" ")]
     result = acme.cli(*arguments) if "none.toml" in line else acme.run(*arguments)
     assert words in result.err
     assert (result.code, result.out) == (code, "")
     assert result.err.startswith("syncd: ")
     assert result.err.count("\n") == 1
+    assert [path.name for path in acme.feeds.iterdir()] == ["acme.toml"]
 
 
 def test_every_fault_of_the_settings_has_a_line(installation):
@@ -121,6 +136,7 @@ def test_the_key_alone_is_on_standard_output(acme):
     assert created.out.strip() not in acme.run("key", "list").out
     assert acme.run("key", "revoke", "2").out == "key 2 of Acme Ltd. is revoked\n"
     assert "revoked" in acme.run("key", "list").out
+    assert "key 2 is revoked; make a new one: syncd key create" in acme.run("key", "rotate", "2").err
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
@@ -271,10 +287,13 @@ def test_a_plan_prints_warnings_what_is_withheld_and_what_would_be_archived(acme
 
 def test_the_exit_codes_of_a_plan_tell_changes_faults_and_a_wrong_command_line_apart(acme, make_row):
     path = acme.file("jobs.csv", [make_row("A-1")])
-    assert acme.run("plan", path, "--feed", "acme", "--exit-code").code == 4
-    assert acme.run("plan", path, "--feed", "acme").code == 0
-    assert acme.run("plan", path, "--feed", "acme", "--exit-cod").code == 2
-    assert acme.run("plan", path, "--feed", "nobody", "--exit-code").code == 1
+    for line, code in (
+        ("acme", 0),
+        ("acme --exit-code", 4),
+        ("acme --exit-cod", 2),
+        ("nobody --exit-code", 1),
+    ):
+        assert acme.run("plan", path, "--feed", *line.split()).code == code
     path.write_text("")
     assert acme.run("plan", path, "--feed", "acme", "--exit-code").code == 1
     assert "4 with plan --exit-code" in " ".join(acme.run("--help").out.split())
@@ -412,38 +431,9 @@ def test_check_does_not_advise_to_change_the_rights_of_what_is_not_syncds(
     assert fault in result.err
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "runs",
-        "runs show 1",
-        "runs approve 1",
-        "runs reject 1",
-        "jobs --employer 1",
-        "employer list",
-        "key list",
-        "key create 1",
-        "key revoke 1",
-        "plan x.csv --feed acme",
-        "import x.csv --feed acme",
-        "export --employer 1 --format csv",
-    ],
-)
-def test_a_command_that_reads_creates_no_store(installation, line):
-    result = installation.run(*line.split())
-    assert (result.code, result.out) == (1, "")
-    place = installation.base / "var" / "syncd.db"
-    assert f"there is no store at {place} (store.url, settings: {installation.config})" in result.err
-    assert result.err.count("\n") == 1
-    assert not place.exists()
-
-
 def test_a_closed_pipe_is_not_an_error(acme):
-    command = (
-        f"{sys.executable} -m syncd --config {acme.config} employer list | true; exit ${{PIPESTATUS[0]}}"
-    )
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    done = acme.process("employer", "list", shell='{ "$@"; echo $? >&2; } | true')
+    assert done.stderr == "0\n"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
@@ -529,60 +519,35 @@ def test_check_creates_nothing(cli, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_is_checked_without_a_store_and_none_is_made(installation, make_row):
+def test_a_file_is_checked_and_feeds_are_listed_without_a_store_and_none_is_made(installation, make_row):
     result = installation.run("feed", "check", "acme", installation.file("jobs.csv", [make_row("A-1")]))
     assert (result.code, "1 records: 1 would go in" in result.out) == (0, True)
-    assert not (installation.base / "var").exists()
-
-
-def test_feeds_are_listed_without_a_store_and_none_is_created(installation):
     (listed,) = installation.run("feed", "list", "--json").json
     assert (listed["name"], listed["state"], listed["lastRun"]) == ("acme", "degraded", None)
     assert "no employer 'Acme Ltd.'" in listed["reason"]
     assert not (installation.base / "var").exists()
 
 
-def with_streams(acme, redirection, *arguments):
-    """Run a command in a shell that redirects its streams."""
-    words = [sys.executable, "-m", "syncd", "--config", str(acme.config), *arguments]
-    return subprocess.run(
-        ["/bin/sh", "-c", f'"$@" {redirection}', "sh", *words], capture_output=True, text=True, check=False
-    )
-
-
 @pytest.mark.parametrize("redirection", some([">&-", ">&- 2>&-", "2>&-", "<&-"], 1))
 def test_a_closed_stream_is_no_fault(acme, redirection):
     for arguments in (("employer", "list"), ("employer", "list", "--json"), ("--help",)):
-        result = with_streams(acme, redirection, *arguments)
+        result = acme.process(*arguments, shell=f'"$@" {redirection}')
         assert (result.returncode, result.stderr) == (0, "")
-    result = with_streams(acme, redirection, "import", str(acme.file("a.csv", [row("a")])), "--feed", "acme")
+    line = ("import", acme.file("a.csv", [row("a")]), "--feed", "acme")
+    result = acme.process(*line, shell=f'"$@" {redirection}')
     assert result.returncode == 0
     assert "fault" not in result.stderr
 
 
 def test_a_character_that_the_output_cannot_have_is_an_escape(acme):
     acme.run("employer", "rename", "Acme Ltd.", "Acmé 🏗")
-    result = with_streams(acme, "", "employer", "list")
-    assert "Acmé 🏗" in result.stdout
-    environ = {"PYTHONIOENCODING": "ascii"}
-    words = [sys.executable, "-m", "syncd", "--config", str(acme.config), "employer", "list"]
-    result = subprocess.run(words, env=os.environ | environ, capture_output=True, text=True, check=True)
+    assert "Acmé 🏗" in acme.process("employer", "list").stdout
+    result = acme.process("employer", "list", shell='PYTHONIOENCODING=ascii "$@"')
     assert "Acm\\xe9 \\U0001f3d7" in result.stdout
-
-
-@nightly
-def test_no_key_is_made_that_nobody_would_see(acme):
-    before = with_streams(acme, "", "key", "list").stdout
-    for command in (("create", "Acme Ltd."), ("rotate", "1")):
-        result = with_streams(acme, ">&-", "key", *command)
-        assert result.returncode == 1
-        assert "no key was made" in result.stderr
-    assert with_streams(acme, "", "key", "list").stdout == before
-    assert with_streams(acme, "> /dev/null", "key", "create", "Acme Ltd.").returncode == 0
 
 
 @pytest.mark.parametrize("flags", some([((),), (("--json",),)], 1))
 def test_a_key_that_cannot_be_printed_is_named_so_that_it_can_be_revoked(acme, flags):
-    result = with_streams(acme, "> /dev/full", "key", "create", "Acme Ltd.", *flags)
+    result = acme.process("key", "create", "Acme Ltd.", *flags, shell='"$@" > /dev/full')
     assert result.returncode == 1
     assert re.fullmatch(r"syncd: key 2 was made, but .* revoke it: syncd key revoke 2\n", result.stderr)

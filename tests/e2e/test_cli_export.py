@@ -3,27 +3,23 @@
 import csv
 import io
 from functools import partial
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from syncd.domain import Actor, ActorKind, Catalogue, check_body
-from syncd.store import Store
 from syncd.store.jobs import upsert
-from tests.e2e.conftest import JOB
+from tests.e2e.conftest import JOB, store_at
 
 
 @pytest.fixture
-def acme(installation):
+def acme(acme):
     """An employer with an active job, a draft, and a job without a referenceId."""
-    installation.employer_with_key()
-    add_jobs(installation, {"referenceId": "A", "status": "active"}, {"referenceId": "B"}, {})
-    return installation
+    add_jobs(acme, {"referenceId": "A", "status": "active"}, {"referenceId": "B"}, {})
+    return acme
 
 
 def add_jobs(installation, *extras):
-    url = f"sqlite:///{installation.base}/var/syncd.db"
-    with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
+    with store_at(installation.base) as store:
         for extra in extras:
             sent = check_body({**JOB, **extra}, Catalogue.default())
             store.write(partial(upsert.create, employer_id=1, sent=sent, actor=Actor(ActorKind.KEY, 1)))

@@ -6,10 +6,9 @@ from tests.e2e.conftest import EMPLOYER, row
 
 
 @pytest.fixture
-def acme(installation):
-    installation.employer_with_key()
-    installation.feed("welders", f'employer = "{EMPLOYER}"\nmax_rejected = {{ percent = 100, rows = 5 }}\n')
-    return installation
+def acme(acme):
+    acme.feed("welders", f'employer = "{EMPLOYER}"\nmax_rejected = {{ percent = 100, rows = 5 }}\n')
+    return acme
 
 
 def test_a_check_says_what_is_wrong_and_what_to_paste_before_it_lists_rows(acme):

@@ -2,9 +2,7 @@
 
 import json
 import sqlite3
-import sys
 from contextlib import closing
-from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -12,17 +10,16 @@ from syncd.domain import Actor, ActorKind, Catalogue, check_body
 from syncd.store import Store
 from syncd.store.jobs import upsert
 from syncd.sync.run import reverting
-from tests.e2e.conftest import row
+from tests.e2e.conftest import row, store_at
 
 
 @pytest.fixture
-def acme(installation):
+def acme(acme):
     """An installation with two runs: ten jobs, and then other titles of two of them, one new and one missing job."""
-    installation.key = installation.employer_with_key()
-    assert deliver(installation, "one", [(n, f"Welder {n}") for n in range(10)]).code == 0
+    assert deliver(acme, "one", [(n, f"Welder {n}") for n in range(10)]).code == 0
     rows = [(0, "Cook"), (1, "Chef"), *((n, f"Welder {n}") for n in range(2, 9)), (10, "Baker")]
-    assert deliver(installation, "two", rows).code == 0
-    return installation
+    assert deliver(acme, "two", rows).code == 0
+    return acme
 
 
 def deliver(installation, name, rows):
@@ -30,14 +27,12 @@ def deliver(installation, name, rows):
 
 
 def jobs(installation):
-    found = installation.run("jobs", "--employer", "1", "--json").json
-    return {job["referenceId"]: (job["title"], job["status"]) for job in found}
+    return installation.jobs("title", "status")
 
 
 def edit(installation, reference, **fields):
     """Write a job as a client of the API does."""
-    url = f"sqlite:///{installation.base}/var/syncd.db"
-    with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
+    with store_at(installation.base) as store:
         sent = check_body({"referenceId": reference, **fields}, Catalogue.default())
         store.write(lambda tx: upsert.put(tx, 1, sent, Actor(ActorKind.KEY, 1)))
 
@@ -98,15 +93,8 @@ def test_over_the_limits_it_needs_a_yes(acme):
 
 
 @pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 3), ("", 3)])
-def test_on_a_terminal_it_asks(acme, monkeypatch, answer, code):
-    import io
-
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    monkeypatch.setattr(sys, "stdin", Terminal(answer))
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+def test_on_a_terminal_it_asks(acme, terminal, answer, code):
+    terminal(answer)
     before = jobs(acme)
     shown = acme.run("runs", "revert", "1")
     assert shown.code == code

@@ -7,9 +7,8 @@ import signal
 import pytest
 
 from tests.amounts import some
-from tests.e2e.conftest import wait_until
+from tests.e2e.conftest import BASE, wait_until
 
-BASE = "/api/v1.1"
 MISSING = "no employer 'Nobody'; add it: syncd employer add \"Nobody\""
 WRONG = {
     "an unknown employer": ('employer = "Nobody"\n', f"bad.toml: employer: {MISSING}"),
@@ -205,18 +204,3 @@ def test_with_several_employers_a_new_feed_needs_to_know_whose_it_is(acme, make_
     near = acme.run("feed", "new", "fresh", "--from", acme.base / "jobs.csv", "--employer", "Birch")
     assert (near.code, near.out) == (1, "")
     assert "no employer 'Birch'; did you mean 'Birch Inc.'?" in near.err
-
-
-def test_without_an_employer_nothing_is_invented_and_nothing_made(installation, make_row):
-    result = installation.run("feed", "new", "fresh", "--from", file_of(installation, make_row, "A-1"))
-    assert (result.code, result.out) == (1, "")
-    assert result.err == (
-        "syncd: there is no employer yet: syncd employer add NAME, then the same command again\n"
-    )
-    assert [path.name for path in installation.feeds.iterdir()] == ["acme.toml"]
-    assert not (installation.base / "var").exists()
-    assert (
-        installation.run("feed", "new", "x", "--from", installation.base / "jobs.csv", "--employer", "E").code
-        == 1
-    )
-    assert not (installation.base / "var").exists()

@@ -1,8 +1,8 @@
 """``syncd reload``: the daemon reads the files of feeds again, and the command says what came of it."""
 
-import socket
-
 import pytest
+
+from tests.e2e.conftest import free_port
 
 
 @pytest.fixture
@@ -75,10 +75,8 @@ def test_on_the_address_of_the_api_it_needs_the_operators_token(installation, st
 
 def test_without_a_daemon_it_says_where_it_asked(installation, monkeypatch):
     installation.employer_with_key()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
-        monkeypatch.setenv("SYNCD_OPERATOR__LISTEN", address)
-        found = installation.run("reload")
+    address = f"127.0.0.1:{free_port()}"
+    monkeypatch.setenv("SYNCD_OPERATOR__LISTEN", address)
+    found = installation.run("reload")
     assert found.code == 1
     assert found.err == f"syncd: no daemon answers at {address} (Connection refused); is it running?\n"

@@ -11,8 +11,9 @@ from contextlib import closing
 
 import pytest
 
+from tests.e2e.conftest import BASE
+
 pytestmark = pytest.mark.slow
-BASE = "/api/v1.1"
 
 
 #: As systemd does it: the socket is descriptor 3, and the environment names this process.
