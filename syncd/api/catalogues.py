@@ -16,17 +16,23 @@ LOCATION_PARAMETERS = frozenset({"q", "pageSize", "page"})
 
 def list_of(resource: CatalogueResource) -> Handler:
     async def serve(request: web.Request) -> web.Response:
-        return web.Response(body=request.app[CONTEXT].render.catalogues[resource.catalogue], headers=_HEADERS)
+        context = request.app[CONTEXT]
+        entries, shapes = (
+            context.catalogue.entries(resource.catalogue),
+            context.render.shapes[resource.catalogue],
+        )
+        offered = [shapes[id] for id, entry in entries.items() if not entry.retired]
+        return web.Response(body=encode({"data": offered}), headers=_HEADERS)
 
     return serve
 
 
 def entry_of(resource: CatalogueResource) -> Handler:
     async def serve(request: web.Request) -> web.Response:
-        entry = request.app[CONTEXT].render.entries[resource.catalogue].get(path_id(request, "entry"))
-        if entry is None:
+        shape = request.app[CONTEXT].render.shapes[resource.catalogue].get(path_id(request, "entry"))
+        if shape is None:
             raise NotFound("entry", request.match_info["id"])
-        return web.Response(body=entry, headers=_HEADERS)
+        return web.Response(body=encode(shape), headers=_HEADERS)
 
     return serve
 

@@ -109,20 +109,12 @@ def _object(
 
 
 class Renderer:
-    """Renders answers with the names of one catalogue. ``catalogues`` has the list of each catalogue, without retired
-    entries; ``entries`` each entry of it, also a retired one."""
+    """Renders answers with the names of one catalogue. ``shapes``: the objects of its entries, also of retired ones."""
 
     def __init__(self, catalogue: Catalogue) -> None:
-        shapes = {r.catalogue: CatalogueShapes(catalogue, r.catalogue) for r in CATALOGUES}
-        self._job = _object(domain.JOB_MEMBERS, domain.FIELDS, shapes)
-        self._header = _object(domain.HEADER_MEMBERS, domain.FIELDS, shapes)
-        self.catalogues: dict[str, bytes] = {}
-        self.entries: dict[str, dict[int, bytes]] = {}
-        for name, shape in shapes.items():
-            entries = catalogue.entries(name)
-            offered = [shape[id] for id, entry in entries.items() if not entry.retired]
-            self.catalogues[name] = encode({"data": offered})
-            self.entries[name] = {id: encode(shape[id]) for id in entries}
+        self.shapes = {r.catalogue: CatalogueShapes(catalogue, r.catalogue) for r in CATALOGUES}
+        self._job = _object(domain.JOB_MEMBERS, domain.FIELDS, self.shapes)
+        self._header = _object(domain.HEADER_MEMBERS, domain.FIELDS, self.shapes)
 
     def job(self, job: Job | jobs.JobView, employer: Employer) -> bytes:
         """Return a whole Job (docs/specification.md 2.1). An address that its routing type does not use is null."""

@@ -176,8 +176,7 @@ class Email:
 
     def __init__(self, settings: Notify, receiver: str, zone: tzinfo, whole: float = WHOLE) -> None:
         """``zone``: of times; ``whole``: seconds that one message may take."""
-        if settings.smtp is None:
-            raise ValueError("no server takes e-mail")
+        assert settings.smtp is not None, "settings with receivers of e-mail have a server"
         self._server: SmtpServer = settings.smtp
         self._password, self._sender = settings.smtp_password, settings.email_from
         self._receiver, self._zone, self._whole = receiver, zone, whole

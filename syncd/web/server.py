@@ -134,7 +134,7 @@ class Connection(web.RequestHandler):
 
     __slots__ = (
         *("_address", "_answering", "_body", "_body_bytes", "_clock", "_half_closed", "_head_bytes"),
-        *("_head_since", "_opened", "_owner", "_stuck_since", "_timer", "_used"),
+        *("_head_since", "_opened", "_owner", "_stuck_since", "_timer"),
     )
 
     def __init__(self, server: web.Server, owner: Server) -> None:
@@ -152,7 +152,7 @@ class Connection(web.RequestHandler):
         )
         self._owner, self._clock, self._address = owner, loop.time, ""
         self._opened = loop.time()
-        self._used = self._half_closed = False
+        self._half_closed = False
         self._answering = False  # from the turn of a request to the end of its answer
         self._body: StreamReader = EMPTY_PAYLOAD  # of the request whose turn was last
         self._body_bytes = 0  # that came for it after its head, with their framing
@@ -203,7 +203,7 @@ class Connection(web.RequestHandler):
     def is_awaited(self) -> bool:
         """Return whether a part of a body has still to come, which aiohttp would not read at the close, or the connection is
         new and no byte of a request has come yet."""
-        is_new = not (self._used or self._head_bytes) and self._clock() - self._opened < FIRST_REQUEST
+        is_new = self._head_since == self._opened > self._clock() - FIRST_REQUEST
         return self.connected and (is_new or (self._answering and not self._body.is_eof()))
 
     def say_farewell(self) -> None:
@@ -215,7 +215,7 @@ class Connection(web.RequestHandler):
 
     def begin_request(self, body: StreamReader) -> None:
         """The turn of a request with this body has come."""
-        self._used = self._answering = True
+        self._answering = True
         self._body, self._body_bytes = body, 0
         self._head_bytes, self._head_since = 0, None
         if self._half_closed:

@@ -41,9 +41,7 @@ def openapi_document(catalogue: Catalogue) -> dict[str, Any]:
     """Return the document of all ``OPERATIONS``, without ``servers``, which depend on the request."""
     paths: dict[str, Any] = {}
     for (method, path), operation in OPERATIONS.items():
-        # the parameters of the path are repeated here, because some viewers do not look for them there
-        parameters = (*(("id",) if "{id}" in path else ()), *operation.parameters)
-        paths.setdefault(path, {})[method.lower()] = _operation(operation, parameters)
+        paths.setdefault(path, {})[method.lower()] = _operation(path, operation)
     by_status = {s: answer for operation in OPERATIONS.values() for s, answer in operation.answers.items()}
     empty = {
         str(status): _answer(answer) for status, answer in sorted(by_status.items()) if not answer.schema
@@ -73,7 +71,9 @@ def codes_of(operation: Operation) -> frozenset[str]:
     return frozenset((*COMMON, *operation.codes, *(() if operation.open else ("unauthenticated",))))
 
 
-def _operation(operation: Operation, parameters: Iterable[str]) -> Schema:
+def _operation(path: str, operation: Operation) -> Schema:
+    # the parameter of the path is repeated here, because some viewers do not look for it there
+    parameters = ("id", *operation.parameters) if "{id}" in path else operation.parameters
     own = {status: _answer(answer) for status, answer in operation.answers.items() if answer.schema}
     statuses = [*operation.answers, *sorted({CODES[code][0] for code in codes_of(operation)})]
     shape: Schema = {
