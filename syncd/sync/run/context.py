@@ -6,7 +6,6 @@ import time
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, islice
@@ -300,9 +299,3 @@ class FileRun:
         """Store that the run is in ``state``, where the state shows how far a run is."""
         if self.stored and not self.approved:
             self.store.write(lambda tx: runs.save(tx, replace(run, state=state)))
-
-    def begin_mark(self, place: str) -> Future[None] | None:
-        """Begin to store the last place that was reached: attempts that die at the same place are counted."""
-        if not self.stored:
-            return None
-        return self.store.begin_write(lambda tx: runs.set_checkpoint(tx, self.run.id, place))

@@ -140,7 +140,10 @@ def _end(
         this.rejects.close()
     if this.reports_rows:
         store.write(lambda tx: run_results.clear(tx, run.id))
-        _store_rejected(this, stage, summary)
+        for rows in stage.rows.rejected(REJECTED_BATCH, summary.member_of) if stage and summary else ():
+            store.write(partial(run_results.add_rejected, run_id=run.id, rows=rows))
+            for row in rows:
+                log.debug(Event.ROW_REJECTED, run=run.id, feed=run.feed, **_place_and_errors(row))
         for warnings in this.warnings.batches():
             store.write(partial(run_results.add_warnings, run_id=run.id, warnings=warnings))
     phases = {name: round(seconds, 6) for name, seconds in this.phases.items()}
@@ -164,16 +167,6 @@ def _end(
     return run
 
 
-def _store_rejected(this: FileRun, stage: Stage | None, summary: Summary | None) -> None:
-    run, store = this.run, this.store
-    if stage is None or summary is None:
-        return
-    for rows in stage.rows.rejected(REJECTED_BATCH, summary.member_of):
-        store.write(partial(run_results.add_rejected, run_id=run.id, rows=rows))
-        for row in rows:
-            _log_rejected(run, row)
-
-
 def supersede(tx: Tx, run: Run, *, whole: bool) -> list[Run]:
     """Supersede the feed's older held runs if ``run`` takes their place, and return them. Their applied rows are kept. ``whole``:
     its file carries the whole feed."""
@@ -193,7 +186,7 @@ def reconciled(run: Run) -> None:
     """Log ``feed.reconciled``, once for each run, in any state. A held or failed run has a second event."""
     log.info(Event.FEED_RECONCILED, **figures(run))
     if run.state is RunState.HELD:
-        log.warning(Event.FEED_HELD, run=run.id, feed=run.feed, holds=run.holds, reason=run.reason)
+        decided(run)
     elif run.state is RunState.FAILED:
         log.error(Event.FEED_FAILED, run=run.id, feed=run.feed, file=run.file, reason=run.reason)
 
@@ -209,20 +202,11 @@ def decided(run: Run) -> None:
         log.info(Event.RUN_APPROVED, **figures(run))
 
 
-def _log_rejected(run: Run, row: RejectedRow) -> None:
-    """Log ``row.rejected`` for debugging a feed: the place of the row (``member``: its file, in an archive of several)
-    and all of its problems."""
+def _place_and_errors(row: RejectedRow) -> dict[str, object]:
+    """Return the place of a rejected row (``member``: its file, in an archive of several) and all of its problems."""
     errors = [f"{p.pointer} {p.code}: {p.detail}" for p in row.errors]
-    log.debug(
-        Event.ROW_REJECTED,
-        run=run.id,
-        feed=run.feed,
-        record=row.record,
-        line=row.line,
-        member=row.member,
-        reference=row.reference_id,
-        errors=errors,
-    )
+    place = {"record": row.record, "line": row.line, "member": row.member, "reference": row.reference_id}
+    return place | {"errors": errors}
 
 
 def figures(run: Run) -> dict[str, object]:

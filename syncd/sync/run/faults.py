@@ -2,14 +2,13 @@
 
 import errno
 import os
-import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from syncd.errors import FeedError, SyncdError
-from syncd.sync.files import DRAFT, discard
+from syncd.sync.files import DRAFT
 from syncd.sync.folders import OPEN_FILES
 from syncd.sync.run.stage import scratch_fault
 
@@ -56,29 +55,14 @@ def disk_fails(folder: Path | int, scratch: Path | None) -> bool:
     """Return whether new files cannot be written and read: in ``folder`` (its path, or its descriptor), or in ``scratch`` (as in
     Host). If they can, an error of the system that a run meets is one of its own file."""
     try:
-        _probe(folder)
-        _probe(scratch or Path(tempfile.gettempdir()))
+        for place in (OPEN_FILES / str(folder) if isinstance(folder, int) else folder, scratch):
+            with tempfile.TemporaryFile(prefix=DRAFT, dir=place, buffering=0) as opened:
+                file = opened.fileno()
+                for number in range(_PROBES):
+                    os.write(file, _BLOCK)
+                    if os.pread(file, len(_BLOCK), number * len(_BLOCK)) != _BLOCK:
+                        return True
+                os.fsync(file)
     except OSError:
         return True
     return False
-
-
-def _probe(folder: Path | int) -> None:
-    place = (
-        folder if isinstance(folder, int) else os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    )
-    name = f"{DRAFT}{secrets.token_hex(8)}"
-    try:
-        file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=place)
-        try:
-            for number in range(_PROBES):
-                os.write(file, _BLOCK)
-                if os.pread(file, len(_BLOCK), number * len(_BLOCK)) != _BLOCK:
-                    raise OSError(errno.EIO, os.strerror(errno.EIO))
-            os.fsync(file)
-        finally:
-            os.close(file)
-            discard(place, name)
-    finally:
-        if place is not folder:
-            os.close(place)

@@ -183,10 +183,13 @@ class _Reading:
             self._take(records, rows)
 
     def _after_batch(self, number: int) -> None:
+        """Begin to store the place that was reached, since attempts that die at the same place are counted: reading goes on while
+        it is brought to disk."""
+        this, place = self._this, f"read {number // EDGE * EDGE}"
         self._end_mark()
-        # reading goes on while the checkpoint is brought to disk
-        self._mark = self._this.begin_mark(f"read {number // EDGE * EDGE}")
-        self._this.after_batch("reading", self._reader.bytes_read, self._this.source.size, number)
+        if this.stored:
+            self._mark = this.store.begin_write(lambda tx: runs.set_checkpoint(tx, this.run.id, place))
+        this.after_batch("reading", self._reader.bytes_read, this.source.size, number)
 
     def _end_mark(self) -> None:
         """Wait until the last checkpoint is on disk. Raises StoreError."""
