@@ -14,6 +14,7 @@ from syncd.sync.drop_file import FILE_CHANGED
 from syncd.sync.report import ShownPlan, particulars
 from syncd.sync.run.context import FileRun, Summary
 from syncd.sync.run.plan import Plan
+from syncd.sync.run.reading import write_late_rejects
 from syncd.sync.run.stage import Stage
 
 log = structlog.get_logger("syncd.sync")
@@ -137,6 +138,8 @@ def _end(
     """Store the rejected rows and the warnings, which can be many, then all of the outcome in one transaction, and log it."""
     store = this.store
     if this.rejects is not None:
+        if stage is not None:
+            write_late_rejects(this, stage)
         this.rejects.close()
     if this.reports_rows:
         store.write(lambda tx: run_results.clear(tx, run.id))

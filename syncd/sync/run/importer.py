@@ -38,7 +38,7 @@ from syncd.sync.run.ending import (
 from syncd.sync.run.faults import faults_of_file
 from syncd.sync.run.plan import BATCH, Plan, PlannedChange
 from syncd.sync.run.planner import make_plan
-from syncd.sync.run.reading import read_file, write_late_rejects
+from syncd.sync.run.reading import read_file
 from syncd.sync.run.rejects import RejectsWriter
 from syncd.sync.run.stage import Stage
 
@@ -79,7 +79,6 @@ class Importer:
                     summary = read_file(this, run, stage)
                     plan = make_plan(this, stage, summary, run.sha256)
                     hold = plan.guard(feed.config.policy)
-                    write_late_rejects(this, stage)
                 this.check_unchanged(run.sha256)
                 run = _of_file(run, plan)
                 return _carry_out(this, run, stage, plan, hold)
@@ -196,7 +195,7 @@ def _carry_out(
     else:
         run = replace(run, counts=plan.certain)
     applier = Applier(this, stage, part, plan.summary)
-    run = _apply_rows(this, run, stage, applier)
+    run = _apply_rows(this, run, applier)
     if hold is None and (shown is not None or not applier.failures):
         run = _archive_missing(this, run, plan, applier)
     if applier.failures:
@@ -215,12 +214,11 @@ def _write_failed(this: FileRun, stage: Stage, plan: Plan, applier: Applier, hol
     return write_failed(applier.failures, applier.why, len(stage.leaving), plan.tally, hold)
 
 
-def _apply_rows(this: FileRun, run: Run, stage: Stage, applier: Applier) -> Run:
+def _apply_rows(this: FileRun, run: Run, applier: Applier) -> Run:
     this.enter(run, RunState.APPLYING)
     warnings = this.warnings.total
     with this.measured("apply"):
         applier.rows()
-        write_late_rejects(this, stage)
     counts = run.counts.plus(applier.actions)
     if this.reports_rows:
         counts = counts.plus({"warnings": this.warnings.total - warnings})
