@@ -133,19 +133,6 @@ def test_a_file_whose_archiving_is_withheld_is_still_held_for_too_many_rejected_
     assert board.jobs() == []
 
 
-def test_a_delta_file_and_a_file_of_corrected_rows_archive_nothing(board: Board) -> None:
-    delta = board.feed('mode = "delta"')
-    board.deliver(delta, board.rows(1, 10))
-    assert outcome(board.deliver(delta, board.rows(1, 1, title="Chef"))) == ("succeeded", None)
-    assert outcome(board.deliver(delta, [])) == ("succeeded", None)
-    assert board.active() == references(1, 10)
-    snapshot = board.feed(name="other")
-    board.deliver(snapshot, [board.row(f"s{n}") for n in range(10)])
-    corrected = [board.row("s1", title="Chef", syncd_errors="x"), board.row("t", title="", syncd_errors="x")]
-    assert outcome(board.deliver(snapshot, corrected)) == ("partial", None)
-    assert len(board.active()) == 20
-
-
 # -- a row without a readable referenceId --------------------------------------------------------------------
 
 
@@ -201,15 +188,6 @@ def test_a_missing_job_that_is_like_a_row_without_a_reference_counts_as_named(bo
     # a job that is spared waits no longer in grace, and is archived as usual when nothing is like it
     assert outcome(board.deliver(feed, board.rows(1, 17, confidential=True))) == ("succeeded", None)
     assert board.active() == references(1, 17)
-
-
-def test_a_page_that_several_jobs_have_says_nothing_about_a_row_without_a_reference(board: Board) -> None:
-    feed = board.feed()
-    page = {"applicantRoutingType": {"id": 2}, "applicationUrl": "https://example.com/careers"}
-    board.deliver(feed, board.rows(1, 20, **page))
-    run = board.deliver(feed, [*board.rows(1, 19, **page), board.row(None, title="Baker", **page)])
-    assert outcome(run) == ("partial", None)
-    assert board.active() == references(1, 19)
 
 
 def test_a_job_that_is_like_a_row_without_a_reference_waits_no_longer_in_grace(board: Board) -> None:
@@ -399,23 +377,6 @@ def test_archived_jobs_count_for_twenty_four_hours(board: Board, seconds: int, h
         assert expected in reason_of(run)
 
 
-def test_jobs_that_the_dates_of_their_rows_archived_count_for_twenty_four_hours(board: Board) -> None:
-    feed = board.feed_with(board.rows(1, 20))
-    late = board.rows(16, 20, closeDate="2026-11-15")
-    assert outcome(board.deliver(feed, [*board.rows(1, 15), *late])) == ("succeeded", None)
-    run = board.deliver(feed, board.rows(1, 14))
-    assert outcome(run) == ("held", "archive")
-    assert "1 of 15 active jobs would be archived (6.7 %, with the 5 archived" in reason_of(run)
-
-
-def test_a_small_feed_is_not_emptied_by_small_steps(board: Board) -> None:
-    feed = board.feed_with(board.rows(1, 6))
-    assert outcome(board.deliver(feed, board.rows(1, 2))) == ("succeeded", None)  # 4 of 6
-    assert outcome(board.deliver(feed, board.rows(1, 1))) == ("held", "archive")  # 5 of 6
-    assert outcome(board.deliver(feed, [board.row("n")])) == ("held", "archive")
-    assert board.active() == {"r1", "r2", "n"}
-
-
 def test_jobs_that_are_active_again_or_archived_with_approval_do_not_count(board: Board) -> None:
     feed = board.feed_with(board.rows(1, 20))
     board.deliver(feed, board.rows(1, 15))
@@ -450,30 +411,6 @@ def test_a_feed_may_set_its_own_limits(board: Board) -> None:
     run = board.deliver(feed, board.rows(1, 1))
     assert outcome(run) == ("held", "archive")
     assert "3 of 4 active jobs would be archived (75 %, the limit is 50 % and at least 2)" in reason_of(run)
-
-
-def test_jobs_that_grace_spares_do_not_count(board: Board) -> None:
-    feed = board.feed_with(board.rows(1, 10), "grace = 2")
-    first = board.deliver(feed, board.rows(1, 2))
-    assert (outcome(first), first.counts.missing, first.counts.archived) == (("succeeded", None), 8, 0)
-    assert outcome(board.deliver(feed, board.rows(1, 2, confidential=True))) == ("held", "archive")
-    assert board.active() == references(1, 10)
-
-
-def test_a_file_that_is_not_applied_does_not_end_the_grace_of_a_job(board: Board) -> None:
-    feed = board.feed_with([*board.rows(1, 12), board.row("c")], "grace = 2")
-    board.deliver(feed, board.rows(1, 12))
-    assert outcome(board.deliver(feed, [*board.rows(1, 12, title="Chef"), board.row("c")])) == ("held", "all")
-    board.deliver(feed, board.rows(1, 12, confidential=True))
-    assert board.active() == references(1, 12)
-
-
-def test_a_rejected_row_ends_the_grace_of_its_job_although_the_run_is_held(board: Board) -> None:
-    feed = board.feed_with([*board.rows(1, 12), board.row("c")], "grace = 2")
-    board.deliver(feed, board.rows(1, 4))
-    assert outcome(board.deliver(feed, [*board.rows(1, 4), board.row("c", title="")])) == ("held", "archive")
-    assert outcome(board.deliver(feed, board.rows(1, 12, confidential=True))) == ("succeeded", None)
-    assert board.active() == references(1, 12) | {"c"}
 
 
 # -- no records ----------------------------------------------------------------------------------------------
@@ -580,45 +517,86 @@ def on_pages(rows: list[Row]) -> list[Row]:
     return [on_page(row, n) for n, row in enumerate(rows)]
 
 
-ALL, ARCHIVE, NONE = ("held", "all"), ("held", "archive"), ("succeeded", None)
+ALL, ARCHIVE, FINE, PARTIAL = ("held", "all"), ("held", "archive"), ("succeeded", None), ("partial", None)
+PAY = {"amount": 20, "period": {"id": 5}}
 NO_LIMIT = "max_archive = { percent = 100, jobs = 100 }"
 HALF, MORE = (f"<p><b>{'x' * letters}</b></p>" for letters in (50, 51))
-#: Name -> the settings of a feed, its first and its second file, the outcome of the second, and words of its reason.
-SECOND_FILES: dict[str, tuple[str, list[Row], list[Row], tuple[str, str | None], str]] = {
+#: Name -> the settings of a feed, its files in a row, their outcomes, the jobs that are active in the end (None: any), and
+#: words of a reason.
+FILES_IN_A_ROW: dict[str, tuple[str, list[list[Row]], list[tuple[str, str | None]], set[str] | None, str]] = {
     "the feed's own limit of rows without a reference": (
-        "max_unnamed = { percent = 0, rows = 1 }", rows(1, 20), [*rows(1, 19), Board.row(None, title="Baker")],
-        ARCHIVE, "1 of 20 rows have no readable referenceId (5 %, the limit is 0 %"),
+        "max_unnamed = { percent = 0, rows = 1 }", [rows(1, 20), [*rows(1, 19), Board.row(None, title="Baker")]],
+        [FINE, ARCHIVE], None, "1 of 20 rows have no readable referenceId (5 %, the limit is 0 %"),
     "rows without a reference that are like jobs, above the limit": (
-        "", rows(1, 20), [*rows(1, 16), *(Board.row(None, title=f"Cook r{n}") for n in range(17, 21))],
-        ARCHIVE, "4 of 20 active jobs would be archived"),
+        "", [rows(1, 20), [*rows(1, 16), *(Board.row(None, title=f"Cook r{n}") for n in range(17, 21))]],
+        [FINE, ARCHIVE], None, "4 of 20 active jobs would be archived"),
+    "a row without a reference that has the page of several jobs": (
+        "", [[on_page(row, "x") for row in each] for each in (rows(1, 20), [*rows(1, 19), Board.row(None, title="Baker")])],
+        [FINE, PARTIAL], references(1, 19), ""),
     "other ids and titles on the same pages": (
-        "", on_pages(rows(1, 8)), on_pages(other_ids(8, title="Chef")),
-        ALL, "8 are new again under another referenceId"),
+        "", [on_pages(rows(1, 8)), on_pages(other_ids(8, title="Chef"))],
+        [FINE, ALL], None, "8 are new again under another referenceId"),
     "one page of all jobs": (
-        "", [on_page(row, "careers") for row in rows(1, 12)],
-        [on_page(row, "careers") for row in (*rows(1, 5), *rows(20, 26))], ARCHIVE, ""),
+        "", [[on_page(row, "careers") for row in each] for each in (rows(1, 12), [*rows(1, 5), *rows(20, 26)])],
+        [FINE, ARCHIVE], None, ""),
     "titles in another case without accents": (
-        "", rows(1, 8, title="Préposé à l'entretien"), other_ids(8, title="PREPOSE A L'ENTRETIEN"),
-        ALL, "8 are new again"),
+        "", [rows(1, 8, title="Préposé à l'entretien"), other_ids(8, title="PREPOSE A L'ENTRETIEN")],
+        [FINE, ALL], None, "8 are new again"),
     "the same titles in another place": (
-        "", rows(1, 8), other_ids(8, locations=[{"description": "Calgary, AB"}]), ARCHIVE, ""),
+        "", [rows(1, 8), other_ids(8, locations=[{"description": "Calgary, AB"}])], [FINE, ARCHIVE], None, ""),
     "a known record that is applied again": (
-        "", rows(1, 10), [*rows(1, 6, title="Chef"), *rows(7, 10, description="<p>Other.</p>"), *rows(7, 10)],
-        ALL, "6 of 10 active jobs would get another title"),
-    "half of the text": ("", rows(1, 6, description=f"<p>{'x' * 100}</p>"), rows(1, 6, description=HALF), ALL, ""),
-    "more than half": ("", rows(1, 6, description=f"<p>{'x' * 100}</p>"), rows(1, 6, description=MORE), NONE, ""),
-    "max_retitled": ("max_retitled = 100", rows(1, 12), rows(1, 12, title="Chef"), NONE, ""),
-    "max_shrunk": ("max_shrunk = 100", rows(1, 12, description=LONG_TEXT), rows(1, 12, description="<p>x</p>"), NONE, ""),
-    "max_rekeyed": (f"max_rekeyed = 100\n{NO_LIMIT}", rows(1, 12), [*rows(1, 1), *other_ids(12)[1:]], NONE, ""),
+        "", [rows(1, 10), [*rows(1, 6, title="Chef"), *rows(7, 10, description="<p>Other.</p>"), *rows(7, 10)]],
+        [FINE, ALL], None, "6 of 10 active jobs would get another title"),
+    "half of the text": (
+        "", [rows(1, 6, description=f"<p>{'x' * 100}</p>"), rows(1, 6, description=HALF)], [FINE, ALL], None, ""),
+    "more than half": (
+        "", [rows(1, 6, description=f"<p>{'x' * 100}</p>"), rows(1, 6, description=MORE)], [FINE, FINE], None, ""),
+    "max_retitled": ("max_retitled = 100", [rows(1, 12), rows(1, 12, title="Chef")], [FINE, FINE], None, ""),
+    "max_shrunk": (
+        "max_shrunk = 100", [rows(1, 12, description=LONG_TEXT), rows(1, 12, description="<p>x</p>")], [FINE, FINE], None, ""),
+    "max_rekeyed": (
+        f"max_rekeyed = 100\n{NO_LIMIT}", [rows(1, 12), [*rows(1, 1), *other_ids(12)[1:]]], [FINE, FINE], None, ""),
+    "max_emptied": ("max_emptied = 100", [rows(1, 12, salary=PAY), rows(1, 12, salary=None)], [FINE, FINE], None, ""),
+    "a field of the service's own shape that is emptied": (
+        "", [rows(1, 6, salary=PAY), rows(1, 6, salary=None), rows(1, 5, salary=None)],
+        [FINE, ALL, ALL], None, "renamed?): pay (100 %"),
+    "a delta": (
+        'mode = "delta"', [rows(1, 10), rows(1, 1, title="Chef"), []], [FINE, FINE, FINE], references(1, 10), ""),
+    "corrected rows": (
+        "", [rows(1, 10), rows(1, 1, title="Chef", syncd_errors="x") + rows(99, 99, title="", syncd_errors="x")],
+        [FINE, PARTIAL], references(1, 10), ""),
+    "jobs that the dates of their rows archived count for a day": (
+        "", [rows(1, 20), [*rows(1, 15), *rows(16, 20, closeDate="2026-11-15")], rows(1, 14)],
+        [FINE, FINE, ARCHIVE], references(1, 15), "1 of 15 active jobs would be archived (6.7 %, with the 5 archived"),
+    "a small feed and small steps": (  # 4 of 6, 5 of 6
+        "", [rows(1, 6), rows(1, 2), rows(1, 1), rows(9, 9)], [FINE, FINE, ARCHIVE, ARCHIVE], {"r1", "r2", "r9"}, ""),
+    "jobs that grace spares do not count": (
+        "grace = 2", [rows(1, 10), rows(1, 2), rows(1, 2, confidential=True)], [FINE, FINE, ARCHIVE], references(1, 10), ""),
+    "a file that is not applied does not end the grace of a job": (
+        "grace = 2", [rows(1, 13), rows(1, 12), [*rows(1, 12, title="Chef"), *rows(13, 13)], rows(1, 12, confidential=True)],
+        [FINE, FINE, ALL, FINE], references(1, 12), ""),
+    "a rejected row ends the grace of its job although the run is held": (
+        "grace = 2", [rows(1, 13), rows(1, 4), [*rows(1, 4), *rows(13, 13, title="")], rows(1, 12, confidential=True)],
+        [FINE, FINE, ARCHIVE, FINE], references(1, 13), ""),
+    "an empty delta that comes again is no step back": (
+        'mode = "delta"', [[], rows(1, 2), []], [FINE, FINE, FINE], references(1, 2), ""),
+    "an empty file that comes again while there are jobs": (
+        "", [[], rows(1, 2), []], [FINE, FINE, ("held", "all")], references(1, 2), ""),
+    "a file of which no row went in makes no older file a step back": (
+        'mode = "delta"', [rows(1, 9), rows(1, 4, title=""), rows(1, 9)], [FINE, PARTIAL, FINE], references(1, 9), ""),
+    "jobs that the file itself makes and archives": (
+        "", [[Board.row(f"r{n}", status=status) for n in range(6) for status in ("active", "archived")]], [FINE], set(), ""),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SECOND_FILES)
-def test_a_second_file_is_judged(board: Board, name: str) -> None:
-    toml, first, second, expected, words = SECOND_FILES[name]
-    run = board.deliver(board.feed_with(first, toml), second)
-    assert outcome(run) == expected
-    assert words in (run.reason or "")
+@pytest.mark.parametrize("name", FILES_IN_A_ROW)
+def test_files_in_a_row_are_judged(board: Board, name: str) -> None:
+    toml, files, outcomes, active, words = FILES_IN_A_ROW[name]
+    feed = board.feed(toml)
+    delivered = [board.deliver(feed, file) for file in files]
+    assert [outcome(run) for run in delivered] == outcomes
+    assert active in (None, board.active())
+    assert any(words in (run.reason or "") for run in delivered)
 
 
 @pytest.mark.parametrize(
@@ -808,22 +786,6 @@ def test_a_value_that_the_feeds_file_makes_otherwise_than_before_is_not_emptied(
     assert outcome(board.deliver(feed, mapped(1, 12, type=None))) == ("succeeded", None)
 
 
-def test_a_feed_sets_how_many_rows_may_be_emptied(board: Board) -> None:
-    feed = board.feed("max_emptied = 100" + MAPPED)
-    board.deliver(feed, mapped(1, 12))
-    assert outcome(board.deliver(feed, mapped(1, 12, pay=None))) == ("succeeded", None)
-    assert all(job.salary is None for job in board.jobs())
-
-
-def test_the_fields_of_the_services_own_shape_may_be_emptied_too(board: Board) -> None:
-    feed = board.feed()
-    board.deliver(feed, board.rows(1, 6, salary={"amount": 20, "period": {"id": 5}}))
-    run = board.deliver(feed, board.rows(1, 6, salary=None))
-    assert outcome(run) == ("held", "all")
-    assert "renamed?): pay (100 %" in reason_of(run)
-    assert outcome(board.deliver(feed, board.rows(1, 5, salary=None))) == ("held", "all")
-
-
 def test_the_bytes_of_an_older_applied_file_hold_everything(board: Board) -> None:
     feed = board.feed()
     first, second = (board.rows(1, 9, confidential=flag) for flag in (False, True))
@@ -840,19 +802,6 @@ def test_the_bytes_of_an_older_applied_file_hold_everything(board: Board) -> Non
     assert outcome(board.deliver(feed, second)) == ("held", "all")  # now the second file is the older one
 
 
-def test_an_empty_delta_file_that_comes_again_is_not_a_step_back(board: Board) -> None:
-    feed = board.feed('mode = "delta"')
-    for content in ([], board.rows(1, 2), []):
-        assert outcome(board.deliver(feed, content)) == ("succeeded", None)
-
-
-def test_an_empty_file_that_comes_again_waits_while_there_are_jobs(board: Board) -> None:
-    feed = board.feed()
-    for content in ([], board.rows(1, 2)):
-        assert outcome(board.deliver(feed, content)) == ("succeeded", None)
-    assert outcome(board.deliver(feed, []))[0] == "held"
-
-
 def test_the_bytes_of_an_older_file_that_was_not_applied_are_not_a_step_back(board: Board) -> None:
     feed = board.feed_with(board.rows(1, 9))
     held = board.rows(1, 9, title="")
@@ -861,14 +810,6 @@ def test_the_bytes_of_an_older_file_that_was_not_applied_are_not_a_step_back(boa
     run = board.deliver(feed, held)
     assert outcome(run) == ("held", "all")
     assert "step back" not in reason_of(run)
-
-
-def test_a_file_of_which_no_row_went_in_makes_no_older_file_a_step_back(board: Board) -> None:
-    feed = board.feed('mode = "delta"')
-    good, bad = board.rows(1, 9), board.rows(1, 4, title="")
-    assert outcome(board.deliver(feed, good)) == ("succeeded", None)
-    assert outcome(board.deliver(feed, bad)) == ("partial", None)
-    assert outcome(board.deliver(feed, good)) == ("succeeded", None)
 
 
 def test_a_hold_on_everything_gives_all_its_reasons_and_no_reason_of_the_archiving(board: Board) -> None:
@@ -892,13 +833,6 @@ def test_the_bytes_of_the_last_delta_file_are_read_when_the_feed_has_become_a_sn
     run = board.deliver(board.feed('mode = "snapshot"'), board.rows(1, 19))
     assert outcome(run) == ("held", "archive")
     assert reason_of(run).startswith("the feed's settings have changed; 1 of 20 active jobs")
-
-
-def test_a_job_that_the_file_itself_makes_and_archives_is_not_one_that_leaves(board: Board) -> None:
-    rows = [board.row(f"r{n}", status=status) for n in range(6) for status in ("active", "archived")]
-    run = board.deliver(board.feed(), rows)
-    assert run.state == "succeeded"
-    assert set(board.statuses().values()) == {"archived"}
 
 
 @pytest.mark.parametrize(("number", "warned"), [(50, True), (49, False), (60, False), (100, True)])
