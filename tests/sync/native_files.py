@@ -2,7 +2,8 @@
 
 import csv
 import io
-from collections.abc import Sequence
+import zipfile
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -48,4 +49,13 @@ def as_csv(rows: Sequence[Row]) -> str:
         place = row["locations"][0]["description"]
         fields = (row["referenceId"], row["title"], place, 1, 1, row["description"], row.get("closeDate", ""))
         writer.writerow([*fields, 1, row["applicationEmail"]])
+    return out.getvalue()
+
+
+def archive_of(files: Mapping[str, str | bytes]) -> bytes:
+    """Return a ZIP archive of these files. Its bytes do not depend on the time."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return out.getvalue()

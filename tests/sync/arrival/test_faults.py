@@ -2,7 +2,6 @@
 
 import errno
 import hashlib
-import io
 import json
 import os
 import zipfile
@@ -24,6 +23,7 @@ from syncd.sync.run import Feed, importer, reading
 from syncd.sync.run.stage import rows, stage
 from tests.sync.arrival.arrivals import Arrival, FaultyImporter, claims
 from tests.sync.board import not_none
+from tests.sync.native_files import archive_of
 
 #: Errors of the system that a file may cause, or a sick disk; and those that only a disk has.
 DOUBTFUL = ["EIO", "ESTALE", "EACCES", "EMFILE", "ENFILE", "ENOMEM", "EINVAL"]
@@ -250,10 +250,7 @@ def test_a_file_that_cannot_be_opened_for_a_while_is_run_later(arrival, monkeypa
 
 def test_an_archive_whose_list_cannot_be_read_for_a_while_is_run_later(arrival, monkeypatch):
     feed = arrival.feed()
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("jobs.json", json.dumps([arrival.row("a")]))
-    arrival.drop(feed, packed.getvalue(), "jobs.zip")
+    arrival.drop(feed, archive_of({"jobs.json": json.dumps([arrival.row("a")])}), "jobs.zip")
     end, failures = zipfile._EndRecData, [1]  # type: ignore[attr-defined]
 
     class Faulty:

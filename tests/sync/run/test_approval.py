@@ -16,12 +16,10 @@ from msgspec import structs
 
 from syncd.domain import ActorKind, Job, Run
 from syncd.errors import NotFound
-from syncd.store import Store, run_results
+from syncd.store import run_results
 from syncd.sync.run import Feed, Stopped
 from syncd.sync.run.approval import NotHeld
-from tests.clock import ZONE
 from tests.store.board import changes_of
-from tests.stores import store_url
 from tests.sync.board import LONG_TEXT, Board, Row, counted_rows, not_none, on_phase
 
 Jobs = dict[str, Job]
@@ -422,16 +420,6 @@ def test_a_run_of_a_feed_that_is_not_configured_can_only_be_rejected(board):
     with pytest.raises(NotFound):
         board.importer.approve(held.run.id, other)
     assert board.importer.approve(held.run.id, held.feed).state == "succeeded"
-
-
-@pytest.mark.parametrize("name", ["share", "shifted columns"])
-def test_a_run_is_approved_after_a_restart(board, name):
-    held = make_held(board, name)
-    board.store.close()
-    with Store.open(store_url(f"{board.folder}/syncd.db"), clock=board.clock, timezone=ZONE) as store:
-        restarted = Board(store, board.clock, board.folder, board.employer)
-        assert restarted.importer.approve(held.run.id, held.feed).state == "succeeded"
-        assert_carried_out(restarted, held)
 
 
 @pytest.mark.parametrize("name", ["share", "changed ids", "rejected rows", "dates of rows"])

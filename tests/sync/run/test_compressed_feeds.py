@@ -1,9 +1,7 @@
 """Compressed files, and XML that is read with ``recover``: their runs are like those of any other file."""
 
 import gzip
-import io
 import json
-import zipfile
 
 import pytest
 import structlog
@@ -11,15 +9,7 @@ import structlog
 from syncd.sync.report.files import written_reports
 from syncd.sync.run import RejectsWriter
 from tests.sync.board import Row, content, not_none, report
-
-
-def archive_of(files: dict[str, str]) -> bytes:
-    """Return a ZIP archive of these files. Its bytes do not depend on the time."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
-    return out.getvalue()
+from tests.sync.native_files import archive_of
 
 
 def zipped(data: bytes) -> bytes:

@@ -1,11 +1,9 @@
 """What the importer does with the files of a feed: rows, counts, ownership, dates, faults, dry runs, events
 (docs/reconciliation.md "What a run does")."""
 
-import io
 import json
 import mmap
 import tracemalloc
-import zipfile
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from random import Random
@@ -21,9 +19,10 @@ from syncd.store.jobs import upsert
 from syncd.sync.drop_file import DropFile
 from syncd.sync.report import for_partner
 from syncd.sync.run import RejectsWriter, Stopped, reading, repeats
-from tests.amounts import nightly, some
+from tests.amounts import nightly
 from tests.sync.board import Board, Progress, not_none, on_phase
-from tests.sync.native_files import as_csv
+from tests.sync.histories.forms import dump
+from tests.sync.native_files import archive_of, as_csv
 
 DAY = timedelta(days=1)
 
@@ -242,15 +241,7 @@ def test_of_very_many_records_with_other_places_the_first_are_counted(board, mon
 def test_records_of_one_id_in_two_languages_are_named_with_both_ways_out(board, form):
     rows = [{"id": "9", "title": title, "place": "Laval, QC", "lang": lang, "note": lang[3:]}
             for title, lang in (("Manager", "en-CA"), ("Gérant", "fr-CA"))]  # fmt: skip
-    lines = [
-        ",".join(f'"{value}"' for value in values) for values in (rows[0], *(row.values() for row in rows))
-    ]
-    records = ("".join(f"<{name}>{value}</{name}>" for name, value in row.items()) for row in rows)
-    content = {
-        "csv": "\n".join([*lines, ""]).encode(),
-        "xml": f"<jobs>{''.join(f'<job>{record}</job>' for record in records)}</jobs>".encode(),
-        "json": rows,
-    }[form]
+    content = dump(form, rows)
     toml = """
         [fields]
         referenceId = "id"
@@ -435,21 +426,6 @@ def test_a_change_through_a_memory_map_is_found_although_the_times_stay(board):
             importer.run(feed, source, run)
         assert DropFile.at(path) == source
     assert (raised.value.code, board.jobs()) == ("file_changed", [])
-
-
-@pytest.mark.parametrize("phase", some(["applying", "reading", "hashing", "planning", "archiving"], 2))
-def test_a_run_that_was_stopped_leads_to_the_same_end_when_it_is_continued(board, phase):
-    feed = board.feed_with([board.row(f"r{n}") for n in range(2500)])
-    source = board.file([board.row(f"r{n}", confidential=True) for n in range(600, 3100)])
-    run = board.begin(feed, source)
-    with pytest.raises(Stopped):
-        board.make_importer_that_stops(phase).run(feed, source, run)
-    assert not board.saved(run.id).state.ended
-    again = board.importer.run(feed, source, board.store.write(lambda tx: runs.resume(tx, run.id))[0])
-    assert (again.state, again.attempt) == ("succeeded", 2)
-    assert board.active() == {f"r{n}" for n in range(600, 3100)}
-    assert board.statuses().keys() - board.active() == {f"r{n}" for n in range(600)}
-    assert all(job.confidential for job in board.jobs() if job.status == "active")
 
 
 def test_jobs_that_were_edited_after_the_plan_are_decided_again(board):
@@ -638,11 +614,7 @@ def test_progress_is_reported_to_the_end_of_every_phase(board):
 
 def test_a_guessed_encoding_is_a_warning_of_the_run_also_within_an_archive(board):
     content = as_csv([board.row("r1", title="Café – cook")]).encode("cp1252")
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("a.csv", as_csv([board.row("r2")]))
-        archive.writestr("b.csv", as_csv([board.row("r1", title="Café – cook", email="x")]).encode("cp1252"))
-    for delivery in (content, packed.getvalue()):
+    for delivery in (content, archive_of({"a.csv": as_csv([board.row("r2")]), "b.csv": content + b"\n"})):
         run = board.deliver(board.feed('mode = "delta"'), delivery)
         (warning,) = board.warnings(run)
         assert (warning.code, warning.record, run.counts.warnings) == ("encoding_guessed", None, 1)

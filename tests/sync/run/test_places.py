@@ -1,9 +1,7 @@
 """Places of mapped feeds, with files that the importer runs (docs/feeds.md "Places"): a place needs a word that it is in
 Canada, and a bare city without one is assumed, with a warning, or refused."""
 
-import io
 import json
-import zipfile
 from collections.abc import Collection
 from typing import Any
 
@@ -13,6 +11,7 @@ from syncd.domain import FeedWarning, RejectedRow, Run
 from syncd.errors import ConfigError
 from syncd.sync.report.files import written_reports
 from tests.sync.board import Board, content, not_none, report
+from tests.sync.native_files import archive_of
 
 FIELDS = """
 [fields]
@@ -313,11 +312,9 @@ def test_a_new_place_is_named_as_the_first_row_spells_it_though_a_later_one_upda
 
 
 def test_a_new_place_in_a_file_of_an_archive_is_named_with_the_file(board):
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as members:
-        for number, city in enumerate(("Toronto, ON", "Head Office, ON")):
-            members.writestr(f"{number}.json", json.dumps([row(f"r{number}", city)]))
-    run = board.deliver(board.feed(FIELDS), archive.getvalue())
+    cities = enumerate(("Toronto, ON", "Head Office, ON"))
+    files = {f"{number}.json": json.dumps([row(f"r{number}", city)]) for number, city in cities}
+    run = board.deliver(board.feed(FIELDS), archive_of(files))
     assert [(warning.code, warning.member) for warning in board.warnings(run)] == [("new_place", "1.json")]
 
 

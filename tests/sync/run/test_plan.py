@@ -35,6 +35,7 @@ CASES: dict[str, tuple[str, Callable[[Board], Any]]] = {
     ),
     "warnings": ("", lambda b: [*b.rows(1, 19), b.row("r19", title="Chef"), b.row(None, title="Cook r20")]),
     "rejected": ("", lambda b: [*b.rows(1, 18), *b.rows(19, 20, title="")]),
+    "left out": ('[rows]\nskip = { title = "Chef" }', lambda b: [*b.rows(1, 20), b.row("new", title="Chef")]),
     "delta": ('mode = "delta"', lambda b: b.rows(1, 3, title="Chef")),
 }
 

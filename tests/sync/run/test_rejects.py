@@ -1,5 +1,6 @@
 """The file of rejected records: the readers read it as they read the feed (docs/reconciliation.md "After a run")."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,11 @@ REASONS = "/title required: a title is needed; /closeDate bad_date: not a date; 
 
 
 def write_rejected(
-    tmp_path: Path, content: bytes, spec: ReadSpec, pick: set[int] | None = None
+    tmp_path: Path,
+    content: bytes,
+    spec: ReadSpec,
+    pick: set[int] | None = None,
+    problems: Sequence[Problem] = PROBLEMS,
 ) -> Path | None:
     """Write the records of ``content`` with the numbers ``pick`` (None: all) as rejected ones. Return the path of the
     file, or None without such records."""
@@ -33,7 +38,7 @@ def write_rejected(
     writer.start(reader)
     for record in reader:
         if pick is None or record.number in pick:
-            writer.add(record, PROBLEMS)
+            writer.add(record, problems)
     assert not list(tmp_path.glob(".r.rejected.???")), "no finished file before the end"
     return writer.close()
 
@@ -184,15 +189,9 @@ def test_xml_keeps_its_path_its_namespaces_and_the_elements_before_the_records(t
 
 
 def test_xml_reasons_are_escaped(tmp_path):
-    source = tmp_path / "source"
-    source.write_bytes(b"<jobs><job>x > y</job></jobs>")
-    reader = open_reader(source, ReadSpec(), FeedLimits())
-    writer = RejectsWriter(tmp_path / "r", ReadSpec())
-    writer.start(reader)
-    for record in reader:
-        writer.add(record, [Problem("/a", "b", "<&\"'> \ud800 \x00")])
-    path = not_none(writer.close())
-    [item] = items_of(path, ReadSpec())
+    problem = Problem("/a", "b", "<&\"'> \ud800 \x00")
+    path = write_rejected(tmp_path, b"<jobs><job>x > y</job></jobs>", ReadSpec(), problems=[problem])
+    [item] = items_of(not_none(path), ReadSpec())
     assert item["syncd_errors"] == "/a b: <&\"'>    "
 
 

@@ -7,7 +7,6 @@ import pytest
 from syncd.domain import Run
 from syncd.errors import ConfigError
 from syncd.sync.report.files import written_reports
-from syncd.sync.run import reading
 from tests.sync.board import Board, content, counted_rows, not_none, report
 from tests.sync.native_files import as_csv, as_xml
 
@@ -128,22 +127,6 @@ def test_rows_of_the_service_s_own_shape_are_left_out_as_well(board, form):
     run = board.deliver(feed, content)
     assert board.active() == {"r1", "r3"}
     assert filtered(board, run) == [("skip title = cook r2", 1)]
-
-
-def test_a_dry_run_counts_the_same(board):
-    feed = board.feed('[rows]\nskip = { status = "closed" }\n' + MAPPED)
-    source = board.file([record("a"), record("b", status="closed")])
-    planned = board.importer.plan(feed, source.path).run
-    assert (planned.counts.read, planned.counts.created, planned.counts.filtered) == (2, 1, 1)
-    assert planned.filtered_by == {"skip status = closed": 1}
-
-
-def test_worker_processes_leave_the_same_rows_out(board, monkeypatch):
-    monkeypatch.setattr(reading, "MIN_FOR_WORKERS", 0)
-    feed = board.feed('places = "strict"\n[rows]\nskip = { status = "closed" }\n' + MAPPED)
-    records = [record(f"r{n}", status="closed" if n % 3 else "open") for n in range(3000)]
-    run = board.deliver(feed, records, importer=board.make_importer(processes=1))
-    assert (run.counts.created, run.counts.filtered) == (1000, 2000)
 
 
 @pytest.mark.parametrize(
