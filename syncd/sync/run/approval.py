@@ -29,7 +29,6 @@ class NotHeld(Conflict):
     code = "not_held"
 
     def __init__(self, run: Run) -> None:
-        self.run = run
         super().__init__(
             f"run {run.id} is {run.state}; only a held run can be approved, and only one that waits rejected"
         )

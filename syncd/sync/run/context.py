@@ -142,13 +142,8 @@ class Warnings:
 
     def add_new_place(self, place: str, record: int, reference: str, member: str | None) -> None:
         """Add a warning about a place that the catalogue lacks, for the first record that has it."""
-        self.add(
-            "new_place",
-            f"{place!r} is not a known place; it goes into the catalogue as it is written",
-            record,
-            reference,
-            member,
-        )
+        detail = f"{place!r} is not a known place; it goes into the catalogue as it is written"
+        self.add("new_place", detail, record, reference, member)
 
     def clear(self) -> None:
         """Forget all warnings: the file is read again from its start."""

@@ -159,7 +159,13 @@ def _end(
         if run.state is not RunState.HELD:
             run_results.set_plan(tx, run.id, None)
         runs.save(tx, run)
-        superseded = supersede(tx, run, whole=summary is not None and summary.archives)
+        superseded = []
+        if takes_place(run, whole=summary is not None and summary.archives):
+            older = [waiting for waiting in runs.held(tx, run.feed) if waiting.id < run.id]
+            superseded = [replace(waiting, state=RunState.SUPERSEDED) for waiting in older]
+        for waiting in superseded:  # their applied rows are kept
+            runs.save(tx, waiting)
+            run_results.set_plan(tx, waiting.id, None)
         notices.note_run(tx, run)
         return superseded
 
@@ -168,18 +174,6 @@ def _end(
         log.info(Event.FEED_SUPERSEDED, run=superseded.id, feed=run.feed, file=superseded.file, by=run.id)
     (decided if this.approved else reconciled)(run)
     return run
-
-
-def supersede(tx: Tx, run: Run, *, whole: bool) -> list[Run]:
-    """Supersede the feed's older held runs if ``run`` takes their place, and return them. Their applied rows are kept. ``whole``:
-    its file carries the whole feed."""
-    if not takes_place(run, whole=whole):
-        return []
-    gone = [replace(held, state=RunState.SUPERSEDED) for held in runs.held(tx, run.feed) if held.id < run.id]
-    for superseded in gone:
-        runs.save(tx, superseded)
-        run_results.set_plan(tx, superseded.id, None)
-    return gone
 
 
 # -- log events --------------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ class _Batch:
     updates: list[Update] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     owners: list[feed_jobs.FormerOwner] = field(default_factory=list)
-    warnings: list[tuple[str, str, str | None]] = field(default_factory=list)
+    warnings: list[tuple[str, str, None, str | None]] = field(default_factory=list)
     refused: int = 0
 
     def add(self, job: Job, changes: Sequence[PastChange], owner: feed_jobs.FormerOwner | None) -> None:
@@ -85,12 +85,12 @@ class _Batch:
         decision = decided.decision
         if decided.stays:
             detail = f"job {job.id}: {', '.join(decided.stays)} changed since, and stays as it is"
-            self.warnings.append(("changed_since", detail, job.reference_id))
+            self.warnings.append(("changed_since", detail, None, job.reference_id))
         if isinstance(decision, Reject):
             self.refused += 1
             why = "; ".join(f"{problem.pointer}: {problem.detail}" for problem in decision.problems)
             detail = f"job {job.id} stays as it is, because the older values do not fit what was changed since: {why}"
-            self.warnings.append(("not_restored", detail, job.reference_id))
+            self.warnings.append(("not_restored", detail, None, job.reference_id))
             return
         if isinstance(decision, Update):
             self.updates.append(decision)
@@ -122,7 +122,8 @@ def plan_revert(
             digest.update(repr((update.before.id, update.before.version)).encode())
             if on_change is not None:
                 on_change(_planned(update))
-        _take_warnings(warnings, batch)
+        for warning in batch.warnings:
+            warnings.add(*warning)
         kinds["rejected"] += batch.refused
     if not owners and kinds.total() == kinds["rejected"]:
         why = (
@@ -213,7 +214,7 @@ def _decide(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
         job = present.get(job_id)
         if job is None:
             reference = entries[-1].reference_id if entries else None
-            batch.warnings.append(("deleted_since", f"job {job_id} was deleted since", reference))
+            batch.warnings.append(("deleted_since", f"job {job_id} was deleted since", None, reference))
             continue
         changes = [
             PastChange(entry.run_id == reverted.run.id, None if entry.old is None else entry.attributes)
@@ -231,11 +232,6 @@ def _gets_back(owner: feed_jobs.FormerOwner, changes: Sequence[PastChange], afte
     if statuses and statuses[0] is not after.status:
         return False
     return owner.now_id == owner.left_id != owner.feed_id
-
-
-def _take_warnings(warnings: Warnings, batch: _Batch) -> None:
-    for code, detail, reference in batch.warnings:
-        warnings.add(code, detail, None, reference)
 
 
 # -- carrying it out -----------------------------------------------------------------------------------------
@@ -266,7 +262,8 @@ def carry_out_revert(store: Store, run: Run, host: Host, *, session: int | None 
     warnings = Warnings()
     while ids := reverted.ids[done : done + store.MAX_WRITE_ROWS]:
         for batch in _written(store, reverted, ids):
-            _take_warnings(warnings, batch)
+            for warning in batch.warnings:
+                warnings.add(*warning)
             refused += batch.refused
             done += batch.jobs
         host.check_stop("stopped while reverting")
@@ -287,7 +284,7 @@ def _written(store: Store, reverted: _Reverted, ids: Sequence[int]) -> Iterator[
             return
         log.exception(Event.ROW_FAILED, run=reverted.by, record=None)
         detail = f"job {ids[0]} stays as it is, because it could not be written: {error}"
-        yield _Batch(1, warnings=[("not_restored", detail, None)], refused=1)
+        yield _Batch(1, warnings=[("not_restored", detail, None, None)], refused=1)
 
 
 def _put_back(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
