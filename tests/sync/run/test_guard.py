@@ -102,11 +102,9 @@ def test_a_file_with_fewer_records_than_it_declares_only_adds_and_updates(board:
     assert board.active() == references(2, 4)
 
 
-DECLARED = [
-    (name, 38)
-    for name in ("expectedJobCount", "jobCount", "totalJobs", "totalFound", "totalResults", "total")
-]
-DECLARED += [("total", "38"), ("total", "1,038"), ("total", "1 038")]  # fmt: skip
+NAMES = ("expectedJobCount", "jobCount", "totalJobs", "totalFound", "totalResults", "total")
+DECLARED: list[tuple[str, object]] = [(name, 38) for name in NAMES]
+DECLARED += [("total", "38"), ("total", "1,038"), ("total", "1 038")]
 
 
 @pytest.mark.parametrize(("name", "total"), DECLARED)
@@ -575,7 +573,7 @@ FILES_IN_A_ROW: dict[str, tuple[str, list[list[Row]], list[tuple[str, str | None
     "a rejected row ends the grace of its job although the run is held": (
         "grace = 2", [rows(1, 13), rows(1, 4), [*rows(1, 4), *rows(13, 13, title="")], rows(1, 12, confidential=True)],
         [FINE, FINE, ARCHIVE, FINE], references(1, 13), ""),
-    "an empty delta that comes again is no step back": (
+    "an empty delta that comes again is not a step back": (
         'mode = "delta"', [[], rows(1, 2), []], [FINE, FINE, FINE], references(1, 2), ""),
     "an empty file that comes again while there are jobs": (
         "", [[], rows(1, 2), []], [FINE, FINE, ("held", "all")], references(1, 2), ""),
