@@ -15,7 +15,7 @@ _NAME = r"[^\W\d][\w.-]*"
 _ONE_NAME = re.compile(rf"{_NAME}\Z")
 _TOKEN = re.compile(
     rf"(?P<text>\"[^\"]*\"|'[^']*')|(?P<name>{_NAME}(?::(?!:)(?:{_NAME}|\*))?)|(?P<number>\d+(?:\.\d+)?|\.\d+)"
-    r"|(?P<mark>::|\.\.|//|!=|<=|>=|[@$()\[\].,/|+\-=<>*])|(?P<space>\s+)"
+    r"|(?P<mark>::|\.\.|//|!=|<=|>=|[@$()\[\].,/|+\-=<>*])|(?P<space>\s+)|(?P<fault>.)"
 )
 _OPERATORS = frozenset(("and", "or", "div", "mod"))
 _OPERAND_ENDS = frozenset((")", "]", ".", "..", "*"))
@@ -161,9 +161,11 @@ def _xpath(text: str) -> Callable[[Any], list[Any]]:
 def namespace_blind(text: str) -> str:
     """Return an XPath whose names match in any namespace: ``a/b`` becomes ``*[local-name()='a']/*[local-name()='b']``. Of the
     attributes that a name matches, one without a namespace counts."""
-    tokens = [match for match in _tokens(text) if match.lastgroup != "space"]
+    tokens = [match for match in _TOKEN.finditer(text) if match.lastgroup != "space"]
     out = []
     for i, token in enumerate(tokens):
+        if token.lastgroup == "fault":
+            raise ValueError(f"is not an XPath: {text[token.start() :]!r} is not understood")
         name, before = token[0], tokens[i - 1] if i else None
         mark = before[0] if before else ""
         after = tokens[i + 1][0] if i + 1 < len(tokens) else ""
@@ -180,14 +182,3 @@ def namespace_blind(text: str) -> str:
             alone = f" and (name()='{name}' or not(../@{name}))" if attribute and of == "local-name" else ""
             out.append(f"*[{of}()='{name}'{alone}]")
     return "".join(out)
-
-
-def _tokens(text: str) -> list[re.Match[str]]:
-    tokens, at = [], 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise ValueError(f"is not an XPath: {text[at:]!r} is not understood")
-        tokens.append(match)
-        at = match.end()
-    return tokens

@@ -50,13 +50,10 @@ def _tables(value: object, context: MappingContext, scope: Scope) -> list[tuple[
         if not isinstance(table, dict) or not table:
             place.fault(_TABLES)
             continue
-        name = ", ".join(f"{key} = {_shown(value)}" for key, value in table.items())
+        shown = {key: value if isinstance(value, list) else [value] for key, value in table.items()}
+        name = ", ".join(f"{key} = {' | '.join(map(str, values))}" for key, values in shown.items())
         rules.append((name, _all_fit(table, context, place)))
     return rules
-
-
-def _shown(value: object) -> str:
-    return " | ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _all_fit(table: Map[str, Any], context: MappingContext, scope: Scope) -> _Test:

@@ -158,7 +158,7 @@ def _flat(values: list[Any]) -> list[Any]:
 _SEGMENT = re.compile(
     r"(?P<dot>\.)?(?P<name>[^.\[\]]+)"
     r'|\[(?P<star>\*)\]|\[(?P<index>-?\d+)\]|\["(?P<quoted>[^"]+)"\]'
-    r"|\[(?P<key>[^\[\]=\"]+)=(?P<value>[^\[\]]*)\]"
+    r"|\[(?P<key>[^\[\]=\"]+)=(?P<value>[^\[\]]*)\]|(?P<fault>.)"
 )
 
 
@@ -172,15 +172,12 @@ def _steps(text: str) -> list[Step]:
     if text in (".", "$"):
         return []
     text = text.removeprefix("$.")
-    steps: list[Step] = []
-    at = 0
-    while at < len(text):
-        match = _SEGMENT.match(text, at)
-        if match is None or (match["name"] and bool(match["dot"]) == (at == 0)):
+    matches = list(_SEGMENT.finditer(text))
+    for match in matches:
+        at = match.start()
+        if match["fault"] or (match["name"] and bool(match["dot"]) == (at == 0)):
             raise ValueError(f"is not a JSON path: {text[at:]!r} is not understood")
-        steps.append(_step(match))
-        at = match.end()
-    return steps
+    return list(map(_step, matches))
 
 
 def _step(match: re.Match[str]) -> Step:
