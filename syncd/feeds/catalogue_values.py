@@ -63,9 +63,10 @@ class EntryFinder:
     def unknown(self, value: object) -> str:
         """Return the message that ``value`` names no entry, with a similar name if there is one."""
         article = "an" if self.entry_word.startswith("a") else "a"
-        near = self.likely(spelled(value))
+        name = spelled(value)
+        near = self.likely(name) if len(name) <= _MAX_NAME else None
         hint = f"; did you mean {near}?" if near else ""
-        return f"{spelled(value)[:100]!r} is not {article} {self.entry_word} of the catalogue{hint}"
+        return f"{name[:100]!r} is not {article} {self.entry_word} of the catalogue{hint}"
 
 
 def finders(catalogue: Catalogue) -> dict[str, EntryFinder]:
