@@ -20,7 +20,8 @@ _CONTAINERS = (
 #: A block that the API does not know → the texts in place of its start tag and its end tag.
 _BLOCKS = {
     **dict.fromkeys(_HEADINGS, ("<p><strong>", "</strong></p>")),
-    **dict.fromkeys(("tr", "dd", "pre"), ("<p>", "</p>")),
+    # a parser would take all that stands in the last two for text, tags too
+    **dict.fromkeys(("tr", "dd", "pre", "xmp", "plaintext"), ("<p>", "</p>")),
     **dict.fromkeys(_CONTAINERS, ("<div>", "</div>")),
     **dict.fromkeys(("menu", "dir"), ("<ul>", "</ul>")),
     "td": ("", " | "),
@@ -29,11 +30,13 @@ _BLOCKS = {
 _OTHERS = tuple(
     "u s span font small big sub sup mark code img tbody thead tfoot col colgroup html head body title meta link style"
     " script iframe object embed video audio svg input button label strike del ins tt cite abbr q wbr time noscript template"
-    " textarea select option picture source".split()
+    " textarea select option picture source noembed noframes".split()
 )
 _KNOWN = (*_ALLOWED, *_BLOCKS, *_OTHERS)
 _REPLACED = frozenset(_KNOWN) - _ALLOWED
-_HIDDEN = frozenset("script style title iframe object noscript template svg math xml textarea".split())
+_HIDDEN = frozenset(
+    "script style title iframe object noscript template svg math xml textarea noembed noframes".split()
+)
 _INLINE = frozenset("strong b em i a u s span font small big sub sup mark code".split())
 #: Elements without an end tag, or whose end tag is mostly left out: they do not nest by themselves.
 _SELF_CLOSING = frozenset("br hr img p li tr td th dt dd option meta link input wbr".split())

@@ -57,6 +57,10 @@ def test_a_text_that_is_fine_comes_back_byte_for_byte(text):
 
 
 CASES = {
+    "what a parser would take for text has its tags": (
+        "<b>Pay</b><xmp><br>20</xmp><noframes>none</noframes>",
+        "<b>Pay</b><p><br>20</p>",
+    ),
     "headings become strong paragraphs": (
         "<h2 class='t'>Who</h2><p>You</p>",
         "<p><strong>Who</strong></p><p>You</p>",
