@@ -260,19 +260,19 @@ class FeedQueue:
     # -- complete files -----------------------------------------------------------------------------------------
 
     def _oldest_first(self, claimed: ClaimedFiles) -> Iterator[tuple[DropFile, None]]:
-        """Yield the claimed files without a run, then the other complete ones, the oldest first, up to one that is settling: its
-        claim failed. The folder is looked at anew only when all have been run, or after some seconds: there can be many."""
+        """Yield the complete files, claimed or not, the oldest first, up to one that is settling: its claim failed. The folder
+        is looked at anew only when all have been run, or after some seconds: there can be many."""
         now = self._ctx.host.monotonic()
         if not self._complete or now >= self._scan_at:
             scan = self._inbox.scan()
             self.unexpected = [*scan.unexpected, *self._claims.unexpected()]
             self._look_again(scan.due)
             self._complete, self._scan_at = deque(scan.ready), now + SCAN
-        yield from ((file, None) for file in claimed.complete)
-        while self._complete:
-            if claimed.settling and claimed.settling[0].age < self._complete[0].age:
+        while claimed.complete or self._complete:
+            queue = min(filter(None, (claimed.complete, self._complete)), key=lambda files: files[0].age)
+            if claimed.settling and claimed.settling[0].age < queue[0].age:
                 return
-            yield self._complete[0], None
+            yield (claimed.complete.pop(0) if queue is claimed.complete else queue[0]), None
 
     def _look_again(self, seconds: float | None) -> None:
         """Be due after this time, if not earlier for another reason."""
