@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import ExitStack
 from itertools import islice
@@ -18,7 +19,7 @@ from syncd.domain import ActorKind, Run, RunKind, RunState
 from syncd.errors import NotFound
 from syncd.feeds.native import members_of
 from syncd.store import Tx, history, run_results, runs
-from syncd.sync.report import Kinds, fields_json, run_json, summary, write_json
+from syncd.sync.report import Kind, Kinds, fields_json, run_json, summary, write_json
 from syncd.sync.report.files import write_page
 from syncd.sync.run import kept_file
 from syncd.views import run_view
@@ -26,9 +27,9 @@ from syncd.web import JSON
 
 #: Runs on a page, unless ``limit`` asks for others, which may be up to a maximum.
 PAGE, MAX_PAGE = 50, 1000
-#: Changes on a page; rejected rows and warnings that are grouped; jobs that would be archived; kinds, values of a kind and
+#: Changes on a page; warnings that are grouped; jobs that would be archived; kinds, values of a kind, rows of a kind and
 #: lookup lines that are shown; characters of a value.
-CHANGES, GROUPED, GOING, KINDS, VALUES, LINES, CUT = 25, 5000, 100, 20, 10, 100, 100
+CHANGES, GROUPED, GOING, KINDS, VALUES, ROWS, LINES, CUT = 25, 5000, 100, 20, 10, 5, 100, 100
 #: Changes of a run from which they are not counted by kind for a page: to count a million takes a second.
 LARGE = 10_000
 #: Bytes of a report that are kept in memory, and those that are sent at once.
@@ -89,9 +90,7 @@ def _values(tx: Tx, visit: Visit, number: int, page: int, action: str | None) ->
     member = members_of(visit.console.catalogue)
     lookup = run_results.unknown(tx, number).toml.splitlines()
     actor = history.last_actor_of_run(tx, number)
-    errors, warnings = Kinds(), Kinds()
-    for problems in run_results.some_errors(tx, number, GROUPED):
-        errors.add_errors(0, problems)
+    kinds, warnings = _rejected_kinds(tx, number), Kinds()
     for warning in islice(run_results.warnings(tx, number), GROUPED):
         warnings.add_warning(warning.code, warning.detail, warning.record)
     return {
@@ -102,7 +101,8 @@ def _values(tx: Tx, visit: Visit, number: int, page: int, action: str | None) ->
         "most_values": VALUES,
         "cut": CUT,
         "known_feed": run.feed in visit.console.configured.files,
-        "kinds": errors.by_frequency()[:KINDS],
+        "kinds": kinds[:KINDS],
+        "more_kinds": max(0, len(kinds) - KINDS),
         "warnings": warnings.by_frequency()[:KINDS],
         "grouped": GROUPED,
         "all_changes": made,
@@ -113,6 +113,18 @@ def _values(tx: Tx, visit: Visit, number: int, page: int, action: str | None) ->
         "can": _can(run, changed=bool(made)),
         "by": actor if actor is not None and actor.kind is ActorKind.OPERATOR else None,
     }
+
+
+def _rejected_kinds(tx: Tx, number: int) -> list[tuple[Kind, list[run_results.Place]]]:
+    """Return the kinds of the errors of all rejected rows, the most frequent first, each with the places of its first rows."""
+    kinds, first = Kinds(), defaultdict[int, list[tuple[Any, ...]]](list)
+    for errors, rows in run_results.stored_errors(tx, number):
+        for kind, _ in kinds.add_errors(0, errors, len(rows)):
+            if len(shown := first[id(kind)]) < ROWS:
+                shown += [row for row in rows[: ROWS - len(shown)] if row not in shown]
+    return [
+        (kind, [run_results.Place(*row[:-1]) for row in first[id(kind)]]) for kind in kinds.by_frequency()
+    ]
 
 
 def _count_changes(tx: Tx, run: Run, action: str | None) -> tuple[int, Mapping[str, int | None]]:

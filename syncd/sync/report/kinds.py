@@ -1,17 +1,20 @@
 """Errors and warnings by kind, with the distinct texts and values of each kind and how many rows have them."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TypeVar
 
 from syncd.errors import Problem
+from syncd.store.run_results import StoredError
 
 #: Kinds, and distinct texts and values of all kinds together, that are counted one by one.
 MAX_KINDS, MAX_CAUSES = 1000, 10_000
 #: The kind of all that are too many.
 OTHERS = ("", "other")
 _CUT = 120
+Fault = TypeVar("Fault", Problem, StoredError)
 
 
 @dataclass(slots=True)
@@ -59,25 +62,33 @@ class Kinds:
 
     def __init__(self) -> None:
         self._kinds: dict[tuple[str, str], Kind] = {}
+        #: The same by the pointer and code of a problem, as they are.
+        self._known: dict[tuple[str, str], Kind] = {}
         self._causes = 0
 
-    def add_errors(self, record: int, problems: Iterable[Problem]) -> list[tuple[Kind, Problem]]:
-        """Count a rejected row, once for each kind and once for each distinct cause; return the problems with their kinds."""
-        with_kinds = [(self._kind(_field_of(p.pointer), p.code, record), p) for p in problems]
+    def add_errors(self, record: int, problems: Sequence[Fault], rows: int = 1) -> list[tuple[Kind, Fault]]:
+        """Count ``rows`` rejected rows with the same problems, once for each kind and once for each distinct cause; return the
+        problems with their kinds. ``record``: of the first row."""
+        with_kinds = [(self._kind_of(p, record), p) for p in problems]
+        if len(with_kinds) == 1:
+            kind, p = with_kinds[0]
+            kind.rows += rows
+            self._count(kind, p.detail, None if p.value is None else str(p.value), rows)
+            return with_kinds
         for kind in {id(kind): kind for kind, _ in with_kinds}.values():
-            kind.rows += 1
+            kind.rows += rows
         causes = {
             (id(kind), p.detail, None if p.value is None else str(p.value)): kind for kind, p in with_kinds
         }
         for (_, text, value), kind in causes.items():
-            self._count(kind, text, value)
+            self._count(kind, text, value, rows)
         return with_kinds
 
     def add_warning(self, code: str, detail: str, record: int | None = None) -> Kind:
         """Count a warning, and return its kind."""
         kind = self._kind("", code, record)
         kind.rows += 1
-        self._count(kind, detail, None)
+        self._count(kind, detail, None, 1)
         return kind
 
     def by_frequency(self) -> list[Kind]:
@@ -89,6 +100,15 @@ class Kinds:
         """The rows of all kinds together."""
         return sum(kind.rows for kind in self._kinds.values())
 
+    def _kind_of(self, problem: Problem | StoredError, record: int) -> Kind:
+        key = (problem.pointer, problem.code)
+        kind = self._known.get(key)
+        if kind is None:
+            kind = self._kind(_field_of(problem.pointer), problem.code, record)
+            if len(self._known) < MAX_CAUSES:
+                self._known[key] = kind
+        return kind
+
     def _kind(self, where: str, code: str, record: int | None) -> Kind:
         key = (_cut(where), _cut(code))
         if key not in self._kinds and len(self._kinds) >= MAX_KINDS:
@@ -97,14 +117,15 @@ class Kinds:
             self._kinds[key] = Kind(*key, record)
         return self._kinds[key]
 
-    def _count(self, kind: Kind, text: str, value: str | None) -> None:
-        cause = (text, value)
-        if cause not in kind.causes:
-            if self._causes >= MAX_CAUSES:
-                kind.uncounted += 1
-                return
+    def _count(self, kind: Kind, text: str, value: str | None, rows: int) -> None:
+        cause, causes = (text, value), kind.causes
+        if cause in causes:
+            causes[cause] += rows
+        elif self._causes >= MAX_CAUSES:
+            kind.uncounted += rows
+        else:
             self._causes += 1
-        kind.causes[cause] += 1
+            causes[cause] = rows
 
 
 @lru_cache(1000)

@@ -1,0 +1,45 @@
+"""The page of a run whose file has many faults."""
+
+import re
+from html import unescape
+
+from syncd.domain import RejectedRow
+from syncd.errors import Problem
+from syncd.store import run_results
+from syncd.sync.report.files.html import render_html
+from syncd.sync.report.reports import partner_report
+
+#: More than a page could group once.
+ROWS = 12_000
+
+
+def _rejected(number):
+    errors = [Problem("/title", "required", "a job needs a title")]
+    if number % 3 == 0:
+        errors = [
+            Problem(
+                f"/locations/{number % 2}/description", "unknown_place", "it is not known", f"Town {number}"
+            )
+        ]
+    if number % 1000 == 7:
+        errors.append(Problem("/closeDate", "invalid_date", "it is not a date", "soon"))
+    return RejectedRow(number, number + 1, f"r{number}", tuple(errors))
+
+
+async def test_rejected_rows_are_counted_to_the_last_one_and_as_the_report_counts_them(browse, world):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 2))
+    world.board.store.write(lambda tx: run_results.add_rejected(tx, 1, map(_rejected, range(1, ROWS + 1))))
+    page = (await (await browse()).get("/runs/1"))[1]
+    kinds = re.findall(r'<span class="n">([\d,]+) ×</span>(\S+): <code>(\w+)', page)
+    expected = [("8,000", "/title", "required"), ("4,000", "/locations/description", "unknown_place")]
+    assert kinds == [*expected, ("12", "/closeDate", "invalid_date")]
+    report = world.board.store.read(lambda tx: render_html(partner_report(tx, 1, None)))
+    assert [re.sub(r"\D", "", number) for number in re.findall(r'<span class="n">([\d,]+) ', report)][:3] == [
+        "8000",
+        "4000",
+        "12",
+    ]
+    assert (
+        "The first rows: record 7, line 8 (<code>r7</code>); record 1,007, line 1,008 (<code>r1007</code>)"
+        in unescape(page)
+    )
