@@ -1,6 +1,7 @@
 """What the operator does with a run: it is shown first, asked once, done once, and in the history."""
 
 import asyncio
+import re
 
 import pytest
 
@@ -23,10 +24,17 @@ def actors(world, run_id):
 
 async def test_a_held_run_is_shown_read_and_approved(world, held, browser):
     assert "1 decision waits for you" in (await browser.get("/"))[1]
+    page = (await browser.get("/"))[1]
+    assert "22 of 30 active jobs would go; up to 7 go without a decision" in page
+    verbs = re.findall(r'<a class="button( main)?" href="([^"]+)">([^<]+)', page)
+    assert verbs == [(" main", "/runs/2/reject", "Keep 30 online"), ("", "/runs/2/approve", "Archive 22")]
+    assert '>Cook r9</a>, <a class="name"' in page
+    assert '<a href="/runs/2#going">19 more that would go</a>' in page
     page = (await browser.get("/runs/2"))[1]
     assert (held.reason in page.replace("&#39;", "'"), "22 jobs would be archived" in page) == (True, True)
     page = (await browser.get("/runs/2/approve"))[1]
     assert "22 jobs are archived." in page
+    assert "<button>Archive 22</button>" in page
     assert world.board.saved(2).state == "held"
     status, _, answer = await browser.submit("/runs/2/approve")
     assert (status, answer.headers["Location"]) == (303, "/runs/2")
@@ -36,6 +44,26 @@ async def test_a_held_run_is_shown_read_and_approved(world, held, browser):
     assert f"session {number:06d}" in (await browser.get("/runs/2"))[1]
     status, page, _ = await browser.get("/runs/2/approve")
     assert (status, "only a held run can be approved" in page) == (409, True)
+
+
+async def test_all_jobs_that_would_go_are_seen_page_by_page(browse, world):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 300))
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 80))
+    browser = await browse()
+    seen = set()
+    for page in (1, 2, 3):
+        shown = (await browser.get(f"/runs/2?going={page}"))[1]
+        seen |= set(re.findall(r'href="/jobs/\d+">Cook (r\d+)<', shown))
+    assert seen == {f"r{number}" for number in range(81, 301)}
+    assert (await browser.get("/runs/2?going=4"))[0] == 200
+
+
+async def test_a_file_that_waits_as_a_whole_is_left_out_or_applied(browse, world):
+    wrong = [world.board.row(f"x{n}", applicationEmail="wrong") for n in range(9)]
+    world.board.deliver(world.feeds["acme"], [*world.board.rows(1, 9), *wrong])
+    page = (await (await browse()).get("/"))[1]
+    assert 'href="/runs/1/reject">Leave the file out</a>' in page
+    assert 'aria-label="9 created, 9 rejected"' in page
 
 
 async def test_a_run_says_who_approved_it_on_each_page_of_its_changes(browse, world):

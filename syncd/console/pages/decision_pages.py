@@ -1,4 +1,5 @@
-"""Approve, reject, revert, run again: a page for each that shows its effect and on how many jobs, and then asks once."""
+"""The card of a run that waits; approve, reject, revert, run again: a page for each that shows its effect on jobs, and then asks
+once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,9 +10,9 @@ from typing import Any
 from aiohttp import web
 
 from syncd.console.visit import Console, Visit
-from syncd.domain import Policy, Run, RunCounts, RunKind, RunState
+from syncd.domain import HoldScope, Policy, Run, RunCounts, RunKind, RunState
 from syncd.errors import Conflict
-from syncd.store import Tx, run_results, runs
+from syncd.store import Tx, feed_jobs, feeds, run_results, runs
 from syncd.sync.arrival import Worker, decide, revert
 from syncd.sync.report import ShownPlan, run_json, would_archive_of
 from syncd.sync.run import Planned, PlannedChange, RevertPlan, kept_file, plan_revert
@@ -19,25 +20,67 @@ from syncd.views import first_of_plan, revert_view
 
 #: Bytes of a file up to which "Run again" reads it first, to show its changes; and changes that are shown.
 READ_FIRST, SHOWN = 16 << 20, 50
+#: Jobs that would be archived on a card.
+FIRST_JOBS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """The effect of a held run. ``active``: the active jobs of its feed; ``going``: those of them that an approval archives;
+    ``jobs``: the first of these; ``most``: as many may go without a decision; ``percent``: the limit as it is set; ``reject`` and
+    ``approve``: the words for the two decisions."""
+
+    run: dict[str, Any]
+    active: int
+    going: int
+    jobs: list[dict[str, Any]]
+    most: int
+    percent: float
+    reject: str
+    approve: str
+
+
+def card_of(tx: Tx, console: Console, run: Run, active: int | None = None) -> Card:
+    """Return the card of a held run. ``active``: the active jobs of its feed, None to count them."""
+    would = would_archive_of(tx, run, FIRST_JOBS) or {"total": 0, "jobs": []}
+    going, limit = would["total"], policy_of(console, run.feed).max_archive
+    if active is None:
+        feed_id = feeds.find(tx, run.feed, run.employer_id)
+        active = feed_jobs.count_active(tx, feed_id) if feed_id is not None else 0
+    active = max(active, going)
+    reject, approve = f"Keep {active:,} online", f"Archive {going:,}"
+    if not going:
+        reject, approve = "Leave the file out", "Apply the file"
+    elif run.holds is HoldScope.ALL:
+        approve = f"Apply the file, archive {going:,}"
+    most = min(active, max(limit.count - 1, int(limit.percent * active / 100)))
+    return Card(run_json(run), active, going, would["jobs"], most, limit.percent, reject, approve)
+
+
+def policy_of(console: Console, feed: str) -> Policy:
+    """Return the policy of the feed, that of the service if the feed cannot be used."""
+    configured = console.configured.feeds.get(feed)
+    return configured.config.policy if configured is not None else console.settings.sync
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """One question to the operator. ``counts``: the effects on jobs, None if they are not known; ``agreed``: the digest of the
     plan that is shown, "" if it needs none; ``plan``: the same as JSON, where there is one; ``jobs``: those that would be
-    archived."""
+    archived; ``card``: of a held run."""
 
     run: Run
     counts: RunCounts | None
     agreed: str = ""
     plan: dict[str, Any] | None = None
     jobs: list[dict[str, Any]] = field(default_factory=list)
+    card: Card | None = None
 
 
 async def about_held(visit: Visit, number: int) -> Question:
     """Return the question whether to approve or reject a run. Raises Conflict if it is not held."""
 
-    def read(tx: Tx) -> tuple[Run, dict[str, Any], ShownPlan]:
+    def read(tx: Tx) -> tuple[Run, dict[str, Any], ShownPlan, Card]:
         run, payload = runs.get(tx, number), run_results.plan(tx, number)
         if run.state is not RunState.HELD or payload is None:
             raise Conflict(f"run {number} is {run.state}; only a held run can be approved or rejected")
@@ -45,11 +88,12 @@ async def about_held(visit: Visit, number: int) -> Question:
             run,
             would_archive_of(tx, run, SHOWN) or {"total": 0, "jobs": []},
             ShownPlan.from_bytes(payload),
+            card_of(tx, visit.console, run),
         )
 
-    run, going, shown = await visit.read(read)
+    run, going, shown, card = await visit.read(read)
     counts = replace(run.planned or RunCounts(), archived=going["total"])
-    return Question(run, counts, shown.plan, jobs=going["jobs"])
+    return Question(run, counts, shown.plan, jobs=going["jobs"], card=card)
 
 
 async def about_revert(visit: Visit, number: int) -> Question:
@@ -79,8 +123,7 @@ async def about_repeat(visit: Visit, number: int) -> Question:
 
 
 def _policy(console: Console, number: int) -> Policy:
-    feed = console.configured.feeds.get(console.store.read(lambda tx: runs.get(tx, number)).feed)
-    return feed.config.policy if feed is not None else console.settings.sync
+    return policy_of(console, console.store.read(lambda tx: runs.get(tx, number)).feed)
 
 
 # -- the actions ---------------------------------------------------------------------------------------------

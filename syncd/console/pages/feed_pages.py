@@ -12,6 +12,7 @@ import structlog
 from aiohttp import web
 
 from syncd.console.charts import DAYS, ROWS, rejected_rows
+from syncd.console.pages.decision_pages import card_of
 from syncd.console.visit import Visit, live, paging
 from syncd.domain import FIELD, Run
 from syncd.errors import NotFound, UnusableFolder
@@ -30,7 +31,7 @@ from syncd.web import Refusal
 log = structlog.get_logger("syncd.console")
 
 #: Runs in the strip of a feed, feeds on a page, and decisions that are listed.
-STRIP, FEEDS, DECISIONS = 30, 25, 20
+STRIP, FEEDS, DECISIONS = 30, 25, 10
 #: States of feeds in the order of the page; all others come last, by name.
 _ORDER = ("held", "degraded", "failed", "overdue", "paused")
 #: Runs on a page, jobs and files of the folder that are listed, lines of the mapping, and characters of why a feed is paused.
@@ -73,13 +74,17 @@ def _overview(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
     pages = paging(len(views), page, FEEDS)["pages"]
     page = min(page, pages)
     shown = views[(page - 1) * FEEDS : page * FEEDS]
-    count_active_jobs(tx, shown)
+    held = runs.waiting(tx)
+    decided = {run.feed for run in held[:DECISIONS]}
+    count_active_jobs(
+        tx, [*shown, *(feed for feed in views if feed["name"] in decided and feed not in shown)]
+    )
+    active = {feed["name"]: feed["activeJobs"] for feed in views}
     strips = runs.strips(tx, [feed["name"] for feed in shown], STRIP)
-    held = [run_json(run) for run in runs.waiting(tx)]
     today, numbers = tx.now.today, jobs.by_status(tx)
     return {
         "now": tx.now.instant,
-        "held": held[:DECISIONS],
+        "held": [card_of(tx, visit.console, run, active.get(run.feed)) for run in held[:DECISIONS]],
         "more_held": max(0, len(held) - DECISIONS),
         "going": [run_json(run) for run in runs.unfinished(tx)],
         "feeds": [_line(feed, strips[feed["name"]]) for feed in shown],

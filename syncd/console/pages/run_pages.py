@@ -13,13 +13,14 @@ from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
+from syncd.console.pages.decision_pages import card_of
 from syncd.console.pages.feed_pages import figures
 from syncd.console.visit import Visit, live, paging
 from syncd.domain import ActorKind, Run, RunKind, RunState
 from syncd.errors import NotFound
 from syncd.feeds.native import members_of
-from syncd.store import Tx, history, run_results, runs
-from syncd.sync.report import Kind, Kinds, fields_json, run_json, summary, write_json
+from syncd.store import Tx, history, jobs, run_results, runs
+from syncd.sync.report import Kind, Kinds, fields_json, run_json, summary_json, would_archive_of, write_json
 from syncd.sync.report.files import write_page
 from syncd.sync.run import kept_file
 from syncd.views import run_view
@@ -87,6 +88,9 @@ def _values(tx: Tx, visit: Visit, number: int, page: int, action: str | None) ->
     made, by_action = _count_changes(tx, run, action)
     total = made if action is None else by_action.get(action) or 0
     changes = history.part_of_run(tx, number, page=page, page_size=CHANGES, action=action)
+    going_page = visit.number("going")
+    going = would_archive_of(tx, run, GOING, (going_page - 1) * GOING)
+    names = jobs.names(tx, [change.entry.job_id for change in changes if change.entry.job_id])
     member = members_of(visit.console.catalogue)
     lookup = run_results.unknown(tx, number).toml.splitlines()
     actor = history.last_actor_of_run(tx, number)
@@ -95,7 +99,10 @@ def _values(tx: Tx, visit: Visit, number: int, page: int, action: str | None) ->
         warnings.add_warning(warning.code, warning.detail, warning.record)
     return {
         "now": tx.now.instant,
-        "run": summary(tx, run, GOING),
+        "run": summary_json(run, going),
+        "card": card_of(tx, visit.console, run) if run.state is RunState.HELD else None,
+        "going": paging(going["total"] if going else 0, going_page, GOING),
+        "titles": {job_id: title for job_id, (_reference, title) in names.items()},
         "lookup": lookup[:LINES],
         "more_lookup": max(0, len(lookup) - LINES),
         "most_values": VALUES,
@@ -138,8 +145,9 @@ def _count_changes(tx: Tx, run: Run, action: str | None) -> tuple[int, Mapping[s
 
 
 def _can(run: Run, *, changed: bool) -> list[tuple[str, str]]:
-    """Return the actions on the run: the last part of the address, and the word on the button."""
-    can = [("approve", "Approve"), ("reject", "Reject")] if run.state is RunState.HELD else []
+    """Return the actions on the run: the last part of the address, and the word on the button. The card of
+    a held run has the decisions."""
+    can = []
     if run.state.ended and changed:
         can.append(("revert", "Revert"))
     if run.state.ended and run.kind is RunKind.FILE:

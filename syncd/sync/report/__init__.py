@@ -22,7 +22,6 @@ from syncd.sync.report.kinds import Kind, Kinds
 from syncd.sync.report.reports import (
     ShownPlan,
     for_partner,
-    summary,
     whole_report,
     would_archive_of,
     write_json,

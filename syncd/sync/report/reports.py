@@ -80,8 +80,9 @@ def whole_report(
 ) -> dict[str, Any]:
     """Return all that is known of a run. Its rejected rows, warnings and changes are iterators, to be read to the end within
     the transaction. ``most`` changes and ``would_archive`` jobs are listed (None: all). Raises NotFound."""
+    run = runs.get(tx, run_id)
     return {
-        **summary(tx, runs.get(tx, run_id), would_archive),
+        **summary_json(run, would_archive_of(tx, run, would_archive)),
         "rejectedRows": map(rejected_json, run_results.rejected_rows(tx, run_id)),
         **unknown_json(run_results.unknown(tx, run_id)),
         "warnings": map(warning_json, run_results.warnings(tx, run_id)),
@@ -90,11 +91,6 @@ def whole_report(
             for c in islice(history.of_run(tx, run_id), most)
         ),
     }
-
-
-def summary(tx: Tx, run: Run, would_archive: int | None) -> dict[str, Any]:
-    """Return the part of ``whole_report`` before its rejected rows."""
-    return summary_json(run, would_archive_of(tx, run, would_archive))
 
 
 def partner_report(tx: Tx, run_id: int, rejected_file: str | None) -> dict[str, Any]:
@@ -138,14 +134,15 @@ def write_json(report: dict[str, Any], write: Callable[[bytes], object], *, line
     write(b"\n}\n" if lines else b"}\n")
 
 
-def would_archive_of(tx: Tx, run: Run, most: int | None) -> dict[str, Any] | None:
-    """Return the jobs that a held run waits to archive, the first ``most`` listed (None: all); None for any other run."""
+def would_archive_of(tx: Tx, run: Run, most: int | None, start: int = 0) -> dict[str, Any] | None:
+    """Return the jobs that a held run waits to archive, ``most`` of them listed (None: all) from ``start`` on; None for any other
+    run."""
     payload = run_results.plan(tx, run.id) if run.state is RunState.HELD else None
     if payload is None:
         return None
     shown = ShownPlan.from_bytes(payload)
     going = [*((job, "missing") for job in shown.missing), *((job, "row") for job in shown.expired)]
-    return would_archive_json(len(going), _titled(tx, going[:most]))
+    return would_archive_json(len(going), _titled(tx, going[start:][:most]))
 
 
 def _titled(tx: Tx, going: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str | None, str | None, str]]:
