@@ -35,7 +35,7 @@ _SOME_ERRORS = sql.Statement(
 )
 _PLACES = sql.Statement(
     select(  # type: ignore[call-overload]
-        RunRejected.record, RunRejected.line, RunRejected.member, RunRejected.reference_id, RunRejected.errors
+        RunRejected.errors, RunRejected.record, RunRejected.line, RunRejected.member, RunRejected.reference_id
     )
     .where(*sql.matching(RunRejected.run_id))
     .order_by(col(RunRejected.id))
@@ -93,13 +93,13 @@ _decode_stored = msgspec.json.Decoder(list[StoredError]).decode
 
 
 def stored_errors(tx: Tx, run_id: int) -> Iterator[tuple[list[StoredError], list[tuple[Any, ...]]]]:
-    """Yield the errors of all rejected rows of the run, each list of equal errors once, with the rows that have it: the values
-    of a Place come first in each."""
+    """Yield the errors of all rejected rows of the run, each list of equal errors once, with the places of the rows
+    that have it: of each the values of a Place."""
     by_errors: dict[str, list[tuple[Any, ...]]] = {}
-    for row in tx.each(_PLACES, run_id=run_id):
-        by_errors.setdefault(row[-1], []).append(row)
-    for errors, rows in by_errors.items():
-        yield _decode_stored(errors), rows
+    for errors, *place in tx.each(_PLACES, run_id=run_id):
+        by_errors.setdefault(errors, []).append(tuple(place))
+    for errors, places in by_errors.items():
+        yield _decode_stored(errors), places
 
 
 def add_warnings(tx: Tx, run_id: int, warnings: Iterable[FeedWarning]) -> None:

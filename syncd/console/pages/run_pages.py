@@ -129,9 +129,7 @@ def _rejected_kinds(tx: Tx, number: int) -> list[tuple[Kind, list[run_results.Pl
         for kind, _ in kinds.add_errors(0, errors, len(rows)):
             if len(shown := first[id(kind)]) < ROWS:
                 shown += [row for row in rows[: ROWS - len(shown)] if row not in shown]
-    return [
-        (kind, [run_results.Place(*row[:-1]) for row in first[id(kind)]]) for kind in kinds.by_frequency()
-    ]
+    return [(kind, [run_results.Place(*row) for row in first[id(kind)]]) for kind in kinds.by_frequency()]
 
 
 def _count_changes(tx: Tx, run: Run, action: str | None) -> tuple[int, Mapping[str, int | None]]:
