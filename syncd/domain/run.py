@@ -236,7 +236,8 @@ TROUBLES_OF_FILES = frozenset({NoticeEvent.HELD, NoticeEvent.FAILED, NoticeEvent
 class Notice:
     """``key`` names it in every message, and is never used again. ``feed`` is None if it concerns the service, ``run`` if no
     run is the reason; ``state`` is that of the run, else ``overdue``, ``degraded`` or ``usable``. ``counts``: those of the
-    run, or of the event. ``over``: of a recovered feed, the event that is over; ``holds``: as in Run."""
+    run, or of the event. ``over``: of a recovered feed, the event that is over; ``holds``: as in Run. ``employer`` and ``file``
+    are read with the notice: they are those of the run, or of the feed."""
 
     event: NoticeEvent
     feed: str | None
@@ -249,6 +250,8 @@ class Notice:
     id: int = 0
     key: str = ""
     at: datetime | None = None
+    employer: str | None = None
+    file: str | None = None
 
 
 def notice_of(run: Run, before: NoticeEvent | None, *, poison: bool = False) -> Notice | None:

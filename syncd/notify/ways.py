@@ -27,7 +27,7 @@ from syncd import __version__
 from syncd.config import Notify, SmtpServer
 from syncd.domain import Notice
 from syncd.errors import SyncdError
-from syncd.notify.words import MAX_NAME, MAX_SUBJECT, Words, link_of, one_line, words_of
+from syncd.notify.words import MAX_SUBJECT, Words, link_of, one_line, words_of
 
 #: The longest pause that is waited on request of a receiver.
 MAX_PAUSE = timedelta(minutes=30)
@@ -37,6 +37,8 @@ ANSWER, WHOLE, QUIT = 10.0, 30.0, 2.0
 _BUSY = (429, 503)
 #: Characters of an answer that are shown.
 MAX_ANSWER = 200
+#: Characters that chat programs read as a call (``@here``, ``<!channel>``) or a link → those that look like them.
+_PLAIN = str.maketrans("@<>[]", "＠‹›［］")
 #: Between two notices of the plain text.
 _RULE = f"\n\n{'-' * 40}\n\n"
 
@@ -148,7 +150,15 @@ def body_of(notice: Notice, pages: str) -> bytes:
             "counts": notice.counts,
             "at": notice.at,
             "url": link_of(notice, pages),
+            "text": _chat_text(words_of(notice, pages)),
         }
+    )
+
+
+def _chat_text(words: Words) -> str:
+    """Return the notice as a text that chat programs show. A value of a partner calls nobody and is not a link there."""
+    return (
+        "\n".join((words.title, words.happened, words.now, *words.do)).translate(_PLAIN) + "\n" + words.link
     )
 
 
@@ -243,10 +253,15 @@ def mail_of(
     shown = [(words_of(notice, pages), at) for notice, at in zip(notices, times, strict=True)]
     mail = EmailMessage(policy=SMTP)
     mail["From"], mail["To"] = sender, receiver
-    mail["Subject"] = one_line(_subject(notices, shown[0][0]), MAX_SUBJECT)
+    mail["Subject"] = one_line(_subject([words for words, _ in shown]), MAX_SUBJECT)
     mail["Date"] = format_datetime(now)
-    domain = sender.rpartition("@")[2]
-    mail["Message-ID"] = f"<{notices[0].key}.{crc32(receiver.encode()):08x}@{domain}>"
+    own_part = f"{crc32(receiver.encode()):08x}@{sender.rpartition('@')[2]}"
+    mail["Message-ID"] = f"<{notices[0].key}.{own_part}>"
+    if len(feeds := {notice.feed for notice in notices}) == 1 and (feed := feeds.pop()) is not None:
+        # Nobody was sent this id: programs show the messages that refer to it as one thread.
+        mail["References"] = (
+            f"<feed.{hashlib.sha256(feed.encode('utf-8', 'replace')).hexdigest()[:32]}.{own_part}>"
+        )
     mail["Auto-Submitted"] = "auto-generated"
     mail.set_content(_RULE.join(_text(words, at) for words, at in shown), cte="quoted-printable")
     page = _ENV.get_template("mail.html.j2").render(shown=shown, pages=pages)
@@ -254,11 +269,9 @@ def mail_of(
     return mail
 
 
-def _subject(notices: Sequence[Notice], first: Words) -> str:
-    if len(notices) == 1:
-        return f"syncd: {first.title}"
-    names = dict.fromkeys(one_line(notice.feed, MAX_NAME) for notice in notices if notice.feed)
-    return f"syncd: {len(notices)} notices: {', '.join(names)}"
+def _subject(shown: Sequence[Words]) -> str:
+    first = shown[0].title
+    return first if len(shown) == 1 else f"{len(shown)} notices: {'; '.join(words.title for words in shown)}"
 
 
 def _text(words: Words, at: str) -> str:

@@ -11,9 +11,10 @@ from urllib.parse import quote
 
 from syncd.config import Settings
 from syncd.domain import HoldScope, Notice, NoticeEvent
+from syncd.errors import FEED_ERROR_CODES
 
-#: Characters of a reason, of the name of a feed, and of a subject.
-MAX_REASON, MAX_NAME, MAX_SUBJECT = 2_000, 80, 160
+#: Characters of a reason, of the name of a feed in a command, of a name in a subject, and of a subject.
+MAX_REASON, MAX_NAME, MAX_SUBJECT_NAME, MAX_SUBJECT = 2_000, 80, 40, 150
 _UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 #: Event → its words.
 _WORDS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
@@ -21,7 +22,8 @@ _WORDS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".t
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """``title`` is one line. ``do`` are things to do, each a line; ``link`` leads to the page."""
+    """``title`` is one line: ``held: Acme, feed acme, jobs.csv: 220 of 300 would be archived``. ``do`` are things to do, each a
+    line; ``link`` leads to the page."""
 
     title: str
     happened: str
@@ -34,22 +36,33 @@ def words_of(notice: Notice, pages: str) -> Words:
     """Return the words of a notice. ``pages``: the address of the operator's pages."""
     values = {"feed": one_line(notice.feed or "", MAX_NAME), "run": notice.run}
     words = _WORDS[notice.event.short]
-    title = words["title"].format_map(values)
-    if notice.event is NoticeEvent.RECOVERED and notice.run is not None:
-        title += f" (run {notice.run})"
+    title = words.get("title") or _title(notice)
     now = words.get("now_archive" if notice.holds is HoldScope.ARCHIVE else "now", words["now"])
     do = tuple(line.format_map(values) for line in words.get("do", ()))
-    return Words(title, _happened(notice), now, do, link_of(notice, pages))
+    happened = words.get("happened", "").format_map(values)
+    return Words(title, _happened(notice, happened), now, do, link_of(notice, pages))
 
 
-def _happened(notice: Notice) -> str:
+def _title(notice: Notice) -> str:
+    """Return the subject of a message about a feed."""
+    names = (notice.employer, f"feed {notice.feed}", notice.file)
+    about = ", ".join(one_line(name, MAX_SUBJECT_NAME) for name in names if name)
+    reason = one_line(notice.reason or "") if notice.event is not NoticeEvent.RECOVERED else ""
+    code, _, rest = reason.partition(": ")
+    gist = re.split(r" \(|; ", rest if code in FEED_ERROR_CODES else reason, maxsplit=1)[0]
+    gist = gist.replace(" active jobs would ", " would ")
+    return one_line(f"{notice.event.short}: {about}" + (f": {gist}" if gist else ""), MAX_SUBJECT)
+
+
+def _happened(notice: Notice, happened: str) -> str:
     if notice.event is NoticeEvent.DIGEST:
         return "\n".join(one_line(line) for line in (notice.reason or "").splitlines())
     reason = one_line(notice.reason or "")
     if notice.event is NoticeEvent.RECOVERED:
         over = _WORDS[notice.over.short].get("over", "") if notice.over is not None else ""
-        return f"{over} {reason}".strip()
-    return reason[:1].upper() + reason[1:]
+        with_run = f" (run {notice.run})" if notice.run is not None else ""
+        return f"{happened}{with_run}. {over} {reason}".rstrip()
+    return ": ".join(filter(None, (happened, reason)))
 
 
 def link_of(notice: Notice, pages: str) -> str:

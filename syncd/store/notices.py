@@ -16,7 +16,8 @@ from syncd.domain import TROUBLES_OF_FILES, HoldScope, Notice, NoticeEvent, Run,
 from syncd.store import facts, runs
 from syncd.store.model import sql
 from syncd.store.model.columns import Columns, clean, instant_of, micros, optional, optional_instant
-from syncd.store.model.tables import FactRow, FeedRow, NoticeRow, OutboxRow, RunRow
+from syncd.store.model.sql import R, SelectOf
+from syncd.store.model.tables import EmployerRow, FactRow, FeedRow, NoticeRow, OutboxRow, RunRow
 from syncd.store.transactions import Tx
 from syncd.values import span_in_words
 
@@ -29,11 +30,29 @@ _NOTICE = Columns(
     over=optional(NoticeEvent),
     holds=optional(HoldScope),
     at=instant_of,
+    employer=EmployerRow.name,
+    file=RunRow.file,
 )
+#: A feed that has moved to another employer has a row for each; the newest is in use.
+_employer_of_feed = (
+    select(FeedRow.employer_id)
+    .where(col(FeedRow.name) == NoticeRow.feed)
+    .order_by(col(FeedRow.id).desc())
+    .limit(1)
+    .scalar_subquery()
+)
+
+
+def _with_names(source: SelectOf[R]) -> SelectOf[R]:
+    """Join the run of a notice and the employer: of the run, else of the feed."""
+    employer = col(EmployerRow.id) == sa.func.coalesce(RunRow.employer_id, _employer_of_feed)
+    return source.outerjoin(RunRow, col(RunRow.id) == NoticeRow.run_id).outerjoin(EmployerRow, employer)
+
+
+_SELECT_NOTICE = _with_names(_NOTICE.select().select_from(NoticeRow))
 _about = sa.or_(sql.among(NoticeRow.event, "events"), sql.among(NoticeRow.over, "events"))
 _LATEST = sql.Statement(
-    _NOTICE.select()
-    .where(col(NoticeRow.feed) == sa.bindparam("feed"), _about)
+    _SELECT_NOTICE.where(col(NoticeRow.feed) == sa.bindparam("feed"), _about)
     .order_by(col(NoticeRow.id).desc())
     .limit(1)
 )
@@ -150,7 +169,8 @@ class Outgoing:
 _OUTGOING = Columns(
     Outgoing, OutboxRow, notice=(tuple(_NOTICE.columns), lambda *row: _NOTICE.make(row)), due=instant_of
 )
-_SELECT = _OUTGOING.select().join(NoticeRow, col(NoticeRow.id) == OutboxRow.notice_id)
+_of_outbox = col(NoticeRow.id) == OutboxRow.notice_id
+_SELECT = _with_names(_OUTGOING.select().select_from(OutboxRow).join(NoticeRow, _of_outbox))
 _waits = col(OutboxRow.sent_at).is_(None)
 _unsent = [*sql.matching(OutboxRow.way), _waits]
 _heads = select(sa.func.min(col(OutboxRow.id))).where(*_unsent).group_by(col(OutboxRow.feed))
@@ -166,7 +186,7 @@ _OF_MESSAGE = sql.Statement(
 )
 _FREE = sql.Statement(sql.first_by(_SELECT.where(*_unsent, col(OutboxRow.message).is_(None)), OutboxRow.id))
 _LAST_SENT = sql.Statement(select(sa.func.max(col(OutboxRow.sent_at))).where(*sql.matching(OutboxRow.way)))
-_NEW = sql.Statement(sql.following(_NOTICE.select(), NoticeRow.id))
+_NEW = sql.Statement(sql.following(_SELECT_NOTICE, NoticeRow.id))
 _ASSIGN = sql.updating(OutboxRow.message, where=[OutboxRow.id])
 _FAILED = sql.updating(OutboxRow.tries, OutboxRow.due, OutboxRow.error, where=[OutboxRow.id])
 _DUE = sql.Statement(sa.update(OutboxRow).where(_waits).values({OutboxRow.due: 0}))

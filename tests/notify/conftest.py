@@ -47,7 +47,7 @@ class Office:
         return notifier
 
     def write(
-        self, feed="acme", event=NoticeEvent.FAILED, run=1, reason="not_csv: it is not a table", **more
+        self, feed="acme", event=NoticeEvent.FAILED, run=1, reason="bad_header: it is not a table", **more
     ):
         """Write a notice of now."""
         notice = Notice(event, feed, reason, run, "failed", {"read": 3, "rejected": 1})

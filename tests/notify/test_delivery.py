@@ -37,13 +37,22 @@ async def test_the_body_of_a_webhook(office):
             "feed": "acme",
             "run": 42,
             "state": "failed",
-            "reason": "not_csv: it is not a table",
+            "reason": "bad_header: it is not a table",
             "counts": {"read": 3, "rejected": 1},
             "at": "2026-11-16T17:00:00Z",
             "url": f"{PAGES}/runs/42",
+            "text": "\n".join(
+                [
+                    "failed: feed acme: it is not a table",
+                    "Run 42 failed: bad_header: it is not a table",
+                    "Nothing of the file was used. The jobs are as they were, and the file is in failed/.",
+                    "Send the report beside the file to the partner, and ask for a corrected file.",
+                    "For all that is known: syncd runs show 42",
+                    f"{PAGES}/runs/42",
+                ]
+            ),
         }
     ]
-    assert list(hook.accepted[0]) == ["id", "event", "feed", "run", "state", "reason", "counts", "at", "url"]
 
 
 async def test_a_daemon_without_receivers_leaves_those_of_another_daemon_of_the_store_alone(office):
@@ -80,7 +89,7 @@ async def test_receivers_that_fail_now_and_then_get_each_notice_once_and_in_orde
     for feed in feeds:
         assert runs_of(hook.accepted, feed) == sorted(runs_of(hook.accepted, feed))
     mailed = "\n".join(texts(mail)[0] for mail in mailbox.accepted)
-    assert [mailed.count(f"run {number} failed") for number in range(1, 31)] == [1] * 30
+    assert [mailed.count(f"Run {number} failed") for number in range(1, 31)] == [1] * 30
     assert mailbox.tried > len(mailbox.accepted)
     assert office.store.read(notices.waiting) == {}
 
@@ -95,7 +104,7 @@ async def test_of_two_daemons_one_sends_each_notice(office):
         await office.work(one, **LONG)
     assert runs_of(hook.tried, "acme") == list(range(1, 11))
     mailed = "\n".join(texts(mail)[0] for mail in mailbox.accepted)
-    assert [mailed.count(f"run {number} failed") for number in range(1, 11)] == [1] * 10
+    assert [mailed.count(f"Run {number} failed") for number in range(1, 11)] == [1] * 10
 
 
 async def test_a_try_has_the_id_of_the_one_before_it(office):
@@ -235,7 +244,8 @@ async def test_an_e_mail_that_is_refused_again_and_again_is_given_up(office, log
         await office.work(notifier)
         office.write(run=2)
         await office.work(notifier, **LONG)
-    assert [mail["Subject"] for mail in mailbox.accepted] == ["syncd: acme: run 2 failed"]
+    (mail,) = mailbox.accepted
+    assert "Run 2 failed" in texts(mail)[0]
     dropped = [event["reason"] for event in logged if event["event"] == "notify.dropped"]
     assert dropped == ["refused 8 times: answered 554 looks like spam"]
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import ssl
 import subprocess
 import time
@@ -13,7 +14,8 @@ import pytest
 from aiosmtpd.smtp import AuthResult
 
 from syncd.domain import HoldScope, NoticeEvent
-from syncd.notify.ways import Email, NotSent, Webhook, mail_of
+from syncd.notify.ways import Email, NotSent, Webhook, body_of, mail_of
+from syncd.store import runs
 from tests.clock import START, ZONE
 from tests.notify.conftest import PAGES
 from tests.notify.receivers import Hook, Mailbox, free_port, texts
@@ -64,7 +66,7 @@ async def test_hostile_text_is_text_in_e_mail_and_webhook(office, text):
     (mail,) = mailbox.accepted
     assert mailbox.receivers == [["ops@example.ca"]]
     assert {*mail.keys()} - {"X-Peer", "X-MailFrom", "X-RcptTo"} == {
-        "From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "MIME-Version", "Content-Type",
+        "From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "MIME-Version", "Content-Type", "References",
     }  # fmt: skip
     assert mail.defects == []
     assert len(mail["Subject"]) <= 160
@@ -81,7 +83,7 @@ async def test_an_e_mail_says_what_happened_what_is_the_case_and_what_to_do(offi
         office.write("acme", NoticeEvent.HELD, run=42, reason=reason, holds=HoldScope.ARCHIVE)
         await office.work(notifier)
     (mail,) = mailbox.accepted
-    assert mail["Subject"] == "syncd: acme: run 42 waits for a decision"
+    assert mail["Subject"] == "held: feed acme: 312 of 400 would be archived"
     assert mail["Auto-Submitted"] == "auto-generated"
     for words in texts(mail):
         for part in (
@@ -92,6 +94,33 @@ async def test_an_e_mail_says_what_happened_what_is_the_case_and_what_to_do(offi
             f"{PAGES}/runs/42",
         ):
             assert part in words
+
+
+async def test_the_subject_of_a_feed_that_has_run_names_employer_and_file(office, board):
+    with Hook() as hook, Mailbox() as mailbox:
+        notifier = office.notifier(office.settings(hook, mailbox), burst=timedelta(0))
+        board.deliver(board.feed(), board.rows(1, 20))
+        board.deliver(board.feed(), board.rows(1, 2))
+        await office.work(notifier)
+        board.deliver(board.feed(), board.rows(1, 20))
+        office.write(
+            "acme", NoticeEvent.OVERDUE, run=None, reason="a file is expected every 7 days; none has come yet"
+        )
+        await office.work(notifier, turns=2)
+    held, *later = mailbox.accepted
+    name = board.store.read(lambda tx: runs.get(tx, 2)).file
+    assert held["Subject"] == f"held: {board.employer.name}, feed acme, {name}: 18 of 20 would be archived"
+    assert hook.accepted[0]["text"].startswith(held["Subject"])
+    plain = texts(later[0])[0]
+    assert f"recovered: {board.employer.name}, feed acme, " in plain
+    assert f"overdue: {board.employer.name}, feed acme: a file is expected every 7 days" in plain
+    assert held["References"] == later[0]["References"] != held["Message-ID"]
+
+
+def test_a_text_for_chat_programs_calls_nobody(office):
+    notice = office.write("acme", NoticeEvent.HELD, reason="@here <!channel> [a](https://example.org)")
+    text = json.loads(body_of(notice, PAGES))["text"]
+    assert not {*"@<>["} & {*text}
 
 
 def test_the_same_notices_make_the_same_e_mail(office):

@@ -75,7 +75,7 @@ class Columns(Generic[R]):
         names = list(signature(build).parameters)
         if not others.keys() <= set(names):
             raise TypeError(f"{build} has no {sorted(others.keys() - names)}")
-        self._build, self._names, self._size = build, names, len(names)
+        self._build, self._table, self._names, self._size = build, table, names, len(names)
         self._single: list[tuple[int, Callable[[Any], Any]]] = []
         self._multiple: list[tuple[int, slice, Callable[..., Any]]] = []
         first: list[Any] = []
@@ -90,14 +90,15 @@ class Columns(Generic[R]):
             elif decode is not None:
                 self._single.append((place, decode))
         #: A column for each parameter, in order; then the further columns of parameters that have several.
-        self.columns = [col(column) for column in (*first, *more)]
+        self.columns: list[Any] = [col(column) for column in (*first, *more)]
 
     def select(self) -> SelectOf[R]:
         return SelectOf(self.columns, self.make)
 
     def values(self, value: R) -> dict[Any, object]:
-        """Return the parameters by column, for ``Tx.insert``. Each must be one column of the table."""
-        return {column: getattr(value, name) for name, column in zip(self._names, self.columns, strict=False)}
+        """Return the parameters that are columns of the table, by column, for ``Tx.insert``: each must be one column."""
+        pairs = zip(self._names, self.columns, strict=False)
+        return {column: getattr(value, name) for name, column in pairs if column.class_ is self._table}
 
     def make(self, row: Sequence[Any]) -> R:
         """Return the value in a row of these columns."""
