@@ -125,9 +125,11 @@ class RunProgress:
 @dataclass(frozen=True, slots=True)
 class Run:
     """One run as the run log has it. Instants are UTC; ``phases`` are seconds by name; ``sha256`` is of the file, in hex.
-    ``reverts``: the run that this one reverts; ``repeats``: the run whose kept file is run again. ``filtered_by``: the
-    rows that the feed's file leaves out, by rule. ``counts``: the effects of the run so far; ``planned``: of a run that waits,
-    the further ones that it would have. ``shape``: None if no name that the feed's file uses is gone."""
+    ``reverts``: the run that this one reverts; ``reverted_by``: the revert after which this run does not stand any more;
+    ``superseded_by``: the run of the later file that took its place, or its revert; ``repeats``: the run whose kept file is run
+    again. ``filtered_by``: the rows that the feed's file leaves out, by rule. ``counts``: the effects of the run so far;
+    ``planned``: of a run that waits, the further ones that it would have. ``shape``: None if no name that the feed's file uses is
+    gone."""
 
     id: int
     feed: str
@@ -148,6 +150,8 @@ class Run:
     planned: RunCounts | None = None
     phases: dict[str, float] = field(default_factory=dict)
     reverts: int | None = None
+    reverted_by: int | None = None
+    superseded_by: int | None = None
     repeats: int | None = None
     filtered_by: dict[str, int] = field(default_factory=dict)
     progress: RunProgress | None = None

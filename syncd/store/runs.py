@@ -96,8 +96,10 @@ _SAVE = sql.updating(
     RunRow.phases,
     RunRow.filtered_by,
     RunRow.size,
+    RunRow.superseded_by,
     where=[RunRow.id],
 )
+_REVERTED = sql.updating(RunRow.reverted_by, where=[RunRow.id])
 _PROGRESS = sql.updating(RunRow.progress, where=[RunRow.id])
 _CHECKPOINT = sql.updating(RunRow.checkpoint, where=[RunRow.id])
 _DEATHS = sql.Statement(
@@ -153,6 +155,16 @@ def save(tx: Tx, run: Run) -> None:
     """Write a run, but for its identity, feed and file, which do not change. Raises NotFound."""
     if not tx.many(_SAVE, [kept_row(run, _SAVE.order)]):
         raise NotFound("run", run.id)
+
+
+def note_reverted(tx: Tx, run: Run) -> None:
+    """Note that ``run``, a revert, has ended: the run that it reverts does not stand any more. If that is a revert, too, the run
+    that it reverted stands again, and so on."""
+    by: int | None = run.id
+    while run.reverts is not None:
+        tx.run(_REVERTED, id=run.reverts, reverted_by=by)
+        run = get(tx, run.reverts)
+        by = run.id if by is None else None
 
 
 def get(tx: Tx, run_id: int) -> Run:

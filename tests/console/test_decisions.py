@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from syncd.store import history
+from syncd.store import feeds, history
 
 
 @pytest.fixture
@@ -95,12 +95,46 @@ async def test_a_revert_says_over_which_limit_it_is_and_takes_the_run_back(brows
     page = (await browser.get("/runs/1/revert"))[1]
     assert "30 jobs that the run created are archived." in page
     assert "This is over a limit of the feed" in page
+    assert "The next file of acme brings the same back" in page
     status, _, answer = await browser.submit("/runs/1/revert")
     assert (status, answer.headers["Location"]) == (303, "/runs/2")
+    assert world.board.store.read(feeds.paused) == {}
+    page = (await browser.get("/runs/1"))[1]
+    assert '<b>Reverted</b> by <a href="/runs/2">run 2</a>' in page
+    assert "/runs/1/revert" not in page
+    assert 'reverted by <a href="/runs/2">run 2</a>' in (await browser.get("/runs"))[1]
+    assert (await browser.json("/runs/1"))[1]["revertedBy"] == 2
     assert (world.board.active(), len(actors(world, 2))) == (set(), 1)
     status, page, _ = await browser.get("/runs/1/revert")
     assert (status, "put back before" in page) == (409, True)
     assert 'revert of <a href="/runs/1">' in (await browser.get("/runs/2"))[1]
+
+
+async def test_a_revert_that_is_reverted_lets_the_run_stand_again_and_can_pause_the_feed(browse, world):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 3))
+    browser = await browse()
+    assert (await browser.submit("/runs/1/revert", pause="true"))[0] == 303
+    assert world.board.store.read(feeds.paused) == {"acme": "run 1 was reverted"}
+    await browser.submit("/runs/2/revert")
+    assert [(run["id"], run["revertedBy"]) for run in (await browser.json("/runs"))[1]] == [
+        (3, None),
+        (2, 3),
+        (1, None),
+    ]
+    await browser.submit("/runs/3/revert")
+    assert [(run["id"], run["revertedBy"]) for run in (await browser.json("/runs"))[1]] == [
+        (4, None),
+        (3, 4),
+        (2, None),
+        (1, 2),
+    ]
+
+
+async def test_a_superseded_run_says_by_which(browse, world, held):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 29))
+    browser = await browse()
+    assert 'Its place was taken by <a href="/runs/3">run 3</a>' in (await browser.get("/runs/2"))[1]
+    assert (await browser.json("/runs/2"))[1]["supersededBy"] == 3
 
 
 async def test_a_revert_of_another_plan_than_was_seen_is_refused(browse, world):

@@ -142,7 +142,8 @@ def take_back(visit: Visit, number: int, agreed: str | None) -> Run:
     console = visit.console
     policy, drop = _policy(console, number), console.settings.drop.folder
     session, yes = visit.session.number, visit.form.get("yes") == "true"
-    done = revert(console.arrival, drop, number, policy, agreed=agreed, yes=yes, session=session)
+    pause = f"run {number} was reverted" if visit.form.get("pause") == "true" else None
+    done = revert(console.arrival, drop, number, policy, agreed=agreed, yes=yes, session=session, pause=pause)
     if isinstance(done, RevertPlan):
         assert done.hold is not None
         hint = "look at the plan, and send its agreed or yes=true"

@@ -146,7 +146,7 @@ def _can(run: Run, *, changed: bool) -> list[tuple[str, str]]:
     """Return the actions on the run: the last part of the address, and the word on the button. The card of
     a held run has the decisions."""
     can = []
-    if run.state.ended and changed:
+    if run.state.ended and changed and run.reverted_by is None:
         can.append(("revert", "Revert"))
     if run.state.ended and run.kind is RunKind.FILE:
         can.append(("again", "Run again"))

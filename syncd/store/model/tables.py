@@ -287,6 +287,8 @@ class RunRow(Table, table=True):
     progress: str | None = Field(default=None, sa_type=Text)
     reverts: int | None = None
     repeats: int | None = None
+    reverted_by: int | None = None
+    superseded_by: int | None = None
 
 
 class RunOwner(Table, table=True):

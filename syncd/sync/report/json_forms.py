@@ -23,6 +23,8 @@ def run_json(run: Run) -> dict[str, Any]:
         "counts": asdict(run.counts),
         **({"planned": asdict(run.planned)} if run.planned and run.state is RunState.HELD else {}),
         "shape": shape_json(run.shape),
+        "revertedBy": run.reverted_by,
+        "supersededBy": run.superseded_by,
         **({"progress": asdict(run.progress)} if run.progress and not run.state.ended else {}),
         **{name: number for name, number in links.items() if number is not None},
     }

@@ -162,7 +162,9 @@ def _end(
         superseded = []
         if takes_place(run, whole=summary is not None and summary.archives):
             older = [waiting for waiting in runs.held(tx, run.feed) if waiting.id < run.id]
-            superseded = [replace(waiting, state=RunState.SUPERSEDED) for waiting in older]
+            superseded = [
+                replace(waiting, state=RunState.SUPERSEDED, superseded_by=run.id) for waiting in older
+            ]
         for waiting in superseded:  # their applied rows are kept
             runs.save(tx, waiting)
             run_results.set_plan(tx, waiting.id, None)

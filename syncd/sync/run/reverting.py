@@ -317,8 +317,9 @@ def _end(store: Store, run: Run, reverted: _Reverted, warnings: Warnings, refuse
         run_results.clear(tx, run.id)
         run_results.add_warnings(tx, run.id, warnings.all())
         runs.save(tx, ended)
+        runs.note_reverted(tx, ended)
         if waiting is not None:
-            runs.save(tx, replace(waiting, state=RunState.SUPERSEDED))
+            runs.save(tx, replace(waiting, state=RunState.SUPERSEDED, superseded_by=run.id))
             run_results.set_plan(tx, waiting.id, None)
         return ended
 
