@@ -9,13 +9,25 @@ import typer
 
 from syncd import __version__
 from syncd.cli import options
-from syncd.cli.options import Config, Json, Parameter, State, argument, command, option, switch, time_option
+from syncd.cli.grammar import Grammar
+from syncd.cli.options import (
+    Config,
+    Parameter,
+    State,
+    argument,
+    command,
+    number_option,
+    option,
+    switch,
+    time_option,
+)
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 failed, or an import of which no row went in; 2 the command line cannot be understood; 3 an import"
     " that is held, or something that needs a yes; 4 with plan --exit-code: something would change; 130 interrupted."
 )
 app = typer.Typer(
+    cls=Grammar,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -24,17 +36,18 @@ app = typer.Typer(
 )
 
 
-def _group(name: str, about: str, *, no_args_is_help: bool = True) -> typer.Typer:
-    """Return a new group of commands. ``no_args_is_help``: without a command it prints its help."""
-    group = typer.Typer(help=about, no_args_is_help=no_args_is_help, rich_markup_mode=None)
+def _group(name: str, about: str) -> typer.Typer:
+    """Return a new group of commands. Without one it prints its help, or lists (see ``Grammar``)."""
+    group = typer.Typer(cls=Grammar, help=about, no_args_is_help=True, rich_markup_mode=None)
     app.add_typer(group, name=name)
     return group
 
 
-employers = _group("employer", "The employers that own jobs.")
-keys = _group("key", "API keys.")
-feeds = _group("feed", "The configured feeds.")
-runs = _group("runs", "Runs: the result of each file.", no_args_is_help=False)
+employers = _group("employer", "The employers that own jobs. `syncd employers` lists them.")
+keys = _group("key", "API keys. `syncd keys` lists them.")
+feeds = _group("feed", "The configured feeds. `syncd feeds` lists them.")
+runs = _group("runs", "Runs: the result of each file. `syncd runs` lists the last ones.")
+jobs = _group("jobs", "The jobs of employers. `syncd jobs` lists them.")
 store = _group("store", "The store as a whole.")
 notifications = _group("notify", "Notifications by e-mail and webhook.")
 
@@ -59,7 +72,7 @@ def common(
 
 command(app, "demo", "demo.demo", common=())(
     "A try-out in a folder of its own: three feeds become postings while you watch.",
-    port=option("--port", "Default: 8080, or the next free port.", kind=int, min=1, max=65535),
+    port=number_option("--port", "Default: 8080, or the next free port.", "N", 65535),
     folder=option("--dir", "Its folder. Default: a new temporary folder.", "D", Path),
     once=switch("--once", "Stop after the last run."),
 )
@@ -95,9 +108,7 @@ command(app, "backup", "store.backup")(
     target=argument(
         "FILE|FOLDER", "In a folder it gets a name with the time.", Path, parser=options.file_or_folder
     ),
-    keep=option(
-        "--keep", "Then remove the oldest backups of the folder but N.", "N", int, min=1, max=100_000
-    ),
+    keep=number_option("--keep", "Then remove the oldest backups of the folder but N.", "N", 100_000),
 )
 command(app, "restore", "store.restore")(
     "Puts a backup in the place of the store, which is kept. Stop the daemon first.",
@@ -117,16 +128,18 @@ command(notifications, "test", "daemon.try_notifications")(
 
 command(app, "plan", "imports.plan")(
     "Shows what a run of FILE would do, without doing it.",
-    file=options.FILE,
-    name=options.FEED,
+    first=options.FILE,
+    second=options.FEED,
+    feed=options.OF_FEED,
     exit_code=switch("--exit-code", "Exit 4 if something would change."),
 )
 command(app, "import", "imports.import_file")(
     "Imports FILE now, with or without the daemon. FILE stays where it is.",
-    file=options.FILE,
-    name=options.FEED,
+    first=options.FILE,
+    second=options.FEED,
+    feed=options.OF_FEED,
 )
-command(app, "jobs", "employers.list_jobs")(
+command(jobs, "list", "employers.list_jobs")(
     "Lists an employer's jobs, the newest first.",
     employer=options.OF_EMPLOYER,
     q=option("-q --q", "In title or referenceId.", "Q"),
@@ -205,41 +218,25 @@ command(feeds, "show", "feeds.show_feed")(
 )
 command(feeds, "check", "feeds.check_file")(
     "Lists each row of FILE that a run would reject, and why. Exit code 1 if there is one, else 0.",
-    name=options.FEED_NAME,
-    file=options.FILE,
+    first=options.FEED_NAME,
+    second=options.OTHER_FILE,
+    feed=options.OF_FEED,
 )
 
 # -- runs ------------------------------------------------------------------------------------------------------
 
 
-@runs.callback(invoke_without_command=True)
-def runs_list(
-    context: typer.Context,
-    *,
-    feed: Annotated[
-        str | None, typer.Option("--feed", metavar="NAME", help="Only runs of this feed.")
-    ] = None,
-    state: State = None,
-    limit: Annotated[
-        int, typer.Option(metavar="COUNT", help="The most runs to list.", min=1, max=10_000)
-    ] = 20,
-    config: Config = None,
-    as_json: Json = False,
-) -> None:
-    """Lists the last runs. Subcommands show a run, or decide a held one."""
-    if context.invoked_subcommand is None:
-        from syncd.cli.runs import list_runs
-
-        list_runs(options.settings_of(config), as_json, feed, state, limit)
-
-
+command(runs, "list", "runs.list_runs")(
+    "Lists the last runs, the newest first.",
+    feed=option("--feed", "Only runs of this feed.", "NAME"),
+    state=Parameter(State, None),
+    limit=number_option("--limit", "The most runs to list.", "COUNT", 10_000, default=20),
+)
 command(runs, "show", "runs.show_run")(
     "Shows a run: counts, rejected rows, warnings, changes.",
     number=options.RUN,
     changes=switch("--changes", "Show the changes alone, with the values before and after."),
-    page=option(
-        "--page", "Which 1,000 of the changes --changes and --json show.", "P", int, default=1, min=1
-    ),
+    page=number_option("--page", "Which 1,000 of the changes --changes and --json show.", "P", default=1),
 )
 command(runs, "approve", "imports.decide_run", approved=True)(
     "Approves a held run: its waiting changes are made.", number=options.RUN

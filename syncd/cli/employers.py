@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from datetime import timedelta
 from itertools import count
@@ -30,6 +30,8 @@ GRACE = timedelta(hours=24)
 #: The counts of an export, as its JSON names them. ``pastCloseDate``: jobs that are active although their close date has passed;
 #: an import would archive them.
 COUNTED = ("exported", "withoutReferenceId", "notActive", "pastCloseDate")
+#: Names of employers that a message has.
+SHOWN = 10
 #: Jobs that are read at once: jobs of a megabyte each still fit into memory.
 PAGE = 100
 
@@ -122,10 +124,30 @@ def revoke_key(settings: Settings, as_json: bool, key_id: int) -> None:
 # -- jobs ------------------------------------------------------------------------------------------------------
 
 
-def list_jobs(settings: Settings, as_json: bool, employer: str, q: str | None, status: str | None) -> None:
+def _owner(store: Store, employer: str | None) -> Employer:
+    """Return the employer with this name or id; None: the only one. Raises NotFound, SyncdError (there are none or several)."""
+    if employer is not None:
+        return store.read(lambda tx: employers.find(tx, employer))
+    known = store.read(employers.all)
+    if len(known) != 1:
+        raise SyncdError(
+            f"{how_many([owner.name for owner in known])}: say with --employer whose jobs are meant"
+        )
+    return known[0]
+
+
+def how_many(names: Sequence[str]) -> str:
+    """Return ``there are 3 employers (Acme, Beta, Cedar)``, the first names of many."""
+    some = ", ".join([*names[:SHOWN], *(["…"] if len(names) > SHOWN else [])])
+    return f"there are {len(names)} employers ({some})" if names else "there are no employers yet"
+
+
+def list_jobs(
+    settings: Settings, as_json: bool, employer: str | None, q: str | None, status: str | None
+) -> None:
     wanted = Status(status) if status else None
     with opened_store(settings) as store:
-        owner = store.read(lambda tx: employers.find(tx, employer))
+        owner = _owner(store, employer)
         views = list(_views(store, owner, q, wanted))
     rows = [
         (job.id, job.reference_id, job.status, job.publish_date, job.title,
@@ -150,7 +172,7 @@ def export(
     settings: Settings,
     as_json: bool,
     *,
-    employer: str,
+    employer: str | None,
     form: str,
     spreadsheet: bool,
     status: str | None,
@@ -170,7 +192,7 @@ def export(
     wanted = Status(status) if status else None
     counts = Counter[str]()
     with opened_store(settings) as store:
-        owner = store.read(lambda tx: employers.find(tx, employer))
+        owner = _owner(store, employer)
         exported = _jobs(store, owner, wanted, export_format, counts)
         pieces = export_format.write(exported, owner, stores.catalogue_of(store, settings))
         with nullcontext(sys.stdout.buffer) if output is None else whole_file(output) as file:

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from syncd.cli.employers import how_many
 from syncd.cli.imports import naming
 from syncd.cli.output import clean, print_json, print_list, remark, whole_file, writable_by_owner_alone
 from syncd.cli.report_text import print_kinds
@@ -23,7 +24,7 @@ from syncd.sync.arrival import open_to_group
 from syncd.sync.run import Checker, CheckResult
 
 #: Employers that a message lists, and columns.
-SHOWN, SHOWN_COLUMNS = 10, 20
+SHOWN_COLUMNS = 20
 
 
 def new_feed(
@@ -102,9 +103,8 @@ def _owner(settings: Settings, employer: str | None, file: Path) -> tuple[str, M
 def _unclear(known: Sequence[str], named: str | None) -> str:
     """Return the message where there is no employer yet, or none of several was chosen. ``named``: that of the file."""
     if known:
-        some = ", ".join([*known[:SHOWN], *(["…"] if len(known) > SHOWN else [])])
         hint = f' (the file names "{named}")' if named else ""
-        return f"there are {len(known)} employers ({some}): say with --employer whose jobs these are{hint}"
+        return f"{how_many(known)}: say with --employer whose jobs these are{hint}"
     name, hint = (f'"{named}"', " (the file names it)") if named else ("NAME", "")
     return f"there is no employer yet: syncd employer add {name}{hint}, then the same command again"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from syncd.cli import report_text as text
-from syncd.cli.imports import naming
+from syncd.cli.imports import file_and_feed, naming
 from syncd.cli.output import DONE, FAILED, bold, cell, clean, print_json, print_list, print_result, remark
 from syncd.cli.store_access import opened_store, store_if_any
 from syncd.config import Settings
@@ -86,8 +86,9 @@ def show_feed(settings: Settings, as_json: bool, name: str) -> None:
 # -- check -----------------------------------------------------------------------------------------------------
 
 
-def check_file(settings: Settings, as_json: bool, name: str, file: Path) -> int:
+def check_file(settings: Settings, as_json: bool, first: str, second: str | None, feed: str | None) -> int:
     """Print the check, and return 1 if a row would be rejected, else 0. Raises NotFound (feed), FeedError, ConfigError."""
+    file, name = file_and_feed(settings, first, second, feed)
     with store_if_any(settings) as store, tempfile.TemporaryFile() as scratch:
         catalogue = stores.catalogue_of(store, settings)
         config = configured_feeds.feed_file(settings, catalogue, name).usable()
@@ -95,19 +96,19 @@ def check_file(settings: Settings, as_json: bool, name: str, file: Path) -> int:
         now = store.now() if store else Moment(instant, instant.astimezone(settings.timezone).date())
         result = CheckResult()
         checker = Checker(config, catalogue, settings.limits, now, store)
-        first = list[str]()
+        rejected = list[str]()
         with naming(file):
             for row in checker.check(file, result):
                 if as_json:
                     scratch.write(json.dumps(rejected_json(row), default=str).encode() + b"\n")
-                elif len(first) < SHOWN:
-                    first.append(text.rejected_text(row))
+                elif len(rejected) < SHOWN:
+                    rejected.append(text.rejected_text(row))
         unknown = result.unknown.listed(config.mapping.lookup_of, config.own_lookups, catalogue)
         if as_json:
             scratch.seek(0)
             _print_json(name, file, result, unknown, scratch)
         else:
-            _print_text(name, file, result, unknown, first)
+            _print_text(name, file, result, unknown, rejected)
     return FAILED if result.rejected else DONE
 
 

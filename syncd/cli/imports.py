@@ -11,6 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
+from syncd.cli import options
 from syncd.cli import report_text as text
 from syncd.cli.output import CHANGES, DONE, FAILED, HELD, agreed, bold, clean, print_result, remark
 from syncd.cli.store_access import opened_store
@@ -32,15 +35,41 @@ if TYPE_CHECKING:
 SHOWN = 200
 
 
-def plan(settings: Settings, as_json: bool, file: Path, name: str, exit_code: bool) -> int:
+def file_and_feed(settings: Settings, first: str, second: str | None, feed: str | None) -> tuple[Path, str]:
+    """Return a file and the name of its feed: ``first`` and ``second`` in either order, or ``first`` and ``--feed``. Raises
+    typer.BadParameter."""
+    if feed is not None and second is None:
+        return options.named_path(first), feed
+    if second is None or feed is not None:
+        why = "the feed is named twice" if feed is not None else "name the feed, too"
+        names = sorted(path.stem for path in settings.feeds.glob("*.toml"))
+        if feed is None and first in names and not Path(first).exists():
+            why = "name the file, too"
+        raise typer.BadParameter(
+            f"{why}: FILE FEED, or FILE --feed FEED; feeds: {', '.join(names) or 'none'}"
+        )
+
+    def like_feed(word: str) -> tuple[bool, bool]:
+        return (settings.feeds / f"{word}.toml").exists(), not (
+            "." in word or "/" in word or Path(word).exists()
+        )
+
+    name, file = sorted((first, second), key=like_feed, reverse=True)
+    return options.named_path(file), name
+
+
+def plan(
+    settings: Settings, as_json: bool, first: str, second: str | None, feed: str | None, *, exit_code: bool
+) -> int:
+    file, name = file_and_feed(settings, first, second, feed)
     with _terminal(settings, as_json) as host, opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings)
         feed_file = configured_feeds.feed_file(settings, catalogue, name)
-        feed = configured_feeds.resolve(store, feed_file, settings, dry=True)
+        resolved = configured_feeds.resolve(store, feed_file, settings, dry=True)
         process.tune_garbage_collector()
         importer = configured_feeds.make_importer(store, settings, catalogue, host)
         with naming(file):
-            planned = importer.plan(feed, file)
+            planned = importer.plan(resolved, file)
     _print_plan(planned, catalogue if as_json else None)
     return CHANGES if exit_code and planned.changes else DONE
 
@@ -55,7 +84,8 @@ def naming(file: Path) -> Iterator[None]:
         raise FeedError(error.code, f"{file}: {error.detail}{where}") from error
 
 
-def import_file(settings: Settings, as_json: bool, file: Path, name: str) -> int:
+def import_file(settings: Settings, as_json: bool, first: str, second: str | None, feed: str | None) -> int:
+    file, name = file_and_feed(settings, first, second, feed)
     return _run(settings, as_json, lambda store: name, lambda worker, feed: worker.import_file(feed, file))
 
 

@@ -44,6 +44,28 @@ def switch(name: str, about: str) -> Parameter:
     return option(name, about, kind=bool, default=False)
 
 
+def whole_number(low: int, high: int) -> Callable[[str | int], int]:
+    """Return a parser of whole numbers from ``low`` to ``high``."""
+
+    def parse(value: str | int) -> int:
+        text = str(value)  # a default is a number
+        if text.isascii() and text.isdecimal() and len(text) < 20 and low <= int(text) <= high:
+            return int(text)
+        raise ValueError(f'must be a whole number from {low} to {high}, not "{text[:40]}"')
+
+    return parse
+
+
+def number_argument(metavar: str, about: str | None = None) -> Parameter:
+    return argument(metavar, about, int, parser=whole_number(1, MAX_NUMBER))
+
+
+def number_option(
+    name: str, about: str, metavar: str, high: int = MAX_NUMBER, default: int | None = None
+) -> Parameter:
+    return option(name, about, metavar, int, default, parser=whole_number(1, high))
+
+
 def time_option(name: str, about: str, *, zero: bool = False, shown: bool | str = True) -> Parameter:
     """Return an option that takes a time span such as 90d, with ``zero`` also 0; its help has ``shown`` as its default."""
 
@@ -93,14 +115,20 @@ State = Annotated[
     typer.Option(help="Only runs in this state."),
 ]  # fmt: skip
 _COMMON = {"config": Parameter(Config, None), "as_json": Parameter(Json, False)}
-FEED = option("--feed", "The feed whose mapping and rules apply.", "NAME", default=REQUIRED)
-FILE = argument("FILE", "A feed file.", Path)
+#: A file and its feed, for ``file_and_feed`` of ``imports``: in either order, or the feed as an option.
+FILE = argument("FILE", "A feed file.")
+FEED = Parameter(
+    Annotated[str | None, typer.Argument(metavar="FEED", help="The feed whose mapping and rules apply.")],
+    None,
+)
+OTHER_FILE = Parameter(Annotated[str | None, typer.Argument(metavar="FILE", help="A feed file.")], None)
+OF_FEED = option("--feed", "The feed, if it is not an argument.", "NAME")
 FEED_NAME = argument("NAME", "The feed.")
 EMPLOYER = argument("EMPLOYER", "Name or id.")
-KEY = argument("ID", kind=int, min=1, max=MAX_NUMBER)
-OF_EMPLOYER = option("--employer", "Name or id.", "E", default=REQUIRED)
+KEY = number_argument("ID")
+OF_EMPLOYER = option("--employer", "Name or id. Default: the only employer.", "E")
 STATUS = option("--status", "Only jobs of this status.", kind=Literal["active", "archived", "draft"])
-RUN = argument("N", "The run's number.", int, min=1, max=MAX_NUMBER)
+RUN = number_argument("N", "The run's number.")
 
 
 def settings_of(config: Path | None) -> "Settings":

@@ -84,7 +84,8 @@ def agreed(question: str, otherwise: str, *about: str) -> bool:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a file that gets its name when it is complete and durable; a pipe is written to directly. Raises OSError."""
+    """Yield a file that gets its name when it is complete and durable; a pipe is written to directly. Raises OSError, which
+    names ``path``."""
     if path.exists() and not path.is_file():
         with path.open("wb") as file:
             yield file
@@ -96,6 +97,9 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
+    except OSError as error:
+        error.filename, error.filename2 = str(path), None  # not the draft, which its user does not know
+        raise
     finally:
         draft.unlink(missing_ok=True)
 

@@ -22,11 +22,34 @@ from tests.e2e.conftest import let_all_users_reach, row, with_umask
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [
-        ("serv", 2, "No such command 'serv'. Did you mean 'serve'?; see `syncd --help`"),
+        ("serv", 2, "No such command 'serv'; did you mean `syncd serve`?; see `syncd --help`"),
+        ("migrate", 2, "No such command 'migrate'; known: demo, init, serve"),
+        (
+            "runs foo",
+            2,
+            "No such command 'foo'; known: list, show, approve, reject, revert, again; see `syncd runs --help`",
+        ),
+        ("run accept 3", 2, "did you mean `syncd run approve`?"),
+        ("approve 3", 2, "did you mean `syncd runs approve`?"),
+        ("list feeds", 2, "did you mean `syncd feed list`?"),
+        ("show 3", 2, "did you mean `syncd feed show` or `syncd runs show`?"),
+        ("key delete 3", 2, "did you mean `syncd key revoke`?"),
+        ("feed create x", 2, "did you mean `syncd feed new`?"),
+        ("runs --bogus", 2, "No such option: --bogus"),
         ("plan", 2, "Missing argument 'FILE'; see `syncd plan --help`"),
-        ("plan x.csv", 2, "Missing option '--feed'; see `syncd plan --help`"),
+        (
+            "plan x.csv",
+            2,
+            "name the feed, too: FILE FEED, or FILE --feed FEED; feeds: acme; see `syncd plan --help`",
+        ),
+        ("import acme", 2, "name the file, too: FILE FEED"),
+        ("plan x.csv acme --feed acme", 2, "the feed is named twice"),
         ("plan x.csv --feed acme --what", 2, "No such option: --what"),
-        ("runs show many", 2, "see `syncd runs show --help`"),
+        (
+            "runs show many",
+            2,
+            "'N': must be a whole number from 1 to 9223372036854775807, not \"many\"; see `syncd runs show --help`",
+        ),
         ("runs show 0", 2, "see `syncd runs show --help`"),
         ("runs show 99", 1, "no run 99"),
         ("runs approve 99", 1, "no run 99"),
@@ -41,9 +64,9 @@ from tests.e2e.conftest import let_all_users_reach, row, with_umask
         ("key create 1 --expires soon", 2, "must be a duration such as 2s, 10m, 12h or 7d"),
         ("key create 1 --expires 0s", 2, "must be more than 0"),
         ("key revoke 9", 1, "no key 9"),
-        ("key revoke 99999999999999999999", 2, "should be less than or equal to"),
+        ("key revoke 99999999999999999999", 2, "must be a whole number from 1 to 9223372036854775807"),
         ("key rotate 9", 1, "no key 9"),
-        ("key rotate 0", 2, "should be greater than or equal to 1"),
+        ("key rotate 0", 2, "must be a whole number from 1 to"),
         ("key rotate 1 --grace soon", 2, "must be a duration such as"),
         ("key rotate 1 --expires 0s", 2, "must be more than 0"),
         ("key create 99999999999999999999", 1, "no employer"),
@@ -51,7 +74,11 @@ from tests.e2e.conftest import let_all_users_reach, row, with_umask
         ("export --employer 1 --format pdf", 2, "is not one of"),
         ("export --employer 1 --format csv --json", 2, "name the file with -o"),
         ("export --employer 1 --format xml --spreadsheet", 2, "--spreadsheet is for --format csv, not xml"),
-        ("export --employer 1 --format csv -o /nowhere/at/all.csv", 1, "No such file or directory"),
+        (
+            "export --employer 1 --format csv -o /nowhere/at/all.csv",
+            1,
+            "syncd: /nowhere/at/all.csv: No such file or directory",
+        ),
         ("runs --feed acne", 1, "did you mean acme?"),
         ("jobs --employer 7", 1, "no employer '7'"),
         ("jobs --employer 1 --status open", 2, "is not one of 'active', 'archived', 'draft'"),
@@ -62,7 +89,11 @@ from tests.e2e.conftest import let_all_users_reach, row, with_umask
         ("import none.csv --feed other", 1, "no feed 'other'; known: acme"),
         ("--config none.toml runs", 1, "none.toml: no such file (named by --config)"),
         ("runs --config none.toml", 1, "none.toml: no such file (named by --config)"),
-        ("demo --port 99999", 2, "see `syncd demo --help`"),
+        (
+            "demo --port 99999",
+            2,
+            'must be a whole number from 1 to 65535, not "99999"; see `syncd demo --help`',
+        ),
         ("feed new a/b --from jobs.csv", 1, "a feed's name is letters"),
         ("feed new ACME --from jobs.csv", 1, "more than case"),
         ("feed new x --from none.csv", 1, "No such file"),
@@ -71,7 +102,7 @@ from tests.e2e.conftest import let_all_users_reach, row, with_umask
         ("feed new x", 2, "give --from FILE, or --group G"),
         ("feed check none jobs.csv", 1, "no feed 'none'; known: acme"),
         ("feed check acme page.csv", 1, "this is an HTML page, not a feed"),
-        ("feed check acme", 2, "Missing argument 'FILE'"),
+        ("feed check acme", 2, "name the file, too"),
         ("feed show acmee", 1, "no feed 'acmee'; did you mean acme?"),
         ("feed pause acne", 1, "did you mean acme?"),
         ("feed resume acne", 1, "did you mean acme?"),
@@ -90,6 +121,46 @@ def test_a_mistake_is_one_line_and_an_exit_code(acme, monkeypatch, line, code, w
     assert result.err.startswith("syncd: ")
     assert result.err.count("\n") == 1
     assert [path.name for path in acme.feeds.iterdir()] == ["acme.toml"]
+
+
+@pytest.mark.parametrize(
+    ("line", "same"),
+    [
+        ("runs", "runs list"),
+        ("runs", "run list"),
+        ("runs --limit 1 --json", "run list --limit 1 --json"),
+        ("feeds", "feed list"),
+        ("keys --json", "key list --json"),
+        ("employers", "employer list"),
+        ("jobs", "job list"),
+        ("jobs -q A-1 --status active", "jobs list -q A-1 --status active"),
+        ("jobs", "jobs --employer 1"),
+        ("run show 1", "runs show 1"),
+        ("plan jobs.csv acme", "plan jobs.csv --feed acme"),
+        ("plan acme jobs.csv", "plan jobs.csv --feed acme"),
+        ("feed check jobs.csv acme", "feed check acme jobs.csv"),
+        ("feed check jobs.csv --feed acme", "feeds check acme jobs.csv"),
+        ("export --format csv", "export --format csv --employer 1"),
+    ],
+)
+def test_a_command_is_a_thing_and_a_verb_and_a_plural_lists(acme, monkeypatch, line, same):
+    monkeypatch.chdir(acme.base)
+    acme.file("jobs.csv", [row("A-1")])
+    assert acme.run("import", "acme", "jobs.csv").code == 0
+    one, other = acme.run(*line.split()), acme.run(*same.split())
+    assert (one.code, one.out, one.err) == (other.code, other.out, other.err)
+    assert (one.code, bool(one.out or one.err)) == (0, True)
+
+
+def test_of_several_employers_one_has_to_be_named(acme):
+    assert acme.run("employer", "add", "Beta").code == 0
+    for line in (["jobs"], ["export", "--format", "csv"]):
+        refused = acme.run(*line)
+        assert (
+            refused.err
+            == "syncd: there are 2 employers (Acme Ltd., Beta): say with --employer whose jobs are meant\n"
+        )
+        assert refused.code == 1
 
 
 def test_every_fault_of_the_settings_has_a_line(installation):
