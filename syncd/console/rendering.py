@@ -32,6 +32,7 @@ STATIC: Mapping[str, str] = {
 #: The navigation: path below the prefix → label, in order.
 NAVIGATION: Mapping[str, str] = {
     "/": "Overview",
+    "/feeds": "Feeds",
     "/runs": "Runs",
     "/jobs": "Jobs",
     "/employers": "Employers",

@@ -129,9 +129,7 @@ class Visit:
 
     def page(self, template: str, status: int | None = None, **values: Any) -> web.Response:
         console, path = self.console, self.request.path.removeprefix(self.console.prefix) or "/"
-        section = (
-            "/" if path.startswith("/feeds/") else f"/{path.split('/')[1]}"
-        )  # a feed is reached from there
+        section = f"/{path.split('/')[1]}"
         html = console.env.get_template(template).render(
             session=self.session,
             guarded=not console.gate.sessions.open_to_all,

@@ -142,3 +142,23 @@ async def test_a_feed_is_paused_with_a_reason_and_resumed(world, written, browse
     assert world.board.store.read(feeds.paused) == {}
     status, page, _ = await browser.post("/feeds/acme/resume", {"csrf": csrf})
     assert (status, "is not paused" in page) == (409, True)
+
+
+async def test_the_list_of_feeds_has_the_last_run_of_each_in_signs(browse, world):
+    wrong = world.board.row("x", applicationEmail="wrong")
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 30))
+    world.board.deliver(
+        world.feeds["acme"], [world.board.row("r1", title="Baker"), *world.board.rows(4, 32), wrong]
+    )
+    browser = await browse()
+    page = (await browser.get("/feeds"))[1]
+    chips = re.findall(r'class="chip \w+" title="([^"]+)">(\S)(\d+)<', page)
+    assert chips == [
+        ("2 new or back", "+", "2"),
+        ("1 changed", "~", "1"),
+        ("2 archived", "−", "2"),
+        ("1 rejected", "✗", "1"),
+    ]
+    assert '<a href="/feeds" aria-current="page">Feeds</a>' in page
+    assert "waits for you" not in page
+    assert await browser.json("/feeds") == await browser.json("/")

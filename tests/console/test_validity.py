@@ -74,7 +74,16 @@ class Checker(HTMLParser):
 
 
 PAGES = (
-    *("/", "/runs", "/runs?state=superseded", "/runs?limit=1", "/runs/1", "/runs/2", "/runs/2/approve"),
+    *(
+        "/",
+        "/feeds",
+        "/runs",
+        "/runs?state=superseded",
+        "/runs?limit=1",
+        "/runs/1",
+        "/runs/2",
+        "/runs/2/approve",
+    ),
     *("/runs/2/reject", "/runs/1/revert", "/runs/1/again", "/feeds/acme", "/jobs", "/jobs?q=zebra"),
     *("/jobs/1", "/employers", "/employers/1", "/service", "/preview", "/runs/99", "/nowhere"),
 )

@@ -64,34 +64,48 @@ async def overview(visit: Visit) -> web.StreamResponse:
     return visit.page("overview.html.j2", **await visit.read(lambda tx: _overview(tx, visit, page)))
 
 
+@live(state_of_runs)
+async def list_feeds(visit: Visit) -> web.StreamResponse:
+    """Answer the list of the feeds alone; as JSON the same as the overview."""
+    if visit.wants_json:
+        return visit.json(await visit.read(lambda tx: feeds_view(tx, *_configured(visit))))
+    page = visit.number("page")
+    return visit.page("feeds.html.j2", **await visit.read(lambda tx: _feeds(tx, visit, page)))
+
+
 def _configured(visit: Visit) -> tuple[Collection[FeedFile], Path, tzinfo]:
     settings = visit.console.settings
     return visit.console.configured.files.values(), settings.drop.folder, settings.timezone
 
 
-def _overview(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
+def _feeds(tx: Tx, visit: Visit, page: int, also: Collection[str] = ()) -> dict[str, Any]:
+    """Return the feeds of a page, each as a line. ``active``: the active jobs of these and of the feeds named in ``also``."""
     views = sorted(feed_states(tx, *_configured(visit)), key=_urgency)
     pages = paging(len(views), page, FEEDS)["pages"]
     page = min(page, pages)
     shown = views[(page - 1) * FEEDS : page * FEEDS]
-    held = runs.waiting(tx)
-    decided = {run.feed for run in held[:DECISIONS]}
-    count_active_jobs(
-        tx, [*shown, *(feed for feed in views if feed["name"] in decided and feed not in shown)]
-    )
-    active = {feed["name"]: feed["activeJobs"] for feed in views}
+    counted = shown + [feed for feed in views if feed["name"] in also and feed not in shown]
+    count_active_jobs(tx, counted)
     strips = runs.strips(tx, [feed["name"] for feed in shown], STRIP)
-    today, numbers = tx.now.today, jobs.by_status(tx)
     return {
         "now": tx.now.instant,
-        "held": [card_of(tx, visit.console, run, active.get(run.feed)) for run in held[:DECISIONS]],
-        "more_held": max(0, len(held) - DECISIONS),
-        "going": [run_json(run) for run in runs.unfinished(tx)],
         "feeds": [_line(feed, strips[feed["name"]]) for feed in shown],
         "feeds_total": len(views),
         "troubled": sum(_urgency(feed)[0] < len(_ORDER) for feed in views),
+        "active": {feed["name"]: feed["activeJobs"] for feed in counted},
         "page": page,
         "pages": pages,
+    }
+
+
+def _overview(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
+    waiting, today, numbers = runs.waiting(tx), tx.now.today, jobs.by_status(tx)
+    shown = waiting[:DECISIONS]
+    values = _feeds(tx, visit, page, {run.feed for run in shown})
+    return values | {
+        "held": [card_of(tx, visit.console, run, values["active"].get(run.feed)) for run in shown],
+        "more_held": len(waiting) - len(shown),
+        "going": [run_json(run) for run in runs.unfinished(tx)],
         "jobs": numbers,
         "days": jobs.days_since(tx, today - timedelta(days=DAYS - 1)) | {today: dict(numbers)},
         "today": today,
@@ -236,6 +250,7 @@ async def _done(visit: Visit, action: str) -> web.StreamResponse:
 
 ROUTES = {
     "/": {"GET": overview},
+    "/feeds": {"GET": list_feeds},
     "/feeds/{name}": {"GET": show},
     "/feeds/{name}/pause": {"POST": pause_feed},
     "/feeds/{name}/resume": {"POST": resume_feed},
