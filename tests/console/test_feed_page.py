@@ -39,8 +39,9 @@ async def test_a_feed_shows_its_runs_in_pages_and_its_jobs(browse, world, writte
         world.board.deliver(world.feeds["acme"], world.board.rows(1, number))
     browser = await browse()
     page = (await browser.get("/feeds/acme"))[1]
-    numbers = re.findall(r">Run (\d+)<", page[page.index('id="runs"') : page.index('id="rejected"')])
+    numbers = re.findall(r">Run (\d+)<", page[page.index('id="runs"') :])
     assert numbers == [str(number) for number in range(27, 2, -1)]
+    page = (await browser.get("/feeds/acme?tab=jobs"))[1]
     assert "Active jobs: 27" in page
     assert [title for _, title, _, _ in cells(page, "jobs")] == [f"Cook r{n}" for n in range(1, 11)]
     assert '<a href="/jobs?employer=Acme%20Ltd.">All jobs of Acme Ltd.</a>' in page
@@ -52,7 +53,7 @@ async def test_a_feed_shows_its_runs_in_pages_and_its_jobs(browse, world, writte
 async def test_the_mapping_has_the_origin_of_each_line_and_a_sample_value(browse, world, written):
     (written / "acme.toml").write_text('employer = "Acme Ltd."\n[fields]\ntitle = "<T>"\n')
     world.board.deliver(world.feeds["acme"], [world.board.row("r1", title="Cook & baker")])
-    page = (await (await browse()).get("/feeds/acme"))[1]
+    page = (await (await browse()).get("/feeds/acme?tab=mapping"))[1]
     assert cells(page, "mapping") == [
         ["employer", "Acme Ltd.", "acme.toml", ""],
         ["fields.title", "&lt;T&gt;", "acme.toml", "Cook &amp; baker"],
@@ -61,11 +62,11 @@ async def test_the_mapping_has_the_origin_of_each_line_and_a_sample_value(browse
 
 async def test_a_file_of_the_feed_that_is_wrong_or_gone_is_said(world, written, browser):
     (written / "acme.toml").write_text("employer = [")
-    assert "was changed and is wrong now" in (await browser.get("/feeds/acme"))[1]
+    assert "was changed and is wrong now" in (await browser.get("/feeds/acme?tab=mapping"))[1]
     (written / "acme.toml").unlink()
-    assert (await browser.get("/feeds/acme"))[0] == 200
+    assert (await browser.get("/feeds/acme?tab=mapping"))[0] == 200
     world.files["bare"] = FeedFile("bare", None, ("bare.toml: employer: <missing>",))
-    page = (await browser.get("/feeds/bare"))[1]
+    page = (await browser.get("/feeds/bare?tab=mapping"))[1]
     assert "bare.toml: employer: &lt;missing&gt;" in page
     assert "has to be corrected first" in page
     assert (await browser.json("/feeds/bare"))[0] == 409
@@ -79,7 +80,7 @@ async def test_the_folder_says_what_lies_there_and_why_it_waits(browse, world, w
     (folder / "fresh.json").write_text("[]")
     (folder / "link.json").symlink_to("/etc/passwd")
     browser = await browse()
-    page = (await browser.get("/feeds/acme"))[1]
+    page = (await browser.get("/feeds/acme?tab=folder"))[1]
     found = {name: why for name, _, _, why in cells(page, "folder")}
     assert found["complete.json"] == found["&lt;b&gt;.json"] == "it waits for its turn"
     assert found["fresh.json"] == "it is settling"
@@ -87,11 +88,11 @@ async def test_the_folder_says_what_lies_there_and_why_it_waits(browse, world, w
     assert "never taken" in found[".hidden"]
     assert "never taken" in found["half.part"]
     with (folder / "complete.json").open("ab"):
-        page = (await browser.get("/feeds/acme"))[1]
+        page = (await browser.get("/feeds/acme?tab=folder"))[1]
     found = {name: why for name, _, _, why in cells(page, "folder")}
     assert found["complete.json"] == "a process has it open for writing"
     world.trusted = False
-    page = (await browser.get("/feeds/acme"))[1]
+    page = (await browser.get("/feeds/acme?tab=folder"))[1]
     found = {name: why for name, _, _, why in cells(page, "folder")}
     assert "files wait until the time is trusted" in found["complete.json"]
     assert found["fresh.json"] == "it is settling"
@@ -100,7 +101,7 @@ async def test_the_folder_says_what_lies_there_and_why_it_waits(browse, world, w
 async def test_a_folder_with_many_files_lists_some(browse, world, written, folder):
     for number in range(150):
         (folder / f"{number}.json").touch()
-    page = (await (await browse()).get("/feeds/acme"))[1]
+    page = (await (await browse()).get("/feeds/acme?tab=folder"))[1]
     assert (len(cells(page, "folder")), "150 lie there; the first 100 are listed" in page) == (100, True)
 
 
@@ -119,7 +120,7 @@ async def test_rejected_rows_are_shown_by_kind_over_time_in_a_chart_and_a_table(
     for wrong in (1, 3, 0):
         rows = [row(f"x{n}", applicationEmail="<wrong") for n in range(wrong)]
         world.board.deliver(world.feeds["acme"], rows + world.board.rows(1, 60 + wrong))
-    page = (await (await browse()).get("/feeds/acme"))[1]
+    page = (await (await browse()).get("/feeds/acme?tab=rejects"))[1]
     assert cells(page, "rejected") == [["Run 1", "1"], ["Run 2", "3"], ["Run 3", "0"]]
     svg = page[page.index("<svg") : page.index("</svg>")]
     assert re.findall(r"<title>(.*?)</title>", svg) == [
@@ -162,3 +163,15 @@ async def test_the_list_of_feeds_has_the_last_run_of_each_in_signs(browse, world
     assert '<a href="/feeds" aria-current="page">Feeds</a>' in page
     assert "waits for you" not in page
     assert await browser.json("/feeds") == await browser.json("/")
+
+
+async def test_a_feed_that_cannot_be_used_shows_its_jobs_and_what_lies_in_its_folder(browse, world, folder):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 12))
+    (folder / "next.json").write_text("[]")
+    del world.feeds["acme"]
+    world.files["acme"] = FeedFile("acme", None, ("acme.toml: employer: missing",))
+    browser = await browse()
+    page = (await browser.get("/feeds/acme?tab=folder"))[1]
+    assert ([cell[0] for cell in cells(page, "folder")], "Nothing waits" in page) == (["next.json"], False)
+    assert len(cells((await browser.get("/feeds/acme?tab=jobs"))[1], "jobs")) == 10
+    assert (await browser.get("/feeds/acme?tab=nothing"))[0] == 400

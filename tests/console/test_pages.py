@@ -75,7 +75,9 @@ async def test_a_page_of_the_overview_stays_small_with_many_feeds_and_runs(brows
     world.board.store.write(add_runs)
     browser = await browse()
     content = (await browser.get("/"))[1]
-    assert len(re.findall(r'<i class="\w+" title=', content)) == 24 * 30  # of the feeds on the page, acme has no runs
+    assert (
+        len(re.findall(r'<i class="\w+" title=', content)) == 24 * 30
+    )  # of the feeds on the page, acme has no runs
     assert len(content.encode()) < 60_000
 
 

@@ -84,7 +84,15 @@ PAGES = (
         "/runs/2",
         "/runs/2/approve",
     ),
-    *("/runs/2/reject", "/runs/1/revert", "/runs/1/again", "/feeds/acme", "/jobs", "/jobs?q=zebra"),
+    *(
+        "/runs/2/reject",
+        "/runs/1/revert",
+        "/runs/1/again",
+        "/feeds/acme",
+        *(f"/feeds/acme?tab={tab}" for tab in ("jobs", "rejects", "mapping", "folder")),
+        "/jobs",
+        "/jobs?q=zebra",
+    ),
     *("/jobs/1", "/employers", "/employers/1", "/service", "/preview", "/runs/99", "/nowhere"),
 )
 

@@ -5,6 +5,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Collection
 from datetime import timedelta, tzinfo
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from aiohttp import web
 
 from syncd.console.charts import DAYS, ROWS, rejected_rows
 from syncd.console.pages.decision_pages import card_of
-from syncd.console.visit import Visit, live, paging
+from syncd.console.visit import Console, Visit, live, paging
 from syncd.domain import FIELD, Run
 from syncd.errors import NotFound, UnusableFolder
 from syncd.feeds.configuration import FeedFile
@@ -23,7 +24,6 @@ from syncd.logs import Event
 from syncd.store import Tx, feed_jobs, feeds, jobs, runs
 from syncd.sync.arrival import look_into
 from syncd.sync.report import instant_json, run_json
-from syncd.sync.run import Feed
 from syncd.values import plural
 from syncd.views import count_active_jobs, feed_states, feeds_view, mapping_lines, mapping_view
 from syncd.web import Refusal
@@ -127,6 +127,16 @@ def _line(feed: dict[str, Any], strip: list[tuple[int, str]]) -> dict[str, Any]:
 # -- one feed ------------------------------------------------------------------------------------------------
 
 
+class Tab(StrEnum):
+    """The parts of the page of a feed, one at a time."""
+
+    RUNS = "runs"
+    JOBS = "jobs"
+    REJECTS = "rejects"
+    MAPPING = "mapping"
+    FOLDER = "folder"
+
+
 @live(lambda visit, tx: state_of_runs(visit, tx, visit.request.match_info["name"]))
 async def show(visit: Visit) -> web.StreamResponse:
     """Answer the feed; as JSON that of ``syncd feed show --json``. Raises NotFound, and for JSON ConfigError."""
@@ -134,13 +144,13 @@ async def show(visit: Visit) -> web.StreamResponse:
     if visit.wants_json:
         file.usable()
         return visit.json(mapping_view(file.name, await _mapping(visit, file)))
-    page = visit.number("page")
-    values = await visit.read(lambda tx: _feed(tx, visit, file, page))
-    lines, unread = await _mapping_or_why(visit, file)
-    feed = visit.console.configured.feeds.get(file.name)
-    count, lying, unusable = await asyncio.to_thread(_folder, feed)
+    page, tab = visit.number("page"), visit.choice("tab", Tab) or Tab.RUNS
+    values = await visit.read(lambda tx: _feed(tx, visit, file, page, tab))
+    lines, unread = await _mapping_or_why(visit, file) if tab is Tab.MAPPING else ([], None)
+    count, lying, unusable = await asyncio.to_thread(_folder, visit.console, file)
     return visit.page(
         "feed.html.j2",
+        tab=tab.value,
         lines=lines[:LINES],
         more_lines=max(0, len(lines) - LINES),
         unread=unread,
@@ -177,11 +187,14 @@ async def _mapping_or_why(visit: Visit, file: FeedFile) -> tuple[list[MappingLin
         return [], f"{why}; the service goes on with what it read before"
 
 
-def _feed(tx: Tx, visit: Visit, file: FeedFile, page: int) -> dict[str, Any]:
+def _feed(tx: Tx, visit: Visit, file: FeedFile, page: int, tab: Tab) -> dict[str, Any]:
     console, now = visit.console, tx.now.instant
-    settings, feed = console.settings, console.configured.feeds.get(file.name)
+    settings = console.settings
     total, listed = runs.page(tx, file.name, None, page=page, page_size=RUNS)
-    numbers = feed_jobs.owned_active(tx, feed.id, 0, JOBS)[0] if feed is not None else []
+    shows_jobs, newest = tab in (Tab.JOBS, Tab.MAPPING), runs.newest(tx, file.name, 1)
+    # one that cannot be used still owns its jobs
+    feed_id = feeds.find(tx, file.name, newest[0].employer_id) if newest and shows_jobs else None
+    numbers = feed_jobs.owned_active(tx, feed_id, 0, JOBS)[0] if feed_id is not None else []
     by_id = jobs.by_ids(tx, numbers)
     owned = [by_id[number] for number in numbers if number in by_id]
     member = members_of(console.catalogue)
@@ -194,7 +207,7 @@ def _feed(tx: Tx, visit: Visit, file: FeedFile, page: int) -> dict[str, Any]:
         "runs": [run_json(run) for run in listed],
         "going": [run_json(run) for run in runs.unfinished(tx) if run.feed == file.name],
         **paging(total, page, RUNS),
-        "rejected": rejected_rows(tx, file.name),
+        "rejected": rejected_rows(tx, file.name) if tab is Tab.REJECTS else None,
         "jobs": owned,
         "sample": {
             name: member(name, getattr(job, field.attribute))
@@ -205,12 +218,12 @@ def _feed(tx: Tx, visit: Visit, file: FeedFile, page: int) -> dict[str, Any]:
     }
 
 
-def _folder(feed: Feed | None) -> tuple[int, list[Any], str | None]:
+def _folder(console: Console, file: FeedFile) -> tuple[int, list[Any], str | None]:
     """Return the number of files in the folder of the feed and the first of them, or why they are not known."""
-    if feed is None:
-        return 0, [], None
+    drop, config = console.settings.drop, file.config
+    settle, marker = (drop.settle, None) if config is None else (config.settle, config.marker)
     try:
-        count, files = look_into(feed.folder, feed.config.settle, feed.config.marker, FILES)
+        count, files = look_into(drop.folder / file.name, settle, marker, FILES)
     except FileNotFoundError:
         return 0, [], None
     except UnusableFolder as error:

@@ -206,9 +206,9 @@ def test_what_somebody_writes_stays_while_the_page_renews_itself_and_times_go_on
 
 def test_an_open_page_changes_only_where_it_differs(look, site):
     page = look()
-    page.goto(f"{site.url}/feeds/maple")
+    page.goto(f"{site.url}/feeds/maple?tab=rejects")
     page.get_by_text("The same as a table").click()
-    page.evaluate("[kept, table] = [document.activeElement, document.querySelector('#mapping + div table')]")
+    page.evaluate("[kept, table] = [document.activeElement, document.querySelector('#rejected + div table')]")
     with page.expect_response(lambda answer: answer.status == 304):
         pass
     site.pause("maple", "until noon")
