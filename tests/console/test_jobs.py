@@ -5,6 +5,7 @@ import re
 import pytest
 
 from syncd.store import employers
+from tests.sync.board import Board
 
 
 async def references(browser, query):
@@ -22,7 +23,7 @@ async def test_jobs_are_found_by_employer_text_and_status_in_pages(browse, world
     browser = await browse()
     assert len(await references(browser, "")) == 50
     assert len(await references(browser, "?page=2")) == 12
-    assert set(await references(browser, "?q=BAKER")) == {"b1", "b2"}
+    assert set(await references(browser, "?employer=1&q=BAKER")) == {"b1", "b2"}
     assert await references(browser, "?q=creme") == ["b1"]
     assert await references(browser, "?employer=Acme+Ltd.&q=baker&status=archived") == ["b2"]
     assert await references(browser, "?q=nothing") == await references(browser, "?page=999") == []
@@ -30,8 +31,26 @@ async def test_jobs_are_found_by_employer_text_and_status_in_pages(browse, world
     assert "Jobs of" in page
     assert "Zoo &amp; Co</option>" in page
     assert "No jobs yet" in page
-    pager = re.findall(r'rel="next" href="([^"]+)"', (await browser.get("/jobs?q=cook&status=active"))[1])
+    pager = re.findall(
+        r'rel="next" href="([^"]+)"', (await browser.get("/jobs?employer=1&q=cook&status=active"))[1]
+    )
     assert pager == ["/jobs?employer=Acme+Ltd.&amp;q=cook&amp;status=active&amp;page=2"]
+
+
+async def test_one_search_looks_through_the_jobs_of_all_employers(browse, world):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 60))
+    other = world.board.store.write(lambda tx: employers.add(tx, "Zoo & Co"))
+    Board(world.board.store, world.board.clock, world.board.folder, other).put(
+        world.board.row("z1", title="Cook z1")
+    )
+    browser = await browse()
+    page = (await browser.get("/jobs?q=cook"))[1]
+    assert page.count('data-label="Employer"') == 50
+    assert ">60 of Acme Ltd.</a>" in page
+    assert ">1 of Zoo &amp; Co</a>" in page
+    assert await references(browser, "?q=z1&employer=") == ["z1"]
+    assert [job["employer"]["name"] for job in (await browser.json("/jobs?q=z1"))[1]] == ["Zoo & Co"]
+    assert "No job matches" in (await browser.get("/jobs?q=nothing"))[1]
 
 
 QUERIES = {

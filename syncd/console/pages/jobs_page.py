@@ -1,4 +1,4 @@
-"""The jobs of an employer, searched and filtered, and one job with its history."""
+"""The jobs of an employer, or of all, searched and filtered, and one job with its history."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -7,7 +7,7 @@ import nh3
 from aiohttp import web
 from markupsafe import Markup
 
-from syncd.console.visit import Visit, paging
+from syncd.console.visit import MAX_NUMBER, Visit, paging
 from syncd.domain import HTML_SCHEMES, HTML_TAGS, Employer, Status
 from syncd.store import Tx, employers, jobs
 from syncd.sync.report import header_json
@@ -37,7 +37,8 @@ _CLEANER = nh3.Cleaner(
 
 
 async def list_jobs(visit: Visit) -> web.StreamResponse:
-    """Answer the jobs of one employer; as JSON those of ``syncd jobs --json``, page by page. Raises NotFound (employer)."""
+    """Answer the jobs of one employer, or with ``q`` and without one those of all; as JSON those of ``syncd jobs --json``, page
+    by page. Raises NotFound (employer)."""
     q, status = visit.text("q") or None, visit.choice("status", Status)
     if q is not None and len(q) > MAX_TEXT:
         raise Refusal("invalid_parameter", f"q has more than {MAX_TEXT} characters")
@@ -45,12 +46,24 @@ async def list_jobs(visit: Visit) -> web.StreamResponse:
 
     def read(tx: Tx) -> dict[str, Any]:
         everyone = sorted(employers.all(tx), key=lambda employer: employer.name)
+        names = [employer.name for employer in everyone] if len(everyone) <= LISTED else []
+        if q is not None and len(everyone) > 1 and not visit.text("employer"):
+            total, by_owner = _search_all(tx, everyone, q, status, limit)
+            headers = [header_json(header, owner) for owner, _, some in by_owner for header in some]
+            totals = [(owner.name, number, len(some)) for owner, number, some in by_owner]
+            return {
+                "owner": None,
+                "everywhere": True,
+                "totals": totals,
+                "employers": names,
+                "jobs": headers,
+            } | paging(total, 1, MAX_NUMBER)
         owner, total, headers = _owner(tx, visit, everyone), 0, list[dict[str, Any]]()
         if owner is not None:
             total, listed = jobs.page(tx, owner.id, q=q, status=status, page=page, page_size=limit)
             headers = [header_json(header, owner) for header in listed]
-        names = [employer.name for employer in everyone] if len(everyone) <= LISTED else []
-        return {"owner": owner, "employers": names, "jobs": headers, **paging(total, page, limit)}
+        shown = {"owner": owner, "everywhere": False, "totals": [], "employers": names, "jobs": headers}
+        return shown | paging(total, page, limit)
 
     values = await visit.read(read)
     if visit.wants_json:
@@ -61,10 +74,26 @@ async def list_jobs(visit: Visit) -> web.StreamResponse:
         "jobs.html.j2",
         **values,
         q=q,
+        named=bool(visit.text("employer")),
         status_now=status and status.value,
         statuses=[status.value for status in Status],
         query=urlencode({name: value for name, value in query.items() if value}),
     )
+
+
+def _search_all(
+    tx: Tx, everyone: list[Employer], q: str, status: Status | None, limit: int
+) -> tuple[int, list[tuple[Employer, int, list[jobs.JobView]]]]:
+    """Return how many jobs of all employers match; and of each employer with one how many, and the first of them: ``limit`` of
+    all together."""
+    found, left = [], limit
+    for owner in everyone:
+        total, some = jobs.page(tx, owner.id, q=q, status=status, page=1, page_size=max(1, left))
+        if total:
+            some = some[:left]
+            left -= len(some)
+            found.append((owner, total, some))
+    return sum(total for _, total, _ in found), found
 
 
 def _owner(tx: Tx, visit: Visit, everyone: list[Employer]) -> Employer | None:
