@@ -30,7 +30,7 @@ from syncd.web import JSON
 PAGE, MAX_PAGE = 50, 1000
 #: Changes on a page; warnings that are grouped; jobs that would be archived; kinds, values of a kind, rows of a kind and
 #: lookup lines that are shown; characters of a value.
-CHANGES, GROUPED, GOING, KINDS, VALUES, ROWS, LINES, CUT = 25, 5000, 100, 20, 10, 5, 100, 100
+CHANGES, GROUPED, GOING, KINDS, VALUES, ROWS, LINES, CUT = 25, 5000, 100, 12, 5, 5, 50, 60
 #: Changes of a run from which they are not counted by kind for a page: to count a million takes a second.
 LARGE = 10_000
 #: Bytes of a report that are kept in memory, and those that are sent at once.
