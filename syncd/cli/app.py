@@ -213,6 +213,12 @@ command(feeds, "pause", "feeds.pause_feed")(
 command(feeds, "resume", "feeds.pause_feed", why=None)(
     "Has the files of a paused feed taken again.", name=options.FEED_NAME
 )
+command(feeds, "remove", "leaving.remove_feed")(
+    "Removes a feed: its jobs are archived, or kept, and its file goes to feeds.d/removed/.",
+    name=options.FEED_NAME,
+    archive=option("--archive/--keep", "Archive its active jobs, or keep them live.", kind=bool),
+    yes=switch("--yes", "Archive without a question."),
+)
 command(feeds, "show", "feeds.show_feed")(
     "Prints the mapping of a feed as it is in force, with the origin of each line.", name=options.FEED_NAME
 )

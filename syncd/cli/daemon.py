@@ -19,7 +19,7 @@ _LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 
 def reload(settings: Settings, as_json: bool) -> int:
     """Have the daemon reload and print the result. Raises SyncdError if it does not answer as it should, ConfigError."""
-    answer = _ask(settings)
+    answer = ask_to_reload(settings)
     degraded, faults, feeds = answer["degraded"], answer["faults"], answer["feeds"]
     listed = f"{plural(len(feeds), 'feed')}: {', '.join(feeds) or 'none'}"
     print_result(as_json, answer, clean("nothing was reloaded" if faults else listed))
@@ -30,7 +30,8 @@ def reload(settings: Settings, as_json: bool) -> int:
     return FAILED if faults or degraded else DONE
 
 
-def _ask(settings: Settings) -> dict[str, Any]:
+def ask_to_reload(settings: Settings) -> dict[str, Any]:
+    """Have the daemon reload; return its answer. Raises SyncdError if it does not answer as it should."""
     address = settings.operator.listen or settings.api.listen
     token = settings.operator.token
     connection = HTTPConnection(_LOOPBACK.get(address.host, address.host), address.port, timeout=TIMEOUT)

@@ -30,8 +30,9 @@ SHOWN, CAUSES = 20, 100
 
 def list_feeds(settings: Settings, as_json: bool) -> None:
     with store_if_any(settings) as store:
-        files = configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)).values()
-        views = _views(store, files, settings)
+        files = configured_feeds.feed_files(settings, stores.catalogue_of(store, settings))
+        files |= configured_feeds.gone(store, settings, files)
+        views = _views(store, files.values(), settings)
     headings = ("feed", "state", "employer", "mapping", "mode", "folder", "last run", "last success")
     empty = f"no feeds yet; a feed is a file NAME.toml in {settings.feeds}"
     print_list(as_json, views, headings, [_row(feed) for feed in views], empty)

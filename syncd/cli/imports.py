@@ -111,14 +111,14 @@ def _run(
         feed_file = configured_feeds.feed_file(settings, catalogue, name)
         feed = configured_feeds.resolve(store, feed_file, settings)
         process.tune_garbage_collector()
-        arrival = _arrival(store, settings, catalogue, host)
+        arrival = arrival_of(store, settings, catalogue, host)
         run = work(Worker(arrival, {name: feed}, drop=settings.drop.folder), feed)
     if as_json or run.state is not RunState.FAILED:
         _print_run(run, as_json)
     return _import_code(run)
 
 
-def _arrival(store: Store, settings: Settings, catalogue: Catalogue, host: Host) -> ArrivalContext:
+def arrival_of(store: Store, settings: Settings, catalogue: Catalogue, host: Host) -> ArrivalContext:
     return ArrivalContext(store, configured_feeds.make_importer(store, settings, catalogue, host), host)
 
 
@@ -141,7 +141,7 @@ def _import_code(run: Run) -> int:
     return DONE
 
 
-class _Terminal(Host):
+class Terminal(Host):
     """The command as runs see it: it moves the ``bar``, if there is one, and says that it waits."""
 
     def __init__(self, settings: Settings, bar: rich.progress.Progress | None = None) -> None:
@@ -161,14 +161,14 @@ class _Terminal(Host):
 def _terminal(settings: Settings, quiet: bool) -> Iterator[Host]:
     """Yield the host of a command, with a progress bar if standard error is a terminal."""
     if quiet or not sys.stderr.isatty():
-        yield _Terminal(settings)
+        yield Terminal(settings)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description:9}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield _Terminal(settings, bar)
+        yield Terminal(settings, bar)
 
 
 # -- decisions -----------------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def decide_run(settings: Settings, as_json: bool, number: int, *, approved: bool
         catalogue = stores.catalogue_of(store, settings, remember=True)
         file = _file_of_run(store, settings, catalogue, number) if approved else None
         feed = configured_feeds.resolve(store, file, settings) if file is not None else None
-        arrival = _arrival(store, settings, catalogue, _Terminal(settings))
+        arrival = arrival_of(store, settings, catalogue, Terminal(settings))
         run = decide(arrival, settings.drop.folder, number, feed, approved=approved)
     _print_run(run, as_json)
     return {RunState.FAILED: FAILED, RunState.HELD: HELD}.get(run.state, DONE)
@@ -210,7 +210,7 @@ def revert_run(settings: Settings, as_json: bool, number: int, *, plan: bool, ye
                 reason = clean(planned.hold.reason)
                 print(f"this revert would ask first, because it is over a limit: {reason}")
             return DONE
-        arrival = _arrival(store, settings, catalogue, _Terminal(settings))
+        arrival = arrival_of(store, settings, catalogue, Terminal(settings))
         why, digest, drop = f"run {number} was reverted" if pause else None, None, settings.drop.folder
         while isinstance(
             run := revert(arrival, drop, number, policy, agreed=digest, yes=yes, pause=why), RevertPlan

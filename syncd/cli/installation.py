@@ -180,7 +180,10 @@ def _feeds(store: Store | None, settings: Settings, *, employers: bool = True) -
     """Return the names of all feeds, and the faults of their files and folders. ``employers``: whether to look them up."""
     names, lines = list[str](), list[str]()
     try:
-        for name, file in configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)).items():
+        files = configured_feeds.feed_files(settings, stores.catalogue_of(store, settings))
+        for name, file in configured_feeds.gone(store, settings, files).items():
+            lines += (f"{name}.toml: {fault}" for fault in file.faults)
+        for name, file in files.items():
             names.append(name)
             lines += configured_feeds.faults_of(store, file) if employers else file.faults
             lines += folder_faults(settings.drop.folder / name)

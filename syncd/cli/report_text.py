@@ -10,6 +10,7 @@ from syncd.domain import (
     RejectedRow,
     Run,
     RunCounts,
+    RunKind,
     RunState,
     Salary,
     UnknownValues,
@@ -37,7 +38,9 @@ def reason_of(run: Run) -> str:
 
 
 def subject_of(run: Run) -> str:
-    """Return the name of the run's file, or the run that it reverts."""
+    """Return the name of the run's file, or what the run did without one."""
+    if run.kind is RunKind.CLOSE:
+        return "closing of the feed"
     return clean(run.file) if run.reverts is None else f"revert of run {run.reverts}"
 
 

@@ -7,7 +7,7 @@ from syncd.cli import report_text as text
 from syncd.cli.output import bold, cell, clean, print_list, remark
 from syncd.cli.store_access import opened_store
 from syncd.config import Settings
-from syncd.domain import Run, RunState
+from syncd.domain import Run, RunKind, RunState
 from syncd.store import Tx, history, run_results, runs
 from syncd.sync.report import APPLIED_BEFORE, run_json, would_archive_of, write_json
 
@@ -101,7 +101,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         ("reason", text.reason_of(run)),
         ("employer", clean(run.employer)),
         ("rows", text.rows_of(run)),
-        ("file", size if run.reverts is None else ""),
+        ("file", size if run.kind is RunKind.FILE else ""),
         ("repeats", f"run {run.repeats}" if run.repeats is not None else ""),
         ("taken", cell(run.claimed_at)),
         ("ended", cell(run.ended_at)),

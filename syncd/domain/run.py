@@ -39,10 +39,11 @@ class HoldScope(StrEnum):
 
 
 class RunKind(StrEnum):
-    """The kinds of runs: one reconciles a file, or takes back an earlier run."""
+    """The kinds of runs: one reconciles a file, takes back an earlier run, or archives the jobs of a feed that leaves."""
 
     FILE = "file"
     REVERT = "revert"
+    CLOSE = "close"
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,10 @@ _ELSEWHERE = {"sync": _OF_SERVICE, "drop": _OF_SERVICE}
 _ELSEWHERE |= dict.fromkeys(FIELD, "is a field of a job: it belongs below [fields]")
 KEYS = (*_SETTINGS, *_POLICY_KEYS, *_TABLES, "rows")
 _NAMES = "a feed's name is letters, digits, dots, dashes and underscores, at most 100"
+#: The folder beside the files of feeds for those of feeds that were removed.
+REMOVED = "removed"
 #: Names in the folder of the feeds' files that nobody takes for the file of a feed that counts, and those that do count.
-_EXPECTED = re.compile(r"\AREADME|\.(?:toml|example)\Z")
+_EXPECTED = re.compile(rf"\AREADME|\A{REMOVED}\Z|\.(?:toml|example)\Z")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
 
@@ -127,7 +129,7 @@ def _names(folder: Path) -> list[str]:
 
 
 def unread_files(folder: Path) -> list[Path]:
-    """Return the things beside the files of feeds that are none, but for a README and examples."""
+    """Return the things beside the files of feeds that are none, but for a README, examples and ``removed/``."""
     return [folder / name for name in _names(folder) if not _EXPECTED.search(name)]
 
 

@@ -2,7 +2,7 @@
 files of them as the settings say."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -61,17 +61,19 @@ class FeedsInForce:
         }
 
     def load(self, store: Store, settings: Settings, catalogue: Catalogue) -> None:
-        """Use the feeds as their files are now. Those that are degraded, which is logged, stay as they were. Feeds that are no
-        longer configured own no job from now on. If the folder itself is missing, that says nothing of any feed, and all keep
-        their jobs. Raises ConfigError for a folder that cannot be read, or is missing and was not before; StoreError."""
+        """Use the feeds as their files are now. Those that are degraded, which is logged, stay as they were, but for those whose
+        files are ``gone``. Feeds that are no longer configured and have no live job own none from now on. If the folder itself is
+        missing, that says nothing of any feed, and all keep their jobs. Raises ConfigError for a folder that cannot be read, or
+        is missing and was not before; StoreError."""
         files, feeds = feed_files(settings, catalogue), dict[str, Feed]()
         for name, file in files.items():
             try:
                 feeds[name] = resolve(store, file, settings)
             except ConfigError as error:
                 files[name] = replace(file, faults=error.faults)
+        lost = gone(store, settings, files)
         if settings.feeds.exists():
-            released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, {*files}))
+            released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, {*files, *lost}))
             if released:
                 log.warning(Event.FEED_RELEASED, jobs=released, reason="their feed is no longer configured")
         elif self.own_files and not files:
@@ -80,9 +82,26 @@ class FeedsInForce:
         for path in unread_files(settings.feeds):
             log.warning(Event.FEED_STRAY, feed=None, file=str(path), reason=UNREAD)
         feeds |= {name: feed for name, feed in self.feeds.items() if name in files and name not in feeds}
-        self.feeds, self.own_files = dict(sorted(feeds.items())), files
+        self.feeds, self.own_files = dict(sorted(feeds.items())), files | lost
         for name, reason in self.wrong.items():
             log.warning(Event.FEED_DEGRADED, feed=name, reason=reason, kept=name in feeds)
+
+
+def gone(store: Store | None, settings: Settings, files: Collection[str]) -> dict[str, FeedFile]:
+    """Return the feeds whose file is gone while their jobs are live: each degraded until somebody says what becomes of these.
+    ``files``: the feeds that have one. None while the folder of the files is missing."""
+    if store is None or not settings.feeds.exists():
+        return {}
+    return {
+        name: FeedFile(
+            name, None, (f"its file is gone; {_live(number)}; syncd feed remove {name} --archive",)
+        )
+        for name, number in store.read(lambda tx: stored_feeds.gone(tx, files)).items()
+    }
+
+
+def _live(number: int) -> str:
+    return "1 job stays live" if number == 1 else f"{number:,} jobs stay live"
 
 
 def feed_file(settings: Settings, catalogue: Catalogue, name: str) -> FeedFile:

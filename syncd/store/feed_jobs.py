@@ -253,6 +253,19 @@ def active_by_feed(tx: Tx, names: Collection[str]) -> Counter[str]:
     return active
 
 
+_OWNED = sql.Statement(
+    select(FeedJob.job_id)
+    .join(FeedRow, col(FeedRow.id) == FeedJob.feed_id)
+    .where(*sql.matching(FeedRow.name, FeedRow.employer_id))
+    .order_by(col(FeedJob.job_id))
+)
+
+
+def owned_by(tx: Tx, name: str, employer_id: int) -> list[int]:
+    """Return the ids of all jobs that the feed with this name and employer owns, in order."""
+    return tx.scalars(_OWNED, name=name, employer_id=employer_id)
+
+
 def release(tx: Tx, job_ids: Sequence[int], *, run_id: int | None = None) -> None:
     """Remove the owners of these jobs. ``run_id``: the run that does it, which can be reverted."""
     _remember(tx, run_id, job_ids, left_id=None)

@@ -62,6 +62,16 @@ def find(tx: Tx, name: str, employer_id: int) -> int | None:
     return tx.scalar(_FIND, name=name, employer_id=employer_id)
 
 
+_NAMED = sql.Statement(
+    select(FeedRow.id, FeedRow.employer_id).where(*sql.matching(FeedRow.name)).order_by(col(FeedRow.id))
+)
+
+
+def named(tx: Tx, name: str) -> Sequence[tuple[int, int]]:
+    """Return the ids of the feed with this name and of its employer: several, if it moved from one to another."""
+    return tx.all(_NAMED, name=name)
+
+
 def memory(tx: Tx, feed_id: int) -> Memory:
     return tx.one(_GET_MEMORY, id=feed_id) or Memory()
 
@@ -95,6 +105,12 @@ def undisturbed(tx: Tx, feed_id: int, fingerprint: bytes, today: date) -> bool:
     if memory(tx, feed_id).disturbed or feed_jobs.any_waits(tx, feed_id):
         return False
     return tx.one(_CHANGES, feed_id=feed_id, fingerprint=fingerprint, today=today.isoformat()) is None
+
+
+def gone(tx: Tx, configured_names: Collection[str]) -> dict[str, int]:
+    """Return the feeds that are not configured any more and own active jobs, and how many each."""
+    names = {name for _, name in tx.all(_ALL)}.difference(configured_names)
+    return {name: number for name, number in sorted(feed_jobs.active_by_feed(tx, names).items()) if number}
 
 
 def release_unconfigured(tx: Tx, configured_names: Collection[str]) -> int:

@@ -98,9 +98,11 @@ def test_a_reload_renews_the_others_and_keeps_the_mapping_of_the_one_that_is_wro
 
     (acme.feeds / "bad.toml").unlink()
     daemon.signal(signal.SIGHUP)
-    daemon.wait_for_event("service.reloaded", 2)
-    assert daemon.wait_for_event("feed.released")[0]["jobs"] == 2
-    assert daemon.request("GET", "/readyz")[1]["feeds"] == "ok"
+    (_, reloaded) = daemon.wait_for_event("service.reloaded", 2)
+    assert reloaded["feeds"] == ["acme", "new"], "a file that is gone is no longer in force"
+    gone = "its file is gone; 2 jobs stay live; syncd feed remove bad --archive"
+    assert daemon.request("GET", "/readyz")[1]["feeds"] == f"bad: {gone}"
+    assert daemon.events("feed.released") == []
 
 
 @pytest.mark.slow

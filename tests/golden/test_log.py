@@ -76,8 +76,7 @@ def test_a_day_of_the_daemon(installation, daemon):
     (feeds / "boards.toml").unlink()
     daemon.signal(signal.SIGHUP)
     daemon.wait_for_event("service.reloaded")
-    daemon.wait_for_event("feed.released")
-    daemon.wait_for_event("feed.stray", 2)  # the folder of the feed that is gone
+    daemon.wait_for_event("feed.degraded")
     (feeds / "wrong.toml").write_text("nonsense = 1\n")
     daemon.signal(signal.SIGHUP)
     daemon.wait_for_event("service.reloaded", 2)

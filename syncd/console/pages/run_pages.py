@@ -171,7 +171,7 @@ async def file(visit: Visit) -> web.StreamResponse:
     run = await visit.read(lambda tx: runs.get(tx, number))
     feed = visit.console.configured.feeds.get(run.feed)
     if feed is None or run.kind is not RunKind.FILE:
-        raise NotFound("file", run.file, "its feed is not configured, or the run is a revert")
+        raise NotFound("file", run.file, "its feed is not configured, or the run had none")
     with ExitStack() as stack:
         source = await asyncio.to_thread(lambda: stack.enter_context(kept_file(run, feed)))
         opened = stack.enter_context(source.path.open("rb"))

@@ -1,13 +1,13 @@
-"""A person's decisions on runs, under the lock of their feed: approving, rejecting and reverting
-(docs/reconciliation.md "Approving and rejecting", "Reverting a run")."""
+"""A person's decisions on runs, under the lock of their feed: approving, rejecting and reverting, and on a feed that leaves
+(docs/reconciliation.md "Approving and rejecting", "Reverting a run", "Removing a feed")."""
 
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from syncd.domain import Policy, Run, RunState
+from syncd.domain import Policy, Run, RunKind, RunState
 from syncd.errors import Conflict, StoreError
-from syncd.store import feeds, runs
+from syncd.store import feed_jobs, feeds, runs
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.run_file import MAX_DEATHS, end_as_failed
 from syncd.sync.report.files import refresh_reports
@@ -15,10 +15,11 @@ from syncd.sync.run import (
     Feed,
     RevertPlan,
     Running,
+    begin_close,
     begin_revert,
+    carry_out_close,
     carry_out_revert,
     plan_revert,
-    unfinished_reverts,
 )
 
 
@@ -74,7 +75,7 @@ def revert(
     is continued by the next one, and by the daemon."""
     run = ctx.store.read(lambda tx: runs.get(tx, number))
     with ctx.awaited_lock(run.feed):
-        continue_reverts(ctx, run.feed, run.employer_id)
+        continue_changes(ctx, run.feed, run.employer_id)
         plan = plan_revert(ctx.store, number, policy)
         if not yes:
             if plan.hold is not None and plan.digest != agreed:
@@ -89,13 +90,38 @@ def revert(
         return ended
 
 
-def continue_reverts(ctx: ArrivalContext, feed: str, employer_id: int) -> list[Run]:
-    """Take the reverts of a feed that were cut off to their ends; return them. Call it under the feed's lock."""
+def close_feed(ctx: ArrivalContext, name: str, *, archive: bool) -> tuple[Run | None, int]:
+    """Have the feed with this name give up all its jobs, and ``archive`` those that are active: return the run that did it (None
+    without jobs), and how many jobs it gave up. Its runs that are held or were cut off are rejected. Waits while another process
+    runs the feed. Raises as ``revert`` does; one that breaks off is continued likewise."""
+    with ctx.awaited_lock(name):
+        known = ctx.store.read(lambda tx: feeds.named(tx, name))
+        for _, employer_id in known:
+            continue_changes(ctx, name, employer_id)
+        for run in ctx.store.read(lambda tx: [*runs.held(tx, name), *runs.unfinished(tx)]):
+            if run.feed == name:
+                ctx.importer.reject(run.id)
+        released, ended = 0, None
+        for feed_id, employer_id in known:
+            owned = len(ctx.store.read(lambda tx: feed_jobs.owned_by(tx, name, employer_id)))  # noqa: B023
+            if archive and owned:
+                run = ctx.write(lambda tx: begin_close(tx, feed_id, employer_id, name))  # noqa: B023
+                ended = _carried_out(ctx, run)
+            elif owned:
+                ctx.write(lambda tx: feed_jobs.release_all(tx, feed_id))  # noqa: B023
+            released += owned
+        return ended, released
+
+
+def continue_changes(ctx: ArrivalContext, feed: str, employer_id: int) -> list[Run]:
+    """Take the reverts and closings of a feed that were cut off to their ends; return them. Call it under the feed's lock."""
     ended = []
-    for cut_off in ctx.store.read(lambda tx: unfinished_reverts(tx, feed, employer_id)):
-        run, deaths = ctx.resumed(cut_off.id)
+    cut_off = [run for run in ctx.store.read(runs.unfinished) if run.kind is not RunKind.FILE]
+    for number in [run.id for run in cut_off if (run.feed, run.employer_id) == (feed, employer_id)]:
+        run, deaths = ctx.resumed(number)
         if deaths >= MAX_DEATHS:
-            why = f"{deaths} attempts in a row died at the same place; revert run {run.reverts} again"
+            again = f"revert run {run.reverts}" if run.reverts else f"remove {feed}"
+            why = f"{deaths} attempts in a row died at the same place; {again} again"
             run = end_as_failed(ctx, run, why, poison=True)
         else:
             run = _carried_out(ctx, run)
@@ -104,23 +130,26 @@ def continue_reverts(ctx: ArrivalContext, feed: str, employer_id: int) -> list[R
     return ended
 
 
-def continue_other_reverts(ctx: ArrivalContext, visited: Collection[str]) -> list[Run]:
-    """Take the reverts to their ends that were cut off and belong to feeds that are not visited: these are degraded, or no
-    longer configured. A fault of the store leaves them for the next time."""
+def continue_other_changes(ctx: ArrivalContext, visited: Collection[str]) -> list[Run]:
+    """Take the reverts and closings to their ends that were cut off and belong to feeds that are not visited: these are degraded,
+    or no longer configured. A fault of the store leaves them for the next time."""
     ended: list[Run] = []
     with suppress(StoreError, OSError):
-        cut_off = {(run.feed, run.employer_id) for run in ctx.store.read(runs.unfinished) if run.reverts}
+        unfinished = (run for run in ctx.store.read(runs.unfinished) if run.kind is not RunKind.FILE)
+        cut_off = {(run.feed, run.employer_id) for run in unfinished}
         for name, employer_id in sorted(cut_off):
             if name not in visited:
                 with ctx.store.feed_lock(name) as mine:
                     if mine:
-                        ended += continue_reverts(ctx, name, employer_id)
+                        ended += continue_changes(ctx, name, employer_id)
     return ended
 
 
 def _carried_out(ctx: ArrivalContext, run: Run, session: int | None = None) -> Run:
-    """Take the revert to its end. An error that is caught here is not the death of the process, and neither is Ctrl-C."""
+    """Take the revert or closing to its end. An error that is caught here is not the death of the process, nor is Ctrl-C."""
     try:
+        if run.kind is RunKind.CLOSE:
+            return carry_out_close(ctx.store, run, ctx.host)
         return carry_out_revert(ctx.store, run, ctx.host, session=session)
     except (Exception, KeyboardInterrupt):
         ctx.note_given_up(run.id)

@@ -17,7 +17,7 @@ from syncd.logs import Event
 from syncd.store import Tx, feeds, runs
 from syncd.sync.arrival.claims import Claims
 from syncd.sync.arrival.context import ArrivalContext, can_pass
-from syncd.sync.arrival.decisions import continue_reverts
+from syncd.sync.arrival.decisions import continue_changes
 from syncd.sync.arrival.feed_folder import make_folders, sweep, tidy
 from syncd.sync.arrival.inbox import Inbox, Settling, UnexpectedFile
 from syncd.sync.arrival.run_file import end_as_failed, file_with_reports, run_file
@@ -140,7 +140,7 @@ class FeedQueue:
             if not mine:
                 self._look_again(ELSEWHERE)
                 return
-            yield from continue_reverts(self._ctx, feed.name, feed.employer.id)
+            yield from continue_changes(self._ctx, feed.name, feed.employer.id)
             # asked in each turn: a pause waits for no other file
             if feed.name in self._ctx.store.read(feeds.paused):
                 return

@@ -11,7 +11,7 @@ from syncd.errors import Conflict, StoreClosed
 from syncd.store import feeds, runs
 from syncd.sync.arrival.claims import copy_in
 from syncd.sync.arrival.context import ArrivalContext
-from syncd.sync.arrival.decisions import continue_other_reverts, continue_reverts
+from syncd.sync.arrival.decisions import continue_changes, continue_other_changes
 from syncd.sync.arrival.feed_folder import make_folders
 from syncd.sync.arrival.feed_queue import FeedQueue
 from syncd.sync.arrival.inbox import UnexpectedFilesLog, unexpected_in
@@ -120,11 +120,11 @@ class Worker:
         finished first.
 
         Waits while another process runs the feed. Raises NotFound (the run, its file), Conflict (the run has not ended, or
-        is a revert), and as ``import_file`` does."""
+        has no file), and as ``import_file`` does."""
         with self._alone_with(feed):
             run = self._ctx.store.read(lambda tx: runs.get(tx, number))
             if run.kind is not RunKind.FILE or not run.state.ended:
-                what = "a revert, which has no file" if run.kind is RunKind.REVERT else run.state
+                what = run.state if run.kind is RunKind.FILE else f"a {run.kind}, which has no file"
                 raise Conflict(
                     f"run {number} is {what}; only the file of a run that has ended can be run again"
                 )
@@ -139,7 +139,7 @@ class Worker:
         make_folders(feed.folder)
         ctx = self._ctx
         with ctx.awaited_lock(feed):
-            continue_reverts(ctx, feed.name, feed.employer.id)
+            continue_changes(ctx, feed.name, feed.employer.id)
             why = ctx.store.read(feeds.paused).get(feed.name)
             if why is not None:
                 reason = f" ({why})" if why else ""
@@ -175,5 +175,5 @@ class Worker:
                         things["", file.name] = file.why
             self._unexpected.report(things)
         with suppress(Stopped, StoreClosed):
-            return continue_other_reverts(self._ctx, visited) or None
+            return continue_other_changes(self._ctx, visited) or None
         return None

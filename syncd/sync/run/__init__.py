@@ -17,10 +17,11 @@ The way of a file through a run (docs/reconciliation.md "What a run does"):
 
 ``importer`` has the three ways through these steps: normal, approved by a person (``approval``), and dry. A run can
 be cut off at any instant and run again: the result is the same. ``checking`` is not a run: it reports what a run
-would reject. ``reverting`` undoes a run: it reads no file."""
+would reject. ``reverting`` undoes a run, ``closing`` archives the jobs of a feed that leaves: they read no file."""
 
 from syncd.sync.run.approval import Running, kept_file
 from syncd.sync.run.checking import Checker, CheckResult
+from syncd.sync.run.closing import begin_close, carry_out_close
 from syncd.sync.run.context import Feed, RunContext
 from syncd.sync.run.ending import reconciled
 from syncd.sync.run.faults import DISK, disk_fails, file_fault, names_elsewhere
@@ -34,6 +35,5 @@ from syncd.sync.run.reverting import (
     begin_revert,
     carry_out_revert,
     plan_revert,
-    unfinished_reverts,
 )
 from syncd.sync.run.stage import scratch_fault

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
@@ -68,7 +68,7 @@ class RevertPlan:
 
 
 @dataclass(slots=True)
-class _Batch:
+class Batch:
     """The changes to ``jobs`` jobs. ``gone``: the jobs among ``updates`` that the run created; ``owners``: former owners that
     get their jobs back; ``refused``: jobs that stay because they would break a rule."""
 
@@ -204,9 +204,9 @@ class _Reverted:
         return store.read(read)
 
 
-def _decide(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
+def _decide(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> Batch:
     """Return the changes to these jobs, as the store has them now."""
-    batch, present = _Batch(len(ids)), jobs.by_ids(tx, ids)
+    batch, present = Batch(len(ids)), jobs.by_ids(tx, ids)
     past = history.since(tx, ids, reverted.first) if reverted.first else {}
     owners = feed_jobs.owners_changed_by(tx, reverted.run.id, ids)
     for job_id in ids:
@@ -244,50 +244,62 @@ def begin_revert(tx: Tx, run_id: int) -> Run:
     return runs.begin(tx, feed_id, run.employer_id, run.file, 0, None, kind=RunKind.REVERT, reverts=run_id)
 
 
-def unfinished_reverts(tx: Tx, feed: str, employer_id: int) -> list[Run]:
-    """Return the feed's reverts that have not ended, the oldest first."""
-    reverts = (run for run in runs.unfinished(tx) if run.kind is RunKind.REVERT)
-    return [run for run in reverts if (run.feed, run.employer_id) == (feed, employer_id)]
-
-
 def carry_out_revert(store: Store, run: Run, host: Host, *, session: int | None = None) -> Run:
     """Take a revert to its end, from wherever it was cut off, and return it. ``session``: of the operator, as in Actor. Call
     it under the lock of its feed.
 
     Raises Stopped between two batches when ``host`` stops, and StoreError; the same call then continues it."""
     assert run.reverts is not None
-    start, number, done, refused = perf_counter(), run.reverts, 0, 0
+    number = run.reverts
     reverted = _Reverted.of(store, store.read(lambda tx: runs.get(tx, number)), run.id, session)
+    written = write_all(store, run, host, reverted.ids, lambda tx, ids: _put_back(tx, reverted, ids))
+    return _end(store, written, reverted)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A ``run`` whose jobs are written, with what it says of them; ``refused``: how many could not be."""
+
+    run: Run
+    warnings: Warnings
+    refused: int
+
+
+def write_all(
+    store: Store, run: Run, host: Host, ids: Sequence[int], write: Callable[[Tx, Sequence[int]], Batch]
+) -> Written:
+    """Have ``write`` change these jobs, batch by batch. Raises Stopped between two batches when ``host`` stops; StoreError."""
+    start, done, refused, warnings = perf_counter(), 0, 0, Warnings()
     store.write(lambda tx: runs.save(tx, replace(run, state=RunState.APPLYING)))
-    warnings = Warnings()
-    while ids := reverted.ids[done : done + store.MAX_WRITE_ROWS]:
-        for batch in _written(store, reverted, ids):
+    while some := ids[done : done + store.MAX_WRITE_ROWS]:
+        for batch in _written(store, run, some, write):
             for warning in batch.warnings:
                 warnings.add(*warning)
             refused += batch.refused
             done += batch.jobs
-        host.check_stop("stopped while reverting")
-    run = replace(run, phases={"revert": round(perf_counter() - start, 6)})
-    return _end(store, run, reverted, warnings, refused)
+        host.check_stop(f"stopped in a {run.kind}")
+    return Written(replace(run, phases={run.kind.value: round(perf_counter() - start, 6)}), warnings, refused)
 
 
-def _written(store: Store, reverted: _Reverted, ids: Sequence[int]) -> Iterator[_Batch]:
-    """Put the first of these jobs back, in one transaction unless one of them cannot be written; yield the changes."""
+def _written(
+    store: Store, run: Run, ids: Sequence[int], write: Callable[[Tx, Sequence[int]], Batch]
+) -> Iterator[Batch]:
+    """Write the first of these jobs, in one transaction unless one of them cannot be written; yield the changes."""
     try:
-        yield from store.write(lambda tx: [_put_back(tx, reverted, part) for part in store.steps(ids)])
+        yield from store.write(lambda tx: [write(tx, part) for part in store.steps(ids)])
     except (StoreError, OSError):
         raise
     except Exception as error:
         if len(ids) > 1:
             for job_id in ids:
-                yield from _written(store, reverted, [job_id])
+                yield from _written(store, run, [job_id], write)
             return
-        log.exception(Event.ROW_FAILED, run=reverted.by, record=None)
+        log.exception(Event.ROW_FAILED, run=run.id, record=None)
         detail = f"job {ids[0]} stays as it is, because it could not be written: {error}"
-        yield _Batch(1, warnings=[("not_restored", detail, None, None)], refused=1)
+        yield Batch(1, warnings=[("not_restored", detail, None, None)], refused=1)
 
 
-def _put_back(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
+def _put_back(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> Batch:
     assert reverted.by is not None
     batch = _decide(tx, reverted, ids)
     jobs.apply(tx, batch.updates, Actor(ActorKind.OPERATOR, reverted.session), run_id=reverted.by)
@@ -298,34 +310,37 @@ def _put_back(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
     return batch
 
 
-def _end(store: Store, run: Run, reverted: _Reverted, warnings: Warnings, refused: int) -> Run:
+def end_written(tx: Tx, written: Written, jobs_of_run: int) -> Run:
+    """Store the outcome of a run that was to write ``jobs_of_run`` jobs, and return it."""
+    run, warnings = written.run, written.warnings
+    counts = RunCounts(rejected=written.refused)
+    for action, number in history.actions_of_run(tx, run.id).items():
+        counts = counts.plus({_COUNTED.get(action, "updated"): number})
+    state = RunState.PARTIAL if written.refused else RunState.SUCCEEDED
+    counts = _whole(counts, jobs_of_run, warnings.total)
+    ended = replace(run, state=state, counts=counts, ended_at=tx.now.instant)
+    run_results.clear(tx, run.id)
+    run_results.add_warnings(tx, run.id, warnings.all())
+    runs.save(tx, ended)
+    return ended
+
+
+def _end(store: Store, written: Written, reverted: _Reverted) -> Run:
     """Store the outcome in one transaction, and log it. A held run that was reverted no longer waits."""
-    state = RunState.PARTIAL if refused else RunState.SUCCEEDED
     waiting = reverted.run if reverted.run.state is RunState.HELD else None
 
     def end(tx: Tx) -> Run:
-        counts = RunCounts(rejected=refused)
-        for action, number in history.actions_of_run(tx, run.id).items():
-            counts = counts.plus({_COUNTED.get(action, "updated"): number})
-        ended = replace(
-            run,
-            state=state,
-            counts=_whole(counts, len(reverted.ids), warnings.total),
-            ended_at=tx.now.instant,
-        )
+        ended = end_written(tx, written, len(reverted.ids))
         feed_jobs.end_waiting(tx, reverted.feed_id)
-        run_results.clear(tx, run.id)
-        run_results.add_warnings(tx, run.id, warnings.all())
-        runs.save(tx, ended)
         runs.note_reverted(tx, ended)
         if waiting is not None:
-            runs.save(tx, replace(waiting, state=RunState.SUPERSEDED, superseded_by=run.id))
+            runs.save(tx, replace(waiting, state=RunState.SUPERSEDED, superseded_by=ended.id))
             run_results.set_plan(tx, waiting.id, None)
         return ended
 
     ended = store.write(end)
     if waiting is not None:
-        log.info(Event.FEED_SUPERSEDED, run=waiting.id, feed=run.feed, file=waiting.file, by=run.id)
+        log.info(Event.FEED_SUPERSEDED, run=waiting.id, feed=ended.feed, file=waiting.file, by=ended.id)
     reconciled(ended)
-    log.info(Event.RUN_REVERTED, reverts=run.reverts, **figures(ended))
+    log.info(Event.RUN_REVERTED, reverts=ended.reverts, **figures(ended))
     return ended

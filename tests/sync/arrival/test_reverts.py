@@ -6,8 +6,8 @@ import pytest
 
 from syncd.domain import Policy, Run, RunState, Threshold
 from syncd.store import Store, feeds
-from syncd.sync.arrival import ArrivalContext, revert
-from syncd.sync.run import Feed, RevertPlan, begin_revert, reverting
+from syncd.sync.arrival import ArrivalContext, close_feed, revert
+from syncd.sync.run import Feed, RevertPlan, begin_revert, closing, reverting
 from tests.sync.arrival.arrivals import Arrival, Died, names
 from tests.sync.board import FakeHost
 
@@ -135,3 +135,33 @@ def test_a_revert_of_a_feed_that_is_no_longer_configured_is_continued(arrival, m
     arrival.restart()
     assert [ended.id for ended in arrival.worker.tick()] == [run.id]
     assert titles(arrival) == {"Cook"}
+
+
+# -- a feed leaves ---------------------------------------------------------------------------------------------
+
+
+def test_a_closing_whose_process_died_is_continued_and_can_be_reverted(arrival, monkeypatch):
+    feed = two_runs(arrival)
+    store, done, real = arrival.board.store, iter(range(100)), closing._close
+    ctx = ArrivalContext(store, arrival.board.importer)
+
+    def dies(*arguments: object) -> object:
+        if next(done) == 2:
+            raise Died
+        return real(*arguments)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "MAX_WRITE_ROWS", 1)
+        patched.setattr(closing, "_close", dies)
+        with pytest.raises(Died):
+            close_feed(ctx, feed.name, archive=True)
+    assert [job.status for job in arrival.board.jobs()].count("archived") == 2
+    arrival.feeds.clear()
+    arrival.restart()
+    assert [(run.kind, run.state, run.counts.archived) for run in arrival.worker.tick()] == [
+        ("close", "succeeded", 5)
+    ]
+    assert close_feed(ctx, feed.name, archive=True) == (None, 0)
+    assert isinstance(back := revert(ctx, arrival.board.folder / "drop", 3, LENIENT), Run)
+    assert (back.counts.reactivated, {job.status for job in arrival.board.jobs()}) == (5, {"active"})
+    assert close_feed(ctx, feed.name, archive=False) == (None, 5)

@@ -1,0 +1,100 @@
+"""A feed leaves: ``syncd feed remove``, and a feed whose file is simply gone."""
+
+import pytest
+
+from tests.e2e.conftest import row
+
+GONE = "its file is gone; 3 jobs stay live; syncd feed remove acme --archive"
+
+
+@pytest.fixture
+def acme(acme):
+    """An installation with one run of three jobs."""
+    assert acme.deliver("one.csv", [row(f"R-{n}", "Welder") for n in range(3)]).code == 0
+    return acme
+
+
+def statuses(installation):
+    return [status for (status,) in installation.jobs("status").values()]
+
+
+def states(installation):
+    return {
+        feed["name"]: (feed["state"], feed["reason"])
+        for feed in installation.run("feed", "list", "--json").json
+    }
+
+
+def test_its_jobs_are_archived_and_a_revert_puts_them_back(acme):
+    for options, code, words in (
+        ((), 2, ("3 active jobs", "--archive", "--keep")),
+        (("--archive",), 3, ("nothing was changed; to agree: --yes",)),
+    ):
+        refused = acme.run("feed", "remove", "acme", *options)
+        assert refused.code == code
+        assert all(word in refused.err for word in words)
+    assert "would be archived: 3\n  - R-0 (job 1) archived: Welder\n" in refused.out
+    assert (statuses(acme), states(acme)) == (["active"] * 3, {"acme": ("ok", None)})
+
+    removed = acme.run("feed", "remove", "acme", "--archive", "--yes", "--json")
+    assert removed.code == 0
+    assert "a daemon that runs needs `syncd reload`" in removed.err
+    run = removed.json["run"]
+    assert [run[name] for name in ("id", "kind", "state", "file")] == [2, "close", "succeeded", "acme.toml"]
+    assert (run["counts"]["read"], run["counts"]["archived"], removed.json["released"]) == (3, 3, 3)
+    assert removed.json["file"] == str(acme.feeds / "removed" / "acme.toml")
+    assert (statuses(acme), states(acme)) == (["archived"] * 3, {})
+    assert "closing of the feed" in acme.run("runs").out
+    assert len(acme.run("runs", "show", "2", "--json").json["changes"]) == 3
+
+    assert acme.run("runs", "revert", "2").code == 0
+    assert (statuses(acme), states(acme)) == (["active"] * 3, {"acme": ("degraded", GONE)})
+    (acme.feeds / "removed" / "acme.toml").rename(acme.feeds / "acme.toml")
+    again = acme.run("runs", "again", "1", "--json").json
+    assert (again["counts"]["unchanged"], states(acme)["acme"][0]) == (3, "ok")
+
+
+def test_its_jobs_are_kept_and_no_feed_owns_them(acme):
+    (acme.feeds / "acme.toml").unlink()
+    assert states(acme) == {"acme": ("degraded", GONE)}
+    assert f"acme.toml: {GONE}" in acme.run("check").err
+    kept = acme.run("feed", "remove", "acme", "--keep")
+    assert (kept.code, kept.out) == (
+        0,
+        "feed acme is removed: its file was gone before; 3 jobs stay as they are, and no feed owns them\n",
+    )
+    assert (statuses(acme), states(acme)) == (["active"] * 3, {})
+    unknown = acme.run("feed", "remove", "acme", "--keep")
+    assert (unknown.code, "no feed 'acme'" in unknown.err) == (1, True)
+
+
+def test_a_held_run_of_it_waits_no_more_and_a_file_that_is_there_already_is_not_replaced(acme):
+    assert acme.deliver("none.csv", []).code == 3
+    (acme.feeds / "removed").mkdir()
+    (acme.feeds / "removed" / "acme.toml").write_text("an older one")
+    removed = acme.run("feed", "remove", "acme", "--archive", "--yes", "--json").json
+    assert removed["file"].endswith("removed/acme-2.toml")
+    assert [(run["id"], run["state"]) for run in acme.run("runs", "--json").json] == [
+        (3, "succeeded"),
+        (2, "rejected"),
+        (1, "succeeded"),
+    ]
+    refused = acme.run("runs", "again", "3")
+    assert refused.code == 1
+    assert "acme" in refused.err
+
+
+def test_a_name_that_no_feed_can_have_is_refused(acme):
+    for name in ("../acme", "", "a b"):
+        refused = acme.run("feed", "remove", name, "--archive")
+        assert (refused.code, "a feed's name is" in refused.err) == (1, True)
+
+
+@pytest.mark.slow
+def test_a_daemon_forgets_the_feed(acme, start, monkeypatch):
+    daemon = start()
+    monkeypatch.setenv("SYNCD_OPERATOR__LISTEN", daemon.address("operator"))
+    removed = acme.run("feed", "remove", "acme", "--archive", "--yes", "--json")
+    assert (removed.code, removed.err, removed.json["reloaded"]) == (0, "", True)
+    assert daemon.wait_for_event("service.reloaded")[0]["feeds"] == []
+    assert daemon.request("GET", "/readyz")[1]["feeds"] == "ok"
