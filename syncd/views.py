@@ -1,6 +1,7 @@
-"""Feeds, runs, plans and jobs as commands, the operator's pages and ``--json`` show them (docs/operations.md "JSON output")."""
+"""Feeds, runs, plans, jobs, and how things are, as commands, the operator's pages and ``--json`` show them (docs/operations.md
+"JSON output")."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from itertools import islice
 from pathlib import Path
@@ -26,7 +27,7 @@ from syncd.plain_files import parse_toml, read_settings
 from syncd.store import Tx, employers, feed_jobs, feeds, history, jobs, runs
 from syncd.sync import report
 from syncd.sync.run import Planned, PlannedChange, RevertPlan
-from syncd.values import span_in_words
+from syncd.values import plural, span_in_words
 
 #: Changes in a page.
 CHANGES_PAGE = 1000
@@ -131,6 +132,78 @@ def mapping_lines(name: str, folder: Path) -> list[MappingLine]:
 def mapping_view(name: str, lines: Iterable[MappingLine]) -> dict[str, Any]:
     """Return the mapping in force as ``syncd feed show --json`` prints it."""
     return {"feed": name, "lines": [line._asdict() for line in lines]}
+
+
+# -- how things are --------------------------------------------------------------------------------------------
+
+#: Part of the service → its fault in a headline.
+_PART_WORDS = {
+    "store": "the store cannot be used",
+    "disk": "the disk is full or has a fault",
+    "sync": "files are not run",
+    "watcher": "the drop folder is not watched",
+    "loop": "answers are late",
+    "service": "the service stops",
+    "reload": "the last reload was refused",
+    "clock": "no file is run, because the time is in doubt",
+}
+#: State of a feed → the feed in a headline; any other is named as it is.
+_FEED_WORDS = {"held": "{} waits for a decision", "failed": "the last file of {} failed"}
+#: Parts whose faults leave the service ready.
+_STILL_READY = frozenset({"clock", "reload"})
+#: States of feeds that need somebody, the most urgent first, and the most feeds that a headline names.
+_TROUBLES, _MAX_NAMED = ("held", "degraded", "failed", "overdue"), 3
+
+
+def urgency(feed: Mapping[str, Any]) -> tuple[int, str]:
+    """Return the key by which feeds are sorted: those that need somebody come first, then paused ones, each by name."""
+    order = (*_TROUBLES, "paused", "ok")
+    return order.index(feed["state"]) if feed["state"] in order else 0, feed["name"]
+
+
+def how_things_are(feeds: Collection[Mapping[str, Any]], parts: Mapping[str, str]) -> dict[str, Any]:
+    """Return how things are (docs/operations.md "How things are"): from this the answer of ``/readyz``, ``syncd status``, the
+    headline of the pages, systemd's ``STATUS=`` and notices are made. ``feeds``: as ``feed_states`` returned them; ``parts``:
+    each part of the service → "ok" or its fault."""
+    faults = {part: fault for part, fault in parts.items() if fault != "ok"}
+    troubled = [feed for feed in sorted(feeds, key=urgency) if feed["state"] not in ("paused", "ok")]
+    paused = [{"feed": feed["name"], "reason": feed["reason"]} for feed in feeds if feed["state"] == "paused"]
+    needs = [
+        {"part": part, "feed": None, "state": "fault", "reason": fault} for part, fault in faults.items()
+    ] + [
+        {"part": "feed", "feed": feed["name"], "state": feed["state"], "reason": feed["reason"]}
+        for feed in troubled
+    ]
+    headline = "; ".join([*(_PART_WORDS[part] for part in faults), *_troubled_words(troubled)])
+    if not headline:
+        headline = "all is well" if feeds else "no feed is configured yet"
+        headline += (
+            f"; {_listed([feed['feed'] for feed in paused])} {'is' if len(paused) == 1 else 'are'} paused"
+            if paused
+            else ""
+        )
+    return {
+        "ready": not faults.keys() - _STILL_READY,
+        "well": not needs,
+        "headline": headline[:1].upper() + headline[1:],
+        **parts,
+        "feeds": "; ".join(f"{feed['name']}: {feed['reason']}" for feed in troubled) or "ok",
+        "needs": needs,
+        "paused": paused,
+    }
+
+
+def _troubled_words(feeds: Collection[Mapping[str, Any]]) -> list[str]:
+    if not feeds:
+        return []
+    words = [_FEED_WORDS.get(feed["state"], "{} is " + feed["state"]).format(feed["name"]) for feed in feeds]
+    verb = "needs" if len(feeds) == 1 else "need"
+    return [f"{plural(len(feeds), 'feed')} {verb} somebody: {_listed(words)}"]
+
+
+def _listed(words: Sequence[str]) -> str:
+    more = len(words) - _MAX_NAMED
+    return ", ".join(words[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 # -- runs and plans --------------------------------------------------------------------------------------------

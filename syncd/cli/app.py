@@ -97,6 +97,9 @@ def serve(config: Config = None) -> int:
     return daemon.serve(settings)
 
 
+command(app, "status", "daemon.status")(
+    "Prints how things are: each feed that needs somebody, clock, disk, store. Exit code 0 if all is well, else 1."
+)
 command(app, "reload", "daemon.reload")(
     "Has the daemon read the files of feeds again. Exit code 1 if one is wrong; the others are renewed."
 )

@@ -1,4 +1,4 @@
-"""``syncd reload`` and ``syncd notify test``."""
+"""``syncd status``, ``syncd reload`` and ``syncd notify test``."""
 
 import json
 import sys
@@ -32,11 +32,39 @@ def reload(settings: Settings, as_json: bool) -> int:
 
 def ask_to_reload(settings: Settings) -> dict[str, Any]:
     """Have the daemon reload; return its answer. Raises SyncdError if it does not answer as it should."""
+    code, answer = _ask(settings, "POST", "/reload")
+    if code != 200 or not answer.keys() >= {"feeds", "degraded", "faults"}:
+        raise _strange(settings, code, answer)
+    return answer
+
+
+def status(settings: Settings, as_json: bool) -> int:
+    """Print how things are with the daemon; return 0 if all is well, else 1. Raises SyncdError if it does not answer."""
+    code, answer = _ask(settings, "GET", "/readyz")
+    if code not in (200, 503) or not answer.keys() >= {"well", "headline", "needs", "paused"}:
+        raise _strange(settings, code, answer)
+    needs = (
+        f"  {each['feed'] or each['part']}: {each['state']}: {each['reason']}" for each in answer["needs"]
+    )
+    lines = [answer["headline"], *needs]
+    lines += [f"  {each['feed']}: paused: {each['reason']}" for each in answer["paused"]]
+    lines += [f"  {part}: ok" for part in ("clock", "disk", "store") if answer.get(part) == "ok"]
+    print_result(as_json, answer, "\n".join(map(clean, lines)))
+    return DONE if answer["well"] else FAILED
+
+
+def _strange(settings: Settings, code: int, answer: dict[str, Any]) -> SyncdError:
+    address = settings.operator.listen or settings.api.listen
+    return SyncdError(f"{address} answers {code}: {answer.get('detail', 'it is not syncd')}")
+
+
+def _ask(settings: Settings, method: str, path: str) -> tuple[int, dict[str, Any]]:
+    """Return the status and the object with which the daemon answers. Raises SyncdError if it does not."""
     address = settings.operator.listen or settings.api.listen
     token = settings.operator.token
     connection = HTTPConnection(_LOOPBACK.get(address.host, address.host), address.port, timeout=TIMEOUT)
     try:
-        connection.request("POST", "/reload", headers={"Authorization": f"Bearer {token}"} if token else {})
+        connection.request(method, path, headers={"Authorization": f"Bearer {token}"} if token else {})
         response = connection.getresponse()
         body = response.read()
     except (OSError, HTTPException) as error:
@@ -48,10 +76,7 @@ def ask_to_reload(settings: Settings) -> dict[str, Any]:
         answer = json.loads(body)
     except ValueError:
         answer = None
-    fields = answer if isinstance(answer, dict) else {"detail": "it is not syncd"}
-    if response.status == 200 and fields.keys() >= {"feeds", "degraded", "faults"}:
-        return fields
-    raise SyncdError(f"{address} answers {response.status}: {fields.get('detail', '')}")
+    return response.status, answer if isinstance(answer, dict) else {"detail": "it is not syncd"}
 
 
 def try_notifications(settings: Settings, as_json: bool) -> int:
@@ -65,4 +90,7 @@ def try_notifications(settings: Settings, as_json: bool) -> int:
     trials = asyncio.run(try_all(settings))
     rows = [(t["way"], t["to"], "sent" if t["sent"] else "failed", t["answer"]) for t in trials]
     print_list(as_json, trials, ("way", "to", "result", "answer"), rows, "")
-    return DONE if all(trial["sent"] for trial in trials) else FAILED
+    failed = [f"{trial['way']} to {trial['to']}: {trial['answer']}" for trial in trials if not trial["sent"]]
+    for each in failed:
+        remark(f"syncd: not sent: {clean(each)}")
+    return FAILED if failed else DONE

@@ -20,6 +20,7 @@ from syncd.feeds.mapping.presets import mapping_toml
 from syncd.service import configured_feeds, stores
 from syncd.store import Store
 from syncd.store import feeds as stored_feeds
+from syncd.sync.arrival import folder_fault
 from syncd.sync.report import Kind, rejected_json, shape_json, unknown_json, write_json
 from syncd.sync.run import Checker, CheckResult
 from syncd.views import feeds_view, mapping_lines, mapping_view
@@ -42,11 +43,21 @@ def list_feeds(settings: Settings, as_json: bool) -> None:
 
 
 def _views(store: Store | None, files: Collection[FeedFile], settings: Settings) -> list[dict[str, Any]]:
-    whole = [replace(file, faults=configured_feeds.faults_of(store, file)) for file in files]
     folder = settings.drop.folder
+    whole = [
+        replace(file, faults=(*configured_feeds.faults_of(store, file), *_faults_in(folder, file)))
+        for file in files
+    ]
     if store is None:
         return feeds_view(None, whole, folder)
     return store.read(lambda tx: feeds_view(tx, whole, folder, settings.timezone))
+
+
+def _faults_in(drop: Path, file: FeedFile) -> list[str]:
+    """Return why the folder of the feed, or a file in it, cannot be used."""
+    config = file.config
+    fault = folder_fault(drop / file.name, config.settle, config.marker) if config is not None else None
+    return [] if fault is None else [fault]
 
 
 def _row(feed: dict[str, Any]) -> tuple[object, ...]:

@@ -22,7 +22,7 @@ from syncd.feeds.configuration import FeedFile
 from syncd.store import Store, Tx
 from syncd.sync.arrival import ArrivalContext
 from syncd.sync.run import Feed
-from syncd.web import JSON, ReadinessCheck, Refusal, prefers
+from syncd.web import JSON, Refusal, prefers
 
 T = TypeVar("T")
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -44,8 +44,8 @@ class Feeds(Protocol):
 
 
 class Console:
-    """The collaborators of all pages. ``arrival`` runs the files of the operator, until the service stops. ``health``
-    is the answer of ``/readyz``. ``prefix`` is in front of every address of the pages ("" or "/operator")."""
+    """The collaborators of all pages. ``arrival`` runs the files of the operator, until the service stops. ``parts`` returns
+    each part of the service → "ok" or its fault. ``prefix`` is in front of every address of the pages ("" or "/operator")."""
 
     def __init__(
         self,
@@ -55,13 +55,13 @@ class Console:
         *,
         configured: Feeds,
         arrival: ArrivalContext,
-        health: ReadinessCheck,
+        parts: Callable[[], Awaitable[Mapping[str, str]]],
         prefix: str = "",
         gate: Gate | None = None,
     ) -> None:
         """``gate``: with other clocks, for tests."""
         self.store, self.settings, self.catalogue, self.configured = store, settings, catalogue, configured
-        self.arrival, self.health, self.prefix = arrival, health, prefix
+        self.arrival, self.parts, self.prefix = arrival, parts, prefix
         self.gate = gate or Gate(settings, Sessions(settings.operator.token))
         self.actions = Actions()
         self.previews = Previews(settings.store.path.parent if settings.store.path is not None else None)

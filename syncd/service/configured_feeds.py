@@ -35,11 +35,12 @@ def feed_files(settings: Settings, catalogue: Catalogue) -> dict[str, FeedFile]:
 @dataclass(slots=True)
 class FeedsInForce:
     """The feeds that the daemon uses. ``feeds`` can be used. ``own_files``: the file of each, with all faults of it and of its
-    employer. ``waiting`` returns feed → the fault of its folder, which may pass."""
+    employer. ``waiting`` returns feed → the fault of its folder, which may pass. ``refused``: why the last reload was."""
 
     feeds: Mapping[str, Feed] = field(default_factory=dict)
     own_files: Mapping[str, FeedFile] = field(default_factory=dict)
     waiting: Callable[[], Mapping[str, str]] = dict
+    refused: str | None = None
 
     @property
     def wrong(self) -> dict[str, str]:

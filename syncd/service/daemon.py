@@ -31,7 +31,7 @@ from syncd.service.configured_feeds import (
 from syncd.service.housekeeping import DegradedFeeds, Housekeeping, Refresher, repeat
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
-from syncd.service.supervision import Readiness, SystemdNotifier, watch_the_loop
+from syncd.service.supervision import Readiness, SystemdNotifier, tell_status, watch_the_loop
 from syncd.service.sync_thread import DaemonHost, Heartbeat, SyncThreads
 from syncd.service.watcher import Watcher
 from syncd.store import Store
@@ -87,7 +87,9 @@ class Daemon:
         feeds.waiting = lambda: self._worker.degraded
         self._sync = SyncThreads(self._worker, drop.rescan, self._heartbeat, self._stopping, RUNS_AT_ONCE)
         self._watcher = Watcher(drop.folder, self._sync.hint, poll=drop.poll)
-        self._readiness = Readiness(store, self._watcher, self._sync, self._feeds, self._clock)
+        self._readiness = Readiness(
+            store, self._watcher, self._sync, self._feeds, self._clock, settings=settings
+        )
         self._listeners = Listeners()
         self._sending = Sending(
             store, notify, pages_of(settings), settings.timezone, self._clock.trusts, self._metrics.notified
@@ -127,7 +129,9 @@ class Daemon:
         feeds = sorted(self._feeds.feeds)
         log.info(Event.SERVICE_READY, **addresses, feeds=feeds, drop=str(drop))
         flush()  # a process that waits for the notification may read the addresses there next
-        self._systemd.send("READY=1", f"STATUS=serving {addresses['api']}")
+        self._systemd.send("READY=1")
+        if self._systemd.listens:
+            self._spawn(tell_status(self._systemd, self._readiness))
 
     async def _listen(self) -> dict[str, str]:
         """Open both addresses. Return their URLs."""
@@ -160,7 +164,7 @@ class Daemon:
             self._catalogue,
             configured=self._feeds,
             arrival=arrival,
-            health=self._readiness,
+            parts=self._readiness.recent_parts,
             prefix=prefix,
         )
 
@@ -218,11 +222,11 @@ class Daemon:
                 faults = list(getattr(error, "faults", ())) or [str(error)]
                 kept = "the feeds as they were"
                 log.error(Event.SERVICE_RELOADED, kept=kept, faults=faults)  # noqa: TRY400 - the faults say it all
-                self._systemd.send("STATUS=reload refused: " + faults[0])
             else:
                 self._worker.change_feeds(now.feeds, now.wrong)
                 self._sync.hint()
                 log.info(Event.SERVICE_RELOADED, feeds=list(now.feeds), degraded=list(now.wrong))
+            now.refused = "; ".join(faults) or None
             return {"feeds": sorted(now.feeds), "degraded": now.wrong, "faults": faults}
 
     # -- stopping ----------------------------------------------------------------------------------------

@@ -27,6 +27,8 @@ _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OTHERS = 0o077
 #: Why a file with a second name is not taken: it may be written to from there.
 _OTHER_NAME = "it has a second name (a hard link), so it may be a file from elsewhere: copy it, or remove the other name"
+#: The beginning of why a regular file is not taken that may be one of the feed.
+CANNOT_BE_OPENED = "it cannot be opened"
 #: This process's open files, by descriptor.
 OPEN_FILES = Path("/proc/self/fd")
 
@@ -61,9 +63,9 @@ def open_partners(name: str, folder: int) -> int | str | None:
     try:
         fd = open_regular(name, folder)
     except BlockingIOError:
-        return "it cannot be opened: the process that wrote it holds a lease on it"
+        return f"{CANNOT_BE_OPENED}: the process that wrote it holds a lease on it"
     except PermissionError as error:
-        return f"it cannot be opened: {error.strerror}; syncd's user needs to read it"
+        return f"{CANNOT_BE_OPENED}: {error.strerror}; syncd's user needs to read it"
     if fd is None:
         mode = mode_of(name, folder)
         return f"{kind_of(mode)}: only regular files are taken" if mode else None

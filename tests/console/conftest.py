@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from syncd.feeds.configuration import FeedFile
 from syncd.service.listeners import make_operator_app
 from syncd.sync.arrival import ArrivalContext
 from syncd.sync.run import Feed
+from syncd.views import feed_states, how_things_are
 from syncd.web import controls_of, health_of
 from tests.sync.board import Board, FakeHost
 from tests.sync.board_fixtures import board_fixture, clock_fixture, store_fixture  # noqa: F401
@@ -48,11 +50,17 @@ class World:
     def console(self, prefix="", gate=None):
         board = self.board
         arrival = ArrivalContext(board.store, board.importer, FakeHost(trusts=lambda now: self.trusted))
-        parts: dict[str, Any] = {"configured": self, "arrival": arrival, "health": self.health}
+        parts: dict[str, Any] = {"configured": self, "arrival": arrival, "parts": self.parts}
         return Console(board.store, self.settings, board.catalogue, **parts, prefix=prefix, gate=gate)
 
+    async def parts(self):
+        return {"store": "ok", "disk": "ok", "clock": "ok", **self.faults}
+
     async def health(self):
-        return {"ready": not self.faults, "store": "ok", "feeds": "ok", **self.faults}
+        """Return how things are, as the daemon does."""
+        drop = self.settings.drop.folder
+        look = partial(feed_states, files=[*self.files.values()], drop=drop, zone=self.settings.timezone)
+        return how_things_are(self.board.store.read(look), await self.parts())
 
     def guarded(self, **changes):
         """Have the pages ask for the token."""

@@ -40,7 +40,7 @@ async def test_feeds_that_need_a_look_come_first(browse, world, clock):
     page = (await browser.get("/"))[1]
     order = re.findall(r'class="name" href="/feeds/(\w+)"', page)
     assert order == ["bare", "late", "paused", "acme", "calm", "zero"]
-    assert "3 feeds need a look" in page
+    assert "2 feeds need somebody: bare is degraded, late is overdue" in page
     assert "bare.toml: employer: missing" in page
     assert "they &lt;send&gt; nonsense" in page
     assert "1 day ago" in page  # when a file of late was expected

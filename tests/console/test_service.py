@@ -10,10 +10,10 @@ async def test_the_service_says_how_it_is(browse, world):
     world.hold()
     browser = await browse()
     page = (await browser.get("/service"))[1]
-    assert "The service is ready" in page
+    assert "1 feed needs somebody: acme waits for a decision" in page
     assert "1 held run" in page
     view = (await browser.json("/service"))[1]
-    assert view["ready"] is True
+    assert (view["health"]["ready"], view["health"]["well"]) == (True, False)
     assert view["queue"] == {"runs": {}, "held": 1, "writes": 0}
     assert view["store"]["jobs"] == {"active": 30, "archived": 0, "draft": 0}
     for path in ("/readyz", "/metrics"):
@@ -22,13 +22,13 @@ async def test_the_service_says_how_it_is(browse, world):
 
 
 async def test_what_is_wrong_is_said_with_its_reason(browse, world):
-    world.faults = {"store": "no answer within <3 s>", "feeds": "acme: its folder is a link"}
+    world.faults = {"store": "no answer within <3 s>", "clock": "the time moved by 3 hours"}
     browser = await browse()
     page = (await browser.get("/service"))[1]
-    assert "The service is not ready" in page
+    assert "<h1>The store cannot be used; no file is run, because the time is in doubt</h1>" in page
     assert "no answer within &lt;3 s&gt;" in page
-    assert "acme: its folder is a link" in page
-    assert (await browser.json("/service"))[1]["ready"] is False
+    assert "the time moved by 3 hours" in page
+    assert (await browser.json("/service"))[1]["health"]["ready"] is False
 
 
 async def test_every_setting_is_shown_with_its_origin_and_no_secret(browse, world, tmp_path):

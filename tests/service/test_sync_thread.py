@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from syncd.config import load_settings
 from syncd.errors import StoreBusy
+from syncd.feeds.configuration import FeedFile
 from syncd.service.supervision import SILENCE, Readiness
 from syncd.service.sync_thread import SMALL, Heartbeat, SyncThreads
 
@@ -20,12 +22,17 @@ class Worker:
 
     def __init__(self, *faults, due=None):
         self.faults, self.seconds, self.waiting, self.degraded = list(faults), due, None, {}
-        self.doubt = None
+        self.doubt = self.refused = None
         self.ticked = threading.Semaphore(0)
         self.wanted = False
 
     def wake(self):
         self.wanted = True
+
+    @property
+    def files(self):
+        """The files of the daemon's feeds."""
+        return {name: FeedFile(name, None, (why,)) for name, why in self.degraded.items()}
 
     def due(self, largest):
         return self.seconds
@@ -102,29 +109,44 @@ def test_a_failed_tick_is_logged_once_and_repeated(begin, logged, monkeypatch):
 
 
 @pytest.fixture
-def ready(store, begin):
+def ready(store, begin, tmp_path):
     """(readiness, what the test can break)."""
     now = [0.0]
     watcher: Any = Watcher()
     worker, heartbeat = Worker(), Heartbeat(lambda: now[0])
     thread = begin(worker, heartbeat=heartbeat)
     known: Any = worker
-    readiness = Readiness(store, watcher, thread, known, known)
+    (tmp_path / "drop").mkdir()
+    environ = {"SYNCD_STORE__URL": f"sqlite:///{tmp_path}/syncd.db", "SYNCD_DROP__FOLDER": f"{tmp_path}/drop"}
+    settings = load_settings(None, environ=environ)
+    readiness = Readiness(store, watcher, thread, known, known, settings=settings)
     return readiness, worker, watcher, thread, now
 
 
 async def test_all_is_well(ready):
-    parts = ("store", "sync", "watcher", "loop", "feeds", "clock")
-    assert await ready[0]() == {"ready": True} | dict.fromkeys(parts, "ok")
+    parts = ("store", "disk", "sync", "watcher", "loop", "clock", "feeds")
+    standing = await ready[0]()
+    assert standing == {
+        "ready": True,
+        "well": True,
+        "headline": "No feed is configured yet",
+        **dict.fromkeys(parts, "ok"),
+        "needs": [],
+        "paused": [],
+    }
     assert ready[0].progresses(within=30)
 
 
-@pytest.mark.parametrize("part", ["store", "watcher", "worker waits", "worker faulty", "loop", "stopping"])
-async def test_each_fault_is_named(ready, store, part):
+@pytest.mark.parametrize(
+    "part", ["store", "disk", "watcher", "worker waits", "worker faulty", "loop", "stopping"]
+)
+async def test_each_fault_is_named(ready, store, part, tmp_path):
     readiness, worker, watcher, thread, _now = ready
     match part:
         case "store":
             store.close()
+        case "disk":
+            (tmp_path / "drop").rmdir()
         case "watcher":
             watcher.running.clear()
         case "worker waits":
@@ -139,8 +161,9 @@ async def test_each_fault_is_named(ready, store, part):
         case "stopping":
             readiness.stopping = True
     state = await readiness()
-    assert state.pop("ready") is False
-    assert sum(value != "ok" for value in state.values()) == 1
+    assert (state["ready"], state["well"]) == (False, False)
+    [fault] = state["needs"]
+    assert state[fault["part"]] == fault["reason"] != "ok"
 
 
 async def test_feeds_that_are_degraded_are_named_and_the_service_is_ready(ready):

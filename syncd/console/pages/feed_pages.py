@@ -3,7 +3,7 @@ runs, rejected rows over time, its mapping in force, its jobs, and its folder; p
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import timedelta, tzinfo
 from enum import StrEnum
 from pathlib import Path
@@ -25,15 +25,21 @@ from syncd.store import Tx, feed_jobs, feeds, jobs, runs
 from syncd.sync.arrival import look_into
 from syncd.sync.report import instant_json, run_json
 from syncd.values import plural
-from syncd.views import count_active_jobs, feed_states, feeds_view, mapping_lines, mapping_view
+from syncd.views import (
+    count_active_jobs,
+    feed_states,
+    feeds_view,
+    how_things_are,
+    mapping_lines,
+    mapping_view,
+    urgency,
+)
 from syncd.web import Refusal
 
 log = structlog.get_logger("syncd.console")
 
 #: Runs in the strip of a feed, feeds on a page, and decisions that are listed.
 STRIP, FEEDS, DECISIONS = 30, 25, 10
-#: States of feeds in the order of the page; all others come last, by name.
-_ORDER = ("held", "degraded", "failed", "overdue", "paused")
 #: Runs on a page, jobs and files of the folder that are listed, lines of the mapping, and characters of why a feed is paused.
 RUNS, JOBS, FILES, LINES, MAX_WHY = 25, 10, 100, 200, 500
 
@@ -46,6 +52,7 @@ def state_of_runs(visit: Visit, tx: Tx, feed: str | None = None) -> object:
         [figures(run) for run in runs.unfinished(tx) if feed in (None, run.feed)],
         [(run.id, run.reason) for run in runs.waiting(tx) if feed in (None, run.feed)],
         feeds.paused(tx),
+        visit.console.arrival.host.trusts(tx.now.instant),
         [(name, file.faults) for name, file in visit.console.configured.files.items()],
     )
 
@@ -59,28 +66,30 @@ def figures(run: Run) -> object:
 async def overview(visit: Visit) -> web.StreamResponse:
     """Answer the overview; as JSON that of ``syncd feed list --json``."""
     if visit.wants_json:
-        return visit.json(await visit.read(lambda tx: feeds_view(tx, *_configured(visit))))
-    page = visit.number("page")
-    return visit.page("overview.html.j2", **await visit.read(lambda tx: _overview(tx, visit, page)))
+        return visit.json(await visit.read(lambda tx: feeds_view(tx, *configured_feeds(visit))))
+    page, parts = visit.number("page"), await visit.console.parts()
+    return visit.page("overview.html.j2", **await visit.read(lambda tx: _overview(tx, visit, page, parts)))
 
 
 @live(state_of_runs)
 async def list_feeds(visit: Visit) -> web.StreamResponse:
     """Answer the list of the feeds alone; as JSON the same as the overview."""
     if visit.wants_json:
-        return visit.json(await visit.read(lambda tx: feeds_view(tx, *_configured(visit))))
+        return visit.json(await visit.read(lambda tx: feeds_view(tx, *configured_feeds(visit))))
     page = visit.number("page")
-    return visit.page("feeds.html.j2", **await visit.read(lambda tx: _feeds(tx, visit, page)))
+    return visit.page("feeds.html.j2", **await visit.read(lambda tx: _feeds(tx, visit, page, {})))
 
 
-def _configured(visit: Visit) -> tuple[Collection[FeedFile], Path, tzinfo]:
+def configured_feeds(visit: Visit) -> tuple[Collection[FeedFile], Path, tzinfo]:
     settings = visit.console.settings
     return visit.console.configured.files.values(), settings.drop.folder, settings.timezone
 
 
-def _feeds(tx: Tx, visit: Visit, page: int, also: Collection[str] = ()) -> dict[str, Any]:
+def _feeds(
+    tx: Tx, visit: Visit, page: int, parts: Mapping[str, str], also: Collection[str] = ()
+) -> dict[str, Any]:
     """Return the feeds of a page, each as a line. ``active``: the active jobs of these and of the feeds named in ``also``."""
-    views = sorted(feed_states(tx, *_configured(visit)), key=_urgency)
+    views = sorted(feed_states(tx, *configured_feeds(visit)), key=urgency)
     pages = paging(len(views), page, FEEDS)["pages"]
     page = min(page, pages)
     shown = views[(page - 1) * FEEDS : page * FEEDS]
@@ -91,17 +100,17 @@ def _feeds(tx: Tx, visit: Visit, page: int, also: Collection[str] = ()) -> dict[
         "now": tx.now.instant,
         "feeds": [_line(feed, strips[feed["name"]]) for feed in shown],
         "feeds_total": len(views),
-        "troubled": sum(_urgency(feed)[0] < len(_ORDER) for feed in views),
+        "standing": how_things_are(views, parts),
         "active": {feed["name"]: feed["activeJobs"] for feed in counted},
         "page": page,
         "pages": pages,
     }
 
 
-def _overview(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
+def _overview(tx: Tx, visit: Visit, page: int, parts: Mapping[str, str]) -> dict[str, Any]:
     waiting, today, numbers = runs.waiting(tx), tx.now.today, jobs.by_status(tx)
     shown = waiting[:DECISIONS]
-    values = _feeds(tx, visit, page, {run.feed for run in shown})
+    values = _feeds(tx, visit, page, parts, {run.feed for run in shown})
     return values | {
         "held": [card_of(tx, visit.console, run, values["active"].get(run.feed)) for run in shown],
         "more_held": len(waiting) - len(shown),
@@ -110,10 +119,6 @@ def _overview(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
         "days": jobs.days_since(tx, today - timedelta(days=DAYS - 1)) | {today: dict(numbers)},
         "today": today,
     }
-
-
-def _urgency(feed: dict[str, Any]) -> tuple[int, str]:
-    return _ORDER.index(feed["state"]) if feed["state"] in _ORDER else len(_ORDER), feed["name"]
 
 
 def _line(feed: dict[str, Any], strip: list[tuple[int, str]]) -> dict[str, Any]:

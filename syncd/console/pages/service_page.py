@@ -12,10 +12,12 @@ from aiohttp import web
 
 from syncd import __version__
 from syncd.config import SETTINGS, Settings
+from syncd.console.pages.feed_pages import configured_feeds
 from syncd.console.visit import Visit
 from syncd.domain import Status
 from syncd.store import Tx, jobs, runs, schema
 from syncd.values import Setting
+from syncd.views import feed_states, how_things_are
 
 #: The files of a store in SQLite: the database, the write-ahead log and its index.
 _FILES = ("", "-wal", "-shm")
@@ -25,14 +27,14 @@ LOW = 0.05
 
 async def show(visit: Visit) -> web.StreamResponse:
     console, settings = visit.console, visit.console.settings
-    health = await console.health()
+    parts = await console.parts()
     version, totals, unfinished, held = await visit.read(_counts)
+    feeds = await visit.read(lambda tx: feed_states(tx, *configured_feeds(visit)))
     view = {
         "version": __version__,
         "python": platform.python_version(),
         "timezone": str(settings.timezone),
-        "ready": bool(health.pop("ready", True)),
-        "health": health,
+        "health": how_things_are(feeds, parts),
         "store": {**_store(settings), "schema": version, "jobs": totals},
         "disk": await asyncio.to_thread(_disk, settings),
         "queue": {"runs": unfinished, "held": held, "writes": console.store.waiting_writes},
@@ -41,7 +43,7 @@ async def show(visit: Visit) -> web.StreamResponse:
     }
     if visit.wants_json:
         return visit.json(view)
-    return visit.page("service.html.j2", view=view, documents=_documents(settings), low=LOW)
+    return visit.page("service.html.j2", view=view, states=parts, documents=_documents(settings), low=LOW)
 
 
 def _setting(settings: Settings, setting: Setting) -> dict[str, Any]:

@@ -16,5 +16,5 @@ partner; ``inbox`` also shows people the files that lie there."""
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.decisions import close_feed, decide, revert
 from syncd.sync.arrival.feed_folder import FolderRights, open_to_group
-from syncd.sync.arrival.inbox import look_into
+from syncd.sync.arrival.inbox import folder_fault, look_into
 from syncd.sync.arrival.worker import Worker

@@ -19,10 +19,10 @@ from syncd.sync.arrival.claims import Claims
 from syncd.sync.arrival.context import ArrivalContext, can_pass
 from syncd.sync.arrival.decisions import continue_changes
 from syncd.sync.arrival.feed_folder import make_folders, sweep, tidy
-from syncd.sync.arrival.inbox import Inbox, Settling, UnexpectedFile
+from syncd.sync.arrival.inbox import Inbox, Settling, UnexpectedFile, unopened
 from syncd.sync.arrival.run_file import end_as_failed, file_with_reports, run_file
 from syncd.sync.drop_file import DropFile
-from syncd.sync.run import Feed, Stopped, disk_fails, names_elsewhere, scratch_fault
+from syncd.sync.run import Feed, Stopped, disk_fault, names_elsewhere, scratch_fault
 
 log = structlog.get_logger("syncd.sync")
 
@@ -33,6 +33,8 @@ ELSEWHERE, SWEEP, SCAN = 1.0, 60.0, 5.0
 SOON = 0.01
 #: Seconds between two looks whether the time can be trusted, and at a claimed file that cannot be opened.
 UNTRUSTED = UNOPENED = 5.0
+#: Seconds between two looks whether a paused feed is resumed: another process resumes it, too.
+PAUSED = 2.0
 #: Seconds that an import waits for a claimed file to settle, and between two looks at it.
 MAX_SETTLING, PAUSE = 60.0, 0.5
 #: Seconds: the longest pause of a feed whose turns fail.
@@ -77,6 +79,15 @@ class FeedQueue:
         self.degraded = self.wanted = self.running = self.large = False
         self.unexpected: list[UnexpectedFile] = []
 
+    @property
+    def fault(self) -> str | None:
+        """Why the feed alone is not worked on, or a file of it is not; None if all is well with it."""
+        return self.waiting if self.waiting and self.degraded else self._unopened
+
+    @property
+    def _unopened(self) -> str | None:
+        return unopened(self.feed.folder, self.unexpected)
+
     def serves(self, feed: Feed) -> bool:
         """Return whether this queue is valid for ``feed`` as it is configured now."""
         old, new = self.feed.config, feed.config
@@ -116,9 +127,11 @@ class FeedQueue:
         except Exception as error:
             self._pause(feed, error)
         else:
-            if self.waiting:
-                log.info(Event.FEED_RESUMED, feed=feed.name)
-            self.waiting, self._failures = None, 0
+            self._failures = 0
+            if not (self.degraded and self._unopened):
+                if self.waiting:
+                    log.info(Event.FEED_RESUMED, feed=feed.name)
+                self.waiting, self.degraded = None, False
 
     def _pause(self, feed: Feed, error: Exception) -> None:
         self._failures += 1
@@ -143,6 +156,7 @@ class FeedQueue:
             yield from continue_changes(self._ctx, feed.name, feed.employer.id)
             # asked in each turn: a pause waits for no other file
             if feed.name in self._ctx.store.read(feeds.paused):
+                self._look_again(PAUSED)
                 return
             if not self._ctx.host.trusts(self._ctx.store.now().instant):
                 self._look_again(UNTRUSTED)
@@ -291,9 +305,9 @@ def _is_of_one_feed(error: Exception, folder: Path, scratch: Path | None) -> boo
     if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
         if names_elsewhere(error, folder):
             return False
-        return isinstance(error, PermissionError | BlockingIOError) or not disk_fails(folder.parent, scratch)
+        return isinstance(error, PermissionError | BlockingIOError) or not disk_fault(folder.parent, scratch)
     if scratch_fault(error) is not None:
-        return not disk_fails(folder.parent, scratch)
+        return not disk_fault(folder.parent, scratch)
     return not isinstance(error, StoreError)
 
 

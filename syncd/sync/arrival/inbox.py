@@ -9,13 +9,14 @@ import signal
 import stat
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import structlog
 
+from syncd.errors import UnusableFolder
 from syncd.logs import Event
 from syncd.plain_files import is_litter, kind_of
 from syncd.sync import files, folders
@@ -202,6 +203,29 @@ class UnexpectedFilesLog:
 
 
 # -- for people who look -----------------------------------------------------------------------------------------
+
+
+def unopened(folder: Path, unexpected: Collection[UnexpectedFile]) -> str | None:
+    """Return in one line the first file of a feed's ``folder`` that cannot be opened, why, and how many more there are; None
+    if each can. A partner most likely meant it as a file of the feed."""
+    those = [file for file in unexpected if file.why.startswith(folders.CANNOT_BE_OPENED)]
+    more = f" ({len(those) - 1} more like this)" if len(those) > 1 else ""
+    return f"{folder / those[0].name}: {those[0].why}{more}" if those else None
+
+
+def folder_fault(folder: Path, settle: float, marker: str | None) -> str | None:
+    """Return why the folder of a feed, or a complete file in it, cannot be used by this process; None for a folder that no daemon
+    of this user has used yet. ``settle`` as in ``Settling``, ``marker`` as in ``Inbox``."""
+    try:
+        if (folder / folders.CLAIMED).stat().st_uid != os.geteuid():
+            return None
+        return unopened(
+            folder, Inbox(folder, marker, Settling(settle, Host(), by_age=True)).scan().unexpected
+        )
+    except UnusableFolder as error:
+        return str(error)
+    except OSError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from syncd.sync.run import (
     Feed,
     RejectsWriter,
     Stopped,
-    disk_fails,
+    disk_fault,
     file_fault,
     names_elsewhere,
     reconciled,
@@ -144,7 +144,7 @@ def _may_be_of_the_file(ctx: ArrivalContext, feed: Feed, file: DropFile, error: 
         and error.errno not in DISK
         and file.is_there
         and not names_elsewhere(error, feed.folder)
-        and not disk_fails(file.folder_fd, ctx.host.scratch)
+        and not disk_fault(file.folder_fd, ctx.host.scratch)
     )
 
 

@@ -49,9 +49,8 @@ class Worker:
 
     @property
     def degraded(self) -> dict[str, str]:
-        """Feed → why its files, and no others, are not worked on."""
-        queues = list(self._queues.items())
-        return {name: q.waiting for name, q in queues if q.waiting and q.degraded}
+        """Feed → why its files, or some of them, and no others, are not worked on."""
+        return {name: fault for name, queue in list(self._queues.items()) if (fault := queue.fault)}
 
     def due(self, largest: int | None = None) -> float | None:
         """Return the seconds until another turn may find more (a file that settles, a fault that may have passed); None if it

@@ -24,7 +24,7 @@ from syncd.sync.run.checking import Checker, CheckResult
 from syncd.sync.run.closing import begin_close, carry_out_close
 from syncd.sync.run.context import Feed, RunContext
 from syncd.sync.run.ending import reconciled
-from syncd.sync.run.faults import DISK, disk_fails, file_fault, names_elsewhere
+from syncd.sync.run.faults import DISK, disk_fault, file_fault, names_elsewhere
 from syncd.sync.run.host import ClockDoubted, Host, Stopped
 from syncd.sync.run.importer import Importer, Planned
 from syncd.sync.run.plan import PlannedChange

@@ -51,18 +51,18 @@ def names_elsewhere(error: OSError, folder: Path) -> bool:
     return name.is_absolute() and not any(name.is_relative_to(place) for place in (folder, OPEN_FILES))
 
 
-def disk_fails(folder: Path | int, scratch: Path | None) -> bool:
-    """Return whether new files cannot be written and read: in ``folder`` (its path, or its descriptor), or in ``scratch`` (as in
-    Host). If they can, an error of the system that a run meets is one of its own file."""
-    try:
-        for place in (OPEN_FILES / str(folder) if isinstance(folder, int) else folder, scratch):
+def disk_fault(folder: Path | int, scratch: Path | None) -> str | None:
+    """Return why new files cannot be written and read: in ``folder`` (its path, or its descriptor), or in ``scratch`` (as in
+    Host). If they can (None), an error of the system that a run meets is one of its own file."""
+    for place in (OPEN_FILES / str(folder) if isinstance(folder, int) else folder, scratch):
+        try:
             with tempfile.TemporaryFile(prefix=DRAFT, dir=place, buffering=0) as opened:
                 file = opened.fileno()
                 for number in range(_PROBES):
                     os.write(file, _BLOCK)
                     if os.pread(file, len(_BLOCK), number * len(_BLOCK)) != _BLOCK:
-                        return True
+                        return f"{place or tempfile.gettempdir()}: a new file does not have what was written to it"
                 os.fsync(file)
-    except OSError:
-        return True
-    return False
+        except OSError as error:
+            return f"{place or tempfile.gettempdir()}: {error.strerror or error}"
+    return None

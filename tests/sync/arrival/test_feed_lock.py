@@ -162,12 +162,18 @@ def test_a_claimed_file_that_cannot_be_opened_is_reported_and_run_once_it_can(ar
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
         with capture_logs() as logs:
             assert arrival.run_files() == []
+            why = "the process that wrote it holds a lease on it"
+            assert arrival.worker.degraded["acme"].endswith(
+                f".claimed/0123abcd-jobs.json: it cannot be opened: {why}"
+            )
+            assert arrival.worker.waiting is None
     finally:
         os.close(fd)
     [unexpected] = [log for log in logs if log["event"] == "feed.stray"]
     assert unexpected["file"] == ".claimed/0123abcd-jobs.json"
     assert unexpected["reason"].endswith("the process that wrote it holds a lease on it")
     assert [run.file for run in arrival.run_files()] == ["jobs.json"]
+    assert arrival.worker.degraded == {}
 
 
 # -- another installation ---------------------------------------------------------------------------

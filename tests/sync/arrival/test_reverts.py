@@ -78,6 +78,10 @@ def test_a_pause_begins_before_the_next_file(arrival):
     arrival.restart(step=pause)
     assert [run.file for run in arrival.run_files()] == ["0.json"]
     assert names(feed.folder) == [".claimed", "1.json", "2.json", "done", "failed"]
+    assert arrival.worker.due() == pytest.approx(2), "it may be resumed by another process"
+    arrival.board.store.write(lambda tx: feeds.resume(tx, feed.name))
+    arrival.monotonic.now += 2
+    assert [run.file for run in arrival.worker.work() or []] == ["1.json"]
 
 
 def test_a_revert_that_dies_three_times_at_one_place_is_given_up(arrival, monkeypatch):
