@@ -11,7 +11,7 @@ A setting is declared once, as a field of the frozen dataclass that holds its va
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from datetime import timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
 _TIMES = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -58,6 +58,12 @@ def span_in_words(span: timedelta) -> str:
         if whole >= 2 * seconds:
             return f"{whole / seconds:g} {unit}"
     return f"{whole:g} seconds"
+
+
+def local_time(instant: datetime, zone: tzinfo | None, timespec: str = "seconds") -> str:
+    """Return ``2026-11-28 08:45:02 EST``: the form of all times that people read. ``timespec``: also ``minutes``."""
+    local = instant.astimezone(zone)
+    return f"{local.replace(tzinfo=None).isoformat(' ', timespec)} {local:%Z}"
 
 
 def plural(count: int, noun: str) -> str:

@@ -27,7 +27,7 @@ from syncd.plain_files import parse_toml, read_settings
 from syncd.store import Tx, employers, feed_jobs, feeds, history, jobs, runs
 from syncd.sync import report
 from syncd.sync.run import Planned, PlannedChange, RevertPlan
-from syncd.values import plural, span_in_words
+from syncd.values import local_time, plural, span_in_words
 
 #: Changes in a page.
 CHANGES_PAGE = 1000
@@ -61,7 +61,7 @@ def feed_states(
         expected = _expected_after(its.file, config)
         if tx is not None and config is not None and expected is not None and tx.now.instant > expected:
             every = config.expect_every or timedelta(0)
-            at = f"{(expected - every).astimezone(zone):%Y-%m-%d %H:%M:%S}"
+            at = local_time(expected - every, zone)
             reason = f"the last file came at {at}, one is expected every {span_in_words(every)}"
             states.append(("overdue", reason))
         views.append(_feed_json(file, drop, its, states))

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from syncd.cli.output import cell, clean, print_json, print_list, print_result, remark, whole_file
+from syncd.cli.output import cell, clean, print_json, print_list, print_result, remark, time_cell, whole_file
 from syncd.cli.store_access import opened_store
 from syncd.config import Settings
 from syncd.domain import Employer, Job, Status
 from syncd.errors import SyncdError
 from syncd.store import Store, employers, jobs, keys
 from syncd.sync.report import employer_json, header_json, key_json
+from syncd.values import plural
 
 if TYPE_CHECKING:
     from syncd.feeds.export import ExportFormat
@@ -88,7 +89,8 @@ def rotate_key(
         old = store.read(lambda tx: keys.get(tx, key_id))
     _show_new(as_json, info, plain)
     if not as_json:
-        remark(f"key {old.id} is valid until {cell(old.expires_at)}; give every client the new one before")
+        until = cell(time_cell(old.expires_at, settings.timezone))
+        remark(f"key {old.id} is valid until {until}; give every client the new one before")
 
 
 def _show_new(as_json: bool, info: keys.KeyInfo, plain: str) -> None:
@@ -108,7 +110,11 @@ def list_keys(settings: Settings, as_json: bool) -> None:
     with opened_store(settings) as store:
         infos, now = store.read(keys.all), store.now().instant
     rows = [
-        (k.id, k.employer, k.label, k.state(now), k.created_at, k.last_used_at, k.expires_at) for k in infos
+        (
+            *(k.id, k.employer, k.label, k.state(now)),
+            *(time_cell(at, settings.timezone) for at in (k.created_at, k.last_used_at, k.expires_at)),
+        )
+        for k in infos
     ]
     headings = ("id", "employer", "label", "state", "created", "last used", "expires")
     empty = "no keys yet; make one: syncd key create EMPLOYER"
@@ -206,7 +212,7 @@ def export(
     left = [f"{unnamed} without a referenceId"] if unnamed else []
     left += [f"{inactive} not active"] if inactive else []
     why = f"; left out: {', '.join(left)}" if left else ""
-    remark(f"syncd: {exported_jobs} jobs of {owner.name}{why}")
+    remark(f"syncd: {plural(exported_jobs, 'job')} of {owner.name}{why}")
     if late:
         remark(f"syncd: {late} active past their closeDate: importing this file would archive them")
 

@@ -5,13 +5,23 @@ import sys
 import tempfile
 from collections.abc import Collection
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import IO, Any
 
 from syncd.cli import report_text as text
 from syncd.cli.imports import file_and_feed, naming
-from syncd.cli.output import DONE, FAILED, bold, cell, clean, print_json, print_list, print_result, remark
+from syncd.cli.output import (
+    DONE,
+    FAILED,
+    bold,
+    clean,
+    print_json,
+    print_list,
+    print_result,
+    remark,
+    time_cell,
+)
 from syncd.cli.store_access import opened_store, store_if_any
 from syncd.config import Settings
 from syncd.domain import Moment, UnknownValues
@@ -23,6 +33,7 @@ from syncd.store import feeds as stored_feeds
 from syncd.sync.arrival import folder_fault
 from syncd.sync.report import Kind, rejected_json, shape_json, unknown_json, write_json
 from syncd.sync.run import Checker, CheckResult
+from syncd.values import plural
 from syncd.views import feeds_view, mapping_lines, mapping_view
 
 #: Rejected rows that the text of a check has, and texts or values of a kind that its JSON has.
@@ -36,7 +47,13 @@ def list_feeds(settings: Settings, as_json: bool) -> None:
         views = _views(store, files.values(), settings)
     headings = ("feed", "state", "employer", "mapping", "mode", "folder", "last run", "last success")
     empty = f"no feeds yet; a feed is a file NAME.toml in {settings.feeds}"
-    print_list(as_json, views, headings, [_row(feed) for feed in views], empty)
+    print_list(
+        as_json,
+        views,
+        headings,
+        [_row(feed, file, settings.timezone) for feed, file in zip(views, files, strict=True)],
+        empty,
+    )
     for feed in views:
         if feed["reason"] is not None and not as_json:
             remark(f"syncd: {feed['name']}: {clean(feed['reason'])}")
@@ -60,11 +77,21 @@ def _faults_in(drop: Path, file: FeedFile) -> list[str]:
     return [] if fault is None else [fault]
 
 
-def _row(feed: dict[str, Any]) -> tuple[object, ...]:
-    last, mapping = feed["lastRun"], feed["mode"] and (feed["preset"] or "own")
+def _row(feed: dict[str, Any], file: FeedFile, zone: tzinfo) -> tuple[object, ...]:
+    own = None if file.config is None else f"{file.name}.toml" if file.config.mapping.maps else "none"
+    last, mapping = feed["lastRun"], feed["preset"] or own
     run = f"{last['id']}: {text.state_of(last['state'], last['holds'])}" if last is not None else None
-    success = cell(datetime.fromisoformat(feed["lastSuccess"])) if feed["lastSuccess"] is not None else None
-    return feed["name"], feed["state"], feed["employer"], mapping, feed["mode"], feed["folder"], run, success
+    success = datetime.fromisoformat(feed["lastSuccess"]) if feed["lastSuccess"] is not None else None
+    return (
+        feed["name"],
+        feed["state"],
+        feed["employer"],
+        mapping,
+        feed["mode"],
+        feed["folder"],
+        run,
+        time_cell(success, zone),
+    )
 
 
 def pause_feed(settings: Settings, as_json: bool, name: str, why: str | None) -> None:
@@ -133,7 +160,7 @@ def _print_text(name: str, file: Path, result: CheckResult, unknown: UnknownValu
     print(bold(f"{name}: {clean(file.name)} ({result.format})"))
     if result.shape is not None:
         print(bold(clean(result.shape.in_words(lines=True))))
-    print(f"{result.read} records: {', '.join(parts)}")
+    print(f"{plural(result.read, 'record')}: {', '.join(parts)}")
     text.print_filtered(result.filtered)
     if result.withheld:
         print(f"nothing would be archived: {clean(result.withheld)}")

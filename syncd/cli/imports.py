@@ -26,6 +26,7 @@ from syncd.store import Store, feeds, runs
 from syncd.sync.arrival import ArrivalContext, Worker, decide, revert
 from syncd.sync.report import run_json, write_json
 from syncd.sync.run import Feed, Host, Planned, PlannedChange, RevertPlan, plan_revert
+from syncd.values import plural
 from syncd.views import plan_view, revert_view
 
 if TYPE_CHECKING:
@@ -225,7 +226,8 @@ def revert_run(settings: Settings, as_json: bool, number: int, *, plan: bool, ye
         paused = run.feed in store.read(feeds.paused)
     _print_run(run, as_json)
     if run.counts.warnings:
-        remark(f"syncd: {run.counts.warnings} jobs are not as before: see `syncd runs show {run.id}`")
+        left = plural(run.counts.warnings, "job") + (" is" if run.counts.warnings == 1 else " are")
+        remark(f"syncd: {left} not as before: see `syncd runs show {run.id}`")
     if paused:
         remark(
             f"syncd: feed {run.feed} is paused: its files are left lying until `syncd feed resume {run.feed}`"

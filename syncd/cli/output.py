@@ -6,9 +6,11 @@ import secrets
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import IO
+
+from syncd.values import local_time
 
 DONE, FAILED, USAGE, HELD = 0, 1, 2, 3
 #: Under ``plan --exit-code``: the run would change something.
@@ -50,9 +52,12 @@ def print_list(
 def cell(value: object) -> str:
     if value is None:
         return "-"
-    if isinstance(value, datetime):
-        return value.astimezone().strftime("%Y-%m-%d %H:%M:%S")
     return clean(str(value))
+
+
+def time_cell(instant: datetime | None, zone: tzinfo) -> str | None:
+    """Return a time for ``print_list`` and ``cell``, in ``zone`` (that of the service) and with its name."""
+    return None if instant is None else local_time(instant, zone)
 
 
 def clean(text: str) -> str:

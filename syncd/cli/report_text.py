@@ -16,6 +16,7 @@ from syncd.domain import (
     UnknownValues,
 )
 from syncd.sync.report import Kinds
+from syncd.values import plural
 
 SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
 
@@ -63,11 +64,19 @@ _EFFECTS = ("created", "updated", "reactivated", "expired", "archived")
 
 def effects_of(run: Run) -> str:
     """Return the counts of a run, and those of its plan if it waits."""
-    counts = counts_of(run.counts)
+    counts = counts_of(run.counts) if run.reverts is None else _undone(run.counts)
     if run.state is not RunState.HELD or run.planned is None:
         return counts
     planned = ((getattr(run.planned, name), name) for name in _EFFECTS)
     return f"{counts}; would be: {', '.join(f'{n} {name}' for n, name in planned if n) or 'none'}"
+
+
+def _undone(counts: RunCounts) -> str:
+    """Return the counts of a revert, which reads no row: ``604 jobs put back (600 archived, 4 updated)``."""
+    changed = [(getattr(counts, name), name) for name in _EFFECTS]
+    parts = [f"{number} {name}" for number, name in changed if number]
+    back = f"{plural(sum(number for number, _ in changed), 'job')} put back"
+    return f"{back} ({', '.join(parts)})" if parts else back
 
 
 def counts_of(counts: RunCounts) -> str:

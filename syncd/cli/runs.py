@@ -1,15 +1,17 @@
 """``syncd runs`` and ``syncd runs show``."""
 
 import sys
+from datetime import tzinfo
 from typing import Any
 
 from syncd.cli import report_text as text
-from syncd.cli.output import bold, cell, clean, print_list, remark
+from syncd.cli.output import bold, cell, clean, print_list, remark, time_cell
 from syncd.cli.store_access import opened_store
 from syncd.config import Settings
 from syncd.domain import Run, RunKind, RunState
 from syncd.store import Tx, history, run_results, runs
 from syncd.sync.report import APPLIED_BEFORE, run_json, would_archive_of, write_json
+from syncd.values import plural
 
 #: Rejected rows, warnings and changes that the text has; ``--json`` has them all.
 SHOWN = 20
@@ -26,7 +28,14 @@ def list_runs(settings: Settings, as_json: bool, feed: str | None, state: str | 
 
             configured_feeds.feed_file(settings, stores.catalogue_of(store, settings), feed)
     rows = [
-        (r.id, r.feed, text.subject_of(r), text.state_of(r.state, r.holds), text.rows_of(r), r.claimed_at)
+        (
+            r.id,
+            r.feed,
+            text.subject_of(r),
+            text.state_of(r.state, r.holds),
+            text.rows_of(r),
+            time_cell(r.claimed_at, settings.timezone),
+        )
         for r in listed
     ]
     headings = ("run", "feed", "file", "state", "rows", "taken")
@@ -49,15 +58,21 @@ def show_run(settings: Settings, as_json: bool, number: int, *, changes: bool, p
                 )
             )
         else:
-            store.read(lambda tx: _print_changes(tx, number, page) if changes else _print_text(tx, number))
+            store.read(
+                lambda tx: (
+                    _print_changes(tx, number, page)
+                    if changes
+                    else _print_text(tx, number, settings.timezone)
+                )
+            )
 
 
-def _print_text(tx: Tx, number: int) -> None:
+def _print_text(tx: Tx, number: int, zone: tzinfo) -> None:
     run = runs.get(tx, number)
     going = would_archive_of(tx, run, SHOWN) or {"total": 0, "jobs": ()}
     total, changes = history.page_of_run(tx, number, page=1, page_size=SHOWN)
     print(bold(f"run {run.id}: {clean(run.feed)}, {text.subject_of(run)}"))
-    for name, value in _facts(run):
+    for name, value in _facts(run, zone):
         print(f"  {name:9} {value}")
     text.print_filtered(run.filtered_by)
     text.print_section("would be archived", going["total"], map(_going, going["jobs"]))
@@ -78,7 +93,7 @@ def _print_changes(tx: Tx, number: int, page: int) -> None:
         print(_made(change))
     pages = max(1, -(-total // PAGE))
     if page < pages:
-        remark(f"page {page} of {pages} ({total} changes); the next: --page {page + 1}")
+        remark(f"page {page} of {pages} ({plural(total, 'change')}); the next: --page {page + 1}")
     elif not changes:
         remark(f"no changes on page {page} of {pages}")
 
@@ -93,7 +108,7 @@ def _made(change: history.RunChange) -> str:
     return text.change_text(entry.action, entry.reference_id, entry.job_id, change.fields)
 
 
-def _facts(run: Run) -> list[tuple[str, str]]:
+def _facts(run: Run, zone: tzinfo) -> list[tuple[str, str]]:
     size = f"{run.size:,} bytes, SHA-256 {run.sha256 or 'not computed'}"
     decide = f"syncd runs approve {run.id}, or: syncd runs reject {run.id}"
     facts = [
@@ -103,8 +118,8 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         ("rows", text.rows_of(run)),
         ("file", size if run.kind is RunKind.FILE else ""),
         ("repeats", f"run {run.repeats}" if run.repeats is not None else ""),
-        ("taken", cell(run.claimed_at)),
-        ("ended", cell(run.ended_at)),
+        ("taken", cell(time_cell(run.claimed_at, zone))),
+        ("ended", cell(time_cell(run.ended_at, zone))),
         ("attempt", f"{run.attempt}; {APPLIED_BEFORE}" if run.attempt > 1 else ""),
         ("seconds", ", ".join(f"{name} {seconds:.2f}" for name, seconds in run.phases.items())),
         ("next", decide if run.state is RunState.HELD else ""),

@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import typer
 
-from syncd.cli.output import DONE, HELD, agreed, cell, clean, print_json, print_list, print_result, remark
+from syncd.cli.output import DONE, HELD, agreed, clean, print_json, print_list, print_result, remark
 from syncd.cli.report_text import print_section
 from syncd.cli.store_access import become_owner, become_owner_of, require_store
 from syncd.config import Settings, StoreSettings, store_address
@@ -15,7 +15,7 @@ from syncd.errors import ConfigError, StoreError, StoreTooNew
 from syncd.service import stores
 from syncd.store import Database, copying, database_at, schema, utc_now
 from syncd.store.sqlite import backups, restoring
-from syncd.values import ValueFault
+from syncd.values import ValueFault, local_time
 
 #: Endings of the names of the files beside a store.
 _BESIDE = ("-wal", "-shm", "-journal", ".lock")
@@ -118,9 +118,8 @@ def restore(settings: Settings, as_json: bool, file: Path, yes: bool) -> int:
                 schema.refuse_newer(made.schema, f"the backup {file}")
                 lost, why = _compared(draft, database)
                 if not as_json:
-                    print(
-                        f"{file}{f', of {cell(made.made_at)}' if made.made_at else ''}: {_backup_text(made)}"
-                    )
+                    of = f", of {local_time(made.made_at, settings.timezone)}" if made.made_at else ""
+                    print(f"{file}{of}: {_backup_text(made)}")
                     unverified = (
                         "It has no digest (`syncd backup` did not make it): its rows cannot be verified."
                     )

@@ -1,7 +1,7 @@
 """A job posting as the values that every other package uses (docs/specification.md 2)."""
 
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
@@ -126,10 +126,11 @@ def exact(value: Decimal | None) -> Decimal | int | None:
 
 
 class Moment(Struct, frozen=True):
-    """The present: the UTC instant and the calendar date in the service's time zone."""
+    """The present: the UTC instant, the calendar date in the service's time zone, and that zone."""
 
     instant: datetime
     today: date
+    zone: tzinfo = UTC
 
 
 class ActorKind(StrEnum):

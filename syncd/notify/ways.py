@@ -28,6 +28,7 @@ from syncd.config import Notify, SmtpServer
 from syncd.domain import Notice
 from syncd.errors import SyncdError
 from syncd.notify.words import MAX_SUBJECT, Words, link_of, one_line, words_of
+from syncd.values import local_time
 
 #: The longest pause that is waited on request of a receiver.
 MAX_PAUSE = timedelta(minutes=30)
@@ -249,7 +250,7 @@ def mail_of(
     notices: Sequence[Notice], sender: str, receiver: str, *, pages: str, now: datetime, zone: tzinfo
 ) -> EmailMessage:
     """Return the e-mail. Its Message-ID is the same for each try."""
-    times = [f"{(notice.at or now).astimezone(zone):%Y-%m-%d %H:%M %Z}" for notice in notices]
+    times = [local_time(notice.at or now, zone, "minutes") for notice in notices]
     shown = [(words_of(notice, pages), at) for notice, at in zip(notices, times, strict=True)]
     mail = EmailMessage(policy=SMTP)
     mail["From"], mail["To"] = sender, receiver

@@ -105,7 +105,7 @@ class Store:
 
         def moment() -> Moment:
             instant = clock()
-            return Moment(instant, instant.astimezone(timezone).date())
+            return Moment(instant, instant.astimezone(timezone).date(), timezone)
 
         database = database_at(url, lock_url=lock_url)
         # to open a file as a writer changes it, so it is asked for its version before

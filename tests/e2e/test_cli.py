@@ -152,6 +152,27 @@ def test_a_command_is_a_thing_and_a_verb_and_a_plural_lists(acme, monkeypatch, l
     assert (one.code, bool(one.out or one.err)) == (0, True)
 
 
+def test_times_are_in_the_zone_of_the_service_with_its_name_and_utc_in_json(acme, monkeypatch):
+    monkeypatch.setenv("TZ", "America/Vancouver")
+    acme.config.write_text('timezone = "Asia/Tokyo"\n' + acme.config.read_text())
+    acme.run("key", "create", "1")
+    acme.file("jobs.csv", [row("A-1")])
+    acme.run("import", str(acme.base / "jobs.csv"), "acme")
+    time = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d JST"
+    for line in ("runs", "feeds", "keys"):
+        assert re.search(time + r"$|" + time + " ", acme.run(line).out), line
+    assert len(re.findall(time, acme.run("run", "show", "1").out)) == 2
+    assert acme.run("runs", "--json").json[0]["claimedAt"].endswith("Z")
+
+
+def test_the_mapping_of_a_feed_is_a_preset_its_file_or_none(acme):
+    acme.feed("mapped", 'employer = "Acme Ltd."\n[fields]\nreferenceId = "id"\n')
+    acme.feed("board", 'employer = "Acme Ltd."\npreset = "indeed"\n')
+    listed = [line.split("  ") for line in acme.run("feeds").out.splitlines()]
+    mappings = [[cell.strip() for cell in line if cell][3] for line in listed]
+    assert mappings == ["mapping", "none", "indeed", "mapped.toml"]
+
+
 def test_of_several_employers_one_has_to_be_named(acme):
     assert acme.run("employer", "add", "Beta").code == 0
     for line in (["jobs"], ["export", "--format", "csv"]):

@@ -106,7 +106,7 @@ def test_what_changed_since_stays_and_is_listed(acme):
     rows = [(0, "Baker"), (1, "Chef"), *((n, f"Welder {n}") for n in range(2, 9)), (10, "Baker")]
     assert deliver(acme, "three", rows).code == 0
     shown = acme.run("runs", "revert", "2")
-    assert "1 jobs are not as before" in shown.err
+    assert "1 job is not as before" in shown.err
     assert (jobs(acme)["R-0"], jobs(acme)["R-1"]) == (("Baker", "active"), ("Welder 1", "active"))
     text = acme.run("runs", "show", "4").out
     assert "job 1: title changed since, and stays as it is" in text

@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime, tzinfo
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -23,6 +24,7 @@ from syncd.sync import files, folders
 from syncd.sync.report.files import words
 from syncd.sync.report.kinds import Kind, Kinds
 from syncd.sync.report.reports import for_partner, partner_report, write_json
+from syncd.values import local_time
 
 #: Rows of one kind on the page, and of all kinds of one list; the JSON report has all.
 MAX_KIND_ROWS, MAX_LIST_ROWS = 1000, 10_000
@@ -79,12 +81,14 @@ class _Groups:
         return [(kind, self._rows[id(kind)]) for kind in self.kinds.by_frequency()]
 
 
-def render_html(report: Mapping[str, Any]) -> str:
-    """Return the page for a partner's report (``reports.partner_report``), whose iterators are read to the end."""
+def render_html(report: Mapping[str, Any], zone: tzinfo = UTC) -> str:
+    """Return the page for a partner's report (``reports.partner_report``), whose iterators are read to the end. ``zone``: of its
+    times."""
     tone, headline, next_steps = words.of(report)
     changes = _changes(report["changes"])
     return _ENV.get_template("report.html.j2").render(
         run=report,
+        when=lambda at: local_time(datetime.fromisoformat(at), zone) if at else "not yet",
         tone=tone,
         headline=headline,
         next_steps=next_steps,
@@ -148,10 +152,6 @@ def size(number: float) -> str:
     raise AssertionError("the last unit has no limit")
 
 
-def _when(instant: str | None) -> str:
-    return instant.replace("T", " ").replace("Z", " UTC") if instant else "not yet"
-
-
 @cache
 def stylesheet() -> str:
     """Return the stylesheet of reports and of the operator's pages."""
@@ -165,7 +165,7 @@ def style_source() -> str:
 
 
 _ENV.globals.update(style_source=style_source(), stylesheet=Markup(stylesheet()))  # noqa: S704 - a file of ours
-_ENV.filters.update(thousands="{:,}".format, size=size, when=_when, field=_field)
+_ENV.filters.update(thousands="{:,}".format, size=size, field=_field)
 
 
 # -- files ----------------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def written_reports(store: Store, run_id: int, rejected_file: str | None = None)
 
 def write_page(tx: Tx, run_id: int, rejected_file: str | None, file: IO[bytes]) -> None:
     """Write the partner's report as a page. Raises NotFound."""
-    file.write(render_html(partner_report(tx, run_id, rejected_file)).encode("utf-8", "replace"))
+    file.write(render_html(partner_report(tx, run_id, rejected_file), tx.now.zone).encode("utf-8", "replace"))
 
 
 def refresh_reports(store: Store, folder: Path, run_id: int) -> None:
