@@ -18,7 +18,7 @@ from syncd.cli import report_text as text
 from syncd.cli.output import CHANGES, DONE, FAILED, HELD, agreed, bold, clean, print_result, remark
 from syncd.cli.store_access import opened_store
 from syncd.config import Settings
-from syncd.domain import Catalogue, Run, RunState
+from syncd.domain import Catalogue, HoldScope, Run, RunState
 from syncd.errors import FeedError
 from syncd.feeds.configuration import FeedFile
 from syncd.service import configured_feeds, process, stores
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: Lines of each kind that the text has.
 SHOWN = 200
+#: Kind of a hold → the part of a run that waits.
+_HELD = {HoldScope.ALL: "this run", HoldScope.ARCHIVE: "the archiving of this run"}
 
 
 def file_and_feed(settings: Settings, first: str, second: str | None, feed: str | None) -> tuple[Path, str]:
@@ -252,7 +254,7 @@ def _print_plan(planned: Planned, catalogue: Catalogue | None) -> None:
         print(f"{same}: nothing would change")
         return
     if run.holds or run.shape is not None:  # it explains all that follows
-        held = f"this run would be held ({run.holds}): " if run.holds else ""
+        held = f"{_HELD[run.holds]} would be held: " if run.holds else ""
         print(bold(clean(held + (run.reason or ""))))
     print(text.counts_of(run.counts))
     if run.withheld:

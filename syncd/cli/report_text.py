@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from functools import cache
 
 from syncd.cli.output import bold, clean
 from syncd.domain import (
@@ -15,6 +16,7 @@ from syncd.domain import (
     Salary,
     UnknownValues,
 )
+from syncd.shipped_data import catalogue_entries
 from syncd.sync.report import Kinds
 from syncd.values import plural
 
@@ -204,9 +206,15 @@ def shown(value: object) -> str:
     return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
 
 
+@cache
+def _periods() -> dict[int | None, str]:
+    """Return the id of a salary period → ``per hour``."""
+    return {entry.id: f"per {entry.unit.lower()}" for entry in catalogue_entries()["periods"].values()}
+
+
 def _salary(salary: Salary) -> str:
     if salary.amount is None:
         return "commission" if salary.plus_commission else "none"
     top = f" to {salary.max_amount}" if salary.max_amount is not None else ""
     commission = " + commission" if salary.plus_commission else ""
-    return f"{salary.amount}{top} (period {salary.period}){commission}"
+    return f"{salary.amount}{top} {_periods().get(salary.period, '')}".rstrip() + commission

@@ -36,6 +36,12 @@ def row(heading: str, key: str) -> list[str]:
     return found[0]
 
 
+def test_every_category_has_its_cell_and_no_other_name_has_one():
+    rows = re.findall(r"^\| (.*) \|$", section("Categories"), re.M)[1:]
+    names = [entry.name for entry in Catalogue.default().categories.values()]
+    assert " | ".join(rows).split(" | ") == names
+
+
 @pytest.mark.parametrize("key", [key for key in KEYS if key not in ("read", "fields", "lookup", "rows")])
 def test_every_key_of_a_feed_s_file_has_its_line_with_its_meaning(key):
     assert re.search(rf"^{key} = .+# \S", WHOLE_FILE, re.M)

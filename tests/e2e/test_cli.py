@@ -416,7 +416,7 @@ def test_a_held_run_and_its_plan_show_the_jobs_that_would_be_archived(acme, make
     few = acme.file("few.csv", rows[:3])
     planned = acme.run("plan", few, "--feed", "acme")
     assert "- A-03 (job 4) archived: Welder 3" in planned.out
-    assert "this run would be held (archive)" in planned.out
+    assert "the archiving of this run would be held: " in planned.out
     would = acme.run("plan", few, "--feed", "acme", "--json").json["wouldArchive"]
     assert would["total"] == len(would["jobs"]) == 27
     assert would["jobs"][0] == {"referenceId": "A-03", "title": "Welder 3", "jobId": 4, "why": "missing"}

@@ -8,6 +8,7 @@ import pytest
 
 from syncd.domain import Actor, ActorKind, Catalogue, check_body
 from syncd.store.jobs import upsert
+from syncd.values import plural
 from tests.e2e.conftest import JOB, store_at
 
 
@@ -36,7 +37,7 @@ def test_an_export_goes_to_standard_output_and_what_was_left_out_to_standard_err
     public = form in ("indeed", "jsonld")
     left = "1 without a referenceId" + (", 1 not active" if public else "")
     number = 1 if public else 2
-    assert result.err == f"syncd: {number} jobs of Acme Ltd.; left out: {left}\n"
+    assert result.err == f"syncd: {plural(number, 'job')} of Acme Ltd.; left out: {left}\n"
 
 
 @pytest.mark.parametrize(
