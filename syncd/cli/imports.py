@@ -222,7 +222,7 @@ def revert_run(settings: Settings, as_json: bool, number: int, *, plan: bool, ye
             why_asked = clean(run.hold.reason)
             otherwise = f": {why_asked}; to revert run {number} all the same: --yes"
             about = f"This revert of run {number} ({clean(run.run.feed)}) is over a limit: {why_asked}"
-            if not agreed("Revert it?", otherwise, about, text.counts_of(run.counts)):
+            if not agreed("Revert it?", otherwise, about, text.undone_of(run.counts)):
                 return HELD
             digest = run.digest
         paused = run.feed in store.read(feeds.paused)

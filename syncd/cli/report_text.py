@@ -66,14 +66,14 @@ _EFFECTS = ("created", "updated", "reactivated", "expired", "archived")
 
 def effects_of(run: Run) -> str:
     """Return the counts of a run, and those of its plan if it waits."""
-    counts = counts_of(run.counts) if run.reverts is None else _undone(run.counts)
+    counts = counts_of(run.counts) if run.reverts is None else undone_of(run.counts)
     if run.state is not RunState.HELD or run.planned is None:
         return counts
     planned = ((getattr(run.planned, name), name) for name in _EFFECTS)
     return f"{counts}; would be: {', '.join(f'{n} {name}' for n, name in planned if n) or 'none'}"
 
 
-def _undone(counts: RunCounts) -> str:
+def undone_of(counts: RunCounts) -> str:
     """Return the counts of a revert, which reads no row: ``604 jobs put back (600 archived, 4 updated)``."""
     changed = [(getattr(counts, name), name) for name in _EFFECTS]
     parts = [f"{number} {name}" for number, name in changed if number]
@@ -86,7 +86,8 @@ def counts_of(counts: RunCounts) -> str:
     parts = [f"{number} {name}" for name, number in asdict(counts).items() if number and name not in others]
     if counts.missing > counts.archived:
         parts.append(f"{counts.missing - counts.archived} missing")
-    return f"{counts.read} read" + (f" ({', '.join(parts)})" if parts else "")
+    warned = f"; {plural(counts.warnings, 'warning')}" if counts.warnings else ""
+    return f"{counts.read} read" + (f" ({', '.join(parts)})" if parts else "") + warned
 
 
 def print_kinds(heading: str, counted: Kinds) -> None:

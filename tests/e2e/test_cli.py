@@ -613,7 +613,7 @@ def test_check_creates_nothing(cli, tmp_path, monkeypatch):
 
 def test_a_file_is_checked_and_feeds_are_listed_without_a_store_and_none_is_made(installation, make_row):
     result = installation.run("feed", "check", "acme", installation.file("jobs.csv", [make_row("A-1")]))
-    assert (result.code, "1 records: 1 would go in" in result.out) == (0, True)
+    assert (result.code, "1 record: 1 would go in" in result.out) == (0, True)
     (listed,) = installation.run("feed", "list", "--json").json
     assert (listed["name"], listed["state"], listed["lastRun"]) == ("acme", "degraded", None)
     assert "no employer 'Acme Ltd.'" in listed["reason"]
