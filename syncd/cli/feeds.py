@@ -51,7 +51,7 @@ def list_feeds(settings: Settings, as_json: bool) -> None:
         as_json,
         views,
         headings,
-        [_row(feed, file, settings.timezone) for feed, file in zip(views, files, strict=True)],
+        [_row(feed, file, settings.timezone) for feed, file in zip(views, files.values(), strict=True)],
         empty,
     )
     for feed in views:
