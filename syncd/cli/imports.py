@@ -18,7 +18,7 @@ from syncd.cli import report_text as text
 from syncd.cli.output import CHANGES, DONE, FAILED, HELD, agreed, bold, clean, print_result, remark
 from syncd.cli.store_access import opened_store
 from syncd.config import Settings
-from syncd.domain import Catalogue, HoldScope, Run, RunState
+from syncd.domain import Catalogue, HoldScope, Run, RunKind, RunState
 from syncd.errors import FeedError
 from syncd.feeds.configuration import FeedFile
 from syncd.service import configured_feeds, process, stores
@@ -225,6 +225,7 @@ def revert_run(settings: Settings, as_json: bool, number: int, *, plan: bool, ye
             if not agreed("Revert it?", otherwise, about, text.undone_of(run.counts)):
                 return HELD
             digest = run.digest
+        reverted = store.read(lambda tx: runs.get(tx, number))
         paused = run.feed in store.read(feeds.paused)
     _print_run(run, as_json)
     if run.counts.warnings:
@@ -233,6 +234,10 @@ def revert_run(settings: Settings, as_json: bool, number: int, *, plan: bool, ye
     if paused:
         remark(
             f"syncd: feed {run.feed} is paused: its files are left lying until `syncd feed resume {run.feed}`"
+        )
+    elif reverted.kind is RunKind.CLOSE:
+        remark(
+            f"syncd: feed {run.feed} owns its jobs again: move its file back from feeds.d/removed/, then: syncd reload"
         )
     else:
         again = f"the next file of {run.feed} brings the same back, unless it is another"

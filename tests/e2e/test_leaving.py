@@ -47,7 +47,8 @@ def test_its_jobs_are_archived_and_a_revert_puts_them_back(acme):
     assert "closing of the feed" in acme.run("runs").out
     assert len(acme.run("runs", "show", "2", "--json").json["changes"]) == 3
 
-    assert acme.run("runs", "revert", "2").code == 0
+    reverted = acme.run("runs", "revert", "2")
+    assert (reverted.code, "move its file back from feeds.d/removed/" in reverted.err) == (0, True)
     assert (statuses(acme), states(acme)) == (["active"] * 3, {"acme": ("degraded", GONE)})
     (acme.feeds / "removed" / "acme.toml").rename(acme.feeds / "acme.toml")
     again = acme.run("runs", "again", "1", "--json").json
