@@ -24,7 +24,8 @@ from syncd.cli.options import (
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 failed, or an import of which no row went in; 2 the command line cannot be understood; 3 an import"
-    " that is held, or something that needs a yes; 4 with plan --exit-code: something would change; 130 interrupted."
+    " that is held, or something that needs a yes; 4 with plan --exit-code: something would change;"
+    " 78 serve: the settings are wrong; 130 interrupted."
 )
 app = typer.Typer(
     cls=Grammar,
@@ -87,14 +88,19 @@ def serve(config: Config = None) -> int:
     """Runs the daemon: API, drop folder and auto-refresh in one process."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a reload that comes before there is anything to reload
     from syncd import logs
+    from syncd.cli.output import WRONG_SETTINGS, complain
     from syncd.cli.store_access import become_owner
     from syncd.config import load_settings
+    from syncd.errors import ConfigError
     from syncd.service import daemon
 
-    settings = load_settings(config)
-    become_owner(settings)
-    logs.set_up(settings.log.format, settings.log.level)
-    return daemon.serve(settings)
+    try:
+        settings = load_settings(config)
+        become_owner(settings)
+        logs.set_up(settings.log.format, settings.log.level)
+        return daemon.serve(settings)
+    except ConfigError as error:
+        return complain("\n".join(error.faults), WRONG_SETTINGS)
 
 
 command(app, "status", "daemon.status")(

@@ -14,7 +14,7 @@ from syncd.values import plural
 #: Seconds: a reload reads every feed's file and waits for the store.
 TIMEOUT = 60.0
 #: The address to connect to where the daemon listens on every interface.
-_LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - nothing listens here
+_LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - nothing listens here
 
 
 def reload(settings: Settings, as_json: bool) -> int:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from syncd.cli.output import DONE, FAILED, INTERRUPTED, USAGE, system_fault
+from syncd.cli.output import DONE, FAILED, INTERRUPTED, USAGE, complain, system_fault
 from syncd.errors import ConfigError, SyncdError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def run(arguments: list[str]) -> int:
             raise BrokenPipeError from None
         return int(leave.code or DONE)
     except Exception as error:
-        return _complain(_reason(error, arguments), FAILED)
+        return complain(_reason(error, arguments), FAILED)
     return result if isinstance(result, int) else DONE
 
 
@@ -85,17 +85,6 @@ def _reason(error: Exception, arguments: list[str]) -> str:
     return f"this is a fault of syncd itself, please report it: {type(error).__name__}: {words}{where}"
 
 
-def _complain(text: str, code: int) -> int:
-    mark = ""
-    if "JOURNAL_STREAM" in os.environ:
-        from syncd.logs import journal_mark
-
-        mark = journal_mark("error", sys.stderr)
-    for line in text.splitlines():
-        print(f"{mark}syncd: {line}", file=sys.stderr)
-    return code
-
-
 def _usage(error: typer.TyperException) -> int:
     """Report a command line that does not parse, and name the help to read. A group of commands alone shows its help."""
     if type(error).__name__ == "NoArgsIsHelpError":
@@ -104,4 +93,4 @@ def _usage(error: typer.TyperException) -> int:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "syncd"
     message = " ".join(error.format_message().split()).replace("Value error, ", "")
-    return _complain(f"{message.rstrip('.')}; see `{path} --help`", USAGE)
+    return complain(f"{message.rstrip('.')}; see `{path} --help`", USAGE)

@@ -19,11 +19,11 @@ from syncd.cli.output import (
     whole_file,
     writable_by_owner_alone,
 )
-from syncd.cli.store_access import become_owner, place_of
+from syncd.cli.store_access import become_owner
 from syncd.config import Address, Settings, SettingsFault, load_settings, retired_in
-from syncd.errors import ConfigError, Conflict, StoreInUse, SyncdError
+from syncd.errors import ConfigError, Conflict, StoreError, StoreInUse, SyncdError
 from syncd.feeds.configuration import unread_files
-from syncd.service import configured_feeds, exposure, stores
+from syncd.service import configured_feeds, exposure, served, stores
 from syncd.store import Store, facts, schema
 from syncd.sync import folder_faults, make_drop_folder
 
@@ -55,7 +55,7 @@ def init(folder: Path, as_json: bool) -> None:
         make_drop_folder(settings.drop.folder)
     places = {"config": str(config), "feeds": str(settings.feeds), "drop": str(settings.drop.folder)}
     shown = clean(str(config))
-    steps = f"""{shown} has all settings with their defaults. Next:
+    steps = f"""{shown} has all settings. Next:
   export SYNCD_CONFIG={shlex.quote(shown)}
   syncd employer add "Acme Ltd."
   syncd feed new acme --from FILE    # or copy an example in {clean(str(settings.feeds))}
@@ -74,14 +74,15 @@ def check(config: Path | None, as_json: bool) -> int:
         become_owner(settings)
         lines = list(faults(settings))
         remarks = [*retired_in(settings), *_unread(settings)]
+        last = served.served_store(settings)
+        if last is not None and not last[1]:
+            remarks.append(
+                f"the daemon served {last[0]} when it ran last; with these settings it serves {served.name_of(settings)}"
+            )
         remarks += _about_the_store(settings) if not lines else ()
     except SettingsFault as error:
         lines, remarks = list(error.faults), [*retired_in(error.settings), *_unread(error.settings)]
-        try:  # feed files by themselves: the store and folders may be others than those that are meant
-            files = configured_feeds.feed_files(error.settings, error.settings.catalogue)
-            lines += [fault for file in files.values() for fault in file.faults]
-        except ConfigError as unreadable:
-            lines += unreadable.faults
+        lines += _feeds_beside(error)
     except ConfigError as error:
         lines = list(error.faults)
     if as_json:
@@ -94,6 +95,36 @@ def check(config: Path | None, as_json: bool) -> int:
     return 1 if lines else 0
 
 
+def _feeds_beside(error: SettingsFault) -> list[str]:
+    """Return the faults of the files of feeds where settings are wrong, also of their employers if the store is that which is
+    meant. Folders are not looked at: they may be others."""
+    settings, lines = error.settings, list[str]()
+    words = (
+        "store.",
+        "_STORE__",
+        "is not TOML",
+        "it is ",
+    )  # a file that cannot be read as a whole may name a store
+    sure = not any(word in fault for fault in error.faults for word in words)
+    sure = sure and (settings.file is None or os.access(settings.file, os.R_OK))
+    try:
+        files = configured_feeds.feed_files(settings, settings.catalogue).values()
+        lines += [fault for file in files for fault in file.faults]
+        if sure and files:
+            become_owner(settings)
+            if stores.has_store(settings) and _old_version(settings) is None:
+                with stores.open_store(settings) as store:
+                    found = [fault for file in files for fault in configured_feeds.faults_of(store, file)]
+                    lines += [fault for fault in found if fault not in lines]
+    except ConfigError as unreadable:
+        lines += unreadable.faults
+    except SyncdError as unusable:
+        lines.append(f"store.url: {unusable}")
+    except OSError as unusable:
+        lines.append(f"store.url: {system_fault(unusable)}")
+    return lines
+
+
 def _unread(settings: Settings) -> Iterator[str]:
     with suppress(ConfigError):  # a folder that cannot be read is a fault
         yield from (f"{path}: {configured_feeds.UNREAD}" for path in unread_files(settings.feeds))
@@ -102,7 +133,7 @@ def _unread(settings: Settings) -> Iterator[str]:
 def _about_the_store(settings: Settings) -> Iterator[str]:
     """Yield the effect of the next start on the store: it is made, or migrated."""
     if not stores.has_store(settings):
-        yield f"there is no store at {place_of(settings)} yet; `syncd serve` and `syncd employer add` make one"
+        yield f"there is no store at {served.name_of(settings)} yet; `syncd serve` and `syncd employer add` make one"
     elif (old := _old_version(settings)) is not None:
         backup = "backs it up and" if settings.store.path else "(make a backup first, by pg_dump)"
         yield f"the store has schema {old}: `syncd serve` {backup} migrates it to {schema.HEAD}"
@@ -118,6 +149,11 @@ def _old_version(settings: Settings) -> str | None:
 def faults(settings: Settings) -> Iterator[str]:
     yield from _drop_folder(settings.drop.folder)
     running, known, of_feeds = _store_and_feeds(settings)
+    try:
+        served.refuse_other(settings)
+    except StoreError as error:
+        running = True
+        yield str(error)
     yield from of_feeds
     yield from exposure.faults(settings, known)
     for name in settings.notify.feeds:
@@ -149,9 +185,11 @@ def _cannot_be_made(folder: Path) -> str | None:
     above = next(place for place in folder.parents if place.exists())
     if not above.is_dir():
         return NO_FOLDER
-    if os.access(above, os.W_OK | os.X_OK):
-        return None
-    return f"it cannot be made: {above}: {os.strerror(errno.EACCES)}"
+    try:  # it is tried: in a folder such as /proc root may write, and nothing can be made
+        with tempfile.TemporaryDirectory(dir=above, prefix=".syncd-check-"):
+            return None
+    except OSError as error:
+        return f"it cannot be made: {above}: {error.strerror}"
 
 
 def _store_and_feeds(settings: Settings) -> tuple[bool, list[str], list[str]]:

@@ -132,10 +132,13 @@ RUN = number_argument("N", "The run's number.")
 
 
 def settings_of(config: Path | None) -> "Settings":
-    """Return the settings, with the log silent, because a command prints its result itself. Raises ConfigError."""
+    """Return the settings, with the log silent, because a command prints its result itself. Raises ConfigError,
+    StoreError if the daemon serves another store."""
     from syncd.config import load_settings
+    from syncd.service import served
 
     settings = load_settings(config)
+    served.refuse_other(settings)
     # a command that logs nothing has not imported this module, which takes a tenth of the time of `syncd runs`
     if "syncd.logs" in sys.modules:
         from syncd import logs

@@ -16,6 +16,8 @@ DONE, FAILED, USAGE, HELD = 0, 1, 2, 3
 #: Under ``plan --exit-code``: the run would change something.
 CHANGES = 4
 INTERRUPTED = 130
+#: The settings are wrong (EX_CONFIG of sysexits.h): systemd/syncd.service is not started again.
+WRONG_SETTINGS = 78
 
 
 def print_json(value: object) -> None:
@@ -124,3 +126,15 @@ def system_fault(error: OSError) -> str:
     """Return the reason of the system, with the file."""
     where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
     return f"{where}{error.strerror or error}"
+
+
+def complain(text: str, code: int) -> int:
+    """Print lines on standard error, in the journal as errors, and return the exit code."""
+    mark = ""
+    if "JOURNAL_STREAM" in os.environ:
+        from syncd.logs import journal_mark
+
+        mark = journal_mark("error", sys.stderr)
+    for line in text.splitlines():
+        print(f"{mark}syncd: {line}", file=sys.stderr)
+    return code

@@ -174,6 +174,7 @@ def _lost_json(lost: restoring.Losses | None) -> dict[str, Any] | None:
     if lost is None:
         return None
     return {
+        "employers": lost.employers,
         "changes": lost.changes,
         "runs": [run._asdict() for run in lost.runs],
         "reopenedRuns": [run._asdict() for run in lost.reopened],
@@ -191,13 +192,16 @@ def _print_lost(lost: restoring.Losses | None, why: str, drop: Path) -> None:
     if lost is None:
         print(why)
     elif lost.none:
-        print("The present store has no run, no change of a job and no key that the backup does not have.")
+        print(
+            "The present store has no employer, no run, no change of a job and no key that the backup does not have."
+        )
     else:
         print("The present store has what the backup does not have, and what is lost:")
         for actor, count in lost.changes.items():
             print(f"  {count:,} changes of jobs {ACTORS.get(actor, f'by {actor}')}")
         valid = "which was revoked, is valid again: syncd key revoke"
         for heading, lines in (
+            ("employers", [clean(f"{name}: add it again, then its keys") for name in lost.employers]),
             ("runs", [f"{_run(run)}: {_file_of_run(run, drop)}" for run in lost.runs]),
             ("runs that go on again", [f"{_run(run)} {_again(run, drop)}" for run in lost.reopened]),
             ("new keys", [f"{_key(key)}: make a new one" for key in lost.keys]),

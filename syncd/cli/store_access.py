@@ -8,7 +8,7 @@ from pathlib import Path
 
 from syncd.config import Settings
 from syncd.errors import StoreError
-from syncd.service import stores
+from syncd.service import served, stores
 from syncd.store import Store
 
 
@@ -28,7 +28,7 @@ def opened_store(settings: Settings, *, make: bool = False) -> Iterator[Store]:
 def require_store(settings: Settings) -> None:
     if not stores.has_store(settings):
         raise StoreError(
-            f"there is no store at {place_of(settings)} (store.url, settings: {settings.file or 'all defaults'});"
+            f"there is no store at {served.name_of(settings)} (store.url, settings: {settings.file or 'all defaults'});"
             " `syncd serve` and `syncd employer add` make one"
         )
 
@@ -41,10 +41,6 @@ def store_if_any(settings: Settings, *, lent: bool = False) -> Iterator[Store | 
         return
     with acting_as(owner_ids(settings)) if lent else nullcontext(), opened_store(settings) as store:
         yield store
-
-
-def place_of(settings: Settings) -> str:
-    return str(settings.store.path or "the server of store.url")
 
 
 @contextmanager

@@ -26,7 +26,7 @@ _HOST_AND_PORT = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[A-Za-z0-9
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to listen. An empty ``host`` means every interface; with port 0 the system chooses one."""
+    """Where to listen; with port 0 the system chooses one."""
 
     host: str
     port: int
@@ -50,6 +50,11 @@ def _address(value: object) -> Address:
     parts = _HOST_AND_PORT.match(value) if isinstance(value, str) else None
     if parts is None or int(parts["port"]) > 65535:
         raise ValueFault(f"must be HOST:PORT such as 127.0.0.1:8080 or [::1]:8080, not {shown(value)}")
+    if parts["host"] == "":
+        every = f"0.0.0.0:{parts['port']}"
+        raise ValueFault(
+            f"must have a host in front of the port: 127.0.0.1, or {every} for all who can reach this machine"
+        )
     if parts["six"] is not None:
         try:
             ipaddress.IPv6Address(parts["six"])

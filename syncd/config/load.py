@@ -3,6 +3,7 @@
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,15 @@ from syncd.values import Setting, ValueFault, members_of
 LOCAL = Path("config/syncd.toml")
 SYSTEM = Path("/etc/syncd/syncd.toml")
 STATE = Path("/var/lib/syncd")
+#: Where systemd looks for the unit of the daemon and its drop-ins, the strongest first.
+UNITS = tuple(
+    Path(place, "systemd/system") for place in ("/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib")
+)
+UNIT = "syncd.service"
 #: The first part of every address beside the API's that the service has.
 _RESERVED = frozenset({"docs", "operator", "healthz", "readyz", "metrics", "reload"})
-_ALL_INTERFACES = {"", "0.0.0.0", "::"}  # noqa: S104 - they are compared
+_SECRETS = [setting.key for setting in SETTINGS if setting.secret]
+_ALL_INTERFACES = {"0.0.0.0", "::"}  # noqa: S104 - they are compared
 
 #: Settings of earlier versions: a file that has them works; only those with a replacement have an effect.
 RETIRED: Mapping[str, str] = dict.fromkeys(
@@ -55,7 +62,7 @@ def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = 
     sources: dict[str, str] = {}
     for source, settings_there in (
         (str(file), _from_file(file, faults) if file else {}),
-        ("credential", _from_credentials(environ)),
+        ("credential", _from_credentials(environ, file, faults)),
         ("environment", _from_environment(environ, faults)),
     ):
         values |= settings_there
@@ -119,13 +126,41 @@ def _is_table(key: str) -> bool:
     return any(known.startswith(key + ".") for known in BY_KEY)
 
 
-def _from_credentials(environ: Mapping[str, str]) -> dict[str, object]:
-    """Return the secrets that systemd passes (LoadCredential=operator.token:…), by key."""
+def _from_credentials(environ: Mapping[str, str], file: Path | None, faults: list[str]) -> dict[str, object]:
+    """Return the secrets that systemd passes (LoadCredential=operator.token:…), by key. A command, to which it passes none, reads
+    those of the daemon's unit where it can: without the address of the store it would use another store than the daemon."""
     folder = environ.get("CREDENTIALS_DIRECTORY", "")
-    if not folder:
-        return {}
-    secrets = ((setting.key, Path(folder) / setting.key) for setting in SETTINGS if setting.secret)
-    return {key: read_secret(path) for key, path in secrets if path.is_file()}
+    passed = {key: Path(folder, key) for key in _SECRETS if folder and Path(folder, key).is_file()}
+    of_unit = _credentials_of_unit() if file is not None and file.parent == SYSTEM.parent else {}
+    values: dict[str, object] = {}
+    for key, path in (of_unit | passed).items():
+        try:
+            values[key] = read_secret(path)
+        except OSError as error:
+            if key in passed or key.startswith("store."):
+                faults.append(f"{path}: {error.strerror}: {UNIT} reads {key} there; run the command as root")
+    return {
+        key: value for key, value in values.items() if value
+    }  # an empty one is not set: syncd-backup.service
+
+
+def _credentials_of_unit() -> dict[str, Path]:
+    """Return the files below /etc/syncd that the unit and its drop-ins load as credentials, by key."""
+    found: dict[str, Path] = {}
+    unit = [folder / UNIT for folder in UNITS if (folder / UNIT).exists()][:1]
+    drop_ins = {path.name: path for folder in reversed(UNITS) for path in folder.glob(f"{UNIT}.d/*.conf")}
+    for path in (*unit, *(drop_ins[name] for name in sorted(drop_ins))):
+        with suppress(OSError):  # a link to /dev/null is how an operator switches one off
+            for line in read_settings(path).splitlines():
+                name, _, value = (part.strip() for part in line.partition("="))
+                if name == "LoadCredential" and not value:  # it takes back all before it
+                    found.clear()
+                elif name == "LoadCredential":
+                    key, _, place = value.partition(":")
+                    found[key] = Path(place)
+    return {
+        key: path for key, path in found.items() if key in _SECRETS and path.is_relative_to(SYSTEM.parent)
+    }
 
 
 def _from_environment(environ: Mapping[str, str], faults: list[str]) -> dict[str, object]:

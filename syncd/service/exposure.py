@@ -68,7 +68,8 @@ def _settings_files(settings: Settings, feeds: Iterable[str]) -> dict[Path, str]
     """Return the files of settings, each with the keys of the secrets in it, "" for none."""
     secrets = ["operator.token"] if settings.operator.token else []
     secrets += ["store.url", "store.lock_url"] if settings.store.path is None else []
-    keys = [key for key in secrets if settings.sources.get(key) == str(settings.file)]
+    of_file = {key for key, source in settings.sources.items() if source == str(settings.file)}
+    keys = [key for key in secrets if key in of_file and settings.written[key]]
     files = {} if settings.file is None else {settings.file: ", ".join(keys)}
     if settings.operator.token_file is not None:
         files[settings.base / settings.operator.token_file] = "operator.token_file"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from aiohttp import web
 
 from syncd.config import Address
-from syncd.errors import ConfigError
+from syncd.errors import SyncdError
 from syncd.web import Endpoints, Server, add_endpoint, envelope
 
 FIRST_FD = 3
@@ -23,12 +23,13 @@ class Listeners:
         self._servers: list[Server] = []
 
     async def open(self, name: str, server: Server, address: Address) -> str:
-        """Have ``server`` listen at the socket ``name`` of systemd, else at ``address``; return its URL. Raises ConfigError."""
+        """Have ``server`` listen at the socket ``name`` of systemd, else at ``address``; return its URL. Raises SyncdError:
+        that may pass, since another program may end and an address may come."""
         self._servers.append(server)
         try:
-            bound = await server.listen(self._passed.get(name) or (address.host or None, address.port))
+            bound = await server.listen(self._passed.get(name) or (address.host, address.port))
         except OSError as error:
-            raise ConfigError([f"{name}.listen: {address}: {_reason(error)}"]) from error
+            raise SyncdError(f"{name}.listen: {address}: {_reason(error)}") from error
         return f"http://{Address(*bound[:2])}" if isinstance(bound, tuple) else str(bound)
 
     async def close(self) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from syncd.config import SETTINGS, load_settings, retired_in
+from syncd.config import SETTINGS, load, load_settings, retired_in
 from syncd.errors import ConfigError
 
 SHIPPED = Path(__file__).parents[2] / "config" / "syncd.toml"
@@ -41,13 +41,22 @@ def leaves(table, above=""):
 
 
 def test_the_shipped_file_has_every_setting_with_its_default_and_nothing_else():
-    assert dict(leaves(tomllib.loads(SHIPPED.read_text()))) == {s.key: s.default for s in SETTINGS}
+    text = re.sub(r"^#(?=\w+ = )", "", SHIPPED.read_text(), flags=re.MULTILINE)
+    assert dict(leaves(tomllib.loads(text))) == {s.key: s.default for s in SETTINGS}
+
+
+def test_the_shipped_file_sets_what_an_operator_decides_alone():
+    """So a later default arrives, and a setting that is said to be from the file was decided by somebody."""
+    keys = "timezone api.listen operator.listen store.url drop.folder"
+    keys += " notify.webhook notify.smtp notify.email_from notify.email_to"
+    values = dict(leaves(tomllib.loads(SHIPPED.read_text())))
+    assert {key for key, value in values.items() if value != {}} == set(keys.split())
 
 
 def test_the_shipped_file_explains_every_setting():
     lines = SHIPPED.read_text().splitlines()
     for number, line in enumerate(lines):
-        if re.match(r"\w+ = ", line):
+        if re.match(r"#?\w+ = ", line):
             assert lines[number - 1].startswith("#"), line
 
 
@@ -97,6 +106,10 @@ def test_all_faults_are_reported_at_once_with_file_and_key(home):
         ("timezone = 'Toronto'", "time zone such as America/Toronto"),
         ("[api]\nlisten = '[::zz]:80'", "HOST:PORT"),
         ("[api]\nlisten = '127.0.0.1:70000'", "HOST:PORT"),
+        (
+            "[api]\nlisten = ':80'",
+            "must have a host in front of the port: 127.0.0.1, or 0.0.0.0:80 for all who",
+        ),
         ("[api]\nbase_path = 'api'", "path such as /api/v1.1"),
         ("[api]\nbase_path = '/healthz'", "/healthz is an address of syncd itself"),
         ("[api]\nbase_path = '/./docs'", "path such as /api/v1.1"),
@@ -358,3 +371,57 @@ def test_a_folder_is_not_a_settings_file(home):
 )  # fmt: skip
 def test_origins_are_as_browsers_write_them(home, origin):
     assert load_settings(write(home, f"[api]\ncors_origins = ['{origin}']"), {}).api.cors_origins == (origin,)
+
+
+@pytest.fixture
+def system(tmp_path, monkeypatch):
+    """``system(**files)``: /etc/syncd, and the files of systemd's folder; returns the settings of a command there."""
+    etc, units = tmp_path / "etc", tmp_path / "systemd"
+    monkeypatch.setattr(load, "SYSTEM", etc / "syncd.toml")
+    monkeypatch.setattr(load, "UNITS", (units,))
+    (units / "syncd.service.d").mkdir(parents=True)
+    etc.mkdir()
+    (etc / "syncd.toml").write_text("")
+    (etc / "url").write_text("postgresql://db/one\n")
+    (etc / "old").write_text("postgresql://db/old\n")
+
+    def make(environ=None, **drop_ins):
+        for name, text in drop_ins.items():
+            (units / "syncd.service.d" / f"{name}.conf").write_text(text.replace("ETC", str(etc)))
+        return load_settings(etc / "syncd.toml", environ or {})
+
+    return make
+
+
+def test_a_command_finds_the_credentials_of_the_daemons_unit(system, tmp_path):
+    (tmp_path / "systemd" / "syncd.service").write_text(
+        f"[Service]\nLoadCredential=store.url:{tmp_path}/etc/old\n"
+    )
+    settings = system()
+    assert (settings.store.url, settings.sources["store.url"]) == ("postgresql://db/old", "credential")
+    assert system(a="LoadCredential = store.url:ETC/url\n").store.url == "postgresql://db/one"
+    assert system({"SYNCD_STORE__URL": "postgresql://db/env"}).store.url == "postgresql://db/env"
+    (tmp_path / "store.url").write_text("postgresql://db/passed")
+    assert system({"CREDENTIALS_DIRECTORY": str(tmp_path)}).store.url == "postgresql://db/passed"
+    assert system(b="LoadCredential=\n").store.path is not None
+    assert system(c=f"LoadCredential=store.url:{tmp_path}/store.url\n").store.path is not None  # elsewhere
+    assert (
+        system(c="LoadCredential=sync.grace:ETC/url\nLoadCredential=x\n").store.path is not None
+    )  # no secret
+
+
+def test_an_address_of_the_store_that_cannot_be_read_is_a_fault_and_another_secret_is_not(system):
+    with pytest.raises(ConfigError) as caught:
+        system(a="LoadCredential=store.url:ETC/none\nLoadCredential=operator.token:ETC/none\n")
+    [fault] = caught.value.faults
+    assert "No such file or directory: syncd.service reads store.url there; run the command as root" in fault
+
+
+def test_another_installation_does_not_read_the_unit(system, home):
+    system(a="LoadCredential=store.url:ETC/url\n")
+    assert load_settings(write(home, ""), {}).store.path is not None
+
+
+def test_an_empty_credential_is_not_set(home, tmp_path):
+    (tmp_path / "store.url").write_text("\n")
+    assert load_settings(None, {"CREDENTIALS_DIRECTORY": str(tmp_path)}).store.path is not None

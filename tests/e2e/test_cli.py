@@ -504,12 +504,19 @@ def test_check_looks_at_feed_files_though_the_settings_are_wrong(acme):
     found = "\n".join(acme.run("check", "--json").json["faults"])
     assert "api.lissen" in found
     assert "typo.toml: modus" in found
+    assert "no employer" not in found
+    acme.feed("typo", 'employer = "Nobody"\n')
+    assert "typo.toml: employer: no employer 'Nobody'" in acme.run("check").err
+    for unsure in ('[store]\nurl = "x"\n', "[api\n"):  # the store may be another one
+        acme.config.write_text(unsure)
+        assert "no employer" not in acme.run("check").err
 
 
 @pytest.mark.parametrize(
     ("setting", "value", "fault"),
     [
         ("DROP__FOLDER", "/", "is the root of the file system"),
+        ("DROP__FOLDER", "/proc/drop", "it cannot be made: /proc: No such file or directory"),
         ("STORE__URL", "sqlite:////tmp", "/tmp: is not a file"),
         ("OPERATOR__TOKEN_FILE", "/dev/null", "it is a device, not a file"),
     ],
@@ -582,7 +589,7 @@ def test_serve_does_not_start_without_a_drop_folder(installation):
     (installation.feeds / "acme.toml").unlink()
     (installation.base / "feeds").write_text("x")
     result = installation.run("serve")
-    assert result.code == 1
+    assert result.code == 78
     assert result.err.splitlines() == [
         f"syncd: drop.folder: {installation.drop_folder}: it is not a folder; choose another place or see `syncd check`"
     ]
@@ -592,7 +599,7 @@ def test_a_reload_during_the_start_does_not_end_the_daemon(installation):
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a process that `nohup` starts ignores it
     try:
         installation.settings("nonsense = 1\n")
-        assert installation.run("serve").code == 1
+        assert installation.run("serve").code == 78
         assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)

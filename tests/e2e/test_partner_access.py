@@ -291,7 +291,7 @@ def test_check_names_what_is_too_open_the_daemon_refuses_a_store_and_the_chmod_m
     assert (result.code, result.err) == (1, line)
     if case in OPEN_PLACES[:5]:
         refused = reachable.run("serve")
-        assert (refused.code, refused.out, refused.err) == (1, "", line)
+        assert (refused.code, refused.out, refused.err) == (78, "", line)
     subprocess.run(result.err.rpartition("): ")[2], shell=True, check=True)
     assert reachable.run("check").err == ""
     assert start().stop() == 0

@@ -183,13 +183,16 @@ def test_a_copy_that_syncd_did_not_make_is_taken_and_has_no_digest(acme):
 def test_it_says_what_is_lost_and_what_to_do(acme):
     acme.run("key", "create", EMPLOYER, "--label", "new")
     acme.run("key", "revoke", "1")
+    acme.run("employer", "add", "Late Ltd.")
     feed_file(acme, ["A-1", "A-2", "A-3"])
     shown = acme.run("restore", acme.base / "copy.db")
     assert "1 changes of jobs by runs" in shown.out
+    assert "Late Ltd.: add it again, then its keys" in shown.out
     assert f"run 2 (acme, jobs.csv): drop a copy of {acme.done(2, 'jobs.csv')} again" in shown.out
     assert "key 2 (Acme Ltd., new): make a new one" in shown.out
     assert "key 1 (Acme Ltd.), which was revoked, is valid again: syncd key revoke 1" in shown.out
     lost = acme.run("restore", acme.base / "copy.db", "--json").json["lost"]
+    assert lost["employers"] == ["Late Ltd."]
     assert lost["changes"] == {"run": 1}
     assert [(run["id"], run["feed"], run["file"]) for run in lost["runs"]] == [(2, "acme", "jobs.csv")]
     assert [key["id"] for key in lost["keys"]] == [2]

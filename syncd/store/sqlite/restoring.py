@@ -119,10 +119,11 @@ class KeySummary(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """``runs``: those that the backup does not know. ``reopened``: those that it has, in this state, as going on or held, and
-    that have ended since. ``changes``: actor → how many changes of jobs it does not know. ``keys``: those that it does not know;
-    ``revoked``: those that are valid in it and were revoked since."""
+    """``employers``: the names of those that the backup does not have. ``runs``: those that it does not know. ``reopened``: those
+    that it has, in this state, as going on or held, and that have ended since. ``changes``: actor → how many changes of jobs it
+    does not know. ``keys``: those that it does not know; ``revoked``: those that are valid in it and were revoked since."""
 
+    employers: list[str]
     runs: list[RunSummary]
     reopened: list[RunSummary]
     changes: dict[str, int]
@@ -131,7 +132,7 @@ class Losses:
 
     @property
     def none(self) -> bool:
-        return not (self.runs or self.reopened or self.changes or self.keys or self.revoked)
+        return not (self.employers or self.runs or self.reopened or self.changes or self.keys or self.revoked)
 
 
 _RUNS = "SELECT run.id, feed.name, kind, state, file FROM run JOIN feed ON feed.id = feed_id WHERE run.id >= ? ORDER BY run.id"
@@ -141,6 +142,9 @@ _KEYS = (
 )
 _LAST = "SELECT (SELECT coalesce(max(id), 0) FROM run), (SELECT coalesce(max(id), 0) FROM history)"
 _CHANGES = "SELECT actor, count(*) FROM history WHERE id > ? GROUP BY actor ORDER BY actor"
+
+
+_EMPLOYERS = "SELECT id, name FROM employer ORDER BY id"
 
 
 def _summaries(tx: Tx, first_run: int) -> tuple[list[RunSummary], list[KeySummary]]:
@@ -153,12 +157,15 @@ def compare(backup: Database, store: Database) -> Losses:
     with reading(backup) as tx:
         last_run, last_change = tx.execute(_LAST).fetchone()
         runs, known = _summaries(tx, 0)
+        kept = dict(tx.execute(_EMPLOYERS).fetchall())
     waiting, keys = [run for run in runs if run.waits], {key.id: key for key in known}
     with reading(store) as tx:
         runs, present = _summaries(tx, min([last_run + 1, *(run.id for run in waiting)]))
+        owners = tx.execute(_EMPLOYERS).fetchall()
         changes = dict(tx.execute(_CHANGES, (last_change,)).fetchall())
     ended = {run.id for run in runs if not run.waits}
     return Losses(
+        employers=[name for id, name in owners if id not in kept],
         runs=[run for run in runs if run.id > last_run],
         reopened=[run for run in waiting if run.id in ended],
         changes=changes,
