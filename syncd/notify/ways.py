@@ -3,10 +3,7 @@
 import asyncio
 import hashlib
 import hmac
-import os
-import re
 import socket
-import ssl
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta, tzinfo
@@ -29,6 +26,7 @@ from syncd.domain import Notice
 from syncd.errors import SyncdError
 from syncd.notify.words import MAX_SUBJECT, Words, link_of, one_line, words_of
 from syncd.values import local_time
+from syncd.web import retry_after, why_no_connection
 
 #: The longest pause that is waited on request of a receiver.
 MAX_PAUSE = timedelta(minutes=30)
@@ -63,15 +61,6 @@ class NotSent(SyncdError):
     ) -> None:
         self.after, self.everything, self.refused = after, everything, refused
         super().__init__(why)
-
-
-def why_no_connection(error: OSError) -> str:
-    """Return why a connection was not made, in the words of the system, which do not name the address."""
-    if isinstance(error, ssl.SSLError):
-        return f"TLS failed ({error.reason or type(error).__name__})"
-    if error.errno is not None and error.errno > 0:  # asyncio has its own words in their place
-        return os.strerror(error.errno)
-    return error.strerror or type(error).__name__
 
 
 class Way(Protocol):
@@ -118,7 +107,7 @@ class Webhook:
             return f"status {status}"
         hint = "; redirects are not followed" if 300 <= status < 400 else ""
         raise NotSent(
-            f"answered with status {status}{hint}", after=retry_after(retry), everything=status in _BUSY
+            f"answered with status {status}{hint}", after=_pause(retry, now), everything=status in _BUSY
         )
 
     async def _post(self, body: bytes, timestamp: int) -> tuple[int, str | None]:
@@ -169,11 +158,9 @@ def signature_of(secret: str, timestamp: int, body: bytes) -> str:
     return "v1=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
 
 
-def retry_after(value: str | None) -> timedelta | None:
-    """Return how long a Retry-After header with seconds asks to wait, at most ``MAX_PAUSE``; None: there is none."""
-    if value is None or not re.fullmatch("[0-9]+", value.strip()):
-        return None
-    return min(timedelta(seconds=int(value.strip()[:10])), MAX_PAUSE)
+def _pause(header: str | None, now: datetime) -> timedelta | None:
+    pause = retry_after(header, now)
+    return None if pause is None else min(pause, MAX_PAUSE)
 
 
 # -- e-mail --------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from syncd.web.envelope import (
     envelope,
 )
 from syncd.web.monitoring import Endpoints, OperatorToken, ReadinessCheck, controls_of, health_of, no_token
+from syncd.web.outgoing import MAX_RETRY_AFTER, retry_after, why_no_connection
 from syncd.web.problems import CODES, Refusal
 from syncd.web.rate_limits import FailedKeys, key_limit
 from syncd.web.server import STOPPING, Server

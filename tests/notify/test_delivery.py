@@ -11,7 +11,6 @@ from syncd.config import load_settings
 from syncd.domain import NoticeEvent
 from syncd.notify import ways
 from syncd.notify.delivery import KEPT
-from syncd.notify.ways import retry_after
 from syncd.store import notices
 from tests.notify.conftest import PAGES
 from tests.notify.receivers import SECRET, Hook, Mailbox, texts
@@ -145,15 +144,12 @@ async def test_a_receiver_that_asks_for_time_gets_it(office, clock, logged):
     assert (failed["seconds"], failed["reason"]) == (600, "answered with status 429")
 
 
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        (None, None), ("", None), ("soon", None), ("-5", None), ("0", 0), ("90", 90), ("9" * 5000, 1800), ("²", None),
-    ],
-)  # fmt: skip
-def test_the_time_that_is_asked_for_has_a_limit(value, seconds):
-    expected = None if seconds is None else timedelta(seconds=seconds)
-    assert retry_after(value) == expected
+async def test_the_time_that_is_asked_for_has_a_limit(office, logged):
+    with Hook(answer=lambda number: 503, headers={"Retry-After": "9" * 5000}) as hook:
+        notifier = office.notifier(office.settings(hook))
+        office.write()
+        await office.work(notifier)
+    assert [event["seconds"] for event in logged if event["event"] == "notify.failed"] == [1800]
 
 
 async def test_what_could_not_be_sent_for_days_is_given_up_and_said(office, clock, logged):

@@ -1,6 +1,6 @@
 """A feed file as a stream of Records, in flat memory, in every format and encoding."""
 
-from syncd.feeds.readers.json_paths import ITEM, keyed_objects, walk
+from syncd.feeds.readers.json_paths import ARRAYS, ITEM, keyed_objects, walk
 from syncd.feeds.readers.opening import open_reader, read_stream
 from syncd.feeds.readers.records import (
     EACH,

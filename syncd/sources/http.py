@@ -1,0 +1,350 @@
+"""Feeds at an address of HTTP: conditional requests, redirects, and lists in pages. docs/sources.md "HTTP"."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import NamedTuple
+
+import aiohttp
+from yarl import URL
+
+from syncd.feeds.source import Pages, Request
+from syncd.sources.guard import Guard
+from syncd.sources.incoming import IncomingFile
+from syncd.sources.pages import read_page
+from syncd.sources.results import Fetched, NotModified, Seen, SourceError
+from syncd.web import retry_after, why_no_connection
+
+MAX_REDIRECTS = 5
+#: Bytes of a page: it is in memory as a whole.
+MAX_PAGE_BYTES = 16 << 20
+#: Bytes that are written and counted at once, outside of the event loop.
+_WRITE_BYTES = 1 << 20
+#: Characters of a file's name.
+_MAX_NAME = 100
+_REDIRECTS = (301, 302, 303, 307, 308)
+#: Statuses below 500 after which another try may succeed.
+_TEMPORARY = (408, 425, 429)
+_ADVICE = {
+    401: "see the credentials of [source]",
+    403: "see the credentials of [source], or ask whether this machine may fetch it",
+    404: "see the url of [source]",
+    410: "see the url of [source]",
+}
+_HTML = re.compile(rb"(?is)\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])")
+#: Content that many programs send as HTML, since that is the usual type of their server.
+_NOT_HTML = re.compile(rb"\s*(?:<\?xml\s|[\[{])")
+
+
+class Times(NamedTuple):
+    """Seconds for making a connection, between two pieces of an answer, and for a whole fetch."""
+
+    connect: float = 15
+    silence: float = 60
+    whole: float = 1800
+
+
+TIMES = Times()
+
+
+async def fetch(
+    request: Request,
+    seen: Seen,
+    incoming: Path,
+    *,
+    max_bytes: int,
+    user_agent: str,
+    now: datetime,
+    times: Times = TIMES,
+) -> list[Fetched] | NotModified:
+    """Fetch the file of ``request`` once, into the folder ``incoming``. Raise SourceError; no file is left then."""
+    async with _client(request, user_agent, now, times) as client:
+        with IncomingFile(incoming, max_bytes) as file:
+            etag = modified = None
+            if request.pages is not None:
+                await _fetch_pages(client, request.pages, file)
+            else:
+                async with client.answer(client.url, request.method, _conditions(request, seen)) as answer:
+                    if answer.status == HTTPStatus.NOT_MODIFIED:
+                        return NotModified("304 Not Modified")
+                    await _save(answer, file)
+                etag, modified = answer.headers.get("ETag"), answer.headers.get("Last-Modified")
+            digest = await asyncio.to_thread(file.finish)
+    name = file_name(client.url, paged=request.pages is not None)
+    return [Fetched(file.path, name, file.size, digest, Seen(etag, modified, digest, file.size))]
+
+
+async def look(request: Request, *, user_agent: str, now: datetime, times: Times = TIMES) -> None:
+    """Ask for the file without its content. Raise SourceError if a fetch would fail for a reason that shows so."""
+    async with _client(request, user_agent, now, times) as client:
+        method = "HEAD" if request.method == "GET" else request.method
+        try:
+            async with client.answer(client.url, method):
+                return
+        except SourceError as error:
+            if method != "HEAD" or error.status not in (405, 501):
+                raise
+        async with client.answer(client.url, request.method):
+            return
+
+
+def file_name(url: URL, *, paged: bool) -> str:
+    """Return the name of the file at an address, as its path has it; ``feed`` if that has none."""
+    name = re.sub(r"[\x00-\x1f\x7f/\\]", "_", url.name)[-_MAX_NAME:] or "feed"
+    return f"{name.rpartition('.')[0] or name}.jsonl" if paged else name
+
+
+def _conditions(request: Request, seen: Seen) -> Mapping[str, str]:
+    if request.method != "GET":
+        return {}
+    if seen.etag is not None:
+        return {"If-None-Match": seen.etag}
+    return {} if seen.last_modified is None else {"If-Modified-Since": seen.last_modified}
+
+
+# -- requests --------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def _client(request: Request, user_agent: str, now: datetime, times: Times) -> AsyncIterator["_Client"]:
+    """Yield a client with connections of its own. The errors inside are raised as SourceError."""
+    guard = Guard(request.insecure_hosts)
+    with _failures(times):
+        async with (
+            asyncio.timeout(times.whole),
+            aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(resolver=guard, use_dns_cache=False),
+                timeout=aiohttp.ClientTimeout(total=None, connect=times.connect, sock_read=times.silence),
+                headers={"User-Agent": user_agent},
+            ) as session,
+        ):
+            yield _Client(request, session, guard, now)
+
+
+class _Client:
+    """The requests of one fetch. Headers, login and body of ``request`` are sent to the host and port of its ``url`` alone."""
+
+    def __init__(self, request: Request, session: aiohttp.ClientSession, guard: Guard, now: datetime) -> None:
+        self.request, self.url = request, _parsed(request.url)
+        self._session, self._guard, self._now = session, guard, now
+        self._credentials = {name.title(): _line(name, text) for name, text in request.headers.items()}
+        if request.username is not None:
+            self._credentials["Authorization"] = _basic(request.username, request.password)
+
+    @asynccontextmanager
+    async def answer(
+        self, url: URL, method: str, conditions: Mapping[str, str] | None = None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Yield the answer with status 200, or 304 if there are ``conditions``, after at most ``MAX_REDIRECTS`` redirects."""
+        body, place = self.request.body, ""
+        for _ in range(MAX_REDIRECTS + 1):
+            if body is not None and not self._is_own(url):
+                raise SourceError(
+                    f"a request with a body goes to the host of url alone, not to {_shown(url)}"
+                )
+            headers = {**(conditions or {}), **self._own_headers(url, body)}
+            with _place(place):
+                self._guard.check_literal(url.raw_host or "")
+                answer = await self._session.request(
+                    method, url, headers=headers, data=body, allow_redirects=False
+                )
+            async with answer:
+                if answer.status not in _REDIRECTS or "Location" not in answer.headers:
+                    self._check(answer, conditional=bool(conditions))
+                    yield answer
+                    return
+            if answer.status == 303 or (answer.status in (301, 302) and method == "POST"):
+                method, body = ("HEAD" if method == "HEAD" else "GET"), None
+            place = f"the redirect of {_shown(url)} is refused: "
+            with _place(place):
+                url = self.next_address(url, answer.headers["Location"])
+        raise SourceError(f"more than {MAX_REDIRECTS} redirects")
+
+    @staticmethod
+    def next_address(url: URL, address: str) -> URL:
+        """Return the address that an answer of ``url`` names, without a user. Raise SourceError unless it may be asked."""
+        target = url.join(_parsed(address)).with_fragment(None)
+        if target.scheme not in ("http", "https"):
+            raise SourceError(f"it leads to an address of {target.scheme}, not of https")
+        if url.scheme == "https" and target.scheme == "http":
+            raise SourceError(f"it leads from https to http, at {_shown(target)}")
+        return target.with_user(None)
+
+    def _is_own(self, url: URL) -> bool:
+        host, own = url.raw_host or "", self.url.raw_host or ""
+        return (host.casefold(), url.port) == (own.casefold(), self.url.port)
+
+    def _own_headers(self, url: URL, body: bytes | None) -> Mapping[str, str]:
+        if not self._is_own(url):
+            return {}
+        media = self.request.media
+        kind = {"Content-Type": media} if body is not None and media is not None else {}
+        return {**kind, **self._credentials}
+
+    def _check(self, answer: aiohttp.ClientResponse, *, conditional: bool) -> None:
+        status = answer.status
+        if status == HTTPStatus.OK or (status == HTTPStatus.NOT_MODIFIED and conditional):
+            return
+        try:
+            reason = f"{status} {HTTPStatus(status).phrase}"
+        except ValueError:
+            reason = str(status)
+        if not self._is_own(answer.url):
+            reason += f" from {_shown(answer.url)}, to which it was redirected"
+            if status in (401, 403):
+                reason += ": credentials go to the host and port of url alone, so name that address there"
+        elif status in _ADVICE:
+            reason += f": {_ADVICE[status]}"
+        temporary = status in _TEMPORARY or status >= 500
+        pause = retry_after(answer.headers.get("Retry-After"), self._now) if temporary else None
+        raise SourceError(reason, status=status, retry_after=pause, temporary=temporary)
+
+
+def _parsed(address: str) -> URL:
+    """Return an address, in the very letters that it has if they are ASCII: it may be signed. Raise SourceError."""
+    try:
+        url = URL(address, encoded=re.fullmatch("[!-~]+", address) is not None)
+    except ValueError:
+        url = None
+    if url is None or re.search(r"[^\w.:%-]", url.raw_host or ""):
+        raise SourceError("an address cannot be understood: it must be like https://host/path")
+    return url
+
+
+def _basic(username: str, password: str) -> str:
+    if ":" in username:
+        raise SourceError("username has a colon, which Basic authentication does not allow")
+    return aiohttp.encode_basic_auth(username, password)
+
+
+def _line(name: str, value: str) -> str:
+    if re.search(r"[\x00-\x08\x0a-\x1f\x7f]", value):
+        raise SourceError(f"the header {name} has a line end or another control character")
+    return value
+
+
+def _shown(url: URL) -> str:
+    """Return the host of an address, with the port if it is not the usual one: the other parts may have secrets."""
+    return f"{url.host}" if url.is_default_port() else f"{url.host}:{url.port}"
+
+
+@contextmanager
+def _place(place: str) -> Iterator[None]:
+    """Put ``place`` before the text of a SourceError."""
+    try:
+        yield
+    except SourceError as error:
+        text, pause = f"{place}{error}", error.retry_after
+        raise SourceError(text, status=error.status, retry_after=pause, temporary=error.temporary) from None
+
+
+@contextmanager
+def _failures(times: Times) -> Iterator[None]:
+    """Raise the errors of aiohttp and of the system as SourceError. No text of theirs is shown: it may have the address."""
+    try:
+        yield
+    except aiohttp.ConnectionTimeoutError:
+        raise SourceError(f"no connection within {times.connect:g} s", temporary=True) from None
+    except aiohttp.SocketTimeoutError:
+        raise SourceError(f"the server sent nothing for {times.silence:g} s", temporary=True) from None
+    except TimeoutError:
+        raise SourceError(f"the fetch took longer than {times.whole:g} s", temporary=True) from None
+    except aiohttp.ClientConnectorCertificateError as error:
+        why = getattr(error.certificate_error, "verify_message", "")
+        raise SourceError(
+            f"the certificate of {error.host} is wrong: {why or 'it is not for this host'}"
+        ) from None
+    except aiohttp.ClientConnectorDNSError as error:
+        why = error.os_error.strerror or "it is not known"
+        raise SourceError(f"the name {error.host} cannot be looked up: {why}", temporary=True) from None
+    except aiohttp.ClientSSLError as error:
+        raise SourceError(f"{error.host}: {why_no_connection(error.os_error)}", temporary=True) from None
+    except aiohttp.ClientConnectorError as error:
+        why = why_no_connection(error.os_error)
+        raise SourceError(f"cannot connect to {error.host}:{error.port}: {why}", temporary=True) from None
+    except aiohttp.ClientPayloadError:
+        raise SourceError(
+            "the answer is cut or damaged: it does not end as it must", temporary=True
+        ) from None
+    except (aiohttp.ClientConnectionError, OSError):
+        raise SourceError("the connection was lost before the answer", temporary=True) from None
+    except aiohttp.ClientResponseError:
+        raise SourceError("the answer is not one of HTTP", temporary=True) from None
+    except aiohttp.InvalidURL:
+        raise SourceError("an address cannot be understood: it must be like https://host/path") from None
+
+
+# -- answers ---------------------------------------------------------------------------------------------------
+
+
+async def _save(answer: aiohttp.ClientResponse, file: IncomingFile) -> None:
+    waiting: list[bytes] = []
+    size = 0
+    async for chunk in answer.content.iter_any():
+        waiting.append(chunk)
+        size += len(chunk)
+        if size >= _WRITE_BYTES:
+            await asyncio.to_thread(file.write, b"".join(waiting))
+            waiting, size = [], 0
+    if waiting:
+        await asyncio.to_thread(file.write, b"".join(waiting))
+    _refuse_html(answer, file.start)
+
+
+def _refuse_html(answer: aiohttp.ClientResponse, start: bytes) -> None:
+    """Raise SourceError for a page that a person reads. Many programs name XML and JSON as HTML, so content counts too."""
+    is_named = answer.content_type in ("text/html", "application/xhtml+xml")
+    if _HTML.match(start) or (is_named and start and not _NOT_HTML.match(start)):
+        raise SourceError(
+            "the answer is an HTML page, not a feed: see the url and the credentials of [source]"
+        )
+
+
+async def _fetch_pages(client: _Client, pages: Pages, file: IncomingFile) -> None:
+    request, asked, last = client.request, set[URL](), b""
+    number = 1
+    url: URL | None = client.url if pages.parameter is None else _numbered(client.url, pages, number)
+    while url is not None:
+        asked.add(url)
+        with _place(f"page {number}: "):
+            async with client.answer(url, request.method) as answer:
+                body = await _page_body(answer)
+            page = await asyncio.to_thread(read_page, body, request.records, pages.next)
+            lines = b"".join(page.lines)
+            await asyncio.to_thread(file.write, lines)
+            if pages.parameter is not None:
+                url = _numbered(client.url, pages, number + 1) if lines else None
+                if lines and lines == last:
+                    raise SourceError(f"it is the page before once more: {pages.parameter} has no effect")
+            else:
+                address = _linked(answer) if pages.link else page.next
+                url = None if address is None else client.next_address(answer.url, address)
+            if url in asked:
+                raise SourceError("its next address was asked before: the list has no end")
+        number, last = number + 1, lines
+    if not file.size:
+        raise SourceError("no page has a record")
+
+
+def _numbered(url: URL, pages: Pages, number: int) -> URL:
+    return url.update_query({pages.parameter or "": pages.first + number - 1})
+
+
+def _linked(answer: aiohttp.ClientResponse) -> str | None:
+    """Return the address of the relation ``next`` in the header Link (RFC 8288)."""
+    relations = answer.links.items()
+    return next((str(link["url"]) for name, link in relations if "next" in name.lower().split()), None)
+
+
+async def _page_body(answer: aiohttp.ClientResponse) -> bytes:
+    body = bytearray()
+    async for chunk in answer.content.iter_any():
+        body += chunk
+        if len(body) > MAX_PAGE_BYTES:
+            raise SourceError(f"a page is larger than {MAX_PAGE_BYTES >> 20} MiB: ask for smaller pages")
+    _refuse_html(answer, bytes(body[:1024]))
+    return bytes(body)

@@ -1,0 +1,173 @@
+"""Sites that sources are fetched from, on loopback, and names that are looked up as a test wants."""
+
+import asyncio
+import socket
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from syncd.feeds.source import Request
+from syncd.sources import Seen, guard, http
+
+NOW = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
+NOTHING = Seen()
+LOOPBACK = frozenset(("127.0.0.1", "127.0.0.2", "localhost", "::1"))
+
+
+@dataclass
+class Site:
+    """An HTTP server. ``answers``: path → a function from the request to the answer. ``asked`` has all requests."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    answers: dict[str, Any] = field(default_factory=dict)
+    asked: list[web.Request] = field(default_factory=list)
+
+    async def __aenter__(self):
+        async def handle(request):
+            self.asked.append(request)
+            answer = self.answers[request.path](request)
+            return await answer if asyncio.iscoroutine(answer) else answer
+
+        self._runner = web.ServerRunner(web.Server(handle), shutdown_timeout=0.1)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, self.host, self.port)
+        await site.start()
+        self.port = self._runner.addresses[0][1]
+        return self
+
+    async def __aexit__(self, *_):
+        await self._runner.cleanup()
+
+    def url(self, path, host=None):
+        return f"http://{host or self.host}:{self.port}{path}"
+
+    def __setitem__(self, path, answer):
+        self.answers[path] = answer if callable(answer) else lambda request: web.Response(**answer)
+
+
+@pytest.fixture
+async def site():
+    async with Site() as site:
+        yield site
+
+
+@pytest.fixture
+async def other():
+    async with Site("127.0.0.2") as site:
+        yield site
+
+
+class RawSite:
+    """A server that sends bytes as they are. ``pieces``: bytes to send, or seconds to wait, of each connection."""
+
+    def __init__(self):
+        self.pieces = []
+
+    async def __aenter__(self):
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1")
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_):
+        self._server.close()
+
+    async def _serve(self, reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        try:
+            for piece in self.pieces:
+                if isinstance(piece, bytes):
+                    writer.write(piece)
+                    await writer.drain()
+                else:
+                    await asyncio.sleep(piece)
+        except OSError:
+            pass  # the client has gone
+        finally:
+            writer.close()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}/jobs.xml"
+
+
+@pytest.fixture
+async def raw_site():
+    async with RawSite() as site:
+        yield site
+
+
+@dataclass
+class Incoming:
+    """The folder into which files are fetched, and a fetch of one file into it."""
+
+    path: Any
+
+    async def fetch(self, url, seen=NOTHING, *, max_bytes=1 << 24, times=http.TIMES, **values):
+        request = Request(url, **{"insecure_hosts": LOOPBACK} | values)
+        fetched = await http.fetch(
+            request, seen, self.path, max_bytes=max_bytes, user_agent="syncd/test", now=NOW, times=times
+        )
+        if not isinstance(fetched, list):
+            assert self.names() == []
+            return fetched
+        (file,) = fetched
+        assert self.names() == [file.path.name]
+        return file
+
+    async def refusal(self, url, **values):
+        """Return the error of a fetch that fails, and leaves nothing."""
+        with pytest.raises(http.SourceError) as caught:
+            await self.fetch(url, **values)
+        assert self.names() == []
+        return caught.value
+
+    def names(self):
+        return [path.name for path in self.path.iterdir()]
+
+
+@pytest.fixture
+def incoming(tmp_path):
+    path = tmp_path / ".incoming"
+    path.mkdir(0o700)
+    return Incoming(path)
+
+
+@dataclass
+class Names:
+    """Names that are looked up: each has a list of answers, of which the last stays. ``asked`` has all names."""
+
+    answers: dict[str, list[list[str]]] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    def __setitem__(self, name, answers):
+        self.answers[name] = answers
+
+
+@pytest.fixture
+def names(monkeypatch):
+    names, real = Names(), socket.getaddrinfo
+
+    def look_up(host, port, *args, **options):
+        host = host.lower()
+        if host not in names.answers:
+            return real(host, port, *args, **options)
+        names.asked.append(host)
+        answers = names.answers[host]
+        addresses = answers.pop(0) if len(answers) > 1 else answers[0]
+        if not addresses:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return [entry for address in addresses for entry in real(address, port, type=socket.SOCK_STREAM)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    return names
+
+
+@pytest.fixture
+def public(monkeypatch):
+    """Let 127.0.0.1 count as a public address, and 127.0.0.2 not."""
+    real = guard.is_public
+    monkeypatch.setattr(guard, "is_public", lambda address: address == "127.0.0.1" or real(address))
