@@ -24,7 +24,8 @@ from syncd.feeds.configuration import FeedConfig, FeedFile
 from syncd.feeds.mapping.presets import MappingLine, mapping_in_force
 from syncd.feeds.native import members_of
 from syncd.plain_files import parse_toml, read_settings
-from syncd.store import Tx, employers, feed_jobs, feeds, history, jobs, runs
+from syncd.store import Tx, employers, feed_jobs, feeds, history, jobs, runs, sources
+from syncd.store.sources import SourceState
 from syncd.sync import report
 from syncd.sync.run import Planned, PlannedChange, RevertPlan
 from syncd.values import local_time, plural, span_in_words
@@ -54,6 +55,7 @@ def feed_states(
     last = {} if tx is None else runs.last_runs(tx, [file.name for file in files])
     paused = {} if tx is None else feeds.paused(tx)
     held = {} if tx is None else {run.feed: run for run in runs.waiting(tx)}
+    fetched = {} if tx is None else sources.states(tx)
     views = []
     for file in files:
         name, config, its = file.name, file.config, last.get(file.name, runs.NO_RUNS)
@@ -64,7 +66,8 @@ def feed_states(
             at = local_time(expected - every, zone)
             reason = f"the last file came at {at}, one is expected every {span_in_words(every)}"
             states.append(("overdue", reason))
-        views.append(_feed_json(file, drop, its, states))
+        source = None if config is None else _source_json(config, fetched.get(name), name in paused)
+        views.append(_feed_json(file, drop, its, states) | {"source": source})
     return views
 
 
@@ -108,6 +111,48 @@ def _states(
         yield "paused", paused or "paused; nobody said why"
     if newest is not None and newest.state is RunState.FAILED:
         yield "failed", f"run {newest.id} failed: {newest.reason}"
+
+
+def _source_json(config: FeedConfig, state: SourceState | None, paused: bool) -> dict[str, Any] | None:
+    """Return the source of a feed, None for a feed without one. ``state``: None before its first turn."""
+    source, faults = config.source, config.source_faults
+    if source is None and not faults:
+        return None
+    known = state or SourceState()
+    turns = source is not None and (source.every is not None or bool(source.at)) and not paused
+    return {
+        "url": source.shown if source is not None else None,
+        "state": "wrong"
+        if faults
+        else "failing"
+        if known.failures
+        else "ok"
+        if known.succeeded_at
+        else "new",
+        "failures": known.failures,
+        "failingSince": report.instant_json(known.failing_since),
+        "reason": "; ".join(faults) or known.reason,
+        "lastFetch": report.instant_json(known.succeeded_at),
+        "nextFetch": report.instant_json(known.next_at) if turns else None,
+    }
+
+
+def source_words(source: dict[str, Any], zone: tzinfo | None) -> str:
+    """Return the state of a source in a line. ``zone``: of times."""
+
+    def when(instant: str) -> str:
+        return f"{datetime.fromisoformat(instant).astimezone(zone):%Y-%m-%d %H:%M}"
+
+    match source["state"]:
+        case "wrong":
+            return f"cannot be fetched: {source['reason']}"
+        case "failing":
+            words = f"fetching fails since {when(source['failingSince'])}: {source['reason']}"
+        case "ok":
+            words = f"fetched {when(source['lastFetch'])}"
+        case _:
+            words = "never fetched"
+    return words + (f"; next {when(source['nextFetch'])}" if source["nextFetch"] else "")
 
 
 def overdue_feeds(tx: Tx, configs: Iterable[FeedConfig]) -> set[str]:

@@ -222,6 +222,11 @@ command(feeds, "pause", "feeds.pause_feed")(
 command(feeds, "resume", "feeds.pause_feed", why=None)(
     "Has the files of a paused feed taken again.", name=options.FEED_NAME
 )
+command(feeds, "fetch", "feeds.fetch_feed")(
+    "Fetches the file of a feed from its [source] now, with or without the daemon. Exit code 1 if that fails.",
+    name=options.FEED_NAME,
+    dry=switch("--dry-run", "Say what would come. Nothing is kept."),
+)
 command(feeds, "remove", "leaving.remove_feed")(
     "Removes a feed: its jobs are archived, or kept, and its file goes to feeds.d/removed/.",
     name=options.FEED_NAME,

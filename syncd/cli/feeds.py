@@ -1,5 +1,6 @@
-"""``syncd feed list``, ``pause``, ``resume``, ``show`` and ``check``."""
+"""``syncd feed list``, ``pause``, ``resume``, ``fetch``, ``show`` and ``check``."""
 
+import asyncio
 import json
 import sys
 import tempfile
@@ -25,16 +26,18 @@ from syncd.cli.output import (
 from syncd.cli.store_access import opened_store, store_if_any
 from syncd.config import Settings
 from syncd.domain import Moment, UnknownValues
+from syncd.errors import ConfigError, Conflict
 from syncd.feeds.configuration import FeedFile
 from syncd.feeds.mapping.presets import mapping_toml
 from syncd.service import configured_feeds, stores
+from syncd.sources import Fetcher
 from syncd.store import Store
 from syncd.store import feeds as stored_feeds
 from syncd.sync.arrival import folder_fault
 from syncd.sync.report import Kind, rejected_json, shape_json, unknown_json, write_json
 from syncd.sync.run import Checker, CheckResult
 from syncd.values import plural
-from syncd.views import feeds_view, mapping_lines, mapping_view
+from syncd.views import feeds_view, mapping_lines, mapping_view, source_words
 
 #: Rejected rows that the text of a check has, and texts or values of a kind that its JSON has.
 SHOWN, CAUSES = 20, 100
@@ -57,6 +60,8 @@ def list_feeds(settings: Settings, as_json: bool) -> None:
     for feed in views:
         if feed["reason"] is not None and not as_json:
             remark(f"syncd: {feed['name']}: {clean(feed['reason'])}")
+        if feed["source"] is not None and not as_json:
+            remark(f"syncd: {feed['name']}: {clean(source_words(feed['source'], settings.timezone))}")
 
 
 def _views(store: Store | None, files: Collection[FeedFile], settings: Settings) -> list[dict[str, Any]]:
@@ -108,6 +113,39 @@ def pause_feed(settings: Settings, as_json: bool, name: str, why: str | None) ->
         (view,) = _views(store, [file], settings)
     done = f"feed {name} is resumed" if why is None else f"feed {name} is paused: its files are left lying"
     print_result(as_json, view, done)
+
+
+def fetch_feed(settings: Settings, as_json: bool, name: str, dry: bool) -> int:
+    """Fetch, and return 1 if that failed. Raises NotFound, ConfigError, Conflict if the feed has no source or is paused."""
+    with opened_store(settings) as store:
+        file = configured_feeds.feed_file(settings, stores.catalogue_of(store, settings), name)
+        feed = configured_feeds.resolve(store, file, settings, dry=dry)
+        if feed.config.source_faults:
+            raise ConfigError(feed.config.source_faults)
+        if feed.config.source is None:
+            raise Conflict(f"feed {name} has no [source]: its files are dropped into {feed.folder}")
+        if name in store.read(stored_feeds.paused):
+            raise Conflict(f"feed {name} is paused; `syncd feed resume {name}` ends that")
+        fetcher = Fetcher(store, settings)
+        retried = lambda reason: remark(f"syncd: {clean(reason)}; another try follows")  # noqa: E731
+        outcome = asyncio.run(fetcher.turn(feed, feed.config.source, dry=dry, retried=retried))
+        done = {
+            "feed": name,
+            "result": outcome.result,
+            "files": list(outcome.files),
+            "size": outcome.size,
+            "reason": outcome.reason,
+            "dryRun": dry,
+        }
+    if outcome.result == "failed":
+        remark(f"syncd: feed {name}: {clean(outcome.reason or '')}")
+        if as_json:
+            print_json(done)
+        return FAILED
+    verb = "would be fetched" if dry else "is fetched"
+    came = "\n".join(f"{feed.folder / file} {verb} ({outcome.size} bytes)" for file in outcome.files)
+    print_result(as_json, done, came or f"nothing new: {outcome.reason}")
+    return DONE
 
 
 def show_feed(settings: Settings, as_json: bool, name: str) -> None:

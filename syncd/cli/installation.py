@@ -22,8 +22,9 @@ from syncd.cli.output import (
 from syncd.cli.store_access import become_owner
 from syncd.config import Address, Settings, SettingsFault, load_settings, retired_in
 from syncd.errors import ConfigError, Conflict, StoreError, StoreInUse, SyncdError
-from syncd.feeds.configuration import unread_files
+from syncd.feeds.configuration import FeedFile, unread_files
 from syncd.service import configured_feeds, exposure, served, stores
+from syncd.sources import secret_faults
 from syncd.store import Store, facts, schema
 from syncd.sync import folder_faults, make_drop_folder
 
@@ -225,9 +226,27 @@ def _feeds(store: Store | None, settings: Settings, *, employers: bool = True) -
             names.append(name)
             lines += configured_feeds.faults_of(store, file) if employers else file.faults
             lines += folder_faults(settings.drop.folder / name)
+            lines += _source_faults(file, settings)
     except ConfigError as error:
         lines += error.faults
     return names, lines
+
+
+def _source_faults(file: FeedFile, settings: Settings) -> Iterator[str]:
+    """Yield why the source of a feed cannot be fetched as far as it can be known before, and secrets in a file that is open."""
+    config = file.config
+    if config is None:
+        return
+    yield from config.source_faults
+    source = config.source
+    if source is None:
+        return
+    for key, fault in secret_faults(source, settings):
+        yield f"{file.name}.toml: source.{key}: {fault}"
+    path = settings.feeds / f"{file.name}.toml"
+    if source.plain_secrets and path.stat().st_mode & 0o077:
+        mend = f"chmod 600 {path}, or write {{ credential = NAME }} in its place"
+        yield f"{file.name}.toml: source.{source.plain_secrets[0]}: is a secret in a file that others can read: {mend}"
 
 
 def _is_owned(settings: Settings) -> bool:

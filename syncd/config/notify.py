@@ -19,7 +19,7 @@ MAX_RECEIVERS = 20
 
 _EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*")
 _TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
-_SHORT_NAMES = tuple(event.short for event in NoticeEvent if event.startswith("feed."))
+_SHORT_NAMES = tuple(event.short for event in NoticeEvent if not event.startswith("service."))
 
 
 @dataclass(frozen=True, slots=True)

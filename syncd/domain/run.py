@@ -213,7 +213,7 @@ class FeedWarning:
 
 
 class NoticeEvent(StrEnum):
-    """The events of notices. All but the last two concern a feed. A feed that has ``recovered`` works again."""
+    """The events of notices. All but the last two concern a feed. A feed or a source that has ``recovered`` works again."""
 
     HELD = "feed.held"
     FAILED = "feed.failed"
@@ -221,13 +221,15 @@ class NoticeEvent(StrEnum):
     DEGRADED = "feed.degraded"
     POISON = "feed.poison"
     RECOVERED = "feed.recovered"
+    SOURCE_FAILED = "source.failed"
+    SOURCE_RECOVERED = "source.recovered"
     DIGEST = "service.digest"
     TEST = "service.test"
 
     @property
     def short(self) -> str:
-        """The name in the settings: ``held``."""
-        return self.value.partition(".")[2]
+        """The name in the settings: ``held``, ``source.failed``."""
+        return self.value.removeprefix("feed.").removeprefix("service.")
 
 
 # -- notices: messages to the operator -------------------------------------------------------------------------

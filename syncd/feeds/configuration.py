@@ -13,22 +13,20 @@ from collections.abc import Mapping as Map
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from syncd import __version__
 from syncd.domain import FIELD, Catalogue, FieldKind, Policy, Threshold, fields_of
 from syncd.errors import ConfigError
 from syncd.feeds import native
-from syncd.feeds.faults import Scope, nearest
+from syncd.feeds.faults import Scope, member, nearest
 from syncd.feeds.mapping import Mapping, PlacesRule, lookups_in, transforms
 from syncd.feeds.mapping.presets import load_preset, overridden, preset_names
 from syncd.feeds.readers import ReadSpec, element_path, member_path
+from syncd.feeds.source import Source, read_source
 from syncd.plain_files import parse_toml, read_settings
 from syncd.values import COUNT, ValueFault, choice, duration, filled_text, flag, percent, shown
-
-T = TypeVar("T")
-D = TypeVar("D")
 
 _POLICY_KEYS = tuple(setting.name for setting in fields(Policy))
 READ_KEYS = ("format", "records", "encoding", "delimiter", "recover", "repair_text", "sheet")
@@ -40,7 +38,7 @@ _OF_SERVICE = "is a table of syncd.toml: in a feed's file its keys stand at the 
 #: Keys that people write at the top of a feed's file → where they belong.
 _ELSEWHERE = {"sync": _OF_SERVICE, "drop": _OF_SERVICE}
 _ELSEWHERE |= dict.fromkeys(FIELD, "is a field of a job: it belongs below [fields]")
-KEYS = (*_SETTINGS, *_POLICY_KEYS, *_TABLES, "rows")
+KEYS = (*_SETTINGS, *_POLICY_KEYS, *_TABLES, "rows", "source")
 _NAMES = "a feed's name is letters, digits, dots, dashes and underscores, at most 100"
 #: The folder beside the files of feeds for those of feeds that were removed.
 REMOVED = "removed"
@@ -65,7 +63,8 @@ class FeedConfig:
 
     ``settle`` is in seconds. ``marker`` is the ending of a file that marks another as complete. ``fingerprint`` (16 bytes)
     changes with everything that decides the body of a record; ``settings_digest`` (hex) with the values of the feed's own file,
-    but not with its comments, its order of keys or the program's version. ``own_lookups`` are those of that file alone."""
+    but not with its comments, its order of keys, its ``[source]`` or the program's version. ``own_lookups`` are those of that
+    file alone. A wrong ``[source]`` has ``source_faults``, and degrades nothing: files that are dropped still run."""
 
     name: str
     employer: str
@@ -80,6 +79,8 @@ class FeedConfig:
     fingerprint: bytes
     settings_digest: str
     own_lookups: frozenset[str]
+    source: Source | None = None
+    source_faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,25 +185,33 @@ def _parse(
         places=places,
         rows=rows,
         zone=defaults.zone,
-        repair=_member(merged["read"], "repair_text", flag, False, scope.at("read")),
+        repair=member(merged["read"], "repair_text", flag, False, scope.at("read")),
     )
-    settle = _member(values, "settle", duration, timedelta(seconds=defaults.settle), scope)
+    settle = member(values, "settle", duration, timedelta(seconds=defaults.settle), scope)
+    marker, of_source = _marker(values, scope), Scope(f"{name}.toml")
+    fetched = None
+    if "source" in values:
+        fetched = read_source(values["source"], spec.records, marker, of_source.at("source"))
+    if fetched is not None and fetched.pages is not None:
+        spec = replace(spec, format=None)  # of each answer: the file of all of them is JSON Lines
     return FeedConfig(
         name=name,
         employer=_employer(values, scope),
         preset=merged["preset"],
         policy=_policy(values, defaults.policy, scope),
         settle=settle.total_seconds(),
-        marker=_marker(values, scope),
-        keep_files=_member(values, "keep_files", duration, defaults.keep_files, scope),
-        expect_every=_member(values, "expect_every", duration, None, scope),
+        marker=marker,
+        keep_files=member(values, "keep_files", duration, defaults.keep_files, scope),
+        expect_every=member(values, "expect_every", duration, None, scope),
         read=replace(spec, outside=mapping.outside),
         mapping=mapping,
         fingerprint=_fingerprint(
             merged | {"places": places, "rows": rows, "zone": defaults.zone.key}, catalogue
         ),
-        settings_digest=hashlib.sha256(_canonical(values)).hexdigest(),
+        settings_digest=_settings_digest(values),
         own_lookups=frozenset(_table(values, "lookup", Scope(""))),
+        source=fetched,
+        source_faults=tuple(of_source.faults),
     )
 
 
@@ -244,21 +253,21 @@ def _employer(values: Map[str, Any], scope: Scope) -> str:
     if "employer" not in values:
         scope.at("employer").fault("is missing: the name of the employer that the jobs belong to")
         return ""
-    name = _member(values, "employer", filled_text, "", scope)
+    name = member(values, "employer", filled_text, "", scope)
     if len(name) > 128:
         scope.at("employer").fault("has more than 128 characters")
     return name.strip()
 
 
 def _places(values: Map[str, Any], fields: object, scope: Scope) -> PlacesRule | None:
-    rule: PlacesRule | None = _member(values, "places", choice("canada", "strict").parse, None, scope)
+    rule: PlacesRule | None = member(values, "places", choice("canada", "strict").parse, None, scope)
     if rule is not None and fields is None:
         scope.at("places").fault("has no use: the places of a feed in the service's own shape are not judged")
     return rule
 
 
 def _marker(values: Map[str, Any], scope: Scope) -> str | None:
-    marker = _member(values, "marker", filled_text, None, scope)
+    marker = member(values, "marker", filled_text, None, scope)
     if marker is not None and not re.fullmatch(r"\.[A-Za-z0-9._-]{1,20}", marker):
         scope.at("marker").fault('must be an ending such as ".done"')
     return marker
@@ -283,19 +292,14 @@ def _fingerprint(merged: Map[str, Any], catalogue: Catalogue) -> bytes:
     return hashlib.blake2b(_canonical(parts), digest_size=16).digest()
 
 
+def _settings_digest(values: Map[str, Any]) -> str:
+    """Return a digest of the file but ``[source]``, which changes the way of a file and not its rows."""
+    rest = {key: value for key, value in values.items() if key != "source"}
+    return hashlib.sha256(_canonical(rest)).hexdigest()
+
+
 def _canonical(values: object) -> bytes:
     return json.dumps(values, sort_keys=True, ensure_ascii=True, default=repr).encode()
-
-
-def _member(table: Map[str, Any], key: str, parse: Callable[[object], T], default: D, scope: Scope) -> T | D:
-    """Return ``table[key]`` parsed; ``default`` where it is absent or (with a fault) wrong."""
-    if key not in table:
-        return default
-    try:
-        return parse(table[key])
-    except ValueFault as error:
-        scope.at(key).fault(str(error))
-        return default
 
 
 def _policy(values: Map[str, Any], base: Policy, scope: Scope) -> Policy:
@@ -305,7 +309,7 @@ def _policy(values: Map[str, Any], base: Policy, scope: Scope) -> Policy:
         if name in values and isinstance(usual, Threshold):
             changes[name] = _threshold(values, name, usual, setting.metadata["counted"], scope)
         elif name in values:
-            changes[name] = _member(values, name, setting.metadata["kind"].parse, usual, scope)
+            changes[name] = member(values, name, setting.metadata["kind"].parse, usual, scope)
     return replace(base, **changes)
 
 
@@ -313,22 +317,22 @@ def _threshold(values: Map[str, Any], name: str, base: Threshold, counted: str, 
     """Return the threshold of ``{ percent = 25, jobs = 5 }``, of one of its members, or of a percentage."""
     table, place = values[name], scope.at(name)
     if not isinstance(table, dict):
-        return replace(base, percent=_member(values, name, percent, base.percent, scope))
+        return replace(base, percent=member(values, name, percent, base.percent, scope))
     place.keys(table, ("percent", counted))
-    share = _member(table, "percent", percent, base.percent, place)
-    return Threshold(share, _member(table, counted, COUNT.parse, base.count, place))
+    share = member(table, "percent", percent, base.percent, place)
+    return Threshold(share, member(table, counted, COUNT.parse, base.count, place))
 
 
 def _read_spec(table: Map[str, Any], scope: Scope) -> ReadSpec:
     scope.keys(table, READ_KEYS)
-    form: Any = _member(table, "format", choice(*FORMATS).parse, None, scope)
-    records = _member(table, "records", filled_text, None, scope)
+    form: Any = member(table, "format", choice(*FORMATS).parse, None, scope)
+    records = member(table, "records", filled_text, None, scope)
     if records is not None:
         _check_records(records, form, scope.at("records"))
-    encoding = _member(table, "encoding", _encoding, None, scope)
-    delimiter = _member(table, "delimiter", _delimiter, None, scope)
-    recover = _member(table, "recover", flag, False, scope)
-    sheet = _member(table, "sheet", filled_text, None, scope)
+    encoding = member(table, "encoding", _encoding, None, scope)
+    delimiter = member(table, "delimiter", _delimiter, None, scope)
+    recover = member(table, "recover", flag, False, scope)
+    sheet = member(table, "sheet", filled_text, None, scope)
     for key, value, only, words in (
         ("recover", recover, "xml", "is for XML only"),
         ("delimiter", delimiter, "csv", "is for CSV only"),

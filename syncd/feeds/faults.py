@@ -3,13 +3,18 @@ any is raised."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from syncd.domain import near_names
 from syncd.errors import Problem, shortened
+from syncd.values import ValueFault
+
+T = TypeVar("T")
+D = TypeVar("D")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,19 @@ def nearest(key: str, known: Collection[str]) -> str:
     if near := near_names(key, known):
         return f"; did you mean {near[0]}?"
     return f"; known: {', '.join(sorted(known))}" if 0 < len(known) <= 12 else ""
+
+
+def member(
+    table: Mapping[str, Any], key: str, parse: Callable[[object], T], default: D, scope: Scope
+) -> T | D:
+    """Return ``table[key]`` parsed; ``default`` where it is absent or (with a fault) wrong."""
+    if key not in table:
+        return default
+    try:
+        return parse(table[key])
+    except ValueFault as error:
+        scope.at(key).fault(str(error))
+        return default
 
 
 class RowLog(Struct):

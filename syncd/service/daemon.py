@@ -35,6 +35,7 @@ from syncd.service.served import serving
 from syncd.service.supervision import Readiness, SystemdNotifier, tell_status, watch_the_loop
 from syncd.service.sync_thread import DaemonHost, Heartbeat, SyncThreads
 from syncd.service.watcher import Watcher
+from syncd.sources import Fetcher, Schedule
 from syncd.store import Store
 from syncd.sync import make_drop_folder
 from syncd.sync.arrival import ArrivalContext, Worker
@@ -178,12 +179,15 @@ class Daemon:
         refresh, host = settings.refresh, self._host(self._clock)
         refresher = Refresher(store, refresh.every, refresh.archive_closed, host)
         house = Housekeeping(store, settings.store.keep_history, self._feeds, self._clock)
+        fetcher = Fetcher(store, settings, self._metrics.fetched)
+        sources = Schedule(store, fetcher, lambda: self._feeds.feeds, settings.timezone)
         degraded, index = DegradedFeeds(store, self._feeds), partial(housekeeping.index_searches, store, stop)
         self._spawn(
             repeat("refresh", lambda: self._metrics.refreshed(refresher.tick()[0]), REFRESH),
             repeat("house", house.tick, housekeeping.HOUSEKEEPING),
             repeat("search", index, housekeeping.INDEXING),
             repeat("degraded", degraded.tick, housekeeping.DEGRADED),
+            sources.run(),
             watch_the_loop(self._systemd, self._readiness),
         )
 

@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 
 from syncd.domain import Run
 from syncd.service.configured_feeds import FeedsInForce
-from syncd.store import Store, Tx, employers, jobs, notices, runs
+from syncd.store import Store, Tx, employers, jobs, notices, runs, sources
 from syncd.store import feeds as stored_feeds
 from syncd.sync.run import Feed
 from syncd.views import overdue_feeds
@@ -42,6 +42,12 @@ class Metrics(Collector):
         self._notifications = Counter(
             "syncd_notifications", "Notices that were sent, or not.", ("way", "result"), registry=registry
         )
+        self._fetches = Counter(
+            "syncd_source_fetches",
+            "Turns of sources, by their result.",
+            ("feed", "result"),
+            registry=registry,
+        )
         registry.register(requests.histogram)
         registry.register(self)
         ProcessCollector(registry=registry)
@@ -60,6 +66,10 @@ class Metrics(Collector):
     def notified(self, way: str, result: str, number: int) -> None:
         """Count notices that were sent to one way, or could not be. ``result``: sent, failed (one try) or dropped."""
         self._notifications.labels(way, result).inc(number)
+
+    def fetched(self, feed: str, result: str) -> None:
+        """Count a turn of a source. ``result``: fetched, not_modified or failed."""
+        self._fetches.labels(feed, result).inc()
 
     def render(self, accept: str) -> tuple[str, bytes]:
         """Return content type and body in the format that ``accept`` prefers. Raises StoreError."""
@@ -94,6 +104,10 @@ def _of_store(tx: Tx, feeds: Mapping[str, Feed]) -> Iterator[Metric]:
     ends = [(name, last.success.ended_at) for name, last in runs.last_runs(tx, feeds).items() if last.success]
     values = (((name,), at.timestamp()) for name, at in ends if at is not None)
     yield _gauge("syncd_feed_last_success_timestamp", about, ("feed",), values)
+    about = "When the feed's source last answered, in seconds since 1970."
+    answers = [(name, state.succeeded_at) for name, state in sources.states(tx).items() if name in feeds]
+    values = (((name,), at.timestamp()) for name, at in answers if at is not None)
+    yield _gauge("syncd_source_last_success_timestamp", about, ("feed",), values)
     about = "How far a run is that goes on, in its present phase."
     shares = (((run.feed,), run.progress.share if run.progress else 0.0) for run in runs.unfinished(tx))
     yield _gauge("syncd_run_progress_ratio", about, ("feed",), dict(shares).items())

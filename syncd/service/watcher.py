@@ -25,7 +25,7 @@ LISTEN_AGAIN = 300.0
 #: Words of watchfiles about a file name that is not UTF-8.
 UNDECODABLE = "Unable to decode path"
 #: Folders that runs make in a feed's folder.
-OURS = frozenset({"done", "failed", ".claimed"})
+OURS = frozenset({"done", "failed", ".claimed", ".incoming"})
 
 #: Name, device and inode of each folder that is watched.
 Identity = frozenset[tuple[str, int, int]]

@@ -17,10 +17,13 @@ from syncd.plain_files import kind_of
 
 #: The folders inside a feed's folder.
 CLAIMED, DONE, FAILED = ".claimed", "done", "failed"
+#: The folder there for files that are being fetched, of a feed that has a source.
+INCOMING = ".incoming"
 #: The rights of folders and files (docs/operations.md "Partners"): everybody may pass through the drop folder and nobody list
 #: it; a feed's folder is open to its group alone, which drops files there and reads reports.
 DROP_MODE, FEED_MODE, REPORT_MODE = 0o711, 0o2770, 0o640
 INNER_MODES = {CLAIMED: 0o700, DONE: 0o2750, FAILED: 0o2750}
+_PRIVATE = (CLAIMED, INCOMING)
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 #: The rights of all users but the owner.
@@ -107,11 +110,11 @@ def open_folder(folder: Path) -> Iterator[int]:
 
 @contextmanager
 def open_folder_in(outer: int, place: Path) -> Iterator[int]:
-    """Open the folder at ``place``, which lies in the open folder ``outer`` and is not a link. The folder of claimed files
-    must belong to syncd's user, and is closed to all others. Raises UnusableFolder, OSError."""
+    """Open the folder at ``place``, which lies in the open folder ``outer`` and is not a link. The folders of claimed and of
+    incoming files must belong to syncd's user, and are closed to all others. Raises UnusableFolder, OSError."""
     fd = _open(place.name, place, outer)
     try:
-        if place.name == CLAIMED:
+        if place.name in _PRIVATE:
             _close_to_others(fd, place)
         yield fd
     finally:
@@ -131,12 +134,13 @@ def ensure_subfolder(folder: Path, name: str) -> Iterator[int]:
     the file system of ``folder``."""
     with open_folder(folder) as outer:
         is_new = False
+        mode = INNER_MODES.get(name, 0o700)
         with suppress(FileExistsError):
-            os.mkdir(name, INNER_MODES[name] & 0o770, dir_fd=outer)
+            os.mkdir(name, mode & 0o770, dir_fd=outer)
             is_new = True
         with open_folder_in(outer, folder / name) as fd:
             if is_new:
-                _set_mode(fd, INNER_MODES[name])
+                _set_mode(fd, mode)
             if os.fstat(fd).st_dev != os.fstat(outer).st_dev:
                 raise other_file_system(folder / name)
             yield fd
@@ -190,15 +194,15 @@ def moving_to(place: Path) -> Iterator[None]:
 
 
 def folder_faults(folder: Path) -> list[str]:
-    """Return why a feed's folder, or one of the three inside it, cannot be used. Makes and changes nothing; a folder that
+    """Return why a feed's folder, or one of those inside it, cannot be used. Makes and changes nothing; a folder that
     is missing is not a fault."""
-    return _faults(folder) or [fault for name in (CLAIMED, DONE, FAILED) for fault in _faults(folder / name)]
+    return _faults(folder) or [fault for name in (*INNER_MODES, INCOMING) for fault in _faults(folder / name)]
 
 
 def _faults(place: Path) -> list[str]:
     try:
         with suppress(FileNotFoundError), open_folder(place) as fd:
-            if place.name == CLAIMED:
+            if place.name in _PRIVATE:
                 _check_owner(fd, place)
     except UnusableFolder as error:
         return [str(error)]

@@ -42,7 +42,16 @@ def test_what_is_written_is_what_is_used():
     found = loaded(**WHOLE)
     assert found.email_to == ("one@example.ca", "two@example.ca")
     assert (found.smtp.host, found.smtp.port, found.smtp.user) == ("mail.example.ca", 587, "user@example.ca")
-    assert found.events == ("held", "failed", "overdue", "degraded", "poison", "recovered")
+    assert found.events == (
+        "held",
+        "failed",
+        "overdue",
+        "degraded",
+        "poison",
+        "recovered",
+        "source.failed",
+        "source.recovered",
+    )
     assert found.digest is not None
 
 

@@ -42,12 +42,14 @@ def test_every_category_has_its_cell_and_no_other_name_has_one():
     assert " | ".join(rows).split(" | ") == names
 
 
-@pytest.mark.parametrize("key", [key for key in KEYS if key not in ("read", "fields", "lookup", "rows")])
+@pytest.mark.parametrize(
+    "key", [key for key in KEYS if key not in ("read", "fields", "lookup", "rows", "source")]
+)
 def test_every_key_of_a_feed_s_file_has_its_line_with_its_meaning(key):
     assert re.search(rf"^{key} = .+# \S", WHOLE_FILE, re.M)
 
 
-@pytest.mark.parametrize("table", ["read", "fields", "lookup.category", "rows"])
+@pytest.mark.parametrize("table", ["read", "fields", "lookup.category", "rows", "source"])
 def test_every_table_of_a_feed_s_file_stands_in_its_example(table):
     assert re.search(rf"^\[{re.escape(table)}\]", WHOLE_FILE, re.M)
 

@@ -50,4 +50,6 @@ def test_every_member_of_the_body_is_documented():
 
 
 def test_every_event_is_documented():
-    assert set(re.findall(r"^\| `((?:feed|service)\.[a-z]+)`", SECTION, re.M)) == {*map(str, NoticeEvent)}
+    assert set(re.findall(r"^\| `((?:feed|service|source)\.[a-z]+)`", SECTION, re.M)) == {
+        *map(str, NoticeEvent)
+    }

@@ -177,6 +177,7 @@ def test_every_metric_is_documented_with_its_labels(store, metrics, times, emplo
     metrics.ran(a_run(created=1))
     store.write(one_notice_waits)
     metrics.notified("webhook", "sent", 1)
+    metrics.fetched("acme", "fetched")
     times.note("GET", "/", 200, 0.1)
     written = {
         name: set(re.findall(r"`([a-z]+)`", labels))
@@ -189,5 +190,6 @@ def test_every_metric_is_documented_with_its_labels(store, metrics, times, emplo
         base = re.sub(r"_(bucket|sum|count)\Z", "", name)
         if base.startswith("syncd"):
             labels_shown.setdefault(base, set()).update({label for label, _ in labels} - {"le"})
-    assert labels_shown.keys() | {"syncd_feed_last_success_timestamp"} == written.keys()
+    of_feeds = {"syncd_feed_last_success_timestamp", "syncd_source_last_success_timestamp"}
+    assert labels_shown.keys() | of_feeds == written.keys()
     assert {name: written[name] for name in labels_shown} == labels_shown

@@ -21,7 +21,7 @@ from syncd.feeds.configuration import FeedFile
 from syncd.feeds.mapping.presets import MappingLine
 from syncd.feeds.native import members_of
 from syncd.logs import Event
-from syncd.store import Tx, feed_jobs, feeds, jobs, runs
+from syncd.store import Tx, feed_jobs, feeds, jobs, runs, sources
 from syncd.sync.arrival import look_into
 from syncd.sync.report import instant_json, run_json
 from syncd.values import plural
@@ -53,6 +53,7 @@ def state_of_runs(visit: Visit, tx: Tx, feed: str | None = None) -> object:
         [(run.id, run.reason) for run in runs.waiting(tx) if feed in (None, run.feed)],
         feeds.paused(tx),
         visit.console.arrival.host.trusts(tx.now.instant),
+        [state for name, state in sources.states(tx).items() if feed in (None, name)],
         [(name, file.faults) for name, file in visit.console.configured.files.items()],
     )
 

@@ -354,6 +354,19 @@ class ReplyRow(Table, table=True):
     at: int = Field(sa_type=BigInteger, index=True)
 
 
+class SourceRow(Table, table=True):
+    """The state of the source of the feed with this name, of any employer (``sources.SourceState``)."""
+
+    feed: str = Field(primary_key=True)
+    address: str = Field(max_length=64)
+    seen: str = Field(sa_type=Text)
+    succeeded_at: int | None = Field(default=None, sa_type=BigInteger)
+    failures: int = 0
+    failing_since: int | None = Field(default=None, sa_type=BigInteger)
+    reason: str | None = Field(default=None, sa_type=Text)
+    next_at: int | None = Field(default=None, sa_type=BigInteger)
+
+
 class NoticeRow(Table, table=True):
     """A notice to the operator, written in the transaction of its event, whether anybody is notified or not. ``key`` names it
     outside; ``counts`` are JSON; ``over``: of a recovered feed, the event that is over. Outlives the run and the feed."""

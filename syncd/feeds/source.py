@@ -1,0 +1,302 @@
+"""The table ``[source]`` of a feed's file: where the feed's files are fetched, when and with what (docs/sources.md).
+
+A value may be a Secret, which says where its text is; that is read when a fetch begins."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import time, timedelta
+from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+
+from syncd.feeds.faults import Scope, member
+from syncd.values import ValueFault, choice, duration, filled_text, number, shown
+
+KEYS = ("url", "every", "at", "headers", "username", "password", "pages", "method", "body", "insecure_hosts")
+SCHEMES = ("https", "http")
+#: The shortest pause between two turns, and the most times of a day.
+MIN_EVERY, MAX_TIMES = timedelta(seconds=1), 48
+_WAYS = '{ next = "paging.next" }, { link = true } or { parameter = "page", from = 1, until = "empty" }'
+#: The kinds of secrets, and how their names look.
+_NAMES = {
+    "credential": re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,254}"),
+    "env": re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}"),
+}
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
+_SECRET_HEADER = re.compile(r"authorization|cookie|key|token|secret|password|signature", re.IGNORECASE)
+#: Headers that syncd itself sends, or that would change how an answer is read.
+_OWN_HEADERS = frozenset(
+    "accept-encoding connection content-length host if-modified-since if-none-match range te trailer"
+    " transfer-encoding upgrade".split()
+)
+_FIRST = number(0, 1_000_000).parse
+_TIME = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A text that is elsewhere: in the file ``name`` of a credentials folder (``kind`` credential) or in the environment
+    variable ``name`` (``env``)."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{{ {self.kind} = {self.name} }}"
+
+
+Value = str | Secret
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """How the pages of a JSON answer go on. ``next``: the members that lead to the next address in an answer; ``link``: the
+    header Link with rel="next"; ``parameter``: of the query, a number from ``first`` on, until a page has no records."""
+
+    next: tuple[str, ...] | None = None
+    link: bool = False
+    parameter: str | None = None
+    first: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The table, checked. Without ``every`` and ``at`` it is fetched by command only. ``body`` is sent with POST; ``media`` is
+    its type. ``records``: with ``pages``, the path to the list in each answer, None for an answer that is a list.
+    ``insecure_hosts`` are in lower case. ``plain_secrets``: the keys whose secret is in the feed's file itself."""
+
+    url: Value = field(repr=False)
+    every: timedelta | None = None
+    at: tuple[time, ...] = ()
+    headers: Mapping[str, Value] = field(default_factory=dict, repr=False)
+    username: Value | None = field(default=None, repr=False)
+    password: Value | None = field(default=None, repr=False)
+    pages: Pages | None = None
+    records: str | None = None
+    method: str = "GET"
+    body: str | None = field(default=None, repr=False)
+    media: str | None = None
+    insecure_hosts: frozenset[str] = frozenset()
+    plain_secrets: tuple[str, ...] = ()
+
+    @property
+    def secrets(self) -> list[tuple[str, Secret]]:
+        """The keys whose values are elsewhere."""
+        return [(key, value) for key, value in self._values().items() if isinstance(value, Secret)]
+
+    def _values(self) -> dict[str, Value]:
+        values = {"url": self.url, "username": self.username, "password": self.password}
+        values |= {f"headers.{name}": value for name, value in self.headers.items()}
+        return {key: value for key, value in values.items() if value is not None}
+
+    @property
+    def shown(self) -> str:
+        """The address without user, password, query and fragment; of an address that is a secret, its name."""
+        if isinstance(self.url, Secret):
+            return str(self.url)
+        parts = urlsplit(self.url)
+        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+    def request(self, text_of: Callable[[Secret], str]) -> "Request":
+        """Return what is asked, with the texts of secrets. Raises ValueFault for an address in a secret that is wrong, and as
+        ``text_of`` does."""
+        values = self._values().items()
+        texts = {key: text_of(value) if isinstance(value, Secret) else value for key, value in values}
+        parts = parse_url(texts["url"])
+        username, password = texts.get("username"), texts.get("password", "")
+        if username is None and parts.username is not None:
+            username, password = unquote(parts.username), unquote(parts.password or "")
+        return Request(
+            url=urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="")),
+            headers={name: texts[f"headers.{name}"] for name in self.headers},
+            username=username,
+            password=password,
+            pages=self.pages,
+            records=self.records,
+            method=self.method,
+            body=None if self.body is None else self.body.encode(),
+            media=self.media,
+            insecure_hosts=self.insecure_hosts,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A source with its secrets, for one fetch; ``url`` has neither user nor fragment. ``username`` None: no Basic login. The
+    other attributes are those of Source."""
+
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    username: str | None = field(default=None, repr=False)
+    password: str = field(default="", repr=False)
+    pages: Pages | None = None
+    records: str | None = None
+    method: str = "GET"
+    body: bytes | None = field(default=None, repr=False)
+    media: str | None = None
+    insecure_hosts: frozenset[str] = frozenset()
+
+
+def parse_url(value: object) -> SplitResult:
+    """Return the parts of an address. Raises ValueFault, which does not show it: it may have a secret."""
+    url = filled_text(value)
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise ValueFault("cannot be parsed as an address; write it as https://HOST/PATH") from None
+    if parts.scheme not in SCHEMES:
+        raise ValueFault("must be an address that begins with https:// or http://")
+    if not host or port == 0:
+        raise ValueFault("must have a host, such as https://careers.acme.example/jobs.xml")
+    if any(character.isspace() or not character.isprintable() for character in url):
+        raise ValueFault("must not have spaces or control characters; write a space as %20")
+    return parts
+
+
+def read_source(table: object, records: str | None, marker: str | None, scope: Scope) -> Source | None:
+    """Return the source of a feed's file, None with faults in ``scope``, the place of the table. ``records``: of ``[read]``;
+    ``marker``: of the feed."""
+    if not isinstance(table, dict):
+        scope.fault("must be a table: [source]")
+        return None
+    before = len(scope.faults)
+    scope.keys(table, KEYS)
+    if "url" not in table:
+        scope.at("url").fault("is missing: the address that the file is fetched from")
+    if marker is not None:
+        scope.fault("cannot be beside marker: a fetched file comes without one")
+    source = _read(table, records, scope)
+    return source if len(scope.faults) == before else None
+
+
+def _read(table: Mapping[str, Any], records: str | None, scope: Scope) -> Source:
+    url: Value = member(table, "url", _url, "", scope)
+    username: Value | None = member(table, "username", _value, None, scope)
+    password: Value | None = member(table, "password", _value, None, scope)
+    headers = _headers(table.get("headers", {}), scope.at("headers"))
+    if password is not None and username is None:
+        scope.at("password").fault("needs username, too")
+    if username is not None and any(name.lower() == "authorization" for name in headers):
+        scope.at("username").fault("cannot be beside headers.Authorization: give one of them")
+    every, at = member(table, "every", _every, None, scope), member(table, "at", _times, (), scope)
+    if every is not None and at:
+        scope.at("at").fault("cannot be beside every: give one of them")
+    pages = _pages(table["pages"], scope.at("pages")) if "pages" in table else None
+    method = member(table, "method", choice("GET", "POST").parse, "GET", scope)
+    body, media = member(table, "body", _body, (None, None), scope)
+    if body is not None and method != "POST":
+        scope.at("body").fault('needs method = "POST"')
+    return Source(
+        url,
+        every,
+        at,
+        headers,
+        username,
+        password,
+        pages,
+        records if pages is not None else None,
+        method,
+        body,
+        media,
+        member(table, "insecure_hosts", _hosts, frozenset(), scope),
+        tuple(_plain_secrets(url, headers, password)),
+    )
+
+
+def _plain_secrets(url: Value, headers: Mapping[str, Value], password: Value | None) -> Iterator[str]:
+    if isinstance(url, str) and urlsplit(url).password:
+        yield "url"
+    if isinstance(password, str):
+        yield "password"
+    for name, value in headers.items():
+        if isinstance(value, str) and _SECRET_HEADER.search(name):
+            yield f"headers.{name}"
+
+
+# -- kinds of values -------------------------------------------------------------------------------------------
+
+
+def _value(value: object) -> Value:
+    """Return a text, or the Secret of ``{ credential = NAME }`` or ``{ env = NAME }``. A fault does not show the value."""
+    if isinstance(value, str) and value.strip() and value.isprintable():
+        return value
+    if isinstance(value, dict) and len(value) == 1:
+        ((kind, name),) = value.items()
+        if kind in _NAMES and isinstance(name, str) and _NAMES[kind].fullmatch(name):
+            return Secret(kind, name)
+    raise ValueFault("must be a text of one line, { credential = NAME } or { env = NAME }")
+
+
+def _url(value: object) -> Value:
+    if isinstance(value, dict):
+        return _value(value)
+    parse_url(value)
+    return filled_text(value)
+
+
+def _every(value: object) -> timedelta:
+    every = duration(value)
+    if every < MIN_EVERY:
+        raise ValueFault("must be at least 1s")
+    return every
+
+
+def _times(value: object) -> tuple[time, ...]:
+    times = value if isinstance(value, list) else []
+    good = all(isinstance(text, str) and _TIME.fullmatch(text) for text in times)
+    if not good or not 0 < len(times) <= MAX_TIMES or len({*times}) < len(times):
+        few = f"a list of up to {MAX_TIMES} different times of day"
+        raise ValueFault(f'must be {few} such as ["06:00", "18:00"], not {shown(value)}')
+    return tuple(time.fromisoformat(text) for text in sorted(times))
+
+
+def _headers(table: object, scope: Scope) -> dict[str, Value]:
+    if not isinstance(table, dict):
+        scope.fault('must be a table such as { Accept = "application/json" }')
+        return {}
+    for name in table:
+        if not _HEADER.fullmatch(name):
+            scope.at(name).fault("cannot be the name of a header")
+        elif name.lower() in _OWN_HEADERS:
+            scope.at(name).fault("is a header that syncd itself sends")
+    return {name: member(table, name, _value, "", scope) for name in table}
+
+
+def _pages(table: object, scope: Scope) -> Pages | None:
+    if not isinstance(table, dict) or len({"next", "link", "parameter"} & table.keys()) != 1:
+        scope.fault(f"must be {_WAYS}")
+        return None
+    scope.keys(table, ("parameter", "from", "until") if "parameter" in table else ("next", "link"))
+    if table.get("link", True) is not True:
+        scope.at("link").fault("must be true")
+    member(table, "until", choice("empty").parse, "empty", scope)
+    path = member(table, "next", _path, None, scope)
+    parameter = member(table, "parameter", filled_text, None, scope)
+    return Pages(path, "link" in table, parameter, member(table, "from", _FIRST, 1, scope))
+
+
+def _path(value: object) -> tuple[str, ...]:
+    path = tuple(filled_text(value).split("."))
+    if not all(path):
+        raise ValueFault(f'must be a path of members such as "paging.next", not {shown(value)}')
+    return path
+
+
+def _body(value: object) -> tuple[str, str]:
+    """Return the text and its type; a table is sent as JSON."""
+    if not isinstance(value, dict):
+        return filled_text(value), "text/plain; charset=utf-8"
+    try:
+        return json.dumps(value, ensure_ascii=False), "application/json"
+    except TypeError:
+        raise ValueFault("must not have dates: write them as texts") from None
+
+
+def _hosts(value: object) -> frozenset[str]:
+    hosts = value if isinstance(value, list) else [""]
+    if not all(isinstance(host, str) and host.strip() and not {*"/@*"} & {*host} for host in hosts):
+        example = 'a list of hosts as url has them, such as ["jobs.internal"]'
+        raise ValueFault(f"must be {example}, not {shown(value)}")
+    return frozenset(host.strip().strip("[]").lower() for host in hosts)

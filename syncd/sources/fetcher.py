@@ -1,0 +1,335 @@
+"""One fetch, from the state in the store to the file in the feed's folder.
+
+The file is written into ``.incoming/``, which no partner can enter, and renamed when it is whole; then the state is written.
+Killed between the two, the file is fetched again, and its run ends ``unchanged``."""
+
+import asyncio
+import hashlib
+import os
+import random
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import structlog
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, stop_before_delay
+from tenacity import wait_exponential_jitter as exponential
+
+from syncd import __version__
+from syncd.config import Settings
+from syncd.errors import Conflict, UnusableFolder
+from syncd.feeds.source import Secret, Source
+from syncd.logs import Event
+from syncd.plain_files import MAX_SECRET, read_settings
+from syncd.sources import http
+from syncd.sources.results import Fetched, NotModified, Seen, SourceError
+from syncd.sources.turns import next_turn, pause_until_next
+from syncd.store import Store, sources
+from syncd.store.sources import SourceState
+from syncd.sync import files, folders
+from syncd.sync.run import Feed
+from syncd.values import ValueFault
+
+log = structlog.get_logger("syncd.sources")
+
+#: Tries of one turn, the seconds that they may take, and the longest pause between two that no server asks for.
+TRIES, TRYING, MAX_PAUSE = 6, 120.0, 30.0
+#: The longest pause that a server can ask for.
+MAX_RETRY_AFTER = timedelta(days=1)
+#: Bytes that are left of a file's name at its source, and how often a name is tried that is taken.
+NAME_BYTES, MAX_COPIES = 120, 100
+_UNSAFE = re.compile(r"[^\w.()+=,@-]+")
+_encode, _decode = msgspec.json.encode, msgspec.json.Decoder(Seen).decode
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end of a turn. ``result``: fetched, not_modified or failed. ``files``: the names that the files have now, or would
+    have; ``size`` in bytes; ``reason``: why nothing was fetched; ``state``: the one after the turn."""
+
+    result: str
+    state: SourceState
+    files: tuple[str, ...] = ()
+    size: int = 0
+    seconds: float = 0.0
+    reason: str | None = None
+    status: int | None = None
+
+
+class Fetcher:
+    """Makes fetches as the settings say. ``counted`` is called with the feed and the result of each turn; ``environ``: where
+    secrets of the environment are."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        counted: Callable[[str, str], object] = lambda feed, result: None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._store, self._settings, self._counted, self._environ = store, settings, counted, environ
+
+    async def turn(
+        self,
+        feed: Feed,
+        source: Source,
+        *,
+        dry: bool = False,
+        retried: Callable[[str], object] = lambda reason: None,
+    ) -> Outcome:
+        """Fetch once, with its tries, and return the end. ``dry``: nothing is kept, no file and no state. ``retried`` is called
+        with the reason of each try that another one follows. Raises Conflict while another process fetches for the feed,
+        StoreError."""
+        began = time.monotonic()
+        with ExitStack() as stack:
+            try:
+                opened = await asyncio.to_thread(lambda: stack.enter_context(_incoming(feed.folder)))
+            except (UnusableFolder, OSError) as failure:
+                fetched: _Fetch | SourceError = SourceError(f"the file cannot be kept: {failure}")
+                opened = None
+            # the lock of the folder is held from here until the state is written
+            before = await self._store.read_async(lambda tx: sources.state(tx, feed.name))
+            if opened is not None:
+                fetched = await self._fetch(source, before, opened, dry, retried)
+            state = self._after(source, before, fetched)
+            if isinstance(fetched, SourceError):
+                outcome = Outcome("failed", state, reason=str(fetched), status=fetched.status)
+            else:
+                result = "fetched" if fetched.files else "not_modified"
+                outcome = Outcome(result, state, fetched.files, fetched.size, reason=fetched.reason)
+            outcome = replace(outcome, seconds=time.monotonic() - began)
+            if not dry:
+                await self._store.write_async(lambda tx: sources.remember(tx, feed.name, state))
+                self._counted(feed.name, outcome.result)
+                _tell(feed.name, before, outcome)
+        return outcome
+
+    async def _fetch(
+        self,
+        source: Source,
+        before: SourceState,
+        opened: tuple[int, int],
+        dry: bool,
+        retried: Callable[[str], object],
+    ) -> "_Fetch | SourceError":
+        """Return what came, in its place, or why nothing did. ``opened``: the folders of the feed and of incoming files."""
+        known = before.seen if before.address == address_digest(source) else ""
+        seen = _decode(known) if known else Seen()
+        try:
+            got = await self._tries(source, seen, folders.OPEN_FILES / str(opened[1]), retried)
+            if isinstance(got, NotModified):
+                return _Fetch(known, reason=got.reason)
+            names = await asyncio.to_thread(_place, got, seen, opened, self._store.now().instant, dry)
+        except SourceError as failure:
+            return failure
+        except OSError as failure:
+            return SourceError(f"the file cannot be kept: {failure.strerror or failure}")
+        size = sum(each.size for each in got if _is_new(each, seen))
+        reason = None if names else "the file has the bytes of the last one"
+        return _Fetch(_encode(got[-1].seen).decode() if got else known, names, size, reason)
+
+    async def _tries(
+        self, source: Source, seen: Seen, incoming: Path, retried: Callable[[str], object]
+    ) -> list[Fetched] | NotModified:
+        """Return what one of the tries fetched. Raises the SourceError of the last one."""
+        settings, now = self._settings, self._store.now().instant
+        usual = pause_until_next(source, now, settings.timezone)
+        most = TRYING if usual is None else min(TRYING, usual.total_seconds())
+        backoff = exponential(initial=1, max=MAX_PAUSE, jitter=1)
+
+        def pause(state: RetryCallState) -> float:
+            asked = getattr(_error(state), "retry_after", None)
+            return backoff(state) if asked is None else float(asked.total_seconds())
+
+        def tell(state: RetryCallState) -> None:
+            retried(str(_error(state)))
+
+        tries = AsyncRetrying(
+            stop=stop_after_attempt(TRIES) | stop_before_delay(most),
+            wait=pause,
+            retry=retry_if_exception(lambda error: isinstance(error, SourceError) and error.temporary),
+            before_sleep=tell,
+            reraise=True,
+        )
+        try:
+            request = source.request(lambda secret: text_of(secret, settings, self._environ))
+        except ValueFault as fault:
+            raise SourceError(f"url {fault}") from None
+        public = settings.api.public_url
+        user_agent = f"syncd/{__version__}" + (f" (+{public})" if public else "")
+        return await tries(
+            http.fetch,
+            request,
+            seen,
+            incoming,
+            max_bytes=settings.limits.file,
+            user_agent=user_agent,
+            now=now,
+        )
+
+    def _after(self, source: Source, before: SourceState, fetched: "_Fetch | SourceError") -> SourceState:
+        """Return the state after a turn that ends now."""
+        now, zone, address = self._store.now().instant, self._settings.timezone, address_digest(source)
+        chance = random.random()  # noqa: S311 - to spread turns
+        if isinstance(fetched, _Fetch):
+            turn = next_turn(source, now, 0, zone, chance)
+            return SourceState(address, fetched.seen, succeeded_at=now, next_at=turn)
+        if before.address != address:
+            before = SourceState(address)
+        failures = before.failures + 1
+        turn = next_turn(source, now, failures, zone, chance)
+        if turn is not None and fetched.retry_after is not None:
+            turn = max(turn, now + min(fetched.retry_after, MAX_RETRY_AFTER))
+        since, reason = before.failing_since or now, str(fetched)
+        return before._replace(failures=failures, failing_since=since, reason=reason, next_at=turn)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fetch:
+    """A fetch that did not fail. ``seen``: JSON for the next one."""
+
+    seen: str
+    files: tuple[str, ...] = ()
+    size: int = 0
+    reason: str | None = None
+
+
+def address_digest(source: Source) -> str:
+    """Return a digest (hex) of what is asked: what was seen elsewhere says nothing about it."""
+    asked = (str(source.url), source.method, source.body, source.pages, source.records)
+    return hashlib.sha256(repr(asked).encode()).hexdigest()
+
+
+def _is_new(fetched: Fetched, seen: Seen) -> bool:
+    return fetched.sha256 != seen.sha256
+
+
+def _error(state: RetryCallState) -> BaseException | None:
+    return state.outcome.exception() if state.outcome is not None else None
+
+
+def _tell(feed: str, before: SourceState, outcome: Outcome) -> None:
+    seconds, state = round(outcome.seconds, 3), outcome.state
+    if outcome.result == "failed":
+        log.warning(
+            Event.SOURCE_FAILED,
+            feed=feed,
+            status=outcome.status,
+            reason=outcome.reason,
+            failures=state.failures,
+            next=state.next_at,
+            seconds=seconds,
+        )
+        return
+    if outcome.result == "fetched":
+        log.info(Event.SOURCE_FETCHED, feed=feed, files=outcome.files, bytes=outcome.size, seconds=seconds)
+    else:
+        log.info(Event.SOURCE_NOT_MODIFIED, feed=feed, reason=outcome.reason, seconds=seconds)
+    if before.failures:
+        log.info(Event.SOURCE_RECOVERED, feed=feed, failures=before.failures)
+
+
+# -- the folders -------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _incoming(folder: Path) -> Iterator[tuple[int, int]]:
+    """Yield the open folder of the feed, and that of incoming files in it, emptied; both are made where they are missing. Raises
+    Conflict while another process has it, OSError, UnusableFolder."""
+    folders.make_feed_folder(folder)
+    with (
+        folders.open_folder(folder) as outer,
+        folders.ensure_subfolder(folder, folders.INCOMING) as incoming,
+    ):
+        if not folders.try_lock(incoming):
+            raise Conflict("another process fetches for this feed at this moment; try again")
+        for name in os.listdir(incoming):  # of a process that died
+            files.discard(incoming, name)
+        yield outer, incoming
+
+
+def _place(
+    got: list[Fetched], seen: Seen, opened: tuple[int, int], now: datetime, dry: bool
+) -> tuple[str, ...]:
+    """Rename the files that are new into the folder of the feed, and remove the others, in a ``dry`` turn all. Return the names
+    there of the new ones. ``opened``: the folders of the feed and of incoming files. Raises OSError."""
+    folder, incoming = opened
+    names = []
+    for fetched in got:
+        new, wanted = _is_new(fetched, seen), final_name(fetched.name, now)
+        if new and not dry:
+            wanted = _move(incoming, fetched.path.name, folder, wanted)
+        else:
+            files.discard(incoming, fetched.path.name)
+        names += [wanted] if new else []
+    if names and not dry:
+        os.fsync(folder)
+    return tuple(names)
+
+
+def _move(incoming: int, name: str, folder: int, wanted: str) -> str:
+    """Rename never over anything; return the name that was free."""
+    stamp, _, rest = wanted.partition("-")
+    for copy in range(1, MAX_COPIES + 1):
+        free = wanted if copy == 1 else f"{stamp}.{copy}-{rest}"
+        try:
+            files.move(incoming, name, folder, free)
+        except FileExistsError:
+            if copy == MAX_COPIES:
+                raise
+            continue
+        break
+    return free
+
+
+def final_name(name: str, now: datetime) -> str:
+    """Return ``YYYYMMDDTHHMMSSZ-NAME`` with a name that the inbox takes."""
+    safe = _UNSAFE.sub("_", name).encode()[-NAME_BYTES:].decode("utf-8", "ignore").strip("_") or "feed"
+    final = f"{now:%Y%m%dT%H%M%SZ}-{safe}"
+    return f"{final}.feed" if files.never_taken(final) else final
+
+
+# -- secrets -----------------------------------------------------------------------------------------------------
+
+
+def text_of(secret: Secret, settings: Settings, environ: Mapping[str, str] = os.environ) -> str:
+    """Return the text of a secret; a credential loses its last line end. Raises SourceError."""
+    if secret.kind == "env":
+        text, where = environ.get(secret.name), f"set the environment variable {secret.name}"
+    else:
+        text, where = _credential(secret.name, settings, environ)
+    if text is None:
+        raise SourceError(f"{secret} is missing: {where}")
+    if not text or not text.isprintable():
+        raise SourceError(f"{secret} must be one line of text")
+    return text
+
+
+def _credential(name: str, settings: Settings, environ: Mapping[str, str]) -> tuple[str | None, str]:
+    """Return the text of a credential, None if there is none, and how to give it. Raises SourceError for one that cannot be
+    read."""
+    places = [Path(environ["CREDENTIALS_DIRECTORY"])] if environ.get("CREDENTIALS_DIRECTORY") else []
+    places.append(settings.feeds.parent / "credentials")
+    for place in places:
+        try:
+            text = read_settings(place / name, MAX_SECRET)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise SourceError(f"{{ credential = {name} }}: {place / name}: {error.strerror}") from None
+        return text.removesuffix("\n").removesuffix("\r"), ""
+    return None, f"write it to {places[-1] / name}, which only syncd's user can read (chmod 600)"
+
+
+def secret_faults(source: Source, settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield the key and the fault of each secret that cannot be read now."""
+    for key, secret in source.secrets:
+        try:
+            text_of(secret, settings)
+        except SourceError as error:
+            yield key, str(error)

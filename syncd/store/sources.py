@@ -1,0 +1,67 @@
+"""Sources of feeds: the state of each after its last turn (docs/sources.md)."""
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from syncd.domain import Notice, NoticeEvent
+from syncd.store import notices
+from syncd.store.model import sql
+from syncd.store.model.columns import Columns, kept_row, optional_instant
+from syncd.store.model.tables import SourceRow
+from syncd.store.transactions import Tx
+
+#: The failures in a row of which the operator is notified, and the time after which one more is enough. It is a little shorter
+#: than a day: turns have jitter.
+MANY, LONG = 3, timedelta(hours=20)
+_ABOUT_SOURCES = (NoticeEvent.SOURCE_FAILED, NoticeEvent.SOURCE_RECOVERED)
+
+
+class SourceState(NamedTuple):
+    """The state of a source. ``address``: a digest (hex) of what was asked, which ``seen`` is about; ``seen``: JSON for the next
+    fetch, "" for none. ``succeeded_at``: the end of the last turn that did not fail. ``failures`` in a row, since
+    ``failing_since``, the last one for ``reason``. ``next_at``: the next turn, None without one."""
+
+    address: str = ""
+    seen: str = ""
+    succeeded_at: datetime | None = None
+    failures: int = 0
+    failing_since: datetime | None = None
+    reason: str | None = None
+    next_at: datetime | None = None
+
+
+_INSTANTS = dict.fromkeys(("succeeded_at", "failing_since", "next_at"), optional_instant)
+_STATE = Columns(SourceState, SourceRow, **_INSTANTS)
+_NAMED = Columns(
+    lambda feed, state: (feed, state), SourceRow, state=(tuple(_STATE.columns), lambda *row: _STATE.make(row))
+)
+_GET = sql.Statement(_STATE.select().where(*sql.matching(SourceRow.feed)))
+_ALL = sql.Statement(_NAMED.select())
+_PUT = sql.replacing(SourceRow)
+
+
+def state(tx: Tx, feed: str) -> SourceState:
+    return tx.one(_GET, feed=feed) or SourceState()
+
+
+def states(tx: Tx) -> dict[str, SourceState]:
+    """Return the state of each source that was ever fetched, by feed."""
+    return dict(tx.all(_ALL))
+
+
+def remember(tx: Tx, feed: str, new: SourceState) -> None:
+    """Keep the state of a source after a turn. Write a notice when it fails for the third time in a row, or for a day, and when
+    it works again after that; each once."""
+    values = dict(zip(SourceState._fields, kept_row(new, SourceState._fields), strict=True))
+    tx.run(_PUT, feed=feed, **values)
+    before = notices.latest(tx, feed, _ABOUT_SOURCES)
+    noted = before is not None and before.event is NoticeEvent.SOURCE_FAILED
+    if new.failures and not noted and _matters(tx, new):
+        notices.add(tx, Notice(NoticeEvent.SOURCE_FAILED, feed, new.reason, state="failing"))
+    elif not new.failures and noted:
+        notices.add(tx, Notice(NoticeEvent.SOURCE_RECOVERED, feed, "the source answers again", state="ok"))
+
+
+def _matters(tx: Tx, state: SourceState) -> bool:
+    since = state.failing_since or tx.now.instant
+    return state.failures >= MANY or tx.now.instant - since >= LONG

@@ -1,0 +1,203 @@
+"""A feed that is fetched: by the example of docs/sources.md, by the daemon and by ``syncd feed fetch``; what is seen of it."""
+
+import re
+import socket
+import threading
+import time
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import csv_text, row
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "sources.md").read_text()
+TOKEN = "Bearer t0ken-of-the-test"
+
+
+class Site(ThreadingHTTPServer):
+    """A server whose file may be read with the token alone; it knows the ETag of its file."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.body, self.status, self.asked = csv_text([row("A-1"), row("A-2")]).encode(), 200, []
+        self.url = f"http://127.0.0.1:{self.server_port}/export/jobs.csv"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers for a Site."""
+
+    server: Site
+
+    def do_GET(self):
+        site, etag = self.server, f'"{hash(self.server.body)}"'
+        site.asked.append(self.path)
+        status = site.status if self.headers["Authorization"] == TOKEN else 401
+        if status == 200 and self.headers["If-None-Match"] == etag:
+            status = 304
+        self.send_response(status)
+        self.send_header("ETag", etag)
+        self.send_header("Content-Length", str(len(site.body) if status == 200 else 0))
+        self.end_headers()
+        if status == 200:
+            self.wfile.write(site.body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def site():
+    with Site() as site:
+        yield site
+        site.shutdown()
+
+
+@pytest.fixture
+def silent():
+    """The address of a server that never answers."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/"
+
+
+def example(url, every):
+    """Return the feed's file of the guide, with an address of this machine."""
+    found = re.search(r"<!-- example: source -->\n```toml\n(.*?)```", GUIDE, re.S)
+    assert found
+    text = found[1].replace("https://careers.acme.example/export/jobs.json", url)
+    return text.replace('every = "1h"', f'every = "{every}"\ninsecure_hosts = ["127.0.0.1"]')
+
+
+def credential(installation, text=TOKEN):
+    folder = installation.base / "config" / "credentials"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    (folder / "acme.token").write_text(text + "\n")
+    (folder / "acme.token").chmod(0o600)
+
+
+def secret_of(url, more=""):
+    return f'employer = "Acme Ltd."\n[source]\nurl = "{url}"\ninsecure_hosts = ["127.0.0.1"]\n{more}'
+
+
+# -- commands --------------------------------------------------------------------------------------------------
+
+
+def test_the_example_of_the_guide_fetches(acme, site):
+    acme.feed("acme", example(site.url, "1h"))
+    missing = acme.run("check")
+    path = acme.base / "config" / "credentials" / "acme.token"
+    assert missing.code == 1
+    assert f"{{ credential = acme.token }} is missing: write it to {path}" in missing.err
+    credential(acme)
+    assert acme.run("check").code == 0
+    dry = acme.run("feed", "fetch", "acme", "--dry-run", "--json").json
+    assert (dry["result"], dry["dryRun"], dry["size"]) == ("fetched", True, len(site.body))
+    assert acme.run("feed", "list", "--json").json[0]["source"]["state"] == "new"
+    assert [*(acme.drop_folder / "acme").glob("*.csv")] == []
+    fetched = acme.run("feed", "fetch", "acme")
+    (file,) = (acme.drop_folder / "acme").glob("*Z-jobs.csv")
+    assert (fetched.code, fetched.out) == (0, f"{file} is fetched ({len(site.body)} bytes)\n")
+    assert acme.run("feed", "fetch", "acme").out == "nothing new: 304 Not Modified\n"
+    (feed,) = acme.run("feed", "list", "--json").json
+    source = feed["source"]
+    assert (source["url"], source["state"], source["failures"], source["reason"]) == (site.url, "ok", 0, None)
+    assert source["lastFetch"] < source["nextFetch"]
+    assert feed["state"] == "ok"
+
+
+def test_a_failure_is_one_line_and_exit_code_1(acme, site):
+    acme.feed("acme", example(site.url, "1h"))
+    credential(acme, "Bearer wrong")
+    failed = acme.run("feed", "fetch", "acme")
+    assert (failed.code, failed.out) == (1, "")
+    assert failed.err == "syncd: feed acme: 401 Unauthorized: see the credentials of [source]\n"
+    (feed,) = acme.run("feed", "list", "--json").json
+    assert (feed["state"], feed["source"]["state"], feed["source"]["failures"]) == ("ok", "failing", 1)
+    assert "acme: fetching fails since " in acme.run("feed", "list").err
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('employer = "Acme Ltd."\n', "feed acme has no [source]: its files are dropped into "),
+        (
+            secret_of("ftp://h/"),
+            "acme.toml: source.url: must be an address that begins with https:// or http://",
+        ),
+    ],
+)
+def test_a_feed_that_cannot_be_fetched_says_why(acme, text, words):
+    acme.feed("acme", text)
+    refused = acme.run("feed", "fetch", "acme")
+    assert refused.code == 1
+    assert words in refused.err
+
+
+def test_a_paused_feed_is_not_fetched(acme, site):
+    acme.feed("acme", secret_of(site.url))
+    acme.run("feed", "pause", "acme")
+    refused = acme.run("feed", "fetch", "acme")
+    assert (refused.code, site.asked) == (1, [])
+    assert refused.err == "syncd: feed acme is paused; `syncd feed resume acme` ends that\n"
+
+
+def test_check_finds_a_wrong_source_and_a_secret_that_others_can_read(acme):
+    acme.feed("acme", secret_of("https://h.example/", 'username = "a"\npassword = "b"'))
+    path = acme.feeds / "acme.toml"
+    path.chmod(0o644)
+    found = acme.run("check")
+    assert found.code == 1
+    assert (
+        f"acme.toml: source.password: is a secret in a file that others can read: chmod 600 {path}"
+        in found.err
+    )
+    path.chmod(0o600)
+    assert acme.run("check").code == 0
+    acme.feed("acme", secret_of("https://h.example/", 'every = "10ms"'))
+    assert "acme.toml: source.every: must be at least 1s" in acme.run("check").err
+
+
+# -- the daemon ------------------------------------------------------------------------------------------------
+
+
+def test_the_daemon_fetches_at_its_turns_and_a_source_that_hangs_delays_neither_others_nor_the_stop(
+    acme, site, silent, start
+):
+    acme.feed("acme", example(site.url, "1s"))
+    acme.feed("hangs", secret_of(silent, 'every = "1s"'))
+    acme.feed("wrong", secret_of("ftp://h/"))
+    credential(acme)
+    daemon = start()
+    (fetched,) = daemon.wait_for_event("source.fetched")
+    assert (fetched["feed"], fetched["bytes"]) == ("acme", len(site.body))
+    (run,) = daemon.wait_for_event("feed.reconciled")
+    assert (run["feed"], run["state"], run["created"], run["file"]) == (
+        "acme",
+        "succeeded",
+        2,
+        fetched["files"][0],
+    )
+    daemon.wait_for_event("source.not_modified", 2)
+    site.status = 403
+    failed = daemon.wait_for_event("source.failed", 4)  # the first is that of the wrong one
+    assert [event["feed"] for event in failed] == ["wrong", "acme", "acme", "acme"]
+    assert (failed[3]["status"], failed[3]["failures"]) == (403, 3)
+    page = daemon.text("/feeds/acme", {"Accept": "text/html"}, which="operator")
+    assert "failing since" in page
+    assert "403 Forbidden" in page
+    site.status = 200
+    (recovered,) = daemon.wait_for_event("source.recovered")
+    assert recovered["feed"] == "acme"
+    metrics = daemon.text("/metrics", which="operator")
+    assert 'syncd_source_fetches_total{feed="acme",result="fetched"} 1.0' in metrics
+    assert 'syncd_source_last_success_timestamp{feed="acme"}' in metrics
+    assert daemon.request("GET", "/readyz")[1]["feeds"] == "ok"
+    began = time.monotonic()
+    assert daemon.stop() == 0
+    assert time.monotonic() - began < 10
+    assert [*(acme.drop_folder / "hangs" / ".incoming").iterdir()] == []
+    text = daemon.log.read_text() + page + metrics + acme.run("feed", "list", "--json").out
+    assert TOKEN.split()[1] not in text
+    assert TOKEN.split()[1].encode() not in (acme.base / "var" / "syncd.db").read_bytes()
