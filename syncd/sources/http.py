@@ -208,9 +208,10 @@ def _parsed(address: str) -> URL:
     """Return an address, in the very letters that it has if they are ASCII: it may be signed. Raise SourceError."""
     try:
         url = URL(address, encoded=re.fullmatch("[!-~]+", address) is not None)
+        is_usable = not re.search(r"[^\w.:%-]", url.raw_host or "") and url.port != 0
     except ValueError:
-        url = None
-    if url is None or re.search(r"[^\w.:%-]", url.raw_host or ""):
+        is_usable = False
+    if not is_usable:
         raise SourceError("an address cannot be understood: it must be like https://host/path")
     return url
 

@@ -3,10 +3,13 @@
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+import msgspec
+from sqlmodel import select
+
 from syncd.domain import Notice, NoticeEvent
 from syncd.store import notices
 from syncd.store.model import sql
-from syncd.store.model.columns import Columns, kept_row, optional_instant
+from syncd.store.model.columns import to_json
 from syncd.store.model.tables import SourceRow
 from syncd.store.transactions import Tx
 
@@ -30,30 +33,26 @@ class SourceState(NamedTuple):
     next_at: datetime | None = None
 
 
-_INSTANTS = dict.fromkeys(("succeeded_at", "failing_since", "next_at"), optional_instant)
-_STATE = Columns(SourceState, SourceRow, **_INSTANTS)
-_NAMED = Columns(
-    lambda feed, state: (feed, state), SourceRow, state=(tuple(_STATE.columns), lambda *row: _STATE.make(row))
-)
-_GET = sql.Statement(_STATE.select().where(*sql.matching(SourceRow.feed)))
-_ALL = sql.Statement(_NAMED.select())
+_decode = msgspec.json.Decoder(SourceState).decode
+_ALL = sql.Statement(select(SourceRow.feed, SourceRow.state))
+_GET = sql.Statement(select(SourceRow.state).where(*sql.matching(SourceRow.feed)))
 _PUT = sql.replacing(SourceRow)
 
 
 def state(tx: Tx, feed: str) -> SourceState:
-    return tx.one(_GET, feed=feed) or SourceState()
+    known = tx.scalar(_GET, feed=feed)
+    return SourceState() if known is None else _decode(known)
 
 
 def states(tx: Tx) -> dict[str, SourceState]:
     """Return the state of each source that was ever fetched, by feed."""
-    return dict(tx.all(_ALL))
+    return {feed: _decode(state) for feed, state in tx.all(_ALL)}
 
 
 def remember(tx: Tx, feed: str, new: SourceState) -> None:
     """Keep the state of a source after a turn. Write a notice when it fails for the third time in a row, or for a day, and when
     it works again after that; each once."""
-    values = dict(zip(SourceState._fields, kept_row(new, SourceState._fields), strict=True))
-    tx.run(_PUT, feed=feed, **values)
+    tx.run(_PUT, feed=feed, state=to_json(new))
     before = notices.latest(tx, feed, _ABOUT_SOURCES)
     noted = before is not None and before.event is NoticeEvent.SOURCE_FAILED
     if new.failures and not noted and _matters(tx, new):

@@ -119,7 +119,7 @@ async def test_redirects_are_at_most_five(site, incoming):
     [
         ("ftp://127.0.0.1/x", "an address of ftp"), ("file:///etc/passwd", "an address of file"),
         ("javascript:x", "an address of"),
-        ("http://", "cannot be understood"), ("http://a b/", "cannot be understood"),
+        ("http://a b/", "cannot be understood"),
         ("http://127.0.0.1:99999/", "cannot be understood"),
         ("http://[::1/", "cannot be understood"),
     ],
@@ -301,7 +301,7 @@ CUT = "the answer is cut or damaged: it does not end as it must"
     [
         ([HEAD + b"Content-Length: 99\r\n\r\n<jobs>"], CUT),
         ([HEAD + b"Transfer-Encoding: chunked\r\n\r\n6\r\n<jobs>\r\n"], CUT),
-        ([HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n<jobs>\r\n"], CUT),
+        ([HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n<jobs>\r\n"], "the answer is not one of HTTP"),
         ([HEAD + b"Content-Encoding: gzip\r\nContent-Length: 6\r\n\r\n<jobs>"], CUT),
         ([HEAD + b"Content-Encoding: gzip\r\nContent-Length: 99\r\n\r\n" + gzip.compress(FEED)[:20]], CUT),
         ([], "the connection was lost before the answer"),
@@ -420,8 +420,8 @@ async def test_the_certificates_of_the_system_count(safe_site, certificate, inco
         command = [sys.executable, "-c", FETCH, f"{safe_site}{path}", str(incoming.path)]
         environ = {"SSL_CERT_FILE": str(certificate[0]), "PYTHONPATH": "."}
         pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(*command, env=environ, stdout=pipe)
-        return (await process.communicate())[0].decode().strip()
+        process = await asyncio.create_subprocess_exec(*command, env=environ, stdout=pipe, stderr=pipe)
+        return b"".join(await process.communicate()).decode().strip()
 
     assert await fetch("/jobs.xml") == str(len(FEED))
     refusal = f"the redirect of {safe_site.removeprefix('https://')} is refused: it leads from https to http, at localhost"

@@ -30,12 +30,12 @@ http {{
     types {{ application/xml xml; text/html html; }}
     gzip on;
     gzip_types application/xml;
-    limit_req_zone $server_name zone=few:1m rate=1r/m;
+    limit_req_zone $binary_remote_addr zone=few:1m rate=1r/m;
     server {{
         listen 127.0.0.1:{port};
         root {folder}/root;
         location /private/ {{ auth_basic "jobs"; auth_basic_user_file {folder}/users; }}
-        location /slow/ {{ limit_rate 100; }}
+        location /slow/ {{ limit_rate 100; gzip off; }}
         location /few/ {{ limit_req zone=few; limit_req_status 429; error_page 429 @few; }}
         location @few {{ internal; add_header Retry-After 30 always; return 429; }}
         location = /moved.xml {{ return 301 /jobs.xml; }}

@@ -355,16 +355,10 @@ class ReplyRow(Table, table=True):
 
 
 class SourceRow(Table, table=True):
-    """The state of the source of the feed with this name, of any employer (``sources.SourceState``)."""
+    """The source of the feed with this name, of any employer. ``state`` is JSON (``sources.SourceState``)."""
 
     feed: str = Field(primary_key=True)
-    address: str = Field(max_length=64)
-    seen: str = Field(sa_type=Text)
-    succeeded_at: int | None = Field(default=None, sa_type=BigInteger)
-    failures: int = 0
-    failing_since: int | None = Field(default=None, sa_type=BigInteger)
-    reason: str | None = Field(default=None, sa_type=Text)
-    next_at: int | None = Field(default=None, sa_type=BigInteger)
+    state: str = Field(sa_type=Text)
 
 
 class NoticeRow(Table, table=True):
