@@ -24,7 +24,7 @@ from syncd.config import Address, Settings, SettingsFault, load_settings, retire
 from syncd.errors import ConfigError, Conflict, StoreError, StoreInUse, SyncdError
 from syncd.feeds.configuration import FeedFile, unread_files
 from syncd.service import configured_feeds, exposure, served, stores
-from syncd.sources import secret_faults
+from syncd.sources import faults_before
 from syncd.store import Store, facts, schema
 from syncd.sync import folder_faults, make_drop_folder
 
@@ -241,7 +241,7 @@ def _source_faults(file: FeedFile, settings: Settings) -> Iterator[str]:
     source = config.source
     if source is None:
         return
-    for key, fault in secret_faults(source, settings):
+    for key, fault in faults_before(source, settings):
         yield f"{file.name}.toml: source.{key}: {fault}"
     path = settings.feeds / f"{file.name}.toml"
     if source.plain_secrets and path.stat().st_mode & 0o077:

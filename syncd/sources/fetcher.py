@@ -23,10 +23,11 @@ from tenacity import wait_exponential_jitter as exponential
 from syncd import __version__
 from syncd.config import Settings
 from syncd.errors import Conflict, UnusableFolder
-from syncd.feeds.source import Secret, Source
+from syncd.feeds.source import Secret, Source, parse_url
 from syncd.logs import Event
 from syncd.plain_files import MAX_SECRET, read_settings
 from syncd.sources import http
+from syncd.sources.guard import Guard
 from syncd.sources.results import Fetched, NotModified, Seen, SourceError
 from syncd.sources.turns import next_turn, pause_until_next
 from syncd.store import Store, sources
@@ -326,8 +327,14 @@ def _credential(name: str, settings: Settings, environ: Mapping[str, str]) -> tu
     return None, f"write it to {places[-1] / name}, which only syncd's user can read (chmod 600)"
 
 
-def secret_faults(source: Source, settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield the key and the fault of each secret that cannot be read now."""
+def faults_before(source: Source, settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield the key and the fault of what fails before a server is asked: secrets that cannot be read now, and an address in
+    the file that may not be reached."""
+    try:
+        if isinstance(source.url, str):
+            Guard(source.insecure_hosts).check_literal(parse_url(source.url).hostname or "")
+    except SourceError as error:
+        yield "url", str(error)
     for key, secret in source.secrets:
         try:
             text_of(secret, settings)

@@ -157,6 +157,8 @@ def test_check_finds_a_wrong_source_and_a_secret_that_others_can_read(acme):
     assert acme.run("check").code == 0
     acme.feed("acme", secret_of("https://h.example/", 'every = "10ms"'))
     assert "acme.toml: source.every: must be at least 1s" in acme.run("check").err
+    acme.feed("acme", 'employer = "Acme Ltd."\n[source]\nurl = "http://10.0.0.1/"\n')
+    assert "acme.toml: source.url: 10.0.0.1 is not a public address: " in acme.run("check").err
 
 
 # -- the daemon ------------------------------------------------------------------------------------------------
