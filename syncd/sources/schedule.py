@@ -41,7 +41,7 @@ class Schedule:
         self._store, self._fetcher, self._feeds, self._zone = store, fetcher, feeds, zone
         self._turns: dict[str, _Turn] = {}
         self._going: dict[str, asyncio.Task[None]] = {}
-        self._told: dict[str, tuple[str, ...]] = {}
+        self._logged: dict[str, tuple[str, ...]] = {}
 
     async def run(self) -> None:
         try:
@@ -56,7 +56,7 @@ class Schedule:
     def _look(self) -> None:
         """Begin each turn that is due, never two at once for a feed."""
         now, configured = self._store.now().instant, self._feeds()
-        self._tell_wrong(configured)
+        self._log_wrong(configured)
         wanted = {name: feed.config.source for name, feed in configured.items()}
         self._turns = {name: turn for name, turn in self._turns.items() if wanted.get(name) == turn.source}
         for name, source in wanted.items():
@@ -67,11 +67,11 @@ class Schedule:
                 task = self._going[name] = asyncio.create_task(self._take(configured[name], turn))
                 task.add_done_callback(lambda _task, name=name: self._going.pop(name))  # type: ignore[misc]
 
-    def _tell_wrong(self, configured: Mapping[str, Feed]) -> None:
+    def _log_wrong(self, configured: Mapping[str, Feed]) -> None:
         """Log each source that is wrong, once for each file."""
         wrong = {name: feed.config.source_faults for name, feed in configured.items()}
         for name, faults in wrong.items():
-            if faults and self._told.get(name) != faults:
+            if faults and self._logged.get(name) != faults:
                 log.warning(
                     Event.SOURCE_FAILED,
                     feed=name,
@@ -81,7 +81,7 @@ class Schedule:
                     next=None,
                     seconds=0.0,
                 )
-        self._told = wrong
+        self._logged = wrong
 
     async def _take(self, feed: Feed, turn: _Turn) -> None:
         """Take the turn, unless it is not due by the store, which other processes write too; note when the next one is."""

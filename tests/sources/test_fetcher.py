@@ -114,7 +114,7 @@ async def test_killed_before_the_state_is_written_the_file_comes_again(site, mak
     assert os.listdir(feed.folder / folders.INCOMING) == []
 
 
-async def test_failures_are_counted_told_once_and_over(site, make, fetch, store):
+async def test_failures_are_counted_notified_once_and_over(site, make, fetch, store):
     site["/jobs.xml"] = {"status": 403}
     feed = make(site.url("/jobs.xml"), 'every = "1h"')
     for _ in range(4):
@@ -167,7 +167,7 @@ async def test_a_folder_that_is_a_link_is_a_failure_and_nothing_is_written_there
 # -- secrets -----------------------------------------------------------------------------------------------------
 
 
-async def test_a_credential_loses_its_last_line_end_and_is_told_to_nobody(
+async def test_a_credential_loses_its_last_line_end_and_is_shown_to_nobody(
     site, make, store, settings, capsys
 ):
     secret = "p%:ä t0ken"
@@ -180,9 +180,9 @@ async def test_a_credential_loses_its_last_line_end_and_is_told_to_nobody(
     outcome = await Fetcher(store, settings).turn(feed, feed.config.source)
     sent = base64.b64decode(site.asked[0].headers["Authorization"].removeprefix("Basic "))
     assert sent.decode() == f"joe:{secret}"
-    told = capsys.readouterr().out + repr(outcome) + repr(state(store))
-    assert secret not in told
-    assert "hidden" not in told
+    shown = capsys.readouterr().out + repr(outcome) + repr(state(store))
+    assert secret not in shown
+    assert "hidden" not in shown
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ HOUR = timedelta(hours=1)
 
 @dataclass
 class Fetches:
-    """A Fetcher that writes the next turn as it is told. ``begun`` has the feeds; one that ``hangs`` never ends."""
+    """A Fetcher that writes the next turn as the test wants it. ``begun`` has the feeds; one that ``hangs`` never ends."""
 
     store: Store
     begun: list[str] = field(default_factory=list)
