@@ -62,8 +62,8 @@ class Guard(AbstractResolver):
 
     async def addresses(self, host: str, port: int) -> list[str]:
         """Return the addresses of a host, all of them checked. Raise SourceError, OSError."""
-        found = await _look_up(host, port)
-        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+        entries = await _look_up(host, port)
+        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
         for address in addresses:
             self.check(host, address)
         return addresses

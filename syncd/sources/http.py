@@ -306,11 +306,11 @@ def _refuse_html(answer: aiohttp.ClientResponse, start: bytes) -> None:
 
 
 async def _fetch_pages(client: _Client, pages: Pages, file: IncomingFile) -> None:
-    request, asked, last = client.request, set[URL](), b""
+    request, visited, last = client.request, set[URL](), b""
     number = 1
     url: URL | None = client.url if pages.parameter is None else _numbered(client.url, pages, number)
     while url is not None:
-        asked.add(url)
+        visited.add(url)
         with _place(f"page {number}: "):
             async with client.answer(url, request.method) as answer:
                 body = await _page_body(answer)
@@ -324,7 +324,7 @@ async def _fetch_pages(client: _Client, pages: Pages, file: IncomingFile) -> Non
             else:
                 address = _linked(answer) if pages.link else page.next
                 url = None if address is None else client.next_address(answer.url, address)
-            if url in asked:
+            if url in visited:
                 raise SourceError("its next address was asked before: the list has no end")
         number, last = number + 1, lines
     if not file.size:

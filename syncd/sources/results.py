@@ -40,7 +40,7 @@ class NotModified:
 
 
 class SourceError(SyncdError):
-    """A fetch failed. The text is one line without secrets that says what to do, where there is something to do.
+    """A fetch failed. The text is one line without secrets, with its remedy if there is one.
 
     ``status``: of the HTTP answer. ``temporary``: another try may succeed, and not before ``retry_after``, if that is known."""
 

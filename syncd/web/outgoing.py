@@ -11,8 +11,8 @@ MAX_RETRY_AFTER = timedelta(days=1)
 
 
 def retry_after(value: str | None, now: datetime) -> timedelta | None:
-    """Return how long a Retry-After header asks to wait, in seconds or until a date, at most ``MAX_RETRY_AFTER``; None: there
-    is no such header, or nobody can read it."""
+    """Return how long a Retry-After header asks to wait, in seconds or until a date, at most ``MAX_RETRY_AFTER``; None: the
+    header is missing or cannot be read."""
     if value is None:
         return None
     text = value.strip()

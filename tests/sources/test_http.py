@@ -1,4 +1,4 @@
-"""One fetch by HTTP: conditions, redirects, credentials, answers that are no feed, and those that are cut."""
+"""One fetch by HTTP: conditions, redirects, credentials, answers that are not feeds, and those that are cut."""
 
 import asyncio
 import gzip
@@ -8,6 +8,7 @@ import sys
 import traceback
 from datetime import timedelta
 from hashlib import sha256
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -203,7 +204,7 @@ async def test_a_header_cannot_have_a_line_end(value, site, incoming):
 async def test_no_secret_is_in_an_error(site, raw_site, names, incoming):
     """In its text, in its traceback, and in what ``repr`` shows."""
     names["gone.test"] = [[]]
-    secrets = {
+    secrets: Any = {
         "username": "user-hush",
         "password": "pass-hush",
         "headers": {"Authorization": "Bearer key-hush"},
@@ -404,28 +405,26 @@ from syncd.feeds.source import Request
 from syncd.sources import http
 from syncd.sources.results import Seen
 from tests.sources.conftest import LOOPBACK, NOW
-request = Request(sys.argv[1], insecure_hosts=LOOPBACK)
-try:
-    files = asyncio.run(http.fetch(request, Seen(), Path(sys.argv[2]), max_bytes=99, user_agent="x", now=NOW))
-    print(files[0].size)
-except http.SourceError as error:
-    print(error)
+for url in sys.argv[2:]:
+    request = Request(url, insecure_hosts=LOOPBACK)
+    try:
+        files = asyncio.run(http.fetch(request, Seen(), Path(sys.argv[1]), max_bytes=99, user_agent="x", now=NOW))
+        print(files[0].size)
+    except http.SourceError as error:
+        print(error)
 """
 
 
 async def test_the_certificates_of_the_system_count(safe_site, certificate, incoming):
     """SSL_CERT_FILE names others. No redirect leads from https to http."""
-
-    async def fetch(path):
-        command = [sys.executable, "-c", FETCH, f"{safe_site}{path}", str(incoming.path)]
-        environ = {"SSL_CERT_FILE": str(certificate[0]), "PYTHONPATH": "."}
-        pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(*command, env=environ, stdout=pipe, stderr=pipe)
-        return b"".join(await process.communicate()).decode().strip()
-
-    assert await fetch("/jobs.xml") == str(len(FEED))
-    refusal = f"the redirect of {safe_site.removeprefix('https://')} is refused: it leads from https to http, at localhost"
-    assert await fetch("/down") == refusal
+    command = [sys.executable, "-c", FETCH, str(incoming.path), f"{safe_site}/jobs.xml", f"{safe_site}/down"]
+    environ, pipe = {"SSL_CERT_FILE": str(certificate[0]), "PYTHONPATH": "."}, asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*command, env=environ, stdout=pipe, stderr=pipe)
+    said = b"".join(await process.communicate()).decode().splitlines()
+    host = safe_site.removeprefix("https://")
+    assert said == [
+        str(len(FEED)), f"the redirect of {host} is refused: it leads from https to http, at localhost",
+    ]  # fmt: skip
 
 
 # -- names, and looking ----------------------------------------------------------------------------------------

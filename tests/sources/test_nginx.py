@@ -66,7 +66,7 @@ def nginx(tmp_path, raw_site):
     values = {"user": user, "folder": folder, "port": port, "cut": raw_site.port}
     (folder / "conf").write_text(CONFIGURATION.format(**values))
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([NGINX, "-p", folder, "-c", folder / "conf"], stdout=log, stderr=log)
+        process = subprocess.Popen([str(NGINX), "-p", folder, "-c", folder / "conf"], stdout=log, stderr=log)
     until = time.monotonic() + 30
     while True:
         assert process.poll() is None, (folder / "log").read_text()
