@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -40,8 +40,6 @@ log = structlog.get_logger("syncd.sources")
 
 #: Tries of one turn, the seconds that they may take, and the longest pause between two that no server asks for.
 TRIES, TRYING, MAX_PAUSE = 6, 120.0, 30.0
-#: The longest pause that a server can ask for.
-MAX_RETRY_AFTER = timedelta(days=1)
 #: Bytes that are left of a file's name at its source, and how often a name is tried that is taken.
 NAME_BYTES, MAX_COPIES = 120, 100
 _UNSAFE = re.compile(r"[^\w.()+=,@-]+")
@@ -185,7 +183,7 @@ class Fetcher:
         failures = before.failures + 1
         turn = next_turn(source, now, failures, zone, chance)
         if turn is not None and fetched.retry_after is not None:
-            turn = max(turn, now + min(fetched.retry_after, MAX_RETRY_AFTER))
+            turn = max(turn, now + fetched.retry_after)
         since, reason = before.failing_since or now, str(fetched)
         return before._replace(failures=failures, failing_since=since, reason=reason, next_at=turn)
 

@@ -26,14 +26,10 @@ def read_page(body: bytes, records: str | None, next_path: Sequence[str] | None)
     root = Raw(body.removeprefix(b"\xef\xbb\xbf"))
     try:
         msgspec.json.decode(root, type=Raw)
-    except RecursionError:
-        raise SourceError(
-            "it is not JSON that can be read (lists or objects are nested too deeply)"
-        ) from None
     except msgspec.MsgspecError as error:
         raise SourceError(f"it is not JSON ({error})") from None
     except RecursionError:
-        raise SourceError("it is nested too deeply") from None
+        raise SourceError("it is not JSON that can be read: it is nested too deeply") from None
     steps = _usual_steps(root) if records is None else member_path(records)
     lines = [bytes(raw).replace(b"\r", b" ").replace(b"\n", b" ") + b"\n" for raw in _records(root, steps)]
     return Page(lines, None if next_path is None else _next(root, next_path))
