@@ -1,4 +1,4 @@
-"""The table ``[source]`` of a feed's file: where the feed's files are fetched, when and with what (docs/sources.md).
+"""The table ``[source]`` of a feed's file: the address of its files, the turns and the login (docs/sources.md).
 
 A value may be a Secret, which says where its text is; that is read when a fetch begins."""
 
@@ -99,7 +99,7 @@ class Source:
         return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
     def request(self, text_of: Callable[[Secret], str]) -> "Request":
-        """Return what is asked, with the texts of secrets. Raises ValueFault for an address in a secret that is wrong, and as
+        """Return the request, with the texts of secrets. Raises ValueFault for an address in a secret that is wrong, and as
         ``text_of`` does."""
         values = self._values().items()
         texts = {key: text_of(value) if isinstance(value, Secret) else value for key, value in values}

@@ -116,7 +116,7 @@ class Fetcher:
         dry: bool,
         retried: Callable[[str], object],
     ) -> "_Fetch | SourceError":
-        """Return what came, in its place, or why nothing did. ``opened``: the folders of the feed and of incoming files."""
+        """Return the files, in their place, or why there are none. ``opened``: the folders of the feed and of incoming files."""
         known = before.seen if before.address == address_digest(source) else ""
         seen = _decode(known) if known else Seen()
         try:
@@ -135,7 +135,7 @@ class Fetcher:
     async def _tries(
         self, source: Source, seen: Seen, incoming: Path, retried: Callable[[str], object]
     ) -> list[Fetched] | NotModified:
-        """Return what one of the tries fetched. Raises the SourceError of the last one."""
+        """Return the result of the try that succeeds. Raises the SourceError of the last one."""
         settings, now = self._settings, self._store.now().instant
         usual = pause_until_next(source, now, settings.timezone)
         most = TRYING if usual is None else min(TRYING, usual.total_seconds())
@@ -199,7 +199,7 @@ class _Fetch:
 
 
 def address_digest(source: Source) -> str:
-    """Return a digest (hex) of what is asked: what was seen elsewhere says nothing about it."""
+    """Return a digest (hex) of the request: the state of another address says nothing about it."""
     asked = (str(source.url), source.method, source.body, source.pages, source.records)
     return hashlib.sha256(repr(asked).encode()).hexdigest()
 
@@ -326,7 +326,7 @@ def _credential(name: str, settings: Settings, environ: Mapping[str, str]) -> tu
 
 
 def faults_before(source: Source, settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield the key and the fault of what fails before a server is asked: secrets that cannot be read now, and an address in
+    """Yield the key and each fault that shows before a server is asked: secrets that cannot be read now, and an address in
     the file that may not be reached."""
     try:
         if isinstance(source.url, str):

@@ -33,7 +33,7 @@ class _Turn:
 
 
 class Schedule:
-    """``feeds`` returns the feeds in force. Await ``run`` until it is cancelled; that cancels what is being fetched, too."""
+    """``feeds`` returns the feeds in force. Await ``run`` until it is cancelled; that cancels each fetch, too."""
 
     def __init__(
         self, store: Store, fetcher: Fetcher, feeds: Callable[[], Mapping[str, Feed]], zone: tzinfo

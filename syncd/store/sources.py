@@ -20,7 +20,7 @@ _ABOUT_SOURCES = (NoticeEvent.SOURCE_FAILED, NoticeEvent.SOURCE_RECOVERED)
 
 
 class SourceState(NamedTuple):
-    """The state of a source. ``address``: a digest (hex) of what was asked, which ``seen`` is about; ``seen``: JSON for the next
+    """The state of a source. ``address``: a digest (hex) of the request that ``seen`` is about; ``seen``: JSON for the next
     fetch, "" for none. ``succeeded_at``: the end of the last turn that did not fail. ``failures`` in a row, since
     ``failing_since``, the last one for ``reason``. ``next_at``: the next turn, None without one."""
 

@@ -1,4 +1,4 @@
-"""Sources of feeds: what was seen there, how the last turns ended, and when the next one is."""
+"""Sources of feeds: the state of each after its last turn."""
 
 import sqlalchemy as sa
 from alembic import op
