@@ -23,7 +23,7 @@ def actors(world, run_id):
 
 
 async def test_a_held_run_is_shown_read_and_approved(world, held, browser):
-    assert "1 decision waits for you" in (await browser.get("/"))[1]
+    assert "1 feed needs somebody: acme waits for a decision" in (await browser.get("/"))[1]
     page = (await browser.get("/"))[1]
     assert "22 of 30 active jobs would go; up to 7 go without a decision" in page
     verbs = re.findall(r'<a class="button( main)?" href="([^"]+)">([^<]+)', page)

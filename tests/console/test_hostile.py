@@ -72,7 +72,7 @@ def spoil(world, text):
     board.store.write(lambda tx: employers.add(tx, short.replace("\u202e", "")))
     board.store.write(lambda tx: keys.create(tx, 2, text))
     world.files["bare"] = FeedFile("bare", None, (text, f"bare.toml: {text}"))
-    world.faults = {"store": text, "feeds": text}
+    world.faults = {"store": text, "clock": text}
     hosts = replace(world.settings.operator, hosts=(short,), public_url="")
     world.settings = replace(world.settings, operator=hosts)
 
