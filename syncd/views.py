@@ -338,11 +338,7 @@ def job_view(tx: Tx, job_id: int, page: int, page_size: int, catalogue: Catalogu
 
 def _members(job: Job, owner: Employer, member: Callable[[str, object], object]) -> dict[str, Any]:
     """Return the job with both application addresses, in the order of docs/specification.md 2.1."""
-    fixed: dict[str, Any] = {"id": job.id, "employer": {"id": owner.id, "name": owner.name}}
-    # with their ids, as the API has them: the shape of feeds has the description alone
-    fixed["locations"] = [
-        {"id": at.id, "name": at.name, "description": at.description, "type": at.type} for at in job.locations
-    ]
+    fixed = {"id": job.id, "employer": {"id": owner.id, "name": owner.name}}
     return {
         name: fixed[name] if name in fixed else member(name, getattr(job, CHANGEABLE[name]))
         for name in JOB_MEMBERS

@@ -1,6 +1,6 @@
 """The import rules of docs/architecture.md.
 
-Imports point one way: {errors, values, plain_files, shipped_data} ← domain ←
+Imports point one way: {errors, values, plain_files, shipped_data, languages} ← domain ←
 {config, feeds, store, web} ← sync ← sources ← views ← {api, console, notify} ← service ← cli.
 A package is used through its face: the names that its ``__init__`` imports or defines, and the modules that its docstring
 names. No two modules and no two packages import each other in a circle."""
@@ -21,6 +21,7 @@ RANK = {
     "values": 0,
     "plain_files": 0,
     "shipped_data": 0,
+    "languages": 0,
     "domain": 1,
     "config": 2,
     "logs": 2,

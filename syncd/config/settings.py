@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from syncd import languages
 from syncd.config import kinds
 from syncd.config.kinds import Address
 from syncd.config.notify import Notify
@@ -171,6 +172,9 @@ class Settings:
 
     timezone: ZoneInfo = setting(
         kinds.ZONE, "America/Toronto", "decides the calendar date of publishDate and closeDate"
+    )
+    language: str = setting(
+        choice(*languages.names()), languages.DEFAULT, "of reports for partners", per_feed=True
     )
     api: Api = section(Api)
     catalogues: Catalogues = section(Catalogues)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from syncd import __version__
+from syncd import __version__, languages
 from syncd.domain import FIELD, Catalogue, FieldKind, Policy, Threshold, fields_of
 from syncd.errors import ConfigError
 from syncd.feeds import native
@@ -32,7 +32,9 @@ _POLICY_KEYS = tuple(setting.name for setting in fields(Policy))
 READ_KEYS = ("format", "records", "encoding", "delimiter", "recover", "repair_text", "sheet")
 FORMATS = ("csv", "xml", "json", "jsonl")
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
-_SETTINGS = ("employer", "preset", "places", "settle", "marker", "keep_files", "expect_every")
+_SETTINGS = ("employer", "preset", "language", "places", "settle", "marker", "keep_files", "expect_every")
+#: Keys that change nothing of what a file does: with another one its next file may archive as before.
+_ASIDE = ("language", "source")
 _TABLES = ("read", "fields", "lookup")
 _OF_SERVICE = "is a table of syncd.toml: in a feed's file its keys stand at the top, without it"
 #: Keys that people write at the top of a feed's file → where they belong.
@@ -55,6 +57,7 @@ class FeedDefaults:
     settle: float = 2.0
     keep_files: timedelta = timedelta(days=30)
     zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("America/Toronto"))
+    language: str = languages.DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +66,9 @@ class FeedConfig:
 
     ``settle`` is in seconds. ``marker`` is the ending of a file that marks another as complete. ``fingerprint`` (16 bytes)
     changes with everything that decides the body of a record; ``settings_digest`` (hex) with the values of the feed's own file,
-    but not with its comments, its order of keys, its ``[source]`` or the program's version. ``own_lookups`` are those of that
-    file alone. A wrong ``[source]`` has ``source_faults``, and degrades nothing: files that are dropped still run."""
+    but not with its comments, its order of keys, its ``[source]``, its ``language`` or the program's version. ``own_lookups``
+    are those of that file alone. A wrong ``[source]`` has ``source_faults``, and degrades nothing: files that are dropped still
+    run. ``language``: of texts for the partner."""
 
     name: str
     employer: str
@@ -81,6 +85,7 @@ class FeedConfig:
     own_lookups: frozenset[str]
     source: Source | None = None
     source_faults: tuple[str, ...] = ()
+    language: str = languages.DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +217,7 @@ def _parse(
         own_lookups=frozenset(_table(values, "lookup", Scope(""))),
         source=fetched,
         source_faults=tuple(of_source.faults),
+        language=member(values, "language", choice(*languages.names()).parse, defaults.language, scope),
     )
 
 
@@ -293,8 +299,7 @@ def _fingerprint(merged: Map[str, Any], catalogue: Catalogue) -> bytes:
 
 
 def _settings_digest(values: Map[str, Any]) -> str:
-    """Return a digest of the file but ``[source]``, which changes the way of a file and not its rows."""
-    rest = {key: value for key, value in values.items() if key != "source"}
+    rest = {key: value for key, value in values.items() if key not in _ASIDE}
     return hashlib.sha256(_canonical(rest)).hexdigest()
 
 

@@ -28,7 +28,9 @@ MAX_HELPERS = 1
 
 def feed_files(settings: Settings, catalogue: Catalogue) -> dict[str, FeedFile]:
     """Return the file of each feed. Raises ConfigError for a folder that cannot be read."""
-    defaults = FeedDefaults(settings.sync, settings.drop.settle, settings.drop.keep_files, settings.timezone)
+    defaults = FeedDefaults(
+        settings.sync, settings.drop.settle, settings.drop.keep_files, settings.timezone, settings.language
+    )
     return read_feed_files(settings.feeds, catalogue, defaults)
 
 

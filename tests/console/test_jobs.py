@@ -134,10 +134,3 @@ async def test_a_description_of_a_megabyte_is_cut(browse, world):
     status, page, _ = await browser.get(f"/jobs/{job.id}")
     assert (status, len(page) < 60_000) == (200, True)
     assert "The first 20,000 of 800,000 characters" in page
-
-
-async def test_the_locations_of_a_job_have_their_ids_as_in_the_api(browse, world):
-    world.board.deliver(world.feeds["acme"], [world.board.row("one")])
-    [at] = (await (await browse()).json("/jobs/1"))[1]["job"]["locations"]
-    assert at["id"] > 0
-    assert (at["description"].startswith(at["name"]), at["type"]) == (True, "city")

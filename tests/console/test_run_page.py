@@ -6,6 +6,7 @@ from html import unescape
 from syncd.domain import RejectedRow
 from syncd.errors import Problem
 from syncd.store import run_results
+from syncd.sync.report import letter_of
 from syncd.sync.report.files.html import render_html
 from syncd.sync.report.reports import partner_report
 
@@ -33,7 +34,9 @@ async def test_rejected_rows_are_counted_to_the_last_one_and_as_the_report_count
     kinds = re.findall(r'<span class="n">([\d,]+) ×</span>(\S+): <code>(\w+)', page)
     expected = [("8,000", "/title", "required"), ("4,000", "/locations/description", "unknown_place")]
     assert kinds == [*expected, ("12", "/closeDate", "invalid_date")]
-    report = world.board.store.read(lambda tx: render_html(partner_report(tx, 1, None)))
+    report = world.board.store.read(
+        lambda tx: render_html(partner_report(tx, 1, None), letter_of(tx, "acme"))
+    )
     assert [re.sub(r"\D", "", number) for number in re.findall(r'<span class="n">([\d,]+) ', report)][:3] == [
         "8000",
         "4000",

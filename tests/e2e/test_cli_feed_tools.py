@@ -148,7 +148,9 @@ def test_a_name_that_is_gone_is_said_first_and_once_and_its_line_is_not_for_the_
     )
     shape = {"gone": ["Posting Title"], "new": ["Job Name"]}
     assert (json.loads(report)["reason"], json.loads(report)["shape"]) == (names, shape)
-    assert page.index("any more") < page.index("Nothing of it has gone in yet")
+    assert page.index(
+        "were in your last file and are gone: Posting Title. New in it: Job Name."
+    ) < page.index("Nothing of it has gone in yet")
     assert "[fields]" not in report + page
     for command in (
         ("plan", second, "--feed", "cooks"),

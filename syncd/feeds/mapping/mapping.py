@@ -29,6 +29,7 @@ from syncd.feeds import toml_text
 from syncd.feeds.catalogue_values import finders
 from syncd.feeds.faults import RowLog, Scope
 from syncd.feeds.mapping import catalogue_fields, place_fields, salary_fields, status_fields, text_fields
+from syncd.feeds.mapping.column_names import columns_of
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldFunction, compile_field
 from syncd.feeds.mapping.renaming import Renaming
 from syncd.feeds.mapping.routing import EMAIL_FIELD, ROUTING_FIELD, move_mail_link, preference, set_routing
@@ -200,6 +201,16 @@ class Mapping:
             made_of = repr((self._fields is None, lines, used)).encode()
             digests[what] = hashlib.blake2b(made_of, digest_size=6).hexdigest()
         return digests
+
+    def columns(self, names: Sequence[str]) -> dict[str, str]:
+        """Return by pointer the partner's names of the fields (``column_names``). ``names``: those of his last used file."""
+        if self._fields is None:
+            return {f"/{field.name}": field.name for field in FIELDS}
+        form: Format = self._form or next(iter(self._compiled), None) or "json"
+        named = _names_in(names, form)
+        if form != "csv":  # a path is known by all of it
+            return columns_of(self._fields, (lambda path: [path] if named(path) else []) if names else None)
+        return columns_of(self._fields, named if names else None)
 
     def unused(self, columns: Sequence[str]) -> list[str]:
         """Return the columns of a CSV that nothing in the mapping names."""

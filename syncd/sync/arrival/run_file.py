@@ -12,11 +12,12 @@ import structlog
 from syncd.domain import Run, RunState
 from syncd.errors import FeedError, StoreClosed, shortened
 from syncd.logs import Event, bind_context
-from syncd.store import Tx, notices, runs
+from syncd.store import Tx, feeds, notices, runs
 from syncd.sync import folders
 from syncd.sync.arrival.context import ArrivalContext, can_pass
 from syncd.sync.arrival.file_away import Reports, file_away
 from syncd.sync.drop_file import FILE_CHANGED, DropFile
+from syncd.sync.report import note_letter
 from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.run import (
     DISK,
@@ -75,6 +76,7 @@ def file_with_reports(ctx: ArrivalContext, feed: Feed, file: DropFile, run: Run)
     def attempt(reports: Reports) -> None:
         file_away(file, run.id, place, reports, ctx.host)
 
+    ctx.write(partial(_note_reader, feed=feed))
     try:
         ctx.retried(lambda: attempt(partial(written_reports, ctx.store, run.id)))
     except FileNotFoundError:
@@ -87,6 +89,15 @@ def file_with_reports(ctx: ArrivalContext, feed: Feed, file: DropFile, run: Run)
         log.exception(Event.FEED_FAULT, reason=fault.detail)
         ctx.retried(lambda: attempt(lambda _rejected: {}))  # no report is to hold up the feed
     ctx.host.step("filed")
+
+
+def _note_reader(tx: Tx, feed: Feed) -> None:
+    """Store the names and the language with which the partner of the feed reads his reports."""
+    config = feed.config
+    noun = "column" if config.read.format in (None, "csv") else "field"
+    note_letter(
+        tx, config.name, config.language, config.mapping.columns(feeds.memory(tx, feed.id).names), noun
+    )
 
 
 def end_as_failed(ctx: ArrivalContext, run: Run, reason: str, *, poison: bool = False) -> Run:

@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 
 import syncd
+from syncd import languages
 from syncd.domain import FeedWarning, HoldScope, RejectedRow, Run, RunCounts, RunState
 from syncd.errors import FEED_ERROR_CODES, Problem
 from syncd.store import Tx, run_results, runs
-from syncd.sync.report.files import refresh_reports, written_reports
+from syncd.sync.report.files import refresh_reports, sentences, written_reports
 from syncd.sync.report.files.html import MAX_GOING, render_html
+from syncd.sync.report.letter import Letter, letter_of, note_letter
 from syncd.sync.report.reports import partner_report
 from syncd.sync.run.context import MAX_WRITTEN, Warnings
 from tests.sync.board import Board, content, not_none, report
@@ -53,8 +55,15 @@ def partners(board: Board, run: Run, rejected_file: str | None = None) -> dict[s
     return board.store.read(listed)
 
 
+def page_of(report: dict[str, Any], language: str = "en", **columns: str) -> str:
+    """Return the page; ``columns`` are the partner's names of fields."""
+    return render_html(
+        report, Letter(languages.language(language), {f"/{name}": c for name, c in columns.items()})
+    )
+
+
 def page(board: Board, run: Run) -> Page:
-    return Page(render_html(partners(board, run)))
+    return Page(page_of(partners(board, run)))
 
 
 def words_of(html: str) -> str:
@@ -90,7 +99,7 @@ def test_the_page_shows_the_problems_grouped_and_escaped(board, feed):
     board.store.write(
         lambda tx: run_results.add_warnings(tx, run.id, [FeedWarning(hostile, hostile, 4, hostile)])
     )
-    html = render_html(
+    html = page_of(
         partners(board, run) | {"reason": hostile, "file": hostile, "feed": hostile, "employer": hostile}
     )
     assert "<script" not in html
@@ -98,15 +107,15 @@ def test_the_page_shows_the_problems_grouped_and_escaped(board, feed):
     shown = Page(html)
     assert "script" not in shown.tags
     assert hostile in shown.words
-    assert "title: required" in shown.words
+    assert "The job title is empty." in shown.words
     assert "2 ×" in shown.words
-    assert "locations › description" in shown.words
+    assert "the place of work" in shown.words
     assert "77" in shown.words
 
 
 def test_the_page_loads_nothing_from_another_place(board, feed):
     run = board.deliver(feed, [board.row("a"), board.row("b", title=None)])
-    html = render_html(partners(board, run))
+    html = page_of(partners(board, run))
     assert not {"script", "link", "img", "iframe"} & set(Page(html).tags)
     assert not re.search(r"https?://|url\(|@import|src=", html)
     assert 'name="viewport"' in html
@@ -128,7 +137,7 @@ def test_the_page_of_a_held_run_says_that_somebody_looks_at_it_and_nothing_for_t
     board.deliver(feed, [board.row("a"), board.row("b")])
     run = board.deliver(feed, [board.row("b")] + [board.row(None)] * 4)
     assert run.state is RunState.HELD
-    words = words_of(render_html(partners(board, run)))
+    words = words_of(page_of(partners(board, run)))
     assert "is being looked at" in words
     assert not_none(run.reason) not in words
     for word in ("syncd", "limit", "%", "seconds", "approve"):
@@ -140,7 +149,7 @@ def test_the_page_of_a_held_run_is_true_about_what_takes_its_place(board, mode):
     feed = board.feed(f'mode = "{mode}"\nmax_rejected = {{ percent = 0, rows = 1 }}')
     held = board.deliver(feed, [board.row("a", title=None)])
     assert held.holds is HoldScope.ALL
-    words = words_of(render_html(partners(board, held)))
+    words = words_of(page_of(partners(board, held)))
     assert "If your files have all of your jobs each time, the next one takes the place of this one." in words
     board.deliver(feed, [board.row("a") | {"syncd_errors": "/title required: a job needs a title"}])
     assert board.saved(held.id).state is RunState.HELD
@@ -235,7 +244,7 @@ def test_characters_that_change_the_direction_of_text_are_written_as_codes(board
     run = board.deliver(
         feed, [board.row("a"), board.row("b", closeDate="\u202egnp.exe\u2066 \u05e9\u05dc\u05d5\u05dd")]
     )
-    html = render_html(partners(board, run))
+    html = page_of(partners(board, run))
     assert "\\u202egnp.exe\\u2066 \u05e9\u05dc\u05d5\u05dd" in html
     assert not set(html) & set("\u202e\u2066")
 
@@ -247,13 +256,14 @@ def test_a_name_or_a_value_of_a_megabyte_is_shortened(board, feed):
     data = report(board.store, run.id)
     assert data["counts"]["rejected"] == 2
     assert len(json.dumps(data)) < 20_000
-    assert len(render_html(partners(board, run))) < 40_000
+    assert len(page_of(partners(board, run))) < 40_000
 
 
 HEADLINES = [
     ({"read": 3, "created": 3}, None, "All 3 rows went in"),
     ({"read": 1, "unchanged": 1}, None, "The one row went in"),
-    ({"read": 3, "created": 1, "replaced": 2}, None, "1 of 3 rows went in, 2 have a later row with the same id, which counts"),
+    ({"read": 3, "created": 1, "replaced": 2}, None,
+     "1 of 3 rows went in, 2 have a later row with the same reference number, which counts"),
     ({"read": 0}, None, "The file had no rows"),
     ({"read": 3, "rejected": 3}, None, "None of the 3 rows went in"),
     ({"read": 1, "rejected": 1}, None, "The one row was not taken"),
@@ -269,9 +279,9 @@ def test_the_headline_is_true_for_the_counts(board, feed, counts, withheld, head
     state = RunState.PARTIAL if counts.get("rejected") or withheld else RunState.SUCCEEDED
     run = replace(run, state=state, withheld=withheld, counts=RunCounts(**counts))
     board.store.write(lambda tx: runs.save(tx, run))
-    html = render_html(partners(board, run))
+    html = page_of(partners(board, run))
     assert f"<h1>{headline}</h1>" in html
-    assert ("it may not be whole: read leniently. Send" in html) == (withheld is not None)
+    assert ("it may not be whole. Send" in html) == (withheld is not None)
     assert "recover" not in html
     nothing_to_do = not counts.get("rejected") and withheld is None
     assert ("You need not do anything" in html) == nothing_to_do
@@ -293,7 +303,7 @@ def test_the_partner_gets_no_limits_no_settings_and_no_times(board, feed):
     )
     board.store.write(lambda tx: runs.save(tx, died))
     assert partners(board, run)["reason"] is None
-    assert "The file could not be processed" in words_of(render_html(partners(board, run)))
+    assert "The file could not be processed" in words_of(page_of(partners(board, run)))
 
 
 def test_the_report_beside_the_file_has_all_rejected_rows_and_warnings(board, feed):
@@ -304,7 +314,7 @@ def test_the_report_beside_the_file_has_all_rejected_rows_and_warnings(board, fe
         for n in range(3, number)
     ]
     board.store.write(lambda tx: run_results.add_rejected(tx, run.id, rows))
-    warnings = [FeedWarning("place_assumed", f"taken for place {n % 4}", n) for n in range(number)]
+    warnings = [FeedWarning("html_cleaned", f"tags {n % 4}", n) for n in range(number)]
     board.store.write(lambda tx: run_results.add_warnings(tx, run.id, warnings))
     written = written_reports(board.store, run.id)
     data = json.loads(content(written[".report.json"]))
@@ -313,9 +323,12 @@ def test_the_report_beside_the_file_has_all_rejected_rows_and_warnings(board, fe
     assert len(html) < 1_000_000
     assert "<details>" in html  # long lists are closed: the page of a phone shows the kinds of problems first
     words = words_of(html)
-    assert f"{number - 2:,} ×title: required" in words
-    assert f"The first 1,000 of {number:,}; the report in JSON beside this one has all." in words
-    assert "2,625 × taken for place 3" in words
+    assert f"{number - 2:,} ×the job title The job title is empty." in words
+    assert (
+        f"The first 1,000 of {number - 2:,}; the file with the ending .report.json has all of them." in words
+    )
+    assert words.count("Formatting that cannot be shown was taken out") == 1
+    assert f"{number:,} × Formatting" in words
 
 
 def test_a_run_keeps_every_warning(board, feed):
@@ -340,13 +353,60 @@ def test_errors_of_one_kind_are_listed_with_their_values(board):
     types = ["half day"] * 3 + ["night"] * 2 + ["moon"]
     rows = [board.row(str(n), closeDate=text) for n, text in enumerate(types)]
     run = board.deliver(feed, [board.row("good"), *rows])
-    words = words_of(render_html(partners(board, run)))
-    assert '"half day" 3 ×, "night" 2 ×, "moon" 1 ×' in words
+    words = words_of(page_of(partners(board, run)))
+    assert "“half day” 3 ×, “night” 2 ×, “moon” 1 ×" in words
 
 
 def test_the_file_of_rejected_records_is_named(board, feed):
     run = board.deliver(feed, [board.row("a"), board.row("b", title=None)])
-    html = render_html(partners(board, run, "1-jobs.json.rejected.json"))
+    html = page_of(partners(board, run, "1-jobs.json.rejected.json"))
     assert "1-jobs.json.rejected.json" in html
     assert "any name" in html
-    assert "beside this page" not in render_html(partners(board, run))
+    assert "beside this page" not in page_of(partners(board, run))
+
+
+BANNED = re.compile(r"\b(?:null|array|pointer|codes?|dmy|string|boolean|object|syncd)\b", re.I)
+COLUMNS = {"title": "Poste", "locations": "Ville", "closeDate": "Fin", "description": "Texte"}
+
+
+@pytest.mark.parametrize("language", languages.names())
+def test_the_letter_has_no_code_and_no_word_of_programmers(board, feed, language):
+    """Also for each code that there is, and for messages with such words."""
+    run = board.deliver(feed, [board.row("a"), board.row("b", title=None)])
+    rows = [
+        {"record": n, "line": n, "member": None, "referenceId": f"r{n}", "errors": [
+            {"pointer": pointer, "code": code, "detail": "null is not allowed; a string is needed, not an array", "value": "x"}
+        ]}
+        for n, (code, pointer) in enumerate(
+            (code, pointer) for code in (*sentences._PROBLEMS, "odd") for pointer in ("", "/title", "/locations/0", "/odd")
+        )
+    ]  # fmt: skip
+    warnings = [
+        {"code": code, "detail": "null", "record": 1} for code in (*sentences._REMARKS, "title_cut", "odd")
+    ]
+    report = partners(board, run) | {"rejectedRows": rows, "warnings": warnings}
+    words = words_of(page_of(report, language, **COLUMNS))
+    assert not BANNED.findall(words)
+    assert not set(re.findall(r"[a-z]+_[a-z_]+", words))
+    for code in (*FEED_ERROR_CODES, "odd"):
+        failed = report | {"state": "failed", "reason": f"{code}: null in dmy; line 9, column 3"}
+        assert not BANNED.findall(words_of(page_of(failed, language)))
+
+
+def test_the_letter_names_the_columns_of_the_partner(board, feed):
+    run = board.deliver(feed, [board.row("a"), board.row("b", title=None)])
+    english = words_of(page_of(partners(board, run), title="Poste"))
+    assert "Poste (the job title) The column Poste is empty. Every job needs a value there." in english
+    french = words_of(page_of(partners(board, run), "fr", title="Poste"))
+    assert "Poste (le titre du poste) La colonne Poste est vide." in french
+    assert "Lignes refusées : 1" in french
+
+
+def test_the_columns_and_the_language_of_a_feed_are_kept_for_later_reports(board):
+    feed = board.feed("")
+    letters = board.store.read(lambda tx: letter_of(tx, feed.config.name))
+    assert (letters.say.name, letters.column("/title")) == ("en", None)
+    board.store.write(lambda tx: note_letter(tx, feed.config.name, "fr", {"/title": "Poste"}, "column"))
+    letters = board.store.read(lambda tx: letter_of(tx, feed.config.name))
+    assert letters.what("/title", sentences.FIELDS) == "la colonne Poste"
+    assert letters.what("/closeDate", sentences.FIELDS) == "la date limite"

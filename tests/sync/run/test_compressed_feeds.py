@@ -105,7 +105,7 @@ def test_a_warning_of_an_archive_has_the_name_of_its_file(board):
     ]
     assert "record 4 (in west/<b>.json) has" in data["warnings"][-1]["detail"]
     page = content(written_reports(board.store, run.id)[".report.html"]).decode()
-    assert page.count("west/&lt;b&gt;.json") >= 3
+    assert "4 × Formatting that cannot be shown was taken out of texts." in page
     assert "west/<b>.json" not in page
 
 

@@ -197,7 +197,7 @@ def test_a_country_that_is_not_canada_is_refused_and_says_what_leaves_such_rows_
     assert "[rows] only" in detail
     pages = {suffix: content(write) for suffix, write in written_reports(board.store, run.id).items()}
     assert b"[rows] only" in pages[".report.json"]
-    assert b"takes Canadian places only" in pages[".report.html"]
+    assert b"Only jobs in Canada are taken." in pages[".report.html"]
     assert b"[rows] only" not in pages[".report.html"]
 
 

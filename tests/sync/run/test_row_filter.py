@@ -84,8 +84,9 @@ def test_left_out_rows_are_counted_by_rule_in_the_report_and_on_the_page(board):
     assert filtered(board, run) == rules
     assert board.rejected(run) == []
     page = content(written_reports(board.store, run.id)[".report.html"]).decode()
+    assert "<b>4</b>not for this board" in page
     for rule, _ in rules:
-        assert rule in page
+        assert rule not in page  # it is the operator's
 
 
 def test_a_job_whose_row_is_left_out_from_now_on_is_missing_and_the_run_is_held(board):

@@ -6,9 +6,10 @@ steps are from ``words``, all other words from ``templates/report.html.j2``."""
 import os
 import re
 from base64 import b64encode
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from functools import cache
 from hashlib import sha256
@@ -18,12 +19,15 @@ from typing import IO, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from syncd.domain import RunState
 from syncd.errors import Problem, UnusableFolder, shared_problem
+from syncd.languages import Language
 from syncd.store import Store, Tx, runs
 from syncd.sync import files, folders
-from syncd.sync.report.files import words
+from syncd.sync.report.files import sentences, words
 from syncd.sync.report.kinds import Kind, Kinds
-from syncd.sync.report.reports import for_partner, partner_report, write_json
+from syncd.sync.report.letter import Letter, letter_of
+from syncd.sync.report.reports import partner_report, write_json
 from syncd.values import local_time
 
 #: Rows of one kind on the page, and of all kinds of one list; the JSON report has all.
@@ -54,13 +58,22 @@ _ENV = Environment(
 
 #: Jobs that would be archived on the page.
 MAX_GOING = 500
-#: Texts or values of one kind in its heading.
-MAX_CAUSES = 6
+#: Sentences or values of one kind in its heading; rows that a remark names.
+MAX_CAUSES, MAX_ROWS_NAMED = 6, 10
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 
 
-#: A kind, and the first of its rows.
-_Group = tuple[Kind, list[dict[str, Any]]]
+@dataclass(slots=True)
+class _Group:
+    """A kind of problem and the first of its rows. ``column`` is the partner's name of the field, if it is known, and ``field``
+    that of the service; ``lines`` are sentences, the values that they are about among them; ``one``: it is one sentence."""
+
+    kind: Kind
+    rows: list[dict[str, Any]]
+    column: str | None = None
+    field: str = ""
+    lines: Sequence[str] = ()
+    one: bool = True
 
 
 class _Groups:
@@ -78,38 +91,61 @@ class _Groups:
             self._kept += 1
 
     def most_frequent_first(self) -> list[_Group]:
-        return [(kind, self._rows[id(kind)]) for kind in self.kinds.by_frequency()]
+        return [_Group(kind, self._rows[id(kind)]) for kind in self.kinds.by_frequency()]
 
 
-def render_html(report: Mapping[str, Any], zone: tzinfo = UTC) -> str:
+def render_html(report: Mapping[str, Any], letter: Letter, zone: tzinfo = UTC) -> str:
     """Return the page for a partner's report (``reports.partner_report``), whose iterators are read to the end. ``zone``: of its
     times."""
-    tone, headline, next_steps = words.of(report)
-    changes = _changes(report["changes"])
+    say, reason = letter.say, report["reason"]
+    tone, headline, next_steps = words.of(report, say)
+    if reason is not None and report["state"] == RunState.FAILED:
+        reason = sentences.file_fault(letter, reason)
+    elif report["shape"]["gone"]:
+        reason = _shape(report["shape"], say)
+    errors = _errors(report["rejectedRows"], letter)
+    unknown = [
+        (letter.column(f"/{name}") or letter.field(f"/{name}", sentences.FIELDS), values)
+        for name, values in report["unknownValues"].items()
+    ]
+    remarks = _remarks(report["warnings"], letter)
+    changes = _changes(report["changes"], letter)
     return _ENV.get_template("report.html.j2").render(
         run=report,
-        when=lambda at: local_time(datetime.fromisoformat(at), zone) if at else "not yet",
+        say=say,
         tone=tone,
         headline=headline,
+        reason=reason,
         next_steps=next_steps,
-        errors=_errors(report["rejectedRows"]),
+        ended=_when(report["endedAt"], zone, say),
+        taken=_when(report["claimedAt"], zone, say),
+        size=size(report["size"]) if say.name == "en" else _french_size(report["size"]),
+        errors=errors,
+        unknown=unknown,
         going=report["wouldArchive"],
         max_going=MAX_GOING,
-        max_causes=MAX_CAUSES,
-        warnings=_warnings(report["warnings"]),
+        remarks=remarks,
         changes=changes,
-        actions=words.ACTIONS,
-        listed_changes=sum(kind.rows for kind, _ in changes),
-        counts=words.counts(report),
+        listed_changes=sum(number for _, _, number in changes),
+        counts=words.counts(report, say),
     )
 
 
-def _errors(rows: Iterable[dict[str, Any]]) -> list[_Group]:
+def _shape(shape: Mapping[str, Sequence[str]], say: Language) -> str:
+    """Return the sentence about names that are gone from a file, and new ones."""
+    gone = say(
+        "These names of columns were in your last file and are gone: {names}.", names=", ".join(shape["gone"])
+    )
+    new = say("New in it: {names}.", names=", ".join(shape["new"])) if shape["new"] else ""
+    return f"{gone} {new}".rstrip()
+
+
+def _errors(rows: Iterable[dict[str, Any]], letter: Letter) -> list[_Group]:
     """Return the rejected rows by field and code of a problem. A row with several problems is in several groups."""
     groups = _Groups()
     for row in rows:
         problems = [
-            shared_problem(error["pointer"], error["code"], for_partner(error["detail"]), error["value"])
+            shared_problem(error["pointer"], error["code"], sentences.problem(letter, error), error["value"])
             for error in row["errors"]
         ]
         by_kind: dict[int, tuple[Kind, list[Problem]]] = {}
@@ -117,30 +153,60 @@ def _errors(rows: Iterable[dict[str, Any]]) -> list[_Group]:
             by_kind.setdefault(id(kind), (kind, []))[1].append(problem)
         for kind, own in by_kind.values():
             groups.keep(kind, row | {"problems": own})
-    return groups.most_frequent_first()
+    listed = groups.most_frequent_first()
+    for group in listed:
+        pointer = group.kind.pointer
+        group.column, group.field = letter.column(pointer), letter.field(pointer, sentences.FIELDS)
+        texts = Counter[str]()
+        for (text, _), number in group.kind.causes.items():
+            texts[text] += number
+        group.one = len(texts) == 1
+        number_of = letter.say.number
+        group.lines = [
+            text if group.one else f"{number_of(n)} × {text}" for text, n in texts.most_common(MAX_CAUSES)
+        ]
+        if group.one:
+            values = [(value, n) for (_, value), n in group.kind.causes.most_common(MAX_CAUSES) if value]
+            shown = [
+                letter.say("“{value}” {number} ×", value=value, number=number_of(n)) for value, n in values
+            ]
+            group.lines += [", ".join(shown)] if shown else []
+    return listed
 
 
-def _warnings(rows: Iterable[dict[str, Any]]) -> list[_Group]:
-    groups = _Groups()
-    for row in rows:
-        detail = for_partner(row["detail"])
-        kind = groups.kinds.add_warning(row["code"], detail, row["record"])
-        groups.keep(kind, row | {"detail": detail})
-    return groups.most_frequent_first()
+def _remarks(warnings: Iterable[dict[str, Any]], letter: Letter) -> list[str]:
+    """Return a line for the warnings of each sentence: how often, and the first rows that they are about."""
+    rows: defaultdict[str, list[object]] = defaultdict(list)
+    for warning in warnings:
+        rows[sentences.remark(letter, warning["code"])].append(warning["record"])
+    say, lines = letter.say, []
+    for sentence, records in sorted(rows.items(), key=lambda item: -len(item[1])):
+        first = [str(record) for record in records[:MAX_ROWS_NAMED] if record]
+        line = f"{say.number(len(records))} × {sentence}"
+        if first and len(records) <= MAX_ROWS_NAMED:
+            line += " " + say("Rows: {rows}.", rows=", ".join(first))
+        lines.append(line)
+    return lines
 
 
-def _changes(rows: Iterable[dict[str, Any]]) -> list[_Group]:
-    """Return the changes by action."""
+def _changes(
+    rows: Iterable[dict[str, Any]], letter: Letter
+) -> list[tuple[str, list[tuple[object, list[str]]], int]]:
+    """Return the changes by action: its heading, the first of them with the names of their fields, and their number."""
     groups = _Groups()
     for row in rows:
         groups.keep(groups.kinds.add_warning(row["action"], ""), row)
-    return groups.most_frequent_first()
-
-
-def _field(pointer: str) -> str:
-    """Return the field of a pointer without positions: ``/locations/description`` → ``locations › description``."""
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
-    return " › ".join(step for step in steps if step) or "whole record"
+    return [
+        (
+            letter.say(words.ACTIONS.get(group.kind.code, "Changed jobs")),
+            [
+                (row["referenceId"], [letter.column(f"/{name}") or name for name in map(str, row["fields"])])
+                for row in group.rows
+            ],
+            group.kind.rows,
+        )
+        for group in groups.most_frequent_first()
+    ]
 
 
 def size(number: float) -> str:
@@ -150,6 +216,15 @@ def size(number: float) -> str:
             return f"{number:.0f} {unit}" if unit == "bytes" or number >= 100 else f"{number:.1f} {unit}"
         number /= 1000
     raise AssertionError("the last unit has no limit")
+
+
+def _french_size(number: float) -> str:
+    amount, _, unit = size(number).partition(" ")
+    return f"{amount.replace('.', ',')} {'octets' if unit == 'bytes' else unit.replace('B', 'o')}"
+
+
+def _when(instant: str | None, zone: tzinfo, say: Language) -> str:
+    return local_time(datetime.fromisoformat(instant), zone) if instant else say("not yet")
 
 
 @cache
@@ -165,7 +240,6 @@ def style_source() -> str:
 
 
 _ENV.globals.update(style_source=style_source(), stylesheet=Markup(stylesheet()))  # noqa: S704 - a file of ours
-_ENV.filters.update(thousands="{:,}".format, size=size, field=_field)
 
 
 # -- files ----------------------------------------------------------------------------------------------------
@@ -186,7 +260,8 @@ def written_reports(store: Store, run_id: int, rejected_file: str | None = None)
 
 def write_page(tx: Tx, run_id: int, rejected_file: str | None, file: IO[bytes]) -> None:
     """Write the partner's report as a page. Raises NotFound."""
-    file.write(render_html(partner_report(tx, run_id, rejected_file), tx.now.zone).encode("utf-8", "replace"))
+    report = partner_report(tx, run_id, rejected_file)
+    file.write(render_html(report, letter_of(tx, report["feed"]), tx.now.zone).encode("utf-8", "replace"))
 
 
 def refresh_reports(store: Store, folder: Path, run_id: int) -> None:

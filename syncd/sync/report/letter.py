@@ -1,0 +1,56 @@
+"""The reader of a feed's reports: his language, and his names of the columns. They are stored where a file's reports are first
+written, so that every later report about the feed is like them (docs/feeds.md "Reports and corrected rows")."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from syncd import languages
+from syncd.languages import Language
+from syncd.store import Tx, facts
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """``columns``: pointer of a field (``/title``, ``/salary/amount``) → the partner's name of it. ``noun``: ``column`` or
+    ``field``."""
+
+    say: Language
+    columns: Mapping[str, str] = field(default_factory=dict)
+    noun: str = "column"
+
+    def column(self, pointer: str) -> str | None:
+        """Return the partner's name of the field with this pointer, None if it is not known."""
+        steps = pointer.split("/")
+        return next((c for end in (3, 2) if (c := self.columns.get("/".join(steps[:end])))), None)
+
+    def what(self, pointer: str, fields: Mapping[str, str]) -> str:
+        """Return the words for a field: ``the column Ville``, or the name that ``fields`` has for it."""
+        if name := self.column(pointer):
+            return self.say("the column {name}" if self.noun == "column" else "the field {name}", name=name)
+        return self.field(pointer, fields)
+
+    def field(self, pointer: str, fields: Mapping[str, str]) -> str:
+        """Return the service's name of the field with this pointer."""
+        steps = [step for step in pointer.split("/") if step and not step.isdigit()]
+        steps = steps[::-1] if steps[:1] == ["salary"] else steps
+        return self.say(next((fields[step] for step in steps if step in fields), "the row"))
+
+
+def note_letter(tx: Tx, feed: str, language: str, columns: Mapping[str, str], noun: str) -> None:
+    """Store the reader of the reports of ``feed``."""
+    value = msgspec.json.encode([language, dict(sorted(columns.items())), noun]).decode()
+    if facts.get(tx, _name(feed)) != value:
+        facts.put(tx, _name(feed), value)
+
+
+def letter_of(tx: Tx, feed: str) -> Letter:
+    """Return the reader of the reports of ``feed``, as ``note_letter`` stored him; without that, of the default language."""
+    value = facts.get(tx, _name(feed))
+    language, columns, noun = msgspec.json.decode(value) if value else (languages.DEFAULT, {}, "column")
+    return Letter(languages.language(language), columns, noun)
+
+
+def _name(feed: str) -> str:
+    return f"letter {feed}"
