@@ -31,7 +31,7 @@ from syncd.service.configured_feeds import (
 from syncd.service.housekeeping import DegradedFeeds, Housekeeping, Refresher, repeat
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
-from syncd.service.served import serving
+from syncd.service.served import refuse_other, serving
 from syncd.service.supervision import Readiness, SystemdNotifier, tell_status, watch_the_loop
 from syncd.service.sync_thread import DaemonHost, Heartbeat, SyncThreads
 from syncd.service.watcher import Watcher
@@ -58,7 +58,8 @@ def serve(settings: Settings) -> int:
     """Run until a signal ends it, and return the exit code. Raises ConfigError, StoreError, OSError while it starts."""
     if faults := list(exposure.store_faults(settings)):
         raise ConfigError(faults)
-    with serving(settings), stores.open_store(settings, exclusive=True) as store:
+    refuse_other(settings)  # before a store is made
+    with stores.open_store(settings, exclusive=True) as store, serving(settings):
         catalogue = stores.catalogue_of(store, settings, remember=True)
         feeds = FeedsInForce()
         feeds.load(store, settings, catalogue)

@@ -15,7 +15,7 @@ FIELDS = ["id", "employer", "label", "createdAt", "lastUsedAt", "expiresAt", "re
 def test_a_rotated_key_is_printed_alone_with_the_end_of_the_old_one_as_a_remark(acme):
     rotated = acme.run("key", "rotate", "1", "--grace", "2h", "--expires", "90d")
     assert re.fullmatch(r"syncd_[\w-]{43}\n", rotated.out)
-    assert re.fullmatch(r"key 1 is valid until \d{4}-\S+ \S+; give every client [^\n]+\n", rotated.err)
+    assert re.fullmatch(r"key 1 is valid until \d{4}-\S+ \S+ E[SD]T; give every client [^\n]+\n", rotated.err)
     old, new = acme.run("key", "list", "--json").json
     assert list(old) == list(new) == FIELDS
     assert old["expiresAt"] < new["expiresAt"]

@@ -117,21 +117,23 @@ ARGUMENTS = {
     "feed new": "other --from {base}/jobs.csv",
     "feed pause": "acme",
     "feed resume": "acme",
+    "feed remove": "acme --archive --yes",
+    "feed fetch": "acme",
     "feed check": "acme {base}/jobs.csv",
     "plan": "{base}/jobs.csv --feed acme",
     "import": "{base}/jobs.csv --feed acme",
-    "runs": "",
+    "runs list": "",
     "runs show": "1",
     "runs approve": "1",
     "runs reject": "1",
     "runs revert": "1 --yes",
     "runs again": "1",
-    "jobs": "--employer 1",
+    "jobs list": "--employer 1",
     "store copy": "sqlite:///{base}/var/syncd.db sqlite:///{base}/other.db",
     "export": "--employer 1 --format json -o {base}/out.json",
 }
 #: Commands that need no store, or that replace it.
-OTHERS = {"demo", "feed show", "init", "notify test", "reload", "restore"}
+OTHERS = {"demo", "feed show", "init", "notify test", "reload", "restore", "status"}
 
 
 def commands() -> Iterator[str]:
@@ -145,7 +147,16 @@ def commands() -> Iterator[str]:
 
 
 #: Commands that make a store, or need none.
-MAKERS = {"serve", "check", "employer add", "feed list", "feed new", "feed check", "store copy"}
+MAKERS = {
+    "serve",
+    "check",
+    "employer add",
+    "feed list",
+    "feed new",
+    "feed remove",
+    "feed check",
+    "store copy",
+}
 
 
 @pytest.mark.parametrize("command", [name for name in ARGUMENTS if name not in MAKERS])
