@@ -1,5 +1,5 @@
-"""Which store the daemon of an installation serves: it says so in ``STATE/daemon.json``, and a command that would use another one
-refuses (docs/operations.md "One store"). Imports no store: every command asks."""
+"""The store that the daemon of an installation serves: the daemon notes it in ``STATE/daemon.json``, and a command that would use
+another one refuses (docs/operations.md "One store"). Imports no store: every command asks."""
 
 import fcntl
 import os

@@ -43,7 +43,7 @@ class SystemdNotifier:
 
     @property
     def listens(self) -> bool:
-        """Whether there is a supervisor."""
+        """True if there is a supervisor."""
         return bool(self._address)
 
     def send(self, *lines: str) -> None:
