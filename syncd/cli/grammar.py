@@ -71,13 +71,13 @@ class Grammar(TyperGroup):
             return own
         things = {name: group for name, group in self.commands.items() if isinstance(group, Grammar)}
         named = THINGS.get(then, then)
-        found = [
+        commands = [
             f"{name} {verb}"
             for name, group in things.items()
             if named not in things or name == named
             for verb in _verbs_like(first, group.commands)
         ]
-        return found or near_names(first, [*self.commands, *(name for name in THINGS if things)])
+        return commands or near_names(first, [*self.commands, *(name for name in THINGS if things)])
 
 
 def _verbs_like(word: str, verbs: Collection[str]) -> list[str]:

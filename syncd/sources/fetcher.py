@@ -142,8 +142,8 @@ class Fetcher:
         backoff = exponential(initial=1, max=MAX_PAUSE, jitter=1)
 
         def pause(state: RetryCallState) -> float:
-            asked = getattr(_error(state), "retry_after", None)
-            return backoff(state) if asked is None else float(asked.total_seconds())
+            retry_after = getattr(_error(state), "retry_after", None)
+            return backoff(state) if retry_after is None else float(retry_after.total_seconds())
 
         def tell(state: RetryCallState) -> None:
             retried(str(_error(state)))
@@ -200,8 +200,8 @@ class _Fetch:
 
 def address_digest(source: Source) -> str:
     """Return a digest (hex) of the request: the state of another address says nothing about it."""
-    asked = (str(source.url), source.method, source.body, source.pages, source.records)
-    return hashlib.sha256(repr(asked).encode()).hexdigest()
+    request = (str(source.url), source.method, source.body, source.pages, source.records)
+    return hashlib.sha256(repr(request).encode()).hexdigest()
 
 
 def _is_new(fetched: Fetched, seen: Seen) -> bool:
