@@ -4,7 +4,7 @@ Text decoded twice is found by the pairs of characters into which the bytes of U
 table of pairs, and not of characters: each of these is a letter or sign that people use."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from syncd.domain.text import unescape
 
@@ -56,13 +56,18 @@ _KINDS = (
 
 def damage_of(field: str, text: str) -> str | None:
     """Return in words why the text of a field is damaged, None if it is not."""
-    plain = unescape(text) if any(mark in text for mark in _ESCAPES[field]) else text
+    plain = unescape(text) if _has_one(text, _ESCAPES[field]) else text
     for what, marks, pattern in _KINDS if field == "title" else _KINDS[:-1]:
-        worth_it = any(mark in plain for mark in marks) if marks else not plain.isascii()
+        worth_it = _has_one(plain, marks) if marks else not plain.isascii()
         if worth_it and (match := pattern.search(plain)):
             shown = plain[max(0, match.start() - 20) : match.end() + 20]
             return f"{field} {what}: {' '.join(shown.split())}"
     return None
+
+
+def _has_one(text: str, marks: Iterable[str]) -> bool:
+    # one character is found many times as fast as two
+    return any(mark[0] in text and mark in text for mark in marks)
 
 
 def damages(fields: Mapping[str, object]) -> Iterator[tuple[int, str]]:
