@@ -14,6 +14,8 @@ from syncd.sync.report import Kinds
 
 #: Days of the chart of jobs, the width of each and the height of all in the chart's own units.
 DAYS, STEP, HEIGHT = 90, 8, 160
+#: Width and height of the line of a feed's active jobs.
+WIDE, TALL = 60, 16
 #: Statuses of the chart, the lowest layer first.
 LAYERS = ("active", "draft", "archived")
 #: Count of a run → tone of its part of the bar.
@@ -35,15 +37,16 @@ OTHERS = ("all others", "dim")
 
 
 def job_chart(days: Mapping[date, Mapping[str, int]], today: date) -> Markup:
-    """Return the jobs by status over ``DAYS`` days as layers of bars. A day without a number has that of the day before."""
-    first = today - timedelta(days=DAYS - 1)
+    """Return the jobs by status as layers of bars, from the first of the ``days`` on. A day without a number has that of the day
+    before. There is none of a single day."""
+    first = min(days, default=today)
     series: list[Mapping[str, int]] = []
-    for day in range(DAYS):
+    for day in range((today - first).days + 1):
         series.append(days.get(first + timedelta(days=day), series[-1] if series else {}))
     highest = max(sum(numbers.values()) for numbers in series)
-    if not highest:
+    if not highest or len(series) == 1:
         return Markup()
-    scale, paths, tops = (HEIGHT - 4) / highest, Markup(), [float(HEIGHT)] * DAYS
+    scale, paths, tops = (HEIGHT - 4) / highest, Markup(), [float(HEIGHT)] * len(series)
     for status in LAYERS:
         bars = ""
         for day, numbers in enumerate(series):
@@ -55,7 +58,23 @@ def job_chart(days: Mapping[date, Mapping[str, int]], today: date) -> Markup:
     head = Markup(
         '<svg class="jobs" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>'
     )
-    return head.format(DAYS * STEP, HEIGHT, f"Jobs by status since {first:%-d %B}: now {now}", paths)
+    return head.format(len(series) * STEP, HEIGHT, f"Jobs by status since {first:%-d %B}: now {now}", paths)
+
+
+def sparkline(days: Mapping[date, int], today: date, active: int) -> Markup:
+    """Return a feed's active jobs over the days that are known, and ``active`` today, as a line; nothing of a single day."""
+    numbers = {**days, today: active}
+    first, highest = min(numbers), max(numbers.values())
+    if first == today or not highest:
+        return Markup()
+    path = "".join(
+        f"{'L' if index else 'M'}{(day - first).days / (today - first).days * WIDE:.0f} {TALL - number / highest * TALL:.1f}"
+        for index, (day, number) in enumerate(sorted(numbers.items()))
+    )
+    words = f"{numbers[first]:,} on {first:%-d %B}, {active:,} now, at most {highest:,}"
+    return Markup(
+        '<svg class="line" viewBox="-1 -1 {} {}" role="img" aria-label="{}"><title>{}</title><path d="{}"/></svg>'
+    ).format(WIDE + 2, TALL + 2, words, words, path)
 
 
 # -- rejected rows of a feed ----------------------------------------------------------------------------------
@@ -104,4 +123,4 @@ def _by_kind(tx: Tx, run: Run) -> Counter[str]:
     return shares or Counter({OTHERS[0]: rejected})
 
 
-CHARTS = {"bar_parts": PARTS, "job_chart": job_chart}
+CHARTS = {"bar_parts": PARTS, "job_chart": job_chart, "sparkline": sparkline}

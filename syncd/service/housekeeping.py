@@ -103,7 +103,7 @@ class Housekeeping:
         self._since = store.now().instant
 
     def tick(self) -> None:
-        """Report silent feeds, note how many jobs there are today, and delete old data. Raises StoreError."""
+        """Report silent feeds, note how many jobs there are, and delete old data. Raises StoreError."""
         self._clock.remember()
         now = self._store.now().instant
         if not self._clock.trusts(now):
@@ -112,7 +112,7 @@ class Housekeeping:
         for feed in self._feeds.feeds.values():
             if feed.name not in paused:
                 self._report_silence(feed, now)
-        self._store.write(jobs.note_day)
+        self._store.write(_note_day)
         for prune, keep in (
             (history.prune, self._keep),
             (runs.prune, self._keep),
@@ -136,6 +136,11 @@ class Housekeeping:
         silent = now - (last or self._since) > every
         if silent and self._store.write(lambda tx: notices.note_silence(tx, feed.name, last, every)):
             log.warning(Event.FEED_OVERDUE, feed=feed.name, last=last, expected_every=str(every))
+
+
+def _note_day(tx: Tx) -> None:
+    jobs.note_day(tx)
+    feeds.note_day(tx)
 
 
 class DegradedFeeds:

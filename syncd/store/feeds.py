@@ -1,7 +1,8 @@
 """Feeds: their identity, and their memory from one run to the next (docs/reconciliation.md)."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,7 +14,7 @@ from syncd.errors import Conflict
 from syncd.store import feed_jobs
 from syncd.store.model import sql
 from syncd.store.model.columns import Columns, clean, kept_row, micros
-from syncd.store.model.tables import FeedJob, FeedRow, HistoryRow, JobRow, RunRow
+from syncd.store.model.tables import FeedDay, FeedJob, FeedRow, HistoryRow, JobRow, RunRow
 from syncd.store.transactions import Tx
 
 _FIND = sql.Statement(select(FeedRow.id).where(*sql.matching(FeedRow.name, FeedRow.employer_id)))
@@ -117,6 +118,39 @@ def release_unconfigured(tx: Tx, configured_names: Collection[str]) -> int:
     """Remove feeds that are not configured any more as owners of jobs; return the number of these jobs."""
     gone = [feed for feed, name in tx.all(_ALL) if name not in configured_names]
     return sum(feed_jobs.release_all(tx, feed) for feed in gone)
+
+
+# -- active jobs by day ----------------------------------------------------------------------------------------
+
+#: Days for which the numbers of active jobs are kept, with today.
+DAYS = 30
+_NOTED = sql.Statement(select(FeedDay.day).where(*sql.matching(FeedDay.day)).limit(1))
+_NOTE = sql.inserting(FeedDay)
+_FORGET = sql.Statement(sa.delete(FeedDay).where(col(FeedDay.day) <= sa.bindparam("last")))
+_BY_DAY = sql.Statement(
+    sa.select(col(FeedRow.name), col(FeedDay.day), col(FeedDay.active))
+    .join(FeedRow, col(FeedRow.id) == FeedDay.feed_id)
+    .where(sql.among(FeedRow.name, "names"))
+    .order_by(col(FeedDay.day))
+)
+
+
+def note_day(tx: Tx) -> None:
+    """Store how many active jobs each feed owns, once a day: an index entry is read for each job. Those of more than ``DAYS``
+    days are removed."""
+    today = tx.now.today
+    if tx.one(_NOTED, day=today.isoformat()) is None:
+        tx.run(_FORGET, last=(today - timedelta(days=DAYS)).isoformat())
+        counted = [(feed_id, feed_jobs.count_active(tx, feed_id)) for feed_id, _ in tx.all(_ALL)]
+        tx.many(_NOTE, [(today.isoformat(), feed_id, active) for feed_id, active in counted])
+
+
+def active_by_day(tx: Tx, names: Collection[str]) -> dict[str, Counter[date]]:
+    """Return name → day → active jobs at its beginning, of these feeds. A day on which the service did not run is missing."""
+    found = {name: Counter[date]() for name in names}
+    for name, day, active in tx.all(_BY_DAY, names=list(names)) if names else ():
+        found[name][date.fromisoformat(day)] += active  # a feed that moved was two
+    return found
 
 
 # -- pauses --------------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ async def test_a_held_run_is_shown_read_and_approved(world, held, browser):
     assert '<a href="/runs/2#going">19 more that would go</a>' in page
     page = (await browser.get("/runs/2"))[1]
     assert (held.reason in page.replace("&#39;", "'"), "22 jobs would be archived" in page) == (True, True)
+    assert re.findall(r'href="/runs/2/([\w.]+)"', page) == ["reject", "approve", "file", "report.html"]
     page = (await browser.get("/runs/2/approve"))[1]
     assert "22 jobs are archived." in page
     assert "<button>Archive 22</button>" in page
@@ -64,6 +65,12 @@ async def test_a_file_that_waits_as_a_whole_is_left_out_or_applied(browse, world
     page = (await (await browse()).get("/"))[1]
     assert 'href="/runs/1/reject">Leave the file out</a>' in page
     assert 'aria-label="9 created, 9 rejected"' in page
+    page = (await (await browse()).get("/runs/1"))[1]
+    assert re.findall(r'aria-label="([\d][^"]+)"', page) == [
+        "9 created, 9 rejected",  # what would happen
+        "9 rejected",  # what happened
+    ]
+    assert "0 archived; what waits is not done." in page
 
 
 async def test_a_run_says_who_approved_it_on_each_page_of_its_changes(browse, world):

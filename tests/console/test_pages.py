@@ -54,7 +54,7 @@ async def test_each_page_of_feeds_has_their_active_jobs(browse, world):
     world.board.deliver(world.feeds["feed24"], world.board.rows(4, 5))
     browser = await browse()
     pages = [(await browser.get(f"/?page={page}"))[1] for page in (1, 2)]
-    found = [re.findall(r'data-label="Active jobs">(\d+)<', page) for page in pages]
+    found = [re.findall(r'data-label="Active jobs"><span class="trend">(\d+)<', page) for page in pages]
     assert found == [["0", "3", *["0"] * 23], ["2"]]
     active = {feed["name"]: feed["activeJobs"] for feed in (await browser.json("/"))[1]}
     assert {name: number for name, number in active.items() if number} == {"feed00": 3, "feed24": 2}
@@ -212,16 +212,37 @@ def test_the_jobs_of_a_day_are_noted_once(world, clock):
     assert [day["active"] for day in noted.values()] == [3, 2]
 
 
+async def test_the_active_jobs_of_each_feed_are_noted_at_the_beginning_of_a_day_and_drawn(
+    browse, world, clock
+):
+    store, active = world.board.store, []
+    world.feed("zero")
+    for day in range(33):
+        world.board.deliver(world.feeds["acme"], world.board.rows(1, 3 + day))
+        active.append(3 + day)
+        for _ in range(2):  # once a day
+            store.write(feeds.note_day)
+        clock.forward(days=1)
+    days = store.read(lambda tx: feeds.active_by_day(tx, ["acme", "zero"]))
+    assert (set(days["zero"].values()), list(days["acme"].values())) == ({0}, active[-feeds.DAYS :])
+    page = (await (await browse()).get("/feeds"))[1]
+    (line,) = re.findall(r'<svg class="line".*?</svg>', page)
+    assert 'aria-label="6 on 19 November, 35 now, at most 35"' in line
+    assert (len(re.findall("[ML]", line)), page.count('class="trend"')) == (feeds.DAYS + 1, 2)
+
+
 def test_a_chart_begins_with_the_first_day_that_is_known_and_fills_gaps():
     today = date(2026, 11, 16)
     days = {today - timedelta(days=9): {"active": 10}, today: {"active": 5, "archived": 5}}
     chart = job_chart(days, today)
-    assert 'aria-label="Jobs by status since 19 August: now 5 active, 0 draft, 5 archived"' in chart
+    assert 'aria-label="Jobs by status since 7 November: now 5 active, 0 draft, 5 archived"' in chart
     assert chart.count("<path") == 2
-    # ten days of 8 units before the right edge, at full height
-    assert 'd="M640 4.0h8v156.0h-8zM648 4.0h8v156.0h-8z' in chart
+    # ten days of 8 units, at full height
+    assert 'viewBox="0 0 80 160"' in chart
+    assert 'd="M0 4.0h8v156.0h-8zM8 4.0h8v156.0h-8z' in chart
     assert job_chart({}, today) == ""
-    assert job_chart({today: {"active": 0}}, today) == ""
+    assert job_chart({today: {"active": 7}}, today) == ""  # a single day
+    assert job_chart({today - timedelta(days=1): {"active": 0}, today: {"active": 0}}, today) == ""
 
 
 def test_a_bar_has_a_part_for_each_action_and_says_it_in_words(world):

@@ -4,7 +4,7 @@ runs, rejected rows over time, its mapping in force, its jobs, and its folder; p
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Mapping
-from datetime import timedelta, tzinfo
+from datetime import date, timedelta, tzinfo
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -96,10 +96,12 @@ def _feeds(
     shown = views[(page - 1) * FEEDS : page * FEEDS]
     counted = shown + [feed for feed in views if feed["name"] in also and feed not in shown]
     count_active_jobs(tx, counted)
-    strips = runs.strips(tx, [feed["name"] for feed in shown], STRIP)
+    names = [feed["name"] for feed in shown]
+    strips, days = runs.strips(tx, names, STRIP), feeds.active_by_day(tx, names)
     return {
         "now": tx.now.instant,
-        "feeds": [_line(feed, strips[feed["name"]]) for feed in shown],
+        "today": tx.now.today,
+        "feeds": [_line(feed, strips[feed["name"]], days[feed["name"]]) for feed in shown],
         "feeds_total": len(views),
         "standing": how_things_are(views, parts),
         "active": {feed["name"]: feed["activeJobs"] for feed in counted},
@@ -118,16 +120,15 @@ def _overview(tx: Tx, visit: Visit, page: int, parts: Mapping[str, str]) -> dict
         "going": [run_json(run) for run in runs.unfinished(tx)],
         "jobs": numbers,
         "days": jobs.days_since(tx, today - timedelta(days=DAYS - 1)) | {today: dict(numbers)},
-        "today": today,
     }
 
 
-def _line(feed: dict[str, Any], strip: list[tuple[int, str]]) -> dict[str, Any]:
-    """Return a feed with its newest runs (id, state), oldest first, and the same in words."""
+def _line(feed: dict[str, Any], strip: list[tuple[int, str]], days: Mapping[date, int]) -> dict[str, Any]:
+    """Return a feed with its newest runs (id, state), oldest first, and the same in words, and its active jobs by day."""
     states = Counter(state for _number, state in strip)
     words = ", ".join(f"{number} {state}" for state, number in states.items())
     last = f"The last {plural(len(strip), 'run')}: {words}" if strip else "No runs yet"
-    return {**feed, "strip": strip, "words": last}
+    return {**feed, "strip": strip, "words": last, "days": days}
 
 
 # -- one feed ------------------------------------------------------------------------------------------------

@@ -143,9 +143,11 @@ def _count_changes(tx: Tx, run: Run, action: str | None) -> tuple[int, Mapping[s
 
 
 def _can(run: Run, *, changed: bool) -> list[tuple[str, str]]:
-    """Return the actions on the run: the last part of the address, and the word on the button. The card of
-    a held run has the decisions."""
-    can = []
+    """Return the actions on the run: the last part of the address, and the word on the button. A held run has the two decisions
+    of its card alone."""
+    can: list[tuple[str, str]] = []
+    if run.state is RunState.HELD:
+        return can
     if run.state.ended and changed and run.reverted_by is None:
         can.append(("revert", "Revert"))
     if run.state.ended and run.kind is RunKind.FILE:

@@ -235,6 +235,14 @@ class FeedJob(Table, table=True):
     own_values: int | None = None
 
 
+class FeedDay(Table, table=True):
+    """How many active jobs a feed owned when the service first looked on a day."""
+
+    day: str = Field(primary_key=True, max_length=10)
+    feed_id: int = Field(primary_key=True, foreign_key="feed.id")
+    active: int
+
+
 class FeedSent(Table, table=True):
     """Digests by field of the feed's last row (JSON), for three-way edits: kept with ``on_api_edit = "keep"``."""
 
