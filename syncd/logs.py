@@ -27,6 +27,14 @@ _encode_utf8 = msgspec.json.Encoder(enc_hook=str).encode
 _LEVELS = {"exception": "error", "warn": "warning"}
 #: Level → how a line of the journal begins for it to have that priority; a line without this mark has that of "info".
 _MARKS = {"debug": "<7>", "warning": "<4>", "error": "<3>", "critical": "<2>"}
+#: Sign in a line of the console → the counts of a run that it stands for.
+_SIGNS = {
+    "+": ("created", "reactivated"),
+    "~": ("updated",),
+    "−": ("archived",),
+    "=": ("unchanged",),
+    "✗": ("rejected",),
+}
 bind_context = structlog.contextvars.bound_contextvars
 
 
@@ -82,6 +90,10 @@ class Event(StrEnum):
     SERVICE_FEW_FILES = "service.few_files"
     SERVICE_STOPPING = "service.stopping"
     SERVICE_STOPPED = "service.stopped"
+
+
+#: The events that have the figures of a run.
+_OF_RUNS = frozenset({Event.FEED_RECONCILED, Event.RUN_APPROVED, Event.RUN_REJECTED, Event.RUN_REVERTED})
 
 
 def set_up(form: str = "auto", level: str = "info", stream: TextIO | None = None) -> None:
@@ -200,9 +212,33 @@ def _processors(form: str, stream: TextIO) -> list[Processor]:
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.dev.ConsoleRenderer(colors=stream.isatty()),
+            _ConsoleLine(structlog.dev.ConsoleRenderer(colors=stream.isatty())),
         ]
     return [_json_line, _marked] if journal_mark("error", stream) else [_json_line]
+
+
+class _ConsoleLine:
+    """Writes the figures of a run as a line that a person reads, without zeros and what is empty; all else as ``renderer``."""
+
+    def __init__(self, renderer: structlog.dev.ConsoleRenderer) -> None:
+        self._renderer = renderer
+
+    def __call__(self, logger: WrappedLogger, method: str, event: EventDict) -> str:
+        if event["event"] not in _OF_RUNS:
+            return str(self._renderer(logger, method, event))
+        what = event["state"] if event["event"] == Event.FEED_RECONCILED else event["event"]
+        counts = [(sign, sum(event[name] for name in names)) for sign, names in _SIGNS.items()]
+        words = [
+            event["timestamp"],
+            what,
+            event["feed"],
+            event["file"] if event["kind"] == "file" else f"{event['kind']} (run {event['run']})",
+            " ".join(f"{sign}{number}" for sign, number in counts if number),
+            f"{event['seconds']:.1f} s",
+            "; ".join(filter(None, (event["reason"], event["withheld"]))),
+        ]
+        line = "  ".join(filter(None, words))
+        return "".join(each if each.isprintable() else " " for each in line)
 
 
 def _marked(_logger: WrappedLogger, method: str, line: Any) -> str:

@@ -56,6 +56,57 @@ def test_exceptions_and_other_libraries_have_the_same_form_and_low_levels_are_le
     assert "ValueError: x" in event["exception"]
 
 
+RUN = {
+    "run": 7,
+    "feed": "acme",
+    "employer": "Acme Ltd.",
+    "kind": "file",
+    "state": "partial",
+    "holds": None,
+    "withheld": None,
+    "reason": None,
+    "attempt": 1,
+    "file": "jobs.csv",
+    "size": 1000,
+    "sha256": "0" * 64,
+    **dict.fromkeys(("read", "replaced", "suppressed", "expired", "filtered", "missing", "warnings"), 0),
+    "created": 11,
+    "reactivated": 1,
+    "updated": 15,
+    "archived": 10,
+    "unchanged": 263,
+    "rejected": 8,
+    "phases": {"reading": 3.21},
+    "seconds": 3.21,
+}
+
+
+@pytest.mark.parametrize(
+    ("event", "changes", "line"),
+    [
+        ("feed.reconciled", {}, "partial  acme  jobs.csv  +12 ~15 −10 =263 ✗8  3.2 s"),
+        (
+            "feed.reconciled",
+            {**dict.fromkeys(("created", "reactivated", "updated", "archived", "unchanged", "rejected"), 0)}
+            | {"state": "failed", "reason": "cannot_parse: line 2\n\x1b[2J", "seconds": 0.01},
+            "failed  acme  jobs.csv  0.0 s  cannot_parse: line 2  [2J",
+        ),
+        (
+            "feed.reconciled",
+            {"kind": "revert", "state": "succeeded", "archived": 0, "withheld": "no"},
+            "succeeded  acme  revert (run 7)  +12 ~15 =263 ✗8  3.2 s  no",
+        ),
+        ("run.approved", {"state": "succeeded"}, "run.approved  acme  jobs.csv  +12 ~15 −10 =263 ✗8  3.2 s"),
+    ],
+)
+def test_the_figures_of_a_run_are_a_line_that_a_person_reads_on_the_console(written, event, changes, line):
+    stream = written("console")
+    with logs.bind_context(run=7, feed="acme"):
+        structlog.get_logger().info(logs.Event(event), **RUN | changes)
+    time, _, text = stream.getvalue().rstrip("\n").partition("  ")
+    assert (time[-1], text) == ("Z", line)
+
+
 class Stream(io.StringIO):
     """Keeps the text of each write."""
 
