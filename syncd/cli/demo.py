@@ -40,6 +40,11 @@ listen = ""
 settle = "200ms"
 """
 FIRST_PORT = 8080
+#: Has ``syncd serve`` take a socket over as one of systemd (docs/operations.md "Install"), by its descriptor.
+_TAKE_OVER = (
+    "import os, sys; os.dup2(int(sys.argv[1]), 3); os.environ.update(LISTEN_FDS='1', LISTEN_PID=str(os.getpid()));"
+    " os.execv(sys.executable, [sys.executable, '-m', 'syncd', *sys.argv[2:]])"
+)
 #: Seconds that the daemon may take to make its folders, for one run, and to stop.
 MAX_WAIT = 30.0
 #: Each step: ``source``, whose name begins with that of its feed, is dropped as ``name``; its run ends in ``state``. ``title``
@@ -51,14 +56,16 @@ T = TypeVar("T")
 def demo(*, port: int | None, folder: Path | None, once: bool) -> None:
     """Install, start a daemon, drop the files of the story; serve until Ctrl-C unless ``once``. Raises Conflict, SyncdError."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop as on Ctrl-C
-    settings = _install(folder, port)
-    pages = f"http://{settings.api.listen}/operator/"
-    with stores.open_store(settings) as store:
+    with (
+        _listen(port) as listening,
+        stores.open_store(settings := _install(folder, listening.getsockname()[1])) as store,
+    ):
+        pages = f"http://{settings.api.listen}/operator/"
         added = [store.write(partial(employers.add, name=name)) for name in EMPLOYERS.values()]
         _, key = store.write(lambda tx: keys.create(tx, added[0].id, "demo"))
         print(f"A try-out of syncd in {settings.base}: its own settings, store and drop folder.\n")
         sys.stdout.flush()
-        daemon, drop = Daemon(settings), settings.drop.folder
+        daemon, drop = Daemon(settings, listening), settings.drop.folder
         try:
             daemon.until(
                 lambda: all((drop / name / ".claimed").exists() for name in EMPLOYERS), "it did not start"
@@ -80,7 +87,7 @@ def demo(*, port: int | None, folder: Path | None, once: bool) -> None:
 # -- the installation ------------------------------------------------------------------------------------------
 
 
-def _install(folder: Path | None, port: int | None) -> Settings:
+def _install(folder: Path | None, port: int) -> Settings:
     """Write settings and feed files to ``folder`` (None: a temporary one). Raises Conflict if an installation is there."""
     base = Path(tempfile.mkdtemp(prefix="syncd-demo-")) if folder is None else folder.absolute()
     config = base / "config" / "syncd.toml"
@@ -88,31 +95,34 @@ def _install(folder: Path | None, port: int | None) -> Settings:
         raise Conflict(f"{base} holds an installation already; run it: syncd serve --config {config}")
     with writable_by_owner_alone():
         (config.parent / "feeds.d").mkdir(parents=True, exist_ok=True)
-        config.write_text(SETTINGS.format(port=_free_port(port)))
+        config.write_text(SETTINGS.format(port=port))
         for name in EMPLOYERS:
             feed = (DATA / f"{name}.toml").read_bytes()
             (config.parent / "feeds.d" / f"{name}.toml").write_bytes(feed)
     return load_settings(config, {})
 
 
-def _free_port(wanted: int | None) -> int:
-    """Return ``wanted`` if it is free; without it, the first free port from 8080 on. Raises Conflict."""
+def _listen(wanted: int | None) -> socket.socket:
+    """Return a socket that listens at the port ``wanted``; without it, at the first free one from 8080 on. The daemon takes it
+    over, so that no other program can take the port meanwhile. Raises Conflict."""
     for port in [wanted] if wanted is not None else range(FIRST_PORT, FIRST_PORT + 200):
-        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            return port
+        with suppress(OSError):
+            return socket.create_server(("127.0.0.1", port))
     raise Conflict(f"port {wanted or FIRST_PORT} is taken; choose another: syncd demo --port N")
 
 
 class Daemon:
-    """``syncd serve`` in a session of its own, which keeps a Ctrl-C for the parent from it."""
+    """``syncd serve``, which answers at ``listening``, in a session of its own, which keeps a Ctrl-C for the parent from it."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, listening: socket.socket) -> None:
         self._log = settings.base / "var" / "serve.log"
         # without settings that are for another installation
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SYNCD_")}
-        with self._log.open("wb") as out:
+        fd = listening.fileno()
+        with self._log.open("wb") as out, listening:
             self._process = subprocess.Popen(  # noqa: S603 - this very program
-                [sys.executable, "-m", "syncd", "serve", "--config", str(settings.file)],
+                [sys.executable, "-c", _TAKE_OVER, str(fd), "serve", "--config", str(settings.file)],
+                pass_fds=(fd,),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,

@@ -607,7 +607,8 @@ def test_a_reload_during_the_start_does_not_end_the_daemon(installation):
 
 def test_check_creates_nothing(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SYNCD_API__LISTEN", "127.0.0.1:0")  # another test may use the port of the defaults
+    for address in ("API", "OPERATOR"):  # another program may use the ports of the defaults
+        monkeypatch.setenv(f"SYNCD_{address}__LISTEN", "127.0.0.1:0")
     result = cli("check")
     assert (result.code, result.out) == (0, "all good: no settings file, all defaults\n")
     assert result.err == (

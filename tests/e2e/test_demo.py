@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -10,6 +11,7 @@ from functools import partial
 
 import pytest
 
+from syncd.cli import demo
 from syncd.config import load_settings
 
 pytestmark = pytest.mark.slow
@@ -50,7 +52,7 @@ def find(pattern: str, text: str) -> re.Match[str]:
 
 
 def test_what_it_prints_works_until_ctrl_c(tmp_path, cli, monkeypatch):
-    demo = subprocess.Popen(
+    process = subprocess.Popen(
         [*DEMO, "--dir", str(tmp_path / "try")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -59,12 +61,12 @@ def test_what_it_prints_works_until_ctrl_c(tmp_path, cli, monkeypatch):
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - it has no threads
     )
     try:
-        assert demo.stdout is not None
-        assert demo.stderr is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
         shown = ""
         while "Serving until Ctrl-C" not in shown:
-            line = demo.stdout.readline()
-            assert line, demo.stderr.read()
+            line = process.stdout.readline()
+            assert line, process.stderr.read()
             shown += line
         assert "serve --config" not in shown
         first = "\n".join(shown.splitlines()[:4])
@@ -78,13 +80,25 @@ def test_what_it_prints_works_until_ctrl_c(tmp_path, cli, monkeypatch):
         assert "6 archived" in cli("runs", "approve", approve).out
         with urllib.request.urlopen(urllib.request.Request(address, headers={"API-Key": key})) as answer:
             assert json.load(answer)["paging"]["total"] == 2
-        demo.send_signal(signal.SIGINT)
-        assert demo.wait(30) == 0
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
     finally:
-        demo.kill()
-        demo.communicate()
+        process.kill()
+        process.communicate()
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(address)
+
+
+def test_the_demo_keeps_its_port_from_the_first_moment_and_refuses_one_that_is_taken(cli, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = str(other.getsockname()[1])
+        result = cli("demo", "--once", "--port", taken, "--dir", tmp_path / "try")
+        assert (result.code, f"port {taken} is taken; choose another" in result.err) == (1, True)
+    assert not (tmp_path / "try").exists()
+    listening = demo._listen(None)
+    with pytest.raises(OSError, match="in use"):
+        socket.create_server(listening.getsockname())
+    listening.close()
 
 
 def test_an_installation_that_is_there_already_is_left_alone(installation):
