@@ -196,7 +196,9 @@ def _parse(
     marker, of_source = _marker(values, scope), Scope(f"{name}.toml")
     fetched = None
     if "source" in values:
-        fetched = read_source(values["source"], spec.records, marker, of_source.at("source"))
+        fetched = read_source(
+            values["source"], merged["preset"], spec.records, marker, of_source.at("source")
+        )
     if fetched is not None and fetched.pages is not None:
         spec = replace(spec, format=None)  # of each answer: the file of all of them is JSON Lines
     return FeedConfig(

@@ -8,12 +8,25 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import time, timedelta
 from typing import Any
-from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
 
 from syncd.feeds.faults import Scope, member
+from syncd.feeds.mapping.presets import boards
 from syncd.values import ValueFault, choice, duration, filled_text, number, shown
 
-KEYS = ("url", "every", "at", "headers", "username", "password", "pages", "method", "body", "insecure_hosts")
+KEYS = (
+    "url",
+    "board",
+    "every",
+    "at",
+    "headers",
+    "username",
+    "password",
+    "pages",
+    "method",
+    "body",
+    "insecure_hosts",
+)
 SCHEMES = ("https", "http")
 #: The shortest pause between two turns, and the most times of a day.
 MIN_EVERY, MAX_TIMES = timedelta(seconds=1), 48
@@ -30,6 +43,11 @@ _OWN_HEADERS = frozenset(
     "accept-encoding connection content-length host if-modified-since if-none-match range te trailer"
     " transfer-encoding upgrade".split()
 )
+#: The name of a board as a part of a host's name, and as a part of a path.
+_BOARD_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]{1,20})?")
+_BOARD = re.compile(r"[A-Za-z0-9]([A-Za-z0-9 ._-]{0,98}[A-Za-z0-9._-])?")
+#: Keys that the preset of a board decides.
+_OF_BOARD = ("url", "pages", "method", "body")
 _FIRST = number(0, 1_000_000).parse
 _TIME = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
 
@@ -52,12 +70,15 @@ Value = str | Secret
 @dataclass(frozen=True, slots=True)
 class Pages:
     """How the pages of a JSON answer go on. ``next``: the members that lead to the next address in an answer; ``link``: the
-    header Link with rel="next"; ``parameter``: of the query, a number from ``first`` on, until a page has no records."""
+    header Link with rel="next"; ``parameter``: of the query, a number from ``first`` on, until a page has no records.
+    ``by_records``: the number counts records, not pages. ``details``: the member of a record with the address of all of it."""
 
     next: tuple[str, ...] | None = None
     link: bool = False
     parameter: str | None = None
     first: int = 1
+    by_records: bool = False
+    details: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,15 +176,19 @@ def parse_url(value: object) -> SplitResult:
     return parts
 
 
-def read_source(table: object, records: str | None, marker: str | None, scope: Scope) -> Source | None:
+def read_source(
+    table: object, preset: str | None, records: str | None, marker: str | None, scope: Scope
+) -> Source | None:
     """Return the source of a feed's file, None with faults in ``scope``, the place of the table. ``records``: of ``[read]``;
-    ``marker``: of the feed."""
+    ``preset`` and ``marker``: of the feed."""
     if not isinstance(table, dict):
         scope.fault("must be a table: [source]")
         return None
     before = len(scope.faults)
     scope.keys(table, KEYS)
-    if "url" not in table:
+    if "board" in table:
+        table = _with_board(table, preset, scope)
+    elif "url" not in table:
         scope.at("url").fault("is missing: the address that the file is fetched from")
     if marker is not None:
         scope.fault("cannot be beside marker: a fetched file comes without one")
@@ -183,7 +208,9 @@ def _read(table: Mapping[str, Any], records: str | None, scope: Scope) -> Source
     every, at = member(table, "every", _every, None, scope), member(table, "at", _times, (), scope)
     if every is not None and at:
         scope.at("at").fault("cannot be beside every: give one of them")
-    pages = _pages(table["pages"], scope.at("pages")) if "pages" in table else None
+    pages = table.get("pages")
+    if pages is not None and not isinstance(pages, Pages):
+        pages = _pages(pages, scope.at("pages"))
     method = member(table, "method", choice("GET", "POST").parse, "GET", scope)
     body, media = member(table, "body", _body, (None, None), scope)
     if body is not None and method != "POST":
@@ -203,6 +230,29 @@ def _read(table: Mapping[str, Any], records: str | None, scope: Scope) -> Source
         member(table, "insecure_hosts", _hosts, frozenset(), scope),
         tuple(_plain_secrets(url, headers, password)),
     )
+
+
+def _with_board(table: Mapping[str, Any], preset: str | None, scope: Scope) -> dict[str, Any]:
+    """Return the table with the address that the preset has for the board, and its pages."""
+    place, name = scope.at("board"), table["board"]
+    beside = [key for key in _OF_BOARD if key in table]
+    address = boards().get(preset or "", {})
+    if beside:
+        why = "give one of them" if beside[0] == "url" else "the preset knows it"
+        place.fault(f"cannot be beside {beside[0]}: {why}")
+    if not address:
+        place.fault(
+            f'needs a preset that knows boards, such as preset = "{next(iter(boards()))}": {", ".join(boards())}'
+        )
+    elif not beside:
+        before = address["url"].partition("{board}")[0]
+        pattern = _BOARD if "/" in before.partition("://")[2] else _BOARD_HOST
+        if not isinstance(name, str) or not pattern.fullmatch(name):
+            place.fault(f"must be the NAME in {address['url'].format(board='NAME')}, not {shown(name)}")
+        else:
+            pages = {"pages": Pages(**address["pages"])} if "pages" in address else {}
+            return {**table, "url": address["url"].format(board=quote(name)), **pages}
+    return {key: value for key, value in table.items() if key not in _OF_BOARD}
 
 
 def _plain_secrets(url: Value, headers: Mapping[str, Value], password: Value | None) -> Iterator[str]:

@@ -15,7 +15,7 @@ from yarl import URL
 from syncd.feeds.source import Pages, Request
 from syncd.sources.guard import Guard
 from syncd.sources.incoming import IncomingFile
-from syncd.sources.pages import read_page
+from syncd.sources.pages import Page, address_at, read_page, read_record
 from syncd.sources.results import Fetched, NotModified, Seen, SourceError
 from syncd.web import retry_after, why_no_connection
 
@@ -32,8 +32,8 @@ _TEMPORARY = (408, 425, 429)
 _ADVICE = {
     401: "see the credentials of [source]",
     403: "see the credentials of [source], or ask whether this machine may fetch it",
-    404: "see the url of [source]",
-    410: "see the url of [source]",
+    404: "see the address of [source]",
+    410: "see the address of [source]",
 }
 _HTML = re.compile(rb"(?is)\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])")
 #: Content that many programs send as HTML, since that is the usual type of their server.
@@ -306,33 +306,54 @@ def _refuse_html(answer: aiohttp.ClientResponse, start: bytes) -> None:
 
 
 async def _fetch_pages(client: _Client, pages: Pages, file: IncomingFile) -> None:
-    request, visited, last = client.request, set[URL](), b""
-    number = 1
-    url: URL | None = client.url if pages.parameter is None else _numbered(client.url, pages, number)
+    request, visited, last = client.request, set[URL](), list[bytes]()
+    number, count = 1, pages.first
+    url: URL | None = client.url if pages.parameter is None else _numbered(client.url, pages, count)
     while url is not None:
         visited.add(url)
         with _place(f"page {number}: "):
             async with client.answer(url, request.method) as answer:
                 body = await _page_body(answer)
             page = await asyncio.to_thread(read_page, body, request.records, pages.next)
-            lines = b"".join(page.lines)
-            await asyncio.to_thread(file.write, lines)
             if pages.parameter is not None:
-                url = _numbered(client.url, pages, number + 1) if lines else None
-                if lines and lines == last:
+                count += len(page.lines) if pages.by_records else 1
+                url = _numbered(client.url, pages, count) if page.lines else None
+                if page.lines and page.lines == last:
                     raise SourceError(f"it is the page before once more: {pages.parameter} has no effect")
             else:
                 address = _linked(answer) if pages.link else page.next
                 url = None if address is None else client.next_address(answer.url, address)
+            async for lines in _whole(client, answer.url, page, pages.details):
+                await asyncio.to_thread(file.write, lines)
             if url in visited:
                 raise SourceError("its next address was asked before: the list has no end")
-        number, last = number + 1, lines
+        number, last = number + 1, page.lines
     if not file.size:
         raise SourceError("no page has a record")
 
 
+async def _whole(client: _Client, url: URL, page: Page, details: str | None) -> AsyncIterator[bytes]:
+    """Yield the lines of a page of ``url``; with ``details`` each record as the address in this member of it has it."""
+    if details is None:
+        yield b"".join(page.lines)
+        return
+    for line in page.lines:
+        address = address_at(line, [details])
+        if address is None:
+            raise SourceError(f"a record has no {details}")
+        try:
+            async with client.answer(client.next_address(url, address), "GET") as answer:
+                yield read_record(await _page_body(answer))
+        except SourceError as error:
+            gone = error.status in (404, 410)  # the list of the next try does not have it
+            text = "a posting of the list has gone meanwhile" if gone else f"a posting of the list: {error}"
+            raise SourceError(
+                text, status=error.status, retry_after=error.retry_after, temporary=gone or error.temporary
+            ) from None
+
+
 def _numbered(url: URL, pages: Pages, number: int) -> URL:
-    return url.update_query({pages.parameter or "": pages.first + number - 1})
+    return url.update_query({pages.parameter or "": number})
 
 
 def _linked(answer: aiohttp.ClientResponse) -> str | None:

@@ -23,6 +23,21 @@ class Page(NamedTuple):
 def read_page(body: bytes, records: str | None, next_path: Sequence[str] | None) -> Page:
     """Return the records at ``records`` ([read] records; None: the whole page, or the first of the usual names), and the text
     at ``next_path``. Raise SourceError if the page is not JSON or has no list there."""
+    root = _json(body)
+    steps = _usual_steps(root) if records is None else member_path(records)
+    lines = [_line(raw) for raw in _records(root, steps)]
+    return Page(lines, None if next_path is None else address_at(root, next_path))
+
+
+def read_record(body: bytes) -> bytes:
+    """Return the one record of an answer as a line. Raise SourceError if it is not an object of JSON."""
+    root = _json(body)
+    if _object(root) is None:
+        raise SourceError("it is not an object of JSON")
+    return _line(root)
+
+
+def _json(body: bytes) -> Raw:
     root = Raw(body.removeprefix(b"\xef\xbb\xbf"))
     try:
         msgspec.json.decode(root, type=Raw)
@@ -30,9 +45,11 @@ def read_page(body: bytes, records: str | None, next_path: Sequence[str] | None)
         raise SourceError(f"it is not JSON ({error})") from None
     except RecursionError:
         raise SourceError("it is not JSON that can be read: it is nested too deeply") from None
-    steps = _usual_steps(root) if records is None else member_path(records)
-    lines = [bytes(raw).replace(b"\r", b" ").replace(b"\n", b" ") + b"\n" for raw in _records(root, steps)]
-    return Page(lines, None if next_path is None else _next(root, next_path))
+    return root
+
+
+def _line(raw: Raw) -> bytes:
+    return bytes(raw).replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"
 
 
 def _usual_steps(root: Raw) -> Sequence[str]:
@@ -66,9 +83,9 @@ def _records(value: Raw, steps: Sequence[str], path: str = "") -> Iterator[Raw]:
         yield from _records(members[step], rest, f"{path}.{step}".strip("."))
 
 
-def _next(root: Raw, path: Sequence[str]) -> str | None:
-    """Return the text at ``path``; None if it is absent, null, false or empty."""
-    value: Raw | None = root
+def address_at(root: Raw | bytes, path: Sequence[str]) -> str | None:
+    """Return the text at ``path``; None if it is absent, null, false or empty. Raise SourceError for anything else."""
+    value: Raw | None = Raw(root)
     for step in path:
         value = (_object(value) or {}).get(step) if value is not None else None
     address = None if value is None else msgspec.json.decode(value)

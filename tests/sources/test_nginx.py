@@ -99,7 +99,7 @@ async def test_a_login_at_a_real_server(nginx, incoming):
 
 
 async def test_failures_of_a_real_server(nginx, raw_site, incoming):
-    assert str(await incoming.refusal(f"{nginx}/none.xml")) == "404 Not Found: see the url of [source]"
+    assert str(await incoming.refusal(f"{nginx}/none.xml")) == "404 Not Found: see the address of [source]"
     assert "HTML page" in str(await incoming.refusal(f"{nginx}/login.xml"))
     assert "169.254.169.254 is not a public address" in str(await incoming.refusal(f"{nginx}/out"))
     error = await incoming.refusal(f"{nginx}/slow/jobs.xml", times=Times(whole=0.5))

@@ -9,7 +9,10 @@ field of that name, ``false`` removes it, lookups are joined entry by entry. A f
     records = ["/source/job"]        where its records are; "*" is any one name; without the key: anywhere
     needs   = ["title", "url|link"]  each must occur in some record ("|": either), or the score is 0
     marks   = ["jobtype", "city"]    such a feed mostly has these: the more of them, the likelier
-    lacks   = ["partnerJobId"]       such a feed never has one of these, or the score is 0"""
+    lacks   = ["partnerJobId"]       such a feed never has one of these, or the score is 0
+
+``[board]`` is the public address of an employer's list: ``url`` with ``{board}`` for the name that the employer has there, and
+``pages`` if the list comes in pages: the attributes of ``syncd.feeds.source.Pages``."""
 
 import re
 import tomllib
@@ -48,6 +51,13 @@ def preset_layers(name: str) -> list[tuple[str, dict[str, Any]]]:
     parent = own.pop("extends", None)
     kind = "preset" if name in preset_names() else "family"
     return [*(preset_layers(parent) if parent else ()), (f"{kind} {name}", own)]
+
+
+@cache
+def boards() -> dict[str, dict[str, Any]]:
+    """Return the tables ``[board]``, by the name of the preset."""
+    presets = {name: load_preset(name) for name in preset_names()}
+    return {name: preset["board"] for name, preset in presets.items() if "board" in preset}
 
 
 def overridden(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
