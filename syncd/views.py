@@ -108,7 +108,7 @@ def _states(
     if held is not None:
         yield "held", f"run {held.id} waits for a decision: {held.reason}"
     if paused is not None:
-        yield "paused", paused or "paused; nobody said why"
+        yield "paused", paused or "paused without a reason"
     if newest is not None and newest.state is RunState.FAILED:
         yield "failed", f"run {newest.id} failed: {newest.reason}"
 

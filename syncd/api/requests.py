@@ -94,7 +94,7 @@ def _values(raw: str, names: Set[str]) -> dict[str, str]:
     values: dict[str, str] = {}
     for name, value in pairs:
         if name in values:
-            raise _invalid(f"{name} is there more than once")
+            raise _invalid(f"{name} is given more than once")
         if name in names:
             values[name] = value
     return values

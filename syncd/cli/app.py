@@ -72,20 +72,20 @@ def common(
 # -- the service and its store ---------------------------------------------------------------------------------
 
 command(app, "demo", "demo.demo", common=())(
-    "A try-out in a folder of its own: three feeds become postings while you watch.",
-    port=number_option("--port", "Default: 8080, or the next free port.", "N", 65535),
-    folder=option("--dir", "Its folder. Default: a new temporary folder.", "D", Path),
+    "Plays a try-out in a folder of its own. Three feeds become postings while you watch.",
+    port=number_option("--port", "The port. Default: 8080, or the next free one.", "N", 65535),
+    folder=option("--dir", "The folder of the try-out. Default: a new temporary one.", "D", Path),
     once=switch("--once", "Stop after the last run."),
 )
 command(app, "init", "installation.init", common=("as_json",))(
-    "Makes a complete installation in a folder: settings, examples of feeds, drop folder.",
-    folder=argument("DIR", "Made if it is missing.", Path, parser=options.named_path),
+    "Makes an installation in a folder. It has settings, examples of feeds and a drop folder.",
+    folder=argument("DIR", "The folder. It is made if it is missing.", Path, parser=options.named_path),
 )
 
 
 @app.command()
 def serve(config: Config = None) -> int:
-    """Runs the daemon: API, drop folder and auto-refresh in one process."""
+    """Runs the daemon: the API, the drop folder and the timers."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a reload that comes before there is anything to reload
     from syncd import logs
     from syncd.cli.output import WRONG_SETTINGS, complain
@@ -104,20 +104,25 @@ def serve(config: Config = None) -> int:
 
 
 command(app, "status", "daemon.status")(
-    "Prints how things are: each feed that needs somebody, clock, disk, store. Exit code 0 if all is well, else 1."
+    "Prints how things are. It names each feed that needs somebody, the clock, the disk and the store. Exit code 0: all is well."
 )
 command(app, "reload", "daemon.reload")(
     "Has the daemon read the files of feeds again. Exit code 1 if one is wrong; the others are renewed."
 )
 command(app, "check", "installation.check", common=("as_json",))(
-    "Checks configuration, rights, store and port; lists all that is wrong.", config=Parameter(Config, None)
+    "Names all faults of the settings, rights, store and port.", config=Parameter(Config, None)
 )
 command(app, "backup", "store.backup")(
-    "Writes a verified backup of the store, also beside a running daemon.",
+    "Writes a verified backup of the store. The daemon may run.",
     target=argument(
-        "FILE|FOLDER", "In a folder it gets a name with the time.", Path, parser=options.file_or_folder
+        "FILE|FOLDER",
+        "The file, or a folder for a file with the time in its name.",
+        Path,
+        parser=options.file_or_folder,
     ),
-    keep=number_option("--keep", "Then remove the oldest backups of the folder but N.", "N", 100_000),
+    keep=number_option(
+        "--keep", "Keep the newest N backups of the folder, and remove the others.", "N", 100_000
+    ),
 )
 command(app, "restore", "store.restore")(
     "Puts a backup in the place of the store, which is kept. Stop the daemon first.",
@@ -125,25 +130,25 @@ command(app, "restore", "store.restore")(
     yes=switch("--yes", "Restore without a question."),
 )
 command(store, "copy", "store.copy_store", common=("as_json",))(
-    "Copies a store into another one, such as SQLite into PostgreSQL, and verifies it. Stop the daemons first.",
+    "Copies a store into an empty one, and verifies the copy. One can be SQLite, the other PostgreSQL. Stop the daemons first.",
     source=argument("FROM", "The address of a store (store.url)."),
     target=argument("TO", "The address of an empty store."),
 )
 command(notifications, "test", "daemon.try_notifications")(
-    "Sends a test message to each receiver that is configured, and says what became of it."
+    "Sends a test message to each receiver. It prints what became of each."
 )
 
 # -- files and jobs --------------------------------------------------------------------------------------------
 
 command(app, "plan", "imports.plan")(
-    "Shows what a run of FILE would do, without doing it.",
+    "Shows the effect that a run of FILE would have. Nothing is changed.",
     first=options.FILE,
     second=options.FEED,
     feed=options.OF_FEED,
-    exit_code=switch("--exit-code", "Exit 4 if something would change."),
+    exit_code=switch("--exit-code", "Exit with 4 if something would change."),
 )
 command(app, "import", "imports.import_file")(
-    "Imports FILE now, with or without the daemon. FILE stays where it is.",
+    "Imports FILE now. The daemon may run or not. FILE stays where it is.",
     first=options.FILE,
     second=options.FEED,
     feed=options.OF_FEED,
@@ -151,11 +156,11 @@ command(app, "import", "imports.import_file")(
 command(jobs, "list", "employers.list_jobs")(
     "Lists an employer's jobs, the newest first.",
     employer=options.OF_EMPLOYER,
-    q=option("-q --q", "In title or referenceId.", "Q"),
+    q=option("-q --q", "Only jobs with this text in title or referenceId.", "Q"),
     status=options.STATUS,
 )
 command(app, "export", "employers.export")(
-    "Writes an employer's jobs as a feed, and says how many have no referenceId and are left out.",
+    "Writes an employer's jobs to a file. Jobs without a referenceId are left out, and counted.",
     employer=options.OF_EMPLOYER,
     form=option(
         "--format",
@@ -163,7 +168,7 @@ command(app, "export", "employers.export")(
         kind=Literal["json", "xml", "csv", "jsonld", "indeed"],
         default=options.REQUIRED,
     ),
-    output=option("-o --output", "Default, or -: standard output.", "FILE", Path),
+    output=option("-o --output", "The file to write. Default, or -: standard output.", "FILE", Path),
     spreadsheet=switch("--spreadsheet", "csv: put ' before a cell that a spreadsheet would run."),
     status=options.STATUS,
     as_json=switch("--json", "Print JSON about the file written."),
@@ -203,13 +208,13 @@ command(keys, "revoke", "employers.revoke_key")(
 
 command(feeds, "list", "feeds.list_feeds")("Lists the configured feeds and the last run of each.")
 command(feeds, "new", "feed_new.new_feed")(
-    "Drafts the file of a new feed, config/feeds.d/NAME.toml, from a real file.",
+    "Drafts a new feed from one of its files. The draft is config/feeds.d/NAME.toml.",
     name=argument("NAME", "The new feed's name."),
-    file=option("--from", "A real file of the feed.", "FILE", Path),
+    file=option("--from", "A file of the feed, as the partner sends it.", "FILE", Path),
     employer=option("--employer", "Name or id. Default: the only employer.", "E"),
     group=option(
         "--group",
-        "Open its folder to this group of the partner, and to nobody else; also of a feed that exists. As root.",
+        "The group of the partner, to which alone the feed's folder is opened; also of a feed that exists. As root.",
         "G",
     ),
     force=switch("--force", "Replace the file of an existing feed."),
@@ -223,21 +228,21 @@ command(feeds, "resume", "feeds.pause_feed", why=None)(
     "Has the files of a paused feed taken again.", name=options.FEED_NAME
 )
 command(feeds, "fetch", "feeds.fetch_feed")(
-    "Fetches the file of a feed from its [source] now, with or without the daemon. Exit code 1 if that fails.",
+    "Fetches the file of a feed from its [source] now. The daemon may run or not. Exit code 1 if the fetch fails.",
     name=options.FEED_NAME,
-    dry=switch("--dry-run", "Say what would come. Nothing is kept."),
+    dry=switch("--dry-run", "Show the file that would come, and keep nothing."),
 )
 command(feeds, "remove", "leaving.remove_feed")(
-    "Removes a feed: its jobs are archived, or kept, and its file goes to feeds.d/removed/.",
+    "Removes a feed, and archives or keeps its jobs. Its file goes to feeds.d/removed/.",
     name=options.FEED_NAME,
     archive=option("--archive/--keep", "Archive its active jobs, or keep them live.", kind=bool),
     yes=switch("--yes", "Archive without a question."),
 )
 command(feeds, "show", "feeds.show_feed")(
-    "Prints the mapping of a feed as it is in force, with the origin of each line.", name=options.FEED_NAME
+    "Prints the mapping of a feed. Each line that is in force has its origin.", name=options.FEED_NAME
 )
 command(feeds, "check", "feeds.check_file")(
-    "Lists each row of FILE that a run would reject, and why. Exit code 1 if there is one, else 0.",
+    "Lists each row of FILE that a run would reject, and why. Exit code 1 if there is one.",
     first=options.FEED_NAME,
     second=options.OTHER_FILE,
     feed=options.OF_FEED,
@@ -250,27 +255,29 @@ command(runs, "list", "runs.list_runs")(
     "Lists the last runs, the newest first.",
     feed=option("--feed", "Only runs of this feed.", "NAME"),
     state=Parameter(State, None),
-    limit=number_option("--limit", "The most runs to list.", "COUNT", 10_000, default=20),
+    limit=number_option("--limit", "How many runs to list at most.", "COUNT", 10_000, default=20),
 )
 command(runs, "show", "runs.show_run")(
     "Shows a run: counts, rejected rows, warnings, changes.",
     number=options.RUN,
     changes=switch("--changes", "Show the changes alone, with the values before and after."),
-    page=number_option("--page", "Which 1,000 of the changes --changes and --json show.", "P", default=1),
+    page=number_option(
+        "--page", "The page of changes that --changes and --json show; a page has 1,000.", "P", default=1
+    ),
 )
 command(runs, "approve", "imports.decide_run", approved=True)(
     "Approves a held run: its waiting changes are made.", number=options.RUN
 )
 command(runs, "reject", "imports.decide_run", approved=False)(
-    "Rejects a run that is held, or was cut off: its waiting changes are not made.", number=options.RUN
+    "Rejects a run that is held or was cut off. Its waiting changes are not made.", number=options.RUN
 )
 command(runs, "revert", "imports.revert_run")(
-    "Reverts a run: puts back what it changed and nobody changed since.",
+    "Reverts a run. Values that it changed and nobody changed since are put back.",
     number=options.RUN,
-    plan=switch("--plan", "Show what it would do, without doing it."),
+    plan=switch("--plan", "Show the effect of the revert, and change nothing."),
     yes=switch("--yes", "Revert without a question, also over the guard's limits."),
     pause=switch("--pause", "Pause the feed too."),
 )
 command(runs, "again", "imports.run_again")(
-    "Runs the kept file of a run once more, with today's mapping.", number=options.RUN
+    "Runs the kept file of a run once more. Today's mapping is used.", number=options.RUN
 )

@@ -153,7 +153,7 @@ def _print(draft: Draft, target: Path, file: Path, result: CheckResult | str, *,
     survey, name = draft.survey, draft.config.name
     where = f" at {clean(survey.path)}" if survey.path else ""
     only = " (the only one; another: --employer NAME)" if chosen else ""
-    mapping = f"preset {draft.preset}" if draft.preset else "guessed from names and values, or native"
+    mapping = f"preset {draft.preset}" if draft.preset else "guessed from names and values"
     print(f"wrote {target}")
     print(f"employer: {clean(draft.config.employer)}{only}")
     print(f"found {survey.format}, {survey.records:,}{'+' if survey.more else ''} records{where}")

@@ -44,10 +44,10 @@ def file_and_feed(settings: Settings, first: str, second: str | None, feed: str 
     if feed is not None and second is None:
         return options.named_path(first), feed
     if second is None or feed is not None:
-        why = "the feed is named twice" if feed is not None else "name the feed, too"
+        why = "the feed is named twice" if feed is not None else "the feed is missing"
         names = sorted(path.stem for path in settings.feeds.glob("*.toml"))
         if feed is None and first in names and not Path(first).exists():
-            why = "name the file, too"
+            why = "the file is missing"
         raise typer.BadParameter(
             f"{why}: FILE FEED, or FILE --feed FEED; feeds: {', '.join(names) or 'none'}"
         )
@@ -211,7 +211,7 @@ def revert_run(settings: Settings, as_json: bool, number: int, *, plan: bool, ye
             _print_plan(replace(view, run=replace(view.run, holds=None, reason=None)), None)
             if planned.hold is not None:
                 reason = clean(planned.hold.reason)
-                print(f"this revert would ask first, because it is over a limit: {reason}")
+                print(f"this revert is over a limit, and would ask first: {reason}")
             return DONE
         arrival = arrival_of(store, settings, catalogue, Terminal(settings))
         why, digest, drop = f"run {number} was reverted" if pause else None, None, settings.drop.folder
@@ -240,7 +240,7 @@ def revert_run(settings: Settings, as_json: bool, number: int, *, plan: bool, ye
             f"syncd: feed {run.feed} owns its jobs again: move its file back from feeds.d/removed/, then: syncd reload"
         )
     else:
-        again = f"the next file of {run.feed} brings the same back, unless it is another"
+        again = f"the next file of {run.feed} brings the same back if it has the same rows"
         remark(f"syncd: {again}; `syncd feed pause {run.feed}` stops it")
     return DONE
 

@@ -169,4 +169,4 @@ def contradictions(notify: Notify) -> Iterator[str]:
     if notify.digest is not None and not (notify.webhook or notify.email_to):
         yield "notify.digest: set notify.email_to or notify.webhook"
     if notify.digest is not None and notify.quiet is not None and notify.quiet.include(notify.digest):
-        yield "notify.digest: is in the hours of notify.quiet, in which nothing is sent"
+        yield "notify.digest: is a time within notify.quiet, when nothing is sent"

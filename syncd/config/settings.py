@@ -43,7 +43,7 @@ class Api:
         kinds.NETWORKS, [], "proxies whose X-Forwarded-For, -Proto, -Host are believed"
     )
     max_body: int = setting(positive(SIZE), "1MiB", "the longest request body that is read, expanded")
-    keepalive: float = setting(TIME_OUT, "75s", "an idle connection is closed after this")
+    keepalive: float = setting(TIME_OUT, "75s", "an idle connection is closed after this time")
     max_connections: int = setting(
         COUNT, 2_000, "connections open at once, further ones are refused; 0: no limit"
     )
@@ -130,7 +130,7 @@ class Drop:
     """``settle`` and ``rescan`` are in seconds."""
 
     folder: Path = setting(
-        kinds.PATH, "feeds/drop", "has a folder for each feed, where its files are dropped"
+        kinds.PATH, "feeds/drop", "the folder with a folder for each feed, where its files are dropped"
     )
     settle: float = setting(
         SECONDS, "2s", "how long a file must be unchanged before it is taken", per_feed=True
@@ -171,7 +171,9 @@ class Settings:
     TOML or the environment has it, and ``sources``: key → where that is, of every setting that is not left to its default."""
 
     timezone: ZoneInfo = setting(
-        kinds.ZONE, "America/Toronto", "decides the calendar date of publishDate and closeDate"
+        kinds.ZONE,
+        "America/Toronto",
+        "the time zone of all times that are shown, and of publishDate and closeDate",
     )
     language: str = setting(
         choice(*languages.names()), languages.DEFAULT, "of reports for partners", per_feed=True

@@ -66,7 +66,7 @@ class Fault:
             detail = "the failure was logged; look for operator.failed"
             return cls(500, "internal_error", "Something went wrong", detail, {})
         status, code, title = _KINDS[kind]
-        detail = str(error) if isinstance(error, SyncdError) else "it is no longer there"
+        detail = str(error) if isinstance(error, SyncdError) else "it is not there any more"
         if isinstance(error, Invalid):
             detail = "; ".join(problem.detail for problem in error.problems)
         return cls(status, getattr(error, "code", code), title, detail, {})

@@ -70,16 +70,18 @@ class Policy:
         "… if it is also at least this many rows",
     )
     max_rekeyed: Threshold = _threshold(
-        Threshold(50, 5), "jobs", "more jobs missing, and half of them there with new ids: the file waits"
+        Threshold(50, 5),
+        "jobs",
+        "a file waits if more jobs are missing, and half of these are there with new ids",
     )
-    max_retitled: Threshold = _threshold(Threshold(50, 5), "rows", "more titles changed: the file waits")
+    max_retitled: Threshold = _threshold(Threshold(50, 5), "rows", "a file waits if it changes more titles")
     max_shrunk: Threshold = _threshold(
-        Threshold(50, 5), "rows", "more descriptions that lost half their text: the file waits"
+        Threshold(50, 5), "rows", "a file waits if more descriptions lose half of their text"
     )
     max_emptied: Threshold = _threshold(
         Threshold(50, 5),
         "rows",
-        "more rows that lost their pay, category, position type, close date, description, address or status: the file waits",
+        "a file waits if more rows lose their pay, category, position type, close date, description, address or status",
     )
     grace: int = setting(
         number(1, 100, "files"),
@@ -107,9 +109,11 @@ class FeedLimits:
     """``[limits]``: sizes in bytes. A fault names the limit that is exceeded (docs/feeds.md "Formats and limits"). The
     fields below ``rows`` are constants: they bound the memory and the work of a reader, and no feed comes near them."""
 
-    file: int = setting(positive(SIZE), "4GiB", "a larger file fails (expanded, if it is compressed)")
-    record: int = setting(positive(SIZE), "1MiB", "a larger record is a rejected row")
-    rows: int = setting(number(1, 100_000_000, "rows"), 5_000_000, "more records fail the file")
+    file: int = setting(
+        positive(SIZE), "4GiB", "a larger file fails; of a compressed file the expanded size counts"
+    )
+    record: int = setting(positive(SIZE), "1MiB", "a row with a larger record is rejected")
+    rows: int = setting(number(1, 100_000_000, "rows"), 5_000_000, "a file with more records fails")
     #: A longer record fails the file: a reader holds it whole, and cannot tell where the next one begins. At least ``record``.
     text: int = 8 << 20
     #: Levels; deeper nesting fails the file. An XML parser takes 256, Python's stack about a thousand.

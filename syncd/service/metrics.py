@@ -33,14 +33,22 @@ class Metrics(Collector):
         self._store, self._feeds = store, feeds
         self._runs = Counter("syncd_runs", "Runs that ended, by state.", ("feed", "state"), registry=registry)
         self._rows = Counter(
-            "syncd_rows", "Rows of ended runs, and jobs they archived.", ("feed", "action"), registry=registry
+            "syncd_rows",
+            "Rows of ended runs by action, and jobs that they archived.",
+            ("feed", "action"),
+            registry=registry,
         )
         self._seconds = Summary(
-            "syncd_run_seconds", "What runs took, by phase.", ("feed", "phase"), registry=registry
+            "syncd_run_seconds", "Seconds that runs took, by phase.", ("feed", "phase"), registry=registry
         )
-        self._refreshed = Counter("syncd_refreshed", "Jobs that were published afresh.", registry=registry)
+        self._refreshed = Counter(
+            "syncd_refreshed", "Jobs whose publishDate auto-refresh renewed.", registry=registry
+        )
         self._notifications = Counter(
-            "syncd_notifications", "Notices that were sent, or not.", ("way", "result"), registry=registry
+            "syncd_notifications",
+            "Notices by result: sent, failed, dropped.",
+            ("way", "result"),
+            registry=registry,
         )
         self._fetches = Counter(
             "syncd_source_fetches",
@@ -99,7 +107,7 @@ def _of_store(tx: Tx, feeds: Mapping[str, Feed]) -> Iterator[Metric]:
     by_status = (
         ((names.get(owner, str(owner)), status), count) for (owner, status), count in jobs.totals(tx).items()
     )
-    yield _gauge("syncd_jobs", "Jobs there are, by status.", ("employer", "status"), by_status)
+    yield _gauge("syncd_jobs", "The number of jobs, by status.", ("employer", "status"), by_status)
     about = "When the feed's last file was taken, in seconds since 1970."
     ends = [(name, last.success.ended_at) for name, last in runs.last_runs(tx, feeds).items() if last.success]
     values = (((name,), at.timestamp()) for name, at in ends if at is not None)
@@ -108,7 +116,7 @@ def _of_store(tx: Tx, feeds: Mapping[str, Feed]) -> Iterator[Metric]:
     answers = [(name, state.succeeded_at) for name, state in sources.states(tx).items() if name in feeds]
     values = (((name,), at.timestamp()) for name, at in answers if at is not None)
     yield _gauge("syncd_source_last_success_timestamp", about, ("feed",), values)
-    about = "How far a run is that goes on, in its present phase."
+    about = "How far the feed's run is in its present phase, from 0 to 1."
     shares = (((run.feed,), run.progress.share if run.progress else 0.0) for run in runs.unfinished(tx))
     yield _gauge("syncd_run_progress_ratio", about, ("feed",), dict(shares).items())
     waiting: Counts[str] = Counts()

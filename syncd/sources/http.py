@@ -212,7 +212,7 @@ def _parsed(address: str) -> URL:
     except ValueError:
         is_usable = False
     if not is_usable:
-        raise SourceError("an address cannot be understood: it must be like https://host/path")
+        raise SourceError("an address cannot be understood; write it like https://host/path")
     return url
 
 
@@ -268,15 +268,13 @@ def _failures(times: Times) -> Iterator[None]:
         why = why_no_connection(error.os_error)
         raise SourceError(f"cannot connect to {error.host}:{error.port}: {why}", temporary=True) from None
     except aiohttp.ClientPayloadError:
-        raise SourceError(
-            "the answer is cut or damaged: it does not end as it must", temporary=True
-        ) from None
+        raise SourceError("the answer is cut off or damaged", temporary=True) from None
     except (aiohttp.ClientConnectionError, OSError):
         raise SourceError("the connection was lost before the answer", temporary=True) from None
     except aiohttp.ClientResponseError:
-        raise SourceError("the answer is not one of HTTP", temporary=True) from None
+        raise SourceError("the answer is not HTTP", temporary=True) from None
     except aiohttp.InvalidURL:
-        raise SourceError("an address cannot be understood: it must be like https://host/path") from None
+        raise SourceError("an address cannot be understood; write it like https://host/path") from None
 
 
 # -- answers ---------------------------------------------------------------------------------------------------

@@ -117,7 +117,7 @@ class DropFile:
             raise self.changed()
 
     def changed(self) -> FeedError:
-        return FeedError(FILE_CHANGED, f"{self.name} was written to while it was read")
+        return FeedError(FILE_CHANGED, f"{self.name} was changed while it was read")
 
     def close(self) -> None:
         """Close an open file, once; it stays where it is."""

@@ -80,7 +80,7 @@ def test_what_is_written_is_what_is_used():
         ({"quiet": "25:00-06:00"}, "must be two times of day"),
         ({"digest": "8"}, "must be a time of day"),
         ({"digest": "08:00"}, "notify.digest: set notify.email_to or notify.webhook"),
-        ({**WHOLE, "digest": "23:00"}, "notify.digest: is in the hours of notify.quiet"),
+        ({**WHOLE, "digest": "23:00"}, "notify.digest: is a time within notify.quiet"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_a_fault(values, words):

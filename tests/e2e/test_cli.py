@@ -40,7 +40,7 @@ from tests.e2e.conftest import let_all_users_reach, row, with_umask
         (
             "plan x.csv",
             2,
-            "name the feed, too: FILE FEED, or FILE --feed FEED; feeds: acme; see `syncd plan --help`",
+            "the feed is missing: FILE FEED, or FILE --feed FEED; feeds: acme; see `syncd plan --help`",
         ),
         ("import acme", 2, "name the file, too: FILE FEED"),
         ("plan x.csv acme --feed acme", 2, "the feed is named twice"),
@@ -102,7 +102,7 @@ from tests.e2e.conftest import let_all_users_reach, row, with_umask
         ("feed new x", 2, "give --from FILE, or --group G"),
         ("feed check none jobs.csv", 1, "no feed 'none'; known: acme"),
         ("feed check acme page.csv", 1, "this is an HTML page, not a feed"),
-        ("feed check acme", 2, "name the file, too"),
+        ("feed check acme", 2, "the file is missing"),
         ("feed show acmee", 1, "no feed 'acmee'; did you mean acme?"),
         ("feed pause acne", 1, "did you mean acme?"),
         ("feed resume acne", 1, "did you mean acme?"),

@@ -130,4 +130,4 @@ def test_what_has_no_file_cannot_be_run_again(acme):
     assert "run 2 is a revert, which has no file" in acme.run("runs", "again", "2").err
     acme.done(1, "one.csv").unlink()
     gone = acme.run("runs", "again", "1")
-    assert (gone.code, "what run 1 left is no longer there; send the file again" in gone.err) == (1, True)
+    assert (gone.code, "the kept file of run 1 is gone; send the file again" in gone.err) == (1, True)

@@ -46,7 +46,7 @@ async def test_the_body_of_a_webhook(office):
                     "Run 42 failed: bad_header: it is not a table",
                     "Nothing of the file was used. The jobs are as they were, and the file is in failed/.",
                     "Send the report beside the file to the partner, and ask for a corrected file.",
-                    "For all that is known: syncd runs show 42",
+                    "For every detail: syncd runs show 42",
                     f"{PAGES}/runs/42",
                 ]
             ),

@@ -106,7 +106,7 @@ async def test_failures_of_a_real_server(nginx, raw_site, incoming):
     assert str(error) == "the fetch took longer than 0.5 s"
     raw_site.pieces = [b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n" + FEED]
     error = await incoming.refusal(f"{nginx}/cut.xml")
-    assert str(error) == "the answer is cut or damaged: it does not end as it must"
+    assert str(error) == "the answer is cut off or damaged"
     (await incoming.fetch(f"{nginx}/few/jobs.xml")).path.unlink()
     error = await incoming.refusal(f"{nginx}/few/jobs.xml")
     assert (error.status, error.temporary, error.retry_after) == (429, True, timedelta(seconds=30))

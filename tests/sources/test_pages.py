@@ -88,7 +88,7 @@ async def test_credentials_and_a_body_go_along(site, other, incoming):
         (jobs(2, paging={"next": "ftp://h/"}), "page 2: it leads to an address of ftp, not of https"),
         (
             jobs(2, paging={"next": "http://[x/"}),
-            "page 2: an address cannot be understood: it must be like https://host/path",
+            "page 2: an address cannot be understood; write it like https://host/path",
         ),
         (
             {"text": '{"error": "x", "code": 7}'},

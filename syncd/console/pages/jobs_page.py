@@ -101,7 +101,7 @@ def _owner(tx: Tx, visit: Visit, everyone: list[Employer]) -> Employer | None:
     if name := visit.text("employer"):
         return employers.find(tx, name[:200])
     if len(everyone) > 1 and visit.wants_json:
-        raise Refusal("invalid_parameter", "employer: give the name or the id of one of them")
+        raise Refusal("invalid_parameter", "employer: give the name or the id of one employer")
     return everyone[0] if everyone else None
 
 

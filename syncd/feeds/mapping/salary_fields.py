@@ -32,7 +32,7 @@ class _Salary:
         if right.options and not named:
             right.scope.fault("needs text, or amount and period")
         if "text" in named and named & set(SOURCE_KEYS):
-            right.scope.fault("text is the source already; the other one has no use")
+            right.scope.fault("text is the source already; remove the other one")
         self._infer = _period_limits(right)
         self._locale: money.Locale | None = None
         if "locale" in right.options:

@@ -315,7 +315,7 @@ def _between(table: Mapping[str, Any], source: Source, context: MappingContext, 
             scope.at(key).fault('must be the text of a mark such as "Closing date:"')
             return nothing
     if "after" not in table:
-        scope.at("before").fault("has no use without after")
+        scope.at("before").fault("has an effect only beside after")
         return nothing
     behind = text_behind(table["after"], table.get("before"))
 

@@ -163,7 +163,7 @@ class OuterParser:
         else:
             begin = here == self._place
         if begin and self._any_records and None not in here:
-            raise self._fault("not_well_formed", "the records occur twice")
+            raise self._fault("not_well_formed", "the list of records is there twice")
         self._any_records = self._any_records or begin
         return begin
 

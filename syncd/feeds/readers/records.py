@@ -220,7 +220,7 @@ class TableReader(FeedReader):
         keys = [header_key(name) for name in column_names(cells)]
         empty = [str(n) for n, key in enumerate(keys[: len(keys) - spare], 1) if not key]
         if len(empty) * 2 > len(cells) - spare:
-            advice = "the header must be the first line: if a title stands above it, remove the title"
+            advice = "the header must be the first line; remove a title that stands above it"
             raise FeedError("bad_header", f"column {', '.join(empty)} has no name; {advice}", line=line)
         self.header, self._keys = cells, keys
         self._nameless = [at for at, key in enumerate(keys) if not key]

@@ -130,7 +130,11 @@ def unpacking() -> Iterator[None]:
         raise FeedError("truncated", "the archive ends before its content does") from None
     except gzip.BadGzipFile as error:
         junk = str(error).startswith("Not a gzipped file")  # it began as one
-        detail = "something else follows the gzip data" if junk else f"damaged gzip data: {error}"
+        detail = (
+            "the file has more data after the end of the gzip data"
+            if junk
+            else f"the gzip data is damaged: {error}"
+        )
         raise FeedError("bad_archive", detail) from None
     except (BadZipFile, zlib.error, struct.error, NotImplementedError, OverflowError, ValueError) as error:
         raise FeedError("bad_archive", f"a damaged archive: {error}") from None

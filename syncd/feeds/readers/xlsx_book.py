@@ -113,7 +113,7 @@ class Book:
             if sheet.name.casefold() == wanted.casefold() if wanted else sheet.visible:
                 return sheet
         named = ", ".join(repr(sheet.name) for sheet in self.sheets[:10])
-        what = f"no sheet {wanted!r}" if wanted else "no sheet that is not hidden"
+        what = f"no sheet {wanted!r}" if wanted else "all sheets are hidden"
         raise FeedError("no_records_path", f"{what} in the spreadsheet; it has {named or 'none'}")
 
     def _links(self, part: str) -> list[tuple[str, str, str]]:

@@ -43,7 +43,7 @@ class ZipArchive:
             self._opened, self._packed = set[int](), 0
             raw.seek(max(0, self.size - _END_SIZE - len(self.zip.comment)))
             if raw.read(len(_END)) != _END:
-                why = "something else follows the end of the zip archive"
+                why = "the file has more data after the end of the zip archive"
                 raise FeedError("bad_archive", why)  # noqa: TRY301 - closes the file like all others
         except BaseException:
             raw.close()
@@ -60,7 +60,7 @@ class ZipArchive:
         for info in infos:
             self.check(info)
         if not infos:
-            raise FeedError("empty_file", "the archive has no files in it")
+            raise FeedError("empty_file", "the archive has no file")
         return infos
 
     def check(self, info: zipfile.ZipInfo) -> None:

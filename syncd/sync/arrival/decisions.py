@@ -81,7 +81,7 @@ def revert(
             if plan.hold is not None and plan.digest != agreed:
                 return plan
             if agreed is not None and plan.digest != agreed:
-                raise Conflict(f"the revert of run {number} shows another plan by now; look at it again")
+                raise Conflict(f"the revert of run {number} has another plan now; look at it again")
         if pause is not None:
             ctx.write(lambda tx: feeds.pause(tx, run.feed, pause))
         ended = _carried_out(ctx, ctx.write(lambda tx: begin_revert(tx, number)), session)

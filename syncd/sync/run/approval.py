@@ -30,7 +30,7 @@ class NotHeld(Conflict):
 
     def __init__(self, run: Run) -> None:
         super().__init__(
-            f"run {run.id} is {run.state}; only a held run can be approved, and only one that waits rejected"
+            f"run {run.id} is {run.state}; only a held run can be approved, and only a run that waits can be rejected"
         )
 
 
@@ -89,7 +89,7 @@ def kept_file(run: Run, feed: Feed) -> Iterator[DropFile]:
                 yield source
                 return
     ways = "reject the run, or send the file again" if run.state is RunState.HELD else "send the file again"
-    raise NotFound("file", run.file, f"what run {run.id} left is no longer there; {ways}")
+    raise NotFound("file", run.file, f"the kept file of run {run.id} is gone; {ways}")
 
 
 def _filed(run: Run, feed: Path) -> Generator[DropFile, None, None]:

@@ -61,7 +61,7 @@ def disk_fault(folder: Path | int, scratch: Path | None) -> str | None:
                 for number in range(_PROBES):
                     os.write(file, _BLOCK)
                     if os.pread(file, len(_BLOCK), number * len(_BLOCK)) != _BLOCK:
-                        return f"{place or tempfile.gettempdir()}: a new file does not have what was written to it"
+                        return f"{place or tempfile.gettempdir()}: a new file does not have the bytes that were written to it"
                 os.fsync(file)
         except OSError as error:
             return f"{place or tempfile.gettempdir()}: {error.strerror or error}"

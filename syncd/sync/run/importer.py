@@ -98,7 +98,7 @@ class Importer:
         """
         run, shown = self._ctx.store.read(lambda tx: approval.waiting(tx, run_id))
         if agreed is not None and agreed != shown.plan:
-            raise Conflict(f"run {run_id} shows another plan by now; look at it again")
+            raise Conflict(f"run {run_id} has another plan now; look at it again")
         if feed is None or (feed.name, feed.employer.id) != (run.feed, run.employer_id):
             hint = f"run {run_id} cannot be approved without it; reject it instead"
             raise NotFound("feed", run.feed, hint)

@@ -530,7 +530,7 @@ def test_a_record_that_cannot_be_read_keeps_its_problem_and_its_id():
             {"title": {"from": "t", "after": "a", "before": 1}},
             "fields.title.before: must be the text of a mark",
         ),
-        ({"title": {"from": "t", "before": "a"}}, "fields.title.before: has no use without after"),
+        ({"title": {"from": "t", "before": "a"}}, "fields.title.before: has an effect only beside after"),
         ({"title": 5}, "must be a selector"),
         ({"title": []}, "at least one"),
         ({"title": "a["}, "is not an XPath"),

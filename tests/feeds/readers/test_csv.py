@@ -152,7 +152,7 @@ def test_a_row_that_has_a_cell_more_than_the_others_is_ragged_also_with_a_delimi
 def test_a_title_above_the_header_is_named_as_one():
     error = fault("Jobs of Acme,,,\nid,title,city,date\n1,a,b,c\n")
     assert error.code == "bad_header"
-    assert "if a title stands above it" in error.detail
+    assert "remove a title that stands above it" in error.detail
 
 
 def test_several_columns_of_one_name_have_numbers():

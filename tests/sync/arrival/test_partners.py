@@ -327,7 +327,7 @@ def test_a_held_run_whose_file_changes_after_the_comparison_is_not_approved(arri
         return digest
 
     monkeypatch.setattr(approval, "_sha256", exchange)
-    with pytest.raises(Exception, match="was written to while it was read"):
+    with pytest.raises(Exception, match="was changed while it was read"):
         arrival.board.importer.approve(run.id, feed)
     saved = arrival.board.saved(run.id)
     assert (saved.state, saved.sha256) == (RunState.HELD, run.sha256)

@@ -397,5 +397,5 @@ def test_a_held_run_is_not_approved_before_its_file_is_in_done(arrival):
     arrival.drop(feed, [arrival.row("a")], "less.json")
     [held] = arrival.run_files()
     assert held.state is RunState.HELD
-    assert "what run 2 left is no longer there" in messages[0]
+    assert "the kept file of run 2 is gone" in messages[0]
     assert arrival.board.importer.approve(held.id, feed).state is RunState.SUCCEEDED

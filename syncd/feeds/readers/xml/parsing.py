@@ -52,7 +52,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
-        (r"Excessive depth", "nested deeper than an XML parser takes (256)"),
+        (r"Excessive depth", "elements are nested deeper than 256, the most that an XML parser takes"),
         (r"Resource limit exceeded|.*XML_PARSE_HUGE", _TOO_LONG),
         (r"xmlParseEntityRef: no name|EntityRef: expecting ';'", "a bare & (write &amp;)"),
         (r"StartTag: invalid element name", "a bare < (write &lt;)"),
