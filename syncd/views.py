@@ -207,8 +207,8 @@ def urgency(feed: Mapping[str, Any]) -> tuple[int, str]:
 
 
 def how_things_are(feeds: Collection[Mapping[str, Any]], parts: Mapping[str, str]) -> dict[str, Any]:
-    """Return how things are (docs/operations.md "How things are"): from this the answer of ``/readyz``, ``syncd status``, the
-    headline of the pages, systemd's ``STATUS=`` and notices are made. ``feeds``: as ``feed_states`` returned them; ``parts``:
+    """Return how things are (docs/operations.md "How things are"). The answer of ``/readyz``, ``syncd status``, the headline
+    of the pages, systemd's ``STATUS=`` and notices are made of it. ``feeds``: as ``feed_states`` returned them; ``parts``:
     each part of the service → "ok" or its fault."""
     faults = {part: fault for part, fault in parts.items() if fault != "ok"}
     troubled = [feed for feed in sorted(feeds, key=urgency) if feed["state"] not in ("paused", "ok")]

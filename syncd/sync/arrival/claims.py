@@ -19,7 +19,8 @@ COPY = ".copy-"
 
 
 class Claims:
-    """``folder`` is DROP/FEED, ``marker`` the ending of marker files or None. Raises OSError, UnusableFolder."""
+    """The claimed files of one feed. ``folder`` is DROP/FEED, ``marker`` the ending of marker files or None. Raises OSError,
+    UnusableFolder."""
 
     def __init__(self, folder: Path, marker: str | None) -> None:
         self.folder, self._marker = folder, marker

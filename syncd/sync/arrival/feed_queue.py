@@ -81,7 +81,7 @@ class FeedQueue:
 
     @property
     def fault(self) -> str | None:
-        """Why the feed alone is not worked on, or a file of it is not; None if all is well with it."""
+        """The reason for which the feed alone, or a file of it, is not worked on; None if all is well with it."""
         return self.waiting if self.waiting and self.degraded else self._unopened
 
     @property
@@ -97,7 +97,7 @@ class FeedQueue:
 
     @property
     def due(self) -> float | None:
-        """When the next turn may find more, by the monotonic clock; None if time alone brings nothing."""
+        """The time at which the next turn may find more, by the monotonic clock; None if time alone brings nothing."""
         return self._due if self._paused_until is None else self._paused_until
 
     def is_for(self, largest: int | None) -> bool:

@@ -1,4 +1,4 @@
-"""Sees which files in a feed's folder are complete (docs/reconciliation.md "When a file is taken").
+"""Finds the complete files in a feed's folder (docs/reconciliation.md "When a file is taken").
 
 Names are as ``os.listdir`` gives them (bytes that are not UTF-8 as surrogates) until they are displayed."""
 
@@ -54,7 +54,8 @@ def open_for_writing(fd: int) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Why a file is not complete. ``due``: the seconds until it may be; None if time alone does not complete it."""
+    """The reason for which a file is not complete. ``due``: the seconds until it may be; None if time alone does not
+    complete it."""
 
     why: str
     due: float | None = None
@@ -116,7 +117,7 @@ class Scan:
 
 
 class Inbox:
-    """``folder`` is DROP/FEED, ``marker`` the ending of marker files (".done") or None."""
+    """The files in one feed's folder. ``folder`` is DROP/FEED, ``marker`` the ending of marker files (".done") or None."""
 
     def __init__(self, folder: Path, marker: str | None, settling: Settling) -> None:
         self.folder, self._marker, self._settling = folder, marker, settling
@@ -214,8 +215,8 @@ def unopened(folder: Path, unexpected: Collection[UnexpectedFile]) -> str | None
 
 
 def folder_fault(folder: Path, settle: float, marker: str | None) -> str | None:
-    """Return why the folder of a feed, or a complete file in it, cannot be used by this process; None for a folder that no daemon
-    of this user has used yet. ``settle`` as in ``Settling``, ``marker`` as in ``Inbox``."""
+    """Return why the folder of a feed, or a complete file in it, cannot be used by this process; None for a folder that no
+    daemon of this user has used yet. ``settle`` as in ``Settling``, ``marker`` as in ``Inbox``."""
     try:
         if (folder / folders.CLAIMED).stat().st_uid != os.geteuid():
             return None

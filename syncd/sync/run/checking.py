@@ -68,7 +68,8 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Checker:
-    """``store``: the jobs of the feed's employer, if there is one. ``most``: the number of records to check (None: all)."""
+    """Checks files. ``store``: the jobs of the feed's employer, if there is one. ``most``: the number of records to check
+    (None: all)."""
 
     config: FeedConfig
     catalogue: Catalogue

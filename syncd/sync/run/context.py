@@ -50,8 +50,8 @@ NOTED, LOGGED = 1.0, 30.0
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """``id`` is the store's (0: the store does not know the feed yet, which is enough for a dry run). ``folder`` is
-    ``DROP/NAME``. ``fingerprint`` (16 bytes) is a digest of all that decides the result of an unchanged record:
+    """A feed, for its runs. ``id`` is the store's (0: the store does not know the feed yet, which is enough for a dry run).
+    ``folder`` is ``DROP/NAME``. ``fingerprint`` (16 bytes) is a digest of all that decides the result of an unchanged record:
     the mapping's own fingerprint, the employer, and the settings of the feed that change a row."""
 
     id: int

@@ -42,9 +42,9 @@ def scratch_fault(error: BaseException) -> str | None:
 
 
 class Stage:
-    """``known`` and ``records``: the records as they are read; ``rows``: the rows that were made of them. ``named``,
-    ``leaving`` and ``new``: jobs that the file names, that would be archived, and that would be created.
-    ``unnamed``: rows that name no job.
+    """The scratch files of one run and their tables. ``known`` and ``records``: the records as they are read; ``rows``: the rows
+    that were made of them. ``named``, ``leaving`` and ``new``: jobs that the file names, that would be archived, and that would
+    be created. ``unnamed``: rows that name no job.
 
     ``folder`` is where the scratch files are made (default: the system's temporary folder). A context manager."""
 
