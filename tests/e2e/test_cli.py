@@ -42,7 +42,7 @@ from tests.e2e.conftest import let_all_users_reach, row, with_umask
             2,
             "the feed is missing: FILE FEED, or FILE --feed FEED; feeds: acme; see `syncd plan --help`",
         ),
-        ("import acme", 2, "name the file, too: FILE FEED"),
+        ("import acme", 2, "the file is missing: FILE FEED"),
         ("plan x.csv acme --feed acme", 2, "the feed is named twice"),
         ("plan x.csv --feed acme --what", 2, "No such option: --what"),
         (
