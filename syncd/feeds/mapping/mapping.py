@@ -105,13 +105,13 @@ _CompiledField = tuple[str, FieldFunction, bool, Problem | None, int, NotedValue
 
 class _Compiled(NamedTuple):
     """The fields of a mapping for one format. ``prefer``: the addresses that decide the routing type; ``rows``: the filter;
-    ``selectors``: all that is looked at, alternatives together."""
+    ``selectors``: all that is looked at, as in MappingContext."""
 
     fields: tuple[_CompiledField, ...]
     prefer: tuple[str, ...]
     rows: RowFilter | None
     outside: bool
-    selectors: tuple[tuple[str, ...], ...]
+    selectors: tuple[tuple[tuple[str, ...], ...], ...]
 
 
 class Mapping:
@@ -216,7 +216,7 @@ class Mapping:
         """Return the columns of a CSV that nothing in the mapping names."""
         if self._fields is None:
             return []
-        used = set().union(*map(_names_in(columns, "csv"), chain(*self._for("csv").selectors)))
+        used = set().union(*map(_names_in(columns, "csv"), chain(*chain(*self._for("csv").selectors))))
         return [column for column in columns if column not in used]
 
     def check_columns(self, header: Sequence[str]) -> None:
@@ -228,14 +228,20 @@ class Mapping:
 
     def gone(self, before: Sequence[str], now: Sequence[str], form: Format) -> list[str]:
         """Return the names that the mapping uses, that were among ``before`` and are not among ``now``. A name that stands in
-        an alternative is gone when all alternatives are."""
+        an alternative is gone when all alternatives are: a part of one ("{city}" of "{city}, {state}") does not replace it."""
         if self._fields is None:
             return []
         names_before, names_now = _names_in(before, form), _names_in(now, form)
         gone = set[str]()
-        for group in self._for(form).selectors:
-            if not any(0 < len(names_now(text)) >= len(names_before(text)) for text in group):
-                gone.update(*map(names_before, group))
+
+        def is_there(text: str) -> bool:
+            return 0 < len(names_now(text)) >= len(names_before(text))
+
+        for alternatives in self._for(form).selectors:
+            used = next((texts for texts in alternatives if all(map(names_before, texts))), ())
+            left = (texts for texts in alternatives if all(map(is_there, texts)))
+            if not any(texts == used or not {*texts} <= {*used} for texts in left):
+                gone.update(*map(names_before, chain(*alternatives)))
         return [name for name in before if name in gone and name not in now]
 
     def lines_with(self, successors: Map[str, str], now: Sequence[str], form: Format) -> list[str]:

@@ -137,7 +137,8 @@ class MappingContext:
     ``markup``: the value of an XML element with children is their markup.
     ``noted``: the selectors note there that they found a value. ``reads`` returns the source of a selector as the
     field reads its values. ``whole`` returns whether a text with a separator is one value.
-    ``outside`` collects selectors that leave the record, ``selectors`` all of them, alternatives together."""
+    ``outside`` collects selectors that leave the record, ``selectors`` all of them: of each place its alternatives, and of each
+    of these the selectors that it needs together."""
 
     form: Format
     lookups: Mapping[str, LookupTable]
@@ -149,7 +150,7 @@ class MappingContext:
     reads: Callable[[str, Source], Source] | None = None
     whole: Callable[[str], bool] = field(default=lambda text: False)
     outside: list[str] = field(default_factory=list)
-    selectors: list[tuple[str, ...]] = field(default_factory=list)
+    selectors: list[tuple[tuple[str, ...], ...]] = field(default_factory=list)
 
 
 def nothing(node: Node) -> Values:
@@ -205,7 +206,7 @@ def selector(text: object, context: MappingContext, scope: Scope) -> Selector:
     except ValueError as error:
         scope.fault(f'"{text}" {error}')
         return Selector(nothing, nothing)
-    context.selectors.append((text,))
+    context.selectors.append(((text,),))
     if compiled.outside:
         context.outside.append(text)
     if context.reads is not None:
@@ -237,13 +238,18 @@ def _plain_source(form: str, table: Mapping[str, Any], context: MappingContext, 
 def _alternatives(expressions: list[object], context: MappingContext, scope: Scope) -> Source:
     columns = [e for e in expressions if isinstance(e, str) and e.strip()]
     if context.form == "csv" and columns and len(columns) == len(expressions) and context.reads is None:
-        context.selectors.append(tuple(columns))
+        context.selectors.append(tuple((column,) for column in columns))
         compiled = compile_columns(columns).values
         return context.noted.of(compiled) if context.noted else compiled
-    before = len(context.selectors)
-    sources = [compile_source(e, context, scope.at(i)) for i, e in enumerate(expressions, 1)]
-    if len(context.selectors) > before:
-        context.selectors[before:] = [tuple(chain(*context.selectors[before:]))]
+    sources, before, alternatives = list[Source](), len(context.selectors), list[tuple[str, ...]]()
+    for i, expression in enumerate(expressions, 1):
+        sources.append(compile_source(expression, context, scope.at(i)))
+        groups = context.selectors[before:]
+        del context.selectors[before:]
+        # a template needs all of its parts
+        alternatives += groups[0] if len(groups) == 1 else filter(None, [tuple(chain(*chain(*groups)))])
+    if alternatives:
+        context.selectors.append(tuple(alternatives))
     if not sources:
         scope.fault("a list of alternatives needs at least one")
     if len(sources) == 1:
