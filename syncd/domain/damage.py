@@ -37,6 +37,7 @@ _REFERENCES = re.compile(
 )
 _PLACEHOLDER = re.compile(
     r"\{\{[^{}]{1,100}\}\}|\[\[[^\[\]]{1,100}\]\]|\$\{[^{}]{1,100}\}|%%[^%\s](?:[^%\n]{0,98}[^%\s])?%%"
+    r"|\{%[^{}]{1,100}%\}|(?:<|&lt;)%[^<>]{1,100}%(?:>|&gt;)|\[object Object\]"
 )
 _TAG = re.compile(
     r"</?(?:a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|small|span|strong|sub|sup|u|ul)(?:[\s/][^<>]{0,500})?>",
@@ -49,7 +50,11 @@ _ESCAPES = {"title": ("&",), "description": ("&#", "&Atilde;", "&Acirc;", "&acir
 _KINDS = (
     ("was decoded twice", (), _TWICE),
     ("has characters that were lost", ("\ufffd",), re.compile("\ufffd")),
-    ("has a placeholder of a template", ("{{", "[[", "${", "%%"), _PLACEHOLDER),
+    (
+        "has a placeholder of a template",
+        ("{{", "[[", "${", "%%", "{%", "<%", "&lt;%", "[object "),
+        _PLACEHOLDER,
+    ),
     ("has a tag", ("<",), _TAG),
 )
 

@@ -294,7 +294,8 @@ class ColumnSearch:
         self.records = max(1, records)
 
     def named(self, field: str, fits: Fits) -> list[Column]:
-        """Return columns of the field's names whose values fit, the likeliest first: one, or several if it lacks records."""
+        """Return columns of the field's names whose values fit, the likeliest first, of equals that which comes first in
+        the records: one, or several if it lacks records."""
         columns = [column for column in self.all if column.rank(field) is not None and fits(column)]
         columns.sort(
             key=lambda c: (
@@ -302,15 +303,14 @@ class ColumnSearch:
                 len(re.findall(r"[/.]", c.selector)),
                 c.is_near,
                 -c.filled,
-                c.selector,
             )
         )
         return columns[: _MAX_ALTERNATIVES if columns and columns[0].filled < self.records else 1]
 
     def alike(self, field: str, fits: Fits, order: Order) -> list[Column]:
-        """Return the one column, if any, whose values alone fit; the first by ``order``, then by name."""
+        """Return the one column, if any, whose values alone fit; the first by ``order``."""
         columns = [c for c in self.all if fits(c) and not c.against(field)]
-        return sorted(columns, key=lambda c: (*order(c), c.selector))[:1]
+        return sorted(columns, key=order)[:1]
 
     def find(self, field: str, fits: Fits, looks: Fits, order: Order, words: str) -> tuple[list[Column], str]:
         """Return the columns of the field's names, else the one that looks like it, and the reason in words."""

@@ -21,11 +21,13 @@ from syncd.feeds.drafting.structured_guesses import (
     guess_salary,
     guess_status,
 )
-from syncd.feeds.mapping import EMAIL_FIELD, URL_FIELD
+from syncd.feeds.mapping import EMAIL_FIELD, URL_FIELD, flag_positions
 
 #: The average lengths of a title, of a description and of a sentence, in characters.
 _MAX_TITLE, _MIN_DESCRIPTION, _MIN_SENTENCE = 200, 70, 15
 _TITLE = re.compile(r"titl|titre|poste|posit|role|job|name|nom|emploi|intitul")
+#: Fields whose columns are never titles, whatever their values.
+_NEVER_TITLES = ("description", "city", "province", "country", "location", "company")
 #: The end of a path to a text for people, which does not identify a job.
 _LABEL = re.compile(r"[./@](?:label|name|text|descriptor|short_?name|display_?name)\Z", re.IGNORECASE)
 #: Words of columns with the hours of a job.
@@ -127,7 +129,8 @@ def _guess_title(columns: ColumnSearch) -> Guess | None:
 
     def looks(column: Column) -> bool:
         different = column.different * 4 > column.values and column.filled > columns.records * 0.8
-        return different and 5 < column.average < 120 and fits(column)
+        other = any(column.rank(field) is not None for field in _NEVER_TITLES)
+        return different and 5 < column.average < 120 and fits(column) and not other
 
     def order(column: Column) -> tuple[float, ...]:
         return not _TITLE.search(column.name), -column.different
@@ -177,11 +180,15 @@ def _guess_entry(
 
     sources, why, several = columns.named(field, fits), "by its name", "from"
     typed = [c for c in columns.all if fits(c) and _has_types(c)] if field == "positionType" else []
-    typed.sort(key=lambda c: (c.rank(field) is None, c.rank(field) or 0, c.selector))
+    flags = [] if typed or field != "positionType" else _type_flags(columns)
+    typed.sort(key=lambda c: (c.rank(field) is None, c.rank(field) or 0))
     # "Regular" does not say how much, "Part time" not how long
     both = [*[c for c in typed if not _has_hours(c)][:1], *[c for c in typed if _has_hours(c)][:1]]
     if len(both) > 1 and typed[0].rank(field) is not None:
         why, sources, several = "by the names or values; the first known type, or the hours", both, "all"
+    elif flags:
+        why, sources = "by the names, which are those of types; yes and no", flags
+        several = "all" if len(flags) > 1 else "from"
     elif not any(column.kinds[kind] for column in sources):
         by_values = columns.alike(
             field,
@@ -206,6 +213,16 @@ def _guess_entry(
         return Guess(field, {"value": default}, f"{default} for all {columns.records:,}{without}")
     source = {several: one_or_list(sources), "split": [",", ";", "|"], "lookup": kind, "default": default}
     return columns.guess(field, sources, source, f"{why}; {default} where nothing fits")
+
+
+def _type_flags(columns: ColumnSearch) -> list[Column]:
+    """Return the columns of yes and no that are named after a position type: temporary before part time before full time."""
+    named = [
+        (kind[0], column)
+        for column in columns.all
+        if column.share("flag") > 0.9 and (kind := flag_positions(column.selector))
+    ]
+    return [column for _, column in sorted(named, key=lambda pair: -pair[0])]
 
 
 def _has_types(column: Column) -> bool:

@@ -21,8 +21,8 @@ from syncd.feeds.text import is_formula_error
 _MAX_TEXT = 200
 #: The most different values of a status, and the most columns that say it together.
 _MAX_STATUSES, _MAX_STATUS_COLUMNS = 30, 3
-#: Names and words that are of use for other things as well.
-_VAGUE_NAMES = frozenset(("state", "etat"))
+#: Names and words that are of use for other things as well ("stage" is also an internship).
+_VAGUE_NAMES = frozenset(("state", "etat", "stage", "etape", "phase"))
 _VAGUE_WORDS = frozenset(
     "online live en ligne private prive privee future preview planned complete completed hidden visible listed enabled disabled"
     " hired".split()
@@ -167,6 +167,7 @@ def _is_named_status(column: Column) -> bool:
         return False
     vague = column.name in _VAGUE_NAMES
     flags = column.kinds["flag"] if flag or not vague else 0
+    vague = vague and column.kinds["province"] > 0
     one_known = column.kinds["status"] > 0 and column.rank("status") is not None and not vague
     return one_known or (column.kinds["status"] + flags) * 2 > column.values
 

@@ -1,6 +1,7 @@
 """The fields whose value is one entry of a catalogue, or a list of entries; and kinds of work as feeds write them."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -17,8 +18,9 @@ from syncd.feeds.mapping.field_compilers import (
     first_few,
 )
 from syncd.feeds.mapping.selectors import Source
-from syncd.feeds.mapping.sources import MappingContext
-from syncd.feeds.text import spelled
+from syncd.feeds.mapping.sources import MappingContext, Meant
+from syncd.feeds.mapping.status_fields import flag_words
+from syncd.feeds.text import boolean, spelled
 
 FULL, PART, CONTRACT, TEMP, VOLUNTEER = 1, 2, 3, 4, 5
 #: The most characters of a text that describes a kind of work.
@@ -56,13 +58,17 @@ def _choice(right: FieldExpression) -> FieldFunction:
     if "prefer" in right.options:  # the mapping decides it, once both addresses are known
         right.scope.keys(right.options, ("prefer",))
         return lambda node, log: None
-    find, source = _finder(right.field, right.context), _source(right)
-    default = _constant_ids(right, find)
+    find = _finder(right.field, right.context)
     of_positions = right.field.catalogue == "position_types" and find.id_of("part time") == PART
+    flags = of_positions and any(map(flag_positions, _texts_in(right.expression)))
+    source = _source(right, reads=_with_positions) if flags else _source(right)
+    default = _constant_ids(right, find)
     noted = right.context.noted
 
     def choice(node: Any, log: RowLog) -> object:
         values = source(node)
+        if flags:
+            values = [value.meaning if isinstance(value, Meant) else value for value in values]
         if of_positions:
             values = [part for value in values for part in _listed(value, find)]
         for i, value in enumerate(values):
@@ -80,6 +86,41 @@ def _choice(right: FieldExpression) -> FieldFunction:
         return {"id": default[0]} if default else None
 
     return choice
+
+
+@lru_cache(maxsize=1024)
+def flag_positions(selector: str) -> tuple[int, dict[bool, str]] | None:
+    """Return the position type after which a column or member is named (``fullTime``, ``is_part_time``, "Temporary?"), and the
+    meanings of true and false in it; None for other names."""
+    words = " ".join(flag_words(selector))
+    kind = position_of(words) if words else None
+    if kind is None or position_of(selector.rpartition("/")[0]) is not None:  # "Full/Part Time" is not a flag
+        return None
+    others = {FULL: "part time", PART: "full time"} if _HOURS.fullmatch(words) else {}
+    return kind, {True: words} | ({False: others[kind]} if kind in others else {})
+
+
+def _with_positions(text: str, source: Source) -> Source:
+    """Return the source of a selector. A flag is the type of its name, or says nothing."""
+    flags = flag_positions(text)
+    if flags is None:
+        return source
+
+    def meant(value: object) -> list[object]:
+        means = True if value in ("x", "X") else boolean(value)
+        if not isinstance(means, bool):
+            return [value]
+        return [Meant.of(spelled(value), flags[1][means])] if means in flags[1] else []
+
+    return lambda node: [means for value in source(node) for means in meant(value)]
+
+
+def _texts_in(expression: object) -> Iterator[str]:
+    if isinstance(expression, str):
+        yield expression
+    elif isinstance(expression, dict | list):
+        for part in expression.values() if isinstance(expression, dict) else expression:
+            yield from _texts_in(part)
 
 
 def _listed(value: object, find: EntryFinder) -> list[object]:
@@ -205,7 +246,7 @@ def _dropped(
     return not default
 
 
-def _source(right: FieldExpression) -> Source:
+def _source(right: FieldExpression, **context: Any) -> Source:
     """Return the source, which keeps "Construction/Skilled Trade" as one category if the catalogue or a lookup has it, even with
     ``split = "/"``."""
     by_name = right.context.finders[right.field.name].by_name
@@ -216,7 +257,7 @@ def _source(right: FieldExpression) -> Source:
             by_name(text) is not None or any(name_key(text) in table for table in tables)
         )
 
-    return right.source(whole=whole)
+    return right.source(whole=whole, **context)
 
 
 CHOICE = FieldCompiler(_choice, ("default",))

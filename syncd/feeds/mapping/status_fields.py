@@ -18,15 +18,16 @@ _WORDS: Mapping[str, str] = {
     " placed cancelled canceled annule annulee expired expire expiree echu echue lapsed inactive inactif deactivated disabled"
     " desactive desactivee deleted supprime supprimee removed withdrawn retired retire retiree paused hold held suspended"
     " suspendu suspendue frozen terminated termine terminee completed complete ended finished stopped discontinued obsolete"
-    " unposted delisted unlisted offline hidden masque masquee trash trashed corbeille rejected rejete rejetee abandoned hired",
+    " unposted delisted unlisted offline hidden masque masquee trash trashed corbeille rejected rejete rejetee abandoned hired"
+    " embauche embauchee dote dotee aboli abolie abolished staffed",
     "draft": "draft brouillon ebauche unpublished pending scheduled planned planifie planifiee programme programmee future"
     " private prive privee preview",
     "active": "active actif open opened ouvert ouverte reopened live online published publish publie publiee posted reposted"
     " affiche affichee advertised listed visible enabled activated",
 }
 _PHRASES: Mapping[str, str] = {
-    "archived": "on hold, en pause, en suspens, position filled, job filled, poste comble, poste pourvu, filled internally,"
-    " closed filled, position closed, job closed, poste ferme, temporarily closed, not active, not open, non actif, not posted,"
+    "archived": "on hold, en pause, en suspens,"
+    " closed filled, temporarily closed, offre acceptee, not active, not open, non actif, not posted,"
     " non affiche, no longer available, no longer accepting applications, offer extended, offer accepted, not approved,"
     " internal only, hors ligne, closed to applications, closed for applications, not accepting applications, no longer posted,"
     " no longer open, no longer active, not live, not available, unavailable, ferme aux candidatures, non disponible",
@@ -35,7 +36,8 @@ _PHRASES: Mapping[str, str] = {
     " under review, a approuver, a valider, a reviser, en approbation, en revision, en validation, en cours d approbation,"
     " en cours de revision, en cours de validation, in preparation, en preparation, en attente",
     "active": "en ligne, re opened, re open, re posted, currently open, open until filled, open for applications,"
-    " accepting applications, accepting candidates, now hiring, ouvert aux candidatures, en cours d affichage, en diffusion",
+    " accepting applications, accepting candidates, now hiring, ouvert aux candidatures, en cours d affichage,"
+    " affichage en cours, en diffusion",
 }
 #: Word of feeds for a status → the status.
 STATUSES = {
@@ -43,6 +45,8 @@ STATUSES = {
 }
 #: Whatever follows these, the posting is not out yet.
 _PENDING = ("pending ", "awaiting ", "en attente ")
+#: Without accents "Fermé" is "Ferme bientôt" (closes soon), too: what follows them counts.
+_OF_TWO_MEANINGS = ("ferme", "expire", "complete")
 #: The end of "ouvert(e)", "publié·e", "Fermé/e".
 _BOTH_GENDERS = re.compile(r"(?<=[^\W\d_])[(·./-]e\b\)?", re.IGNORECASE)
 #: Between two words for one status ("Closed - Filled", "Ouvert / Open").
@@ -53,10 +57,12 @@ _NOTES = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: The name of a facet: ``custom[label=Is open].value``.
 _FACET = re.compile(r"\[@?[\w.:-]+\s*=\s*[\"']?([^\[\]\"']+)[\"']?\s*\]")
-#: Words in the name of a flag that change nothing.
-_FILLERS = frozenset(
-    "is has been currently est job position posting poste offre annonce flag y n o oui non yes no".split()
+#: Words that change nothing, in a status ("Concours fermé") and in the name of a flag; and others in the name of a flag.
+_NOUNS = frozenset(
+    "is has been currently est job position posting poste offre annonce requisition vacancy opening competition emploi concours"
+    " affichage recrutement dotation le la l the this".split()
 )
+_FILLERS = _NOUNS | frozenset("flag y n o oui non yes no".split())
 #: The longest text that is compared.
 _MAX_TEXT = 100
 
@@ -73,13 +79,16 @@ def status_of(value: object) -> str | None:
 @lru_cache(maxsize=4096)
 def status_word(text: str) -> str | None:
     """Return the status that a text is a word for. Of several words, the one that is farthest from live counts, and others beside
-    it change nothing ("Cancelled - budget"); live is only what has no other word."""
+    it change nothing ("Cancelled - budget", "Filled by an agency"); live is only what has no other word."""
     text = _BOTH_GENDERS.sub("", _CODE.sub("", text))
     key = name_key(text)
-    if key in STATUSES:
-        return STATUSES[key]
+    words = [word for word in key.split() if word not in _NOUNS]
+    if status := STATUSES.get(key) or STATUSES.get(" ".join(words)):
+        return status
     if key.startswith(_PENDING):
         return "draft"
+    if words and words[0] not in _OF_TWO_MEANINGS and STATUSES.get(words[0]) == "archived":
+        return "archived"
     parts = {STATUSES.get(part) for raw in _BETWEEN.split(text) if (part := name_key(raw))}
     return next(
         (status for status in _WORDS if status in parts and ("active" not in parts or len(parts) == 1)), None
@@ -90,16 +99,24 @@ def status_word(text: str) -> str | None:
 def flag_statuses(selector: str) -> dict[bool, str] | None:
     """Return the meanings of true and false in a column or member that is named after a status (``isOpen``, ``is_filled``,
     "Pourvu (O/N)"); None for other names."""
-    facet = _FACET.search(selector)
-    steps = re.split(r"[/.@:]", _NOTES.sub("", facet[1] if facet else selector))
-    last = next((step for step in reversed(steps) if name_key(step)), "")
-    words = [word for word in name_key(_GLUED.sub(" ", last)).split() if word not in _FILLERS]
+    words = flag_words(selector)
     status = STATUSES.get(" ".join(words))
     if status is None:
         return None
     if status != "active":
         return {True: status, False: "active"}
     return {True: status, False: "draft" if words[0].startswith("publi") else "archived"}
+
+
+def flag_words(selector: str) -> list[str]:
+    """Return the words after which a flag is named: "part", "time" of ``job/isPartTime``."""
+    facet = _FACET.search(selector)
+    steps = re.split(r"[/.@:]", _NOTES.sub("", facet[1] if facet else selector))
+    named = (
+        [word for word in name_key(_GLUED.sub(" ", step)).split() if word not in _FILLERS]
+        for step in steps[::-1]
+    )
+    return next(filter(None, named), [])
 
 
 def _with_meanings(text: str, source: Source) -> Source:

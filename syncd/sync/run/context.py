@@ -166,8 +166,7 @@ class Warnings:
 class Summary:
     """The records of a whole file. ``known``: those that the feed wrote before and that nothing has changed since. ``replaced``:
     valid ones that do not count, because a later one has their ``referenceId``; copies of known records are not among them.
-    ``assumed``: valid rows without a place that anything in their record places in Canada. ``filtered``: the number
-    of rows that the feed leaves out, by rule.
+    ``filtered``: the number of rows that the feed leaves out, by rule.
     ``archives``: whether a job that the file does not name is missing (a snapshot, read whole, not of mended rows);
     ``mended``: the file has rows that were rejected before and are corrected now. ``withheld``: why it is not, for a snapshot.
     ``names``: of its columns, elements or members. ``line_end``: as in FeedReader. ``member_of``: the archive's
@@ -177,7 +176,6 @@ class Summary:
     known: int
     replaced: int
     rejected: int
-    assumed: int
     filtered: Mapping[str, int]
     archives: bool
     mended: bool

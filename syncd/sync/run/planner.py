@@ -45,7 +45,7 @@ from syncd.sync.run.deciding import RowJobs, decide, problems_of
 from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange
 from syncd.sync.run.repeats import warn_of_repeats
 from syncd.sync.run.stage import Stage, StagedRow
-from syncd.sync.validation import RowKind, pack_problems, unpack
+from syncd.sync.validation import ASSUMED_BIT, RowKind, pack_problems, unpack
 from syncd.values import plural
 
 _RECENT = timedelta(hours=24)
@@ -77,7 +77,7 @@ class _Planner:
         self._this, self._feed, self._stage, self._summary = this, this.feed, stage, summary
         self._on_change = on_change
         filtered = sum(summary.filtered.values())
-        self._tally = PlanCounts(summary.read - filtered, filtered, summary.rejected, summary.assumed)
+        self._tally = PlanCounts(summary.read - filtered, filtered, summary.rejected)
         self._actions: Counter[str] = Counter()
         self._archiving: Counter[str] = Counter()
         self._digest = hashlib.sha256()
@@ -183,6 +183,7 @@ class _Planner:
         decided = decide(self._feed, sent, job, row_jobs.owner(job), now)
         decision, tally, after = decided.decision, self._tally, job
         self._actions[decided.action] += 1
+        tally.assumed += bool(row.own_values & ASSUMED_BIT) and not isinstance(decision, Reject)
         if isinstance(decision, Reject):
             tally.rejected += 1
             self._stage.rows.reject(row.number, pack_problems(problems_of(decision)))

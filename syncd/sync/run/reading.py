@@ -93,7 +93,7 @@ class _Reading:
         self._validator = RowValidator(config.mapping, this.ctx.catalogue)
         self._mark: Future[None] | None = None
         self._last_good: str | None = None
-        self._read = self._known = self._rejected = self._assumed = 0
+        self._read = self._known = self._rejected = 0
         self._filtered: Counter[str] = Counter()
         self._names = FileNames(self._reader)
 
@@ -138,7 +138,6 @@ class _Reading:
             self._stage.known.records,
             replaced,
             self._rejected,
-            self._assumed,
             self._filtered,
             archives,
             reader.mended,
@@ -221,7 +220,6 @@ class _Reading:
                 self._warn(record, row)
             if row.kind is RowKind.VALID:
                 self._last_good = row.reference
-                self._assumed += row.assumed
                 continue
             self._rejected += 1
             if self._this.rejects is not None:

@@ -6,6 +6,7 @@ worker process imports it and must not load the store."""
 
 from syncd.sync.validation.pool import NoWorker, ValidationPool
 from syncd.sync.validation.rows import (
+    ASSUMED_BIT,
     RowKind,
     RowValidator,
     ValidatedRow,

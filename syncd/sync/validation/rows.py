@@ -45,13 +45,17 @@ class RowKind(IntEnum):
     FILTERED = 4  # the feed's file leaves it out
 
 
+#: Nothing in the record of a row places any of its places in Canada; beside ``OWN_BITS`` and ``DAMAGE_BITS``.
+ASSUMED_BIT = 1 << 18
+
+
 class ValidatedRow(NamedTuple):
     """A record after mapping and the rules for a body, in values that any process can send. ``reference``: where it can be read.
     ``body``: the packed row, or the packed problems. ``unknown``: as in MappedRow, and texts that cannot be places. ``left_out``:
-    the rule by which the feed leaves the record out; it has nothing else then. ``assumed``: nothing in the record places any of
-    its places in Canada. ``outline``: the readable parts of a rejected row without a readable id, or with one that may be in the
-    wrong column; else None. ``rest``: the fields without a problem of a rejected row, packed; the problems that its job has with
-    them have to be added (``remaining_problems``). ``own_values``: as in MappedRow, and the damaged texts (``DAMAGE_BITS``)."""
+    the rule by which the feed leaves the record out; it has nothing else then. ``outline``: the readable parts of a rejected row
+    without a readable id, or with one that may be in the wrong column; else None. ``rest``: the fields without a problem of a
+    rejected row, packed; the problems that its job has with them have to be added (``remaining_problems``). ``own_values``: as in
+    MappedRow, with the damaged texts (``DAMAGE_BITS``), and ``ASSUMED_BIT``."""
 
     kind: RowKind
     reference: str | None
@@ -59,7 +63,6 @@ class ValidatedRow(NamedTuple):
     warnings: tuple[tuple[str, str], ...]
     unknown: tuple[tuple[str, str], ...] = ()
     left_out: str | None = None
-    assumed: bool = False
     outline: Outline | None = None
     rest: bytes | None = None
     own_values: int = 0
@@ -124,16 +127,14 @@ class RowValidator:
 
 
 def _valid(row: MappedRow, sent: JobInput) -> ValidatedRow:
-    warnings, values, assumed = row.warnings, row.own_values, False
+    warnings, values = row.warnings, row.own_values
     if warnings:
         places, number = sent.fields.get("locations"), sum(code == PLACE_ASSUMED for code, _ in warnings)
-        assumed = isinstance(places, tuple) and 0 < number >= len(places)
+        values |= ASSUMED_BIT if isinstance(places, tuple) and 0 < number >= len(places) else 0
     for bit, words in damages(sent.fields):
         warnings, values = (*warnings, (DAMAGED_TEXT, words)), values | bit
     reference, body = sent.reference_id, pack(sent)
-    return ValidatedRow(
-        RowKind.VALID, reference, body, warnings, row.unknown, assumed=assumed, own_values=values
-    )
+    return ValidatedRow(RowKind.VALID, reference, body, warnings, row.unknown, own_values=values)
 
 
 def remaining_problems(reported: Iterable[Problem], more: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -248,6 +248,15 @@ def test_rejected_and_left_out_rows_are_not_among_those_that_would_go_in(board):
     assert "5 of 9 rows" in not_none(run.reason)
 
 
+def test_rows_that_only_the_plan_rejects_are_not_among_the_assumed_ones(board):
+    """A new job needs a description, which the mapping alone does not know."""
+    feed = board.feed(FIELDS)
+    run = board.deliver(feed, [row(f"a{n}", "London") | {"text": ""} for n in range(6)])
+    assert run.holds == "all"
+    assert "6 of 6 rows were rejected" in not_none(run.reason)
+    assert "in Canada" not in not_none(run.reason)
+
+
 def test_a_row_with_one_certain_place_beside_an_assumed_one_does_not_count(board):
     found = [row(f"r{n}", "London; Laval, QC") for n in range(9)]
     run = board.deliver(board.feed(FIELDS), found)
