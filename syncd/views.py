@@ -2,6 +2,7 @@
 "JSON output")."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta, tzinfo
 from itertools import islice
 from pathlib import Path
@@ -27,6 +28,7 @@ from syncd.plain_files import parse_toml, read_settings
 from syncd.store import Tx, employers, feed_jobs, feeds, history, jobs, runs, sources
 from syncd.store.sources import SourceState
 from syncd.sync import report
+from syncd.sync.report.files import Sheet, sheet_of
 from syncd.sync.run import Planned, PlannedChange, RevertPlan
 from syncd.values import local_time, plural, span_in_words
 
@@ -177,6 +179,18 @@ def mapping_lines(name: str, folder: Path) -> list[MappingLine]:
 def mapping_view(name: str, lines: Iterable[MappingLine]) -> dict[str, Any]:
     """Return the mapping in force as ``syncd feed show --json`` prints it."""
     return {"feed": name, "lines": [line._asdict() for line in lines]}
+
+
+def partner_sheet(tx: Tx | None, config: FeedConfig, catalogue: Catalogue) -> Sheet:
+    """Return the sheet for the partner of a feed. ``tx`` is None before there is a store."""
+    employer, names = config.employer, tuple[str, ...]()
+    if tx is not None:
+        with suppress(NotFound):
+            owner = employers.find(tx, config.employer)
+            feed_id = feeds.find(tx, config.name, owner.id)
+            employer = owner.name
+            names = tuple(feeds.memory(tx, feed_id).names) if feed_id is not None else ()
+    return sheet_of(config, employer, names, catalogue)
 
 
 # -- how things are --------------------------------------------------------------------------------------------

@@ -241,6 +241,11 @@ command(feeds, "remove", "leaving.remove_feed")(
 command(feeds, "show", "feeds.show_feed")(
     "Prints the mapping of a feed. Each line that is in force has its origin.", name=options.FEED_NAME
 )
+command(feeds, "sheet", "feeds.write_sheet")(
+    "Writes the page that a partner gets before his first file: the columns with examples, and how a file is sent.",
+    name=options.FEED_NAME,
+    output=option("-o --output", "Default, or -: standard output.", "FILE", Path),
+)
 command(feeds, "check", "feeds.check_file")(
     "Lists each row of FILE that a run would reject, and why. Exit code 1 if there is one.",
     first=options.FEED_NAME,

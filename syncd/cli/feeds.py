@@ -1,4 +1,4 @@
-"""``syncd feed list``, ``pause``, ``resume``, ``fetch``, ``show`` and ``check``."""
+"""``syncd feed list``, ``pause``, ``resume``, ``fetch``, ``show``, ``sheet`` and ``check``."""
 
 import asyncio
 import json
@@ -22,6 +22,7 @@ from syncd.cli.output import (
     print_result,
     remark,
     time_cell,
+    whole_file,
 )
 from syncd.cli.store_access import opened_store, store_if_any
 from syncd.config import Settings
@@ -37,7 +38,7 @@ from syncd.sync.arrival import folder_fault
 from syncd.sync.report import Kind, rejected_json, shape_json, unknown_json, write_json
 from syncd.sync.run import Checker, CheckResult
 from syncd.values import plural
-from syncd.views import feeds_view, mapping_lines, mapping_view, source_words
+from syncd.views import feeds_view, mapping_lines, mapping_view, partner_sheet, source_words
 
 #: Rejected rows that the text of a check has, and texts or values of a kind that its JSON has.
 SHOWN, CAUSES = 20, 100
@@ -158,6 +159,31 @@ def show_feed(settings: Settings, as_json: bool, name: str) -> None:
     print("\n".join(mapping_toml(lines)))
     if all(line.table != "fields" for line in lines):
         print("\n# no [fields]: the feed has the service's own shape")
+
+
+def write_sheet(settings: Settings, as_json: bool, name: str, output: Path | None) -> None:
+    """Write the sheet for the feed's partner. Raises NotFound, ConfigError, OSError."""
+    if output == Path("-"):  # the conventional name of standard output
+        output = None
+    with store_if_any(settings) as store:
+        catalogue = stores.catalogue_of(store, settings)
+        config = configured_feeds.feed_file(settings, catalogue, name).usable()
+        sheet = (
+            store.read(lambda tx: partner_sheet(tx, config, catalogue))
+            if store is not None
+            else partner_sheet(None, config, catalogue)
+        )
+    if output is not None:
+        with whole_file(output) as file:
+            file.write(sheet.html.encode())
+    if as_json:
+        print_json({"feed": name, "file": str(output) if output is not None else None, **sheet.entry()})
+    elif output is None:
+        sys.stdout.write(sheet.html)
+    else:
+        remark(
+            f"syncd: the sheet for the partner of {name}: {clean(str(output))}; a browser opens and prints it"
+        )
 
 
 # -- check -----------------------------------------------------------------------------------------------------

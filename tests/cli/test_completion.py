@@ -25,7 +25,7 @@ def test_the_packaged_file_is_what_show_completion_prints(shell, name):
     [
         (["ru"], ["runs"]),
         (["runs", "a"], ["approve", "again"]),
-        (["feed", ""], ["list", "new", "pause", "resume", "fetch", "remove", "show", "check"]),
+        (["feed", ""], ["list", "new", "pause", "resume", "fetch", "remove", "show", "sheet", "check"]),
         (["plan", "--exit"], ["--exit-code"]),
         (["export", "--format", "j"], ["json", "jsonld"]),
     ],

@@ -20,6 +20,7 @@ VIEWS = {
     "/runs/1": ("runs", "show", "1"),
     "/runs/2": ("runs", "show", "2"),
     "/feeds/acme": ("feed", "show", "acme"),
+    "/feeds/acme/sheet": ("feed", "sheet", "acme"),
     "/employers": ("employer", "list"),
     "/employers/1/keys": ("key", "list"),
     "/jobs": ("jobs", "--employer", "Acme Ltd."),
@@ -60,6 +61,8 @@ async def test_a_page_its_json_and_the_command_say_the_same(browse, world, comma
         assert all(f"/jobs/{job['id']}" in html for job in by_page)
     elif "employers" in path:
         assert world.board.employer.name in html
+    elif path.endswith("/sheet"):
+        assert all(f"<b>{column['name']}</b>" in html for column in by_page["columns"])
     elif path != "/runs/1":
         assert held.state.value in html
         assert f"/runs/{held.id}" in html

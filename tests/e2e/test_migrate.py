@@ -133,7 +133,7 @@ ARGUMENTS = {
     "export": "--employer 1 --format json -o {base}/out.json",
 }
 #: Commands that need no store, or that replace it.
-OTHERS = {"demo", "feed show", "init", "notify test", "reload", "restore", "status"}
+OTHERS = {"demo", "feed sheet", "feed show", "init", "notify test", "reload", "restore", "status"}
 
 
 def commands() -> Iterator[str]:

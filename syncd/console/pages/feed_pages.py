@@ -32,6 +32,7 @@ from syncd.views import (
     how_things_are,
     mapping_lines,
     mapping_view,
+    partner_sheet,
     urgency,
 )
 from syncd.web import Refusal
@@ -169,6 +170,17 @@ async def show(visit: Visit) -> web.StreamResponse:
     )
 
 
+async def sheet(visit: Visit) -> web.StreamResponse:
+    """Answer the sheet for the feed's partner, as ``syncd feed sheet`` writes it. Raises NotFound, ConfigError."""
+    file, catalogue = _file(visit), visit.console.catalogue
+    config = file.usable()
+    made = await visit.read(lambda tx: partner_sheet(tx, config, catalogue))
+    if visit.wants_json:
+        return visit.json({"feed": file.name, "file": None, **made.entry()})
+    headers = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": made.policy}
+    return web.Response(body=made.html.encode("utf-8", "replace"), headers=headers)
+
+
 def _file(visit: Visit) -> FeedFile:
     name = visit.request.match_info["name"]
     file = visit.console.configured.files.get(name)
@@ -272,6 +284,7 @@ ROUTES = {
     "/": {"GET": overview},
     "/feeds": {"GET": list_feeds},
     "/feeds/{name}": {"GET": show},
+    "/feeds/{name}/sheet": {"GET": sheet},
     "/feeds/{name}/pause": {"POST": pause_feed},
     "/feeds/{name}/resume": {"POST": resume_feed},
 }

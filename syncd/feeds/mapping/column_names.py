@@ -25,7 +25,16 @@ def columns_of(fields: Map[str, object], named: Callable[[str], Collection[str]]
                     columns[f"/{name}/{member}"] = " / ".join(dict.fromkeys(names))
             if columns.get(f"/{name}/amount"):
                 columns.setdefault(f"/{name}", columns[f"/{name}/amount"])
+        if FIELD[name].kind is FieldKind.PLACES and isinstance(expression, dict):
+            provinces = [each for each in _names(expression.get("province"), named) if each not in names]
+            if provinces:
+                columns[f"/{name}/province"] = " / ".join(dict.fromkeys(provinces))
     return columns
+
+
+def proposed_columns(fields: Map[str, object]) -> dict[str, str]:
+    """Return the same for a file that is yet to be made: of alternatives the first."""
+    return columns_of(fields, lambda selector: [selector])
 
 
 def _names(expression: object, named: Callable[[str], Collection[str]] | None) -> list[str]:

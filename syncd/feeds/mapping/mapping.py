@@ -29,7 +29,7 @@ from syncd.feeds import toml_text
 from syncd.feeds.catalogue_values import finders
 from syncd.feeds.faults import RowLog, Scope
 from syncd.feeds.mapping import catalogue_fields, place_fields, salary_fields, status_fields, text_fields
-from syncd.feeds.mapping.column_names import columns_of
+from syncd.feeds.mapping.column_names import columns_of, proposed_columns
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldFunction, compile_field
 from syncd.feeds.mapping.renaming import Renaming
 from syncd.feeds.mapping.routing import EMAIL_FIELD, ROUTING_FIELD, move_mail_link, preference, set_routing
@@ -202,10 +202,39 @@ class Mapping:
             digests[what] = hashlib.blake2b(made_of, digest_size=6).hexdigest()
         return digests
 
+    def has_constant(self, field: str) -> bool:
+        """Return whether the mapping itself has a value for the field, which a row may get."""
+        return _has_constants((self._fields or {}).get(field))
+
+    def option(self, field: str, key: str) -> object:
+        """Return the value of a key of the field's right-hand side, None if it has none."""
+        expression = (self._fields or {}).get(field)
+        return expression.get(key) if isinstance(expression, dict) else None
+
+    def own_word(self, field: str) -> str | None:
+        """Return the first text of the field's lookup that is replaced by a value."""
+        table = (self._made_of[2] or {}).get(self.lookup_of(field) or "", {})
+        return next((word for word, value in table.items() if value and "*" not in word), None)
+
+    def proposed_columns(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the same as ``columns``, and of fields that the last file lacks the first names at which the mapping looks."""
+        known = self.columns(names)
+        fields = {pointer.split("/")[1] for pointer in known}
+        proposed = proposed_columns(self._fields or {})
+        return {
+            pointer: name for pointer, name in proposed.items() if pointer.split("/")[1] not in fields
+        } | known
+
     def columns(self, names: Sequence[str]) -> dict[str, str]:
         """Return by pointer the partner's names of the fields (``column_names``). ``names``: those of his last used file."""
         if self._fields is None:
-            return {f"/{field.name}": field.name for field in FIELDS}
+            columns = {f"/{field.name}": field.name for field in FIELDS}
+            if self._form in (None, "csv"):
+                members = (
+                    (column.member, name) for name, column in COLUMNS.items() if not names or name in names
+                )
+                columns |= {f"/salary/{member.name}": name for member, name in members if member is not None}
+            return columns
         form: Format = self._form or next(iter(self._compiled), None) or "json"
         named = _names_in(names, form)
         if form != "csv":  # a path is known by all of it

@@ -1,8 +1,15 @@
 """Every page in a real browser: accessible, on a phone too, and without a fault."""
 
+import re
+
 import pytest
 
+from syncd import languages
+from syncd.feeds.configuration import FeedDefaults, parse_feed
+from syncd.feeds.mapping.presets import preset_names
+from syncd.sync.report.files import sheet_of
 from tests.e2e.console.world import LONG, TOKEN
+from tests.feeds.fuzzing import CATALOGUE
 
 pytestmark = pytest.mark.slow
 THEMES = ("light", "dark")
@@ -89,3 +96,21 @@ def test_in_print_a_page_is_its_content_alone(look, site):
     ink = page.locator("body").evaluate("it => getComputedStyle(it).color")
     card = page.locator(".card").first.evaluate("it => getComputedStyle(it).backgroundColor")
     assert (ink, card) == ("rgb(0, 0, 0)", "rgb(255, 255, 255)")
+
+
+def test_the_sheet_for_a_partner_is_one_page_of_paper(chromium):
+    """Of each preset, in each language."""
+    page, longer = chromium.new_page(), []
+    for preset in (None, *preset_names()):
+        for language in languages.names():
+            text = f'employer = "A"\nlanguage = "{language}"\nmarker = ".done"\n'
+            text += f'preset = "{preset}"\n' if preset else ""
+            config = parse_feed("acme", text, CATALOGUE, FeedDefaults())
+            page.set_content(sheet_of(config, "Hôpital de la Rive-Sud et associés", (), CATALOGUE).html)
+            printed = page.pdf(
+                format="Letter", margin=dict.fromkeys(("top", "right", "bottom", "left"), "1cm")
+            )
+            if len(re.findall(rb"/Type /Page\b", printed)) != 1:
+                longer.append((preset, language))
+    page.close()
+    assert longer == []

@@ -146,6 +146,7 @@ class Site:
             "feed": "/feeds/maple",
             "feed-held": f"/feeds/{WAYS[1]}",
             "feed-degraded": "/feeds/broken",
+            "sheet": "/feeds/maple/sheet",
             "jobs": "/jobs",
             "jobs-none": "/jobs?q=zebra",
             "job": f"/jobs/{self.job + 1}",

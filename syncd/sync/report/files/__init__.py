@@ -9,3 +9,4 @@ from syncd.sync.report.files.html import (
     write_page,
     written_reports,
 )
+from syncd.sync.report.files.sheet import Sheet, sheet_of

@@ -110,7 +110,8 @@ def render_html(report: Mapping[str, Any], letter: Letter, zone: tzinfo = UTC) -
     ]
     remarks = _remarks(report["warnings"], letter)
     changes = _changes(report["changes"], letter)
-    return _ENV.get_template("report.html.j2").render(
+    return rendered(
+        "report.html.j2",
         run=report,
         say=say,
         tone=tone,
@@ -225,6 +226,11 @@ def _french_size(number: float) -> str:
 
 def _when(instant: str | None, zone: tzinfo, say: Language) -> str:
     return local_time(datetime.fromisoformat(instant), zone) if instant else say("not yet")
+
+
+def rendered(template: str, **values: Any) -> str:
+    """Return a page for partners. ``values``: of its template."""
+    return _ENV.get_template(template).render(**values)
 
 
 @cache
