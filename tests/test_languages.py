@@ -16,7 +16,7 @@ from syncd import languages
 
 ROOT = Path(syncd.__file__).parent
 #: The modules and templates whose texts are in the catalogues.
-SOURCES = ("sync/report/letter.py", "sync/report/files/*.py")
+SOURCES = ("sync/report/letter.py", "sync/report/sentences.py", "sync/report/files/*.py")
 #: The functions whose texts nobody is shown.
 NOT_TEXTS = ("re.compile", "AssertionError")
 TEMPLATES = "sync/report/files/templates/*.j2"

@@ -159,7 +159,7 @@ def _load(path: Path, catalogue: Catalogue, defaults: FeedDefaults, scope: Scope
         scope.fault(f"cannot be read: {error.strerror}")
         return None
     config = _parse(path.stem, source, catalogue, defaults, scope)
-    if config is not None and config.mapping.maps and not config.mapping.names_reference:
+    if config is not None and config.mapping.maps and "referenceId" not in config.mapping.fields:
         scope.at("fields").at("referenceId").fault("is missing: without it every record is rejected")
     return config
 

@@ -41,7 +41,7 @@ def test_a_file_with_the_columns_and_examples_of_the_sheet_goes_in(acme, feed, l
     acme.feed("trial", f'employer = "Acme Ltd."\nlanguage = "{language}"\n{FEEDS[feed]}')
     made = sheet(acme, "trial", "--json").json
     assert (made["language"], made["employer"], made["file"]) == (language, "Acme Ltd.", None)
-    row = {}
+    row: dict[str, str] = {}
     for column in made["columns"]:
         names, values = column["name"].split(" / "), column["example"].split(" / ")
         row |= dict(zip(names, values if len(values) == len(names) else values * len(names), strict=True))

@@ -25,7 +25,6 @@ _SHOWN = 60
 _WIDTH = 120
 #: Members of JSON that hold prose.
 PROSE = frozenset({"detail", "reason", "withheld"})
-_FAULT = re.compile(r"(?:^|; )((?:/\S* )?[a-z_]+): ")
 #: A text without the code that it may begin with.
 _CODE = re.compile(r"(?<=^)(?![a-z]+_[a-z_]+: ).+|(?<=: ).+", re.DOTALL)
 _NAMES = re.compile(r"\S+|[A-Za-z]+(?:, [A-Za-z]+)+")
@@ -129,17 +128,12 @@ def typed(value: object) -> object:
 # -- files of rejected records ---------------------------------------------------------------------------
 
 
-def reasons_masked(why: str) -> str:
-    """Return the pointers and codes of a rejected record's reasons, without the prose."""
-    return "; ".join(f"{found}: {MASK}" for found in _FAULT.findall(why))
-
-
 def rejects_masked(path: Path) -> str:
-    """Return the text of a file of rejected records, with only the prose of the reasons masked."""
+    """Return the text of a file of rejected records, with the reasons masked, which are prose."""
     text = path.read_bytes().decode("utf-8")
     for why, shown in _MARKS[path.suffix](text):
         assert text.count(shown(why)), (path, why)
-        text = text.replace(shown(why), shown(reasons_masked(why)))
+        text = text.replace(shown(why), shown(MASK))
     return text
 
 

@@ -2,6 +2,7 @@
 
 from syncd.feeds.catalogue_values import USUAL, UnknownCounter, lookup_lines, unknown_places
 from syncd.feeds.mapping.catalogue_fields import flag_positions, position_of
+from syncd.feeds.mapping.column_names import has_constants, proposed_columns
 from syncd.feeds.mapping.mapping import MappedRow, Mapping
 from syncd.feeds.mapping.place_fields import PLACE_ASSUMED
 from syncd.feeds.mapping.routing import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD

@@ -32,9 +32,20 @@ def columns_of(fields: Map[str, object], named: Callable[[str], Collection[str]]
     return columns
 
 
-def proposed_columns(fields: Map[str, object]) -> dict[str, str]:
-    """Return the same for a file that is yet to be made: of alternatives the first."""
-    return columns_of(fields, lambda selector: [selector])
+def proposed_columns(fields: Map[str, object], known: dict[str, str]) -> dict[str, str]:
+    """Return ``known``, the names of a file, and of the fields that it lacks the first names at which ``[fields]`` looks."""
+    there = {pointer.split("/")[1] for pointer in known}
+    return (
+        columns_of({name: line for name, line in fields.items() if name not in there}, lambda text: [text])
+        | known
+    )
+
+
+def has_constants(expression: object) -> bool:
+    """Return whether a right-hand side has a constant, which a row may get instead of a value of its own."""
+    if isinstance(expression, dict):
+        return "value" in expression or "default" in expression or has_constants([*expression.values()])
+    return isinstance(expression, list) and any(map(has_constants, expression))
 
 
 def _names(expression: object, named: Callable[[str], Collection[str]] | None) -> list[str]:

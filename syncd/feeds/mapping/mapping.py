@@ -29,7 +29,7 @@ from syncd.feeds import toml_text
 from syncd.feeds.catalogue_values import finders
 from syncd.feeds.faults import RowLog, Scope
 from syncd.feeds.mapping import catalogue_fields, place_fields, salary_fields, status_fields, text_fields
-from syncd.feeds.mapping.column_names import columns_of, proposed_columns
+from syncd.feeds.mapping.column_names import columns_of, has_constants
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldFunction, compile_field
 from syncd.feeds.mapping.renaming import Renaming
 from syncd.feeds.mapping.routing import EMAIL_FIELD, ROUTING_FIELD, move_mail_link, preference, set_routing
@@ -185,11 +185,15 @@ class Mapping:
         return self._fields is not None
 
     @property
-    def names_reference(self) -> bool:
-        return "referenceId" in (self._fields or {})
+    def fields(self) -> Map[str, object]:
+        return self._fields or {}
+
+    @property
+    def lookups(self) -> Map[str, Map[str, object]]:
+        return self._made_of[2] or {}
 
     def lookup_of(self, field: str) -> str | None:
-        return next(lookups_in((self._fields or {}).get(field)), None)
+        return next(lookups_in(self.fields.get(field)), None)
 
     def own_digests(self) -> dict[str, str]:
         """Return by name in OWN_VALUES a digest of the lines of the feed's file that make that value."""
@@ -201,29 +205,6 @@ class Mapping:
             made_of = repr((self._fields is None, lines, used)).encode()
             digests[what] = hashlib.blake2b(made_of, digest_size=6).hexdigest()
         return digests
-
-    def has_constant(self, field: str) -> bool:
-        """Return whether the mapping itself has a value for the field, which a row may get."""
-        return _has_constants((self._fields or {}).get(field))
-
-    def option(self, field: str, key: str) -> object:
-        """Return the value of a key of the field's right-hand side, None if it has none."""
-        expression = (self._fields or {}).get(field)
-        return expression.get(key) if isinstance(expression, dict) else None
-
-    def own_word(self, field: str) -> str | None:
-        """Return the first text of the field's lookup that is replaced by a value."""
-        table = (self._made_of[2] or {}).get(self.lookup_of(field) or "", {})
-        return next((word for word, value in table.items() if value and "*" not in word), None)
-
-    def proposed_columns(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the same as ``columns``, and of fields that the last file lacks the first names at which the mapping looks."""
-        known = self.columns(names)
-        fields = {pointer.split("/")[1] for pointer in known}
-        proposed = proposed_columns(self._fields or {})
-        return {
-            pointer: name for pointer, name in proposed.items() if pointer.split("/")[1] not in fields
-        } | known
 
     def columns(self, names: Sequence[str]) -> dict[str, str]:
         """Return by pointer the partner's names of the fields (``column_names``). ``names``: those of his last used file."""
@@ -358,7 +339,7 @@ class Mapping:
         for field in FIELDS:
             if field.name in fields:
                 place, bit = at_fields.at(field.name), OWN_BITS.get(field.name, 0)
-                unsure = field.kind is FieldKind.STATUS or _has_constants(fields[field.name])
+                unsure = field.kind is FieldKind.STATUS or has_constants(fields[field.name])
                 noted = NotedValues() if bit and unsure else None
                 context.noted = noted
                 value_of = compile_field(COMPILERS[field.name], field, fields[field.name], context, place)
@@ -401,13 +382,6 @@ def _names_in(names: Sequence[str], form: Format) -> Callable[[str], set[str]]:
         return lambda text: json_names(text).intersection(names)
     by_step = {name.casefold(): name for name in names}
     return lambda text: {by_step[step] for step in map(str.casefold, _NAME.findall(text)) if step in by_step}
-
-
-def _has_constants(expression: object) -> bool:
-    """Return whether a right-hand side has a constant, which a row may get instead of a value of its own."""
-    if isinstance(expression, dict):
-        return "value" in expression or "default" in expression or _has_constants([*expression.values()])
-    return isinstance(expression, list) and any(map(_has_constants, expression))
 
 
 def _reference(body: Body) -> str | None:

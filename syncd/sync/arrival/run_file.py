@@ -3,6 +3,7 @@
 Each step is stored before the next one. So wherever the process dies, the next visit finds out from ``.claimed/`` and the
 store how far the file came (``feed_queue``)."""
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,7 @@ from syncd.sync import folders
 from syncd.sync.arrival.context import ArrivalContext, can_pass
 from syncd.sync.arrival.file_away import Reports, file_away
 from syncd.sync.drop_file import FILE_CHANGED, DropFile
-from syncd.sync.report import note_letter
+from syncd.sync.report import Letter, letter_for, note_letter
 from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.run import (
     DISK,
@@ -93,11 +94,7 @@ def file_with_reports(ctx: ArrivalContext, feed: Feed, file: DropFile, run: Run)
 
 def _note_reader(tx: Tx, feed: Feed) -> None:
     """Store the names and the language with which the partner of the feed reads his reports."""
-    config = feed.config
-    noun = "column" if config.read.format in (None, "csv") else "field"
-    note_letter(
-        tx, config.name, config.language, config.mapping.columns(feeds.memory(tx, feed.id).names), noun
-    )
+    note_letter(tx, feed.config.name, letter_for(feed.config, feeds.memory(tx, feed.id).names))
 
 
 def end_as_failed(ctx: ArrivalContext, run: Run, reason: str, *, poison: bool = False) -> Run:
@@ -123,7 +120,12 @@ def _take_to_its_end(ctx: ArrivalContext, feed: Feed, file: DropFile, run: Run, 
     try:
         ctx.host.step("begun")
         held = [older.id for older in store.read(lambda tx: runs.held(tx, run.feed)) if older.id < run.id]
-        with closing(RejectsWriter(file.rejects, feed.config.read)) as rejects:
+        before = store.read(lambda tx: feeds.memory(tx, feed.id).names)
+
+        def letter_of_file(header: Sequence[str] | None) -> Letter:
+            return letter_for(feed.config, header or before)
+
+        with closing(RejectsWriter(file.rejects, feed.config.read, letter_of_file)) as rejects:
             # a try that a full disk ended may have changed the run
             ended = ctx.retried(
                 lambda: ctx.importer.run(

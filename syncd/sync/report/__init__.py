@@ -19,7 +19,7 @@ from syncd.sync.report.json_forms import (
     would_archive_json,
 )
 from syncd.sync.report.kinds import Kind, Kinds
-from syncd.sync.report.letter import Letter, letter_of, note_letter
+from syncd.sync.report.letter import Letter, letter_for, letter_of, note_letter
 from syncd.sync.report.reports import (
     ShownPlan,
     for_partner,
@@ -27,3 +27,4 @@ from syncd.sync.report.reports import (
     would_archive_of,
     write_json,
 )
+from syncd.sync.report.sentences import reasons

@@ -1,12 +1,13 @@
 """The reader of a feed's reports: his language, and his names of the columns. They are stored where a file's reports are first
 written, so that every later report about the feed is like them (docs/feeds.md "Reports and corrected rows")."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
 from syncd import languages
+from syncd.feeds.configuration import FeedConfig
 from syncd.languages import Language
 from syncd.store import Tx, facts
 
@@ -14,11 +15,12 @@ from syncd.store import Tx, facts
 @dataclass(frozen=True, slots=True)
 class Letter:
     """``columns``: pointer of a field (``/title``, ``/salary/amount``) → the partner's name of it. ``noun``: ``column`` or
-    ``field``."""
+    ``field``. ``kept``: pointer, code and detail of a problem → the sentence that was made of them."""
 
     say: Language
     columns: Mapping[str, str] = field(default_factory=dict)
     noun: str = "column"
+    kept: dict[tuple[str, str, str], str] = field(default_factory=dict, compare=False, repr=False)
 
     def column(self, pointer: str) -> str | None:
         """Return the partner's name of the field with this pointer, None if it is not known."""
@@ -38,9 +40,15 @@ class Letter:
         return self.say(next((fields[step] for step in steps if step in fields), "the row"))
 
 
-def note_letter(tx: Tx, feed: str, language: str, columns: Mapping[str, str], noun: str) -> None:
+def letter_for(config: FeedConfig, names: Sequence[str]) -> Letter:
+    """Return the reader of the reports of a feed whose file has these ``names`` of columns."""
+    noun = "column" if config.read.format in (None, "csv") else "field"
+    return Letter(languages.language(config.language), config.mapping.columns(names), noun)
+
+
+def note_letter(tx: Tx, feed: str, letter: Letter) -> None:
     """Store the reader of the reports of ``feed``."""
-    value = msgspec.json.encode([language, dict(sorted(columns.items())), noun]).decode()
+    value = msgspec.json.encode([letter.say.name, dict(sorted(letter.columns.items())), letter.noun]).decode()
     if facts.get(tx, _name(feed)) != value:
         facts.put(tx, _name(feed), value)
 

@@ -1,9 +1,9 @@
 """The file of rejected records: each in the feed's own format, with the reasons.
 
-The reasons are in a ``syncd_errors`` column (CSV), attribute (XML) or member (JSON, JSON Lines). They begin with the name
-of the file that has the record, where an archive has several files. The mark comes first in each record: so the cells of
-a ragged CSV row stay where they were, and the beginning of the file shows its kind. By this mark the readers know a file
-of mended rows: delivered again, it archives nothing (docs/reconciliation.md "After a run").
+The reasons are sentences for the partner, in a ``syncd_errors`` column (CSV), attribute (XML) or member (JSON, JSON Lines). They
+begin with the name of the file that has the record, where an archive has several files. The mark comes first in each record: so
+the cells of a ragged CSV row stay where they were, and the beginning of the file shows its kind. By this mark the readers know a
+file of mended rows: delivered again, it archives nothing (docs/reconciliation.md "After a run").
 
 A run calls ``start`` once with its open reader, ``add`` for each rejected record while that record is current, and
 ``close`` before it stores its end."""
@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
@@ -25,7 +25,8 @@ import msgspec
 from syncd.errors import Problem
 from syncd.feeds.readers import EACH, ERRORS, WITHIN, FeedReader, ReadSpec, Record, element_path, member_path
 from syncd.feeds.readers.xml import enclosing_markup
-from syncd.sync.report import for_partner
+from syncd.languages import DEFAULT, language
+from syncd.sync.report import Letter, reasons
 
 #: The member for a record that is not an object, or that could not be parsed.
 _ORPHAN = "syncd_record"
@@ -35,10 +36,8 @@ _START_TAG = re.compile(rb"""<([^\s/>!?]+)((?:[^>"']|"[^"]*"|'[^']*')*?)(/?)>"""
 _OLD_MARK = re.compile(rf"""\s{ERRORS}\s*=\s*(?:"[^"]*"|'[^']*')""".encode())
 
 
-def reasons(problems: Sequence[Problem]) -> str:
-    """Return all problems in one line for the partner: ``/title required: a title is needed; /closeDate …``."""
-    words = "; ".join(f"{p.pointer} {p.code}: {for_partner(p.detail)}".strip() for p in problems)
-    return _UNPRINTABLE.sub(" ", words)
+def _english(header: Sequence[str] | None) -> Letter:
+    return Letter(language(DEFAULT))
 
 
 class RejectsWriter:
@@ -49,8 +48,15 @@ class RejectsWriter:
     file has the suffix ``.part`` until ``close``; a file that a dead run left with it is never published.
     """
 
-    def __init__(self, stem: Path, read: ReadSpec) -> None:
-        self._stem, self._read = stem, read
+    def __init__(
+        self,
+        stem: Path,
+        read: ReadSpec,
+        letter_of: Callable[[Sequence[str] | None], Letter] = _english,
+    ) -> None:
+        """``letter_of``: the header of a file, None if it has none → the reader of the reasons."""
+        self._stem, self._read, self._letter_of = stem, read, letter_of
+        self._letter = _english(None)
         self._reader: FeedReader | None = None
         self._form: _Csv | _Xml | _Json | None = None
         self.path: Path | None = None
@@ -65,8 +71,10 @@ class RejectsWriter:
         assert self._reader is not None, "start() comes before add()"
         if self._form is None:
             self._form = self._new_form(self._reader)
+            self._letter = self._letter_of(self._reader.header)
         member = self._reader.member_of(record.number)
-        self._form.record(record, f"{member}: {reasons(problems)}" if member else reasons(problems))
+        why = _UNPRINTABLE.sub(" ", reasons(self._letter, problems).replace("’", "'"))  # not in Latin-1
+        self._form.record(record, f"{member}: {why}" if member else why)
 
     def close(self) -> Path | None:
         """End the file, make it durable and return its path, or None if nothing was rejected. A second call does

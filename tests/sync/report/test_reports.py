@@ -16,7 +16,8 @@ from syncd import languages
 from syncd.domain import FeedWarning, HoldScope, RejectedRow, Run, RunCounts, RunState
 from syncd.errors import FEED_ERROR_CODES, Problem
 from syncd.store import Tx, run_results, runs
-from syncd.sync.report.files import refresh_reports, sentences, written_reports
+from syncd.sync.report import sentences
+from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.report.files.html import MAX_GOING, render_html
 from syncd.sync.report.letter import Letter, letter_of, note_letter
 from syncd.sync.report.reports import partner_report
@@ -406,7 +407,8 @@ def test_the_columns_and_the_language_of_a_feed_are_kept_for_later_reports(board
     feed = board.feed("")
     letters = board.store.read(lambda tx: letter_of(tx, feed.config.name))
     assert (letters.say.name, letters.column("/title")) == ("en", None)
-    board.store.write(lambda tx: note_letter(tx, feed.config.name, "fr", {"/title": "Poste"}, "column"))
+    partner = Letter(languages.language("fr"), {"/title": "Poste"})
+    board.store.write(lambda tx: note_letter(tx, feed.config.name, partner))
     letters = board.store.read(lambda tx: letter_of(tx, feed.config.name))
     assert letters.what("/title", sentences.FIELDS) == "la colonne Poste"
     assert letters.what("/closeDate", sentences.FIELDS) == "la date limite"

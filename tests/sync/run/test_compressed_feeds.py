@@ -69,7 +69,7 @@ def test_a_rejected_row_of_an_archive_has_the_name_of_its_file(board, tmp_path):
     assert "east.jsonl" in content(written_reports(board.store, run.id)[".report.html"]).decode()
     path = not_none(writer.close())
     reasons = [json.loads(line)["syncd_errors"] for line in path.read_text().splitlines()]
-    assert [reason.partition(": /title")[0] for reason in reasons] == ["east.jsonl", "west/?[1m.jsonl"]
+    assert [reason.partition(": The job title")[0] for reason in reasons] == ["east.jsonl", "west/?[1m.jsonl"]
     alone = board.deliver(feed, zipped_alone(json.dumps(rows[:1]).encode()))
     assert alone.counts.rejected == 0
     alone = board.deliver(feed, zipped_alone(json.dumps(rows[1:2]).encode()))

@@ -1,6 +1,6 @@
 """The file of rejected records: the readers read it as they read the feed (docs/reconciliation.md "After a run")."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -10,16 +10,21 @@ import pytest
 from syncd.domain import FeedLimits
 from syncd.errors import Problem
 from syncd.feeds.readers import ReadSpec, Record, open_reader
+from syncd.languages import language
+from syncd.sync.report import Letter
 from syncd.sync.run import RejectsWriter
-from syncd.sync.run.rejects import reasons
 from tests.sync.board import not_none
 
-#: The detail of the second one has a line break and a character that is not printable.
+#: A part of the second detail is shown; it has a character that is not printable. The third has the same sentence as the first.
 PROBLEMS = (
     Problem("/title", "required", "a title is needed"),
-    Problem("/closeDate", "bad_date", "not\na date; \x07"),
+    Problem("/positionType", "unknown_value", "did you mean Part\x07Time?"),
+    Problem("/title", "null_not_allowed", "null is not allowed"),
 )
-REASONS = "/title required: a title is needed; /closeDate bad_date: not a date;  "
+REASONS = (
+    "The job title is empty. Every job needs a value there."
+    " The value in the type of position is not known here. Did you mean Part Time?"
+)
 
 
 def write_rejected(
@@ -27,14 +32,16 @@ def write_rejected(
     content: bytes,
     spec: ReadSpec,
     pick: set[int] | None = None,
+    *,
     problems: Sequence[Problem] = PROBLEMS,
+    letter_of: Callable[[Sequence[str] | None], Letter] = lambda header: Letter(language("en")),
 ) -> Path | None:
     """Write the records of ``content`` with the numbers ``pick`` (None: all) as rejected ones. Return the path of the
     file, or None without such records."""
     source = tmp_path / "source"
     source.write_bytes(content)
     reader = open_reader(source, spec, FeedLimits())
-    writer = RejectsWriter(tmp_path / ".r.rejected", spec)
+    writer = RejectsWriter(tmp_path / ".r.rejected", spec, letter_of)
     writer.start(reader)
     for record in reader:
         if pick is None or record.number in pick:
@@ -66,25 +73,25 @@ def items_of(path: Path, spec: ReadSpec) -> list[Any]:
     return [record.item for record in records]
 
 
-def test_all_problems_are_written_in_one_line():
-    assert reasons(PROBLEMS) == REASONS
-    assert reasons([Problem("", "ragged_row", "2 cells")]) == "ragged_row: 2 cells"
+@pytest.mark.parametrize("encoding", ["utf-8", "windows-1252", "iso-8859-1"])
+def test_the_reasons_are_in_the_language_of_the_partner_with_the_columns_of_this_file(tmp_path, encoding):
+    spec = ReadSpec(format="csv", encoding=encoding)
+    problems = [Problem("/title", "required", "x"), Problem("/description", "disallowed_html", "x")]
+    headers = []
 
+    def letter_of(header):
+        headers.append(header)
+        return Letter(language("fr"), {"/title": header[0]})
 
-@pytest.mark.parametrize(
-    ("detail", "shown"),
-    [
-        ("outside Canada; [rows] only in the feed's file leaves such rows out", "outside Canada"),
-        ("'Remote' names no place; give [fields] locations a default", "'Remote' names no place"),
-        ("longer than 9 bytes ([limits] record)", "longer than 9 bytes"),
-        (
-            "another feed owns this job; only a feed with take_over may write to it",
-            "another feed owns this job",
-        ),
-    ],
-)
-def test_the_reasons_name_no_setting(detail, shown):
-    assert reasons([Problem("", "code", detail)]) == f"code: {shown}"
+    path = write_rejected(
+        tmp_path, "Poste,b\n1,2\n".encode(encoding), spec, problems=problems, letter_of=letter_of
+    )
+    [row] = items_of(not_none(path), spec)
+    assert row["syncd_errors"] == (
+        "La colonne Poste est vide. Chaque offre doit y avoir une valeur. Le texte dans la description a une mise en forme"
+        " non permise. Gardez les paragraphes, les listes, le gras et l'italique."
+    )
+    assert headers == [["Poste", "b"]]
 
 
 def test_all_that_is_wrong_with_a_new_row_is_reported_at_once(board):
@@ -189,10 +196,11 @@ def test_xml_keeps_its_path_its_namespaces_and_the_elements_before_the_records(t
 
 
 def test_xml_reasons_are_escaped(tmp_path):
-    problem = Problem("/a", "b", "<&\"'> \ud800 \x00")
-    path = write_rejected(tmp_path, b"<jobs><job>x > y</job></jobs>", ReadSpec(), problems=[problem])
+    problem, letter = Problem("/a", "unknown_value", ""), Letter(language("en"), {"/a": "<&\"'> \ud800\x00"})
+    content = b"<jobs><job>x > y</job></jobs>"
+    path = write_rejected(tmp_path, content, ReadSpec(), problems=[problem], letter_of=lambda header: letter)
     [item] = items_of(not_none(path), ReadSpec())
-    assert item["syncd_errors"] == "/a b: <&\"'>    "
+    assert item["syncd_errors"] == "The value in the column <&\"'>   is not known here."
 
 
 def test_xml_is_written_in_the_encoding_of_the_feed(tmp_path):

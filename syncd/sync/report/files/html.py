@@ -24,7 +24,8 @@ from syncd.errors import Problem, UnusableFolder, shared_problem
 from syncd.languages import Language
 from syncd.store import Store, Tx, runs
 from syncd.sync import files, folders
-from syncd.sync.report.files import sentences, words
+from syncd.sync.report import sentences
+from syncd.sync.report.files import words
 from syncd.sync.report.kinds import Kind, Kinds
 from syncd.sync.report.letter import Letter, letter_of
 from syncd.sync.report.reports import partner_report, write_json
@@ -146,8 +147,8 @@ def _errors(rows: Iterable[dict[str, Any]], letter: Letter) -> list[_Group]:
     groups = _Groups()
     for row in rows:
         problems = [
-            shared_problem(error["pointer"], error["code"], sentences.problem(letter, error), error["value"])
-            for error in row["errors"]
+            shared_problem(pointer, code, sentences.problem(letter, pointer, code, detail), value)
+            for pointer, code, detail, value in (error.values() for error in row["errors"])
         ]
         by_kind: dict[int, tuple[Kind, list[Problem]]] = {}
         for kind, problem in groups.kinds.add_errors(row["record"], problems):

@@ -8,9 +8,10 @@ from typing import NamedTuple
 from syncd.domain import FIELDS, SALARY_MEMBERS, Catalogue, FieldKind, JobField, Needed
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import Mapping as FieldMapping
+from syncd.feeds.mapping import has_constants, proposed_columns
 from syncd.feeds.source import Secret, Source
 from syncd.languages import Language, language
-from syncd.sync.report.files import sentences
+from syncd.sync.report import sentences
 from syncd.sync.report.files.html import rendered, style_source
 from syncd.sync.report.letter import Letter
 
@@ -127,7 +128,7 @@ def sheet_of(config: FeedConfig, employer: str, names: Collection[str], catalogu
 
 def _columns(config: FeedConfig, names: list[str], say: Language) -> list[Column]:
     """Return the columns at which the mapping looks, each once: several fields may be from one."""
-    known = config.mapping.proposed_columns(names)
+    known = proposed_columns(config.mapping.fields, config.mapping.columns(names))
     by_name: dict[str, Column] = {}
     for field in FIELDS:
         for part in _parts(field, known):
@@ -135,7 +136,7 @@ def _columns(config: FeedConfig, names: list[str], say: Language) -> list[Column
             if (before := by_name.get(added.name)) is not None:
                 first = before if before.required or not added.required else added
                 example = (
-                    added.example if config.mapping.option(field.name, "derive") is None else before.example
+                    added.example if _option(config.mapping, field.name, "derive") is None else before.example
                 )
                 added = first._replace(field=f"{before.field}, {added.field}", example=example)
             by_name[added.name] = added
@@ -174,7 +175,7 @@ def _column(
     elif field.name in _ADDRESSES and all(f"/{name}" in known for name in _ADDRESSES):
         need = say("one of the two addresses")
     elif field.needed is not Needed.NEVER or field.name in _ADDRESSES:
-        required = not mapping.has_constant(field.name)
+        required = not has_constants(mapping.fields.get(field.name))
         need = say("yes") if required else say("if it is empty, the value that was agreed counts")
     example = _example(mapping, known[pointer], part, say)
     return Column(known[pointer], words, required, need, example)
@@ -183,18 +184,30 @@ def _column(
 def _example(mapping: FieldMapping, name: str, part: str, say: Language) -> str:
     """Return an example of a field, or of its member ``part``, that is in the column ``name``."""
     if part == "closeDate":
-        formats = mapping.option(part, "date")
+        formats = _option(mapping, part, "date")
         form = formats[0] if isinstance(formats, list) and formats else formats
         if isinstance(form, str):
             return _DAY.strftime(form) if "%" in form else _DAYS.get(form, _DAY.isoformat())
         return _DAY.isoformat()
     if part in _PLAIN:
         return _PLAIN[part]
-    if part in _ENTRIES and (word := mapping.own_word(part)) is not None:
+    if part in _ENTRIES and (word := _own_word(mapping, part)) is not None:
         return word
     # the entries of catalogues have English names, and a feed that has no mapping takes no other
     example = _EXAMPLES[part] if part in _ENTRIES and not mapping.maps else say(_EXAMPLES[part])
     return example.replace(", ", _BETWEEN) if part == "locations" and _BETWEEN in name else example
+
+
+def _option(mapping: FieldMapping, field: str, key: str) -> object:
+    """Return the value of a key of the field's right-hand side, None if it has none."""
+    expression = mapping.fields.get(field)
+    return expression.get(key) if isinstance(expression, dict) else None
+
+
+def _own_word(mapping: FieldMapping, field: str) -> str | None:
+    """Return the first text of the field's lookup that a value replaces."""
+    table = mapping.lookups.get(mapping.lookup_of(field) or "", {})
+    return next((word for word, value in table.items() if value and "*" not in word), None)
 
 
 def _fetched(source: Source, say: Language) -> str:

@@ -2,9 +2,9 @@
 would be right. Each is made from the code of a problem; the parts of its message that help (a similar name, a limit) are kept."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable
 
+from syncd.errors import Problem
 from syncd.sync.report.letter import Letter
 
 #: Field → its name in a sentence.
@@ -132,11 +132,28 @@ _UNKNOWN_ENTRY, _OTHER_REMARK = (
 )
 
 
-def problem(letter: Letter, error: Mapping[str, Any]) -> str:
-    """Return the sentence about one error of a rejected row (``errors`` of ``report.json``), without the value."""
-    say, detail = letter.say, str(error["detail"])
-    what = letter.what(error["pointer"], FIELDS)
-    text, values = _PROBLEMS.get(error["code"], _UNKNOWN_PROBLEM), dict[str, str]()
+#: Sentences of problems that a letter keeps: most rows of a bad file have the same few.
+MAX_KEPT = 10_000
+
+
+def reasons(letter: Letter, problems: Iterable[Problem]) -> str:
+    """Return the sentences about all problems of a row, each once."""
+    return " ".join(dict.fromkeys(problem(letter, p.pointer, p.code, p.detail) for p in problems))
+
+
+def problem(letter: Letter, pointer: str, code: str, detail: str) -> str:
+    """Return the sentence about one error of a rejected row, without the value."""
+    key = (pointer, code, detail)
+    if (sentence := letter.kept.get(key)) is None:
+        sentence = _problem(letter, pointer, code, detail)
+        if len(letter.kept) < MAX_KEPT:
+            letter.kept[key] = sentence
+    return sentence
+
+
+def _problem(letter: Letter, pointer: str, code: str, detail: str) -> str:
+    say, what = letter.say, letter.what(pointer, FIELDS)
+    text, values = _PROBLEMS.get(code, _UNKNOWN_PROBLEM), dict[str, str]()
     for form, special in _SPECIAL:
         if match := form.search(detail):
             text, values = special, match.groupdict()
