@@ -60,6 +60,7 @@ class Event(StrEnum):
     SOURCE_NOT_MODIFIED = "source.not_modified"
     SOURCE_FAILED = "source.failed"
     SOURCE_RECOVERED = "source.recovered"
+    SOURCE_NOT_DELETED = "source.not_deleted"
     RUN_APPROVED = "run.approved"
     RUN_REJECTED = "run.rejected"
     RUN_REVERTED = "run.reverted"

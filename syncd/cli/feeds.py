@@ -143,6 +143,8 @@ def fetch_feed(settings: Settings, as_json: bool, name: str, dry: bool) -> int:
         if as_json:
             print_json(done)
         return FAILED
+    if outcome.warning is not None:
+        remark(f"syncd: feed {name}: {clean(outcome.warning)}")
     verb = "would be fetched" if dry else "is fetched"
     came = "\n".join(f"{feed.folder / file} {verb} ({outcome.size} bytes)" for file in outcome.files)
     print_result(as_json, done, came or f"nothing new: {outcome.reason}")

@@ -8,26 +8,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import time, timedelta
 from typing import Any
-from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from syncd.feeds.faults import Scope, member
 from syncd.feeds.mapping.presets import boards
+from syncd.feeds.source_address import KEYS, LOGIN, key_faults, parse_url
 from syncd.values import ValueFault, choice, duration, filled_text, number, shown
 
-KEYS = (
-    "url",
-    "board",
-    "every",
-    "at",
-    "headers",
-    "username",
-    "password",
-    "pages",
-    "method",
-    "body",
-    "insecure_hosts",
-)
-SCHEMES = ("https", "http")
+#: The keys whose texts have lines.
+CONTENTS = ("key", "known_hosts")
 #: The shortest pause between two turns, and the most times of a day.
 MIN_EVERY, MAX_TIMES = timedelta(seconds=1), 48
 _WAYS = '{ next = "paging.next" }, { link = true } or { parameter = "page", from = 1, until = "empty" }'
@@ -85,7 +74,8 @@ class Pages:
 class Source:
     """The table, checked. Without ``every`` and ``at`` it is fetched by command only. ``body`` is sent with POST; ``media`` is
     its type. ``records``: with ``pages``, the path to the list in each answer, None for an answer that is a list.
-    ``insecure_hosts`` are in lower case. ``plain_secrets``: the keys whose secret is in the feed's file itself."""
+    ``insecure_hosts`` are in lower case. ``key`` and ``known_hosts`` are contents of files; ``delete``: files are deleted at
+    the server once they are here. ``keys``: of the table. ``plain_secrets``: the keys whose secret is in the feed's file."""
 
     url: Value = field(repr=False)
     every: timedelta | None = None
@@ -100,6 +90,11 @@ class Source:
     media: str | None = None
     insecure_hosts: frozenset[str] = frozenset()
     plain_secrets: tuple[str, ...] = ()
+    key: Value | None = field(default=None, repr=False)
+    known_hosts: Value | None = field(default=None, repr=False)
+    endpoint: str | None = None
+    delete: bool = False
+    keys: frozenset[str] = frozenset()
 
     @property
     def secrets(self) -> list[tuple[str, Secret]]:
@@ -107,7 +102,7 @@ class Source:
         return [(key, value) for key, value in self._values().items() if isinstance(value, Secret)]
 
     def _values(self) -> dict[str, Value]:
-        values = {"url": self.url, "username": self.username, "password": self.password}
+        values = {name: getattr(self, name) for name in ("url", *LOGIN, *CONTENTS)}
         values |= {f"headers.{name}": value for name, value in self.headers.items()}
         return {key: value for key, value in values.items() if value is not None}
 
@@ -119,12 +114,14 @@ class Source:
         parts = urlsplit(self.url)
         return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
-    def request(self, text_of: Callable[[Secret], str]) -> "Request":
+    def request(self, text_of: Callable[[str, Secret], str]) -> "Request":
         """Return the request, with the texts of secrets. Raises ValueFault for an address in a secret that is wrong, and as
-        ``text_of`` does."""
+        ``text_of`` does for a key and its secret."""
         values = self._values().items()
-        texts = {key: text_of(value) if isinstance(value, Secret) else value for key, value in values}
+        texts = {key: text_of(key, value) if isinstance(value, Secret) else value for key, value in values}
         parts = parse_url(texts["url"])
+        for key, fault in key_faults(parts, self.keys):
+            raise ValueFault(f"is an address of {parts.scheme}, and {key} {fault}")
         username, password = texts.get("username"), texts.get("password", "")
         if username is None and parts.username is not None:
             username, password = unquote(parts.username), unquote(parts.password or "")
@@ -139,12 +136,15 @@ class Source:
             body=None if self.body is None else self.body.encode(),
             media=self.media,
             insecure_hosts=self.insecure_hosts,
+            key=texts.get("key"),
+            known_hosts=texts.get("known_hosts"),
+            endpoint=self.endpoint,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A source with its secrets, for one fetch; ``url`` has neither user nor fragment. ``username`` None: no Basic login. The
+    """A source with its secrets, for one fetch; ``url`` has neither user nor fragment. ``username`` None: no login. The
     other attributes are those of Source."""
 
     url: str = field(repr=False)
@@ -157,23 +157,9 @@ class Request:
     body: bytes | None = field(default=None, repr=False)
     media: str | None = None
     insecure_hosts: frozenset[str] = frozenset()
-
-
-def parse_url(value: object) -> SplitResult:
-    """Return the parts of an address. Raises ValueFault, which does not show it: it may have a secret."""
-    url = filled_text(value)
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        raise ValueFault("cannot be parsed as an address; write it as https://HOST/PATH") from None
-    if parts.scheme not in SCHEMES:
-        raise ValueFault("must be an address that begins with https:// or http://")
-    if not host or port == 0:
-        raise ValueFault("must have a host, such as https://careers.acme.example/jobs.xml")
-    if any(character.isspace() or not character.isprintable() for character in url):
-        raise ValueFault("must not have spaces or control characters; write a space as %20")
-    return parts
+    key: str | None = field(default=None, repr=False)
+    known_hosts: str | None = field(default=None, repr=False)
+    endpoint: str | None = None
 
 
 def read_source(
@@ -215,6 +201,10 @@ def _read(table: Mapping[str, Any], records: str | None, scope: Scope) -> Source
     body, media = member(table, "body", _body, (None, None), scope)
     if body is not None and method != "POST":
         scope.at("body").fault('needs method = "POST"')
+    key: Value | None = member(table, "key", _contents, None, scope)
+    if isinstance(url, str) and url:
+        for name, fault in key_faults(urlsplit(url), table.keys()):
+            scope.at(name).fault(fault)
     return Source(
         url,
         every,
@@ -228,7 +218,12 @@ def _read(table: Mapping[str, Any], records: str | None, scope: Scope) -> Source
         body,
         media,
         member(table, "insecure_hosts", _hosts, frozenset(), scope),
-        tuple(_plain_secrets(url, headers, password)),
+        tuple(_plain_secrets(url, headers, {"password": password, "key": key})),
+        key,
+        member(table, "known_hosts", _contents, None, scope),
+        member(table, "endpoint", _endpoint, None, scope),
+        member(table, "after", choice("keep", "delete").parse, "keep", scope) == "delete",
+        frozenset(table),
     )
 
 
@@ -255,11 +250,12 @@ def _with_board(table: Mapping[str, Any], preset: str | None, scope: Scope) -> d
     return {key: value for key, value in table.items() if key not in _OF_BOARD}
 
 
-def _plain_secrets(url: Value, headers: Mapping[str, Value], password: Value | None) -> Iterator[str]:
+def _plain_secrets(
+    url: Value, headers: Mapping[str, Value], others: Mapping[str, Value | None]
+) -> Iterator[str]:
     if isinstance(url, str) and urlsplit(url).password:
         yield "url"
-    if isinstance(password, str):
-        yield "password"
+    yield from (key for key, value in others.items() if isinstance(value, str))
     for name, value in headers.items():
         if isinstance(value, str) and _SECRET_HEADER.search(name):
             yield f"headers.{name}"
@@ -277,6 +273,28 @@ def _value(value: object) -> Value:
         if kind in _NAMES and isinstance(name, str) and _NAMES[kind].fullmatch(name):
             return Secret(kind, name)
     raise ValueFault("must be a text of one line, { credential = NAME } or { env = NAME }")
+
+
+def _contents(value: object) -> Value:
+    """Return the contents of a file, or a Secret."""
+    if isinstance(value, str) and value.strip() and has_lines(value):
+        return value
+    if isinstance(value, dict):
+        return _value(value)
+    raise ValueFault("must be the contents of a file, { credential = NAME } or { env = NAME }")
+
+
+def has_lines(text: str) -> bool:
+    """Return whether a text has printable characters, tabs and line ends alone."""
+    return re.sub(r"[\t\r\n]", "", text).isprintable()
+
+
+def _endpoint(value: object) -> str:
+    endpoint = filled_text(value)
+    parts = parse_url(endpoint)
+    if not parts.scheme.startswith("http") or parts.username is not None or parts.query or parts.fragment:
+        raise ValueFault("must be an address like https://storage.acme.example")
+    return endpoint
 
 
 def _url(value: object) -> Value:

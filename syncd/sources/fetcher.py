@@ -9,6 +9,7 @@ import os
 import random
 import re
 import time
+import typing
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -23,10 +24,12 @@ from tenacity import wait_exponential_jitter as exponential
 from syncd import __version__
 from syncd.config import Settings
 from syncd.errors import Conflict, UnusableFolder
-from syncd.feeds.source import Secret, Source, parse_url
+from syncd.feeds.source import CONTENTS, Request, Secret, Source, has_lines
+from syncd.feeds.source_address import parse_url
 from syncd.logs import Event
 from syncd.plain_files import MAX_SECRET, read_settings
-from syncd.sources import http
+from syncd.sources import http, servers
+from syncd.sources.connections import missing_package
 from syncd.sources.guard import Guard
 from syncd.sources.results import Fetched, NotModified, Seen, SourceError
 from syncd.sources.turns import next_turn, pause_until_next
@@ -46,10 +49,21 @@ _UNSAFE = re.compile(r"[^\w.()+=,@-]+")
 _encode, _decode = msgspec.json.encode, msgspec.json.Decoder(Seen).decode
 
 
+class Protocol(typing.Protocol):
+    """A module for addresses of some protocols: one try of a fetch, and a look without one. Both raise SourceError."""
+
+    async def fetch(
+        self, request: Request, seen: Seen, incoming: Path, *, max_bytes: int, user_agent: str, now: datetime
+    ) -> list[Fetched] | NotModified: ...
+
+    async def look(self, request: Request, *, user_agent: str, now: datetime) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The end of a turn. ``result``: fetched, not_modified or failed. ``files``: the names that the files have now, or would
-    have; ``size`` in bytes; ``reason``: why nothing was fetched; ``state``: the one after the turn."""
+    have; ``size`` in bytes; ``reason``: why nothing was fetched; ``warning``: why files could not be deleted at their server;
+    ``state``: the one after the turn."""
 
     result: str
     state: SourceState
@@ -58,6 +72,7 @@ class Outcome:
     seconds: float = 0.0
     reason: str | None = None
     status: int | None = None
+    warning: str | None = None
 
 
 class Fetcher:
@@ -104,6 +119,8 @@ class Fetcher:
             outcome = replace(outcome, seconds=time.monotonic() - began)
             if not dry:
                 await self._store.write_async(lambda tx: sources.remember(tx, feed.name, state))
+                if source.delete and state.seen != before.seen:
+                    outcome = replace(outcome, warning=await self._delete(source, state))
                 self._counted(feed.name, outcome.result)
                 _tell(feed.name, before, outcome)
         return outcome
@@ -123,14 +140,25 @@ class Fetcher:
             got = await self._tries(source, seen, folders.OPEN_FILES / str(opened[1]), retried)
             if isinstance(got, NotModified):
                 return _Fetch(known, reason=got.reason)
-            names = await asyncio.to_thread(_place, got, seen, opened, self._store.now().instant, dry)
+            new = await asyncio.to_thread(_place, got, seen, opened, self._store.now().instant, dry)
         except SourceError as failure:
             return failure
         except OSError as failure:
             return SourceError(f"the file cannot be kept: {failure.strerror or failure}")
-        size = sum(each.size for each in got if _is_new(each, seen))
-        reason = None if names else "the file has the bytes of the last one"
-        return _Fetch(_encode(got[-1].seen).decode() if got else known, names, size, reason)
+        reason = None if new else "the file has the bytes of the last one"
+        names, size = tuple(name for name, _ in new), sum(size for _, size in new)
+        return _Fetch(_encode(got[-1].seen).decode(), names, size, reason)
+
+    async def _delete(self, source: Source, state: SourceState) -> str | None:
+        """Delete the files at their server that are here; return why that failed, if it did."""
+        try:
+            await servers.delete(self._request(source), _decode(state.seen))
+        except (SourceError, ValueFault) as failure:
+            return str(failure)
+        return None
+
+    def _request(self, source: Source) -> Request:
+        return source.request(lambda key, secret: text_of(key, secret, self._settings, self._environ))
 
     async def _tries(
         self, source: Source, seen: Seen, incoming: Path, retried: Callable[[str], object]
@@ -156,13 +184,13 @@ class Fetcher:
             reraise=True,
         )
         try:
-            request = source.request(lambda secret: text_of(secret, settings, self._environ))
+            request = self._request(source)
         except ValueFault as fault:
             raise SourceError(f"url {fault}") from None
         public = settings.api.public_url
         user_agent = f"syncd/{__version__}" + (f" (+{public})" if public else "")
         return await tries(
-            http.fetch,
+            protocol(request).fetch,
             request,
             seen,
             incoming,
@@ -204,8 +232,9 @@ def address_digest(source: Source) -> str:
     return hashlib.sha256(repr(request).encode()).hexdigest()
 
 
-def _is_new(fetched: Fetched, seen: Seen) -> bool:
-    return fetched.sha256 != seen.sha256
+def protocol(request: Request) -> Protocol:
+    """Return the module that has ``fetch`` and ``look`` for the address."""
+    return http if request.url.startswith("http") else servers
 
 
 def _error(state: RetryCallState) -> BaseException | None:
@@ -229,6 +258,8 @@ def _tell(feed: str, before: SourceState, outcome: Outcome) -> None:
         log.info(Event.SOURCE_FETCHED, feed=feed, files=outcome.files, bytes=outcome.size, seconds=seconds)
     else:
         log.info(Event.SOURCE_NOT_MODIFIED, feed=feed, reason=outcome.reason, seconds=seconds)
+    if outcome.warning is not None:
+        log.warning(Event.SOURCE_NOT_DELETED, feed=feed, reason=outcome.warning)
     if before.failures:
         log.info(Event.SOURCE_RECOVERED, feed=feed, failures=before.failures)
 
@@ -254,21 +285,22 @@ def _incoming(folder: Path) -> Iterator[tuple[int, int]]:
 
 def _place(
     got: list[Fetched], seen: Seen, opened: tuple[int, int], now: datetime, dry: bool
-) -> tuple[str, ...]:
-    """Rename the files that are new into the folder of the feed, and remove the others, in a ``dry`` turn all. Return the names
-    there of the new ones. ``opened``: the folders of the feed and of incoming files. Raises OSError."""
+) -> list[tuple[str, int]]:
+    """Rename each file that differs from the one before it into the folder of the feed, and remove the others, in a ``dry``
+    turn all. Return the names there and the sizes of the new ones. ``opened``: the folders of the feed and of incoming files.
+    Raises OSError."""
     folder, incoming = opened
-    names = []
+    names, last = [], seen.sha256
     for fetched in got:
-        new, wanted = _is_new(fetched, seen), final_name(fetched.name, now)
+        new, wanted, last = fetched.sha256 != last, final_name(fetched.name, now), fetched.sha256
         if new and not dry:
             wanted = _move(incoming, fetched.path.name, folder, wanted)
         else:
             files.discard(incoming, fetched.path.name)
-        names += [wanted] if new else []
+        names += [(wanted, fetched.size)] if new else []
     if names and not dry:
         os.fsync(folder)
-    return tuple(names)
+    return names
 
 
 def _move(incoming: int, name: str, folder: int, wanted: str) -> str:
@@ -296,16 +328,16 @@ def final_name(name: str, now: datetime) -> str:
 # -- secrets -----------------------------------------------------------------------------------------------------
 
 
-def text_of(secret: Secret, settings: Settings, environ: Mapping[str, str] = os.environ) -> str:
-    """Return the text of a secret; a credential loses its last line end. Raises SourceError."""
+def text_of(key: str, secret: Secret, settings: Settings, environ: Mapping[str, str] = os.environ) -> str:
+    """Return the text of the secret of ``key``; a credential loses its last line end. Raises SourceError."""
     if secret.kind == "env":
         text, where = environ.get(secret.name), f"set the environment variable {secret.name}"
     else:
         text, where = _credential(secret.name, settings, environ)
     if text is None:
         raise SourceError(f"{secret} is missing: {where}")
-    if not text or not text.isprintable():
-        raise SourceError(f"{secret} must be one line of text")
+    if not text or not (has_lines(text) if key in CONTENTS else text.isprintable()):
+        raise SourceError(f"{secret} must be {'text' if key in CONTENTS else 'one line of text'}")
     return text
 
 
@@ -330,11 +362,15 @@ def faults_before(source: Source, settings: Settings) -> Iterator[tuple[str, str
     the file that may not be reached."""
     try:
         if isinstance(source.url, str):
-            Guard(source.insecure_hosts).check_literal(parse_url(source.url).hostname or "")
+            scheme, reached = source.url.partition(":")[0], source.endpoint or source.url
+            if missing := missing_package(scheme):
+                yield "url", missing
+            if scheme not in ("gs", "az", "file") and not (scheme == "s3" and source.endpoint is None):
+                Guard(source.insecure_hosts).check_literal(parse_url(reached).hostname or "")
     except SourceError as error:
-        yield "url", str(error)
+        yield "endpoint" if source.endpoint else "url", str(error)
     for key, secret in source.secrets:
         try:
-            text_of(secret, settings)
+            text_of(key, secret, settings)
         except SourceError as error:
             yield key, str(error)

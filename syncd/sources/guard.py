@@ -1,19 +1,17 @@
 """The addresses that sources may reach: public ones, and those of the hosts that ``insecure_hosts`` names. A connection goes to
 the addresses that were checked, since the look-up that is checked is also the one that connects."""
 
-import asyncio
 import socket
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Collection
 from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from threading import Thread
 from typing import Any
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from syncd.sources.results import SourceError
+from syncd.sources.threads import in_thread
 
 #: The part of IPv6 that is given out for use on the Internet, and the part that stands for addresses of IPv4 (RFC 6052).
 _GLOBAL_6, _NAT64 = ip_network("2000::/3"), ip_network("64:ff9b::/96")
@@ -89,24 +87,8 @@ class Guard(AbstractResolver):
 
 
 async def _look_up(host: str, port: int) -> list[Any]:
-    """Return the entries of ``getaddrinfo``. Raise OSError. Each call has a thread of its own, for which nobody waits: a name
-    server that does not answer delays neither other work in threads nor the end of the process."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[list[Any]] = loop.create_future()
-
-    def settle(setter: Callable[[], None]) -> None:
-        if not future.done():
-            setter()
-
-    def work() -> None:
-        try:
-            setter = partial(future.set_result, socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-        except OSError as error:
-            setter = partial(future.set_exception, error)
-        except UnicodeError:  # a label that is empty or too long
-            setter = partial(future.set_exception, socket.gaierror(socket.EAI_NONAME, "not a name"))
-        with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(settle, setter)
-
-    Thread(target=work, name="syncd-look-up", daemon=True).start()
-    return await future
+    """Return the entries of ``getaddrinfo``. Raise OSError."""
+    try:
+        return await in_thread(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
+    except UnicodeError:  # a label that is empty or too long
+        raise socket.gaierror(socket.EAI_NONAME, "not a name") from None

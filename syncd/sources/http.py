@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
-from typing import NamedTuple
 
 import aiohttp
 from yarl import URL
@@ -16,39 +15,33 @@ from syncd.feeds.source import Pages, Request
 from syncd.sources.guard import Guard
 from syncd.sources.incoming import IncomingFile
 from syncd.sources.pages import Page, address_at, read_page, read_record
-from syncd.sources.results import Fetched, NotModified, Seen, SourceError
+from syncd.sources.results import (
+    TIMES,
+    Fetched,
+    NotModified,
+    Seen,
+    SourceError,
+    Times,
+    no_address,
+    no_connection,
+    placed,
+    refused,
+    silent,
+    too_long,
+    unconnected,
+    wrong_certificate,
+)
 from syncd.web import retry_after, why_no_connection
 
 MAX_REDIRECTS = 5
 #: Bytes of a page: it is in memory as a whole.
 MAX_PAGE_BYTES = 16 << 20
-#: Bytes that are written and counted at once, outside of the event loop.
-_WRITE_BYTES = 1 << 20
 #: Characters of a file's name.
 _MAX_NAME = 100
 _REDIRECTS = (301, 302, 303, 307, 308)
-#: Statuses below 500 after which another try may succeed.
-_TEMPORARY = (408, 425, 429)
-_ADVICE = {
-    401: "see the credentials of [source]",
-    403: "see the credentials of [source], or ask whether this machine may fetch it",
-    404: "see the address of [source]",
-    410: "see the address of [source]",
-}
 _HTML = re.compile(rb"(?is)\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])")
 #: Content that many programs send as HTML, since that is the usual type of their server.
 _NOT_HTML = re.compile(rb"\s*(?:<\?xml\s|[\[{])")
-
-
-class Times(NamedTuple):
-    """Seconds for making a connection, between two pieces of an answer, and for a whole fetch."""
-
-    connect: float = 15
-    silence: float = 60
-    whole: float = 1800
-
-
-TIMES = Times()
 
 
 async def fetch(
@@ -71,7 +64,8 @@ async def fetch(
                 async with client.answer(client.url, request.method, _conditions(request, seen)) as answer:
                     if answer.status == HTTPStatus.NOT_MODIFIED:
                         return NotModified("304 Not Modified")
-                    await _save(answer, file)
+                    await file.save(answer.content.iter_any())
+                    _refuse_html(answer, file.start)
                 etag, modified = answer.headers.get("ETag"), answer.headers.get("Last-Modified")
             digest = await asyncio.to_thread(file.finish)
     name = file_name(client.url, paged=request.pages is not None)
@@ -147,7 +141,7 @@ class _Client:
                     f"a request with a body goes to the host of url alone, not to {_shown(url)}"
                 )
             headers = {**(conditions or {}), **self._own_headers(url, body)}
-            with _place(place):
+            with placed(place):
                 self._guard.check_literal(url.raw_host or "")
                 answer = await self._session.request(
                     method, url, headers=headers, data=body, allow_redirects=False
@@ -160,7 +154,7 @@ class _Client:
             if answer.status == 303 or (answer.status in (301, 302) and method == "POST"):
                 method, body = ("HEAD" if method == "HEAD" else "GET"), None
             place = f"the redirect of {_shown(url)} is refused: "
-            with _place(place):
+            with placed(place):
                 url = self.next_address(url, answer.headers["Location"])
         raise SourceError(f"more than {MAX_REDIRECTS} redirects")
 
@@ -189,19 +183,12 @@ class _Client:
         status = answer.status
         if status == HTTPStatus.OK or (status == HTTPStatus.NOT_MODIFIED and conditional):
             return
-        try:
-            reason = f"{status} {HTTPStatus(status).phrase}"
-        except ValueError:
-            reason = str(status)
+        whence = ""
         if not self._is_own(answer.url):
-            reason += f" from {_shown(answer.url)}, to which it was redirected"
+            whence = f" from {_shown(answer.url)}, to which it was redirected"
             if status in (401, 403):
-                reason += ": credentials go to the host and port of url alone, so name that address there"
-        elif status in _ADVICE:
-            reason += f": {_ADVICE[status]}"
-        temporary = status in _TEMPORARY or status >= 500
-        pause = retry_after(answer.headers.get("Retry-After"), self._now) if temporary else None
-        raise SourceError(reason, status=status, retry_after=pause, temporary=temporary)
+                whence += ": credentials go to the host and port of url alone, so name that address there"
+        raise refused(status, whence, retry_after(answer.headers.get("Retry-After"), self._now))
 
 
 def _parsed(address: str) -> URL:
@@ -234,39 +221,25 @@ def _shown(url: URL) -> str:
 
 
 @contextmanager
-def _place(place: str) -> Iterator[None]:
-    """Put ``place`` before the text of a SourceError."""
-    try:
-        yield
-    except SourceError as error:
-        text, pause = f"{place}{error}", error.retry_after
-        raise SourceError(text, status=error.status, retry_after=pause, temporary=error.temporary) from None
-
-
-@contextmanager
 def _failures(times: Times) -> Iterator[None]:
     """Raise the errors of aiohttp and of the system as SourceError. No text of theirs is shown: it may have the address."""
     try:
         yield
     except aiohttp.ConnectionTimeoutError:
-        raise SourceError(f"no connection within {times.connect:g} s", temporary=True) from None
+        raise unconnected(times) from None
     except aiohttp.SocketTimeoutError:
-        raise SourceError(f"the server sent nothing for {times.silence:g} s", temporary=True) from None
+        raise silent(times) from None
     except TimeoutError:
-        raise SourceError(f"the fetch took longer than {times.whole:g} s", temporary=True) from None
+        raise too_long(times) from None
     except aiohttp.ClientConnectorCertificateError as error:
         why = getattr(error.certificate_error, "verify_message", "")
-        raise SourceError(
-            f"the certificate of {error.host} is wrong: {why or 'it is not for this host'}"
-        ) from None
+        raise wrong_certificate(error.host, why) from None
     except aiohttp.ClientConnectorDNSError as error:
-        why = error.os_error.strerror or "it is not known"
-        raise SourceError(f"the name {error.host} cannot be looked up: {why}", temporary=True) from None
+        raise no_address(error.host, error.os_error) from None
     except aiohttp.ClientSSLError as error:
         raise SourceError(f"{error.host}: {why_no_connection(error.os_error)}", temporary=True) from None
     except aiohttp.ClientConnectorError as error:
-        why = why_no_connection(error.os_error)
-        raise SourceError(f"cannot connect to {error.host}:{error.port}: {why}", temporary=True) from None
+        raise no_connection(error.host, error.port, error.os_error) from None
     except aiohttp.ClientPayloadError:
         raise SourceError("the answer is cut off or damaged", temporary=True) from None
     except (aiohttp.ClientConnectionError, OSError):
@@ -278,20 +251,6 @@ def _failures(times: Times) -> Iterator[None]:
 
 
 # -- answers ---------------------------------------------------------------------------------------------------
-
-
-async def _save(answer: aiohttp.ClientResponse, file: IncomingFile) -> None:
-    waiting: list[bytes] = []
-    size = 0
-    async for chunk in answer.content.iter_any():
-        waiting.append(chunk)
-        size += len(chunk)
-        if size >= _WRITE_BYTES:
-            await asyncio.to_thread(file.write, b"".join(waiting))
-            waiting, size = [], 0
-    if waiting:
-        await asyncio.to_thread(file.write, b"".join(waiting))
-    _refuse_html(answer, file.start)
 
 
 def _refuse_html(answer: aiohttp.ClientResponse, start: bytes) -> None:
@@ -309,7 +268,7 @@ async def _fetch_pages(client: _Client, pages: Pages, file: IncomingFile) -> Non
     url: URL | None = client.url if pages.parameter is None else _numbered(client.url, pages, count)
     while url is not None:
         visited.add(url)
-        with _place(f"page {number}: "):
+        with placed(f"page {number}: "):
             async with client.answer(url, request.method) as answer:
                 body = await _page_body(answer)
             page = await asyncio.to_thread(read_page, body, request.records, pages.next)

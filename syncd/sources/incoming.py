@@ -1,7 +1,9 @@
 """A file that is being fetched: written under a random name, measured while it comes, and gone if the fetch fails."""
 
+import asyncio
 import os
 import secrets
+from collections.abc import AsyncIterator
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
@@ -9,13 +11,13 @@ from typing import Self
 
 from syncd.sources.results import SourceError
 
-#: The first bytes of a file that are kept in memory.
-START_BYTES = 1024
+#: The first bytes of a file that are kept in memory, and the bytes that are written and counted at once.
+START_BYTES, WRITE_BYTES = 1024, 1 << 20
 
 
 class IncomingFile:
     """A new file in ``folder``, which only syncd's user can enter. Use it as a context manager: without ``finish`` no file is
-    left. ``start`` has its first bytes, ``size`` counts all. Methods block; they raise SourceError."""
+    left. ``start`` has its first bytes, ``size`` counts all. Methods but ``save`` block; they raise SourceError."""
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self.path, self._max_bytes = folder / secrets.token_hex(8), max_bytes
@@ -49,6 +51,19 @@ class IncomingFile:
             self._file.write(data)
         except OSError as error:
             raise _unwritable(error) from error
+
+    async def save(self, chunks: AsyncIterator[bytes]) -> None:
+        """Write all chunks, outside of the event loop."""
+        waiting: list[bytes] = []
+        size = 0
+        async for chunk in chunks:
+            waiting.append(chunk)
+            size += len(chunk)
+            if size >= WRITE_BYTES:
+                await asyncio.to_thread(self.write, b"".join(waiting))
+                waiting, size = [], 0
+        if waiting:
+            await asyncio.to_thread(self.write, b"".join(waiting))
 
     def finish(self) -> str:
         """Make the file durable; return its SHA-256 in hex."""

@@ -1,11 +1,35 @@
 """The state that a fetch begins with, and its results: the same for each protocol."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from http import HTTPStatus
 from pathlib import Path
+from typing import NamedTuple
 
 from syncd.errors import SyncdError
+from syncd.web import why_no_connection
+
+#: Statuses of HTTP below 500 after which another try may succeed, and the remedies for others.
+_TEMPORARY = (408, 425, 429)
+_ADVICE = {
+    401: "see the credentials of [source]",
+    403: "see the credentials of [source], or ask whether this machine may fetch it",
+    404: "see the address of [source]",
+    410: "see the address of [source]",
+}
+
+
+class Times(NamedTuple):
+    """Seconds for making a connection, between two pieces of an answer, and for a whole fetch."""
+
+    connect: float = 15
+    silence: float = 60
+    whole: float = 1800
+
+
+TIMES = Times()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +78,48 @@ class SourceError(SyncdError):
     ) -> None:
         self.status, self.retry_after, self.temporary = status, retry_after, temporary
         super().__init__(reason)
+
+
+@contextmanager
+def placed(place: str) -> Iterator[None]:
+    """Put ``place`` before the text of a SourceError."""
+    try:
+        yield
+    except SourceError as error:
+        text, pause = f"{place}{error}", error.retry_after
+        raise SourceError(text, status=error.status, retry_after=pause, temporary=error.temporary) from None
+
+
+def silent(times: Times) -> SourceError:
+    return SourceError(f"the server sent nothing for {times.silence:g} s", temporary=True)
+
+
+def unconnected(times: Times) -> SourceError:
+    return SourceError(f"no connection within {times.connect:g} s", temporary=True)
+
+
+def too_long(times: Times) -> SourceError:
+    return SourceError(f"the fetch took longer than {times.whole:g} s", temporary=True)
+
+
+def wrong_certificate(host: str, why: str) -> SourceError:
+    return SourceError(f"the certificate of {host} is wrong: {why or 'it is not for this host'}")
+
+
+def no_address(host: str, error: OSError) -> SourceError:
+    why = error.strerror or "it is not known"
+    return SourceError(f"the name {host} cannot be looked up: {why}", temporary=True)
+
+
+def no_connection(host: str, port: int | None, error: OSError) -> SourceError:
+    return SourceError(f"cannot connect to {host}:{port}: {why_no_connection(error)}", temporary=True)
+
+
+def refused(status: int, whence: str = "", retry_after: timedelta | None = None) -> SourceError:
+    """Return the error for a status of HTTP. ``whence``: words about a server that is not that of the address."""
+    reason = f"{status} {HTTPStatus(status).phrase}" if status in {*HTTPStatus} else str(status)
+    if not whence and status in _ADVICE:
+        whence = f": {_ADVICE[status]}"
+    temporary = status in _TEMPORARY or status >= 500
+    pause = retry_after if temporary else None
+    return SourceError(reason + whence, status=status, retry_after=pause, temporary=temporary)

@@ -10,7 +10,8 @@ import pytest
 from aiohttp import web
 
 from syncd.feeds.source import Request
-from syncd.sources import Seen, guard, http
+from syncd.sources import Seen, guard, http, servers
+from syncd.sources.results import TIMES, SourceError
 
 NOW = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
 NOTHING = Seen()
@@ -106,7 +107,7 @@ class Incoming:
 
     path: Any
 
-    async def fetch(self, url, seen=NOTHING, *, max_bytes=1 << 24, times=http.TIMES, **values):
+    async def fetch(self, url, seen=NOTHING, *, max_bytes=1 << 24, times=TIMES, **values):
         request = Request(url, **{"insecure_hosts": LOOPBACK} | values)
         fetched = await http.fetch(
             request, seen, self.path, max_bytes=max_bytes, user_agent="syncd/test", now=NOW, times=times
@@ -120,10 +121,28 @@ class Incoming:
 
     async def refusal(self, url, **values):
         """Return the error of a fetch that fails, and leaves nothing."""
-        with pytest.raises(http.SourceError) as caught:
+        with pytest.raises(SourceError) as caught:
             await self.fetch(url, **values)
         assert self.names() == []
         return caught.value
+
+    async def take(self, request, seen=NOTHING, *, max_bytes=1 << 24, times=TIMES):
+        """Return the result of a fetch from a server, with the files that are there now."""
+        fetched = await servers.fetch(
+            request, seen, self.path, max_bytes=max_bytes, user_agent="syncd/test", now=NOW, times=times
+        )
+        there = [file.path.name for file in fetched] if isinstance(fetched, list) else []
+        assert sorted(self.names()) == sorted(there)
+        for name in there:
+            (self.path / name).rename(self.path.parent / name)
+        return fetched
+
+    async def refused(self, request, **options):
+        """Return the text of a fetch from a server that fails, and whether another try may succeed."""
+        with pytest.raises(SourceError) as caught:
+            await self.take(request, **options)
+        assert self.names() == []
+        return str(caught.value), caught.value.temporary
 
     def names(self):
         return [path.name for path in self.path.iterdir()]
