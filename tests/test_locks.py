@@ -16,11 +16,14 @@ ROOT = Path(__file__).parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 RUNTIME = PYPROJECT["project"]["dependencies"]
 BUILD = PYPROJECT["build-system"]["requires"]
-DEV = PYPROJECT["project"]["optional-dependencies"]["dev"]
+EXTRAS = PYPROJECT["project"]["optional-dependencies"]
+DEV, SOURCES = EXTRAS["dev"], EXTRAS["sources"]
 ASKED = {
     "requirements.lock": RUNTIME,
     "requirements-build.lock": BUILD,
     "requirements-dev.lock": [*RUNTIME, *BUILD, *DEV],
+    "requirements-sources.lock": [*RUNTIME, *SOURCES],
+    "requirements-nightly.lock": [*RUNTIME, *SOURCES, *EXTRAS["nightly"]],
 }
 NAMES = list(ASKED)
 
@@ -65,7 +68,7 @@ def imports(path: Path) -> set[str]:
 
 def test_pyproject_asks_for_every_package_that_the_code_imports_and_for_no_other():
     used = set().union(*(imports(path) for path in (ROOT / "syncd").rglob("*.py")))
-    used -= sys.stdlib_module_names | {"syncd"}
+    used -= sys.stdlib_module_names | {"syncd"}  # those of the extra sources are imported by name
     without_import = {"tzdata"}  # data files, found by zoneinfo
     asked = {canonicalize_name(Requirement(text).name) for text in RUNTIME}
     assert {canonicalize_name(name) for name in used} | without_import == asked
@@ -117,9 +120,21 @@ def test_what_only_the_build_needs_can_be_removed_after_it():
     assert pins("requirements.lock").keys() & pins("requirements-build.lock").keys() == set()
 
 
-@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-build.lock"])
-def test_the_dev_lock_includes_the_other_locks(lock):
-    dev = pins("requirements-dev.lock")
+@pytest.mark.parametrize(
+    ("lock", "whole"),
+    [
+        ("requirements.lock", "requirements-dev.lock"),
+        ("requirements-build.lock", "requirements-dev.lock"),
+        ("requirements.lock", "requirements-sources.lock"),
+        ("requirements-sources.lock", "requirements-nightly.lock"),
+    ],
+)
+def test_a_lock_includes_a_smaller_one(lock, whole):
+    large = pins(whole)
     assert {name: (pin.version, pin.hashes) for name, pin in pins(lock).items()} == {
-        name: (dev[name].version, dev[name].hashes) for name in pins(lock)
+        name: (large[name].version, large[name].hashes) for name in pins(lock)
     }
+
+
+def test_what_every_installation_needs_stays_small():
+    assert len(pins("requirements.lock")) <= 42

@@ -162,7 +162,7 @@ class Sftp:
     async def entry(self, folder: str, name: str) -> Entry:
         attributes = await self._client.stat(f"{folder}/{name}")
         if attributes.type not in self._kinds:
-            raise SourceError(f"{name} is a folder, not a file: see the url of [source]")
+            raise SourceError(f"{name} is a folder, not a file: see the address of [source]")
         return entry(name, attributes.size, attributes.mtime)
 
     async def read(self, path: str, size: int) -> AsyncGenerator[bytes, None]:
@@ -213,7 +213,7 @@ class Folder:
     async def entry(self, folder: str, name: str) -> Entry:
         status = await in_thread(partial(os.lstat, f"{folder}/{name}"))
         if not stat.S_ISREG(status.st_mode):
-            raise SourceError(f"{name} is a link, a folder or a device: see the url of [source]")
+            raise SourceError(f"{name} is a link, a folder or a device: see the address of [source]")
         return _file(name, status)
 
     async def read(self, path: str, size: int) -> AsyncGenerator[bytes, None]:

@@ -1,4 +1,5 @@
-"""Files by FTP with TLS. The standard library's client blocks, so it works in threads; it is told to stop by its sockets."""
+"""Files by FTP with TLS. The standard library's client blocks, so it works in threads, which end
+once its sockets are shut down."""
 
 import ftplib
 import socket

@@ -170,7 +170,7 @@ async def _save(server: _Timely, place: Place, entry: Entry, file: IncomingFile)
 
 _LOGIN = "{} refuses the login: see username, password and key of [source]"
 _RIGHTS = "{} does not let this login do that: ask its owner for the rights"
-_MISSING = "there is no such file at {}: see the url of [source]"
+_MISSING = "there is no such file at {}: see the address of [source]"
 #: The names of errors (of packages that may not be there), with their texts.
 _WORDS = {
     "PermissionDenied": _LOGIN,

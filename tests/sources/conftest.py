@@ -1,21 +1,41 @@
 """Sites that sources are fetched from, on loopback, and names that are looked up as a test wants."""
 
 import asyncio
+import re
 import socket
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
+from syncd.domain import Catalogue
+from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.source import Request
 from syncd.sources import Seen, guard, http, servers
 from syncd.sources.results import TIMES, SourceError
 
+GUIDE = (Path(__file__).parents[2] / "docs" / "sources.md").read_text()
 NOW = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
 NOTHING = Seen()
 LOOPBACK = frozenset(("127.0.0.1", "127.0.0.2", "localhost", "::1"))
+
+
+def example(name, address, place, texts=None):
+    """Return the request of an example of docs/sources.md, with ``place`` where it has ``address``, and with the texts of
+    secrets; hosts of this machine may be reached."""
+    found = re.search(rf"<!-- example: {name} -->\n```toml\n(.*?)```", GUIDE, re.S)
+    assert found
+    assert address in found[1]
+    config = parse_feed(
+        "acme", f'employer = "Acme"\n{found[1].replace(address, place)}', Catalogue.default(), FeedDefaults()
+    )
+    assert config.source_faults == ()
+    assert config.source is not None
+    request = config.source.request(lambda _key, secret: (texts or {})[secret.name])
+    return replace(request, insecure_hosts=LOOPBACK)
 
 
 @dataclass

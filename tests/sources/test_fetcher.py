@@ -2,6 +2,7 @@
 
 import base64
 import os
+import socket
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -11,7 +12,7 @@ from syncd.config import load_settings
 from syncd.domain import Catalogue, NoticeEvent
 from syncd.errors import Conflict
 from syncd.feeds.configuration import FeedDefaults, parse_feed
-from syncd.sources import Fetcher
+from syncd.sources import Fetcher, connections, faults_before
 from syncd.sources.fetcher import final_name
 from syncd.store import Store, employers, feeds, notices, sources
 from syncd.sync import folders
@@ -39,7 +40,8 @@ def make(store, tmp_path):
     owner = store.write(lambda tx: employers.add(tx, "Acme"))
 
     def feed(url, more=""):
-        text = f'employer = "Acme"\n[source]\nurl = "{url}"\ninsecure_hosts = ["127.0.0.1"]\n{more}'
+        hosts = "" if url.startswith("file:") else 'insecure_hosts = ["127.0.0.1"]'
+        text = f'employer = "Acme"\n[source]\nurl = "{url}"\n{hosts}\n{more}'
         config = parse_feed("acme", text, Catalogue.default(), FeedDefaults())
         number = store.write(lambda tx: feeds.feed_id(tx, "acme", owner.id))
         return Feed(number, config, owner, tmp_path / "drop" / "acme")
@@ -220,3 +222,85 @@ async def test_the_folder_of_systemd_comes_first(store, settings, make, site, tm
 )
 def test_a_name_is_one_that_is_taken(name, final):
     assert final_name(name, NOW) == f"20261128T120000Z-{final}"
+
+
+# -- files on servers ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def out(tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    for number, name in enumerate(("b.xml", "a.xml", "c.xml")):
+        (folder / name).write_bytes(XML if number < 2 else XML * 2)
+        os.utime(folder / name, (number, number))
+    return folder
+
+
+async def test_files_of_a_folder_come_the_oldest_first_without_equal_neighbours(out, make, fetch, store):
+    feed = make(f"file://{out}/*.xml")
+    outcome = await fetch(feed)
+    assert [name.partition("-")[2] for name in outcome.files] == ["b.xml", "c.xml"]
+    assert outcome.size == 3 * len(XML)
+    assert sorted(path.name for path in out.iterdir()) == ["a.xml", "b.xml", "c.xml"]
+    again = await fetch(feed)
+    assert (again.result, again.reason) == ("not_modified", "none of 3 files that match *.xml is new")
+    (out / "b.xml").write_bytes(XML)
+    assert [name.partition("-")[2] for name in (await fetch(feed)).files] == ["b.xml"]
+
+
+async def test_files_are_deleted_after_the_rename(out, make, fetch, store):
+    feed = make(f"file://{out}/*.xml", 'after = "delete"')
+    assert (await fetch(feed, dry=True)).result == "fetched"
+    assert len([*out.iterdir()]) == 3
+    outcome = await fetch(feed)
+    assert (len(outcome.files), outcome.warning, [*out.iterdir()]) == (2, None, [])
+    assert (await fetch(feed)).reason == "nothing matches *.xml"
+
+
+async def test_a_deletion_that_fails_is_a_warning(out, make, fetch, monkeypatch, capsys):
+    async def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(connections.Folder, "remove", refuse)
+    outcome = await fetch(make(f"file://{out}/*.xml", 'after = "delete"'))
+    why = (
+        "b.xml cannot be deleted: this machine does not let this login do that: ask its owner for the rights"
+    )
+    assert (outcome.result, len(outcome.files), outcome.warning) == ("fetched", 2, why)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("line 1\nline 2\n", "known_hosts has no key of 127.0.0.1"),
+        ("nul\x00", "must be text"),
+        ("", "must be text"),
+    ],
+)
+async def test_contents_of_a_file_have_lines(text, reason, store, settings, make):
+    pytest.importorskip("asyncssh", reason="the extra sources is not installed")
+    folder = settings.feeds.parent / "credentials"
+    folder.mkdir()
+    (folder / "acme.hosts").write_text(text)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        more = 'username = "u"\npassword = "p"\nknown_hosts = { credential = "acme.hosts" }'
+        feed = make(f"sftp://127.0.0.1:{server.getsockname()[1]}/x", more)
+        outcome = await Fetcher(store, settings).turn(feed, feed.config.source)
+    assert reason in outcome.reason
+
+
+def test_check_finds_a_package_that_is_missing_and_an_address_that_is_not_public(make, settings, monkeypatch):
+    for url, more, fault in [
+        ("sftp://10.0.0.1/x", 'username = "u"\npassword = "p"\nknown_hosts = "x"', "url: 10.0.0.1 is not a public address"),
+        ("s3://acme/x", 'endpoint = "http://10.0.0.1"', "endpoint: 10.0.0.1 is not a public address"),
+        ("s3://acme/x", "", ""),
+    ]:  # fmt: skip
+        faults = [f"{key}: {text}" for key, text in faults_before(make(url, more).config.source, settings)]
+        assert [
+            text for text in faults if "not installed" not in text and not text.startswith(fault or "?")
+        ] == []
+        assert not fault or any(text.startswith(fault) for text in faults)
+    monkeypatch.setattr(connections, "find_spec", lambda name: None)
+    found = dict(faults_before(make("s3://acme/x").config.source, settings))
+    assert found["url"] == "s3 needs the package s3fs, which is not installed: pip install 'syncd[sources]'"

@@ -4,7 +4,7 @@ import os
 import socket
 import subprocess
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 from syncd.feeds.source import Request
 from syncd.sources import servers
 from syncd.sources.results import NotModified, SourceError, Times
-from tests.sources.conftest import LOOPBACK
+from tests.sources.conftest import LOOPBACK, example
 
 handlers = pytest.importorskip("pyftpdlib.handlers", reason="pyftpdlib is not installed")
 pytest.importorskip("OpenSSL", reason="pyOpenSSL is not installed")
@@ -122,7 +122,7 @@ async def test_a_server_that_lists_names_alone(serve, trusted, incoming):
 async def test_what_is_refused_says_why(serve, trusted, incoming):
     ftp = serve(permissions="elr")
     login = "127.0.0.1 refuses the login: see username, password and key of [source]"
-    missing = "there is no such file at 127.0.0.1: see the url of [source]"
+    missing = "there is no such file at 127.0.0.1: see the address of [source]"
     guarded = '127.0.0.1 is not a public address: if that is meant, say insecure_hosts = ["127.0.0.1"]'
     assert await incoming.refused(ftp.request("jobs.xml", password="wrong")) == (login, False)
     assert await incoming.refused(ftp.request("none.xml")) == (missing, False)
@@ -179,3 +179,12 @@ async def test_a_server_of_ftp_without_tls_gets_no_password(incoming):
         assert await incoming.refused(request) == ("127.0.0.1 answers with 502", False)
         thread.join()
     assert got == [b"AUTH TLS\r\n"]
+
+
+async def test_the_example_of_the_guide(serve, trusted, incoming):
+    ftp = serve()
+    ftp.put("jobs.csv", "id\n")
+    texts = {"acme.password": PASSWORD}
+    request = example("ftps", "files.acme.example", f"127.0.0.1:{ftp.port}", texts)
+    (file,) = await incoming.take(replace(request, username="acme"))
+    assert file.name == "jobs.csv"

@@ -72,7 +72,7 @@ async def test_a_304_that_was_not_asked_for_is_a_failure(site, incoming):
     [
         (401, False, "401 Unauthorized: see the credentials of [source]"),
         (403, False, "403 Forbidden: see the credentials of [source], or ask whether this machine may fetch it"),
-        (404, False, "404 Not Found: see the address of [source]"), (410, False, "410 Gone: see the url of [source]"),
+        (404, False, "404 Not Found: see the address of [source]"), (410, False, "410 Gone: see the address of [source]"),
         (400, False, "400 Bad Request"), (408, True, "408 Request Timeout"), (425, True, "425 Too Early"),
         (429, True, "429 Too Many Requests"), (500, True, "500 Internal Server Error"), (503, True, "503 Service Unavailable"),
         (599, True, "599"), (204, False, "204 No Content"), (206, False, "206 Partial Content"),

@@ -1,11 +1,13 @@
 """Sources at moto's S3 server."""
 
+from dataclasses import replace
+
 import pytest
 
 from syncd.feeds.source import Request
 from syncd.sources import servers
 from syncd.sources.results import NotModified, SourceError
-from tests.sources.conftest import LOOPBACK
+from tests.sources.conftest import LOOPBACK, example
 
 pytest.importorskip("s3fs", reason="the extra sources is not installed")
 moto = pytest.importorskip("moto.server", reason="moto is not installed")
@@ -77,8 +79,8 @@ async def test_a_pattern_and_a_deletion(bucket, ask, incoming):
 
 
 async def test_what_is_refused_says_why(bucket, ask, incoming):
-    missing = "there is no such file at 127.0.0.1: see the url of [source]"
-    no_bucket = "404 Not Found: see the url of [source]"
+    missing = "there is no such file at 127.0.0.1: see the address of [source]"
+    no_bucket = "404 Not Found: see the address of [source]"
     guarded = '127.0.0.1 is not a public address: if that is meant, say insecure_hosts = ["127.0.0.1"]'
     assert await incoming.refused(ask("acme/none.xml")) == (missing, False)
     for path in ("nobody/jobs.xml", "nobody/*.xml"):
@@ -104,3 +106,11 @@ async def test_aws_itself_is_reached_by_public_addresses_alone(ask, incoming, na
         names[host] = [["169.254.169.254"]]
     with pytest.raises(SourceError, match=r"169.254.169.254, not a public address"):
         await incoming.take(ask("acme/jobs.xml", endpoint=None))
+
+
+async def test_the_example_of_the_guide(bucket, ask, incoming):
+    bucket("export/jobs-1.json", b"[{}]")
+    texts = {"acme.key-id": "id", "acme.key-secret": "secret"}
+    request = example("s3", "https://storage.acme.example", ask("acme/x").endpoint, texts)
+    (file,) = await incoming.take(replace(request, url=request.url.replace("acme-jobs", "acme")))
+    assert file.name == "jobs-1.json"

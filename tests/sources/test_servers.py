@@ -10,6 +10,7 @@ from syncd.feeds.source import Request
 from syncd.sources import connections, servers
 from syncd.sources.results import NotModified, Seen, Times
 from syncd.sources.threads import apart
+from tests.sources.conftest import example
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ async def test_a_file_of_this_machine(out, incoming):
     (file,) = await incoming.take(request, file.seen)
     await servers.delete(request, file.seen)
     assert [*out.iterdir()] == []
-    missing = "there is no such file at this machine: see the url of [source]"
+    missing = "there is no such file at this machine: see the address of [source]"
     assert await incoming.refused(request) == (missing, False)
 
 
@@ -45,7 +46,7 @@ async def test_links_and_devices_are_not_read(out, incoming):
     (file,) = await incoming.take(Request(f"file://{out}/*.xml"))
     assert file.name == "a.xml"
     for name in ("b.xml", "c.xml"):
-        text = f"{name} is a link, a folder or a device: see the url of [source]"
+        text = f"{name} is a link, a folder or a device: see the address of [source]"
         assert await incoming.refused(Request(f"file://{out}/{name}")) == (text, False)
 
 
@@ -143,3 +144,13 @@ async def test_work_apart_has_its_end_when_it_is_cancelled():
     with pytest.raises(asyncio.CancelledError):
         await task
     assert ended == [True]
+
+
+async def test_the_examples_of_the_guide(out, incoming):
+    put(out, "jobs-1.xml", "<jobs/>")
+    (file,) = await incoming.take(example("file", "/srv/acme/export", str(out)))
+    assert file.name == "jobs-1.xml"
+    for name, address in [("gs", "gs://"), ("az", "az://")]:
+        request = example(name, address, address, {"acme.service-account": "{}", "acme.account-key": "x"})
+        text, _ = await incoming.refused(request)
+        assert text.startswith(f"{name} needs the package ")

@@ -5,7 +5,7 @@ import shutil
 import socket
 import subprocess
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from syncd.feeds.source import Request
 from syncd.sources import servers
 from syncd.sources.results import NotModified, SourceError
-from tests.sources.conftest import LOOPBACK, NOW
+from tests.sources.conftest import LOOPBACK, NOW, example
 
 pytest.importorskip("asyncssh", reason="the extra sources is not installed")
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/bin:/usr/local/sbin")
@@ -151,7 +151,7 @@ async def test_what_is_refused_says_why(ssh, incoming, tmp_path):
         ({"insecure_hosts": ()}, '127.0.0.1 is not a public address: if that is meant, say insecure_hosts = ["127.0.0.1"]'),
     ]:  # fmt: skip
         assert await incoming.refused(ssh.request("jobs.xml", **values)) == (text, False)
-    missing = "there is no such file at 127.0.0.1: see the url of [source]"
+    missing = "there is no such file at 127.0.0.1: see the address of [source]"
     assert await incoming.refused(ssh.request("none.xml")) == (missing, False)
     assert await incoming.refused(ssh.request("none/*.xml")) == (missing, False)
 
@@ -199,3 +199,12 @@ async def test_a_file_that_is_too_large_leaves_nothing(ssh, incoming):
     ssh.put("b.xml", "x" * 600_000, 1_800_000_000)
     text = "b.xml: the file is larger than 500000 bytes ([limits] file)"
     assert await incoming.refused(ssh.request("[ab].xml"), max_bytes=500_000) == (text, False)
+
+
+async def test_the_example_of_the_guide(ssh, incoming):
+    texts = {"acme.key": ssh.key, "acme.known_hosts": ssh.known}
+    place = f"127.0.0.1:{ssh.port}{ssh.out}/"
+    request = replace(example("sftp", "sftp.acme.example/out/", place, texts), username="acme")
+    ssh.put("jobs-1.xml", "<jobs/>")
+    (file,) = await incoming.take(request)
+    assert file.name == "jobs-1.xml"

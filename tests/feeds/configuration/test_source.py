@@ -7,6 +7,7 @@ import pytest
 from syncd.domain import Catalogue
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.source import Pages, Secret
+from syncd.values import ValueFault
 
 SECRET = "s3cret-of-the-test"
 
@@ -33,7 +34,7 @@ def test_a_source_shows_neither_login_nor_query():
     shown = source(f'url = "https://u:{SECRET}@h.example:8443/a.xml?token={SECRET}#x"')
     assert shown.shown == "https://h.example:8443/a.xml"
     assert SECRET not in repr(shown)
-    request = shown.request(lambda _secret: "")
+    request = shown.request(lambda _key, _secret: "")
     assert request.url == f"https://h.example:8443/a.xml?token={SECRET}"
     assert (request.username, request.password) == ("u", SECRET)
     assert SECRET not in repr(request)
@@ -44,7 +45,7 @@ def test_secrets_are_asked_for_when_a_request_is_made():
 headers = { Authorization = { credential = "acme.token" }, Accept = "application/json" }"""
     found = source(text)
     texts = {"ADDRESS": "https://h.example/x", "acme.token": "Bearer 1"}
-    request = found.request(lambda secret: texts[secret.name])
+    request = found.request(lambda _key, secret: texts[secret.name])
     assert request.url == "https://h.example/x"
     assert request.headers == {"Authorization": "Bearer 1", "Accept": "application/json"}
     assert dict(found.secrets) == {
@@ -87,7 +88,11 @@ def test_a_body_that_is_a_table_is_json():
     ("text", "fault"),
     [
         ('every = "1h"', "source.url: is missing: the address that the file is fetched from"),
-        ('url = "ftp://h/x"', "source.url: must be an address that begins with https:// or http://"),
+        (
+            'url = "ftp://h/x"',
+            "source.url: must be an address that begins with"
+            " https://, http://, sftp://, ftps://, s3://, gs://, az://, file://",
+        ),
         ('url = "https://"', "source.url: must have a host, such as https://careers.acme.example/jobs.xml"),
         (
             'url = "https://h/a b"',
@@ -133,3 +138,97 @@ def test_a_marker_cannot_be_beside_a_source():
 def test_a_source_changes_nothing_that_a_run_depends_on():
     one, other = config('url = "https://h/"'), config('url = "https://g/"\nevery = "2h"')
     assert (one.settings_digest, one.fingerprint) == (other.settings_digest, other.fingerprint)
+
+
+# -- files on servers ------------------------------------------------------------------------------------------
+
+SFTP = (
+    'url = "sftp://h.example/out/jobs-*.xml"\nusername = "acme"\nknown_hosts = "h.example ssh-ed25519 AAAA"\n'
+)
+
+
+def test_a_source_on_a_server_has_contents_of_files():
+    found = source(SFTP + 'key = """line 1\nline 2\n"""\nafter = "delete"')
+    assert (found.delete, found.plain_secrets) == (True, ("key",))
+    request = found.request(lambda _key, _secret: "")
+    assert (request.key, request.known_hosts) == ("line 1\nline 2\n", "h.example ssh-ed25519 AAAA")
+    assert "line 1" not in repr(found) + repr(request)
+    assert dict(source(SFTP + 'key = { credential = "acme.key" }').secrets) == {
+        "key": Secret("credential", "acme.key")
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SFTP + 'password = "x"',
+        'url = "sftp://u:p@h/x"\nknown_hosts = "x"',
+        'url = "ftps://h:990/a/%2A.xml"',
+        'url = "s3://bucket/a.xml"\nusername = "id"\npassword = "x"\nendpoint = "http://h:9000"',
+        'url = "gs://bucket/a.xml"\nkey = { env = "KEY" }',
+        'url = "az://container/a.xml"\nusername = "account"',
+        'url = "file:///srv/acme/jobs-[0-9].xml"\nafter = "keep"',
+    ],
+)
+def test_each_protocol_has_keys_of_its_own(text):
+    assert source(text) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (
+            'url = "sftp://h/x"\nkey = "x"',
+            "source.username: is missing: the user of the server",
+        ),
+        (
+            'url = "sftp://h/x"\nkey = "x"\nusername = "u"',
+            "source.known_hosts: is missing: the lines of ssh-keyscan HOST, once its owner has said that they are right",
+        ),
+        (SFTP, "source.key: is missing: the contents of a private key, or password"),
+        (
+            SFTP + 'key = "\\u0000"',
+            "source.key: must be the contents of a file, { credential = NAME } or { env = NAME }",
+        ),
+        ('url = "ftps://h/x"\nafter = "move"', 'source.after: must be keep or delete, not "move"'),
+        (
+            'url = "https://h/x"\nafter = "delete"',
+            "source.after: is not a key of https, which has"
+            " username, password, headers, pages, method, body, insecure_hosts",
+        ),
+        ('url = "file:///x"\nusername = "u"', "source.username: is not a key of file, which has after"),
+        ('url = "az://c/x"', "source.username: is missing: the user of the server"),
+        (
+            'url = "s3://b/x"\nendpoint = "storage.example"',
+            "source.endpoint: must be an address like https://storage.acme.example",
+        ),
+        (
+            'url = "s3://b/x"\nendpoint = "https://u:p@h"',
+            "source.endpoint: must be an address like https://storage.acme.example",
+        ),
+        (
+            'url = "file://host/x"',
+            "source.url: must have a path and no host, such as file:///srv/acme/jobs.xml",
+        ),
+        (
+            'url = "ftps://h/out/"',
+            "source.url: must name a file, or a pattern such as sftp://files.acme.example/out/jobs-*.xml",
+        ),
+        ('url = "ftps://h/*/x"', "source.url: must have its pattern in the last part of the path"),
+        (
+            f'url = "az://c/x?sig={SECRET}"\nusername = "u"',
+            "source.url: must not have a query or a fragment: write ? as %3F and # as %23",
+        ),
+    ],
+)
+def test_faults_of_sources_on_servers(text, fault):
+    found = config(text)
+    assert found.source is None
+    assert fault in [each.removeprefix("acme.toml: ") for each in found.source_faults]
+    assert SECRET not in repr(found.source_faults)
+
+
+def test_an_address_in_a_secret_is_checked_when_it_is_known():
+    found = source('url = { env = "ADDRESS" }\nafter = "delete"')
+    with pytest.raises(ValueFault, match="is an address of https, and after is not a key of https"):
+        found.request(lambda _key, _secret: "https://h.example/x")
