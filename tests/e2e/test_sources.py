@@ -124,7 +124,7 @@ def test_a_failure_is_one_line_and_exit_code_1(acme, site):
         ('employer = "Acme Ltd."\n', "feed acme has no [source]: its files are dropped into "),
         (
             secret_of("ftp://h/"),
-            "acme.toml: source.url: must be an address that begins with https:// or http://",
+            "acme.toml: source.url: must be an address that begins with https://, ",
         ),
     ],
 )
