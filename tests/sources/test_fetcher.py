@@ -287,7 +287,7 @@ async def test_contents_of_a_file_have_lines(text, reason, store, settings, make
         more = 'username = "u"\npassword = "p"\nknown_hosts = { credential = "acme.hosts" }'
         feed = make(f"sftp://127.0.0.1:{server.getsockname()[1]}/x", more)
         outcome = await Fetcher(store, settings).turn(feed, feed.config.source)
-    assert reason in outcome.reason
+    assert reason in (outcome.reason or "")
 
 
 def test_check_finds_a_package_that_is_missing_and_an_address_that_is_not_public(make, settings, monkeypatch):
