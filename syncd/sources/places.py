@@ -1,4 +1,4 @@
-"""The files that an address names, and what a connection to their server can do: the same for each protocol but HTTP."""
+"""The files that an address names, and the methods of a connection to their server: the same for each protocol but HTTP."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from fnmatch import fnmatchcase

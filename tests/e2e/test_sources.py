@@ -203,3 +203,56 @@ def test_the_daemon_fetches_at_its_turns_and_a_source_that_hangs_delays_neither_
     text = daemon.log.read_text() + page + metrics + acme.run("feed", "list", "--json").out
     assert TOKEN.split()[1] not in text
     assert TOKEN.split()[1].encode() not in (acme.base / "var" / "syncd.db").read_bytes()
+
+
+def test_no_secret_of_a_server_is_seen_anywhere(acme, start, tmp_path):
+    """Each secret has this word. No source succeeds: the errors are those of packages and of the system."""
+    secret = "pl4nted"
+    hosts = 'insecure_hosts = ["127.0.0.1"]\nevery = "1s"\n'
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{closed.getsockname()[1]}"
+    tables = {
+        "one": f'url = "sftp://{place}/x"\nusername = "u"\npassword = "{secret}"\nknown_hosts = "{secret}"\n{hosts}',
+        "two": f'url = "sftp://{place}/x"\nusername = "u"\nkey = "{secret}"\nknown_hosts = "x"\n{hosts}',
+        "three": f'url = "ftps://u:{secret}@{place}/*.xml"\n{hosts}',
+        "four": f'url = "s3://a/x"\nusername = "{secret}"\npassword = "{secret}"\nendpoint = "http://{place}"\n{hosts}',
+        "five": f'url = "gs://a/x"\nkey = "{secret}"\nevery = "1s"\n',
+        "six": f'url = "az://a/x"\nusername = "u"\npassword = {{ env = "PLANTED" }}\nevery = "1s"\n',
+    }
+    for name, table in tables.items():
+        acme.feed(name, f'employer = "Acme Ltd."\n[source]\n{table}')
+        (acme.feeds / f"{name}.toml").chmod(0o600)
+    commands = [["feed", "fetch", name] for name in tables]
+    commands += [["feed", "list", "--json"], ["feed", "list"], ["check"], ["status"]]
+    daemon = start()
+    count, failed = 6, dict[str, str]()
+    while failed.keys() != tables.keys():
+        failed = {event["feed"]: event["reason"] for event in daemon.wait_for_event("source.failed", count)}
+        count += 1
+    seen = [repr(failed), daemon.text("/metrics", which="operator")]
+    seen += [daemon.text(f"/feeds/{name}", {"Accept": "text/html"}, which="operator") for name in tables]
+    for command in commands:
+        done = acme.run(*command)
+        seen += [done.out, done.err]
+    acme.run("backup", str(tmp_path / "backup"))
+    assert daemon.stop() == 0
+    seen += [daemon.log.read_text(), (tmp_path / "backup").read_bytes().decode("latin-1")]
+    for folder in (acme.base / "var", acme.drop_folder):
+        seen += [path.read_bytes().decode("latin-1") for path in folder.rglob("*") if path.is_file()]
+    assert [text for text in seen if secret in text] == []
+
+
+def test_files_of_a_folder_are_fetched_by_the_daemon_and_deleted(acme, start, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "jobs-1.csv").write_text(csv_text([row("A-1")]))
+    table = f'url = "file://{out}/jobs-*.csv"\nevery = "1s"\nafter = "delete"\n'
+    acme.feed("acme", f'employer = "Acme Ltd."\n[source]\n{table}')
+    assert acme.run("check").code == 0
+    daemon = start()
+    daemon.wait_for_event("feed.reconciled")
+    (out / "jobs-2.csv").write_text(csv_text([row("A-1"), row("A-2")]))
+    second = daemon.wait_for_event("feed.reconciled", 2)[1]
+    assert (second["state"], second["created"]) == ("succeeded", 1)
+    assert [*out.iterdir()] == []
