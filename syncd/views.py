@@ -291,6 +291,7 @@ def plan_view(planned: Planned, catalogue: Catalogue) -> dict[str, Any]:
         **report.summary_json(
             planned.run, report.would_archive_json(sum(bool(why) for _, why in archiving), going)
         ),
+        "rekeys": planned_rekeys(planned),
         "id": None,
         "state": "planned",
         "phases": {},
@@ -302,6 +303,18 @@ def plan_view(planned: Planned, catalogue: Catalogue) -> dict[str, Any]:
             for c in planned.changes
         ),
     }
+
+
+def planned_rekeys(planned: Planned, most: int | None = None) -> dict[str, Any] | None:
+    """Return the jobs that could take new ids if the file were run, as ``report.rekeys_of`` does."""
+    new = dict(planned.pairs)
+    missing = (change for change in planned.changes if change.archives == "missing")
+    listed = (
+        report.rekey_json(c.reference_id, new[c.job_id], c.title, c.job_id)
+        for c in missing
+        if c.job_id in new
+    )
+    return {"total": len(new), "jobs": list(islice(listed, most))} if new else None
 
 
 def first_of_plan(planned: Planned, catalogue: Catalogue, most: int) -> dict[str, Any]:

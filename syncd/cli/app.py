@@ -273,6 +273,11 @@ command(runs, "show", "runs.show_run")(
 command(runs, "approve", "imports.decide_run", approved=True)(
     "Approves a held run: its waiting changes are made.", number=options.RUN
 )
+command(runs, "rekey", "imports.rekey_run")(
+    "For a run held because jobs have other ids in its file: they are kept and take the new ids; the rest goes in as usual.",
+    number=options.RUN,
+    yes=switch("--yes", "Do it without a question."),
+)
 command(runs, "reject", "imports.decide_run", approved=False)(
     "Rejects a run that is held or was cut off. Its waiting changes are not made.", number=options.RUN
 )

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -24,10 +24,10 @@ from syncd.feeds.configuration import FeedFile
 from syncd.service import configured_feeds, process, stores
 from syncd.store import Store, feeds, runs
 from syncd.sync.arrival import ArrivalContext, Worker, decide, revert
-from syncd.sync.report import run_json, write_json
-from syncd.sync.run import Feed, Host, Planned, PlannedChange, RevertPlan, plan_revert
+from syncd.sync.report import REKEY, rekeys_of, run_json, write_json
+from syncd.sync.run import Feed, Host, Planned, PlannedChange, RevertPlan, plan_revert, to_rekey
 from syncd.values import plural
-from syncd.views import plan_view, revert_view
+from syncd.views import plan_view, planned_rekeys, revert_view
 
 if TYPE_CHECKING:
     import rich.progress
@@ -116,9 +116,10 @@ def _run(
         process.tune_garbage_collector()
         arrival = arrival_of(store, settings, catalogue, host)
         run = work(Worker(arrival, {name: feed}, drop=settings.drop.folder), feed)
+        rekeys = store.read(lambda tx: rekeys_of(tx, run, 0))
     if as_json or run.state is not RunState.FAILED:
         _print_run(run, as_json)
-    return _import_code(run)
+    return _import_code(run, rekeys)
 
 
 def arrival_of(store: Store, settings: Settings, catalogue: Catalogue, host: Host) -> ArrivalContext:
@@ -129,7 +130,7 @@ def _print_run(run: Run, as_json: bool) -> None:
     print_result(as_json, run_json(run), text.summary(run))
 
 
-def _import_code(run: Run) -> int:
+def _import_code(run: Run, rekeys: dict[str, Any] | None) -> int:
     reason, show = clean(run.reason or ""), f"see `syncd runs show {run.id}`"
     if run.state is RunState.FAILED:
         remark(f"syncd: run {run.id} failed: {reason}; {show}")
@@ -139,7 +140,7 @@ def _import_code(run: Run) -> int:
         remark(f"syncd: {nothing}{text.counts_of(run.counts)}; {show}")
         return DONE if run.is_success else FAILED
     if run.state is RunState.HELD:
-        remark(f"syncd: held; to decide: `syncd runs approve {run.id}` or `syncd runs reject {run.id}`")
+        remark(f"syncd: held; to decide: {text.decisions_on(run, rekeys)}")
         return HELD
     return DONE
 
@@ -187,6 +188,28 @@ def decide_run(settings: Settings, as_json: bool, number: int, *, approved: bool
         run = decide(arrival, settings.drop.folder, number, feed, approved=approved)
     _print_run(run, as_json)
     return {RunState.FAILED: FAILED, RunState.HELD: HELD}.get(run.state, DONE)
+
+
+def rekey_run(settings: Settings, as_json: bool, number: int, *, yes: bool) -> int:
+    """Show the jobs that would take new ids, ask, and carry the run out so. Raises NotFound, Conflict (it is not held for that),
+    ConfigError (the file of its feed is wrong)."""
+    with opened_store(settings) as store:
+        run, shown = store.read(lambda tx: to_rekey(tx, number))
+        if not yes:
+            if not as_json:
+                text.print_rekeys(store.read(lambda tx: rekeys_of(tx, run, SHOWN)))
+                print(text.rest_of_rekeying(run, len(shown.pairs)))
+            if not agreed(f"{REKEY}: {plural(len(shown.pairs), 'job')}?", "; to agree: --yes"):
+                return HELD
+        catalogue = stores.catalogue_of(store, settings, remember=True)
+        file = _file_of_run(store, settings, catalogue, number)
+        feed = configured_feeds.resolve(store, file, settings) if file is not None else None
+        arrival = arrival_of(store, settings, catalogue, Terminal(settings))
+        run = decide(
+            arrival, settings.drop.folder, number, feed, approved=True, agreed=shown.plan, rekey=True
+        )
+    _print_run(run, as_json)
+    return HELD if run.state is RunState.HELD else DONE
 
 
 def _file_of_run(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> FeedFile | None:
@@ -266,6 +289,7 @@ def _print_plan(planned: Planned, catalogue: Catalogue | None) -> None:
         print(f"this run would archive nothing: {clean(run.withheld)}")
     text.print_filtered(run.filtered_by)
     going = sum(change.archives is not None for change in planned.changes)
+    text.print_rekeys(planned_rekeys(planned, SHOWN))
     text.print_section("would be archived", going, _first(planned, archives=True))
     text.print_findings(planned.rejected, planned.warnings, planned.unknown, SHOWN)
     text.print_section("changes", len(planned.changes) - going, _first(planned, archives=False))

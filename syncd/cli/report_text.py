@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import cache
+from typing import Any
 
 from syncd.cli.output import bold, clean
 from syncd.domain import (
@@ -17,7 +18,7 @@ from syncd.domain import (
     UnknownValues,
 )
 from syncd.shipped_data import catalogue_entries
-from syncd.sync.report import Kinds
+from syncd.sync.report import REKEY, Kinds, rekeyed_counts
 from syncd.values import plural
 
 SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
@@ -71,6 +72,37 @@ def effects_of(run: Run) -> str:
         return counts
     planned = ((getattr(run.planned, name), name) for name in _EFFECTS)
     return f"{counts}; would be: {', '.join(f'{n} {name}' for n, name in planned if n) or 'none'}"
+
+
+def decisions_on(run: Run, rekeys: Mapping[str, Any] | None) -> str:
+    """Return the commands that decide about a held run. ``rekeys`` as ``rekeys_of`` returns them."""
+    ways = [f"syncd runs approve {run.id}", f"syncd runs reject {run.id}"]
+    if rekeys:
+        ways.append(f"syncd runs rekey {run.id} ({REKEY[:1].lower()}{REKEY[1:]})")
+    return ", or: ".join(ways)
+
+
+def print_rekeys(rekeys: Mapping[str, Any] | None) -> None:
+    """Print the jobs that could take new ids."""
+    if rekeys is None:
+        return
+    lines = [
+        clean(
+            f"{job['referenceId'] or 'no referenceId'} → {job['newReferenceId']} (job {job['jobId']}): "
+            f"{'deleted meanwhile' if job['title'] is None else job['title']}"
+        )
+        for job in rekeys["jobs"]
+    ]
+    print_section("could take new ids", rekeys["total"], lines)
+
+
+def rest_of_rekeying(run: Run, rekeys: int) -> str:
+    """Return the effects of a run if these jobs take new ids."""
+    counts = rekeyed_counts(run.planned or RunCounts(), rekeys)
+    others = [(getattr(counts, name), name) for name in _EFFECTS if name != "updated"]
+    others.insert(1, (counts.updated - rekeys, "updated"))
+    parts = [f"{number} {name}" for number, name in others if number]
+    return f"the rest of the file: {', '.join(parts) or 'nothing else would change'}"
 
 
 def undone_of(counts: RunCounts) -> str:

@@ -10,7 +10,7 @@ from syncd.cli.store_access import opened_store
 from syncd.config import Settings
 from syncd.domain import Run, RunKind, RunState
 from syncd.store import Tx, history, run_results, runs
-from syncd.sync.report import APPLIED_BEFORE, run_json, would_archive_of, write_json
+from syncd.sync.report import APPLIED_BEFORE, rekeys_of, run_json, would_archive_of, write_json
 from syncd.values import plural
 
 #: Rejected rows, warnings and changes that the text has; ``--json`` has them all.
@@ -70,11 +70,13 @@ def show_run(settings: Settings, as_json: bool, number: int, *, changes: bool, p
 def _print_text(tx: Tx, number: int, zone: tzinfo) -> None:
     run = runs.get(tx, number)
     going = would_archive_of(tx, run, SHOWN) or {"total": 0, "jobs": ()}
+    rekeys = rekeys_of(tx, run, SHOWN)
     total, changes = history.page_of_run(tx, number, page=1, page_size=SHOWN)
     print(bold(f"run {run.id}: {clean(run.feed)}, {text.subject_of(run)}"))
-    for name, value in _facts(run, zone):
+    for name, value in _facts(run, zone, rekeys):
         print(f"  {name:9} {value}")
     text.print_filtered(run.filtered_by)
+    text.print_rekeys(rekeys)
     text.print_section("would be archived", going["total"], map(_going, going["jobs"]))
     text.print_findings(
         run_results.rejected_rows(tx, number),
@@ -108,9 +110,8 @@ def _made(change: history.RunChange) -> str:
     return text.change_text(entry.action, entry.reference_id, entry.job_id, change.fields)
 
 
-def _facts(run: Run, zone: tzinfo) -> list[tuple[str, str]]:
+def _facts(run: Run, zone: tzinfo, rekeys: dict[str, Any] | None) -> list[tuple[str, str]]:
     size = f"{run.size:,} bytes, SHA-256 {run.sha256 or 'not computed'}"
-    decide = f"syncd runs approve {run.id}, or: syncd runs reject {run.id}"
     facts = [
         ("state", text.state_of(run.state, run.holds)),
         ("reason", text.reason_of(run)),
@@ -122,6 +123,6 @@ def _facts(run: Run, zone: tzinfo) -> list[tuple[str, str]]:
         ("ended", cell(time_cell(run.ended_at, zone))),
         ("attempt", f"{run.attempt}; {APPLIED_BEFORE}" if run.attempt > 1 else ""),
         ("seconds", ", ".join(f"{name} {seconds:.2f}" for name, seconds in run.phases.items())),
-        ("next", decide if run.state is RunState.HELD else ""),
+        ("next", text.decisions_on(run, rekeys) if run.state is RunState.HELD else ""),
     ]
     return [(name, value) for name, value in facts if value]

@@ -29,6 +29,7 @@ from syncd.domain.feed_rows import (
     decide_row,
     field_digests,
     is_elsewhere,
+    is_foreign,
     likeness,
     likeness_of,
     outline,

@@ -130,8 +130,9 @@ class PlanCounts:
 
 class Hold(Struct, frozen=True):
     """The reason why a run waits, in one line with numbers and limits, and its stable code. ``all``: nothing was applied;
-    otherwise only the archiving waits."""
+    otherwise only the archiving waits. ``rekeyed``: the jobs could take the new ids instead."""
 
     all: bool
     code: str
     reason: str
+    rekeyed: bool = False

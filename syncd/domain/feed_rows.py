@@ -48,7 +48,7 @@ def decide_row(
 ) -> RowDecision:
     """Return the result of a valid, located row: implied status, expiry, renewal, ownership and ``on_api_edit`` applied.
     ``mapped``: its status is a word of the employer, and not one of the API."""
-    if current is not None and ownership.owner not in (None, feed_id) and not policy.take_over:
+    if current is not None and is_foreign(ownership, feed_id, policy):
         detail = "another feed owns this job; only a feed with take_over may write to it"
         foreign = Problem("/referenceId", "owned_by_other_feed", detail, sent.reference_id)
         return RowDecision(RowAction.REJECTED, Reject((foreign,)), owns=False)
@@ -79,6 +79,11 @@ def decide_row(
     return RowDecision(action, decision, not isinstance(decision, Reject), archives)
 
 
+def is_foreign(ownership: Ownership, feed_id: int, policy: Policy) -> bool:
+    """Return whether the feed may not write to a job, because another feed owns it."""
+    return ownership.owner not in (None, feed_id) and not policy.take_over
+
+
 def row_due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | None:
     """Return the first day on which the same row would change ``job``, the job after the row: the day after its own date, or
     the day on which a date that nobody chose is renewed. None: never. A row whose status gives way to a person's is due in
@@ -96,8 +101,11 @@ def row_due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | Non
 
 def _keep_edits(fields: dict[str, object], current: Job, known: Ownership) -> None:
     """Remove the fields for which the feed sends the same as last time and whose values differ now: something other than
-    this feed has changed them. Where the last time is not known, the fields that people have changed stay."""
+    this feed has changed them. Where the last time is not known, the fields that people have changed stay. The referenceId
+    is that by which the row names the job, or the new one of a job that is re-keyed."""
     for name, value in list(fields.items()):
+        if name == "referenceId":
+            continue
         sent = value_digest(value)
         same = name in known.edited if known.sent is None else known.sent.get(name) == sent
         if not same or sent == value_digest(getattr(current, ATTRIBUTES[name])):

@@ -27,7 +27,8 @@ def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
     for everything, reasons_of in ((True, _everything), (False, _archiving)):
         if reasons := list(reasons_of(counts, policy, missing)):
             effects = _would_happen(counts, missing) if everything else []
-            return Hold(everything, reasons[0][0], "; ".join([*(reason for _, reason in reasons), *effects]))
+            reason = "; ".join([*(reason for _, reason in reasons), *effects])
+            return Hold(everything, reasons[0][0], reason, any(code == "rekeyed" for code, _ in reasons))
     return None
 
 
@@ -60,7 +61,8 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
         ("shrunk", policy.max_shrunk, counts.shrunk, counts.described, shrunk),
     ):
         if limit.crossed(part, whole):
-            yield code, _share(part, whole, what, limit)
+            way = "; rekey keeps their postings, approve makes new ones" if code == "rekeyed" else ""
+            yield code, _share(part, whole, what, limit) + way
     emptied = {
         what: n for what, n in counts.emptied.items() if policy.max_emptied.crossed(n, counts.compared)
     }

@@ -73,6 +73,35 @@ async def test_a_file_that_waits_as_a_whole_is_left_out_or_applied(browse, world
     assert "0 archived; what waits is not done." in page
 
 
+async def test_jobs_keep_their_postings_under_the_new_ids(browse, world):
+    board, feed = world.board, world.feeds["acme"]
+    board.deliver(feed, board.rows(1, 60))
+    board.deliver(feed, [board.row(f"x{n}", title=f"Cook r{n}") for n in range(2, 62)])
+    ids = {job.title: job.id for job in board.jobs()}
+    browser = await browse()
+    page = (await browser.get("/"))[1]
+    assert '<a class="button" href="/runs/2/rekey">Keep the postings, take the new ids</a>' in page
+    page = (await browser.get("/runs/2"))[1]
+    assert "59 jobs could take new ids" in page
+    assert '<td data-label="Id now"><code>r2</code></td><td data-label="New id"><code>x2</code></td>' in page
+    page = (await browser.get("/runs/2/rekey"))[1]
+    for words in (
+        "59 postings keep their addresses, their dates and their history, and take the new ids.",
+        "1 new job goes online.",
+        "1 job is archived.",
+        '<a href="/runs/2#rekeys">All 59</a>',
+        '<button class="main">Keep the postings, take the new ids</button>',
+    ):
+        assert words in page
+    status, _, answer = await browser.submit("/runs/2/rekey")
+    assert (status, answer.headers["Location"]) == (303, "/runs/2")
+    assert {job.title: job.id for job in board.jobs()}.items() >= ids.items()
+    assert (board.saved(2).state, board.job("x2").id) == ("succeeded", ids["Cook r2"])
+    assert 'href="/runs/2"' in (await browser.get(f"/jobs/{ids['Cook r2']}"))[1]
+    status, page, _ = await browser.get("/runs/2/rekey")
+    assert (status, "only a held run can be approved" in page) == (409, True)
+
+
 async def test_a_run_says_who_approved_it_on_each_page_of_its_changes(browse, world):
     feed = world.feeds["acme"]
     world.board.deliver(feed, world.board.rows(1, 30))

@@ -99,3 +99,54 @@ def test_a_daemon_forgets_the_feed(acme, start, monkeypatch):
     assert (removed.code, removed.err, removed.json["reloaded"]) == (0, "", True)
     assert daemon.wait_for_event("service.reloaded")[0]["feeds"] == []
     assert daemon.request("GET", "/readyz")[1]["feeds"] == "ok"
+
+
+# -- a partner changes his ids -----------------------------------------------------------------------------------
+
+
+def test_a_file_with_other_ids_keeps_its_postings(acme):
+    """Shown, asked, done, in the history of each job, and taken back."""
+    titles = [f"Welder {n}" for n in range(6)]
+    assert acme.deliver("six.csv", [row(f"R-{n}", title) for n, title in enumerate(titles)]).code == 0
+    before = acme.jobs("id", "title")
+    new = [*(row(f"N-{n}", title) for n, title in enumerate(titles[:5])), row("N-9", "Baker")]
+    plan = acme.run("plan", acme.file("new.csv", new), "--feed", "acme")
+    assert "could take new ids: 5\n  R-0 → N-0 (job 1): Welder 0\n" in plan.out
+    held = acme.deliver("new.csv", new)
+    assert held.code == 3
+    assert "or: syncd runs rekey 3 (keep the postings, take the new ids)" in held.err
+    shown = acme.run("runs", "show", "3")
+    assert "could take new ids: 5\n  R-0 → N-0 (job 1): Welder 0\n" in shown.out
+    assert "or: syncd runs rekey 3 (keep the postings, take the new ids)" in shown.out
+    rekeys = acme.run("runs", "show", "3", "--json").json["rekeys"]
+    assert (rekeys["total"], rekeys["jobs"][0]) == (
+        5,
+        {"referenceId": "R-0", "newReferenceId": "N-0", "title": "Welder 0", "jobId": 1},
+    )
+    asked = acme.run("runs", "rekey", "3")
+    assert (asked.code, "nothing was changed; to agree: --yes" in asked.err) == (3, True)
+    assert "could take new ids: 5" in asked.out
+    assert "the rest of the file: 1 created, 1 archived\n" in asked.out
+    assert acme.jobs("id", "title") == before
+
+    done = acme.run("runs", "rekey", "3", "--yes")
+    assert (done.code, "5 postings kept under new ids; it was held because" in done.out) == (0, True)
+    after = acme.jobs("id", "title")
+    assert {f"N-{n}": before[f"R-{n}"] for n in range(5)}.items() <= after.items()
+    assert acme.run("runs", "rekey", "3", "--yes").code == 1
+    assert "referenceId: R-0 → N-0" in acme.run("runs", "show", "3", "--changes").out
+
+    assert acme.run("runs", "revert", "3", "--yes").code == 0
+    assert {f"R-{n}": before[f"R-{n}"] for n in range(6)}.items() <= acme.jobs("id", "title").items()
+
+
+def test_a_run_that_has_no_other_ids_says_so(acme):
+    refused = acme.run("runs", "rekey", "1", "--yes")
+    assert (refused.code, "only a held run can be approved" in refused.err) == (1, True)
+    assert acme.deliver("none.csv", []).code == 3
+    for number, words in (
+        ("2", "run 2 is not held because jobs have other ids in its file; approve or reject it"),
+        ("99", "no run 99"),
+    ):
+        refused = acme.run("runs", "rekey", number, "--yes")
+        assert (refused.code, words in refused.err) == (1, True)

@@ -125,6 +125,7 @@ ARGUMENTS = {
     "runs list": "",
     "runs show": "1",
     "runs approve": "1",
+    "runs rekey": "1 --yes",
     "runs reject": "1",
     "runs revert": "1 --yes",
     "runs again": "1",

@@ -14,8 +14,8 @@ from syncd.domain import HoldScope, Policy, Run, RunCounts, RunKind, RunState
 from syncd.errors import Conflict
 from syncd.store import Tx, feed_jobs, feeds, run_results, runs
 from syncd.sync.arrival import Worker, decide, revert
-from syncd.sync.report import ShownPlan, run_json, would_archive_of
-from syncd.sync.run import Planned, PlannedChange, RevertPlan, kept_file, plan_revert
+from syncd.sync.report import REKEY, ShownPlan, rekeyed_counts, rekeys_of, run_json, would_archive_of
+from syncd.sync.run import Planned, PlannedChange, RevertPlan, kept_file, plan_revert, to_rekey
 from syncd.views import first_of_plan, revert_view
 
 #: Bytes of a file up to which "Run again" reads it first, to show its changes; and changes that are shown.
@@ -27,8 +27,8 @@ FIRST_JOBS = 3
 @dataclass(frozen=True, slots=True)
 class Card:
     """The effect of a held run. ``active``: the active jobs of its feed; ``going``: those of them that an approval archives;
-    ``jobs``: the first of these; ``most``: as many may go without a decision; ``percent``: the limit as it is set; ``reject`` and
-    ``approve``: the words for the two decisions."""
+    ``jobs``: the first of these; ``most``: as many may go without a decision; ``percent``: the limit as it is set; ``reject``,
+    ``approve`` and ``rekey``: the words for the decisions, "" for one that cannot be made."""
 
     run: dict[str, Any]
     active: int
@@ -38,6 +38,7 @@ class Card:
     percent: float
     reject: str
     approve: str
+    rekey: str
 
 
 def card_of(tx: Tx, console: Console, run: Run, active: int | None = None) -> Card:
@@ -54,7 +55,8 @@ def card_of(tx: Tx, console: Console, run: Run, active: int | None = None) -> Ca
     elif run.holds is HoldScope.ALL:
         approve = f"Apply the file, archive {going:,}"
     most = min(active, max(limit.count - 1, int(limit.percent * active / 100)))
-    return Card(run_json(run), active, going, would["jobs"], most, limit.percent, reject, approve)
+    rekey = REKEY if rekeys_of(tx, run, 0) else ""
+    return Card(run_json(run), active, going, would["jobs"], most, limit.percent, reject, approve, rekey)
 
 
 def policy_of(console: Console, feed: str) -> Policy:
@@ -67,13 +69,14 @@ def policy_of(console: Console, feed: str) -> Policy:
 class Question:
     """One question to the operator. ``counts``: the effects on jobs, None if they are not known; ``agreed``: the digest of the
     plan that is shown, "" if it needs none; ``plan``: the same as JSON, where there is one; ``jobs``: those that would be
-    archived; ``card``: of a held run."""
+    archived; ``rekeys``: those that take new ids (as ``rekeys_of``), None if none is asked to; ``card``: of a held run."""
 
     run: Run
     counts: RunCounts | None
     agreed: str = ""
     plan: dict[str, Any] | None = None
     jobs: list[dict[str, Any]] = field(default_factory=list)
+    rekeys: dict[str, Any] | None = None
     card: Card | None = None
 
 
@@ -94,6 +97,19 @@ async def about_held(visit: Visit, number: int) -> Question:
     run, going, shown, card = await visit.read(read)
     counts = replace(run.planned or RunCounts(), archived=going["total"])
     return Question(run, counts, shown.plan, jobs=going["jobs"], card=card)
+
+
+async def about_rekey(visit: Visit, number: int) -> Question:
+    """Return the question whether jobs take the new ids that their file has. Raises Conflict if the run is not held for that."""
+
+    def read(tx: Tx) -> Question:
+        run, shown = to_rekey(tx, number)
+        counts = rekeyed_counts(run.planned or RunCounts(), len(shown.pairs))
+        return Question(
+            run, counts, shown.plan, rekeys=rekeys_of(tx, run, SHOWN), card=card_of(tx, visit.console, run)
+        )
+
+    return await visit.read(read)
 
 
 async def about_revert(visit: Visit, number: int) -> Question:
@@ -129,13 +145,15 @@ def _policy(console: Console, number: int) -> Policy:
 # -- the actions ---------------------------------------------------------------------------------------------
 
 
-def _decide(visit: Visit, number: int, agreed: str | None, *, approved: bool) -> Run:
+def _decide(visit: Visit, number: int, agreed: str | None, *, approved: bool, rekey: bool = False) -> Run:
     console = visit.console
     name = console.store.read(lambda tx: runs.get(tx, number)).feed
     feed = console.configured.feeds.get(name) if approved else None
     who, drop = visit.session.number, console.settings.drop.folder
     agreed = agreed if approved else None
-    return decide(console.arrival, drop, number, feed, approved=approved, session=who, agreed=agreed)
+    return decide(
+        console.arrival, drop, number, feed, approved=approved, session=who, agreed=agreed, rekey=rekey
+    )
 
 
 def take_back(visit: Visit, number: int, agreed: str | None) -> Run:
@@ -195,6 +213,7 @@ class Decision:
 
 DECISIONS = (
     Decision("approve", "Approve", about_held, partial(_decide, approved=True)),
+    Decision("rekey", "Take the new ids", about_rekey, partial(_decide, approved=True, rekey=True)),
     Decision("reject", "Reject", about_held, partial(_decide, approved=False)),
     Decision("revert", "Revert", about_revert, take_back),
     Decision("again", "Run again", about_repeat, run_again),

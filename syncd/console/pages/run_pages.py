@@ -20,7 +20,16 @@ from syncd.domain import ActorKind, Run, RunKind, RunState
 from syncd.errors import NotFound
 from syncd.feeds.native import members_of
 from syncd.store import Tx, history, jobs, run_results, runs
-from syncd.sync.report import Kind, Kinds, fields_json, run_json, summary_json, would_archive_of, write_json
+from syncd.sync.report import (
+    Kind,
+    Kinds,
+    fields_json,
+    rekeys_of,
+    run_json,
+    summary_json,
+    would_archive_of,
+    write_json,
+)
 from syncd.sync.report.files import write_page
 from syncd.sync.run import kept_file
 from syncd.views import run_view
@@ -90,6 +99,8 @@ def _values(tx: Tx, visit: Visit, number: int, page: int, action: str | None) ->
     changes = history.part_of_run(tx, number, page=page, page_size=CHANGES, action=action)
     going_page = visit.number("going")
     going = would_archive_of(tx, run, GOING, (going_page - 1) * GOING)
+    rekeys_page = visit.number("rekeys")
+    rekeys = rekeys_of(tx, run, GOING, (rekeys_page - 1) * GOING)
     names = jobs.names(tx, [change.entry.job_id for change in changes if change.entry.job_id])
     member = members_of(visit.console.catalogue)
     lookup = run_results.unknown(tx, number).toml.splitlines()
@@ -102,6 +113,8 @@ def _values(tx: Tx, visit: Visit, number: int, page: int, action: str | None) ->
         "run": summary_json(run, going),
         "card": card_of(tx, visit.console, run) if run.state is RunState.HELD else None,
         "going": paging(going["total"] if going else 0, going_page, GOING),
+        "rekeys": rekeys,
+        "rekeys_paging": paging(rekeys["total"] if rekeys else 0, rekeys_page, GOING),
         "titles": {job_id: title for job_id, (_reference, title) in names.items()},
         "lookup": lookup[:LINES],
         "more_lookup": max(0, len(lookup) - LINES),

@@ -32,10 +32,11 @@ def decide(
     approved: bool,
     session: int | None = None,
     agreed: str | None = None,
+    rekey: bool = False,
 ) -> Run:
     """Approve or reject run ``number``, write its reports again and return it. ``drop`` is the drop folder, ``feed`` that of
-    the run, for an approval; ``session`` and ``agreed`` as in ``Importer.approve``. Another process that runs the feed ends
-    first, and may change the run. A run that was cut off can be rejected, too: the next visit to the feed files its file.
+    the run, for an approval; ``session``, ``agreed`` and ``rekey`` as in ``Importer.approve``. Another process that runs the feed
+    ends first, and may change the run. A run that was cut off can be rejected, too: the next visit to the feed files its file.
 
     Raises Running, Stopped, OSError, StoreError, and as ``Importer.approve`` and ``Importer.reject`` do."""
     run = ctx.store.read(lambda tx: runs.get(tx, number))
@@ -46,7 +47,7 @@ def decide(
     with ctx.awaited_lock(run.feed):
         importer = ctx.importer
         run = (
-            importer.approve(number, feed, session=session, agreed=agreed)
+            importer.approve(number, feed, session=session, agreed=agreed, rekey=rekey)
             if approved
             else importer.reject(number)
         )

@@ -11,6 +11,7 @@ from syncd.sync.report.json_forms import (
     paging_json,
     particulars,
     rejected_json,
+    rekey_json,
     run_json,
     shape_json,
     summary_json,
@@ -21,8 +22,11 @@ from syncd.sync.report.json_forms import (
 from syncd.sync.report.kinds import Kind, Kinds
 from syncd.sync.report.letter import Letter, letter_for, letter_of, note_letter
 from syncd.sync.report.reports import (
+    REKEY,
     ShownPlan,
     for_partner,
+    rekeyed_counts,
+    rekeys_of,
     whole_report,
     would_archive_of,
     write_json,

@@ -65,6 +65,11 @@ def would_archive_json(
     }
 
 
+def rekey_json(reference: str | None, new: str, title: str | None, job_id: int) -> dict[str, Any]:
+    """Return a job that could take the ``new`` referenceId."""
+    return {"referenceId": reference, "newReferenceId": new, "title": title, "jobId": job_id}
+
+
 def summary_json(run: Run, would_archive: dict[str, Any] | None) -> dict[str, Any]:
     """Return the part of a report before its rejected rows. ``would_archive`` is from ``would_archive_json``."""
     return {

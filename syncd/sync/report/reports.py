@@ -17,12 +17,13 @@ from typing import Any
 
 import msgspec
 
-from syncd.domain import Run, RunState
+from syncd.domain import Run, RunCounts, RunState
 from syncd.errors import FEED_ERROR_CODES
 from syncd.store import Tx, history, jobs, run_results, runs
 from syncd.sync.report.json_forms import (
     change_json,
     rejected_json,
+    rekey_json,
     summary_json,
     unknown_json,
     warning_json,
@@ -35,7 +36,8 @@ class ShownPlan:
     """The plan that a person decides about. ``plan``: digest of the whole plan. ``archives``: digest of the jobs that would be
     archived. ``fingerprint`` and ``settings``: the feed's fingerprint and the digest of its settings at that time (all
     hex). ``reason``: why the run is held. ``missing`` and ``expired``: the ids of the jobs that would be archived, as
-    missing and by their own rows."""
+    missing and by their own rows. ``pairs``: (id, new referenceId) of the missing jobs that are in the file under another
+    referenceId, if the run is held for that."""
 
     plan: str
     archives: str
@@ -44,6 +46,7 @@ class ShownPlan:
     fingerprint: str = ""
     missing: Sequence[int] = ()
     expired: Sequence[int] = ()
+    pairs: Sequence[tuple[int, str]] = ()
 
     @property
     def would_archive(self) -> bool:
@@ -68,7 +71,7 @@ class ShownPlan:
 MAX_LISTED = 10_000
 _BATCH = 500
 #: Members that are for the operator.
-_OPERATORS = ("attempt", "phases", "lookupToml")
+_OPERATORS = ("attempt", "phases", "lookupToml", "rekeys")
 #: The part of a message about settings: in parentheses, or a clause of its own.
 _NAMED = r"(?:\[(?:limits|read|rows|fields|lookup)|\btake_over|\brepeats)\b"
 _SETTING = re.compile(rf" \([^()]*{_NAMED}[^()]*\)|; [^;]*{_NAMED}[^;]*")
@@ -83,6 +86,7 @@ def whole_report(
     run = runs.get(tx, run_id)
     return {
         **summary_json(run, would_archive_of(tx, run, would_archive)),
+        "rekeys": rekeys_of(tx, run, would_archive),
         "rejectedRows": map(rejected_json, run_results.rejected_rows(tx, run_id)),
         **unknown_json(run_results.unknown(tx, run_id)),
         "warnings": map(warning_json, run_results.warnings(tx, run_id)),
@@ -137,12 +141,39 @@ def write_json(report: dict[str, Any], write: Callable[[bytes], object], *, line
 def would_archive_of(tx: Tx, run: Run, most: int | None, start: int = 0) -> dict[str, Any] | None:
     """Return the jobs that a held run waits to archive, ``most`` of them listed (None: all) from ``start`` on; None for any other
     run."""
-    payload = run_results.plan(tx, run.id) if run.state is RunState.HELD else None
-    if payload is None:
+    if (shown := _shown(tx, run)) is None:
         return None
-    shown = ShownPlan.from_bytes(payload)
     going = [*((job, "missing") for job in shown.missing), *((job, "row") for job in shown.expired)]
     return would_archive_json(len(going), _titled(tx, going[start:][:most]))
+
+
+#: The effect of ``syncd runs rekey``, on its button.
+REKEY = "Keep the postings, take the new ids"
+
+
+def rekeyed_counts(planned: RunCounts, rekeys: int) -> RunCounts:
+    """Return the effects of a run that waits, if that many of its jobs take new ids."""
+    kept = dict.fromkeys(("created", "missing", "archived"), -rekeys)
+    return planned.plus({**kept, "updated": rekeys})
+
+
+def rekeys_of(tx: Tx, run: Run, most: int | None, start: int = 0) -> dict[str, Any] | None:
+    """Return the jobs of a run held as re-keyed that could take new ids, listed as ``would_archive_of`` does; None for any other
+    run."""
+    shown = _shown(tx, run)
+    if shown is None or not shown.pairs:
+        return None
+    pairs = shown.pairs[start:][:most]
+    listed = zip(_titled(tx, [(job_id, "") for job_id, _ in pairs]), pairs, strict=True)
+    return {
+        "total": len(shown.pairs),
+        "jobs": [rekey_json(old, new, title, job_id) for (job_id, old, title, _), (_, new) in listed],
+    }
+
+
+def _shown(tx: Tx, run: Run) -> ShownPlan | None:
+    payload = run_results.plan(tx, run.id) if run.state is RunState.HELD else None
+    return None if payload is None else ShownPlan.from_bytes(payload)
 
 
 def _titled(tx: Tx, going: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str | None, str | None, str]]:

@@ -6,7 +6,7 @@ result."""
 
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum
@@ -33,7 +33,7 @@ from syncd.errors import Problem, StoreError
 from syncd.logs import Event
 from syncd.store import StaleDecision, Tx, feed_jobs, jobs, places, runs
 from syncd.sync.run.context import Feed, FileRun, Summary
-from syncd.sync.run.deciding import NO_OWNER, RowJobs, decide, problems_of, written
+from syncd.sync.run.deciding import NO_OWNER, NO_PAIRS, RowJobs, decide, problems_of, written
 from syncd.sync.run.host import ClockDoubted, Stopped
 from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import pack_problems, unpack
@@ -69,10 +69,18 @@ _Owned = tuple[StagedRow, int, JobInput]
 
 
 class Applier:
-    """Applies one stage. ``actions``: the number of applied rows by action. ``failures`` and
+    """Applies one stage. ``rekeyed`` as in RowJobs. ``actions``: the number of applied rows by action. ``failures`` and
     ``why``: the number of writes that failed for a reason that waiting does not mend, and the reason of the first."""
 
-    def __init__(self, this: FileRun, stage: Stage, part: RowSelection, summary: Summary) -> None:
+    def __init__(
+        self,
+        this: FileRun,
+        stage: Stage,
+        part: RowSelection,
+        summary: Summary,
+        rekeyed: Mapping[str, int] = NO_PAIRS,
+    ) -> None:
+        self._rekeyed = rekeyed
         self._this, self._stage, self._part, self._summary = this, stage, part, summary
         by_run, by_operator = Actor(ActorKind.RUN, this.run.id), Actor(ActorKind.OPERATOR, this.session)
         self._actor = by_operator if this.approved else by_run
@@ -185,7 +193,7 @@ class Applier:
 
     def _apply_step(self, tx: Tx, rows: Sequence[_Row], done: _Written) -> None:
         feed = self._this.feed
-        row_jobs = RowJobs.of(tx, feed, (row.reference for row, _ in rows))
+        row_jobs = RowJobs.of(tx, feed, (row.reference for row, _ in rows), self._rekeyed)
         done.named.extend(job.id for job in row_jobs.jobs.values())
         changes: list[Change] = []
         owned: list[_Owned] = []

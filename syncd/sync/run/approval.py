@@ -34,6 +34,17 @@ class NotHeld(Conflict):
         )
 
 
+class NotRekeyed(Conflict):
+    """The run does not wait because its file has other ids."""
+
+    code = "not_rekeyed"
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(
+            f"run {run.id} is not held because jobs have other ids in its file; approve or reject it"
+        )
+
+
 class Running(Conflict):
     """The run goes on in another thread or process."""
 
@@ -52,6 +63,14 @@ def waiting(tx: Tx, run_id: int) -> tuple[Run, ShownPlan]:
     if run.state is not RunState.HELD or payload is None:
         raise NotHeld(run)
     return run, ShownPlan.from_bytes(payload)
+
+
+def to_rekey(tx: Tx, run_id: int) -> tuple[Run, ShownPlan]:
+    """Return a run that is held because jobs have other ids in its file, and its plan. Raises NotFound, NotHeld, NotRekeyed."""
+    run, shown = waiting(tx, run_id)
+    if not shown.pairs:
+        raise NotRekeyed(run)
+    return run, shown
 
 
 def reject(store: Store, run_id: int) -> Run:

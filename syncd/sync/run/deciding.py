@@ -25,6 +25,7 @@ from syncd.sync.run.context import Feed
 from syncd.sync.run.stage import StagedRow
 
 NO_OWNER = Ownership()
+NO_PAIRS: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,18 @@ class RowJobs:
     owners: Mapping[int, Ownership]
 
     @classmethod
-    def of(cls, tx: Tx, feed: Feed, references: Iterable[str]) -> RowJobs:
-        """Look the references up: a batch of them at most."""
-        stored = jobs.by_references(tx, feed.employer.id, list(dict.fromkeys(references)))
+    def of(
+        cls, tx: Tx, feed: Feed, references: Iterable[str], rekeyed: Mapping[str, int] = NO_PAIRS
+    ) -> RowJobs:
+        """Look the references up: a batch of them at most. ``rekeyed``: new referenceId → id of the job that takes it, if it is
+        still active, and no job has the reference."""
+        wanted = list(dict.fromkeys(references))
+        stored = jobs.by_references(tx, feed.employer.id, wanted)
+        new = {rekeyed[ref]: ref for ref in wanted if ref in rekeyed and ref not in stored} if rekeyed else {}
+        present = {job.id for job in stored.values()}
+        for job in jobs.by_ids(tx, list(new)).values():
+            if job.status is Status.ACTIVE and job.id not in present:
+                stored[new[job.id]] = job
         job_ids = [job.id for job in stored.values()]
         return cls(stored, feed_jobs.ownership(tx, feed.id, job_ids, edits=_keeps_edits(feed)))
 

@@ -16,14 +16,16 @@ from syncd.sync.run.context import FileRun, Summary
 from syncd.sync.run.plan import Plan
 from syncd.sync.run.reading import write_late_rejects
 from syncd.sync.run.stage import Stage
+from syncd.values import plural
 
 log = structlog.get_logger("syncd.sync")
 #: Rejected rows that are stored in one write.
 REJECTED_BATCH = 500
 
 
-def shown_plan(this: FileRun, stage: Stage, plan: Plan, reason: str) -> ShownPlan:
-    """Return the plan on which a person decides when the run is held for ``reason``."""
+def shown_plan(this: FileRun, stage: Stage, plan: Plan, reason: str, *, rekeyed: bool = False) -> ShownPlan:
+    """Return the plan on which a person decides when the run is held for ``reason``; ``rekeyed``: with the jobs that could take
+    new ids."""
     return ShownPlan(
         plan.digest,
         stage.leaving.digest(),
@@ -32,6 +34,7 @@ def shown_plan(this: FileRun, stage: Stage, plan: Plan, reason: str) -> ShownPla
         this.feed.fingerprint.hex(),
         stage.leaving.ids(expired=False),
         stage.leaving.ids(expired=True),
+        stage.like.pairs() if rekeyed else (),
     )
 
 
@@ -46,11 +49,23 @@ def end_unchanged(this: FileRun, run: Run) -> Run:
     return _end(this, replace(run, state=RunState.UNCHANGED), lambda tx: None)
 
 
-def end_applied(this: FileRun, run: Run, stage: Stage, plan: Plan, shown: ShownPlan | None = None) -> Run:
-    """End a run that applied all it had to. ``shown``: the plan that a person approved, for an approved run."""
+def end_applied(
+    this: FileRun,
+    run: Run,
+    stage: Stage,
+    plan: Plan,
+    shown: ShownPlan | None = None,
+    *,
+    rekeyed: int | None = None,
+) -> Run:
+    """End a run that applied all it had to. ``shown``: the plan that a person approved, for an approved run; ``rekeyed``: how
+    many jobs took new ids, if that was wanted."""
     feed = this.feed
     whole = not run.counts.rejected and run.withheld is None
-    reason = run.reason if shown is None else f"approved; it was held because {why_held(shown.reason)}"
+    reason = run.reason
+    if shown is not None:
+        way = "approved" if rekeyed is None else f"{plural(rekeyed, 'posting')} kept under new ids"
+        reason = f"{way}; it was held because {why_held(shown.reason)}"
     state = RunState.SUCCEEDED if whole else RunState.PARTIAL
 
     def also(tx: Tx) -> None:
@@ -96,7 +111,7 @@ def end_held(
         leaving = f", {tally.missing + tally.expired_archives} would be archived now"
         now = leaving if hold.code == "moved" else ""  # else the reason has the numbers of now
         run = replace(run, reason=f"{moved} since this was shown{now}; {hold.reason}")
-    payload = shown_plan(this, stage, plan, hold.reason).to_bytes()
+    payload = shown_plan(this, stage, plan, hold.reason, rekeyed=hold.rekeyed).to_bytes()
 
     def also(tx: Tx) -> None:
         if not hold.all:

@@ -3,7 +3,7 @@
 The steps are in ``reading``, ``planner``, ``applier`` and ``ending``. ``syncd.sync.arrival`` chooses the file, and files it
 afterwards."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,7 @@ from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
 from syncd.sync.run.applier import Applier, RowSelection
 from syncd.sync.run.context import Feed, FileRun, RunContext, Spool
+from syncd.sync.run.deciding import NO_PAIRS
 from syncd.sync.run.ending import (
     REJECTED_BATCH,
     end_applied,
@@ -46,7 +47,7 @@ from syncd.sync.run.stage import Stage
 @dataclass(slots=True)
 class Planned:
     """The result of a dry run. ``run`` has its counts, and in ``holds`` and ``reason`` the hold that it would get; it is not
-    in the store and its id is 0. ``unchanged``: the file would not be read."""
+    in the store and its id is 0. ``unchanged``: the file would not be read. ``pairs`` as in ShownPlan."""
 
     run: Run
     changes: Collection[PlannedChange] = ()
@@ -54,6 +55,7 @@ class Planned:
     warnings: Collection[FeedWarning] = ()
     unknown: UnknownValues = field(default_factory=lambda: UnknownValues({}, ""))
     unchanged: bool = False
+    pairs: Sequence[tuple[int, str]] = ()
 
 
 class Importer:
@@ -87,16 +89,24 @@ class Importer:
             return end_failed(this, run, error)
 
     def approve(
-        self, run_id: int, feed: Feed | None, *, session: int | None = None, agreed: str | None = None
+        self,
+        run_id: int,
+        feed: Feed | None,
+        *,
+        session: int | None = None,
+        agreed: str | None = None,
+        rekey: bool = False,
     ) -> Run:
         """Carry out the plan that a held run of ``feed`` (None: it is not configured) showed. ``session``: of the operator, as in
-        Actor. ``agreed``: digest of the plan that a person saw; None: the plan that it shows now. If the jobs have changed since,
-        show the new plan instead: the run stays ``held``.
+        Actor. ``agreed``: digest of the plan that a person saw; None: the plan that it shows now. ``rekey``: the jobs that the
+        plan found in the file under other ids take these; the rest is as the plan has it. If the jobs have changed since, show
+        the new plan instead: the run stays ``held``.
 
-        Raises NotFound (the run, its feed, its file), NotHeld, Conflict (another plan than ``agreed``), UnusableFolder, and
-        FeedError ``file_changed``.
+        Raises NotFound (the run, its feed, its file), NotHeld, NotRekeyed, Conflict (another plan than ``agreed``),
+        UnusableFolder, and FeedError ``file_changed``.
         """
-        run, shown = self._ctx.store.read(lambda tx: approval.waiting(tx, run_id))
+        wanted = approval.to_rekey if rekey else approval.waiting
+        run, shown = self._ctx.store.read(lambda tx: wanted(tx, run_id))
         if agreed is not None and agreed != shown.plan:
             raise Conflict(f"run {run_id} has another plan now; look at it again")
         if feed is None or (feed.name, feed.employer.id) != (run.feed, run.employer_id):
@@ -111,11 +121,12 @@ class Importer:
             everything = run.holds is HoldScope.ALL
             moved = shown.differs(shown_plan(this, stage, plan, shown.reason), everything=everything)
             if moved is None:
-                return _carry_out(this, run, stage, plan, None, shown=shown)
+                pairs = {reference: job_id for job_id, reference in shown.pairs} if rekey else None
+                return _carry_out(this, run, stage, plan, None, shown=shown, pairs=pairs)
             hold = plan.guard(feed.config.policy)
             # where no limit holds it now, what was shown is not to be done unasked
             if hold is None or hold.all is not everything:
-                hold = Hold(everything, "moved", shown.reason)
+                hold = Hold(everything, "moved", shown.reason, rekeyed=bool(shown.pairs))
             return end_held(this, run, stage, plan, hold, moved=moved)
 
     def reject(self, run_id: int) -> Run:
@@ -144,7 +155,8 @@ class Importer:
             for batch in stage.rows.rejected(REJECTED_BATCH, summary.member_of):
                 for row in batch:
                     rejected.append(row)
-            return Planned(run, changes, rejected, this.warnings.all(), this.unknown())
+            pairs = stage.like.pairs() if hold is not None and hold.rekeyed else ()
+            return Planned(run, changes, rejected, this.warnings.all(), this.unknown(), pairs=pairs)
 
 
 # -- steps -------------------------------------------------------------------------------------------------
@@ -183,25 +195,34 @@ def _would_change_nothing(this: FileRun, run: Run) -> bool:
 
 
 def _carry_out(
-    this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | None, *, shown: ShownPlan | None = None
+    this: FileRun,
+    run: Run,
+    stage: Stage,
+    plan: Plan,
+    hold: Hold | None,
+    *,
+    shown: ShownPlan | None = None,
+    pairs: Mapping[str, int] | None = None,
 ) -> Run:
     """Apply the rows and archives that the guard allows, or that a person approved, and end the run. ``shown``: the approved
-    plan. Of one whose other rows were applied before, the archives are left."""
+    plan. Of one whose other rows were applied before, the archives are left. ``pairs``: new referenceId → the job that takes it,
+    where it is not archived as missing."""
     if hold is not None and hold.all:
         return end_held(this, run, stage, plan, hold)
     part = RowSelection.NO_ARCHIVES if hold else RowSelection.ALL
     if shown is not None and run.holds is HoldScope.ARCHIVE:
         part = RowSelection.ARCHIVES
     else:
-        run = replace(run, counts=plan.certain)
-    applier = Applier(this, stage, part, plan.summary)
+        run = replace(run, counts=plan.certain.plus({"missing": -len(pairs or ())}))
+    stage.leaving.drop((pairs or {}).values())
+    applier = Applier(this, stage, part, plan.summary, pairs or NO_PAIRS)
     run = _apply_rows(this, run, applier)
     if hold is None and (shown is not None or not applier.failures):
         run = _archive_missing(this, run, plan, applier)
     if applier.failures:
         hold = _write_failed(this, stage, plan, applier, hold)
     if hold is None:
-        return end_applied(this, run, stage, plan, shown)
+        return end_applied(this, run, stage, plan, shown, rekeyed=None if pairs is None else len(pairs))
     return end_held(this, run, stage, plan, hold)
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from syncd.domain import Hold, PlanCounts, Policy, RowAction, RunCounts, Shape, guard
 from syncd.sync.run.context import Summary
 
@@ -50,7 +52,7 @@ class Plan:
         hold = guard(self.tally, policy, archives=self.summary.archives)
         if hold is None or self.shape is None:
             return hold
-        return Hold(hold.all, hold.code, f"{self.shape.in_words(lines=True)}; {hold.reason}")
+        return msgspec.structs.replace(hold, reason=f"{self.shape.in_words(lines=True)}; {hold.reason}")
 
     @property
     def facts(self) -> RunCounts:

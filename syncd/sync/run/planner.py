@@ -35,6 +35,7 @@ from syncd.domain import (
     Shape,
     Status,
     Update,
+    is_foreign,
     likeness,
     likeness_of,
     place_key,
@@ -95,6 +96,7 @@ class _Planner:
         self._plan_rows()
         self._name_jobs_of_rejected_rows()
         self._plan_missing()
+        tally.rekeyed = self._stage.like.pair()
         tally.created = actions[RowAction.CREATED]
         changed = actions[RowAction.UPDATED] + actions[RowAction.REACTIVATED]
         tally.changed = changed - archiving[RowAction.UPDATED]
@@ -196,7 +198,7 @@ class _Planner:
         if job is None:
             self._note(decided.action, row.reference)
             if after is not None and self._may_miss:
-                self._stage.new.add(likeness(after))
+                self._stage.like.add_new(row.reference, likeness(after))
             return None
         self._note(decided.action, job.id, job.version)
         if not isinstance(decision, Reject):  # the job of a rejected row stays as it is
@@ -322,15 +324,24 @@ class _Planner:
 
     def _plan_archives(self, job_ids: list[int]) -> None:
         stored = self._this.store.read(partial(jobs.by_ids, job_ids=job_ids))
+        foreign = self._this.store.read(partial(_foreign, feed=self._feed, job_ids=job_ids))
         for job in sorted(stored.values(), key=lambda job: job.id):
             self._tally.missing += 1
-            self._tally.rekeyed += self._stage.new.take(likeness(job))
+            self._stage.like.add_missing(job.id, likeness(job), foreign=job.id in foreign)
             self._note("archive", job.id, job.version)
             if self._on_change is not None:
                 fields: dict[str, tuple[object, object]] = {"status": (Status.ACTIVE, Status.ARCHIVED)}
                 change = PlannedChange("archived", job.reference_id, job.id, fields, job.title, "missing")
                 self._on_change(change)
         self._stage.leaving.add((job.id, job.version) for job in stored.values())
+
+
+def _foreign(tx: Tx, *, feed: Feed, job_ids: Sequence[int]) -> set[int]:
+    """Return those of the jobs to which the feed may not write."""
+    if not feed.employer_wide:
+        return set()
+    owners, policy = feed_jobs.ownership(tx, feed.id, job_ids), feed.config.policy
+    return {job_id for job_id, owner in owners.items() if is_foreign(owner, feed.id, policy)}
 
 
 def _likenesses(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
@@ -79,12 +79,25 @@ class Batch:
     warnings: list[tuple[str, str, None, str | None]] = field(default_factory=list)
     refused: int = 0
 
-    def add(self, job: Job, changes: Sequence[PastChange], owner: feed_jobs.FormerOwner | None) -> None:
-        """Add the changes to a job. ``owner``: its owner before the run, if the run changed that."""
+    def add(
+        self,
+        job: Job,
+        changes: Sequence[PastChange],
+        owner: feed_jobs.FormerOwner | None,
+        taken: Mapping[str, Job],
+    ) -> None:
+        """Add the changes to a job. ``owner``: its owner before the run, if the run changed that. ``taken``: those of the former
+        references that jobs have now."""
         decided = decide_revert(job, changes)
-        decision = decided.decision
-        if decided.stays:
-            detail = f"job {job.id}: {', '.join(decided.stays)} changed since, and stays as it is"
+        decision, stays = decided.decision, decided.stays
+        other = taken.get(decision.job.reference_id or "") if isinstance(decision, Update) else None
+        if other is not None and other.id != job.id:
+            detail = f"job {job.id} keeps the referenceId {job.reference_id}: job {other.id} has {other.reference_id} now"
+            self.warnings.append(("reference_taken", detail, None, job.reference_id))
+            decided = decide_revert(job, [*changes, PastChange(False, {"reference_id": None})])
+            decision, stays = decided.decision, tuple(name for name in decided.stays if name != "referenceId")
+        if stays:
+            detail = f"job {job.id}: {', '.join(stays)} changed since, and stays as it is"
             self.warnings.append(("changed_since", detail, None, job.reference_id))
         if isinstance(decision, Reject):
             self.refused += 1
@@ -209,6 +222,8 @@ def _decide(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> Batch:
     batch, present = Batch(len(ids)), jobs.by_ids(tx, ids)
     past = history.since(tx, ids, reverted.first) if reverted.first else {}
     owners = feed_jobs.owners_changed_by(tx, reverted.run.id, ids)
+    former = {(entry.old or {}).get("referenceId") for entries in past.values() for entry in entries}
+    taken = jobs.by_references(tx, reverted.run.employer_id, [each for each in former if each is not None])
     for job_id in ids:
         entries = past.get(job_id, [])
         job = present.get(job_id)
@@ -220,7 +235,7 @@ def _decide(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> Batch:
             PastChange(entry.run_id == reverted.run.id, None if entry.old is None else entry.attributes)
             for entry in entries
         ]
-        batch.add(job, changes, owners.get(job_id))
+        batch.add(job, changes, owners.get(job_id), taken)
     return batch
 
 

@@ -43,8 +43,8 @@ def scratch_fault(error: BaseException) -> str | None:
 
 class Stage:
     """The scratch files of one run and their tables. ``known`` and ``records``: the records as they are read; ``rows``: the rows
-    that were made of them. ``named``, ``leaving`` and ``new``: jobs that the file names, that would be archived, and that would
-    be created. ``unnamed``: rows that name no job.
+    that were made of them. ``named`` and ``leaving``: jobs that the file names, and that would be archived. ``like``: those of
+    them that are missing beside those that would be created. ``unnamed``: rows that name no job.
 
     ``folder`` is where the scratch files are made (default: the system's temporary folder). A context manager."""
 
@@ -59,7 +59,7 @@ class Stage:
             self.records = Records(self._db, self._bodies, self.known)
             self.rows = Rows(self._db, self._bodies)
             self.named, self.leaving = NamedJobs(self._db), LeavingJobs(self._db)
-            self.new, self.unnamed = NewJobs(self._db), UnnamedRows(self._db)
+            self.like, self.unnamed = LikeJobs(self._db), UnnamedRows(self._db)
             self._db.execute("BEGIN")
             on_error.pop_all()
 
@@ -143,39 +143,52 @@ class LeavingJobs:
         return digest.hexdigest()
 
 
-#: Take a job by its URL, and by its text.
-_TAKE = [
-    f"UPDATE new SET taken = 1 WHERE id = (SELECT id FROM new WHERE {column} = ? AND NOT taken LIMIT 1)"  # noqa: S608
-    for column in ("url", "text")
-]
+#: A URL that several have says nothing.
+_FORGET_SHARED = (
+    "UPDATE {table} SET url = NULL WHERE url IN (SELECT url FROM {table} GROUP BY url HAVING count(*) > 1)"
+)
+_PAIR_BY_URL = "INSERT INTO pair SELECT old.job, new.id FROM old JOIN new ON new.url = old.url"
+#: Of several with one text the first missing job gets the first new one, and so on.
+_PAIR_BY_TEXT = """
+INSERT INTO pair SELECT one.job, other.id FROM
+    (SELECT job, text, row_number() OVER (PARTITION BY text ORDER BY job) AS place FROM old
+        WHERE text IS NOT NULL AND job NOT IN (SELECT job FROM pair)) AS one
+    JOIN (SELECT id, text, row_number() OVER (PARTITION BY text ORDER BY id) AS place FROM new
+        WHERE text IS NOT NULL AND id NOT IN (SELECT new FROM pair)) AS other USING (text, place)
+"""
 
 
-class NewJobs:
-    """The likenesses of the jobs that the run would create."""
+class LikeJobs:
+    """The likenesses of the jobs that the run would create, and of those that are missing: a pair of them is one posting under
+    another referenceId."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        self._db, self._indexed = db, False
-        db.execute("CREATE TABLE new (id INTEGER PRIMARY KEY, url TEXT, text TEXT, taken INTEGER)")
+        self._db, self._any = db, False
+        db.execute("CREATE TABLE new (id INTEGER PRIMARY KEY, reference TEXT, url TEXT, text TEXT)")
+        db.execute("CREATE TABLE old (job INTEGER PRIMARY KEY, others INTEGER, url TEXT, text TEXT)")
+        db.execute("CREATE TABLE pair (job INTEGER PRIMARY KEY, new INTEGER UNIQUE)")
 
-    def add(self, likeness: Likeness) -> None:
-        self._db.execute("INSERT INTO new (url, text, taken) VALUES (?, ?, 0)", likeness)
+    def add_new(self, reference: str, likeness: Likeness) -> None:
+        """Add a job that the row of that referenceId would create, in the order of the rows."""
+        self._any = True
+        self._db.execute("INSERT INTO new (reference, url, text) VALUES (?, ?, ?)", (reference, *likeness))
 
-    def take(self, likeness: Likeness) -> bool:
-        """Take one job of that likeness out of account. Return whether there was one. All jobs have been added before."""
-        if not self._indexed:
-            self._index()
-        return any(
-            self._db.execute(take, (value,)).rowcount > 0 for take, value in zip(_TAKE, likeness, strict=True)
-        )
+    def add_missing(self, job: int, likeness: Likeness, *, foreign: bool) -> None:
+        """Add a missing job. ``foreign``: the feed may not write to it."""
+        if self._any:
+            self._db.execute("INSERT INTO old VALUES (?, ?, ?, ?)", (job, foreign, *likeness))
 
-    def _index(self) -> None:
-        """A URL that several jobs have says nothing: it is forgotten."""
-        self._db.execute("CREATE INDEX new_url ON new (url) WHERE NOT taken")
-        self._db.execute("CREATE INDEX new_text ON new (text) WHERE NOT taken")
-        self._db.execute(
-            "UPDATE new SET url = NULL WHERE url IN (SELECT url FROM new GROUP BY url HAVING count(*) > 1)"
-        )
-        self._indexed = True
+    def pair(self) -> int:
+        """Pair the jobs, by URL first and then by text; return the number of pairs. All jobs have been added before."""
+        for table in ("new", "old"):
+            self._db.execute(_FORGET_SHARED.format(table=table))
+            self._db.execute(f"CREATE INDEX {table}_url ON {table} (url)")
+        return sum(self._db.execute(pair).rowcount for pair in (_PAIR_BY_URL, _PAIR_BY_TEXT))
+
+    def pairs(self) -> list[tuple[int, str]]:
+        """Return (missing job, referenceId of the new one) of the pairs whose job the feed may write to, by job."""
+        query = "SELECT job, reference FROM pair JOIN old USING (job) JOIN new ON id = new WHERE NOT others ORDER BY job"
+        return self._db.execute(query).fetchall()
 
 
 class UnnamedRows:
