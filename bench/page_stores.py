@@ -135,6 +135,7 @@ def _add_runs(store: Store, clock: _Clock, ids: list[tuple[int, int]], count: in
         clock.now += step
         if number % max(1, count // _DAYS) == 0:
             store.write(jobs.note_day)
+            store.write(feeds.note_day)
     return found
 
 

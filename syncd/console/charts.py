@@ -16,6 +16,8 @@ from syncd.sync.report import Kinds
 DAYS, STEP, HEIGHT = 90, 8, 160
 #: Width and height of the line of a feed's active jobs.
 WIDE, TALL = 60, 16
+#: Tone of a run → height of its mark; any other has all the height.
+MARKS = {"good": 10, "warn": 13, "calm": 5, "wait": 14, "busy": 14}
 #: Statuses of the chart, the lowest layer first.
 LAYERS = ("active", "draft", "archived")
 #: Count of a run → tone of its part of the bar.
@@ -67,14 +69,23 @@ def sparkline(days: Mapping[date, int], today: date, active: int) -> Markup:
     first, highest = min(numbers), max(numbers.values())
     if first == today or not highest:
         return Markup()
-    path = "".join(
-        f"{'L' if index else 'M'}{(day - first).days / (today - first).days * WIDE:.0f} {TALL - number / highest * TALL:.1f}"
-        for index, (day, number) in enumerate(sorted(numbers.items()))
+    places = (
+        f"{(day - first).days / (today - first).days * WIDE:.0f} {TALL - number / highest * TALL:.0f}"
+        for day, number in sorted(numbers.items())
     )
     words = f"{numbers[first]:,} on {first:%-d %B}, {active:,} now, at most {highest:,}"
-    return Markup(
-        '<svg class="line" viewBox="-1 -1 {} {}" role="img" aria-label="{}"><title>{}</title><path d="{}"/></svg>'
-    ).format(WIDE + 2, TALL + 2, words, words, path)
+    svg = Markup('<svg class="line" viewBox="-1 -1 {} {}" role="img"><title>{}</title><path d="M{}"/></svg>')
+    return svg.format(WIDE + 2, TALL + 2, words, "L".join(places))
+
+
+def strip(tones: Sequence[str]) -> Markup:
+    """Return runs, the oldest first, as marks whose height and colour say the tone of each."""
+    paths = dict.fromkeys(tones, "")
+    for place, tone in enumerate(tones):
+        paths[tone] += f"M{place * 5 + 2} {TALL}V{TALL - MARKS.get(tone, TALL)}"
+    marks = Markup().join(Markup('<path class="{}" d="{}"/>').format(*each) for each in paths.items())
+    wide = len(tones) * 5
+    return Markup('<svg viewBox="0 0 {} {}" width="{}">{}</svg>').format(wide, TALL, wide, marks)
 
 
 # -- rejected rows of a feed ----------------------------------------------------------------------------------
@@ -87,6 +98,9 @@ class RejectedRows:
 
     bars: Sequence[tuple[Run, Counter[str]]]
     kinds: Sequence[tuple[str, str]]
+
+    #: Runs that the chart has room for.
+    most = RUNS
 
     @property
     def highest(self) -> int:
@@ -123,4 +137,4 @@ def _by_kind(tx: Tx, run: Run) -> Counter[str]:
     return shares or Counter({OTHERS[0]: rejected})
 
 
-CHARTS = {"bar_parts": PARTS, "job_chart": job_chart, "sparkline": sparkline}
+CHARTS = {"bar_parts": PARTS, "job_chart": job_chart, "sparkline": sparkline, "strip_of": strip}

@@ -278,7 +278,13 @@ _NEWEST_OF_EACH = sql.Statement(
 _LAST_FILE = sql.Statement(
     _SELECT.where(_of_name, col(RunRow.kind) == RunKind.FILE.value).order_by(_newest_first).limit(1)
 )
-_SUCCESSES = sql.Statement(_SELECT.where(_of_name, sql.among(RunRow.state, "states")).order_by(_newest_first))
+_SUCCESSES = sql.Statement(
+    _SELECT.where(
+        _of_name,
+        # "||": by the index of the feed's runs, not by that of a state, which most runs have
+        col(RunRow.state).concat("").in_(sa.bindparam("states", expanding=True)),
+    ).order_by(_newest_first)
+)
 _first_shown = (
     sa.select(col(_each.id))
     .where(col(_each.feed_id) == col(FeedRow.id))

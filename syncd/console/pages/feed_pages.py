@@ -14,6 +14,7 @@ from aiohttp import web
 
 from syncd.console.charts import DAYS, ROWS, rejected_rows
 from syncd.console.pages.decision_pages import card_of
+from syncd.console.rendering import tone
 from syncd.console.visit import Console, Visit, live, paging
 from syncd.domain import FIELD, Run
 from syncd.errors import NotFound, UnusableFolder
@@ -40,7 +41,7 @@ from syncd.web import Refusal
 log = structlog.get_logger("syncd.console")
 
 #: Runs in the strip of a feed, feeds on a page, and decisions that are listed.
-STRIP, FEEDS, DECISIONS = 30, 25, 10
+STRIP, FEEDS, DECISIONS = 30, 20, 10
 #: Runs on a page, jobs and files of the folder that are listed, lines of the mapping, and characters of why a feed is paused.
 RUNS, JOBS, FILES, LINES, MAX_WHY = 25, 10, 100, 200, 500
 
@@ -125,11 +126,11 @@ def _overview(tx: Tx, visit: Visit, page: int, parts: Mapping[str, str]) -> dict
 
 
 def _line(feed: dict[str, Any], strip: list[tuple[int, str]], days: Mapping[date, int]) -> dict[str, Any]:
-    """Return a feed with its newest runs (id, state), oldest first, and the same in words, and its active jobs by day."""
+    """Return a feed with its newest runs, oldest first, as tones and in words, and its active jobs by day."""
     states = Counter(state for _number, state in strip)
     words = ", ".join(f"{number} {state}" for state, number in states.items())
     last = f"The last {plural(len(strip), 'run')}: {words}" if strip else "No runs yet"
-    return {**feed, "strip": strip, "words": last, "days": days}
+    return {**feed, "strip": [tone(state) for _number, state in strip], "words": last, "days": days}
 
 
 # -- one feed ------------------------------------------------------------------------------------------------

@@ -61,6 +61,7 @@ async def list_runs(visit: Visit) -> web.StreamResponse:
     return visit.page(
         "runs.html.j2",
         runs=listed,
+        known=names,
         **paging(total, page, limit),
         feed=feed,
         state_now=state.value if state else None,

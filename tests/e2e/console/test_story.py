@@ -93,7 +93,7 @@ def test_a_held_run_is_seen_understood_approved_and_reverted(look, site, feed, w
     operator = way(page)
     operator.log_in()
     page.wait_for_url(f"{site.url}/")
-    assert "for you" in page.get_by_role("heading", level=1).inner_text()
+    assert "waits for a decision" in page.get_by_role("heading", level=1).inner_text()
 
     operator.use("link", f"Run {number}")
     page.wait_for_url(f"{site.url}/runs/{number}")

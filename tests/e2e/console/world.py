@@ -42,15 +42,25 @@ def rows(name: str, count: int, title: str | None = None) -> list[list[str]]:
     return found
 
 
+def wrong_rows() -> list[list[str]]:
+    """Return four rows that cannot be taken: three without an address, one without a title."""
+    found = [row(f"summit-9{n}", TITLES[n]) for n in range(4)]
+    for cells in found[:3]:
+        cells[7] = "jobs at summit.example"
+    found[3][1] = ""
+    return found
+
+
 class Site:
     """A daemon whose pages ask for the token, with runs of every kind. Feeds: ``WAYS``, each with a held run; ``maple``, with
-    rejected rows, hostile text and a long file name; ``broken``, which is degraded; ``idle``, whose only run failed; ``late``,
-    which is overdue; ``quiet``, which is paused; ``prairie``, whose files change nothing that somebody has to look at."""
+    rejected rows, hostile text and a long file name; ``summit``, whose file of Tuesday has rows that were rejected; ``broken``,
+    which is degraded; ``idle``, whose only run failed; ``late``, which is overdue; ``quiet``, which is paused; ``prairie``,
+    whose files change nothing that somebody has to look at."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self._folder = folder
         self._installation = Installation(folder, None)
-        for name in (*WAYS, "maple", "idle", "quiet", "prairie"):
+        for name in (*WAYS, "maple", "summit", "idle", "quiet", "prairie"):
             self._installation.feed(name)
         self._installation.feed("late", f'employer = "{EMPLOYER}"\nexpect_every = "2s"\n')
         (self._installation.feeds / "acme.toml").unlink()
@@ -79,6 +89,8 @@ class Site:
         self.deliver("maple", "monday.csv", rows("maple", 40))
         self.partial = self.deliver("maple", LONG, rows("maple", 40, f"Cook {HOSTILE}"[:90]) + bad)
         self.job = min(job["id"] for job in self._jobs("maple"))
+        self.deliver("summit", "monday.csv", rows("summit", 24))
+        self.tuesday = self.deliver("summit", "tuesday.csv", [*rows("summit", 26, "Baker"), *wrong_rows()])
         self.failed = self.deliver("idle", "wrong.xml", "<jobs><job>")
         self.deliver("late", "monday.csv", rows("late", 4))
         self.pause("quiet", "they change their system until Friday")
@@ -87,6 +99,7 @@ class Site:
         for name in WAYS:
             self.deliver(name, "monday.csv", rows(name, 30))
             self.held[name] = self.deliver(name, "tuesday.csv", rows(name, 8, "Baker"))
+        remember_feeds(self._folder / "var" / "syncd.db")
 
     def pause(self, feed: str, why: str) -> None:
         """Pause a feed, as a command does beside the daemon."""
@@ -137,18 +150,22 @@ class Site:
             "runs": "/runs",
             "runs-none": "/runs?state=superseded",
             "run-held": f"/runs/{self.held[WAYS[1]]}",
-            "run-rejected-rows": f"/runs/{self.partial}",
+            "run-rejected-rows": f"/runs/{self.tuesday}",
+            "run-hostile": f"/runs/{self.partial}",
             "run-failed": f"/runs/{self.failed}",
             "approve": f"/runs/{self.held[WAYS[1]]}/approve",
             "reject": f"/runs/{self.held[WAYS[1]]}/reject",
             "revert": f"/runs/{held - 1}/revert",
             "again": f"/runs/{held - 1}/again",
             "feed": "/feeds/maple",
+            **{f"feed-{tab}": f"/feeds/maple?tab={tab}" for tab in ("jobs", "rejects", "mapping", "folder")},
+            "feeds": "/feeds",
             "feed-held": f"/feeds/{WAYS[1]}",
             "feed-degraded": "/feeds/broken",
             "sheet": "/feeds/maple/sheet",
             "jobs": "/jobs",
             "jobs-none": "/jobs?q=zebra",
+            "jobs-found": "/jobs?q=nurse",
             "job": f"/jobs/{self.job + 1}",
             "job-hostile": f"/jobs/{self.job}",
             "employers": "/employers",
@@ -199,6 +216,20 @@ def remember_jobs(database: Path) -> None:
     ]
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.executemany("INSERT INTO job_day (day, status, n) VALUES (?, ?, ?)", found)
+
+
+def remember_feeds(database: Path) -> None:
+    """Have the store know the active jobs of each feed over the last 30 days."""
+    today = datetime.now(ZONE).date()
+    with closing(sqlite3.connect(database)) as connection, connection:
+        for feed, active in connection.execute(
+            "SELECT feed_id, count(*) FROM feed_job WHERE active GROUP BY feed_id"
+        ).fetchall():
+            days = [(today - timedelta(days=ago)).isoformat() for ago in range(1, 30)]
+            counted = [
+                (day, feed, max(0, active - (ago * feed) % 7 - ago // 6)) for ago, day in enumerate(days)
+            ]
+            connection.executemany("INSERT INTO feed_day (day, feed_id, active) VALUES (?, ?, ?)", counted)
 
 
 @contextmanager
