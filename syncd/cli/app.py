@@ -186,6 +186,11 @@ command(employers, "rename", "employers.rename_employer")(
     employer=options.EMPLOYER,
     name=argument("NAME", "The new name."),
 )
+command(employers, "close", "leaving.close_employer")(
+    "Closes an employer that leaves: its feeds are removed, all its jobs archived and its keys revoked.",
+    employer=options.EMPLOYER,
+    yes=switch("--yes", "Close it without a question."),
+)
 command(employers, "list", "employers.list_employers")("Lists the employers.")
 command(keys, "create", "employers.create_key")(
     "Creates a key and prints it. It is never shown again.",

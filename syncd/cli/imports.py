@@ -18,7 +18,7 @@ from syncd.cli import report_text as text
 from syncd.cli.output import CHANGES, DONE, FAILED, HELD, agreed, bold, clean, print_result, remark
 from syncd.cli.store_access import opened_store
 from syncd.config import Settings
-from syncd.domain import Catalogue, HoldScope, Run, RunKind, RunState
+from syncd.domain import API_FEED, Catalogue, HoldScope, Run, RunKind, RunState
 from syncd.errors import FeedError
 from syncd.feeds.configuration import FeedFile
 from syncd.service import configured_feeds, process, stores
@@ -258,6 +258,8 @@ def revert_run(settings: Settings, as_json: bool, number: int, *, plan: bool, ye
         remark(
             f"syncd: feed {run.feed} is paused: its files are left lying until `syncd feed resume {run.feed}`"
         )
+    elif reverted.feed == API_FEED:
+        remark(f"syncd: the keys stay as they are; to make one: syncd key create {run.employer_id}")
     elif reverted.kind is RunKind.CLOSE:
         remark(
             f"syncd: feed {run.feed} owns its jobs again: move its file back from feeds.d/removed/, then: syncd reload"

@@ -1,29 +1,31 @@
-"""``syncd feed remove``: a feed leaves, and somebody says what becomes of its jobs
-(docs/reconciliation.md "Removing a feed")."""
+"""``syncd feed remove`` and ``syncd employer close``: a feed or an employer leaves, and its jobs are archived or kept
+(docs/reconciliation.md "Removing a feed", "Closing an employer")."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import typer
 
 from syncd.cli import report_text as text
 from syncd.cli.daemon import ask_to_reload
 from syncd.cli.imports import Terminal, arrival_of
-from syncd.cli.output import DONE, FAILED, HELD, agreed, clean, print_result, remark
-from syncd.cli.store_access import store_if_any
+from syncd.cli.output import DONE, FAILED, HELD, agreed, clean, print_json, print_result, remark
+from syncd.cli.store_access import require_store, store_if_any
 from syncd.config import Settings
-from syncd.domain import Run, RunState
+from syncd.domain import Employer, Run, RunState
 from syncd.errors import SyncdError
-from syncd.feeds.configuration import REMOVED, check_name
+from syncd.feeds.configuration import REMOVED, FeedFile, check_name
 from syncd.service import configured_feeds, stores
-from syncd.store import Tx, feed_jobs, jobs
+from syncd.store import Tx, employers, feed_jobs, jobs, keys
 from syncd.store import feeds as stored_feeds
-from syncd.sync.arrival import close_feed
-from syncd.sync.report import run_json
+from syncd.sync.arrival import ArrivalContext, close_feed
+from syncd.sync.arrival import close_employer as archive_jobs
+from syncd.sync.report import employer_json, run_json
 from syncd.values import plural
 
+T = TypeVar("T")
 #: Jobs that are listed before somebody agrees.
 SHOWN = 20
 #: Why the files of a feed that leaves are left lying, until the daemon has reloaded.
@@ -57,37 +59,143 @@ def remove_feed(settings: Settings, as_json: bool, name: str, archive: bool | No
             text.print_section("would be archived", owned.active, owned.lines, "syncd jobs lists them")
         if not agreed(f"Remove feed {name} and archive {plural(owned.active, 'job')}?", "; to agree: --yes"):
             return HELD
-    with _left_lying(settings, name):
-        moved = (
-            _put_away(file) if file.is_file() else None
-        )  # as root, where root calls: the folder may be root's
-        run, released = _leave(settings, name, archive=archive)
+    with _left_lying(settings, [name]):
+        removed = _remove(settings, name, archive=archive)
         no_reload = _reload(settings)
-    result = {
-        "feed": name,
-        "file": str(moved) if moved is not None else None,
-        "run": run_json(run) if run is not None else None,
-        "released": released,
-        "reloaded": no_reload is None,
-    }
-    print_result(as_json, result, _summary(name, run, released, moved))
+    print_result(as_json, removed.json() | {"reloaded": no_reload is None}, removed.text())
+    return _code([removed.run], no_reload)
+
+
+def close_employer(settings: Settings, as_json: bool, employer: str, yes: bool) -> int:
+    """Close each feed of an employer, archive its other jobs and revoke its keys. A part that is closed already is passed over:
+    one that broke off is ended by the next. Raises NotFound (no such employer), StoreError, OSError, Stopped."""
+    require_store(settings)
+    with store_if_any(settings, lent=True) as store:
+        assert store is not None
+        owner = store.read(lambda tx: employers.find(tx, employer))
+        files = configured_feeds.feed_files(settings, stores.catalogue_of(store, settings))
+        leaving = store.read(lambda tx: _leaving(tx, owner, files))
+    who, going = f"employer {owner.name}", leaving.active
+    if not (leaving.feeds or leaving.others.active or leaving.keys):
+        remark(f"syncd: {clean(who)} has no feed, no active job and no live key: nothing to close")
+        if as_json:
+            print_json(_Closed(owner, [], None, []).json() | {"reloaded": False})
+        return DONE
+    if not yes:
+        if not as_json:
+            for name, its in leaving.feeds.items():
+                text.print_section(
+                    f"feed {name}: would be archived", its.active, its.lines, "syncd jobs lists them"
+                )
+            others = leaving.others
+            text.print_section(
+                "other jobs: would be archived", others.active, others.lines, "syncd jobs lists them"
+            )
+        about = f"{plural(len(leaving.feeds), 'feed')}, {plural(going, 'active job')} and {plural(len(leaving.keys), 'key')}"
+        if not agreed(f"Close {clean(who)} with {about}?", "; to agree: --yes", f"{clean(who)} has {about}"):
+            return HELD
+    with _left_lying(settings, [*leaving.feeds]):
+        _write(
+            settings, lambda tx: [keys.revoke(tx, number) for number in leaving.keys]
+        )  # first: no new job comes
+        removed = [_remove(settings, name, archive=True) for name in leaving.feeds]
+        run = _arrive(settings, lambda arrival: archive_jobs(arrival, owner.id))
+        no_reload = _reload(settings) if removed else None
+    closed = _Closed(owner, removed, run, leaving.keys)
+    print_result(as_json, closed.json() | {"reloaded": no_reload is None}, closed.text())
+    return _code([run, *(feed.run for feed in removed)], no_reload)
+
+
+def _code(runs: Sequence[Run | None], no_reload: str | None) -> int:
+    """Return the exit code. ``no_reload``: why no daemon has reloaded, which is remarked."""
     if no_reload is not None:
         remark(f"syncd: a daemon that runs needs `syncd reload`: {clean(no_reload)}")
-    return FAILED if run is not None and run.state is not RunState.SUCCEEDED else DONE
+    return FAILED if any(run is not None and run.state is not RunState.SUCCEEDED for run in runs) else DONE
 
 
-def _summary(name: str, run: Run | None, released: int, moved: Path | None) -> str:
-    away = f"its file is {moved} now" if moved is not None else "its file was gone before"
-    if run is not None:
-        lines = [text.summary(run), f"feed {name} is removed: {away}; to undo it: syncd runs revert {run.id}"]
-    else:
-        kept = (
-            f"{plural(released, 'job')} stay as they are, and no feed owns them"
-            if released
-            else "it had no jobs"
-        )
-        lines = [f"feed {name} is removed: {away}; {kept}"]
-    return "\n".join(map(clean, lines))
+class _Removed(NamedTuple):
+    """A feed that was removed: the run that archived its jobs, how many it gave up, and the new place of its file."""
+
+    name: str
+    run: Run | None
+    released: int
+    file: Path | None
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "feed": self.name,
+            "file": str(self.file) if self.file is not None else None,
+            "run": run_json(self.run) if self.run is not None else None,
+            "released": self.released,
+        }
+
+    def text(self) -> str:
+        kept = f"{plural(self.released, 'job')} stay as they are, and no feed owns them"
+        if self.run is not None:
+            kept = f"to undo it: syncd runs revert {self.run.id}"
+        elif not self.released:
+            kept = "it had no jobs"
+        away = f"its file is {self.file} now" if self.file is not None else "its file was gone before"
+        lines = [text.summary(self.run)] if self.run is not None else []
+        return "\n".join([*lines, clean(f"feed {self.name} is removed: {away}; {kept}")])
+
+
+class _Closed(NamedTuple):
+    """An employer that was closed: its feeds, the run that archived its other jobs, and the keys that were revoked."""
+
+    owner: Employer
+    feeds: list[_Removed]
+    run: Run | None
+    keys: list[int]
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "employer": employer_json(self.owner),
+            "feeds": [feed.json() for feed in self.feeds],
+            "run": run_json(self.run) if self.run is not None else None,
+            "revokedKeys": self.keys,
+        }
+
+    def text(self) -> str:
+        lines = [feed.text() for feed in self.feeds]
+        lines += [text.summary(self.run)] if self.run is not None else []
+        undo = [f"syncd runs revert {self.run.id}"] if self.run is not None else []
+        revoked = f"{plural(len(self.keys), 'key')} revoked"
+        if self.keys:
+            revoked += f", which no revert brings back: `syncd key create {self.owner.id}` makes new ones"
+        end = f"; to undo it: {', '.join(undo)}" if undo else ""
+        return "\n".join([*lines, clean(f"employer {self.owner.name} is closed: {revoked}{end}")])
+
+
+class _Leaving(NamedTuple):
+    """The parts of an employer that leave with it: the jobs of each feed, its other jobs, and the ids of its live keys."""
+
+    feeds: dict[str, _Jobs]
+    others: _Jobs
+    keys: list[int]
+
+    @property
+    def active(self) -> int:
+        return self.others.active + sum(its.active for its in self.feeds.values())
+
+
+def _leaving(tx: Tx, owner: Employer, files: Mapping[str, FeedFile]) -> _Leaving:
+    names, known = set[str](), {owner.name, str(owner.id)}
+    for name, file in files.items():
+        if file.config is not None and file.config.employer in known:
+            names.add(name)
+    for name in stored_feeds.of_employer(tx, owner.id):
+        unread = name not in files or files[name].config is None
+        if unread and (name in files or feed_jobs.owned_by(tx, name, owner.id)):
+            names.add(name)
+    its = {feed_id for name in names for feed_id, _ in stored_feeds.named(tx, name)}
+    others = [job for job, feed_id in feed_jobs.active_of_employer(tx, owner.id) if feed_id not in its]
+    live = [key.id for key in keys.all(tx) if key.employer_id == owner.id and key.live(tx.now.instant)]
+    return _Leaving(
+        {name: _jobs_of(tx, name) for name in sorted(names)},
+        _Jobs(0, len(others), _lines(tx, others[:SHOWN])),
+        live,
+    )
 
 
 def _jobs_of(tx: Tx, name: str) -> _Jobs:
@@ -96,25 +204,29 @@ def _jobs_of(tx: Tx, name: str) -> _Jobs:
         owned += len(feed_jobs.owned_by(tx, name, employer_id))
         active += feed_jobs.count_active(tx, feed_id)
         ids += feed_jobs.owned_active(tx, feed_id, 0, SHOWN)[0]
-    named = jobs.names(tx, ids[:SHOWN])
-    lines = [
+    return _Jobs(owned, active, _lines(tx, ids[:SHOWN]))
+
+
+def _lines(tx: Tx, ids: Sequence[int]) -> list[str]:
+    return [
         text.change_text("archived", ref, job, {}, title=title, why="close")
-        for job, (ref, title) in named.items()
+        for job, (ref, title) in jobs.names(tx, ids).items()
     ]
-    return _Jobs(owned, active, lines)
 
 
 @contextmanager
-def _left_lying(settings: Settings, name: str) -> Iterator[None]:
-    """Have the files of the feed left lying meanwhile: the daemon knows the feed until it reloads."""
+def _left_lying(settings: Settings, names: Sequence[str]) -> Iterator[None]:
+    """Have the files of the feeds left lying meanwhile: the daemon knows the feeds until it reloads."""
 
     def pause(tx: Tx) -> None:
-        if stored_feeds.named(tx, name) and name not in stored_feeds.paused(tx):
-            stored_feeds.pause(tx, name, REMOVING)
+        for name in names:
+            if stored_feeds.named(tx, name) and name not in stored_feeds.paused(tx):
+                stored_feeds.pause(tx, name, REMOVING)
 
     def resume(tx: Tx) -> None:
-        if stored_feeds.paused(tx).get(name) == REMOVING:
-            stored_feeds.resume(tx, name)
+        for name in names:
+            if stored_feeds.paused(tx).get(name) == REMOVING:
+                stored_feeds.resume(tx, name)
 
     _write(settings, pause)
     try:
@@ -129,13 +241,20 @@ def _write(settings: Settings, work: Callable[[Tx], object]) -> None:
             store.write(work)
 
 
-def _leave(settings: Settings, name: str, *, archive: bool) -> tuple[Run | None, int]:
-    """Return the run that archived the jobs, and how many jobs the feed gave up."""
+def _remove(settings: Settings, name: str, *, archive: bool) -> _Removed:
+    file = settings.feeds / f"{name}.toml"
+    # as root, where root calls: the folder may be root's
+    moved = _put_away(file) if file.is_file() else None
+    run, released = _arrive(settings, lambda arrival: close_feed(arrival, name, archive=archive)) or (None, 0)
+    return _Removed(name, run, released, moved)
+
+
+def _arrive(settings: Settings, work: Callable[[ArrivalContext], T]) -> T | None:
+    """Return the result of ``work``, None if there is no store."""
     with store_if_any(settings, lent=True) as store:
         if store is None:
-            return None, 0
-        arrival = arrival_of(store, settings, stores.catalogue_of(store, settings), Terminal(settings))
-        return close_feed(arrival, name, archive=archive)
+            return None
+        return work(arrival_of(store, settings, stores.catalogue_of(store, settings), Terminal(settings)))
 
 
 def _reload(settings: Settings) -> str | None:

@@ -12,7 +12,6 @@ from syncd.domain import (
     RejectedRow,
     Run,
     RunCounts,
-    RunKind,
     RunState,
     Salary,
     UnknownValues,
@@ -43,9 +42,7 @@ def reason_of(run: Run) -> str:
 
 def subject_of(run: Run) -> str:
     """Return the name of the run's file, or what the run did without one."""
-    if run.kind is RunKind.CLOSE:
-        return "closing of the feed"
-    return clean(run.file) if run.reverts is None else f"revert of run {run.reverts}"
+    return clean(run.subject)
 
 
 def state_of(state: str, holds: str | None) -> str:

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from syncd import __version__
 from syncd.config import Settings
 from syncd.console.charts import CHARTS
+from syncd.domain import API_FEED
 from syncd.errors import NotFound
 from syncd.sync.report import APPLIED_BEFORE
 from syncd.sync.report.files import size, stylesheet, visible
@@ -84,6 +85,7 @@ def make_environment(settings: Settings, prefix: str) -> Environment:
         zone=str(zone),
         version=__version__,
         applied_before=APPLIED_BEFORE,
+        api_feed=API_FEED,
     )
     return env
 

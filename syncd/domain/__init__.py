@@ -95,6 +95,7 @@ from syncd.domain.places import (
 )
 from syncd.domain.policy import FeedLimits, Policy, Threshold
 from syncd.domain.run import (
+    API_FEED,
     MAX_LISTED_NAMES,
     TROUBLES_OF_FILES,
     FeedWarning,

@@ -39,11 +39,16 @@ class HoldScope(StrEnum):
 
 
 class RunKind(StrEnum):
-    """The kinds of runs: one reconciles a file, takes back an earlier run, or archives the jobs of a feed that leaves."""
+    """The kinds of runs: one reconciles a file, takes back an earlier run, or archives the jobs of a feed that leaves, or those
+    that an employer that leaves has besides."""
 
     FILE = "file"
     REVERT = "revert"
     CLOSE = "close"
+
+
+#: The feed of the runs that close an employer: no file of a feed can have this name.
+API_FEED = "(API)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +162,13 @@ class Run:
     filtered_by: dict[str, int] = field(default_factory=dict)
     progress: RunProgress | None = None
     shape: Shape | None = None
+
+    @property
+    def subject(self) -> str:
+        """The name of the file; of a run without one its effect."""
+        if self.kind is RunKind.CLOSE:
+            return f"closing of the {'employer' if self.feed == API_FEED else 'feed'}"
+        return self.file if self.reverts is None else f"revert of run {self.reverts}"
 
     @property
     def is_success(self) -> bool:

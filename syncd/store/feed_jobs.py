@@ -266,6 +266,19 @@ def owned_by(tx: Tx, name: str, employer_id: int) -> list[int]:
     return tx.scalars(_OWNED, name=name, employer_id=employer_id)
 
 
+_ACTIVE_OF_EMPLOYER: sql.Statement[tuple[int, int | None]] = sql.Statement(
+    sa.select(col(JobRow.id), col(FeedJob.feed_id))
+    .outerjoin(FeedJob, col(FeedJob.job_id) == JobRow.id)
+    .where(*sql.matching(JobRow.employer_id, JobRow.status))
+    .order_by(col(JobRow.id))
+)
+
+
+def active_of_employer(tx: Tx, employer_id: int) -> Sequence[tuple[int, int | None]]:
+    """Return the ids of all active jobs of an employer, in order, each with the id of the feed that owns it."""
+    return tx.all(_ACTIVE_OF_EMPLOYER, employer_id=employer_id, status=Status.ACTIVE.value)
+
+
 def release(tx: Tx, job_ids: Sequence[int], *, run_id: int | None = None) -> None:
     """Remove the owners of these jobs. ``run_id``: the run that does it, which can be reverted."""
     _remember(tx, run_id, job_ids, left_id=None)

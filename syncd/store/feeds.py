@@ -73,6 +73,16 @@ def named(tx: Tx, name: str) -> Sequence[tuple[int, int]]:
     return tx.all(_NAMED, name=name)
 
 
+_OF_EMPLOYER = sql.Statement(
+    select(FeedRow.name).where(*sql.matching(FeedRow.employer_id)).order_by(col(FeedRow.name))
+)
+
+
+def of_employer(tx: Tx, employer_id: int) -> list[str]:
+    """Return the names of all feeds that the employer has had."""
+    return tx.scalars(_OF_EMPLOYER, employer_id=employer_id)
+
+
 def memory(tx: Tx, feed_id: int) -> Memory:
     return tx.one(_GET_MEMORY, id=feed_id) or Memory()
 

@@ -2,7 +2,10 @@
 
 import pytest
 
-from tests.e2e.conftest import row
+from syncd.store import employers
+from tests.clock import Clock
+from tests.e2e.conftest import row, store_at
+from tests.sync.board import Board
 
 GONE = "its file is gone; 3 jobs stay live; syncd feed remove acme --archive"
 
@@ -99,6 +102,102 @@ def test_a_daemon_forgets_the_feed(acme, start, monkeypatch):
     assert (removed.code, removed.err, removed.json["reloaded"]) == (0, "", True)
     assert daemon.wait_for_event("service.reloaded")[0]["feeds"] == []
     assert daemon.request("GET", "/readyz")[1]["feeds"] == "ok"
+
+
+# -- an employer leaves ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two(acme):
+    """An installation whose employer has a feed with three jobs, a feed with one, a job made through the API, and two keys."""
+    acme.feed("north")
+    assert acme.deliver("north.csv", [row("N-1", "Baker")], feed="north").code == 0
+    post(acme, "API-1")
+    acme.run("key", "create", "1")
+    return acme
+
+
+def post(installation, reference):
+    """Make an active job as a client of the API does."""
+    with store_at(installation.base) as store:
+        board = Board(store, Clock(), installation.base, store.read(lambda tx: employers.get(tx, 1)))
+        board.put(board.row(reference, title="Cook", status="active"))
+
+
+def key_states(installation):
+    return [key["revokedAt"] is None for key in installation.run("key", "list", "--json").json]
+
+
+def test_an_employer_is_closed_with_its_feeds_its_jobs_and_its_keys(two):
+    asked = two.run("employer", "close", "1")
+    assert asked.code == 3
+    for words in (
+        "feed acme: would be archived: 3\n  - R-0 (job 1) archived: Welder\n",
+        "feed north: would be archived: 1\n",
+        "other jobs: would be archived: 1\n  - API-1 (job 5) archived: Cook\n",
+    ):
+        assert words in asked.out
+    assert "nothing was changed; to agree: --yes" in asked.err
+    assert (statuses(two), key_states(two)) == (["active"] * 5, [True, True])
+
+    closed = two.run("employer", "close", "1", "--yes", "--json")
+    assert closed.code == 0
+    result = closed.json
+    assert [(feed["feed"], feed["run"]["id"], feed["released"]) for feed in result["feeds"]] == [
+        ("acme", 3, 3),
+        ("north", 4, 1),
+    ]
+    run = result["run"]
+    assert [run[name] for name in ("id", "kind", "state", "feed", "file")] == [
+        5,
+        "close",
+        "succeeded",
+        "(API)",
+        "(API)",
+    ]
+    assert (run["counts"]["archived"], result["revokedKeys"]) == (1, [1, 2])
+    assert (statuses(two), states(two), key_states(two)) == (["archived"] * 5, {}, [False, False])
+    assert "closing of the employer" in two.run("runs").out
+    assert [employer["name"] for employer in two.run("employer", "list", "--json").json] == ["Acme Ltd."]
+
+    again = two.run("employer", "close", "Acme Ltd.")
+    assert (again.code, "has no feed, no active job and no live key: nothing to close" in again.err) == (
+        0,
+        True,
+    )
+    for number in (5, 4, 3):
+        reverted = two.run("runs", "revert", str(number), "--yes")
+        assert reverted.code == 0
+        assert ("to make one: syncd key create 1" in reverted.err) == (number == 5)
+    assert (statuses(two), key_states(two)) == (["active"] * 5, [False, False])
+    for name in ("acme", "north"):
+        (two.feeds / "removed" / f"{name}.toml").rename(two.feeds / f"{name}.toml")
+    assert {name: state for name, (state, _) in states(two).items()} == {"acme": "ok", "north": "ok"}
+    assert two.deliver("north.csv", [row("N-1", "Baker")], feed="north").code == 0
+
+
+def test_what_is_closed_in_part_is_closed_by_the_next(two):
+    """A run of it waits, a file of a feed is gone, another cannot be read, and an employer of another name stays."""
+    two.run("employer", "add", "Beta")
+    assert two.deliver("none.csv", []).code == 3
+    (two.feeds / "north.toml").unlink()
+    with (two.feeds / "acme.toml").open("a") as file:
+        file.write("nonsense = = 1\n")
+    assert two.run("employer", "close", "Beta").code == 0
+    assert statuses(two) == ["active"] * 5
+    closed = two.run("employer", "close", "Acme Ltd.", "--yes")
+    assert closed.code == 0
+    assert (
+        "employer Acme Ltd. is closed: 2 keys revoked, which no revert brings back: `syncd key create 1` makes new ones"
+        in closed.out
+    )
+    assert (statuses(two), states(two)) == (["archived"] * 5, {})
+    assert {run["state"] for run in two.run("runs", "--json").json} == {"succeeded", "rejected"}
+
+
+def test_an_employer_that_is_not_there_is_refused(acme):
+    refused = acme.run("employer", "close", "Acme")
+    assert (refused.code, "no employer 'Acme'; did you mean 'Acme Ltd.'?" in refused.err) == (1, True)
 
 
 # -- a partner changes his ids -----------------------------------------------------------------------------------

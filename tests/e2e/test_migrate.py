@@ -109,6 +109,7 @@ ARGUMENTS = {
     "employer add": "B",
     "employer rename": "1 B",
     "employer list": "",
+    "employer close": "1 --yes",
     "key create": "1",
     "key rotate": "1",
     "key list": "",

@@ -14,7 +14,7 @@ that failed for a reason that can pass is tried again (``context``). ``feed_fold
 partner; ``inbox`` also shows people the files that lie there."""
 
 from syncd.sync.arrival.context import ArrivalContext
-from syncd.sync.arrival.decisions import close_feed, decide, revert
+from syncd.sync.arrival.decisions import close_employer, close_feed, decide, revert
 from syncd.sync.arrival.feed_folder import FolderRights, open_to_group
 from syncd.sync.arrival.inbox import folder_fault, look_into
 from syncd.sync.arrival.worker import Worker

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from syncd.domain import Policy, Run, RunKind, RunState
+from syncd.domain import API_FEED, Policy, Run, RunKind, RunState
 from syncd.errors import Conflict, StoreError
 from syncd.store import feed_jobs, feeds, runs
 from syncd.sync.arrival.context import ArrivalContext
@@ -114,6 +114,17 @@ def close_feed(ctx: ArrivalContext, name: str, *, archive: bool) -> tuple[Run | 
         return ended, released
 
 
+def close_employer(ctx: ArrivalContext, employer_id: int) -> Run | None:
+    """Archive all active jobs of an employer whose feeds are closed: return the run that did it, None without jobs. Raises as
+    ``revert`` does; one that breaks off is continued likewise."""
+    with ctx.awaited_lock(API_FEED):
+        continue_changes(ctx, API_FEED, employer_id)
+        if not ctx.store.read(lambda tx: feed_jobs.active_of_employer(tx, employer_id)):
+            return None
+        feed_id = ctx.write(lambda tx: feeds.feed_id(tx, API_FEED, employer_id))
+        return _carried_out(ctx, ctx.write(lambda tx: begin_close(tx, feed_id, employer_id, API_FEED)))
+
+
 def continue_changes(ctx: ArrivalContext, feed: str, employer_id: int) -> list[Run]:
     """Take the reverts and closings of a feed that were cut off to their ends; return them. Call it under the feed's lock."""
     ended = []
@@ -121,7 +132,8 @@ def continue_changes(ctx: ArrivalContext, feed: str, employer_id: int) -> list[R
     for number in [run.id for run in cut_off if (run.feed, run.employer_id) == (feed, employer_id)]:
         run, deaths = ctx.resumed(number)
         if deaths >= MAX_DEATHS:
-            again = f"revert run {run.reverts}" if run.reverts else f"remove {feed}"
+            closing = f"close {run.employer}" if feed == API_FEED else f"remove {feed}"
+            again = f"revert run {run.reverts}" if run.reverts else closing
             why = f"{deaths} attempts in a row died at the same place; {again} again"
             run = end_as_failed(ctx, run, why, poison=True)
         else:
