@@ -110,7 +110,9 @@ command(app, "reload", "daemon.reload")(
     "Has the daemon read the files of feeds again. Exit code 1 if one is wrong; the others are renewed."
 )
 command(app, "check", "installation.check", common=("as_json",))(
-    "Names all faults of the settings, rights, store and port.", config=Parameter(Config, None)
+    "Names all faults of the settings, rights, store and port.",
+    config=Parameter(Config, None),
+    sources=switch("--sources", "Ask the address of each [source] once, too."),
 )
 command(app, "backup", "store.backup")(
     "Writes a verified backup of the store. The daemon may run.",
@@ -141,8 +143,8 @@ command(notifications, "test", "daemon.try_notifications")(
 # -- files and jobs --------------------------------------------------------------------------------------------
 
 command(app, "plan", "imports.plan")(
-    "Shows the effect that a run of FILE would have. Nothing is changed.",
-    first=options.FILE,
+    "Shows the effect that a run of FILE, or of the file at URL, would have. Nothing is changed.",
+    first=options.FILE_OR_URL,
     second=options.FEED,
     feed=options.OF_FEED,
     exit_code=switch("--exit-code", "Exit with 4 if something would change."),
@@ -215,7 +217,8 @@ command(feeds, "list", "feeds.list_feeds")("Lists the configured feeds and the l
 command(feeds, "new", "feed_new.new_feed")(
     "Drafts a new feed from one of its files. The draft is config/feeds.d/NAME.toml.",
     name=argument("NAME", "The new feed's name."),
-    file=option("--from", "A file of the feed, as the partner sends it.", "FILE", Path),
+    file=option("--from", "A file of the feed, as the partner sends it, or its address.", "FILE|URL"),
+    insecure_host=option("--insecure-host", "The host of URL. Its address may be a private one.", "H"),
     employer=option("--employer", "Name or id. Default: the only employer.", "E"),
     group=option(
         "--group",

@@ -11,6 +11,8 @@ from syncd.errors import ConfigError, SyncdError
 from syncd.logs import journal_mark
 from syncd.values import plural
 
+#: The members of the answer to a reload.
+RELOADED = ("degraded", "sources", "faults", "feeds")
 #: Seconds: a reload reads every feed's file and waits for the store.
 TIMEOUT = 60.0
 #: The address to connect to where the daemon listens on every interface.
@@ -20,20 +22,21 @@ _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - nothing listen
 def reload(settings: Settings, as_json: bool) -> int:
     """Have the daemon reload and print the result. Raises SyncdError if it does not answer as it should, ConfigError."""
     answer = ask_to_reload(settings)
-    degraded, faults, feeds = answer["degraded"], answer["faults"], answer["feeds"]
+    degraded, sources, faults, feeds = (answer[key] for key in RELOADED)
     listed = f"{plural(len(feeds), 'feed')}: {', '.join(feeds) or 'none'}"
     print_result(as_json, answer, clean("nothing was reloaded" if faults else listed))
     if not as_json:
         mark = journal_mark("warning", sys.stderr)
-        for fault in (*faults, *(f"{name}: {reason}" for name, reason in degraded.items())):
+        reasons = (f"{name}: {reason}" for wrong in (degraded, sources) for name, reason in wrong.items())
+        for fault in (*faults, *reasons):
             remark(f"{mark}syncd: {clean(fault)}")
-    return FAILED if faults or degraded else DONE
+    return FAILED if faults or degraded or sources else DONE
 
 
 def ask_to_reload(settings: Settings) -> dict[str, Any]:
     """Have the daemon reload; return its answer. Raises SyncdError if it does not answer as it should."""
     code, answer = _ask(settings, "POST", "/reload")
-    if code != 200 or not answer.keys() >= {"feeds", "degraded", "faults"}:
+    if code != 200 or not answer.keys() >= {*RELOADED}:
         raise _strange(settings, code, answer)
     return answer
 

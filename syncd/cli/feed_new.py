@@ -2,14 +2,17 @@
 
 import grp
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from syncd.cli.addresses import fetched, is_address
 from syncd.cli.employers import how_many
 from syncd.cli.imports import naming
+from syncd.cli.options import named_path
 from syncd.cli.output import clean, print_json, print_list, remark, whole_file, writable_by_owner_alone
 from syncd.cli.report_text import print_kinds
 from syncd.cli.store_access import acting_as, owner_ids, store_if_any
@@ -18,7 +21,9 @@ from syncd.domain import Moment, near_names
 from syncd.errors import ConfigError, Conflict, FeedError, NotFound, SyncdError
 from syncd.feeds.configuration import check_name
 from syncd.feeds.drafting import RECORDS, Draft, Drafter, employer_named_in
+from syncd.feeds.source import Source, source_at
 from syncd.service import configured_feeds, exposure
+from syncd.sources import SourceError
 from syncd.store import employers
 from syncd.sync.arrival import open_to_group
 from syncd.sync.run import Checker, CheckResult
@@ -32,21 +37,26 @@ def new_feed(
     as_json: bool,
     *,
     name: str,
-    file: Path | None,
+    file: str | None,
+    insecure_host: str | None,
     employer: str | None,
     group: str | None,
     force: bool,
 ) -> None:
-    """Write the file of a new feed from ``file``, and open its folder to ``group``; without a file the feed must exist. Raises
-    typer.BadParameter (neither is named), ConfigError (not a name for a feed; see ``_partner_group``), Conflict (the feed
-    exists), NotFound (employer, group, feed), SyncdError (no employer is chosen), FeedError, UnusableFolder, OSError."""
+    """Write the file of a new feed from ``file``, a path or an address, and open its folder to ``group``; without a file the feed
+    must exist. Raises typer.BadParameter (neither is named), ConfigError (not a name for a feed, an address that is wrong; see
+    ``_partner_group``), Conflict (the feed exists), NotFound (employer, group, feed), SourceError, SyncdError (no employer is
+    chosen), FeedError, UnusableFolder, OSError."""
     if file is None and group is None:
         raise typer.BadParameter("give --from FILE, or --group G to open the folder of a feed that exists")
+    source = source_at(file, insecure_host) if file is not None and is_address(file) else None
+    if insecure_host is not None and source is None:
+        raise typer.BadParameter("--insecure-host goes with the address of a file: --from https://HOST/PATH")
     check_name(name)
     partner = _partner_group(settings, name, group) if group is not None else None
     result: dict[str, Any] = {}
     if file is not None:
-        result = _draft(settings, name, file, employer, force=force, as_json=as_json)
+        result = _draft(settings, name, file, source, employer, force=force, as_json=as_json)
     else:
         configured_feeds.feed_file(settings, settings.catalogue, name)
     if partner is not None:
@@ -60,9 +70,16 @@ def new_feed(
 
 
 def _draft(
-    settings: Settings, name: str, file: Path, employer: str | None, *, force: bool, as_json: bool
+    settings: Settings,
+    name: str,
+    origin: str,
+    source: Source | None,
+    employer: str | None,
+    *,
+    force: bool,
+    as_json: bool,
 ) -> dict[str, Any]:
-    """Write the file of a new feed; return its JSON, or print it as text."""
+    """Write the file of a new feed; return its JSON, or print it as text. ``origin``: a path, or the address of ``source``."""
     target = settings.feeds / f"{name}.toml"
     alike = [p.name for p in target.parent.glob("*.toml") if p.name.casefold() == target.name.casefold()]
     if target.name in alike and not force:
@@ -70,19 +87,43 @@ def _draft(
     if alike and target.name not in alike:
         raise Conflict(f"there is {alike[0]} already; two feeds must differ in more than case")
     catalogue, limits = settings.catalogue, settings.limits
-    with naming(file):
-        owner, now = _owner(settings, employer, file)
-        today = now.today.isoformat()
-        drafter = Drafter(file, name, employer=owner, catalogue=catalogue, limits=limits, today=today)
-        draft = drafter.draft()
-    result = _checked(draft, file, settings, now)
+    with ExitStack() as stack:
+        file = named_path(origin) if source is None else stack.enter_context(_fetched(source, settings))
+        shown = file if source is None else source.shown
+        with naming(shown):
+            owner, now = _owner(settings, employer, file)
+            drafter = Drafter(
+                file,
+                name,
+                employer=owner,
+                catalogue=catalogue,
+                limits=limits,
+                today=now.today.isoformat(),
+                source=source,
+            )
+            draft = drafter.draft()
+        result = _checked(draft, file, settings, now)
     with writable_by_owner_alone():
         target.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(target) as out:
+            if source is not None and source.plain_secrets:
+                os.fchmod(out.fileno(), 0o600)
             out.write(draft.text.encode())
     if not as_json:
-        _print(draft, target, file, result, chosen=employer is None)
+        _print(draft, target, result, chosen=employer is None)
+        step = f"syncd feed check {name} {shown}" if source is None else f"syncd feed fetch {name} --dry-run"
+        print(f"next: read the file, then {step}")
     return _json(draft, target, result)
+
+
+@contextmanager
+def _fetched(source: Source, settings: Settings) -> Iterator[Path]:
+    try:
+        with fetched(source, settings) as file:
+            yield file
+    except SourceError as error:
+        hint = "; here that is --insecure-host HOST" if "insecure_hosts" in str(error) else ""
+        raise SourceError(f"{error}{hint}") from None
 
 
 def _owner(settings: Settings, employer: str | None, file: Path) -> tuple[str, Moment]:
@@ -149,8 +190,8 @@ def _unused(draft: Draft) -> list[str]:
     return draft.config.mapping.unused(list(survey.columns)) if survey.format == "csv" else []
 
 
-def _print(draft: Draft, target: Path, file: Path, result: CheckResult | str, *, chosen: bool) -> None:
-    survey, name = draft.survey, draft.config.name
+def _print(draft: Draft, target: Path, result: CheckResult | str, *, chosen: bool) -> None:
+    survey = draft.survey
     where = f" at {clean(survey.path)}" if survey.path else ""
     only = " (the only one; another: --employer NAME)" if chosen else ""
     mapping = f"preset {draft.preset}" if draft.preset else "guessed from names and values"
@@ -168,7 +209,6 @@ def _print(draft: Draft, target: Path, file: Path, result: CheckResult | str, *,
     if unused := _unused(draft):
         more = f" and {len(unused) - SHOWN_COLUMNS} more" if len(unused) > SHOWN_COLUMNS else ""
         print(f"columns not used: {clean(', '.join(unused[:SHOWN_COLUMNS]))}{more}")
-    print(f"next: read the file, then syncd feed check {name} {file}")
 
 
 # -- the folder --------------------------------------------------------------------------------------------------

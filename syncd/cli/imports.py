@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -15,13 +15,16 @@ import typer
 
 from syncd.cli import options
 from syncd.cli import report_text as text
+from syncd.cli.addresses import fetched, is_address
 from syncd.cli.output import CHANGES, DONE, FAILED, HELD, agreed, bold, clean, print_result, remark
 from syncd.cli.store_access import opened_store
 from syncd.config import Settings
 from syncd.domain import API_FEED, Catalogue, HoldScope, Run, RunKind, RunState
 from syncd.errors import FeedError
 from syncd.feeds.configuration import FeedFile
+from syncd.feeds.source import source_at
 from syncd.service import configured_feeds, process, stores
+from syncd.sources import beside
 from syncd.store import Store, feeds, runs
 from syncd.sync.arrival import ArrivalContext, Worker, decide, revert
 from syncd.sync.report import REKEY, rekeys_of, run_json, write_json
@@ -65,21 +68,25 @@ def plan(
     settings: Settings, as_json: bool, first: str, second: str | None, feed: str | None, *, exit_code: bool
 ) -> int:
     file, name = file_and_feed(settings, first, second, feed)
-    with _terminal(settings, as_json) as host, opened_store(settings) as store:
+    url = next(filter(is_address, (first, second or "")), None)
+    with _terminal(settings, as_json) as host, opened_store(settings) as store, ExitStack() as stack:
         catalogue = stores.catalogue_of(store, settings)
         feed_file = configured_feeds.feed_file(settings, catalogue, name)
         resolved = configured_feeds.resolve(store, feed_file, settings, dry=True)
         process.tune_garbage_collector()
         importer = configured_feeds.make_importer(store, settings, catalogue, host)
-        with naming(file):
+        if url is not None:
+            source = beside(resolved.config.source, source_at(url), settings)
+            file = stack.enter_context(fetched(source, settings))
+        with naming(url or file):
             planned = importer.plan(resolved, file)
     _print_plan(planned, catalogue if as_json else None)
     return CHANGES if exit_code and planned.changes else DONE
 
 
 @contextmanager
-def naming(file: Path) -> Iterator[None]:
-    """Have a FeedError of the block name the file that it is about."""
+def naming(file: Path | str) -> Iterator[None]:
+    """Have a FeedError of the block name the file, or the address, that it is about."""
     try:
         yield
     except FeedError as error:

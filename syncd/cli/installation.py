@@ -1,5 +1,6 @@
 """``syncd init`` makes a complete installation in a folder; ``syncd check`` finds every fault of one before the daemon starts."""
 
+import asyncio
 import errno
 import os
 import shlex
@@ -23,14 +24,17 @@ from syncd.cli.store_access import become_owner
 from syncd.config import Address, Settings, SettingsFault, load_settings, retired_in
 from syncd.errors import ConfigError, Conflict, StoreError, StoreInUse, SyncdError
 from syncd.feeds.configuration import FeedFile, unread_files
+from syncd.feeds.source import Source
 from syncd.service import configured_feeds, exposure, served, stores
-from syncd.sources import faults_before
+from syncd.sources import SourceError, faults_before, look
 from syncd.store import Store, facts, schema
 from syncd.sync import folder_faults, make_drop_folder
 
 _PACKAGE = Path(syncd.__file__).parent
 #: The places of the files that an installation begins with: in an installed package, and in a checkout.
 _STARTERS = (_PACKAGE / "cli" / "starter", _PACKAGE.parent / "config")
+#: Sources that are asked at once.
+MAX_ASKED = 10
 NO_FOLDER = "it, or something above it, is not a folder"
 
 
@@ -67,13 +71,14 @@ def init(folder: Path, as_json: bool) -> None:
 # -- check -----------------------------------------------------------------------------------------------------
 
 
-def check(config: Path | None, as_json: bool) -> int:
-    """Print all faults, and return 1 if there are any, else 0. Creates nothing."""
+def check(config: Path | None, as_json: bool, *, sources: bool) -> int:
+    """Print all faults, and return 1 if there are any, else 0. ``sources``: also of those of addresses, which are asked. Creates
+    nothing."""
     settings, remarks = None, list[str]()
     try:
         settings = load_settings(config)
         become_owner(settings)
-        lines = list(faults(settings))
+        lines = [*faults(settings), *(_unreachable(settings) if sources else ())]
         remarks = [*retired_in(settings), *_unread(settings)]
         last = served.served_store(settings)
         if last is not None and not last[1]:
@@ -247,6 +252,30 @@ def _source_faults(file: FeedFile, settings: Settings) -> Iterator[str]:
     if source.plain_secrets and path.stat().st_mode & 0o077:
         mend = f"chmod 600 {path}, or write {{ credential = NAME }} in its place"
         yield f"{file.name}.toml: source.{source.plain_secrets[0]}: is a secret in a file that others can read: {mend}"
+
+
+def _unreachable(settings: Settings) -> list[str]:
+    """Return why a fetch of a source would fail, after asking its address, but for faults that show before."""
+    asked = list[tuple[str, Source]]()
+    with suppress(ConfigError):  # a folder that cannot be read is a fault
+        for file in configured_feeds.feed_files(settings, settings.catalogue).values():
+            source = file.config.source if file.config is not None else None
+            if source is not None and not any(faults_before(source, settings)):
+                asked.append((file.name, source))
+    turns = asyncio.Semaphore(MAX_ASKED)
+
+    async def fault(name: str, source: Source) -> str | None:
+        async with turns:
+            try:
+                await look(source, settings)
+            except SourceError as error:
+                return f"{name}.toml: source: {source.shown}: {error}"
+        return None
+
+    async def ask() -> list[str | None]:
+        return await asyncio.gather(*(fault(name, source) for name, source in asked))
+
+    return [line for line in asyncio.run(ask()) if line is not None]
 
 
 def _is_owned(settings: Settings) -> bool:

@@ -117,6 +117,7 @@ State = Annotated[
 _COMMON = {"config": Parameter(Config, None), "as_json": Parameter(Json, False)}
 #: A file and its feed, for ``file_and_feed`` of ``imports``: in either order, or the feed as an option.
 FILE = argument("FILE", "A feed file.")
+FILE_OR_URL = argument("FILE|URL", "A feed file, or its address.")
 FEED = Parameter(
     Annotated[str | None, typer.Argument(metavar="FEED", help="The feed whose mapping and rules apply.")],
     None,

@@ -10,6 +10,7 @@ from datetime import time, timedelta
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
+from syncd.errors import ConfigError
 from syncd.feeds.faults import Scope, member
 from syncd.feeds.mapping.presets import boards
 from syncd.feeds.source_address import KEYS, LOGIN, key_faults, parse_url
@@ -180,6 +181,16 @@ def read_source(
         scope.fault("cannot be beside marker: a fetched file comes without one")
     source = _read(table, records, scope)
     return source if len(scope.faults) == before else None
+
+
+def source_at(url: str, insecure_host: str | None = None) -> Source:
+    """Return the source of an address on a command line. Raises ConfigError."""
+    hosts = {} if insecure_host is None else {"insecure_hosts": [insecure_host]}
+    scope = Scope("the address")
+    source = read_source({"url": url, **hosts}, None, None, None, scope)
+    if source is None:
+        raise ConfigError(scope.faults)
+    return source
 
 
 def _read(table: Mapping[str, Any], records: str | None, scope: Scope) -> Source:

@@ -215,8 +215,8 @@ class Daemon:
 
     async def _reload(self) -> dict[str, Any]:
         """Read the files of feeds again, one reload after the other. A feed whose file is wrong now goes on as it was configured
-        before. Return the names of the ``feeds``, the ``degraded`` ones with the reasons, and the ``faults`` for which all
-        feeds stay as they were."""
+        before. Return the names of the ``feeds``, the ``degraded`` ones with the reasons, those whose ``sources`` are wrong, and
+        the ``faults`` for which all feeds stay as they were."""
         async with self._reloading:
             now, faults = self._feeds, list[str]()
             try:
@@ -230,7 +230,14 @@ class Daemon:
                 self._sync.hint()
                 log.info(Event.SERVICE_RELOADED, feeds=list(now.feeds), degraded=list(now.wrong))
             now.refused = "; ".join(faults) or None
-            return {"feeds": sorted(now.feeds), "degraded": now.wrong, "faults": faults}
+            wrong = {name: "; ".join(feed.config.source_faults) for name, feed in now.feeds.items()}
+            sources = {name: reason for name, reason in wrong.items() if reason}
+            return {
+                "feeds": sorted(now.feeds),
+                "degraded": now.wrong,
+                "sources": sources,
+                "faults": faults,
+            }
 
     # -- stopping ----------------------------------------------------------------------------------------
 

@@ -2,5 +2,6 @@
 ``Schedule`` those of all feeds at their turns. Runs know nothing of it: a file lies there as if it had been dropped."""
 
 from syncd.sources.fetcher import Fetcher, Outcome, faults_before
+from syncd.sources.once import beside, fetch_once, look
 from syncd.sources.results import Fetched, NotModified, Seen, SourceError
 from syncd.sources.schedule import Schedule

@@ -152,13 +152,10 @@ class Fetcher:
     async def _delete(self, source: Source, state: SourceState) -> str | None:
         """Delete the files at their server that are here; return why that failed, if it did."""
         try:
-            await servers.delete(self._request(source), _decode(state.seen))
-        except (SourceError, ValueFault) as failure:
+            await servers.delete(request_of(source, self._settings, self._environ), _decode(state.seen))
+        except SourceError as failure:
             return str(failure)
         return None
-
-    def _request(self, source: Source) -> Request:
-        return source.request(lambda key, secret: text_of(key, secret, self._settings, self._environ))
 
     async def _tries(
         self, source: Source, seen: Seen, incoming: Path, retried: Callable[[str], object]
@@ -183,19 +180,14 @@ class Fetcher:
             before_sleep=tell,
             reraise=True,
         )
-        try:
-            request = self._request(source)
-        except ValueFault as fault:
-            raise SourceError(f"url {fault}") from None
-        public = settings.api.public_url
-        user_agent = f"syncd/{__version__}" + (f" (+{public})" if public else "")
+        request = request_of(source, settings, self._environ)
         return await tries(
             protocol(request).fetch,
             request,
             seen,
             incoming,
             max_bytes=settings.limits.file,
-            user_agent=user_agent,
+            user_agent=user_agent(settings),
             now=now,
         )
 
@@ -224,6 +216,19 @@ class _Fetch:
     files: tuple[str, ...] = ()
     size: int = 0
     reason: str | None = None
+
+
+def request_of(source: Source, settings: Settings, environ: Mapping[str, str] = os.environ) -> Request:
+    """Return the request of a source with its secrets. Raises SourceError."""
+    try:
+        return source.request(lambda key, secret: text_of(key, secret, settings, environ))
+    except ValueFault as fault:
+        raise SourceError(f"url {fault}") from None
+
+
+def user_agent(settings: Settings) -> str:
+    public = settings.api.public_url
+    return f"syncd/{__version__}" + (f" (+{public})" if public else "")
 
 
 def address_digest(source: Source) -> str:

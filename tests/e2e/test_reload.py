@@ -36,6 +36,19 @@ def test_good_feeds_are_renewed_and_a_bad_one_is_named(installation, start, relo
     assert daemon.request("GET", "/readyz")[0] == 200
 
 
+def test_a_wrong_source_is_named_and_degrades_nothing(installation, start, reload):
+    installation.employer_with_key()
+    installation.feed("acme", 'employer = "Acme Ltd."\n')
+    daemon = start()
+    assert reload(daemon).code == 0
+    installation.feed("acme", 'employer = "Acme Ltd."\n[source]\nurl = "ftp://h/"\n')
+    found = reload(daemon)
+    assert (found.code, found.out) == (1, "1 feed: acme\n")
+    assert found.err.startswith("syncd: acme: acme.toml: source.url: must be an address that begins with")
+    found = reload(daemon, "--json").json
+    assert (found["degraded"], list(found["sources"])) == ({}, ["acme"])
+
+
 def test_while_the_folder_of_feed_files_is_missing_each_feed_keeps_its_jobs(
     installation, start, reload, until, make_row
 ):

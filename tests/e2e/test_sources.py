@@ -2,8 +2,10 @@
 
 import re
 import socket
+import tempfile
 import threading
 import time
+import tomllib
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -22,7 +24,8 @@ class Site(ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.body, self.status, self.asked = csv_text([row("A-1"), row("A-2")]).encode(), 200, []
-        self.url = f"http://127.0.0.1:{self.server_port}/export/jobs.csv"
+        self.path = "/export/jobs.csv"
+        self.url = f"http://127.0.0.1:{self.server_port}{self.path}"
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
@@ -30,11 +33,17 @@ class Handler(BaseHTTPRequestHandler):
     """Answers for a Site."""
 
     server: Site
+    token: str | None = TOKEN
+
+    def send_error(self, status, *_):
+        self.server.asked.append(f"{self.command} {self.path}")
+        self.send_response(status)
+        self.end_headers()
 
     def do_GET(self):
         site, etag = self.server, f'"{hash(self.server.body)}"'
-        site.asked.append(self.path)
-        status = site.status if self.headers["Authorization"] == TOKEN else 401
+        site.asked.append(f"GET {self.path}")
+        status = site.status if self.headers["Authorization"] == self.token else 401
         if status == 200 and self.headers["If-None-Match"] == etag:
             status = 304
         self.send_response(status)
@@ -159,6 +168,83 @@ def test_check_finds_a_wrong_source_and_a_secret_that_others_can_read(acme):
     assert "acme.toml: source.every: must be at least 1s" in acme.run("check").err
     acme.feed("acme", 'employer = "Acme Ltd."\n[source]\nurl = "http://10.0.0.1/"\n')
     assert "acme.toml: source.url: 10.0.0.1 is not a public address: " in acme.run("check").err
+
+
+def test_a_feed_is_drafted_from_an_address_and_planned(acme, site, tmp_path):
+    missing = acme.run("feed", "new", "web", "--from", site.url)
+    assert missing.code == 1
+    assert missing.err.startswith(f"syncd: {site.url}: 127.0.0.1 is not a public address")
+    assert missing.err.endswith("; here that is --insecure-host HOST\n")
+    host = ("--insecure-host", "127.0.0.1")
+    refused = acme.run("feed", "new", "web", "--from", site.url, *host)
+    assert (refused.code, refused.err) == (
+        1,
+        f"syncd: {site.url}: 401 Unauthorized: see the credentials of [source]\n",
+    )
+    with Site() as public:
+        Handler.token = None
+        try:
+            made = acme.run("feed", "new", "web", "--from", f"{public.url}?t=1#x", *host, "--json").json
+            planned = acme.run("plan", public.url, "--feed", "web", "--json").json
+            again = acme.run("plan", "web", public.url.replace("jobs.csv", "other.csv"))
+        finally:
+            Handler.token = TOKEN
+            public.shutdown()
+    assert (made["fileFormat"], made["counts"]["good"]) == ("csv", 2)
+    draft = acme.base / "config" / "feeds.d" / "web.toml"
+    source = tomllib.loads(draft.read_text())["source"]
+    assert source == {"url": f"{public.url}?t=1#x", "every": "1h", "insecure_hosts": ["127.0.0.1"]}
+    assert 'from "jobs.csv"' in draft.read_text()
+    assert (planned["state"], planned["counts"]["created"]) == ("planned", 2)
+    assert again.code == 0
+    assert [*Path(tempfile.gettempdir()).glob("syncd-*/*jobs.csv")] == []
+
+
+def test_a_password_in_the_address_is_kept_from_others(acme, site):
+    Handler.token = "Basic dTpw"
+    try:
+        url = site.url.replace("http://", "http://u:p@")
+        made = acme.run("feed", "new", "web", "--from", url, "--insecure-host", "127.0.0.1")
+    finally:
+        Handler.token = TOKEN
+    assert made.code == 0
+    assert (acme.base / "config" / "feeds.d" / "web.toml").stat().st_mode & 0o777 == 0o600
+    assert "u:p" not in made.out + made.err
+    assert acme.run("check").code == 0
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("ftp://h/jobs.xml", "the address: url: must be an address that begins with"),
+        ("https://[::1/", "the address: url: cannot be parsed as an address"),
+        ("https://", "the address: url: must have a host"),
+        ("http://169.254.169.254/x", "169.254.169.254 is not a public address"),
+        ("http://0x7f000001/x", "not a public address"),
+    ],
+)
+def test_an_address_that_cannot_be_asked(acme, url, words):
+    for command in (("feed", "new", "web", "--from", url), ("plan", url, "--feed", "acme")):
+        done = acme.run(*command)
+        assert (done.code, done.err.count("\n")) == (1, 1)
+        assert words in done.err
+    assert not (acme.base / "config" / "feeds.d" / "web.toml").exists()
+
+
+def test_check_asks_each_address_once(acme, site):
+    credential(acme)
+    acme.feed("acme", example(site.url, "1h"))
+    assert acme.run("check", "--sources").code == 0
+    assert site.asked == [f"HEAD {site.path}", f"GET {site.path}"]  # it refuses HEAD with 501
+    acme.feed("gone", secret_of(site.url.replace("jobs.csv", "gone.csv")))
+    acme.feed("private", f'employer = "Acme Ltd."\n[source]\nurl = "{site.url}"\n')
+    site.asked.clear()
+    checked = acme.run("check", "--sources")
+    assert checked.code == 1
+    gone = site.url.replace("jobs.csv", "gone.csv")
+    assert f"gone.toml: source: {gone}: 401 Unauthorized: see the credentials" in checked.err
+    assert checked.err.count("private.toml") == 1
+    assert len(site.asked) == 4
 
 
 # -- the daemon ------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from aiohttp import web
+from aiohttp import compression_utils, web
 from yarl import URL
 
 from syncd.feeds.source import Request
@@ -394,8 +394,50 @@ async def test_a_certificate_that_is_wrong(safe_site, site, incoming):
     error = await incoming.refusal(f"{safe_site}/jobs.xml")
     assert str(error) == "the certificate of localhost is wrong: self-signed certificate"
     assert not error.temporary
+
+
+async def test_a_server_without_tls(site, incoming):
     error = await incoming.refusal(site.url("/jobs.xml").replace("http:", "https:"))
     assert str(error).startswith("127.0.0.1: TLS failed (")
+    assert str(error).endswith("): the server does not speak TLS there: is it http://, or another port?")
+    assert not error.temporary
+
+
+async def test_a_server_whose_tls_is_too_old(incoming):
+    async def refuse(reader, writer):
+        await reader.read(1 << 14)
+        writer.write(bytes.fromhex("15 0301 0002 02 46"))  # the alert protocol_version
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(refuse, "127.0.0.1")
+    error = await incoming.refusal(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/jobs.xml")
+    server.close()
+    assert str(error) == "127.0.0.1: TLS failed (TLSV1_ALERT_PROTOCOL_VERSION)"
+    assert not error.temporary
+
+
+async def test_a_handshake_that_is_cut_is_tried_again(incoming):
+    async def hang_up(reader, writer):
+        await reader.read(1)
+        writer.close()
+
+    server = await asyncio.start_server(hang_up, "127.0.0.1")
+    error = await incoming.refusal(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/jobs.xml")
+    server.close()
+    assert error.temporary
+
+
+async def test_only_encodings_that_can_be_read_are_offered(site, incoming):
+    """``br`` and ``zstd`` need packages that a machine may lack; an answer that has them all the same is not a file."""
+    site["/jobs.xml"] = {"body": b"\x8b\x0d\x80packed", "headers": {"Content-Encoding": "br"}}
+    error = await incoming.refusal(site.url("/jobs.xml"))
+    offered = {name.strip() for name in site.asked[0].headers["Accept-Encoding"].split(",")}
+    assert offered == {"gzip", "deflate"} | {
+        *(["br"] if compression_utils.HAS_BROTLI else []),
+        *(["zstd"] if compression_utils.HAS_ZSTD else []),
+    }
+    assert str(error) in (CUT, "the answer is not one of HTTP")
 
 
 FETCH = """

@@ -23,6 +23,7 @@ from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, MappedRow
 from syncd.feeds.mapping.presets import is_native, load_preset
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.readers import open_reader
+from syncd.feeds.source import Source
 
 #: Without these a new job is refused; a mapping that lacks one is of no use.
 NEEDED = ("referenceId", "title", "locations", "description", ROUTING_FIELD)
@@ -125,10 +126,19 @@ def employer_named_in(path: Path, limits: FeedLimits) -> str | None:
 
 
 class Drafter:
-    """Drafts one feed. ``name`` is the feed's, ``employer`` the owner of the jobs; ``today`` is for the first line."""
+    """Drafts one feed. ``name`` is the feed's, ``employer`` the owner of the jobs; ``today`` is for the first line; ``source``:
+    the one of its files, for the draft."""
 
     def __init__(
-        self, path: Path, name: str, *, employer: str, catalogue: Catalogue, limits: FeedLimits, today: str
+        self,
+        path: Path,
+        name: str,
+        *,
+        employer: str,
+        catalogue: Catalogue,
+        limits: FeedLimits,
+        today: str,
+        source: Source | None = None,
     ) -> None:
         self._path, self._limits = path, limits
         self._survey = survey_file(path, limits)
@@ -143,6 +153,7 @@ class Drafter:
             catalogue=catalogue,
             presets=[(preset, score) for preset, score in self._survey.presets() if score >= _MIN_SCORE],
             columns=columns,
+            source=source,
         )
         guess, repeated = self._guesses.get("referenceId"), repeated_reference(columns)
         if repeated and (guess is None or "derive" in str(guess.expression)):

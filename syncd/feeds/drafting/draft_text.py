@@ -13,6 +13,7 @@ from syncd.feeds.drafting.guessing import KIND, POSTING, doubted_addresses
 from syncd.feeds.drafting.survey import Survey
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, USUAL, lookup_lines, lookups_in
 from syncd.feeds.mapping.presets import load_preset
+from syncd.feeds.source import Source
 from syncd.feeds.toml_text import comment, key, plain, shown, text, value
 
 #: Keys of a right-hand side whose texts are not selectors.
@@ -32,7 +33,7 @@ Lines = Iterator[str]
 @dataclass(frozen=True, slots=True)
 class Findings:
     """The findings about a file. ``presets`` are those that are considered, with scores from 0 to 1; ``columns`` are those of the
-    survey."""
+    survey; ``source``: the one that it was fetched from."""
 
     name: str
     employer: str
@@ -42,6 +43,7 @@ class Findings:
     catalogue: Catalogue
     presets: list[tuple[str, float]]
     columns: ColumnSearch
+    source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ def render(
         )
         lines.append('# repeats = "places"')
     lines.append("")
+    lines += _source(findings.source)
     lines += _rows(findings.columns)
     lines += _read(findings.survey, plan)
     if not plan.native:
@@ -125,6 +128,14 @@ def _top(findings: Findings, preset: str | None) -> Lines:
     if preset:
         yield f"preset = {text(preset)}  # what follows overrides it, field by field"
     yield 'mode = "snapshot"  # what a file lacks is archived; "delta": a file only adds and updates'
+
+
+def _source(source: Source | None) -> Lines:
+    if source is not None:
+        yield from ("[source]", f"url = {value(source.url)}", 'every = "1h"  # or at = ["06:00", "18:00"]')
+        if source.insecure_hosts:
+            yield f"insecure_hosts = {value([*source.insecure_hosts])}"
+        yield ""
 
 
 def _rows(columns: ColumnSearch) -> Lines:

@@ -1,0 +1,53 @@
+"""An address that is asked once, without turns: for its file, or whether it answers."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from yarl import URL
+
+from syncd.config import Settings
+from syncd.feeds.source import Secret, Source
+from syncd.sources.fetcher import final_name, protocol, request_of, text_of, user_agent
+from syncd.sources.results import NotModified, Seen, SourceError
+
+
+async def fetch_once(source: Source, settings: Settings, folder: Path) -> Path:
+    """Fetch the file of ``source`` into ``folder``, which is empty, and return its path. Raise SourceError, which names the
+    address."""
+    now = datetime.now(UTC)
+    try:
+        request = request_of(source, settings)
+        got = await protocol(request).fetch(
+            request,
+            Seen(),
+            folder,
+            max_bytes=settings.limits.file,
+            user_agent=user_agent(settings),
+            now=now,
+        )
+    except SourceError as error:
+        raise SourceError(f"{source.shown}: {error}") from None
+    if isinstance(got, NotModified):
+        raise SourceError(f"{source.shown}: {got.reason}")
+    name = final_name(got[-1].name, now).partition("-")[2]
+    return got[-1].path.rename(folder / name)
+
+
+async def look(source: Source, settings: Settings) -> None:
+    """Ask for the file of ``source`` without its content. Raise SourceError if a fetch would fail."""
+    request = request_of(source, settings)
+    await protocol(request).look(request, user_agent=user_agent(settings), now=datetime.now(UTC))
+
+
+def beside(source: Source | None, address: Source, settings: Settings) -> Source:
+    """Return the source of ``address`` for a feed with ``source``: with its private hosts, and with its login, headers and pages
+    if both are at one host and port. Raise SourceError for an address of ``source`` that is a secret and cannot be read."""
+    if source is None or isinstance(address.url, Secret):
+        return address
+    own = source.url if isinstance(source.url, str) else text_of("url", source.url, settings)
+    ours, theirs = URL(own), URL(address.url)
+    if (ours.scheme, ours.host, ours.port) != (theirs.scheme, theirs.host, theirs.port):
+        return replace(address, insecure_hosts=source.insecure_hosts)
+    username, password = source.username or ours.user, source.password or ours.password
+    return replace(source, url=address.url, username=username, password=password)
