@@ -219,7 +219,7 @@ def _processors(form: str, stream: TextIO) -> list[Processor]:
 
 
 class _ConsoleLine:
-    """Writes the figures of a run as a line that a person reads, without zeros and what is empty; all else as ``renderer``."""
+    """Writes the figures of a run as a line that a person reads, without zeros and empty fields; all else as ``renderer``."""
 
     def __init__(self, renderer: structlog.dev.ConsoleRenderer) -> None:
         self._renderer = renderer

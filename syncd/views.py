@@ -65,12 +65,15 @@ def feed_states(
         expected = _expected_after(its.file, config)
         if tx is not None and config is not None and expected is not None and tx.now.instant > expected:
             every = config.expect_every or timedelta(0)
-            at = local_time(expected - every, zone)
-            reason = f"the last file came at {at}, one is expected every {span_in_words(every)}"
-            states.append(("overdue", reason))
+            states.append(("overdue", overdue_words(expected - every, every, zone)))
         source = None if config is None else _source_json(config, fetched.get(name), name in paused)
         views.append(_feed_json(file, drop, its, states) | {"source": source})
     return views
+
+
+def overdue_words(last: datetime, every: timedelta, zone: tzinfo | None) -> str:
+    """Return why a feed is overdue whose last file came at ``last``. ``zone``: of the time."""
+    return f"the last file came at {local_time(last, zone)}, one is expected every {span_in_words(every)}"
 
 
 def count_active_jobs(tx: Tx, views: Iterable[dict[str, Any]]) -> None:
@@ -143,13 +146,13 @@ def source_words(source: dict[str, Any], zone: tzinfo | None) -> str:
     """Return the state of a source in a line. ``zone``: of times."""
 
     def when(instant: str) -> str:
-        return f"{datetime.fromisoformat(instant).astimezone(zone):%Y-%m-%d %H:%M}"
+        return local_time(datetime.fromisoformat(instant), zone, "minutes")
 
     match source["state"]:
         case "wrong":
             return f"cannot be fetched: {source['reason']}"
         case "failing":
-            words = f"fetching fails since {when(source['failingSince'])}: {source['reason']}"
+            words = sources.failing(datetime.fromisoformat(source["failingSince"]), source["reason"], zone)
         case "ok":
             words = f"fetched {when(source['lastFetch'])}"
         case _:
@@ -196,7 +199,7 @@ def partner_sheet(tx: Tx | None, config: FeedConfig, catalogue: Catalogue) -> Sh
 # -- how things are --------------------------------------------------------------------------------------------
 
 #: Part of the service → its fault in a headline.
-_PART_WORDS = {
+PART_WORDS = {
     "store": "the store cannot be used",
     "disk": "the disk is full or has a fault",
     "sync": "files are not run",
@@ -207,11 +210,15 @@ _PART_WORDS = {
     "clock": "no file is run, because the time is in doubt",
 }
 #: State of a feed → the feed in a headline; any other is named as it is.
-_FEED_WORDS = {"held": "{} waits for a decision", "failed": "the last file of {} failed"}
+_FEED_WORDS = {
+    "held": "{} waits for a decision",
+    "failed": "the last file of {} failed",
+    "failing": "the file of {} cannot be fetched",
+}
 #: Parts whose faults leave the service ready.
 _STILL_READY = frozenset({"clock", "reload"})
-#: States of feeds that need somebody, the most urgent first, and the most feeds that a headline names.
-_TROUBLES, _MAX_NAMED = ("held", "degraded", "failed", "overdue"), 3
+#: States of feeds, and of sources (failing), that need somebody, the most urgent first; the most feeds that a headline names.
+_TROUBLES, _MAX_NAMED = ("held", "degraded", "failed", "overdue", "failing"), 3
 
 
 def urgency(feed: Mapping[str, Any]) -> tuple[int, str]:
@@ -220,20 +227,22 @@ def urgency(feed: Mapping[str, Any]) -> tuple[int, str]:
     return order.index(feed["state"]) if feed["state"] in order else 0, feed["name"]
 
 
-def how_things_are(feeds: Collection[Mapping[str, Any]], parts: Mapping[str, str]) -> dict[str, Any]:
+def how_things_are(
+    feeds: Collection[Mapping[str, Any]], parts: Mapping[str, str], now: datetime
+) -> dict[str, Any]:
     """Return how things are (docs/operations.md "How things are"). The answer of ``/readyz``, ``syncd status``, the headline
     of the pages, systemd's ``STATUS=`` and notices are made of it. ``feeds``: as ``feed_states`` returned them; ``parts``:
-    each part of the service → "ok" or its fault."""
+    each part of the service → "ok" or its fault; ``now`` is in the zone of times in sentences."""
     faults = {part: fault for part, fault in parts.items() if fault != "ok"}
-    troubled = [feed for feed in sorted(feeds, key=urgency) if feed["state"] not in ("paused", "ok")]
+    troubles = sorted(
+        (trouble for feed in feeds for trouble in _troubles(feed, now)),
+        key=lambda trouble: (_TROUBLES.index(trouble["state"]), trouble["feed"]),
+    )
     paused = [{"feed": feed["name"], "reason": feed["reason"]} for feed in feeds if feed["state"] == "paused"]
     needs = [
         {"part": part, "feed": None, "state": "fault", "reason": fault} for part, fault in faults.items()
-    ] + [
-        {"part": "feed", "feed": feed["name"], "state": feed["state"], "reason": feed["reason"]}
-        for feed in troubled
-    ]
-    headline = "; ".join([*(_PART_WORDS[part] for part in faults), *_troubled_words(troubled)])
+    ] + troubles
+    headline = "; ".join([*(PART_WORDS[part] for part in faults), *_troubled_words(troubles)])
     if not headline:
         headline = "all is well" if feeds else "no feed is configured yet"
         headline += (
@@ -246,18 +255,40 @@ def how_things_are(feeds: Collection[Mapping[str, Any]], parts: Mapping[str, str
         "well": not needs,
         "headline": headline[:1].upper() + headline[1:],
         **parts,
-        "feeds": "; ".join(f"{feed['name']}: {feed['reason']}" for feed in troubled) or "ok",
+        "feeds": "; ".join(f"{trouble['feed']}: {trouble['reason']}" for trouble in troubles) or "ok",
         "needs": needs,
         "paused": paused,
     }
 
 
-def _troubled_words(feeds: Collection[Mapping[str, Any]]) -> list[str]:
-    if not feeds:
+def _troubles(feed: Mapping[str, Any], now: datetime) -> Iterator[dict[str, Any]]:
+    """Yield why the feed needs somebody: its own state, and its source where that fails for as long as a notice needs."""
+    if feed["state"] not in ("paused", "ok"):
+        yield {"part": "feed", "feed": feed["name"], "state": feed["state"], "reason": feed["reason"]}
+    source = feed["source"]
+    if source is None or feed["state"] == "paused":
+        return
+    reason = None
+    if source["state"] == "wrong":
+        reason = f"cannot be fetched: {source['reason']}"
+    elif source["state"] == "failing":
+        since = datetime.fromisoformat(source["failingSince"])
+        if sources.matters(source["failures"], since, now):
+            reason = sources.failing(since, source["reason"], now.tzinfo)
+    if reason is not None:
+        yield {"part": "source", "feed": feed["name"], "state": "failing", "reason": reason}
+
+
+def _troubled_words(troubles: Collection[Mapping[str, Any]]) -> list[str]:
+    first = {trouble["feed"]: trouble["state"] for trouble in reversed([*troubles])}
+    if not first:
         return []
-    words = [_FEED_WORDS.get(feed["state"], "{} is " + feed["state"]).format(feed["name"]) for feed in feeds]
-    verb = "needs" if len(feeds) == 1 else "need"
-    return [f"{plural(len(feeds), 'feed')} {verb} somebody: {_listed(words)}"]
+    words = [
+        _FEED_WORDS.get(first[name], "{} is " + first[name]).format(name)
+        for name in dict.fromkeys(trouble["feed"] for trouble in troubles)
+    ]
+    verb = "needs" if len(first) == 1 else "need"
+    return [f"{plural(len(first), 'feed')} {verb} somebody: {_listed(words)}"]
 
 
 def _listed(words: Sequence[str]) -> str:

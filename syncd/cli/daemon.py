@@ -9,6 +9,7 @@ from syncd.cli.output import DONE, FAILED, clean, print_list, print_result, rema
 from syncd.config import Settings
 from syncd.errors import ConfigError, SyncdError
 from syncd.logs import journal_mark
+from syncd.service import served
 from syncd.values import plural
 
 #: The members of the answer to a reload.
@@ -46,14 +47,27 @@ def status(settings: Settings, as_json: bool) -> int:
     code, answer = _ask(settings, "GET", "/readyz")
     if code not in (200, 503) or not answer.keys() >= {"well", "headline", "needs", "paused"}:
         raise _strange(settings, code, answer)
-    needs = (
-        f"  {each['feed'] or each['part']}: {each['state']}: {each['reason']}" for each in answer["needs"]
-    )
-    lines = [answer["headline"], *needs]
+    lines = [answer["headline"]]
+    for each in answer["needs"]:
+        state = "its source" if each["part"] == "source" else each["state"]
+        lines.append(f"  {each['feed'] or each['part']}: {state}: {each['reason']}")
     lines += [f"  {each['feed']}: paused: {each['reason']}" for each in answer["paused"]]
     lines += [f"  {part}: ok" for part in ("clock", "disk", "store") if answer.get(part) == "ok"]
     print_result(as_json, answer, "\n".join(map(clean, lines)))
     return DONE if answer["well"] else FAILED
+
+
+def faults_of_service(settings: Settings) -> list[str]:
+    """Return the faults of the clock, the disk and the store for which no file is run; none where this installation's daemon does
+    not run, or does not answer."""
+    if not served.is_served(settings):
+        return []
+    try:
+        _, answer = _ask(settings, "GET", "/readyz")
+    except SyncdError:
+        return []
+    faults = [each for each in answer.get("needs", []) if each["part"] in ("clock", "disk", "store")]
+    return [f"{each['part']}: {each['reason']}" for each in faults]
 
 
 def _strange(settings: Settings, code: int, answer: dict[str, Any]) -> SyncdError:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from syncd.cli import report_text as text
+from syncd.cli.daemon import faults_of_service
 from syncd.cli.imports import file_and_feed, naming
 from syncd.cli.output import (
     DONE,
@@ -58,6 +59,8 @@ def list_feeds(settings: Settings, as_json: bool) -> None:
         [_row(feed, file, settings.timezone) for feed, file in zip(views, files.values(), strict=True)],
         empty,
     )
+    for fault in faults_of_service(settings):
+        remark(f"syncd: no file is run: {clean(fault)}")
     for feed in views:
         if feed["reason"] is not None and not as_json:
             remark(f"syncd: {feed['name']}: {clean(feed['reason'])}")

@@ -225,7 +225,7 @@ class FeedWarning:
 
 
 class NoticeEvent(StrEnum):
-    """The events of notices. All but the last two concern a feed. A feed or a source that has ``recovered`` works again."""
+    """The events of notices. Those of the service itself, ``service.…``, concern no feed. What has ``recovered`` works again."""
 
     HELD = "feed.held"
     FAILED = "feed.failed"
@@ -235,12 +235,16 @@ class NoticeEvent(StrEnum):
     RECOVERED = "feed.recovered"
     SOURCE_FAILED = "source.failed"
     SOURCE_RECOVERED = "source.recovered"
+    CLOCK = "service.clock"
+    DISK = "service.disk"
+    STORE = "service.store"
+    SERVICE_RECOVERED = "service.recovered"
     DIGEST = "service.digest"
     TEST = "service.test"
 
     @property
     def short(self) -> str:
-        """The name in the settings: ``held``, ``source.failed``."""
+        """The name in the settings: ``held``, ``source.failed``, ``clock``. ``recovered`` is that of feeds and of the service."""
         return self.value.removeprefix("feed.").removeprefix("service.")
 
 
@@ -254,7 +258,8 @@ TROUBLES_OF_FILES = frozenset({NoticeEvent.HELD, NoticeEvent.FAILED, NoticeEvent
 @dataclass(frozen=True, slots=True)
 class Notice:
     """``key`` names it in every message, and is never used again. ``feed`` is None if it concerns the service, ``run`` if no
-    run is the reason; ``state`` is that of the run, else ``overdue``, ``degraded`` or ``usable``. ``counts``: those of the
+    run is the reason; ``state`` is that of the run, else ``overdue``, ``degraded``, ``usable`` or ``removed``, of a source or of
+    the service ``failing``, ``fault`` or ``ok``. ``counts``: those of the
     run, or of the event. ``over``: of a recovered feed, the event that is over; ``holds``: as in Run. ``employer`` and ``file``
     are read with the notice: they are those of the run, or of the feed."""
 

@@ -13,6 +13,7 @@ from hashlib import sha256
 import structlog
 
 from syncd.config import Notify
+from syncd.domain import Notice
 from syncd.errors import StoreError
 from syncd.logs import Event
 from syncd.notify.ways import MAX_PAUSE, NotSent, Way
@@ -60,13 +61,8 @@ class Delivery:
 
     async def turn(self) -> bool:
         """Send the messages that may be sent now; return whether anything was sent. Raises StoreError, OSError."""
-        now = self._store.now().instant
-        quiet = self._sending.settings.quiet
-        if quiet is not None and quiet.include(now.astimezone(self._sending.zone).time()):
+        if not self._may_send():
             return False
-        if self._rests_until is not None and now < self._rests_until <= now + MAX_REST:
-            return False
-        self._rests_until = None
         if not await self._store.read_async(self._next):
             return False
         async with self._lock() as mine:
@@ -77,6 +73,34 @@ class Delivery:
                     break
                 sent = await self._deliver(message) or sent
             return sent
+
+    def _may_send(self) -> bool:
+        """Return whether anything may be sent now: neither the hours are quiet nor is the receiver left alone."""
+        now, quiet = self._store.now().instant, self._sending.settings.quiet
+        if quiet is not None and quiet.include(now.astimezone(self._sending.zone).time()):
+            return False
+        if self._rests_until is not None and now < self._rests_until <= now + MAX_REST:
+            return False
+        self._rests_until = None
+        return True
+
+    async def send_unkept(self, unkept: Sequence[Notice], sent: set[str]) -> None:
+        """Send notices that are not in the store, and add the keys of those that were accepted to ``sent``."""
+        messages = [[*unkept]] if self._way.joins else [[each] for each in unkept]
+        for message in messages:
+            if not message or not self._may_send():
+                return
+            try:
+                answer = await self._way.send(message, self._sending.pages, self._store.now().instant)
+            except NotSent as error:
+                self._faults += 1
+                pause = error.after or pause_after(self._faults)
+                self._rests_until = self._store.now().instant + pause
+                self._log_failure(message, str(error), self._faults, pause)
+                return
+            self._faults = 0
+            sent.update(notice.key for notice in message)
+            self._log_sent(message, answer)
 
     @asynccontextmanager
     async def _lock(self) -> AsyncIterator[bool]:
@@ -139,7 +163,11 @@ class Delivery:
             return False
         self._faults = 0
         await self._mark(lambda tx: notices.sent(tx, message))
-        self._sending.count(self._way.kind, "sent", len(message))
+        self._log_sent(sent, answer)
+        return True
+
+    def _log_sent(self, sent: Sequence[Notice], answer: str) -> None:
+        self._sending.count(self._way.kind, "sent", len(sent))
         log.info(
             Event.NOTIFY_SENT,
             way=self._way.kind,
@@ -149,12 +177,23 @@ class Delivery:
             feeds=sorted({notice.feed for notice in sent if notice.feed}),
             answer=answer,
         )
-        return True
+
+    def _log_failure(self, message: Sequence[Notice], reason: str, tries: int, pause: timedelta) -> None:
+        self._sending.count(self._way.kind, "failed", len(message))
+        log.warning(
+            Event.NOTIFY_FAILED,
+            way=self._way.kind,
+            to=self._way.where,
+            id=message[0].key,
+            reason=reason,
+            tries=tries,
+            seconds=round(pause.total_seconds(), 1),
+        )
 
     async def _note_failure(self, message: Sequence[notices.Outgoing], error: NotSent) -> None:
-        way, tries, now = self._way, message[0].tries + 1, self._store.now().instant
-        self._sending.count(way.kind, "failed", len(message))
+        tries, now = message[0].tries + 1, self._store.now().instant
         if error.refused and tries >= REFUSALS:
+            self._sending.count(self._way.kind, "failed", len(message))
             await self._mark(lambda tx: notices.drop(tx, message))
             self.note_dropped(len(message), f"refused {tries} times: {error}")
             return
@@ -163,15 +202,7 @@ class Delivery:
         due = now if error.everything else now + pause
         self._rests_until = now + pause if error.everything else self._rests_until
         await self._mark(lambda tx: notices.failed(tx, message, due, str(error)))
-        log.warning(
-            Event.NOTIFY_FAILED,
-            way=way.kind,
-            to=way.where,
-            id=message[0].notice.key,
-            reason=str(error),
-            tries=tries,
-            seconds=round(pause.total_seconds(), 1),
-        )
+        self._log_failure([each.notice for each in message], str(error), tries, pause)
 
     async def _mark(self, write: Callable[[Tx], object]) -> object:
         """Write to the store, tried again until it succeeds: a message that was sent must not be sent again."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from datetime import time, timedelta, tzinfo
 from functools import partial
@@ -47,6 +47,12 @@ class Notifier:
         self._stopping = asyncio.Event()
         self._deliveries = {way.name: Delivery(sending, way, self._stopping) for way in ways}
         self._tasks: list[asyncio.Task[None]] = []
+        #: The keys of notices that a receiver got from memory.
+        self._sent: dict[str, set[str]] = {name: set() for name in self._deliveries}
+
+    @property
+    def has_receivers(self) -> bool:
+        return bool(self._deliveries)
 
     def begin(self, settings: Settings) -> None:
         """Have the configured receivers get the notices from now on; those for others are dropped. Raises StoreError."""
@@ -60,9 +66,9 @@ class Notifier:
     def start(self) -> None:
         if not self._deliveries:
             return
-        work: list[Coroutine[Any, Any, None]] = [self._repeat(self.collect, POLL)]
+        work: list[Coroutine[Any, Any, None]] = [self.repeat(self.collect, POLL)]
         for delivery in self._deliveries.values():
-            work += [self._repeat(delivery.turn, POLL), self._repeat(delivery.give_up_old, OLD)]
+            work += [self.repeat(delivery.turn, POLL), self.repeat(delivery.give_up_old, OLD)]
         self._tasks = [asyncio.create_task(each) for each in work]
 
     async def stop(self) -> None:
@@ -84,10 +90,29 @@ class Notifier:
         names = list(self._deliveries)
         while await self._store.read_async(lambda tx: notices.has_new(tx, names)):
             for name in names:
-                collect = partial(notices.collect, way=name, events=settings.events, feeds=settings.feeds)
+                collect = partial(
+                    notices.collect,
+                    way=name,
+                    events=settings.events,
+                    feeds=settings.feeds,
+                    sent=self._sent[name],
+                )
                 await self._store.write_async(collect)
 
-    async def _repeat(self, work: Callable[[], Coroutine[Any, Any, object]], seconds: float) -> None:
+    async def send_unkept(self, unkept: Sequence[Notice]) -> None:
+        """Send notices that the store cannot keep now to each receiver that lacks them. Call it again while they are unkept."""
+        settings = self._sending.settings
+        wanted = [each for each in unkept if notices.is_wanted(each, settings.events, settings.feeds)]
+        await asyncio.gather(
+            *(
+                delivery.send_unkept(
+                    [each for each in wanted if each.key not in self._sent[name]], self._sent[name]
+                )
+                for name, delivery in self._deliveries.items()
+            )
+        )
+
+    async def repeat(self, work: Callable[[], Coroutine[Any, Any, object]], seconds: float) -> None:
         """Do ``work`` every ``seconds`` until the service stops. An exception is logged and the next time follows."""
         while not self._stopping.is_set():
             again: object = None

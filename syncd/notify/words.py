@@ -12,6 +12,7 @@ from urllib.parse import quote
 from syncd.config import Settings
 from syncd.domain import HoldScope, Notice, NoticeEvent
 from syncd.errors import FEED_ERROR_CODES
+from syncd.views import PART_WORDS
 
 #: Characters of a reason, of the name of a feed in a command, of a name in a subject, and of a subject.
 MAX_REASON, MAX_NAME, MAX_SUBJECT_NAME, MAX_SUBJECT = 2_000, 80, 40, 150
@@ -35,11 +36,11 @@ class Words:
 def words_of(notice: Notice, pages: str) -> Words:
     """Return the words of a notice. ``pages``: the address of the operator's pages."""
     values = {"feed": one_line(notice.feed or "", MAX_NAME), "run": notice.run}
-    words = _WORDS[notice.event.short]
-    title = words.get("title") or _title(notice)
+    words = _WORDS.get(notice.event.value) or _WORDS[notice.event.short]
+    title = words.get("title") or (_title(notice) if notice.feed is not None else _title_of_service(notice))
     now = words.get("now_archive" if notice.holds is HoldScope.ARCHIVE else "now", words["now"])
     do = tuple(line.format_map(values) for line in words.get("do", ()))
-    happened = words.get("happened", "").format_map(values)
+    happened = words.get(f"happened_{notice.state}", words.get("happened", "")).format_map(values)
     return Words(title, _happened(notice, happened), now, do, link_of(notice, pages))
 
 
@@ -54,11 +55,19 @@ def _title(notice: Notice) -> str:
     return one_line(f"{notice.event.short}: {about}" + (f": {gist}" if gist else ""), MAX_SUBJECT)
 
 
+def _title_of_service(notice: Notice) -> str:
+    """Return the subject of a message about the service itself: ``disk: the disk is full or has a fault``."""
+    part = (notice.over or notice.event).short
+    if notice.over is not None:
+        return f"recovered: {part}"
+    return f"{part}: {PART_WORDS[part]}"
+
+
 def _happened(notice: Notice, happened: str) -> str:
     if notice.event is NoticeEvent.DIGEST:
         return "\n".join(one_line(line) for line in (notice.reason or "").splitlines())
     reason = one_line(notice.reason or "")
-    if notice.event is NoticeEvent.RECOVERED:
+    if notice.event in (NoticeEvent.RECOVERED, NoticeEvent.SERVICE_RECOVERED):
         over = _WORDS[notice.over.short].get("over", "") if notice.over is not None else ""
         with_run = f" (run {notice.run})" if notice.run is not None else ""
         return f"{happened}{with_run}. {over} {reason}".rstrip()

@@ -20,7 +20,7 @@ from syncd.console import Console, add_console, for_known_hosts
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event, flush
-from syncd.notify import Notifier, Sending, pages_of, ways_of
+from syncd.notify import Notifier, Sending, ServiceNotices, pages_of, ways_of
 from syncd.service import exposure, housekeeping, process, stores
 from syncd.service.clock_check import ClockCheck
 from syncd.service.configured_feeds import (
@@ -179,7 +179,7 @@ class Daemon:
         store, settings, stop = self._store, self._settings, self._stopping.is_set
         refresh, host = settings.refresh, self._host(self._clock)
         refresher = Refresher(store, refresh.every, refresh.archive_closed, host)
-        house = Housekeeping(store, settings.store.keep_history, self._feeds, self._clock)
+        house = Housekeeping(store, settings.store.keep_history, self._feeds, self._clock, settings.timezone)
         fetcher = Fetcher(store, settings, self._metrics.fetched)
         sources = Schedule(store, fetcher, lambda: self._feeds.feeds, settings.timezone)
         degraded, index = DegradedFeeds(store, self._feeds), partial(housekeeping.index_searches, store, stop)
@@ -191,6 +191,14 @@ class Daemon:
             sources.run(),
             watch_the_loop(self._systemd, self._readiness),
         )
+        if self._notifications.has_receivers:
+            watch = ServiceNotices(
+                store,
+                self._notifications,
+                self._readiness.recent_parts,
+                shared=settings.store.path is None,
+            )
+            self._spawn(watch.run())
 
     def _spawn(self, *work: Coroutine[Any, Any, object]) -> None:
         for each in work:

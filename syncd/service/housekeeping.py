@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 
 import structlog
 
@@ -26,6 +26,7 @@ from syncd.service.clock_check import ClockCheck
 from syncd.service.configured_feeds import FeedsInForce
 from syncd.store import DamagedIndex, Store, Tx, feeds, history, jobs, notices, replies, runs
 from syncd.sync.run import Feed, Host
+from syncd.views import overdue_words
 
 log = structlog.get_logger("syncd.service")
 
@@ -98,9 +99,16 @@ class Refresher:
 class Housekeeping:
     """A silent feed is reported once for each period. While ``clock`` does not trust the time, nothing is done."""
 
-    def __init__(self, store: Store, keep: timedelta, feeds: FeedsInForce, clock: ClockCheck) -> None:
-        self._store, self._keep, self._feeds, self._clock = store, keep, feeds, clock
-        self._since = store.now().instant
+    def __init__(
+        self,
+        store: Store,
+        keep: timedelta,
+        feeds: FeedsInForce,
+        clock: ClockCheck,
+        zone: tzinfo | None = None,
+    ) -> None:
+        """``zone``: of times in sentences."""
+        self._store, self._keep, self._feeds, self._clock, self._zone = store, keep, feeds, clock, zone
 
     def tick(self) -> None:
         """Report silent feeds, note how many jobs there are, and delete old data. Raises StoreError."""
@@ -133,8 +141,10 @@ class Housekeeping:
             return
         newest = self._store.read(lambda tx: runs.last_file(tx, feed.name))
         last = newest.claimed_at if newest is not None else None
-        silent = now - (last or self._since) > every
-        if silent and self._store.write(lambda tx: notices.note_silence(tx, feed.name, last, every)):
+        if last is None or now - last <= every:
+            return
+        reason = overdue_words(last, every, self._zone)
+        if self._store.write(lambda tx: notices.note_silence(tx, feed.name, last, every, reason)):
             log.warning(Event.FEED_OVERDUE, feed=feed.name, last=last, expected_every=str(every))
 
 
@@ -161,17 +171,20 @@ class DegradedFeeds:
         degraded = {**lasting, **wrong}
         usable = {*self._feeds.feeds} - {*wrong, *waiting}
         if self._seen != ({*degraded}, usable):
-            self._store.write(lambda tx: _note(tx, degraded, usable))
+            self._store.write(lambda tx: _note(tx, degraded, usable, {*self._feeds.feeds, *waiting}))
             self._seen = {*degraded}, usable
 
 
-def _note(tx: Tx, degraded: Mapping[str, str], usable: Collection[str]) -> None:
+def _note(tx: Tx, degraded: Mapping[str, str], usable: Collection[str], configured: Collection[str]) -> None:
+    """Write the notices that are new. A feed that was degraded and is not ``configured`` any more was removed."""
     noted = notices.open_degraded(tx)  # another daemon may have noted the same
     for name, why in sorted(degraded.items()):
         if name not in noted:
             notices.add(tx, Notice(NoticeEvent.DEGRADED, name, why, state="degraded"))
     for name in sorted(noted.intersection(usable)):
         notices.add(tx, Notice(NoticeEvent.RECOVERED, name, None, state="usable", over=NoticeEvent.DEGRADED))
+    for name in sorted(noted.difference(degraded, usable, configured)):
+        notices.add(tx, Notice(NoticeEvent.RECOVERED, name, None, state="removed", over=NoticeEvent.DEGRADED))
 
 
 def index_searches(store: Store, stop: Callable[[], bool]) -> None:

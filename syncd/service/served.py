@@ -50,6 +50,18 @@ def served_store(settings: Settings) -> tuple[str, bool] | None:
         os.close(fd)
 
 
+def is_served(settings: Settings) -> bool:
+    """Return whether a daemon of this installation runs, as far as this user can know."""
+    try:
+        fd = os.open(_note(settings), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        return _is_locked(fd)
+    finally:
+        os.close(fd)
+
+
 def _is_locked(fd: int) -> bool:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

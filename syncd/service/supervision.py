@@ -83,13 +83,14 @@ class Readiness:
         look = partial(
             feed_states, files=files, drop=self._settings.drop.folder, zone=self._settings.timezone
         )
+        now = self._store.now().instant.astimezone(self._settings.timezone)
         try:
             async with asyncio.timeout(ANSWER):
-                return how_things_are(await self._store.read_async(look), parts)
+                return how_things_are(await self._store.read_async(look), parts, now)
         except (TimeoutError, StoreError) as error:
             fault = str(error) or f"it cannot be read within {ANSWER:g} s"
             return how_things_are(
-                look(None), {**parts, "store": fault if parts["store"] == "ok" else parts["store"]}
+                look(None), {**parts, "store": fault if parts["store"] == "ok" else parts["store"]}, now
             )
 
     async def recent_parts(self) -> dict[str, str]:

@@ -118,7 +118,9 @@ class Fetcher:
                 outcome = Outcome(result, state, fetched.files, fetched.size, reason=fetched.reason)
             outcome = replace(outcome, seconds=time.monotonic() - began)
             if not dry:
-                await self._store.write_async(lambda tx: sources.remember(tx, feed.name, state))
+                await self._store.write_async(
+                    lambda tx: sources.remember(tx, feed.name, state, self._settings.timezone)
+                )
                 if source.delete and state.seen != before.seen:
                     outcome = replace(outcome, warning=await self._delete(source, state))
                 self._counted(feed.name, outcome.result)

@@ -19,7 +19,6 @@ from syncd.store.model.columns import Columns, clean, instant_of, micros, option
 from syncd.store.model.sql import R, SelectOf
 from syncd.store.model.tables import EmployerRow, FactRow, FeedRow, NoticeRow, OutboxRow, RunRow
 from syncd.store.transactions import Tx
-from syncd.values import span_in_words
 
 _NOTICE = Columns(
     Notice,
@@ -78,8 +77,8 @@ _PRUNE = sql.removing(sql.first_by(_old, NoticeRow.id), NoticeRow.id)
 
 
 def add(tx: Tx, notice: Notice) -> Notice:
-    """Write a notice of now; return it with its id and its key."""
-    new = replace(notice, key=uuid4().hex, at=tx.now.instant)
+    """Write a notice; return it with its id and its key. One that has a key has its time, too: it could not be kept before."""
+    new = notice if notice.key else replace(notice, key=uuid4().hex, at=tx.now.instant)
     return replace(new, id=tx.insert(_NOTICE.values(new)))
 
 
@@ -93,7 +92,7 @@ def note_run(tx: Tx, run: Run, *, poison: bool = False) -> None:
         add(tx, notice)
 
 
-def note_silence(tx: Tx, feed: str, last: datetime | None, every: timedelta) -> bool:
+def note_silence(tx: Tx, feed: str, last: datetime, every: timedelta, reason: str) -> bool:
     """Write that the feed is overdue, once in a period ``every``; return whether it was written now. ``last``: when its last
     file was taken."""
     before = latest(tx, feed, [NoticeEvent.OVERDUE])
@@ -101,11 +100,9 @@ def note_silence(tx: Tx, feed: str, last: datetime | None, every: timedelta) -> 
         before is not None
         and before.event is NoticeEvent.OVERDUE
         and before.at is not None
-        and tx.now.instant - max(before.at, last or before.at) <= every
+        and tx.now.instant - max(before.at, last) <= every
     ):
         return False
-    since = f"the last one came at {last:%Y-%m-%d %H:%M} UTC" if last is not None else "none has come yet"
-    reason = f"a file is expected every {span_in_words(every)}; {since}"
     add(tx, Notice(NoticeEvent.OVERDUE, feed, reason, state="overdue"))
     return True
 
@@ -233,13 +230,22 @@ def has_new(tx: Tx, ways: Collection[str]) -> bool:
     return any(int(facts.get(tx, _cursor(way)) or last) < last for way in ways)
 
 
-def collect(tx: Tx, way: str, events: Collection[str], feeds: Collection[str]) -> None:
-    """Put the new notices into the outbox of ``way``: those of the service, and of the feeds (none: all) those of ``events``
-    (short names)."""
+def is_wanted(notice: Notice, events: Collection[str], feeds: Collection[str]) -> bool:
+    """Return whether a notice goes to receivers: one of the ``events`` (short names) of the service, or of the ``feeds`` (none:
+    all), or one that somebody asked for."""
+    if notice.event in (NoticeEvent.DIGEST, NoticeEvent.TEST):
+        return True
+    return notice.event.short in events and (notice.feed is None or not feeds or notice.feed in feeds)
+
+
+def collect(
+    tx: Tx, way: str, events: Collection[str], feeds: Collection[str], sent: Collection[str] = ()
+) -> None:
+    """Put the new notices that are wanted into the outbox of ``way``, but for those with a key in ``sent``: it has them."""
     after = int(facts.get(tx, _cursor(way)) or last_id(tx))
     for notice in tx.all(_NEW, after=after, limit=BATCH):
         after = notice.id
-        if notice.feed is None or (notice.event.short in events and (not feeds or notice.feed in feeds)):
+        if is_wanted(notice, events, feeds) and notice.key not in sent:
             tx.insert({OutboxRow.way: way, OutboxRow.notice_id: notice.id, OutboxRow.feed: notice.feed or ""})
     facts.put(tx, _cursor(way), str(after))
 

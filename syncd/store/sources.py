@@ -1,6 +1,6 @@
 """Sources of feeds: the state of each after its last turn (docs/sources.md)."""
 
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import NamedTuple
 
 import msgspec
@@ -12,6 +12,7 @@ from syncd.store.model import sql
 from syncd.store.model.columns import to_json
 from syncd.store.model.tables import SourceRow
 from syncd.store.transactions import Tx
+from syncd.values import local_time
 
 #: The failures in a row of which the operator is notified, and the time after which one more is enough. It is a little shorter
 #: than a day: turns have jitter.
@@ -49,18 +50,28 @@ def states(tx: Tx) -> dict[str, SourceState]:
     return {feed: _decode(state) for feed, state in tx.all(_ALL)}
 
 
-def remember(tx: Tx, feed: str, new: SourceState) -> None:
+def remember(tx: Tx, feed: str, new: SourceState, zone: tzinfo | None = None) -> None:
     """Keep the state of a source after a turn. Write a notice when it fails for the third time in a row, or for a day, and when
-    it works again after that; each once."""
+    it works again after that; each once. ``zone``: of times in sentences."""
     tx.run(_PUT, feed=feed, state=to_json(new))
     before = notices.latest(tx, feed, _ABOUT_SOURCES)
     noted = before is not None and before.event is NoticeEvent.SOURCE_FAILED
-    if new.failures and not noted and _matters(tx, new):
-        notices.add(tx, Notice(NoticeEvent.SOURCE_FAILED, feed, new.reason, state="failing"))
+    if (
+        not noted
+        and new.failing_since is not None
+        and matters(new.failures, new.failing_since, tx.now.instant)
+    ):
+        reason = failing(new.failing_since, new.reason, zone)
+        notices.add(tx, Notice(NoticeEvent.SOURCE_FAILED, feed, reason, state="failing"))
     elif not new.failures and noted:
         notices.add(tx, Notice(NoticeEvent.SOURCE_RECOVERED, feed, "the source answers again", state="ok"))
 
 
-def _matters(tx: Tx, state: SourceState) -> bool:
-    since = state.failing_since or tx.now.instant
-    return state.failures >= MANY or tx.now.instant - since >= LONG
+def matters(failures: int, since: datetime, now: datetime) -> bool:
+    """Return whether a source that failed so often in a row, ``since`` then, needs somebody."""
+    return failures >= MANY or (failures > 0 and now - since >= LONG)
+
+
+def failing(since: datetime, reason: str | None, zone: tzinfo | None) -> str:
+    """Return ``failing since 2026-11-27 06:00 EST: 403 Forbidden``."""
+    return f"failing since {local_time(since, zone, 'minutes')}: {reason}"

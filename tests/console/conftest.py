@@ -60,7 +60,8 @@ class World:
         """Return how things are, as the daemon does."""
         drop = self.settings.drop.folder
         look = partial(feed_states, files=[*self.files.values()], drop=drop, zone=self.settings.timezone)
-        return how_things_are(self.board.store.read(look), await self.parts())
+        now = self.board.store.now().instant.astimezone(self.settings.timezone)
+        return how_things_are(self.board.store.read(look), await self.parts(), now)
 
     def guarded(self, **changes):
         """Have the pages ask for the token."""

@@ -109,13 +109,16 @@ def test_a_fault_that_passes_within_a_minute_is_not_noted(store, noted):
     assert noted() == [("feed.degraded", "beta")]
 
 
-def test_a_feed_that_is_removed_has_not_recovered(store, noted):
+def test_a_feed_that_is_removed_needs_nobody_any_more(store, noted):
     found = Degraded(store)
     found.wrong = {"acme": "acme.toml: nonsense"}
     found.look()
     found.wrong, found.known = {}, ["beta"]
     found.look()
-    assert noted() == [("feed.degraded", "acme")]
+    assert noted() == [("feed.degraded", "acme"), ("feed.recovered", "acme")]
+    found.wrong, found.known = {"acme": "acme.toml: nonsense again"}, ["acme", "beta"]
+    found.look()
+    assert noted()[2:] == [("feed.degraded", "acme")]
 
 
 def test_what_was_sent_is_forgotten_after_a_month(board, clock):

@@ -105,7 +105,7 @@ def _feeds(
         "today": tx.now.today,
         "feeds": [_line(feed, strips[feed["name"]], days[feed["name"]]) for feed in shown],
         "feeds_total": len(views),
-        "standing": how_things_are(views, parts),
+        "standing": how_things_are(views, parts, tx.now.instant.astimezone(visit.console.settings.timezone)),
         "active": {feed["name"]: feed["activeJobs"] for feed in counted},
         "page": page,
         "pages": pages,

@@ -34,7 +34,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         "version": __version__,
         "python": platform.python_version(),
         "timezone": str(settings.timezone),
-        "health": how_things_are(feeds, parts),
+        "health": how_things_are(feeds, parts, console.store.now().instant.astimezone(settings.timezone)),
         "store": {**_store(settings), "schema": version, "jobs": totals},
         "disk": await asyncio.to_thread(_disk, settings),
         "queue": {"runs": unfinished, "held": held, "writes": console.store.waiting_writes},
