@@ -402,7 +402,7 @@ def main() -> int:
     with suppress(KeyboardInterrupt):
         for number, error in faults(range(options.first, options.first + options.files)):
             frame = traceback.extract_tb(error.__traceback__)[-1]
-            own = [f for f in traceback.extract_tb(error.__traceback__) if "/syncd/" in f.filename]
+            own = [f for f in traceback.extract_tb(error.__traceback__) if "/syncd/" in f.filename] or [frame]
             place = f"{type(error).__name__} at {own[-1].filename.rpartition('/syncd/')[2]}:{own[-1].lineno}"
             places[place] += 1
             if places[place] <= 3:
