@@ -6,6 +6,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -128,12 +129,15 @@ class Server:
 
     @classmethod
     def syncd(cls, folder: Path, port: int, store: str | None = None) -> Server:
-        """Start the daemon as an operator starts it, with its log in a file. ``store``: the address of another store."""
+        """Start the daemon as an operator starts it, with its log in a file. ``store``: the address of another store, which is
+        served from a copy of the settings, since an installation serves one store."""
         environ = {**os.environ, "SYNCD_API__LISTEN": f"127.0.0.1:{port}"}
         if store is not None:
             environ["SYNCD_STORE__URL"] = store
+            shutil.copytree(folder / "config", folder / "postgres" / "config", dirs_exist_ok=True)
+            folder /= "postgres"
         command = [sys.executable, "-m", "syncd", "serve", "--config", str(folder / "config" / "syncd.toml")]
-        with (folder / ("log" if store is None else "log-postgres")).open("wb") as log:
+        with (folder / "log").open("wb") as log:
             process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=log, stderr=log)
         return cls(process, port)._up()
 
