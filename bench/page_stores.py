@@ -32,8 +32,9 @@ from syncd.store import Store, Tx, employers, feed_jobs, feeds, jobs, run_result
 from syncd.sync.report import ShownPlan
 
 FEEDS, RUNS = 200, 10_000
-#: Of the large run, if the employer has that many jobs; of a held run; and the rows of the large run that were refused.
-CHANGES, MISSING, REJECTED, WARNINGS = 100_000, 100_000, 10_000, 5_000
+#: Of the large run, if the employer has that many jobs; of a held run; the rows of the large run that were refused, and its
+#: warnings; and the rows of a file of which few were taken.
+CHANGES, MISSING, REJECTED, WARNINGS, ALL_REJECTED = 100_000, 100_000, 10_000, 5_000, 100_000
 #: Runs that wait for a decision.
 HELD = 25
 _BATCH = 500
@@ -45,10 +46,11 @@ _STATES = (*(RunState.SUCCEEDED,) * 6, *(RunState.UNCHANGED,) * 2, RunState.PART
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The runs that the pages are asked for: one that changed and refused much, one that is held; and the job with most
-    changes."""
+    """The runs that the pages are asked for: one that changed and refused much, one that refused all; one that is held; and the
+    job with most changes."""
 
     large: int
+    refused: int
     held: int
     job: int
 
@@ -84,14 +86,15 @@ def make(folder: Path, job_count: int, employer_count: int, run_count: int) -> N
             _own(store, feed_id, owner)
         found = _add_runs(store, clock, ids, run_count)
         store.write(lambda tx: _note_creation(tx, found[0].id, single=len(owners) == 1))
-        large, held = found[-FEEDS], found[-HELD]
+        large, refused, held = found[-FEEDS], found[-FEEDS + 1], found[-HELD]
+        store.write(lambda tx: run_results.add_rejected(tx, refused.id, _rejected(ALL_REJECTED)))
         _fill_large(store, large)
         _fill_held(store, held)
         while store.index_some():
             pass
         first = store.read(lambda tx: jobs.after(tx, large.employer_id, 0, 1))[0].id
         _change_often(store, first)
-        return Numbers(large.id, held.id, first)
+        return Numbers(large.id, refused.id, held.id, first)
 
 
 def _write_file(folder: Path, number: int, employer: str) -> None:

@@ -6,8 +6,9 @@ One store has one feed that owns all jobs, the other 200 feeds of as many employ
 first (``page_stores.py``): about 4 GB and ten minutes each for a million jobs; they are deleted at the end unless ``--folder``
 keeps them. Each page is asked of ``syncd serve`` as it is delivered, over loopback, on one connection, one after another.
 "First" is the first request of a page after the start of the daemon; "worst" is that of the others. CPU is that of all threads
-of the daemon, per request: on a busy machine it says more than the time. Goal: each page under 100 ms and 60 KB, the answer
-to one that is open while nothing happens (a 304) under 3 ms. A line over a goal has a "!"; JSON is whole and may be larger.
+of the daemon, per request: on a busy machine it says more than the time. Goal: each page under 100 ms and 60 KB, that of a run
+with 100,000 rejected rows under 300 ms, the answer to one that is open while nothing happens (a 304) under 3 ms. A line
+over a goal has a "!"; JSON is whole and may be larger.
 """
 
 import sys
@@ -34,6 +35,8 @@ from syncd.console.pages.feed_pages import Tab
 
 #: Milliseconds and bytes of a page, and milliseconds of a 304; the number of them that are measured.
 MOST_MS, MOST_BYTES, MOST_POLL_MS = 100, 60_000, 3
+#: Line of a page that may take longer → its milliseconds.
+LONGER = {"run, 100,000 rejected rows": 300}
 POLLS = 300
 #: Title of a store → its number of employers.
 STORES = {"one feed owns all jobs": 1, "200 feeds": FEEDS}
@@ -163,6 +166,7 @@ def _pages(numbers: Numbers, jobs: int, runs: int) -> dict[str, tuple[str, bool]
         "run, large, updated alone": f"{run}?action=updated",
         "run, large, archived, page 100": f"{run}?action=archived&page=100",
         "run, large, last page": f"{run}?page=4000",
+        "run, 100,000 rejected rows": f"/runs/{numbers.refused}",
         "run that created all": "/runs/1",
         "run that created all, last page": f"/runs/1?page={last}",
         "run, held": f"/runs/{numbers.held}",
@@ -212,7 +216,7 @@ def _measure(site: Site, pages: dict[str, tuple[str, bool]], options: argparse.N
         cpu = (site.server.cpu() - before) / options.times * 1e3
         first, *later = times
         median = statistics.median(later)
-        over = median >= MOST_MS or (len(content) >= MOST_BYTES and not as_json)
+        over = median >= LONGER.get(name, MOST_MS) or (len(content) >= MOST_BYTES and not as_json)
         print(
             f"| {name} | {first:.0f} | {median:.0f} | {max(later):.0f} | {cpu:.0f} | {len(content) / 1e3:.1f}"
             f" | {'!' if over else ''} |",

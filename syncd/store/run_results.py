@@ -1,6 +1,7 @@
 """The results of a run beside jobs: refused rows, warnings, unknown values; and the plan of a held run."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -33,15 +34,24 @@ _GET_REJECTED = sql.Statement(
 _SOME_ERRORS = sql.Statement(
     select(RunRejected.errors).where(*sql.matching(RunRejected.run_id)).limit(sa.bindparam("limit"))
 )
-_PLACES = sql.Statement(
-    select(  # type: ignore[call-overload]
-        RunRejected.errors, RunRejected.record, RunRejected.line, RunRejected.member, RunRejected.reference_id
-    )
+_ALL_ERRORS = sql.Statement(
+    select(RunRejected.errors, RunRejected.id)
     .where(*sql.matching(RunRejected.run_id))
     .order_by(col(RunRejected.id))
 )
+_PLACES = sql.Statement(
+    select(  # type: ignore[call-overload]
+        RunRejected.id, RunRejected.record, RunRejected.line, RunRejected.member, RunRejected.reference_id
+    ).where(col(RunRejected.id).in_(sa.bindparam("ids", expanding=True)))
+)
 _GET_WARNINGS = sql.Statement(
     _WARNING.select().where(*sql.matching(RunWarning.run_id)).order_by(col(RunWarning.id))
+)
+_COUNTED_WARNINGS = sql.Statement(
+    select(RunWarning.code, RunWarning.detail, sa.func.count(), sa.func.min(RunWarning.record))
+    .where(*sql.matching(RunWarning.run_id))
+    .group_by(col(RunWarning.code), col(RunWarning.detail))
+    .order_by(sa.func.min(RunWarning.id))
 )
 _GET_UNKNOWN = sql.Statement(_UNKNOWN.select().where(*sql.matching(RunUnknown.run_id)))
 _GET_PLAN = sql.Statement(select(RunPlan.payload).where(*sql.matching(RunPlan.run_id)))
@@ -92,14 +102,37 @@ class Place(NamedTuple):
 _decode_stored = msgspec.json.Decoder(list[StoredError]).decode
 
 
-def stored_errors(tx: Tx, run_id: int) -> Iterator[tuple[list[StoredError], list[tuple[Any, ...]]]]:
-    """Yield the errors of all rejected rows of the run, each list of equal errors once, with the places of the rows
-    that have it: of each the values of a Place."""
-    by_errors: dict[str, list[tuple[Any, ...]]] = {}
-    for errors, *place in tx.each(_PLACES, run_id=run_id):
-        by_errors.setdefault(errors, []).append(tuple(place))
-    for errors, places in by_errors.items():
-        yield _decode_stored(errors), places
+class StoredErrors:
+    """The errors of all rejected rows of a run, in the order of the rows. Equal ones are one text, so that those of very many
+    rows are counted quickly."""
+
+    def __init__(self, tx: Tx, run_id: int) -> None:
+        self._rows = tx.all(_ALL_ERRORS, run_id=run_id)
+        self.texts = Counter(text for text, _ in self._rows)
+
+    def __iter__(self) -> Iterator[tuple[str, list[StoredError], int]]:
+        """Yield each text, its errors, and the number of its rows; first the text whose first row comes first."""
+        for text, rows in self.texts.items():
+            yield text, _decode_stored(text), rows
+
+    def first_rows(self, texts: Mapping[str, Sequence[int]], most: int) -> dict[int, list[int]]:
+        """Return group → the ids of its first ``most`` rows. ``texts``: text → its groups."""
+        first = {group: list[int]() for groups in texts.values() for group in groups}
+        open_groups = len(first)
+        for text, row_id in self._rows:
+            if text in texts:
+                for group in texts[text]:
+                    if len(ids := first[group]) < most:
+                        ids.append(row_id)
+                        open_groups -= len(ids) == most
+                if not open_groups:
+                    break
+        return first
+
+
+def places(tx: Tx, row_ids: Sequence[int]) -> dict[int, Place]:
+    """Return id of a rejected row → its place."""
+    return {row_id: Place(*place) for row_id, *place in tx.all(_PLACES, ids=row_ids)}
 
 
 def add_warnings(tx: Tx, run_id: int, warnings: Iterable[FeedWarning]) -> None:
@@ -110,6 +143,11 @@ def add_warnings(tx: Tx, run_id: int, warnings: Iterable[FeedWarning]) -> None:
 def warnings(tx: Tx, run_id: int) -> Iterator[FeedWarning]:
     """Yield the warnings in the order in which they were added. To be read to the end within the transaction."""
     return tx.each(_GET_WARNINGS, run_id=run_id)
+
+
+def counted_warnings(tx: Tx, run_id: int) -> list[tuple[str, str, int, int | None]]:
+    """Return code, detail, number and first record of the warnings of the run, equal ones once, in order."""
+    return tx.all(_COUNTED_WARNINGS, run_id=run_id)
 
 
 def set_unknown(tx: Tx, run_id: int, unknown: UnknownValues) -> None:

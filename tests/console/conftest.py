@@ -1,5 +1,6 @@
 """The operator's pages over a job board, and browsers of the operator."""
 
+import json
 import re
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 from aiohttp.test_utils import BaseTestServer
 
+from syncd.cli.entry import run
 from syncd.config import Settings, load_settings
 from syncd.console import Console, add_console, for_known_hosts
 from syncd.feeds.configuration import FeedFile
@@ -16,6 +18,7 @@ from syncd.sync.arrival import ArrivalContext
 from syncd.sync.run import Feed
 from syncd.views import feed_states, how_things_are
 from syncd.web import controls_of, health_of
+from tests.stores import store_url
 from tests.sync.board import Board, FakeHost
 from tests.sync.board_fixtures import board_fixture, clock_fixture, store_fixture  # noqa: F401
 
@@ -142,3 +145,24 @@ def browse(aiohttp_client, world):
 async def browser(browse):
     """A browser of the world as the other fixtures made it."""
     return await browse()
+
+
+@pytest.fixture
+def command(world, capsys, tmp_path):
+    """``command("runs")``: what the command prints with ``--json`` about the same store and the same feeds."""
+    folder = tmp_path / "config"
+    (folder / "feeds.d").mkdir()
+    world.settings = replace(world.settings, feeds=folder / "feeds.d")
+    (folder / "feeds.d" / "acme.toml").write_text(f'employer = "{world.board.employer.name}"\n')
+    (folder / "syncd.toml").write_text(
+        f'timezone = "America/Toronto"\n[store]\nurl = "{store_url(tmp_path / "syncd.db")}"\n[drop]\nfolder = "{tmp_path}/drop"\n'
+    )
+
+    def call(*arguments, text=False):
+        capsys.readouterr()
+        code = run(["--config", f"{folder}/syncd.toml", *arguments, *([] if text else ["--json"])])
+        shown = capsys.readouterr()
+        assert code == 0, shown.err
+        return shown.out if text else json.loads(shown.out)
+
+    return call

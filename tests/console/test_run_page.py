@@ -3,7 +3,7 @@
 import re
 from html import unescape
 
-from syncd.domain import RejectedRow
+from syncd.domain import FeedWarning, RejectedRow
 from syncd.errors import Problem
 from syncd.store import run_results
 from syncd.sync.report import letter_of
@@ -27,13 +27,21 @@ def _rejected(number):
     return RejectedRow(number, number + 1, f"r{number}", tuple(errors))
 
 
-async def test_rejected_rows_are_counted_to_the_last_one_and_as_the_report_counts_them(browse, world):
+async def test_rejected_rows_are_counted_to_the_last_one_and_as_report_and_command_count_them(
+    browse, world, command
+):
     world.board.deliver(world.feeds["acme"], world.board.rows(1, 2))
+    warnings = [FeedWarning("title_cut", f"title cut to {n % 7} characters", n) for n in range(1, ROWS)]
+    world.board.store.write(lambda tx: run_results.add_warnings(tx, 1, warnings))
     world.board.store.write(lambda tx: run_results.add_rejected(tx, 1, map(_rejected, range(1, ROWS + 1))))
     page = (await (await browse()).get("/runs/1"))[1]
     kinds = re.findall(r'<span class="n">([\d,]+) ×</span>(\S+): <code>(\w+)', page)
     expected = [("8,000", "/title", "required"), ("4,000", "/locations/description", "unknown_place")]
     assert kinds == [*expected, ("12", "/closeDate", "invalid_date")]
+    assert f'<span class="n">{ROWS - 1:,} ×</span><code>title_cut</code>' in page
+    shown = command("runs", "show", "1", text=True)
+    assert re.findall(r"([\d,]+) ×  (\S*) +(\w+)  ", shown)[:3] == kinds
+    assert re.findall(r"([\d,]+) × +title_cut", shown) == [f"{ROWS - 1:,}"]
     report = world.board.store.read(
         lambda tx: render_html(partner_report(tx, 1, None), letter_of(tx, "acme"))
     )

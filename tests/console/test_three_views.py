@@ -1,16 +1,13 @@
 """A page, its JSON and the command with ``--json`` say the same (docs/operations.md "JSON output")."""
 
-import json
 from dataclasses import replace
 from html import unescape
 
 import pytest
 
-from syncd.cli.entry import run
 from syncd.feeds.configuration import FeedFile
 from syncd.store import feeds, keys, runs
 from syncd.sync.drop_file import DropFile
-from tests.stores import store_url
 
 #: Address of a page → the command that prints the same.
 VIEWS = {
@@ -26,27 +23,6 @@ VIEWS = {
     "/jobs": ("jobs", "--employer", "Acme Ltd."),
     "/jobs?q=cook&status=active": ("jobs", "--employer", "Acme Ltd.", "-q", "cook", "--status", "active"),
 }
-
-
-@pytest.fixture
-def command(world, capsys, tmp_path):
-    """``command("runs")``: what the command prints with ``--json`` about the same store and the same feeds."""
-    folder = tmp_path / "config"
-    (folder / "feeds.d").mkdir()
-    world.settings = replace(world.settings, feeds=folder / "feeds.d")
-    (folder / "feeds.d" / "acme.toml").write_text(f'employer = "{world.board.employer.name}"\n')
-    (folder / "syncd.toml").write_text(
-        f'timezone = "America/Toronto"\n[store]\nurl = "{store_url(tmp_path / "syncd.db")}"\n[drop]\nfolder = "{tmp_path}/drop"\n'
-    )
-
-    def call(*arguments, text=False):
-        capsys.readouterr()
-        code = run(["--config", f"{folder}/syncd.toml", *arguments, *([] if text else ["--json"])])
-        shown = capsys.readouterr()
-        assert code == 0, shown.err
-        return shown.out if text else json.loads(shown.out)
-
-    return call
 
 
 @pytest.mark.parametrize("path", VIEWS)

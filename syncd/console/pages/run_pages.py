@@ -5,7 +5,6 @@ import os
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import ExitStack
-from itertools import islice
 from pathlib import PurePath
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
@@ -37,9 +36,9 @@ from syncd.web import JSON
 
 #: Runs on a page, unless ``limit`` asks for others, which may be up to a maximum.
 PAGE, MAX_PAGE = 50, 1000
-#: Changes on a page; warnings that are grouped; jobs that would be archived; kinds, values of a kind, rows of a kind and
+#: Changes on a page; jobs that would be archived; kinds, values of a kind, rows of a kind and
 #: lookup lines that are shown; characters of a value.
-CHANGES, GROUPED, GOING, KINDS, VALUES, ROWS, LINES, CUT = 25, 5000, 100, 12, 5, 5, 50, 60
+CHANGES, GOING, KINDS, VALUES, ROWS, LINES, CUT = 25, 100, 12, 5, 5, 50, 60
 #: Changes of a run from which they are not counted by kind for a page: to count a million takes a second.
 LARGE = 10_000
 #: Bytes of a report that are kept in memory, and those that are sent at once.
@@ -107,8 +106,8 @@ def _values(tx: Tx, visit: Visit, number: int, page: int, action: str | None) ->
     lookup = run_results.unknown(tx, number).toml.splitlines()
     actor = history.last_actor_of_run(tx, number)
     kinds, warnings = _rejected_kinds(tx, number), Kinds()
-    for warning in islice(run_results.warnings(tx, number), GROUPED):
-        warnings.add_warning(warning.code, warning.detail, warning.record)
+    for code, detail, count, record in run_results.counted_warnings(tx, number):
+        warnings.add_warning(code, detail, record, count)
     return {
         "now": tx.now.instant,
         "run": summary_json(run, going),
@@ -125,7 +124,6 @@ def _values(tx: Tx, visit: Visit, number: int, page: int, action: str | None) ->
         "kinds": kinds[:KINDS],
         "more_kinds": max(0, len(kinds) - KINDS),
         "warnings": warnings.by_frequency()[:KINDS],
-        "grouped": GROUPED,
         "all_changes": made,
         "by_action": by_action,
         "changes": [(change.entry, fields_json(change.fields, member)) for change in changes],
@@ -138,12 +136,20 @@ def _values(tx: Tx, visit: Visit, number: int, page: int, action: str | None) ->
 
 def _rejected_kinds(tx: Tx, number: int) -> list[tuple[Kind, list[run_results.Place]]]:
     """Return the kinds of the errors of all rejected rows, the most frequent first, each with the places of its first rows."""
-    kinds, first = Kinds(), defaultdict[int, list[tuple[Any, ...]]](list)
-    for errors, rows in run_results.stored_errors(tx, number):
-        for kind, _ in kinds.add_errors(0, errors, len(rows)):
-            if len(shown := first[id(kind)]) < ROWS:
-                shown += [row for row in rows[: ROWS - len(shown)] if row not in shown]
-    return [(kind, [run_results.Place(*row) for row in first[id(kind)]]) for kind in kinds.by_frequency()]
+    kinds, errors = Kinds(), run_results.StoredErrors(tx, number)
+    #: the first texts of a kind: its first rows are among those that have them
+    texts = defaultdict[int, list[str]](list)
+    for text, problems, rows in errors:
+        for kind, _ in kinds.add_errors(0, problems, rows):
+            if len(shown := texts[id(kind)]) < ROWS:
+                shown.append(text)
+    listed, groups = kinds.by_frequency(), defaultdict[str, list[int]](list)
+    for kind in listed[:KINDS]:
+        for text in dict.fromkeys(texts[id(kind)]):
+            groups[text].append(id(kind))
+    first = errors.first_rows(groups, ROWS)
+    places = run_results.places(tx, [row for rows in first.values() for row in rows])
+    return [(kind, [places[row] for row in first.get(id(kind), ())]) for kind in listed]
 
 
 def _count_changes(tx: Tx, run: Run, action: str | None) -> tuple[int, Mapping[str, int | None]]:

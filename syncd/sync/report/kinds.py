@@ -69,26 +69,29 @@ class Kinds:
     def add_errors(self, record: int, problems: Sequence[Fault], rows: int = 1) -> list[tuple[Kind, Fault]]:
         """Count ``rows`` rejected rows with the same problems, once for each kind and once for each distinct cause; return the
         problems with their kinds. ``record``: of the first row."""
-        with_kinds = [(self._kind_of(p, record), p) for p in problems]
-        if len(with_kinds) == 1:
-            kind, p = with_kinds[0]
+        if len(problems) == 1:
+            p = problems[0]
+            kind = self._known.get((p.pointer, p.code)) or self._kind_of(p, record)
             kind.rows += rows
             self._count(kind, p.detail, None if p.value is None else str(p.value), rows)
-            return with_kinds
-        for kind in {id(kind): kind for kind, _ in with_kinds}.values():
-            kind.rows += rows
-        causes = {
-            (id(kind), p.detail, None if p.value is None else str(p.value)): kind for kind, p in with_kinds
-        }
-        for (_, text, value), kind in causes.items():
-            self._count(kind, text, value, rows)
+            return [(kind, p)]
+        with_kinds, counted = [], set[object]()
+        for p in problems:
+            kind = self._known.get((p.pointer, p.code)) or self._kind_of(p, record)
+            if id(kind) not in counted:
+                kind.rows += rows
+            cause = (id(kind), p.detail, None if p.value is None else str(p.value))
+            if cause not in counted:
+                self._count(kind, *cause[1:], rows)
+            counted.update((id(kind), cause))
+            with_kinds.append((kind, p))
         return with_kinds
 
-    def add_warning(self, code: str, detail: str, record: int | None = None) -> Kind:
-        """Count a warning, and return its kind."""
+    def add_warning(self, code: str, detail: str, record: int | None = None, number: int = 1) -> Kind:
+        """Count ``number`` equal warnings, and return their kind. ``record``: of the first one."""
         kind = self._kind("", code, record)
-        kind.rows += 1
-        self._count(kind, detail, None, 1)
+        kind.rows += number
+        self._count(kind, detail, None, number)
         return kind
 
     def by_frequency(self) -> list[Kind]:
