@@ -42,7 +42,7 @@ _WORDS: dict[int, str] = {
 }
 _FILLERS = (
     r"and|or|et|ou|a|an|the|de|d|du|un|une|to|hire|leading to|menant a|position|positions|poste|emploi|emplois|job|jobs"
-    r"|work|employment|equivalent|basis|only|possibility of"
+    r"|work|employment|equivalent|basis|only|possibility of|salaried|hourly"
 )
 _WORD = re.compile(
     "|".join(f"(?P<k{kind}>{words})(?= |$)" for kind, words in _WORDS.items()) + rf"|(?:{_FILLERS})(?= |$)"
