@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from syncd.domain.decisions import Hold, PlanCounts
 from syncd.domain.policy import Policy, Threshold
 
+#: With as many active jobs, of which the file names none, and as many new ones it seems to be that of another feed.
+MIN_UNRELATED = 5
 #: More rows with nothing but assumed places hold the file.
 MAX_ASSUMED = Threshold(50, 5)
 #: More new or changed titles or descriptions that are damaged hold the file.
@@ -20,8 +22,8 @@ def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
     feed); archiving by the rows' own dates is checked in every run.
 
     A hold on everything wins over a hold on the archiving. Several reasons of one kind are joined; ``code`` is that
-    of the first: ``max_rejected`` ``rekeyed`` ``retitled`` ``shrunk`` ``emptied`` ``places_assumed``
-    ``damaged_text`` ``older_bytes`` (everything),
+    of the first: ``max_rejected`` ``rekeyed`` ``unrelated`` ``retitled`` ``shrunk`` ``emptied`` ``uniform``
+    ``places_assumed`` ``damaged_text`` ``older_bytes`` (everything),
     ``empty`` ``without_reference`` ``feed_changed`` ``max_archive`` (archiving). ``write_failed`` shows later."""
     missing = counts.missing if archives else 0
     for everything, reasons_of in ((True, _everything), (False, _archiving)):
@@ -63,6 +65,10 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
         if limit.crossed(part, whole):
             way = "; rekey keeps their postings, approve makes new ones" if code == "rekeyed" else ""
             yield code, _share(part, whole, what, limit) + way
+    unrelated = missing and not missing_mostly_rekeyed and not counts.named_active
+    if unrelated and min(counts.active, counts.created) >= MIN_UNRELATED:
+        what = f"the file has none of the {counts.active} active jobs, and {counts.created} that are new"
+        yield "unrelated", f"{what}: is it the file of another feed?"
     emptied = {
         what: n for what, n in counts.emptied.items() if policy.max_emptied.crossed(n, counts.compared)
     }
@@ -71,6 +77,10 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
         lost = (what if number == most else f"{what} (in {number})" for what, number in emptied.items())
         what = f"rows would lose a value that they had (a column gone or renamed?): {', '.join(lost)}"
         yield "emptied", _share(most, counts.compared, what, policy.max_emptied)
+    for what, number in counts.uniform.items():
+        if policy.max_emptied.crossed(number, counts.named_active):
+            uniform = f"active jobs, and all others, would get one and the same {what}"
+            yield "uniform", _share(number, counts.named_active, uniform, policy.max_emptied)
     going_in = counts.read - counts.rejected
     if MAX_ASSUMED.crossed(counts.assumed, going_in):
         what = "rows have only places that nothing says are in Canada"

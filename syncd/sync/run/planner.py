@@ -45,6 +45,7 @@ from syncd.sync.run.context import Feed, FileRun, Summary
 from syncd.sync.run.deciding import RowJobs, decide, problems_of
 from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange
 from syncd.sync.run.repeats import warn_of_repeats
+from syncd.sync.run.shape import Alike
 from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import ASSUMED_BIT, RowKind, pack_problems, unpack
 from syncd.values import plural
@@ -86,6 +87,7 @@ class _Planner:
         self._lacking = 0
         #: By bit of OWN_BITS, how many more rows lost that value than gained it.
         self._emptied: Counter[int] = Counter()
+        self._alike = Alike()
         self._new_places: set[str] = set()
         # Whether a job could turn out missing, and a new one could be that job under another referenceId.
         self._may_miss = summary.archives and any(self._active_after(0, limit=1))
@@ -145,11 +147,13 @@ class _Planner:
         feed, repeats = self._feed, self._this.run.repeats
         behind = repeats is not None and runs.is_behind(tx, feed.id, repeats)
         before, now = feeds.memory(tx, feed.id).own_digests, feed.config.mapping.own_digests()
-        emptied = {what: self._emptied[OWN_BITS[names[0]]] for what, names in OWN_VALUES.items()}
+        # a value that the feed's file makes otherwise than before is a change of settings
+        same = [what for what in OWN_VALUES if before.get(what) == now[what]]
+        alike = {} if self._summary.known else self._alike.changed()  # the texts of known rows are not read
         return replace(
             self._tally,
-            # a value that the feed's file makes otherwise than before is a change of settings
-            emptied={what: count for what, count in emptied.items() if before.get(what) == now[what]},
+            emptied={what: self._emptied[OWN_BITS[OWN_VALUES[what][0]]] for what in same},
+            uniform={what: alike[what] for what in same if what in alike},
             recent_archives=feeds.recent_archives(tx, feed.id, tx.now.instant - _RECENT),
             feed_changed=feeds.settings_changed(tx, feed.id, feed.config.settings_digest),
             older_bytes=behind or runs.applied_before(tx, feed.id, sha256 or ""),
@@ -195,6 +199,8 @@ class _Planner:
             if self._on_change is not None and isinstance(decision, Create | Update):
                 self._on_change(_planned(decided, job, decision))
                 self._warn_of_new_places(after, row)
+        if after is not None and not isinstance(decision, Reject) and not self._summary.mended:
+            self._alike.add(job, after)
         if job is None:
             self._note(decided.action, row.reference)
             if after is not None and self._may_miss:

@@ -237,6 +237,7 @@ ACCIDENTS: Mapping[str, Accident] = {
         lambda day: day.values("title", lambda title: title.upper()), "all", "title"
     ),
     "texts cut to 100": Accident(lambda day: day.values("text", lambda text: text[:100]), "all", "description"),
+    "addresses all one": Accident(emptied("address", "https://example.com/"), "all", "one and the same address"),
     "texts loading": Accident(emptied("text", "<p>Loading…</p>"), "all", "description"),
     "texts blank": Accident(emptied("text", "<p>&nbsp;</p>"), "all", "rejected"),
     "nan everywhere": Accident(lambda day: day.each(lambda record: dict.fromkeys(record, "NaN")), "all archive", "rejected"),
@@ -263,7 +264,7 @@ ACCIDENTS: Mapping[str, Accident] = {
     ),
     # the wrong file, or a part of it
     "another employer's file": Accident(
-        lambda day: day.write([day.record(posting) for posting in day.other]), "archive", "would be archived", stands=True
+        lambda day: day.write([day.record(posting) for posting in day.other]), "all", "the file of another feed"
     ),
     "the file of the day before yesterday": Accident(lambda day: day.before[0], "all", "older"),
     "the rows of another filter": Accident(

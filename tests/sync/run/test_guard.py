@@ -538,7 +538,8 @@ FILES_IN_A_ROW: dict[str, tuple[str, list[list[Row]], list[tuple[str, str | None
         "", [rows(1, 8, title="Préposé à l'entretien"), other_ids(8, title="PREPOSE A L'ENTRETIEN")],
         [FINE, ALL], None, "8 are new again"),
     "the same titles in another place": (
-        "", [rows(1, 8), other_ids(8, locations=[{"description": "Calgary, AB"}])], [FINE, ARCHIVE], None, ""),
+        "", [rows(1, 9), [*other_ids(8, locations=[{"description": "Calgary, AB"}]), *rows(9, 9)]],
+        [FINE, ARCHIVE], None, ""),
     "a known record that is applied again": (
         "", [rows(1, 10), [*rows(1, 6, title="Chef"), *rows(7, 10, description="<p>Other.</p>"), *rows(7, 10)]],
         [FINE, ALL], None, "6 of 10 active jobs would get another title"),
@@ -834,3 +835,58 @@ def test_three_files_of_one_round_number_are_perhaps_cut(board: Board, number: i
     assert codes == [[], [], ["round_count"] if warned else [], [], ["round_count"] if warned else []]
     grown = board.deliver(feed, board.rows(1, number + 3))
     assert (grown.counts.read, board.warnings(grown)) == (number + 3, [])
+
+
+def own(first: int, last: int, **same: str) -> bytes:
+    """Return a file of rows that have a text and an address of their own, but for these values."""
+    each = [
+        {"text": f"Cooks dish {n} of the day.", "link": f"https://acme.example/jobs/{n}", **same}
+        for n in range(first, last + 1)
+    ]
+    rows = json.loads(mapped(first, last))
+    return dump("json", [row | mine for row, mine in zip(rows, each, strict=True)])
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "what"),
+    [("text", "See our page.", "description"), ("link", "https://acme.example/", "address to apply at")],
+)
+def test_a_column_that_has_one_value_in_all_rows_and_had_many_holds_everything(
+    board: Board, column: str, value: str, what: str
+) -> None:
+    feed = board.feed("max_shrunk = 100\n" + MAPPED)
+    board.deliver(feed, own(1, 12))
+    run = board.deliver(feed, own(1, 13, **{column: value}))
+    assert outcome(run) == ("held", "all")
+    assert f"12 of 12 active jobs, and all others, would get one and the same {what} (100 %" in reason_of(run)
+    assert board.importer.approve(run.id, feed).state == "succeeded"
+    assert outcome(board.deliver(feed, own(1, 14, **{column: value}))) == ("succeeded", None)
+
+
+def test_one_value_is_no_fault_where_a_row_has_another_few_jobs_had_others_or_the_mapping_gives_it(
+    board: Board,
+) -> None:
+    feed, one = board.feed(MAPPED), "https://acme.example/"
+    board.deliver(feed, own(1, 12))
+    other = [*json.loads(own(1, 12, link=one))[1:], *json.loads(own(1, 1))]
+    assert outcome(board.deliver(feed, dump("json", other))) == ("succeeded", None)
+    assert outcome(board.deliver(feed, own(1, 12, link=one))) == ("succeeded", None)
+    few = board.feed(MAPPED, name="few")
+    board.deliver(few, own(101, 104))
+    assert outcome(board.deliver(few, own(101, 104, link=one))) == ("succeeded", None)
+    board.deliver(few, own(101, 112))
+    changed = board.feed(MAPPED.replace('"link"', f'{{ value = "{one}" }}'), name="few")
+    assert outcome(board.deliver(changed, own(101, 112))) == ("succeeded", None)
+
+
+@pytest.mark.parametrize(("active", "new", "held"), [(5, 5, "all"), (4, 5, "archive"), (5, 4, "archive")])
+def test_a_file_with_none_of_the_jobs_and_as_many_new_ones_is_that_of_another_feed(
+    board: Board, active: int, new: int, held: str
+) -> None:
+    feed = board.feed(MAPPED)
+    board.deliver(feed, own(1, active))
+    others = [row | {"title": f"Nurse {row['id']}"} for row in json.loads(own(101, 100 + new))]
+    run = board.deliver(feed, dump("json", others))
+    assert outcome(run) == ("held", held)
+    assert ("is it the file of another feed?" in reason_of(run)) == (held == "all")
+    assert len(board.active()) == active + (0 if held == "all" else new)
