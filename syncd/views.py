@@ -8,6 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import asdict
+
 from syncd.domain import (
     CHANGEABLE,
     JOB_MEMBERS,
@@ -396,7 +398,11 @@ def job_view(tx: Tx, job_id: int, page: int, page_size: int, catalogue: Catalogu
 
 def _members(job: Job, owner: Employer, member: Callable[[str, object], object]) -> dict[str, Any]:
     """Return the job with both application addresses, in the order of docs/specification.md 2.1."""
-    fixed = {"id": job.id, "employer": {"id": owner.id, "name": owner.name}}
+    fixed = {
+        "id": job.id,
+        "employer": {"id": owner.id, "name": owner.name},
+        "locations": [asdict(place) for place in job.locations],
+    }
     return {
         name: fixed[name] if name in fixed else member(name, getattr(job, CHANGEABLE[name]))
         for name in JOB_MEMBERS

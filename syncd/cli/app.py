@@ -161,6 +161,11 @@ command(jobs, "list", "employers.list_jobs")(
     q=option("-q --q", "Only jobs with this text in title or referenceId.", "Q"),
     status=options.STATUS,
 )
+command(jobs, "show", "employers.show_job")(
+    "A job with all its fields, and its history: who changed what, when, and through which run.",
+    number=options.JOB,
+    page=number_option("--page", "Which 100 of the changes.", "P", default=1),
+)
 command(app, "export", "employers.export")(
     "Writes an employer's jobs to a file. Jobs without a referenceId are left out, and counted.",
     employer=options.OF_EMPLOYER,

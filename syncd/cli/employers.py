@@ -7,14 +7,24 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from syncd.cli.output import cell, clean, print_json, print_list, print_result, remark, time_cell, whole_file
+from syncd.cli.output import (
+    bold,
+    cell,
+    clean,
+    print_json,
+    print_list,
+    print_result,
+    remark,
+    time_cell,
+    whole_file,
+)
 from syncd.cli.store_access import opened_store
 from syncd.config import Settings
 from syncd.domain import Employer, Job, Status
@@ -35,6 +45,8 @@ COUNTED = ("exported", "withoutReferenceId", "notActive", "pastCloseDate")
 SHOWN = 10
 #: Jobs that are read at once: jobs of a megabyte each still fit into memory.
 PAGE = 100
+#: Characters of a member of a job.
+MAX_VALUE = 200
 
 
 def add_employer(settings: Settings, as_json: bool, name: str, plan: str) -> None:
@@ -162,6 +174,50 @@ def list_jobs(
     ]  # fmt: skip
     headings = ("id", "referenceId", "status", "published", "title", "locations")
     print_list(as_json, [header_json(job, owner) for job in views], headings, rows, "no such jobs")
+
+
+def show_job(settings: Settings, as_json: bool, number: int, page: int) -> None:
+    """Print the job, also one that was deleted, with a page of its history. Raises NotFound."""
+    from syncd.service import stores
+    from syncd.views import job_view
+
+    with opened_store(settings) as store:
+        catalogue = stores.catalogue_of(store, settings)
+        view = store.read(lambda tx: job_view(tx, number, page, PAGE, catalogue))
+    if as_json:
+        print_json(view)
+        return
+    job = view["job"] or {}
+    print(bold(clean(f"job {number} of {view['employer']['name']}" + ("" if job else ", deleted"))))
+    for name, value in job.items():
+        if name not in ("id", "employer"):
+            print(clean(f"  {name}: {_value(value)}"))
+    total = view["historyPaging"]["total"]
+    print(bold(f"history: {plural(total, 'change')}"))
+    for step in view["history"]:
+        who, run = step["changedBy"], f" in run {step['run']}" if step["run"] is not None else ""
+        at = time_cell(datetime.fromisoformat(step["at"]), settings.timezone)
+        label = f" {who['label']}" if who["label"] else ""
+        print(clean(f"  {at}  {step['action']} by {who['kind']}{label}{run}"))
+        for change in step["changes"] if step["action"] != "created" else ():
+            print(clean(f"    {change['field']}: {_value(change['before'])} → {_value(change['after'])}"))
+    if page * PAGE < total:
+        remark(f"page {page} of {view['historyPaging']['pages']}; the next: --page {page + 1}")
+
+
+def _value(value: object) -> str:
+    """Return a member of a job as one line of up to ``MAX_VALUE`` characters."""
+    match value:
+        case None:
+            text = "none"
+        case list() | tuple():
+            text = ", ".join(map(_value, value)) or "none"
+        case dict():
+            known = value.get("description") or value.get("name")
+            text = str(known or ", ".join(f"{name} {_value(part)}" for name, part in value.items() if part))
+        case _:
+            text = str(value)
+    return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
 
 
 def _views(store: Store, owner: Employer, q: str | None, status: Status | None) -> Iterator[jobs.JobView]:

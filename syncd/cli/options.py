@@ -130,6 +130,7 @@ KEY = number_argument("ID")
 OF_EMPLOYER = option("--employer", "Name or id. Default: the only employer.", "E")
 STATUS = option("--status", "Only jobs of this status.", kind=Literal["active", "archived", "draft"])
 RUN = number_argument("N", "The run's number.")
+JOB = number_argument("ID", "The job's number.")
 
 
 def settings_of(config: Path | None) -> "Settings":

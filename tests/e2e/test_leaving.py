@@ -234,6 +234,12 @@ def test_a_file_with_other_ids_keeps_its_postings(acme):
     assert {f"N-{n}": before[f"R-{n}"] for n in range(5)}.items() <= after.items()
     assert acme.run("runs", "rekey", "3", "--yes").code == 1
     assert "referenceId: R-0 → N-0" in acme.run("runs", "show", "3", "--changes").out
+    shown = acme.run("jobs", "show", "1").out
+    assert "updated by operator acme in run 3\n    referenceId: R-0 → N-0\n" in shown
+    assert "  locations: Toronto, ON\n" in shown
+    place = acme.run("jobs", "show", "1", "--json").json["job"]["locations"][0]
+    assert (set(place), place["description"]) == ({"id", "name", "description", "type"}, "Toronto, ON")
+    assert acme.run("jobs", "show", "99").code == 1
 
     assert acme.run("runs", "revert", "3", "--yes").code == 0
     assert {f"R-{n}": before[f"R-{n}"] for n in range(6)}.items() <= acme.jobs("id", "title").items()

@@ -131,6 +131,7 @@ ARGUMENTS = {
     "runs revert": "1 --yes",
     "runs again": "1",
     "jobs list": "--employer 1",
+    "jobs show": "1",
     "store copy": "sqlite:///{base}/var/syncd.db sqlite:///{base}/other.db",
     "export": "--employer 1 --format json -o {base}/out.json",
 }
