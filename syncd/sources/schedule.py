@@ -21,6 +21,8 @@ log = structlog.get_logger("syncd.sources")
 #: Seconds between two looks for turns that are due, and before a feed is looked at again that is paused, that another process
 #: fetches for, or whose turn had a fault of syncd's own.
 POLL, AGAIN = 0.5, 5.0
+#: Turns that begin at one look: more at once would take the event loop from the requests of the API.
+MAX_BEGUN = 5
 
 
 @dataclass(slots=True)
@@ -54,18 +56,18 @@ class Schedule:
             await asyncio.gather(*self._going.values(), return_exceptions=True)
 
     def _look(self) -> None:
-        """Begin each turn that is due, never two at once for a feed."""
+        """Begin the turns that are due, those that wait longest first, never two at once for a feed."""
         now, configured = self._store.now().instant, self._feeds()
         self._log_wrong(configured)
         wanted = {name: feed.config.source for name, feed in configured.items()}
         self._turns = {name: turn for name, turn in self._turns.items() if wanted.get(name) == turn.source}
         for name, source in wanted.items():
-            if source is None or (source.every is None and not source.at) or name in self._going:
-                continue
-            turn = self._turns.setdefault(name, _Turn(source, now))
-            if turn.due <= now:
-                task = self._going[name] = asyncio.create_task(self._take(configured[name], turn))
-                task.add_done_callback(lambda _task, name=name: self._going.pop(name))  # type: ignore[misc]
+            if source is not None and (source.every is not None or source.at):
+                self._turns.setdefault(name, _Turn(source, now))
+        due = [name for name, turn in self._turns.items() if turn.due <= now and name not in self._going]
+        for name in sorted(due, key=lambda name: self._turns[name].due)[:MAX_BEGUN]:
+            task = self._going[name] = asyncio.create_task(self._take(configured[name], self._turns[name]))
+            task.add_done_callback(lambda _task, name=name: self._going.pop(name))  # type: ignore[misc]
 
     def _log_wrong(self, configured: Mapping[str, Feed]) -> None:
         """Log each source that is wrong, once for each file."""

@@ -281,7 +281,8 @@ def test_the_daemon_fetches_at_its_turns_and_a_source_that_hangs_delays_neither_
     metrics = daemon.text("/metrics", which="operator")
     assert 'syncd_source_fetches_total{feed="acme",result="fetched"} 1.0' in metrics
     assert 'syncd_source_last_success_timestamp{feed="acme"}' in metrics
-    assert daemon.request("GET", "/readyz")[1]["feeds"] == "ok"
+    status, ready = daemon.request("GET", "/readyz")
+    assert (status, ready["feeds"].partition(": ")[0]) == (200, "wrong")
     began = time.monotonic()
     assert daemon.stop() == 0
     assert time.monotonic() - began < 10
@@ -327,6 +328,50 @@ def test_no_secret_of_a_server_is_seen_anywhere(acme, start, tmp_path):
     for folder in (acme.base / "var", acme.drop_folder):
         seen += [path.read_bytes().decode("latin-1") for path in folder.rglob("*") if path.is_file()]
     assert [text for text in seen if secret in text] == []
+
+
+def test_no_secret_of_http_is_seen_anywhere(acme, start, tmp_path, site):
+    """Each secret has this word: headers, logins, queries, a credential that is an address, a body."""
+    secret, hosts = "pl4nted", 'insecure_hosts = ["127.0.0.1"]\nevery = "1s"\n'
+    place = site.url.removeprefix("http://").partition("/")[0]
+    (acme.base / "config" / "credentials").mkdir(mode=0o700)
+    kept = acme.base / "config" / "credentials" / "address"
+    kept.write_text(f"http://{place}/x/{secret}?t={secret}\n")
+    kept.chmod(0o600)
+    tables = {
+        "one": f'url = "{site.url}"\nheaders = {{ X-Api-Key = "{secret}", Authorization = "Bearer {secret}" }}\n{hosts}',
+        "two": f'url = "http://u:{secret}@{place}/jobs.csv"\n{hosts}',
+        "three": f'url = "{site.url}?token={secret}#{secret}"\n{hosts}',
+        "four": f'url = {{ credential = "address" }}\n{hosts}',
+        "five": f'url = "{site.url}"\nmethod = "POST"\nbody = {{ key = "{secret}" }}\n{hosts}',
+        "six": f'url = "http://127.0.0.1:1/x?sig={secret}"\nusername = "u"\npassword = "{secret}"\n{hosts}',
+        "seven": f'url = "https://{place}/jobs.csv?t={secret}"\n{hosts}',
+        "eight": f'url = "http://{place}/jobs.csv?t={secret}"\nevery = "1s"\n',
+        "nine": f'url = "http://h.invalid/x y?t={secret}"\n',
+        "ten": f'url = "{site.url}?t={secret}"\npages = {{ next = "a" }}\n{hosts}',
+    }
+    for name, table in tables.items():
+        acme.feed(name, f'employer = "Acme Ltd."\n[source]\n{table}')
+        (acme.feeds / f"{name}.toml").chmod(0o600)
+    daemon = start()
+    failing, count = set[str](), len(tables)
+    while failing != tables.keys():
+        failing = {event["feed"] for event in daemon.wait_for_event("source.failed", count)}
+        count += 1
+    commands = [["feed", "fetch", name] for name in tables] + [["feed", "show", name] for name in tables]
+    commands += [["feed", "list", "--json"], ["feed", "list"], ["check", "--sources"], ["status", "--json"]]
+    seen = [daemon.text("/metrics", which="operator")]
+    pages = ("/", "/feeds", *(f"/feeds/{name}" for name in tables))
+    seen += [daemon.text(path, {"Accept": "text/html"}, which="operator") for path in pages]
+    for command in commands:
+        done = acme.run(*command)
+        seen += [done.out, done.err]
+    acme.run("backup", str(tmp_path / "backup"))
+    assert daemon.stop() == 0
+    seen += [daemon.log.read_text(), (tmp_path / "backup").read_bytes().decode("latin-1")]
+    for folder in (acme.base / "var", acme.drop_folder):
+        seen += [path.read_bytes().decode("latin-1") for path in folder.rglob("*") if path.is_file()]
+    assert [text[max(0, text.find(secret) - 200) :][:400] for text in seen if secret in text] == []
 
 
 def test_files_of_a_folder_are_fetched_by_the_daemon_and_deleted(acme, start, tmp_path):

@@ -124,6 +124,22 @@ async def test_one_that_hangs_delays_no_other_and_is_cancelled_in_the_end(runnin
     assert world.schedule._going == {}
 
 
+async def test_few_turns_begin_at_once_and_those_that_hang_delay_no_other(store):
+    many = [feed(f"f{number}") for number in range(schedule.MAX_BEGUN * 2 + 1)]
+    fetches = Fetches(store, hangs={each.name for each in many})
+    turns = Schedule(
+        store, cast("Fetcher", fetches), lambda: {each.name: cast("Any", each) for each in many}, UTC
+    )
+    going = []
+    for _ in range(4):
+        turns._look()
+        going.append(len(turns._going))
+    assert going == [schedule.MAX_BEGUN, schedule.MAX_BEGUN * 2, len(many), len(many)]
+    for task in turns._going.values():
+        task.cancel()
+    await asyncio.gather(*turns._going.values(), return_exceptions=True)
+
+
 async def test_a_paused_feed_has_no_turn_until_it_is_resumed(running, time, store):
     owner = store.read(lambda tx: employers.find(tx, "Acme"))
     store.write(lambda tx: feeds.feed_id(tx, "acme", owner.id))
