@@ -293,7 +293,7 @@ def _print_plan(planned: Planned, catalogue: Catalogue | None) -> None:
     if run.holds or run.shape is not None:  # it explains all that follows
         held = f"{_HELD[run.holds]} would be held: " if run.holds else ""
         print(bold(clean(held + (run.reason or ""))))
-    print(text.counts_of(run.counts))
+    print(text.counts_of(run.counts) if run.reverts is None else text.undone_of(run.counts))
     if run.withheld:
         print(f"this run would archive nothing: {clean(run.withheld)}")
     text.print_filtered(run.filtered_by)

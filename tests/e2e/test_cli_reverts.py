@@ -65,7 +65,10 @@ def test_a_run_is_reverted_and_the_revert_too(acme):
 def test_the_plan_changes_nothing(acme):
     before = state(acme)
     shown = acme.run("runs", "revert", "2", "--plan")
-    assert shown.code == 0
+    assert (shown.code, shown.out.splitlines()[0]) == (
+        0,
+        "4 jobs put back (2 updated, 1 reactivated, 1 archived)",
+    )
     assert "title: Cook → Welder 0" in shown.out
     assert "- R-10 (job 11) archived: Baker" in shown.out
     planned = acme.run("runs", "revert", "2", "--plan", "--json").json
