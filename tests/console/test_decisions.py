@@ -106,7 +106,7 @@ async def test_jobs_keep_their_postings_under_the_new_ids(browse, world):
 async def test_a_run_says_who_approved_it_on_each_page_of_its_changes(browse, world):
     feed = world.feeds["acme"]
     world.board.deliver(feed, world.board.rows(1, 30))
-    world.board.deliver(feed, world.board.rows(31, 90))
+    world.board.deliver(feed, world.board.rows(30, 90))
     browser = await browse()
     assert "Approved by" not in (await browser.get("/runs/2"))[1]
     assert (await browser.submit("/runs/2/approve"))[0] == 303
