@@ -300,8 +300,9 @@ def _print_plan(planned: Planned, catalogue: Catalogue | None) -> None:
     going = sum(change.archives is not None for change in planned.changes)
     text.print_rekeys(planned_rekeys(planned, SHOWN))
     text.print_section("would be archived", going, _first(planned, archives=True))
-    text.print_findings(planned.rejected, planned.warnings, planned.unknown, SHOWN)
+    text.print_rejected(planned.rejected, planned.unknown, SHOWN)
     text.print_section("changes", len(planned.changes) - going, _first(planned, archives=False))
+    text.print_warnings(planned.warnings)
 
 
 def _first(planned: Planned, *, archives: bool) -> Iterator[str]:

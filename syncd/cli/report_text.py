@@ -1,6 +1,7 @@
 """Runs, plans and parts of reports as texts for a terminal."""
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from typing import Any
@@ -119,21 +120,31 @@ def counts_of(counts: RunCounts) -> str:
     return f"{counts.read} read" + (f" ({', '.join(parts)})" if parts else "") + warned
 
 
-def print_kinds(heading: str, counted: Kinds) -> None:
-    """Print a table: number of rows, field, code, and the texts and values of each kind."""
+def print_kinds(heading: str, counted: Kinds, first: Mapping[int, Sequence[str]] | None = None) -> None:
+    """Print a table: number of rows, field, code, and the texts and values of each kind. ``first``: id of a kind → its first
+    rows, more than ``CAUSES`` if there are more."""
     if not (kinds := counted.by_frequency()):
         return
     rows = [
         ("", "", "", cause) if number else (f"{kind.rows:,} ×", clean(kind.pointer), clean(kind.code), cause)
         for kind in kinds[:KINDS]
-        for number, cause in enumerate(kind.described(CAUSES))
+        for number, cause in enumerate(
+            [*kind.described(CAUSES), *_first_rows((first or {}).get(id(kind), ()))]
+        )
     ]
-    first, second, third = (max(len(row[column]) for row in rows) for column in range(3))
+    widest, second, third = (max(len(row[column]) for row in rows) for column in range(3))
     print(bold(heading))
     for number, pointer, code, cause in rows:
-        print(f"  {number.rjust(first)}  {pointer.ljust(second)}  {code.ljust(third)}  {clean(cause)}")
+        print(f"  {number.rjust(widest)}  {pointer.ljust(second)}  {code.ljust(third)}  {clean(cause)}")
     if len(kinds) > KINDS:
         print(f"  … and {len(kinds) - KINDS:,} more kinds: {IN_JSON}")
+
+
+def _first_rows(records: Sequence[str]) -> list[str]:
+    if not records:
+        return []
+    more = ", …" if len(records) > CAUSES else ""
+    return [f"{'record' if len(records) == 1 else 'records'} {', '.join(records[:CAUSES])}{more}"]
 
 
 def print_section(heading: str, total: int, lines: Iterable[str], more: str = IN_JSON) -> None:
@@ -145,24 +156,25 @@ def print_section(heading: str, total: int, lines: Iterable[str], more: str = IN
             print(f"  … and {total - len(shown):,} more: {more}")
 
 
-def print_findings(
-    rejected: Iterable[RejectedRow], warnings: Iterable[FeedWarning], unknown: UnknownValues, most: int
-) -> None:
-    """Print the faults of a file: all rejected rows and warnings by kind, and the first ``most`` of each."""
-    errors, noticed = Kinds(), Kinds()
-    rows, remarks = list[str](), list[str]()
-    number = 0
+def print_rejected(rejected: Iterable[RejectedRow], unknown: UnknownValues, most: int) -> None:
+    """Print the rejected rows of a file by kind, its unknown values, and the first ``most`` of the rows."""
+    errors, rows, number = Kinds(), list[str](), 0
     for number, row in enumerate(rejected, start=1):
         errors.add_errors(row.record, row.errors)
         rows += [rejected_text(row)] if number <= most else []
-    for warning in warnings:
-        noticed.add_warning(warning.code, warning.detail, warning.record)
-        remarks += [_warning_text(warning)] if len(remarks) < most else []
     print_kinds("rejected, by kind", errors)
-    print_kinds("warnings, by kind", noticed)
     print_unknown(unknown)
     print_section("rejected rows", number, rows)
-    print_section("warnings", noticed.total, remarks)
+
+
+def print_warnings(warnings: Iterable[FeedWarning]) -> None:
+    """Print all warnings by kind, with the first rows of each."""
+    noticed, first = Kinds(), defaultdict[int, list[str]](list)
+    for warning in warnings:
+        records = first[id(noticed.add_warning(warning.code, warning.detail, warning.record))]
+        if warning.record is not None and len(records) <= CAUSES:
+            records.append(f"{warning.record}{f' of {warning.member}' if warning.member else ''}")
+    print_kinds(f"warnings: {noticed.total:,}", noticed, first)
 
 
 def print_filtered(by_rule: Mapping[str, int]) -> None:
@@ -186,11 +198,11 @@ def change_text(
     title: str = "",
     why: str | None = None,
 ) -> str:
-    """Return ``~ A-1 (job 1) updated`` with a line for each field, ``+ A-2 created: Welder`` or ``- A-3 (job 2) archived: Cook``.
-    ``title``: of a new job, or of one that would be archived, ``why``."""
+    """Return ``~ A-1 (job 1) updated: Baker`` with a line for each field, ``+ A-2 created: Welder`` or
+    ``- A-3 (job 2) archived: Cook``. ``title``: of the job; ``why``: of one that would be archived."""
     sign = "-" if action == "archived" else SIGNS.get(action, " ")
     job = f" (job {job_id})" if job_id else ""
-    about = f": {title}" if title and (why or not job_id) else ""
+    about = f": {title}" if title else ""
     own = ", by its own row" if why == "row" else ""
     lines = [clean(f"{sign} {reference or 'no referenceId'}{job} {action}{about}{own}")]
     if action != "archived":
@@ -210,12 +222,6 @@ def rejected_text(row: RejectedRow) -> str:
         reasons.append(f"{error.pointer or '/'} {error.code}: {error.detail}{value}")
     who = row.reference_id or "no referenceId"
     return clean(f"record {row.record}{line}{member} ({who}): {'; '.join(reasons)}")
-
-
-def _warning_text(warning: FeedWarning) -> str:
-    member = f" in {warning.member}" if warning.member else ""
-    where = f"record {warning.record}{member}: " if warning.record else ""
-    return clean(where + warning.detail)
 
 
 def shown(value: object) -> str:

@@ -1,6 +1,7 @@
 """``syncd runs`` and ``syncd runs show``."""
 
 import sys
+from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 from typing import Any
 
@@ -9,14 +10,14 @@ from syncd.cli.output import bold, cell, clean, print_list, remark, time_cell
 from syncd.cli.store_access import opened_store
 from syncd.config import Settings
 from syncd.domain import Run, RunKind, RunState
-from syncd.store import Tx, history, run_results, runs
+from syncd.store import Tx, history, jobs, run_results, runs
 from syncd.sync.report import APPLIED_BEFORE, rekeys_of, run_json, would_archive_of, write_json
 from syncd.values import plural
 
 #: Rejected rows, warnings and changes that the text has; ``--json`` has them all.
 SHOWN = 20
-#: Changes in a page.
-PAGE = 1000
+#: Changes in a page, and jobs whose titles are asked for at once.
+PAGE, NAMED = 1000, 500
 
 
 def list_runs(settings: Settings, as_json: bool, feed: str | None, state: str | None, limit: int) -> None:
@@ -78,21 +79,17 @@ def _print_text(tx: Tx, number: int, zone: tzinfo) -> None:
     text.print_filtered(run.filtered_by)
     text.print_rekeys(rekeys)
     text.print_section("would be archived", going["total"], map(_going, going["jobs"]))
-    text.print_findings(
-        run_results.rejected_rows(tx, number),
-        run_results.warnings(tx, number),
-        run_results.unknown(tx, number),
-        SHOWN,
-    )
+    text.print_rejected(run_results.rejected_rows(tx, number), run_results.unknown(tx, number), SHOWN)
     more = f"syncd runs show {run.id} --changes has them"
-    text.print_section("changes", total, map(_made, changes), more)
+    text.print_section("changes", total, _made(tx, changes), more)
+    text.print_warnings(run_results.warnings(tx, number))
 
 
 def _print_changes(tx: Tx, number: int, page: int) -> None:
     runs.get(tx, number)
     total, changes = history.page_of_run(tx, number, page=page, page_size=PAGE)
-    for change in changes:
-        print(_made(change))
+    for line in _made(tx, changes):
+        print(line)
     pages = max(1, -(-total // PAGE))
     if page < pages:
         remark(f"page {page} of {pages} ({plural(total, 'change')}); the next: --page {page + 1}")
@@ -105,9 +102,17 @@ def _going(job: dict[str, Any]) -> str:
     return text.change_text("archived", job["referenceId"], job["jobId"], {}, title=title, why=job["why"])
 
 
-def _made(change: history.RunChange) -> str:
-    entry = change.entry
-    return text.change_text(entry.action, entry.reference_id, entry.job_id, change.fields)
+def _made(tx: Tx, changes: Sequence[history.RunChange]) -> Iterator[str]:
+    numbers = [change.entry.job_id for change in changes if change.entry.job_id]
+    names: dict[int, tuple[str | None, str]] = {}
+    for start in range(0, len(numbers), NAMED):
+        names |= jobs.names(tx, numbers[start : start + NAMED])
+    for change in changes:
+        entry = change.entry
+        _reference, title = names.get(entry.job_id or 0, (None, None))
+        yield text.change_text(
+            entry.action, entry.reference_id, entry.job_id, change.fields, title=title or ""
+        )
 
 
 def _facts(run: Run, zone: tzinfo, rekeys: dict[str, Any] | None) -> list[tuple[str, str]]:

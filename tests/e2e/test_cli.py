@@ -352,7 +352,9 @@ def test_a_plan_shows_what_an_import_then_does(acme, make_row):
     assert shown["format"] == "syncd.report/1"
     title = {"title": {"before": "Welder", "after": "Rigger"}}
     assert shown["changes"] == [{"action": "updated", "referenceId": "A-1", "jobId": 1, "fields": title}]
-    assert "  ~ A-1 (job 1) updated\n      title: Welder → Rigger\n" in acme.run("runs", "show", "3").out
+    assert (
+        "  ~ A-1 (job 1) updated: Rigger\n      title: Welder → Rigger\n" in acme.run("runs", "show", "3").out
+    )
 
 
 def test_a_plan_prints_warnings_what_is_withheld_and_what_would_be_archived(acme, make_row):
@@ -361,7 +363,9 @@ def test_a_plan_prints_warnings_what_is_withheld_and_what_would_be_archived(acme
     path = acme.file("two.csv", rows)
     planned = acme.run("plan", path, "--feed", "acme")
     assert planned.code == 0
-    assert "  record 1: record 8 has the referenceId 'A-1', too: the last valid one counts" in planned.out
+    warned = "record 8 has the referenceId 'A-1', too: the last valid one counts"
+    assert re.search(rf"\nwarnings: 1\n  1 × +duplicate_reference  {warned}\n +record 1\n$", planned.out)
+    assert "  ~ A-1 (job 1) updated: Rigger\n" in planned.out
     assert "8 read (1 updated, 6 unchanged, 1 replaced, 1 archived)" in planned.out
     shown = acme.run("plan", path, "--feed", "acme", "--json", "--exit-code")
     assert shown.code == 4

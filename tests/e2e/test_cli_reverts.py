@@ -182,7 +182,7 @@ def test_the_changes_of_a_run_have_the_values_before_and_after(acme):
     assert found["R-9"]["fields"] == {"status": {"before": "active", "after": "archived"}}
     assert (found["R-10"]["action"], found["R-10"]["fields"]) == ("created", {})
     text = acme.run("runs", "show", "2", "--changes").out
-    assert "~ R-0 (job 1) updated\n      title: Welder 0 → Cook\n" in text
+    assert "~ R-0 (job 1) updated: Potter\n      title: Welder 0 → Cook\n" in text
     third = acme.run("runs", "show", "3", "--json").json["changes"][0]
     assert third["fields"] == {"title": {"before": "Cook", "after": "Painter"}}  # Mason came later
     report = json.loads(acme.done(2, "two.csv").with_name("2-two.csv.report.json").read_text())
