@@ -241,7 +241,10 @@ async def _objects(request: Request, place: Place, guard: Guard, times: Times) -
     module: Any = await to_thread(import_module, PACKAGES[place.scheme][0])
     make = {"s3": _s3, "gs": _gs, "az": _az}[place.scheme]
     files = make(module, request, place, guard, times)
-    session = await files.set_session() if place.scheme != "az" else files.service_client
+    if place.scheme == "az":
+        session = files.service_client
+    else:
+        session = await (files.set_session if place.scheme == "s3" else files._set_session)()
     try:
         yield Objects(files)
     finally:

@@ -305,7 +305,7 @@ def test_no_secret_of_a_server_is_seen_anywhere(acme, start, tmp_path):
         "three": f'url = "ftps://u:{secret}@{place}/*.xml"\n{hosts}',
         "four": f'url = "s3://a/x"\nusername = "{secret}"\npassword = "{secret}"\nendpoint = "http://{place}"\n{hosts}',
         "five": f'url = "gs://a/x"\nkey = "{secret}"\nevery = "1s"\n',
-        "six": 'url = "az://a/x"\nusername = "u"\npassword = { env = "PLANTED" }\nevery = "1s"\n',
+        "six": f'url = "az://a/x"\nusername = "u"\npassword = "{secret}"\nevery = "1s"\n',
     }
     for name, table in tables.items():
         acme.feed(name, f'employer = "Acme Ltd."\n[source]\n{table}')
