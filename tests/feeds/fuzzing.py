@@ -290,15 +290,15 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
 
 
 def _member(random: Random, data: bytes) -> bytes:
-    """Replace values of a JSON file by values of other kinds."""
+    """Replace values of a JSON file by values of other kinds. A file that is none, or too deep for this walk, stays as it is."""
     try:
         whole = [json.loads(data)]
+        for _ in range(random.randint(1, 4)):
+            holder, key = random.choice(_places(whole)[1:] or [(whole, 0)])
+            holder[key] = random.choice(JSON_VALUES)
+        return json.dumps(whole[0]).encode()
     except (ValueError, RecursionError):
         return data
-    for _ in range(random.randint(1, 4)):
-        holder, key = random.choice(_places(whole)[1:] or [(whole, 0)])
-        holder[key] = random.choice(JSON_VALUES)
-    return json.dumps(whole[0]).encode()
 
 
 PLAIN: list[Damage] = [_cut, _flip, _drop, _overwrite, _text_mode, _splice, _insert, _insert]
