@@ -71,7 +71,8 @@ def apart(work):
 def seen(folder):
     drop = folder / "drop" / "acme"
     files = [path for path in drop.iterdir() if path.name != ".incoming"] if drop.exists() else []
-    left = [path.name for path in (drop / ".incoming").iterdir()] if drop.exists() else []
+    incoming = drop / ".incoming"
+    left = [path.name for path in incoming.iterdir()] if incoming.exists() else []
     return [(path.name, path.stat().st_size) for path in files], left
 
 _, total = apart(lambda: fetch(base / "first", 0))
