@@ -3,13 +3,16 @@ written, so that every later report about the feed is like them (docs/feeds.md "
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from syncd import languages
-from syncd.feeds.configuration import FeedConfig
 from syncd.languages import Language
 from syncd.store import Tx, facts
+
+if TYPE_CHECKING:  # a command that only reads the store needs no reader of feeds
+    from syncd.feeds.configuration import FeedConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class Letter:
         return self.say(next((fields[step] for step in steps if step in fields), "the row"))
 
 
-def letter_for(config: FeedConfig, names: Sequence[str]) -> Letter:
+def letter_for(config: "FeedConfig", names: Sequence[str]) -> Letter:
     """Return the reader of the reports of a feed whose file has these ``names`` of columns."""
     noun = "column" if config.read.format in (None, "csv") else "field"
     return Letter(languages.language(config.language), config.mapping.columns(names), noun)
