@@ -8,6 +8,7 @@ from syncd import languages
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.mapping.presets import preset_names
 from syncd.sync.report.files import sheet_of
+from tests.e2e import partner_reports
 from tests.e2e.console.world import LONG, TOKEN
 from tests.feeds.fuzzing import CATALOGUE
 
@@ -114,3 +115,9 @@ def test_the_sheet_for_a_partner_is_one_page_of_paper(chromium):
                 longer.append((preset, language))
     page.close()
     assert longer == []
+
+
+def test_the_pictures_of_the_reports_are_those_of_the_documents(chromium, tmp_path):
+    """They are taken by ``python -m tests.e2e.partner_reports``. Pixels differ between machines, so they are not compared."""
+    taken = set(partner_reports.take(chromium, tmp_path, tmp_path))
+    assert taken == {path.name for path in partner_reports.PICTURES.iterdir()}
