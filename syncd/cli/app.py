@@ -156,8 +156,9 @@ command(app, "import", "imports.import_file")(
     feed=options.OF_FEED,
 )
 command(jobs, "list", "employers.list_jobs")(
-    "Lists an employer's jobs, the newest first.",
+    "Lists the jobs of an employer or a feed, the newest first.",
     employer=options.OF_EMPLOYER,
+    feed=option("--feed", "Only jobs that this feed owns.", "NAME"),
     q=option("-q --q", "Only jobs with this text in title or referenceId.", "Q"),
     status=options.STATUS,
 )

@@ -29,7 +29,7 @@ from syncd.cli.store_access import opened_store
 from syncd.config import Settings
 from syncd.domain import Employer, Job, Status
 from syncd.errors import SyncdError
-from syncd.store import Store, employers, jobs, keys
+from syncd.store import Store, employers, feed_jobs, feeds, jobs, keys
 from syncd.sync.report import employer_json, header_json, key_json
 from syncd.values import plural
 
@@ -154,6 +154,16 @@ def _owner(store: Store, employer: str | None) -> Employer:
     return known[0]
 
 
+def _owner_of(store: Store, settings: Settings, feed: str) -> Employer:
+    """Return the employer of a feed: the one for which it ran last, else the one that its file names. Raises NotFound."""
+    from syncd.service import configured_feeds, stores
+
+    if known := store.read(lambda tx: feeds.named(tx, feed)):
+        return store.read(lambda tx: employers.get(tx, known[-1][1]))
+    config = configured_feeds.feed_file(settings, stores.catalogue_of(store, settings), feed).config
+    return _owner(store, config and config.employer)
+
+
 def how_many(names: Sequence[str]) -> str:
     """Return ``there are 3 employers (Acme, Beta, Cedar)``, the first names of many."""
     some = ", ".join([*names[:SHOWN], *(["…"] if len(names) > SHOWN else [])])
@@ -161,12 +171,24 @@ def how_many(names: Sequence[str]) -> str:
 
 
 def list_jobs(
-    settings: Settings, as_json: bool, employer: str | None, q: str | None, status: str | None
+    settings: Settings,
+    as_json: bool,
+    *,
+    employer: str | None,
+    feed: str | None,
+    q: str | None,
+    status: str | None,
 ) -> None:
+    """``feed``: only the jobs that it owns; its employer is the default. Raises NotFound (employer, feed)."""
     wanted = Status(status) if status else None
     with opened_store(settings) as store:
-        owner = _owner(store, employer)
-        views = list(_views(store, owner, q, wanted))
+        owner = (
+            _owner(store, employer)
+            if feed is None or employer is not None
+            else _owner_of(store, settings, feed)
+        )
+        owned = None if feed is None else set(store.read(lambda tx: feed_jobs.owned_by(tx, feed, owner.id)))
+        views = [job for job in _views(store, owner, q, wanted) if owned is None or job.id in owned]
     rows = [
         (job.id, job.reference_id, job.status, job.publish_date, job.title,
          "; ".join(place.description for place in job.locations))

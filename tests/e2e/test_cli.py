@@ -184,6 +184,27 @@ def test_of_several_employers_one_has_to_be_named(acme):
         assert refused.code == 1
 
 
+def test_the_jobs_of_a_feed_are_those_that_it_owns(acme):
+    assert acme.run("employer", "add", "Beta").code == 0
+    acme.feed("beta", 'employer = "Beta"\n[fields]\nreferenceId = "id"\n')
+    acme.feed("other", (acme.feeds / "acme.toml").read_text())
+    for feed in ("acme", "other"):
+        acme.file(f"{feed}.csv", [row(f"{feed}-1")])
+        assert acme.run("import", str(acme.base / f"{feed}.csv"), feed).code == 0
+
+    def references(*line):
+        return [job["referenceId"] for job in acme.run("jobs", "--json", *line).json]
+
+    assert references("--feed", "acme") == ["acme-1"]
+    assert references("--feed", "other", "--employer", "Acme Ltd.") == ["other-1"]
+    assert references("--feed", "acme", "--employer", "Beta") == references("--feed", "beta") == []
+    assert (
+        references("--feed", "acme", "-q", "other") == references("--feed", "acme", "--status", "draft") == []
+    )
+    unknown = acme.run("jobs", "--feed", "acne")
+    assert (unknown.code, unknown.err) == (1, "syncd: no feed 'acne'; did you mean acme?\n")
+
+
 def test_every_fault_of_the_settings_has_a_line(installation):
     installation.settings('settel = "2s"\n[sync]\ngrace = 0\n')
     result = installation.run("runs")
