@@ -51,6 +51,9 @@ def test_what_is_written_is_what_is_used():
         "recovered",
         "source.failed",
         "source.recovered",
+        "clock",
+        "disk",
+        "store",
     )
     assert found.digest is not None
 
