@@ -161,7 +161,7 @@ def _owner_of(store: Store, settings: Settings, feed: str) -> Employer:
     if known := store.read(lambda tx: feeds.named(tx, feed)):
         return store.read(lambda tx: employers.get(tx, known[-1][1]))
     config = configured_feeds.feed_file(settings, stores.catalogue_of(store, settings), feed).config
-    return _owner(store, config and config.employer)
+    return _owner(store, config.employer if config is not None else None)
 
 
 def how_many(names: Sequence[str]) -> str:
