@@ -95,9 +95,11 @@ class PlanCounts:
     ``read``: rows, without those that the feed leaves out (``filtered``) · ``assumed``: valid rows whose record places
     none of their places in Canada · ``without_reference``: rejected rows that name no job · ``created``, ``changed``: rows
     that make a job, or change one without archiving it · ``active``: active jobs of the feed before the run ·
-    ``missing``: owned, active, not named (beyond ``grace``) · ``expired_archives``: rows whose decision ``archives`` ·
+    ``missing``: owned, active, not named (beyond ``grace``) · ``waiting``: the same within ``grace`` ·
+    ``expired_archives``: rows whose decision ``archives`` ·
     ``recent_archives``: jobs that this feed archived as missing in the last 24 hours, without approval, and that are not
-    active again · ``rekeyed``: missing jobs that a new job is like · ``named_active``: active jobs that the file names ·
+    active again · ``rekeyed``: missing or waiting jobs that a new job is like ·
+    ``named_active``: active jobs that the file names ·
     ``retitled``: of those, with another title · ``described``: of those, with a description before · ``shrunk``: of
     these, that lose half of it or more · ``emptied``: by name in OWN_VALUES, how many more rows lost that value than gained
     it, of the ``compared`` rows whose jobs an earlier file named · ``uniform``: by name in OWN_VALUES, how many active jobs
@@ -114,6 +116,7 @@ class PlanCounts:
     changed: int = 0
     active: int = 0
     missing: int = 0
+    waiting: int = 0
     expired_archives: int = 0
     recent_archives: int = 0
     rekeyed: int = 0

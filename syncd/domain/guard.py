@@ -55,17 +55,18 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
     rekeyed = f"active jobs are missing, of which {counts.rekeyed} are new again under another referenceId"
     retitled = "active jobs would get another title, as if columns were shifted"
     shrunk = "descriptions would lose half of their text or more"
-    missing_mostly_rekeyed = missing if missing <= 2 * counts.rekeyed else 0
+    lacking = missing + counts.waiting  # within ``grace``, too: the new jobs would be live at once
+    mostly_rekeyed = lacking if lacking <= 2 * counts.rekeyed else 0
     for code, limit, part, whole, what in (
         ("max_rejected", policy.max_rejected, counts.rejected, counts.read, "rows were rejected"),
-        ("rekeyed", policy.max_rekeyed, missing_mostly_rekeyed, counts.active, rekeyed),
+        ("rekeyed", policy.max_rekeyed, mostly_rekeyed, counts.active, rekeyed),
         ("retitled", policy.max_retitled, counts.retitled, counts.named_active, retitled),
         ("shrunk", policy.max_shrunk, counts.shrunk, counts.described, shrunk),
     ):
         if limit.crossed(part, whole):
             way = "; rekey keeps their postings, approve makes new ones" if code == "rekeyed" else ""
             yield code, _share(part, whole, what, limit) + way
-    unrelated = missing and not missing_mostly_rekeyed and not counts.named_active
+    unrelated = lacking and not mostly_rekeyed and not counts.named_active
     if unrelated and min(counts.active, counts.created) >= MIN_UNRELATED:
         what = f"the file has none of the {counts.active} active jobs, and {counts.created} that are new"
         yield "unrelated", f"{what}: is it the file of another feed?"

@@ -1,6 +1,6 @@
 """The end of a run: its state and counts, its results in the store, and the log events."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 
@@ -56,20 +56,21 @@ def end_applied(
     plan: Plan,
     shown: ShownPlan | None = None,
     *,
-    rekeyed: int | None = None,
+    rekeyed: Mapping[str, int] | None = None,
 ) -> Run:
-    """End a run that applied all it had to. ``shown``: the plan that a person approved, for an approved run; ``rekeyed``: how
-    many jobs took new ids, if that was wanted."""
+    """End a run that applied all it had to. ``shown``: the plan that a person approved, for an approved run; ``rekeyed``:
+    the jobs that took new ids, by these, if that was wanted."""
     feed = this.feed
     whole = not run.counts.rejected and run.withheld is None
     reason = run.reason
     if shown is not None:
-        way = "approved" if rekeyed is None else f"{plural(rekeyed, 'posting')} kept under new ids"
+        way = "approved" if rekeyed is None else f"{plural(len(rekeyed), 'posting')} kept under new ids"
         reason = f"{way}; it was held because {why_held(shown.reason)}"
     state = RunState.SUCCEEDED if whole else RunState.PARTIAL
+    named = set(rekeyed.values()) if rekeyed else set[int]()
 
     def also(tx: Tx) -> None:
-        feed_jobs.missed(tx, feed.id, plan.waiting)
+        feed_jobs.missed(tx, feed.id, [job_id for job_id in plan.waiting if job_id not in named])
         feed_jobs.confirm(tx, feed.id, plan.back)
         settings = shown.settings if shown is not None and shown.would_archive else None
         _remember_file(tx, this, run, plan.summary, settings, whole=whole)

@@ -222,7 +222,7 @@ def _carry_out(
     if applier.failures:
         hold = _write_failed(this, stage, plan, applier, hold)
     if hold is None:
-        return end_applied(this, run, stage, plan, shown, rekeyed=None if pairs is None else len(pairs))
+        return end_applied(this, run, stage, plan, shown, rekeyed=pairs)
     return end_held(this, run, stage, plan, hold)
 
 

@@ -300,7 +300,11 @@ class _Planner:
                 named.update(self._name_like([job_id for job_id in active if job_id not in named]))
                 lacking = [job_id for job_id in active if job_id not in named]
                 self._lacking += len(lacking)
-                self._waiting.extend(job_id for job_id in lacking if misses.get(job_id, 0) + 1 < grace)
+                waiting = [job_id for job_id in lacking if misses.get(job_id, 0) + 1 < grace]
+                self._waiting.extend(waiting)
+                self._tally.waiting += len(waiting)
+                for start in range(0, len(waiting) if self._stage.like else 0, BATCH):
+                    self._lacking_jobs(waiting[start : start + BATCH])
                 missing = [job_id for job_id in lacking if misses.get(job_id, 0) + 1 >= grace]
                 for start in range(0, len(missing), BATCH):
                     self._plan_archives(missing[start : start + BATCH])
@@ -328,18 +332,25 @@ class _Planner:
                     self._this.warnings.add("named_by_likeness", detail, number, job.reference_id, member)
                     yield job.id
 
-    def _plan_archives(self, job_ids: list[int]) -> None:
+    def _lacking_jobs(self, job_ids: list[int]) -> list[Job]:
+        """Return these jobs that the file lacks, by id; a new row may be one of them under another referenceId."""
         stored = self._this.store.read(partial(jobs.by_ids, job_ids=job_ids))
         foreign = self._this.store.read(partial(_foreign, feed=self._feed, job_ids=job_ids))
-        for job in sorted(stored.values(), key=lambda job: job.id):
-            self._tally.missing += 1
+        lacking = sorted(stored.values(), key=lambda job: job.id)
+        for job in lacking:
             self._stage.like.add_missing(job.id, likeness(job), foreign=job.id in foreign)
+        return lacking
+
+    def _plan_archives(self, job_ids: list[int]) -> None:
+        lacking = self._lacking_jobs(job_ids)
+        for job in lacking:
+            self._tally.missing += 1
             self._note("archive", job.id, job.version)
             if self._on_change is not None:
                 fields: dict[str, tuple[object, object]] = {"status": (Status.ACTIVE, Status.ARCHIVED)}
                 change = PlannedChange("archived", job.reference_id, job.id, fields, job.title, "missing")
                 self._on_change(change)
-        self._stage.leaving.add((job.id, job.version) for job in stored.values())
+        self._stage.leaving.add((job.id, job.version) for job in lacking)
 
 
 def _foreign(tx: Tx, *, feed: Feed, job_ids: Sequence[int]) -> set[int]:

@@ -66,6 +66,17 @@ def test_the_jobs_take_the_new_ids_and_stay_the_same_postings(board: Board) -> N
     assert again.state == "unchanged"
 
 
+def test_jobs_that_wait_in_grace_take_the_new_ids_as_well(board: Board) -> None:
+    """Their rows would be live as new jobs beside them at once, although nothing is archived yet."""
+    feed, run = held(board, toml="grace = 2")
+    assert pairs(board, run) == [(f"r{n}", f"x{n}") for n in range(1, 9)]
+    board.importer.approve(run.id, feed, rekey=True)
+    assert board.active() == {f"x{n}" for n in range(1, 9)}
+    assert board.deliver(feed, rekeyed(board, 1, 8)).state == "unchanged"
+    other = board.deliver(feed, board.rows(21, 30))  # another employer's file
+    assert (other.state, other.holds) == ("held", "all")
+
+
 def test_a_revert_gives_the_old_ids_back_and_a_revert_of_that_the_new_ones(board: Board) -> None:
     feed, run = held(board)
     before = board.jobs()

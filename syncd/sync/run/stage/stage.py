@@ -168,13 +168,16 @@ class LikeJobs:
         db.execute("CREATE TABLE old (job INTEGER PRIMARY KEY, others INTEGER, url TEXT, text TEXT)")
         db.execute("CREATE TABLE pair (job INTEGER PRIMARY KEY, new INTEGER UNIQUE)")
 
+    def __bool__(self) -> bool:
+        return self._any
+
     def add_new(self, reference: str, likeness: Likeness) -> None:
         """Add a job that the row of that referenceId would create, in the order of the rows."""
         self._any = True
         self._db.execute("INSERT INTO new (reference, url, text) VALUES (?, ?, ?)", (reference, *likeness))
 
     def add_missing(self, job: int, likeness: Likeness, *, foreign: bool) -> None:
-        """Add a missing job. ``foreign``: the feed may not write to it."""
+        """Add a job that is missing, or waits in ``grace``. ``foreign``: the feed may not write to it."""
         if self._any:
             self._db.execute("INSERT INTO old VALUES (?, ?, ?, ?)", (job, foreign, *likeness))
 
