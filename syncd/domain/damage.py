@@ -72,7 +72,7 @@ def damage_of(field: str, text: str) -> str | None:
 
 def _has_one(text: str, marks: Iterable[str]) -> bool:
     # one character is found many times as fast as two
-    return any(mark[0] in text and mark in text for mark in marks)
+    return any(mark[0] in text and mark[-1] in text and mark in text for mark in marks)
 
 
 def damages(fields: Mapping[str, object]) -> Iterator[tuple[int, str]]:
