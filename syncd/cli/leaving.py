@@ -159,11 +159,10 @@ class _Closed(NamedTuple):
     def text(self) -> str:
         lines = [feed.text() for feed in self.feeds]
         lines += [text.summary(self.run)] if self.run is not None else []
-        undo = [f"syncd runs revert {self.run.id}"] if self.run is not None else []
         revoked = f"{plural(len(self.keys), 'key')} revoked"
         if self.keys:
             revoked += f", which no revert brings back: `syncd key create {self.owner.id}` makes new ones"
-        end = f"; to undo it: {', '.join(undo)}" if undo else ""
+        end = f"; to undo it: syncd runs revert {self.run.id}" if self.run is not None else ""
         return "\n".join([*lines, clean(f"employer {self.owner.name} is closed: {revoked}{end}")])
 
 

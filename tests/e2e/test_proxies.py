@@ -12,29 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.certificates import make_certificate
 from tests.e2e.conftest import BASE, wait_until
+from tests.nginx import CONFIGURATION
 
 pytestmark = pytest.mark.slow
 DEPLOY = Path(__file__).parents[2] / "docs" / "deploy"
 NAME = "jobs.example.ca"
 #: A client that the daemon can tell from the proxy.
 CLIENT = "127.0.0.9"
-NGINX = """\
-{user}
-daemon off;
-pid {folder}/nginx.pid;
-error_log stderr;
-events {{ }}
-http {{
-    access_log off;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    {site}
-}}
-"""
 
 
 def free_port():
@@ -49,21 +35,7 @@ class Proxy:
     def __init__(self, kind, path, folder, upstream):
         self.port, self.clear = free_port(), free_port()
         self._open = []
-        self.certificate, key = folder / "cert.pem", folder / "key.pem"
-        make = [
-            "openssl",
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
-            "-days",
-            "2",
-        ]
-        make += ["-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}"]
-        subprocess.run([*make, "-out", self.certificate, "-keyout", key], check=True, capture_output=True)
+        self.certificate, key = make_certificate(folder, f"DNS:{NAME}")
         if kind == "nginx":
             site = (DEPLOY / "nginx.conf").read_text()
             changes = {
@@ -72,7 +44,7 @@ class Proxy:
                 "/etc/ssl/private/jobs.example.ca.key": str(key),
             }  # fmt: skip
             user = "user root;" if os.geteuid() == 0 else ""  # who can write in the folder
-            text = NGINX.format(user=user, folder=folder, site=changed(site, changes))
+            text = CONFIGURATION.format(user=user, folder=folder, http=changed(site, changes))
             command = [path, "-p", folder, "-c", folder / "conf"]
         else:
             changes = {

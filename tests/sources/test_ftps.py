@@ -2,7 +2,6 @@
 
 import os
 import socket
-import subprocess
 import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from syncd.feeds.source import Request
 from syncd.sources import servers
 from syncd.sources.results import NotModified, SourceError, Times
+from tests.certificates import make_certificate
 from tests.sources.conftest import LOOPBACK, example
 
 handlers = pytest.importorskip("pyftpdlib.handlers", reason="pyftpdlib is not installed")
@@ -21,20 +21,15 @@ pyftpd = pytest.importorskip("pyftpdlib.servers")
 PASSWORD = "pa:ss"
 
 
-def make_certificate(path, host):
-    """Write a certificate that signs itself, with its key, to one file."""
-    subject = ["-subj", "/CN=test", "-addext", f"subjectAltName={host}"]
-    new = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject]
-    subprocess.run([*new, "-keyout", f"{path}.key", "-out", path], check=True, capture_output=True)
-    path.write_bytes(Path(f"{path}.key").read_bytes() + path.read_bytes())
-    return path
-
-
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("certificates")
-    names = {"right": "IP:127.0.0.1", "of_another": "DNS:files.example"}
-    return {name: make_certificate(folder / name, host) for name, host in names.items()}
+    """Certificates, each with its key in one file."""
+    made = {}
+    for name, host in {"right": "IP:127.0.0.1", "of_another": "DNS:files.example"}.items():
+        certificate, key = make_certificate(tmp_path_factory.mktemp(name), host)
+        certificate.write_bytes(key.read_bytes() + certificate.read_bytes())
+        made[name] = certificate
+    return made
 
 
 @dataclass

@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import ssl
-import subprocess
 import sys
 import traceback
 from datetime import timedelta
@@ -17,6 +16,7 @@ from yarl import URL
 from syncd.feeds.source import Request
 from syncd.sources.http import Times, file_name, look
 from syncd.sources.results import NotModified, Seen
+from tests.certificates import make_certificate
 from tests.sources.conftest import LOOPBACK, NOW
 
 FEED = b"<jobs><job><id>1</id></job></jobs>"
@@ -355,21 +355,7 @@ async def test_a_full_disk_is_said(site, incoming, monkeypatch):
 
 @pytest.fixture
 def certificate(tmp_path):
-    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    curve = [
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:P-256",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=localhost",
-    ]
-    command = ["openssl", "req", "-x509", *curve, "-addext", "subjectAltName=DNS:localhost"]
-    subprocess.run([*command, "-out", certificate, "-keyout", key], check=True, capture_output=True)
-    return certificate, key
+    return make_certificate(tmp_path, "DNS:localhost")
 
 
 @pytest.fixture

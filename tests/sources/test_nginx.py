@@ -11,22 +11,11 @@ import pytest
 
 from syncd.sources.http import Times
 from syncd.sources.results import NotModified
+from tests.nginx import CONFIGURATION
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
 pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
-CONFIGURATION = """\
-{user}
-daemon off;
-pid {folder}/nginx.pid;
-error_log stderr;
-events {{ }}
-http {{
-    access_log off;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
+HTTP = """\
     types {{ application/xml xml; text/html html; }}
     gzip on;
     gzip_types application/xml;
@@ -43,7 +32,6 @@ http {{
         location = /cut.xml {{ proxy_pass http://127.0.0.1:{cut}; }}
         location = /out {{ return 302 http://169.254.169.254/latest/meta-data/; }}
     }}
-}}
 """
 FEED = b"<jobs>" + b"<job><id>1</id></job>" * 100 + b"</jobs>"
 
@@ -63,8 +51,8 @@ def nginx(tmp_path, raw_site):
     )
     (folder / "users").write_text(f"acme:{hashed.stdout}")
     user = "user root;" if os.geteuid() == 0 else ""
-    values = {"user": user, "folder": folder, "port": port, "cut": raw_site.port}
-    (folder / "conf").write_text(CONFIGURATION.format(**values))
+    http = HTTP.format(folder=folder, port=port, cut=raw_site.port)
+    (folder / "conf").write_text(CONFIGURATION.format(user=user, folder=folder, http=http))
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen([str(NGINX), "-p", folder, "-c", folder / "conf"], stdout=log, stderr=log)
     until = time.monotonic() + 30
