@@ -120,8 +120,8 @@ def _feeds_beside(error: SettingsFault) -> list[str]:
             become_owner(settings)
             if stores.has_store(settings) and _old_version(settings) is None:
                 with stores.open_store(settings) as store:
-                    found = [fault for file in files for fault in configured_feeds.faults_of(store, file)]
-                    lines += [fault for fault in found if fault not in lines]
+                    faults = [fault for file in files for fault in configured_feeds.faults_of(store, file)]
+                    lines += [fault for fault in faults if fault not in lines]
     except ConfigError as unreadable:
         lines += unreadable.faults
     except SyncdError as unusable:
@@ -256,12 +256,12 @@ def _source_faults(file: FeedFile, settings: Settings) -> Iterator[str]:
 
 def _unreachable(settings: Settings) -> list[str]:
     """Return why a fetch of a source would fail, after asking its address, but for faults that show before."""
-    asked = list[tuple[str, Source]]()
+    sources_by_feed = list[tuple[str, Source]]()
     with suppress(ConfigError):  # a folder that cannot be read is a fault
         for file in configured_feeds.feed_files(settings, settings.catalogue).values():
             source = file.config.source if file.config is not None else None
             if source is not None and not any(faults_before(source, settings)):
-                asked.append((file.name, source))
+                sources_by_feed.append((file.name, source))
     turns = asyncio.Semaphore(MAX_ASKED)
 
     async def fault(name: str, source: Source) -> str | None:
@@ -273,7 +273,7 @@ def _unreachable(settings: Settings) -> list[str]:
         return None
 
     async def ask() -> list[str | None]:
-        return await asyncio.gather(*(fault(name, source) for name, source in asked))
+        return await asyncio.gather(*(fault(name, source) for name, source in sources_by_feed))
 
     return [line for line in asyncio.run(ask()) if line is not None]
 

@@ -157,10 +157,10 @@ def note_day(tx: Tx) -> None:
 
 def active_by_day(tx: Tx, names: Collection[str]) -> dict[str, Counter[date]]:
     """Return name → day → active jobs at its beginning, of these feeds. A day on which the service did not run is missing."""
-    found = {name: Counter[date]() for name in names}
+    by_day = {name: Counter[date]() for name in names}
     for name, day, active in tx.all(_BY_DAY, names=list(names)) if names else ():
-        found[name][date.fromisoformat(day)] += active  # a feed that moved was two
-    return found
+        by_day[name][date.fromisoformat(day)] += active  # a feed that moved was two
+    return by_day
 
 
 # -- pauses --------------------------------------------------------------------------------------------------
