@@ -4,7 +4,7 @@ Text decoded twice is found by the pairs of characters into which the bytes of U
 table of pairs, and not of characters: each of these is a letter or sign that people use."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from syncd.domain.text import unescape
 
@@ -31,6 +31,7 @@ _SLOPPY = {ord(shown[0]): byte for byte, shown in _BYTES.items() if len(shown) =
 #: A character of UTF-8 as Windows-1252 shows its bytes; and its first byte alone, behind which a no-break space was lost.
 _PARTS = re.compile(rf"[ÃÂÅ][{_NEXT}]|â[{_SIGNS}][{_NEXT}]|ï[{_NEXT}]{{2}}|ð[{_NEXT}]{{3}}")
 _LONE = re.compile(rf"Ã(?![\w{_NEXT}])|Â(?=\s)")
+_LOST = re.compile("\ufffd")
 #: A reference to a character that is not ASCII.
 _REFERENCES = re.compile(
     r"&(?!(?:amp|lt|gt|quot|apos);)(?:[A-Za-z]{2,8}|#(?:1[2-9]\d|[2-9]\d\d|\d{4,6})|#[xX][0-9A-Fa-f]{2,5});"
@@ -43,36 +44,37 @@ _TAG = re.compile(
     r"</?(?:a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|small|span|strong|sub|sup|u|ul)(?:[\s/][^<>]{0,500})?>",
     re.IGNORECASE,
 )
-#: Field → the beginnings of references that are worth their time.
-_ESCAPES = {"title": ("&",), "description": ("&#", "&Atilde;", "&Acirc;", "&acirc;")}
-#: Words, the marks of which a text must have one (to look for these first takes a tenth of the time), pattern. Without marks a
-#: text must not be ASCII; the last is for titles alone.
-_KINDS = (
-    ("was decoded twice", (), _TWICE),
-    ("has characters that were lost", ("\ufffd",), re.compile("\ufffd")),
-    (
-        "has a placeholder of a template",
-        ("{{", "[[", "${", "%%", "{%", "<%", "&lt;%", "[object "),
-        _PLACEHOLDER,
-    ),
-    ("has a tag", ("<",), _TAG),
-)
+#: Field → the references that are worth their time.
+_ESCAPES = {"title": re.compile("&"), "description": re.compile("&(?:#|Atilde;|[Aa]circ;)")}
+#: The beginnings of placeholders, each with one of the signs { % [.
+_PLACEHOLDER_MARKS = ("{{", "[[", "${", "%%", "{%", "<%", "&lt;%", "[object ")
 
 
 def damage_of(field: str, text: str) -> str | None:
     """Return in words why the text of a field is damaged, None if it is not."""
-    plain = unescape(text) if _has_one(text, _ESCAPES[field]) else text
-    for what, marks, pattern in _KINDS if field == "title" else _KINDS[:-1]:
-        worth_it = _has_one(plain, marks) if marks else not plain.isascii()
-        if worth_it and (match := pattern.search(plain)):
-            shown = plain[max(0, match.start() - 20) : match.end() + 20]
-            return f"{field} {what}: {' '.join(shown.split())}"
+    plain = unescape(text) if "&" in text and _ESCAPES[field].search(text) else text
+    if not plain.isascii():
+        if match := _TWICE.search(plain):
+            return _in_words(field, "was decoded twice", match)
+        if match := _LOST.search(plain):
+            return _in_words(field, "has characters that were lost", match)
+    if _has_placeholder_mark(plain) and (match := _PLACEHOLDER.search(plain)):
+        return _in_words(field, "has a placeholder of a template", match)
+    if field == "title" and "<" in plain and (match := _TAG.search(plain)):
+        return _in_words(field, "has a tag", match)
     return None
 
 
-def _has_one(text: str, marks: Iterable[str]) -> bool:
+def _in_words(field: str, what: str, match: re.Match[str]) -> str:
+    shown = match.string[max(0, match.start() - 20) : match.end() + 20]
+    return f"{field} {what}: {' '.join(shown.split())}"
+
+
+def _has_placeholder_mark(text: str) -> bool:
     # one character is found many times as fast as two
-    return any(mark[0] in text and mark[-1] in text and mark in text for mark in marks)
+    return ("{" in text or "%" in text or "[" in text) and any(
+        mark[0] in text and mark[-1] in text and mark in text for mark in _PLACEHOLDER_MARKS
+    )
 
 
 def damages(fields: Mapping[str, object]) -> Iterator[tuple[int, str]]:
