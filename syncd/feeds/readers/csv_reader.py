@@ -4,7 +4,8 @@ Its grammar is regular, so an expression finds where each record ends, in the by
 that are not known.
 
 csv.reader takes text behind a closing quote as part of the cell. A quote that was never closed ends so, at the first quote of a
-later record, and the records between are in its cell. So such a record is a problem, and the file may not be whole.
+later record, and the records between are in its cell. If that quote ends a cell, this cell has the rest of one record and the
+beginning of another. So such a record is a problem, and the file may not be whole.
 
 A record's digest covers its exact bytes (without the line end), the header, the delimiter and the encoding."""
 
@@ -26,6 +27,8 @@ _LINE_ENDS = (b"\n", b"\r")
 _END_OF_DOS = "\x1a"
 #: The bytes of text behind a quote that are shown.
 _MAX_SHOWN = 60
+#: Fewer delimiters in a cell do not show that it has other records in it.
+_MIN_MARKS = 3
 #: csv.reader has one limit for the whole process; the feed's limits are checked on the bytes.
 csv.field_size_limit(1 << 30)
 
@@ -41,6 +44,7 @@ class CsvReader(TableReader):
         spec = options.spec
         self.delimiter, self._skip = _find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
         self._patterns = _Patterns(self.delimiter.encode(), self._limits.columns)
+        self._tight_mark = re.compile(f"{re.escape(self.delimiter)}(?! )")
         self._line += 1 if self._skip else 0
         self._newline = b"\n"
         self._digest: Callable[[bytes], bytes] | None = None
@@ -124,7 +128,7 @@ class CsvReader(TableReader):
             return
         most = self._limits.record
         cut = row if size <= most else [cell[:most] for cell in row]
-        yield self._new(cut, row, size, digest, self._bad_quotes(raw) or problem)
+        yield self._new(cut, row, size, digest, self._bad_quotes(raw, row) or problem)
 
     def _cut_off(self, row: list[str]) -> Problem | None:
         """Return the problem of a last record without a line end, where the feed's files end with one. Raise FeedError
@@ -155,19 +159,38 @@ class CsvReader(TableReader):
         header = header[:width]
         return header, self._line, len(header) - min(max(named, filled), len(header)) if rows else 0
 
-    def _bad_quotes(self, raw: bytes) -> Problem | None:
-        """Return the problem of a record with text behind a closing quote."""
-        bad = self._patterns.text_behind_quote.match(raw) if b'"' in raw else None
-        if bad is None:
+    def _bad_quotes(self, raw: bytes, row: list[str]) -> Problem | None:
+        """Return the problem of a record with text behind a closing quote, or with other records in a cell."""
+        if b'"' not in raw:
             return None
-        behind = bad[1][:_MAX_SHOWN].decode("utf-8", "ignore")
         lines = raw.rstrip(b"\r\n").count(self._newline) + 1
-        others = f"; the record has {lines} lines, and may have others in it" if lines > 1 else ""
-        detail = f"there is text behind the closing quote of a cell: {behind!r}{others}"
-        if self.withheld is None:
-            line = f"the record in line {self._line} has text behind a closing quote"
-            self.withheld = f"{line}, so other records may be lost in it"
+        behind = None
+        if bad := self._patterns.text_behind_quote.match(raw):
+            behind = bad[1][:_MAX_SHOWN].decode("utf-8", "ignore")
+            others = f"; the record has {lines} lines, and may have others in it" if lines > 1 else ""
+            what = "text behind a closing quote"
+            detail = f"there is text behind the closing quote of a cell: {behind!r}{others}"
+        elif lines > 1 and (column := self._column_with_records(row)):
+            what = "other records in a cell"
+            detail = (
+                f"the cell {column!r} has lines of other records in it: a quotation mark lacks its partner"
+            )
+        else:
+            return None
+        where = f"the record in line {self._line}"
+        self.withheld = self.withheld or f"{where} has {what}, so other records may be lost in it"
         return Problem("", "bad_quotes", detail, behind)
+
+    def _column_with_records(self, row: list[str]) -> str | None:
+        """Return the name of the column whose cell goes from its place in one record to the same place in a later one. Only
+        delimiters without a blank behind them count: text has one behind a comma."""
+        last = len(self._keys) - 1
+        for at, (name, cell) in enumerate(zip(self.header or (), row, strict=False)):
+            counts = [len(self._tight_mark.findall(line)) for line in cell.split("\n")]
+            between = len(counts) - 2
+            if (between + 1) * last >= _MIN_MARKS and counts == [last - at, *[last] * between, at]:
+                return name
+        return None
 
 
 class _Patterns:

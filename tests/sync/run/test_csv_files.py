@@ -49,6 +49,52 @@ def test_known_records_after_a_bad_quote_are_read_and_the_row_itself_is_never_kn
     assert (whole.state.value, whole.counts.archived) == ("succeeded", 1)
 
 
+COLUMNS = "id,title,city,province,description,email"
+
+
+def table_of(*descriptions: str, end: str = "\n") -> str:
+    rows = [f"S{n},Cook {n},Guelph,ON,{text},a@b.example" for n, text in enumerate(descriptions, 1)]
+    return end.join([COLUMNS, *rows, ""])
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("column", range(1, 6))
+@pytest.mark.parametrize("swallowed", [1, 7])
+def test_a_cell_from_one_record_to_a_later_one_archives_none_of_the_rows_in_it(board, end, column, swallowed):
+    feed = board.feed('preset = "csv"')
+    lines = table_of(*["You cook."] * 30, end=end).split(end)
+    board.deliver(feed, end.join(lines).encode())
+    for at, form in ((4, '"{}'), (4 + swallowed, '{}"')):
+        cells = lines[at].split(",")
+        cells[column] = form.format(cells[column])
+        lines[at] = ",".join(cells)
+    for _ in range(2):
+        run = board.deliver(feed, end.join(lines).encode())
+        assert (run.state.value, run.counts.rejected, run.counts.archived) == ("partial", 1, 0)
+        assert (
+            run.withheld
+            == "the record in line 5 has other records in a cell, so other records may be lost in it"
+        )
+        assert codes(board, run) == {"S4": ["bad_quotes"]}
+        assert board.job("S4").title == "Cook 4"
+        assert len(board.active()) == 30
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You cook.\nSalt, pepper, oil, vinegar, bread",
+        "A table:\nmon,tue\nwed,thu",
+        "Pay: 10,000 to 20,000\n30,000 to 40,000, and 50,000",
+        "one\n\n\n",
+        ",,\n,,,,",
+    ],
+)
+def test_a_text_of_several_lines_with_commas_goes_in(board, text):
+    run = board.deliver(board.feed('preset = "csv"'), table_of(f'"{text}"', "You cook.").encode())
+    assert (run.state.value, run.counts.created, run.withheld) == ("succeeded", 2, None)
+
+
 # -- the end -------------------------------------------------------------------------------------------------
 
 
