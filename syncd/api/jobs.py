@@ -7,18 +7,16 @@ from typing import TypeVar
 from aiohttp import web
 
 from syncd.api import idempotency
-from syncd.api.payloads import Renderer, Shape, encode
 from syncd.api.requests import CONTEXT, PRINCIPAL, ListQuery, path_id
-from syncd.domain import CHANGEABLE, Actor, ActorKind, Employer, Job, JobInput, check_body, check_reference
+from syncd.domain import Actor, ActorKind, Job, JobInput, check_body, check_reference
 from syncd.errors import Invalid, NotFound
-from syncd.store import Tx, history, jobs
+from syncd.store import Tx, jobs
 from syncd.store.jobs import upsert
 from syncd.web import JSON, REQUEST_ID, answer, conditions_of, tag_of
 
 T = TypeVar("T")
 
 _JSON = {"Content-Type": JSON}
-HISTORY_PARAMETERS = frozenset({"pageSize", "page"})
 #: Entries of the index that are skipped for a near page: 1,000 take about as long as rendering one job.
 NEAR = 1_000
 
@@ -159,39 +157,3 @@ def _job(request: web.Request, job: Job, status: int = 200, **headers: str) -> w
 def _address(request: web.Request) -> str:
     """Return the address of the list of jobs. It is made before anything is written: it may raise ``malformed_request``."""
     return request.app[CONTEXT].addresses.of(request, "/jobs")
-
-
-async def list_history(request: web.Request) -> web.Response:
-    """Answer a page of the changes of a job, newest first, also after the job was deleted, for as long as the store keeps
-    past values. Both application addresses are shown, not only the one that the routing type uses."""
-    context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
-    job_id = path_id(request, "job")
-    query = ListQuery.parse(request.rel_url.raw_query_string, HISTORY_PARAMETERS)
-    address = context.addresses.of(request, f"/jobs/{job_id}/history")
-    total, steps = await context.store.read_async(
-        lambda tx: history.page(tx, employer.id, job_id, page=query.page, page_size=query.page_size)
-    )
-    if not total:
-        raise NotFound("job", job_id)
-    paging, links = query.paging(total, address)
-    data = [history_entry(step, context.render, employer) for step in steps]
-    body = encode({"data": data, "paging": paging})
-    return web.Response(body=body, headers={"Content-Type": JSON, **links})
-
-
-def history_entry(step: history.HistoryStep, render: Renderer, employer: Employer) -> Shape:
-    """Return one change as it is answered: the fields that differ, of a new or a deleted job all that have a value. A run
-    keeps its id when an operator has approved it. The service and the operator have no id."""
-    entry, actor = step.entry, step.entry.actor
-    number = entry.run_id if actor.kind is ActorKind.RUN else actor.id
-    before, after = (
-        None if job is None else render.shape(job, employer) for job in (step.before, step.after)
-    )
-    values = ((name, getattr(before, name, None), getattr(after, name, None)) for name in CHANGEABLE)
-    return {
-        "id": entry.id,
-        "at": entry.at,
-        "action": entry.action,
-        "changedBy": {"kind": actor.kind.value, "id": number, "label": step.by},
-        "changes": [{"field": name, "before": old, "after": new} for name, old, new in values if old != new],
-    }

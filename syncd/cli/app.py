@@ -172,8 +172,8 @@ command(app, "export", "employers.export")(
     employer=options.OF_EMPLOYER,
     form=option(
         "--format",
-        "json, xml, csv: the service's own shape. The others: active jobs only.",
-        kind=Literal["json", "xml", "csv", "jsonld", "indeed"],
+        "json, xml, csv: the service's own shape. jsonld: for search engines, active jobs only.",
+        kind=Literal["json", "xml", "csv", "jsonld"],
         default=options.REQUIRED,
     ),
     output=option("-o --output", "The file to write. Default, or -: standard output.", "FILE", Path),

@@ -12,8 +12,10 @@ from typing import Any
 
 from yarl import URL
 
-from syncd.domain import Employer
+from syncd.api.payloads import encode
+from syncd.domain import Catalogue, Employer
 from syncd.store import Store, employers, keys
+from syncd.views import job_view
 from tests.api.contract import Answer, Contract
 from tests.api.wire import Wire
 from tests.clock import Clock
@@ -77,6 +79,11 @@ class ApiClient:
         answer = await self.post(job_body(**fields))
         assert answer.status == 201, answer.raw
         return answer.json
+
+    async def history(self, job_id: int, page: int = 1) -> dict[str, Any]:
+        """Return 10 changes of a job as the operator sees them."""
+        view = await self.store.read_async(lambda tx: job_view(tx, job_id, page, 10, Catalogue.default()))
+        return dict(json.loads(encode(view)))
 
     def as_employer(self, name: str) -> ApiClient:
         employer, key = new_employer(self.store, name)

@@ -127,6 +127,6 @@ async def test_a_client_that_is_lost_midway_leaves_all_or_nothing(api):
     for header in listed["data"]:
         job = (await api.get(f"/jobs/{header['id']}")).json
         assert len(job["description"]) == 20_000
-        assert (await api.get(f"/jobs/{header['id']}/history")).json["paging"]["total"] == 1
+        assert (await api.history(header["id"]))["historyPaging"]["total"] == 1
     made = api.store.read(lambda tx: tx.execute("SELECT count(*) FROM history").fetchone())
     assert made == (listed["paging"]["total"],)

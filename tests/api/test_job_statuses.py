@@ -113,8 +113,7 @@ async def test_what_a_job_past_its_close_date_has_can_be_sent_back(api, way):
         answer = await put(api, way, job, sent)
         assert (answer.status, answer.raw) == (200, got.raw)
         assert answer.headers["ETag"] == got.headers["ETag"]
-    history = (await api.get(f"/jobs/{job['id']}/history")).json
-    assert history["paging"]["total"] == 1
+    assert (await api.history(job["id"]))["historyPaging"]["total"] == 1
     other = await put(api, way, job, {**body, "title": "Other"})
     assert (other.status, other.json) == (200, {**job, "title": "Other"})
 

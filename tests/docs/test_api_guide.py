@@ -20,9 +20,8 @@ from aiohttp.typedefs import Handler
 from syncd.api import make_app
 from syncd.api.openapi.document import example_error
 from syncd.api.openapi.operations import OPERATIONS
-from syncd.api.openapi.schemas import ACTIONS
 from syncd.config import Api
-from syncd.domain import ActorKind, Catalogue
+from syncd.domain import Catalogue
 from syncd.errors import FIELD_CODES
 from syncd.store import Store, employers, keys
 from syncd.web import CODES, Refusal, Server
@@ -164,12 +163,6 @@ async def test_the_commands_print_what_the_guide_shows_and_reach_every_operation
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda operation: operation.id)
 def test_every_operation_is_named(operation):
     assert f"`{operation.id}`" in TEXT
-
-
-@pytest.mark.parametrize("word", [*ACTIONS, *ActorKind])
-def test_every_action_and_kind_of_the_history_is_named(word):
-    section = TEXT.partition("\n## History\n")[2].partition("\n## ")[0]
-    assert f"`{word}`" in section
 
 
 # --- errors -------------------------------------------------------------------------------------------------

@@ -28,13 +28,13 @@ def add_jobs(installation, *extras):
 
 @pytest.mark.parametrize(
     ("form", "start"),
-    [("json", "[\n{"), ("xml", "<?xml"), ("csv", "\ufeffreferenceId,"), ("indeed", "<?xml"), ("jsonld", "{")],
+    [("json", "[\n{"), ("xml", "<?xml"), ("csv", "\ufeffreferenceId,"), ("jsonld", "{")],
 )
 def test_an_export_goes_to_standard_output_and_what_was_left_out_to_standard_error(acme, form, start):
     result = acme.run("export", "--employer", "Acme Ltd.", "--format", form)
     assert result.code == 0
     assert result.out.startswith(start)
-    public = form in ("indeed", "jsonld")
+    public = form == "jsonld"
     left = "1 without a referenceId" + (", 1 not active" if public else "")
     number = 1 if public else 2
     assert result.err == f"syncd: {plural(number, 'job')} of Acme Ltd.; left out: {left}\n"

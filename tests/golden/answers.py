@@ -65,13 +65,3 @@ def reading(api: Api, keys: dict[str, str]) -> dict[str, Answer]:
     get("/jobs?pageSize=100", birch)
     get("/jobs?q=nurse", birch)
     return found
-
-
-def histories(api: Api, keys: dict[str, str]) -> dict[str, Answer]:
-    """Return the history of every job."""
-    found = {}
-    for job_id in JOBS:
-        key = keys["birch"] if job_id in range(21, 26) else keys["maple"]
-        found[f"{job_id}"] = api("GET", f"{BASE}/jobs/{job_id}/history?pageSize=100", key)
-    found["26, page 2"] = api("GET", f"{BASE}/jobs/26/history?pageSize=5&page=2", keys["maple"])
-    return found

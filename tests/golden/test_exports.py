@@ -4,7 +4,7 @@ import pytest
 
 from tests.golden.golden import same, same_json
 
-FORMATS = ("json", "xml", "csv", "jsonld", "indeed")
+FORMATS = ("json", "xml", "csv", "jsonld")
 
 
 @pytest.mark.parametrize("form", FORMATS)

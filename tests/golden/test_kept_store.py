@@ -129,13 +129,14 @@ def test_its_jobs_can_be_changed_refreshed_closed_and_deleted(kept):
     closed = kept.installation.refresh()
     kept.installation.index()
     with kept.installation.api() as api:
-        found |= {
-            f"history {number}": api("GET", f"{BASE}/jobs/{number}/history?pageSize=2", key)
-            for number in (26, 27, 33)
-        }
         found["search"] = api("GET", f"{BASE}/jobs?q=day+baker", key)
         found["lists"] = api("GET", f"{BASE}/jobs?status=archived&pageSize=3", key)
     same("store/onward.txt", transcript(found))
+    views = [kept.installation.run("jobs", "show", number, "--json").json for number in (26, 27, 33)]
+    same_json(
+        "store/histories.json",
+        [[view["id"], *(step["action"] for step in view["history"])] for view in views],
+    )
     same_json("store/by-the-clock.json", {"refreshed, closed": done, "a year later": closed})
 
 

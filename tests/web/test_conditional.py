@@ -43,7 +43,7 @@ async def test_a_tag_stays_while_nothing_that_is_shown_changes(api):
     path, tag = await tagged(api)
     unseen = await api.put(path, {"applicationUrl": "https://x.example/apply"})
     assert unseen.headers["ETag"] == tag
-    assert (await api.get(path + "/history")).json["paging"]["total"] == 2
+    assert (await api.history(int(path.rpartition("/")[2])))["historyPaging"]["total"] == 2
     shown = await api.put(path, {"applicantRoutingType": {"id": 2}}, headers={"If-Match": tag})
     assert (shown.status, shown.json["applicationUrl"]) == (200, "https://x.example/apply")
     assert shown.headers["ETag"] != tag
@@ -183,5 +183,4 @@ async def test_of_64_clients_that_race_with_one_version_exactly_one_wins_each_ro
         tag = won[0].headers["ETag"]
         now = await api.get(path)
         assert (now.raw, now.headers["ETag"]) == (won[0].raw, tag)
-    history = (await api.get(path + "/history")).json
-    assert history["paging"]["total"] == 5
+    assert (await api.history(int(path.rpartition("/")[2])))["historyPaging"]["total"] == 5

@@ -172,12 +172,6 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
         jobs.delete_job, "deleteJob", "jobs", "Delete a job",
         {204: _NOTHING}, "Its history stays.", _CONDITIONAL, codes=("not_found", "precondition_failed", "invalid_parameter"),
     ),
-    ("GET", "/jobs/{id}/history"): Operation(
-        jobs.list_history, "listJobHistory", "jobs", "List the changes of a job",
-        {200: Answer("HistoryEntryList", "One page, latest change first.", _LIST)},
-        "For every key of the job's employer, also after the job was deleted, for as long as past values are kept.",
-        ("pageSize", "page"), codes=_READ_FAULTS,
-    ),
     **{key: operation for resource in CATALOGUES for key, operation in _catalogue(resource).items()},
     ("GET", "/locations"): Operation(
         catalogues.list_locations, "listLocations", "catalogues", "Find locations",

@@ -5,7 +5,7 @@ from typing import Any
 
 from syncd import domain
 from syncd.api.payloads import SCHEMAS
-from syncd.domain import ActorKind, FieldKind, JobField, Needed, Status
+from syncd.domain import FieldKind, JobField, Needed, Status
 from syncd.errors import FIELD_CODES
 from syncd.store import employers
 from syncd.web import CODES
@@ -16,11 +16,9 @@ Schema = dict[str, Any]
 MAX_TYPE = MAX_PERIOD_NAME = MAX_ROUTING_NAME = 50
 MAX_STATUS = 10
 INT32: Schema = {"type": "integer", "format": "int32"}
-INT64: Schema = {"type": "integer", "format": "int64"}
 DATE: Schema = {"type": "string", "format": "date"}
 ADDRESS: Schema = {"type": "string", "format": "uri"}
-ACTIONS = ("created", "updated", "published", "archived", "closed", "reactivated", "refreshed", "deleted")
-_PAGED = ("JobHeader", "Location", "HistoryEntry")
+_PAGED = ("JobHeader", "Location")
 
 
 def ref(name: str) -> Schema:
@@ -87,7 +85,6 @@ def answers() -> dict[str, Schema]:
         "Paging": _paging(),
         **{f"{name}List": whole(data=listed(ref(name))) for name in entries},
         **{f"{name}List": whole(data=listed(ref(name)), paging=ref("Paging")) for name in _PAGED},
-        "HistoryEntry": _history(),
         "Problem": _problem(),
         "FieldProblem": whole(
             "One fault of a body.",
@@ -132,29 +129,6 @@ def _paging() -> Schema:
         pageSize={**from_one, "description": "the page size in effect"},
         previous={**nullable(ADDRESS), "description": "null on the first page"},
         next={**nullable(ADDRESS), "description": "null on the last page"},
-    )
-
-
-def _history() -> Schema:
-    who = whole(
-        "`key`: an API key · `run`: a run of a feed · `refresh`: auto-refresh · `close`: the close date passed"
-        " · `operator`: the operator of the service",
-        kind=text(enum=[kind.value for kind in ActorKind]),
-        id={**nullable(INT64), "description": "of the key or of the feed run"},
-        label={**nullable(text()), "description": "of the key, or the name of the feed"},
-    )
-    change = whole(
-        field=text(enum=list(domain.CHANGEABLE)),
-        before={"description": "as in a Job; null: there was none"},
-        after={"description": "as in a Job; null: there is none"},
-    )
-    return whole(
-        "One change of a job.",
-        id=INT64,
-        at=text(format="date-time"),
-        action=text(enum=list(ACTIONS)),
-        changedBy=who,
-        changes=listed(change),
     )
 
 
