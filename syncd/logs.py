@@ -81,7 +81,6 @@ class Event(StrEnum):
     OPERATOR_ACTED = "operator.acted"
     OPERATOR_CHANGED = "operator.changed"
     OPERATOR_FAILED = "operator.failed"
-    SEARCH_DAMAGED = "search.damaged"
     NOTIFY_SENT = "notify.sent"
     NOTIFY_FAILED = "notify.failed"
     NOTIFY_DROPPED = "notify.dropped"

@@ -24,7 +24,7 @@ from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded, SyncdError
 from syncd.logs import Event
 from syncd.service.clock_check import ClockCheck
 from syncd.service.configured_feeds import FeedsInForce
-from syncd.store import DamagedIndex, Store, Tx, feeds, history, jobs, notices, replies, runs
+from syncd.store import Store, Tx, feeds, history, jobs, notices, replies, runs
 from syncd.sync.run import Feed, Host
 from syncd.views import overdue_words
 
@@ -188,14 +188,9 @@ def _note(tx: Tx, degraded: Mapping[str, str], usable: Collection[str], configur
 
 
 def index_searches(store: Store, stop: Callable[[], bool]) -> None:
-    """Add to the search index the jobs that it lacks; do without it if it is damaged. ``stop`` is asked between two steps. A
-    store that is busy or full is left alone until the next time: searches are correct meanwhile. Raises StoreError for any
-    other fault."""
+    """Add to the search index the jobs that it lacks. ``stop`` is asked between two steps. A store that is busy or full is left
+    alone until the next time: searches are correct meanwhile. Raises StoreError for any other fault."""
     with suppress(StoreBusy, StoreClosed, StoreOverloaded):
-        try:
-            while not stop() and store.index_some():
-                if store.recent_requests:
-                    time.sleep(PAUSE)
-        except DamagedIndex as error:
-            then = "it is made again at the next start"
-            log.error(Event.SEARCH_DAMAGED, error=str(error), then=then)  # noqa: TRY400 - the traceback says no more
+        while not stop() and store.index_some():
+            if store.recent_requests:
+                time.sleep(PAUSE)

@@ -2,6 +2,6 @@
 ``copying``, ``employers``, ``facts``, ``feed_jobs``, ``feeds``, ``history``, ``jobs``, ``keys``, ``notices``,
 ``places``, ``replies``, ``run_results``, ``runs``, ``schema`` and ``sources``."""
 
-from syncd.store.database import DamagedIndex, Database
+from syncd.store.database import Database
 from syncd.store.store import Store, database_at, utc_now
 from syncd.store.transactions import StaleDecision, Tx

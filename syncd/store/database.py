@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import sqlalchemy as sa
 
 from syncd.domain import Status
-from syncd.errors import StoreError
 from syncd.store.model import sql
 
 T = TypeVar("T")
@@ -121,10 +120,6 @@ class Search(NamedTuple):
 MIN_INDEXED = 3
 
 
-class DamagedIndex(StoreError):
-    """A search or a step has found the search index damaged."""
-
-
 class SearchIndex(Protocol):
     """The search index beside the jobs (``search`` of the table ``job``): searches are right without it, but slow."""
 
@@ -135,8 +130,7 @@ class SearchIndex(Protocol):
         """Return how many jobs are found, and the ids of those on ``page``, in the order of lists."""
 
     def step(self, read: Run[bool], write: Run[Any]) -> bool:
-        """Bring some new and changed jobs into the index; return whether there may be more. Raises StoreError, and DamagedIndex
-        once, after which the store does without the index until it is opened again."""
+        """Bring some new and changed jobs into the index; return whether there may be more. Raises StoreError."""
 
 
 class Database(Protocol):

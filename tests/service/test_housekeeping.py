@@ -1,13 +1,9 @@
 """The search index is kept up to date."""
 
-import sqlite3
-from contextlib import closing
-from functools import partial
-
 from syncd.domain import Actor, ActorKind, JobInput, Place
 from syncd.errors import StoreOverloaded
 from syncd.service.housekeeping import index_searches
-from syncd.store import employers, jobs
+from syncd.store import employers
 from syncd.store.jobs import upsert
 from syncd.store.sqlite import search_index
 from tests.stores import rows_in, sqlite_only
@@ -47,20 +43,3 @@ def test_indexing_waits_while_too_many_writes_wait(store, monkeypatch):
     assert store.read(search_index.lacks_jobs)
     index_searches(store, lambda: False)
     assert not store.read(search_index.lacks_jobs)
-
-
-@sqlite_only
-def test_a_damaged_index_is_given_up_and_reported_once(store, logged):
-    make_jobs(store, 5)
-    index_searches(store, lambda: False)
-    with closing(sqlite3.connect(store.database.path)) as other, other:
-        other.execute("UPDATE job_search_data SET block = randomblob(length(block))")
-    store.write(lambda tx: tx.execute("UPDATE job SET search = 'brewer' WHERE id = 1"))
-    for _ in range(3):
-        index_searches(store, lambda: False)
-    [reported] = [event for event in logged if event["event"] == "search.damaged"]
-    assert reported["log_level"] == "error"
-    assert reported["then"] == "it is made again at the next start"
-    [employer] = store.read(employers.all)
-    look = partial(jobs.page, employer_id=employer.id, q="brewer", status=None, page=1, page_size=9)
-    assert store.read(look)[0] == 1

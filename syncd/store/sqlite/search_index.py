@@ -11,22 +11,17 @@ The index is brought up to date after the writes, in steps: in them it would cos
 the jobs that it lacks: the *mark* is the last job that was indexed (ids rise), and in ``job_search_stale`` triggers note the
 indexed jobs that have changed or gone, with the place and the text that the index still has. A step moves both in the same
 transaction as the index.
-
-A damaged index is not asked. It is made again when the store is opened again, since it holds nothing that the jobs do not.
 """
 
 # ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
 
-import sqlite3
-from collections.abc import Callable, Mapping, Set
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 from syncd.domain import Status
-from syncd.store.database import MIN_INDEXED, DamagedIndex, Executes, Run, Search, Session, Window
-from syncd.store.sqlite.session import primary_code
+from syncd.store.database import MIN_INDEXED, Executes, Run, Search, Session, Window
 
-#: The index and the tables in which FTS5 keeps it: not for migrations.
+#: The index and the tables in which FTS5 keeps it: not for migrations, nor in the digest of a backup.
 TABLES = frozenset({"job_search", "job_search_data", "job_search_idx", "job_search_config"})
 #: Characters of a term that the index is asked for.
 MAX_INDEXED = 100
@@ -110,7 +105,8 @@ _CREATE = (
 )
 # FTS5 would merge by itself, in the middle of a step: 30 ms and more at a time.
 _MERGE_ASKED = "INSERT INTO job_search (job_search, rank) VALUES ('automerge', 0)"
-_IS_USABLE = f"SELECT 1 FROM job_search_config WHERE k = 'automerge' AND v = 0 AND {_MARK} IS NOT NULL"
+_IS_THERE = f"SELECT 1 FROM sqlite_master WHERE name = 'job_search' AND {_MARK} IS NOT NULL"
+_IS_USABLE = "SELECT 1 FROM job_search_config WHERE k = 'automerge' AND v = 0"
 _MERGE = "INSERT INTO job_search (job_search, rank) VALUES ('merge', ?)"
 #: Rows that a merge writes which had nothing to do: that of the command itself.
 _IDLE_MERGE, _CHANGES = 1, "SELECT total_changes()"
@@ -139,50 +135,25 @@ _ADD = (
     f" WHERE id > {_MARK} AND id <= ? ORDER BY place"
 )
 
-#: Errors of a statement that uses a damaged index: SQLite takes noise for the length of something, too.
-_FAILURES = (sqlite3.DatabaseError, MemoryError)
-#: How SQLite says that the tables of the index do not fit each other.
-_BROKEN = ("vtable constructor failed", "no such table", "SQL logic error", "invalid fts5 file format")
-
-
-def _damage_of(error: BaseException) -> DamagedIndex:
-    """Return the damage on which a statement that uses the index failed: of a page that may be one of the jobs' after all. Raises
-    the error if it says nothing of damage."""
-    code, said = primary_code(error), str(error)
-    is_broken = code == sqlite3.SQLITE_ERROR and any(text in said for text in _BROKEN)
-    if isinstance(error, MemoryError) or code == sqlite3.SQLITE_CORRUPT or is_broken:
-        return DamagedIndex(said or "out of memory")
-    raise error
-
 
 class TrigramIndex:
     """The index of one open store."""
 
     def __init__(self) -> None:
-        self._damage: DamagedIndex | None = None
-        self._is_given_up = False
         #: Whether there may be something to merge, and jobs for a step.
         self._to_merge, self._more = False, True
 
     def prepare(self, session: Session) -> None:
         self._to_merge = _is_usable(session)
-        if self._to_merge:
-            return
-        try:
-            _rebuild(session, frozenset({"job_search"}))
-        except Exception as error:
-            _damage_of(error)
-            _rebuild(session, TABLES)
+        if not self._to_merge:
+            _rebuild(session)
 
     def find(self, tx: Executes, search: Search, page: int, size: int) -> tuple[int, list[int]]:
-        values, damage = _values_of(search), self._damage
-        if damage is None and MIN_INDEXED <= len(search.term) <= MAX_INDEXED:
-            try:
-                indexed = self._find_indexed(tx, values, page, size)
-                if indexed is not None:
-                    return indexed
-            except _FAILURES as error:
-                damage = _damage_of(error)
+        values = _values_of(search)
+        if MIN_INDEXED <= len(search.term) <= MAX_INDEXED:
+            indexed = self._find_indexed(tx, values, page, size)
+            if indexed is not None:
+                return indexed
         ids = _ids(tx, _WALK.format(_FORWARDS), values, MAX_SORTED + 1, 0)
         total = len(ids)
         if total > MAX_SORTED:
@@ -190,14 +161,13 @@ class TrigramIndex:
             ids = _walk(tx, values, Window.of(total, page, size))
         else:  # all of them: the list is passed once
             ids = ids[(page - 1) * size : page * size]
-        self._damage = damage  # only now: had the walk failed, too, it would not be the index
         return total, ids
 
     @staticmethod
     def _find_indexed(
         tx: Executes, values: dict[str, Any], page: int, size: int
     ) -> tuple[int, list[int]] | None:
-        """Return None if the index is too far behind, or given up."""
+        """Return None if the index is too far behind."""
         mark = tx.execute(_MARK_UNLESS_BEHIND, values).fetchone()
         if mark is None:
             return None
@@ -210,53 +180,33 @@ class TrigramIndex:
 
     def step(self, read: Run[bool], write: Run[Any]) -> bool:
         merges = self._to_merge
-        if self._is_given_up or not (merges or self._damage or read(lacks_jobs)):
+        if not (merges or read(lacks_jobs)):
             return False
-        try:
-            more: bool = write(partial(self._step, merge if merges else add))
-        except DamagedIndex:
-            write(_forget)
-            self._is_given_up = True
-            raise
+        more: bool = write(merge if merges else add)
         if merges:
             self._to_merge = more
             return more or self._more
         self._to_merge, self._more = True, more
         return True
 
-    def _step(self, work: Callable[[Executes], bool], tx: Executes) -> bool:
-        if self._damage is None:
-            try:
-                return work(tx)
-            except _FAILURES as error:
-                self._damage = _damage_of(error)
-        raise self._damage
-
 
 def _is_usable(session: Session) -> bool:
-    """Return whether the index is there, readable, and merged only when that is asked for."""
-    try:
-        session.execute("SELECT rowid FROM job_search LIMIT 0")
-        return session.execute(_IS_USABLE).fetchone() is not None
-    except _FAILURES as error:
-        _damage_of(error)  # "no such table" is damage, too
-        return False
+    """Return whether the index is there, and merged only when that is asked for."""
+    return all(session.execute(query).fetchone() is not None for query in (_IS_THERE, _IS_USABLE))
 
 
-def _rebuild(session: Session, unread: Set[str]) -> None:
-    """Put an empty index in the place of the one that is there, if any. Tables that are ``unread`` only leave the schema: a
-    DROP would read their pages, and fail if they are damaged. The pages stay, unused, until a VACUUM."""
+def _rebuild(session: Session) -> None:
+    """Put an empty index in the place of the one that is there, if any. Its tables only leave the schema: a DROP would read their
+    pages, and fail if they are damaged. The pages stay, unused, until a VACUUM."""
     session.begin()
     try:
-        _forget(session)
+        session.execute("DELETE FROM job_search_stale")
         session.execute("PRAGMA writable_schema = ON")
         try:
-            for table in unread:
+            for table in TABLES:
                 session.execute("DELETE FROM sqlite_master WHERE type = 'table' AND name = ?", (table,))
         finally:
             session.execute("PRAGMA writable_schema = RESET")
-        for table in sorted(TABLES - unread):
-            session.execute(f"DROP TABLE IF EXISTS {table}")
         session.execute(_CREATE)
         session.execute(_MERGE_ASKED)
         session.execute(_SET_MARK, ("0",))
@@ -264,12 +214,6 @@ def _rebuild(session: Session, unread: Set[str]) -> None:
     except BaseException:
         session.rollback()
         raise
-
-
-def _forget(to: Executes) -> None:
-    """Do without the index until the store is opened again."""
-    to.execute("DELETE FROM setting WHERE name = 'job_search'")  # also stops the triggers
-    to.execute("DELETE FROM job_search_stale")
 
 
 def lacks_jobs(tx: Executes) -> bool:
